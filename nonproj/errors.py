@@ -1,0 +1,64 @@
+"""Errors that a person can act on: one line each, and exit code 2 from the command line."""
+
+from __future__ import annotations
+
+
+class NonprojError(Exception):
+    """Base of every error that is the input's fault and not the program's."""
+
+
+class DataError(NonprojError):
+    """A treebank file is broken.
+
+    Parameters
+    ----------
+    path : str
+        The file, as the user named it (``<stdin>`` for standard input).
+    line : int
+        Line number, counted from 1.
+    message : str
+        What is wrong, and what would be right.
+
+    Examples
+    --------
+    >>> print(DataError("a.conll", 7, "9 columns, 10 expected"))
+    a.conll:7: 9 columns, 10 expected
+    """
+
+    def __init__(self, path: str, line: int, message: str):
+        super().__init__(path, line, message)
+        self.path = str(path)
+        self.line = int(line)
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.message}"
+
+
+class ConfigError(NonprojError):
+    """An option or a configuration file is wrong.
+
+    Parameters
+    ----------
+    key : str
+        The option's dotted name, as in ``decoding.max_iterations``.
+    message : str
+        What is wrong, and what would be right.
+
+    Examples
+    --------
+    >>> print(ConfigError("training.epochs", "0 is not a positive integer"))
+    training.epochs: 0 is not a positive integer
+    """
+
+    def __init__(self, key: str, message: str):
+        super().__init__(key, message)
+        self.key = key
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.message}"
+
+
+class ModelError(NonprojError):
+    """A model file cannot be used: not a model, cut short, or of another version."""
