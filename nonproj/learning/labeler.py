@@ -1,0 +1,50 @@
+"""The averaged perceptron that labels the arcs of a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..scoring.alphabet import Tokens
+from ..scoring.labels import add_labels, label_parts, label_scores
+from ..scoring.score import hash_tokens
+from ..scoring.templates import TemplateTable
+
+
+class Labeler:
+    """The labeler in training.
+
+    Parameters
+    ----------
+    table : TemplateTable
+        Templates over labelled arcs.
+    n_labels : int
+    bits : int
+        The weight table has ``2 ** bits`` entries.
+    """
+
+    def __init__(self, table: TemplateTable, n_labels: int, bits: int):
+        self.table = table
+        self.n_labels = n_labels
+        self.weights = np.zeros(1 << bits, np.float32)
+        self.total = np.zeros(1 << bits, np.float64)
+        self.step = 1
+
+    def epoch(self, examples: Sequence[tuple[Tokens, np.ndarray, np.ndarray]], order: np.ndarray) -> int:
+        """Go once through the examples (tokens, heads, numbers of the words' labels); return the number of wrong labels."""
+        return sum(self.update(*examples[i]) for i in order)
+
+    def update(self, tokens: Tokens, heads: np.ndarray, gold: np.ndarray) -> int:
+        """Learn from one sentence; return the number of wrong labels."""
+        hashed, parts = hash_tokens(tokens, self.table, len(self.weights)), label_parts(heads)
+        predicted = label_scores(hashed, parts, self.n_labels, self.weights).argmax(axis=1)
+        wrong = int((predicted != gold).sum())
+        if wrong:
+            add_labels(hashed, parts, gold, predicted, float(self.step), self.weights, self.total)
+        self.step += 1
+        return wrong
+
+    def averaged(self) -> np.ndarray:
+        """Return the mean of the weights over all steps, float32."""
+        return (self.weights - self.total / self.step).astype(np.float32)

@@ -1,0 +1,83 @@
+"""The first-order model that decides which arcs the parser looks at.
+
+A log-linear distribution over trees, arc-factored; its gradient needs the marginal of every arc, by the matrix-tree theorem (Koo et al. 2007;
+Smith and Smith 2007; McDonald and Satta 2007).  Trained by AdaGrad, because its features are as uneven as words are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from .._kernel import kernel
+from ..decode.marginals import marginals
+from ..parts import full_arc_space
+from ..scoring.alphabet import Tokens
+from ..scoring.score import Hashed, Parts, _places, _room, arc_parts, hash_tokens, score_parts
+from ..scoring.templates import TemplateTable
+
+_NEGLIGIBLE = 1e-4
+"""Gradients smaller than this are left out: nine arcs in ten have one, and together they move nothing."""
+
+
+class Pruner:
+    """The first-order log-linear model in training.
+
+    Parameters
+    ----------
+    table : TemplateTable
+    bits : int
+        The weight table has ``2 ** bits`` entries.
+    learning_rate : float
+        AdaGrad's.
+    """
+
+    def __init__(self, table: TemplateTable, bits: int, learning_rate: float):
+        self.table = table
+        self.learning_rate = learning_rate
+        self.weights = np.zeros(1 << bits, np.float32)
+        self.squares = np.zeros(1 << bits, np.float32)
+
+    def epoch(self, examples: Sequence[tuple[Tokens, np.ndarray]], order: Iterable[int], single_root: bool) -> float:
+        """Go once through the examples (tokens and gold heads) in the given order; return the mean negative log-likelihood per word."""
+        loss, words = 0.0, 0
+        for i in order:
+            tokens, heads = examples[i]
+            loss += self.update(tokens, heads, single_root)
+            words += len(heads) - 1
+        return loss / max(words, 1)
+
+    def update(self, tokens: Tokens, heads: np.ndarray, single_root: bool) -> float:
+        """One step on one sentence; return its negative log-likelihood."""
+        arcs = full_arc_space(tokens.n_nodes - 1)
+        parts = arc_parts(arcs)
+        hashed = hash_tokens(tokens, self.table, len(self.weights))
+        flat = score_parts(hashed, parts, self.weights)
+        scores = np.full((tokens.n_nodes, tokens.n_nodes), -np.inf)
+        scores[arcs.head, arcs.modifier] = flat
+        p, log_partition = marginals(scores, single_root)
+        gradient = p[arcs.head, arcs.modifier]
+        gold = arcs.head == heads[arcs.modifier]
+        gradient[gold] -= 1.0
+        self._descend(hashed, parts, gradient)
+        return log_partition - flat[gold].sum()
+
+    def _descend(self, hashed: Hashed, parts: Parts, gradient: np.ndarray) -> None:
+        _adagrad(
+            hashed, parts.nodes, parts.codes, gradient, self.learning_rate, self.weights, self.squares, _room(hashed)
+        )
+
+
+@kernel
+def _adagrad(hashed, nodes, codes, gradient, learning_rate, weights, squares, places):
+    """One AdaGrad step on the weights of every arc whose gradient is not negligible."""
+    keys = np.empty(hashed.table.salt.shape[0], np.uint64)
+    for p in range(nodes.shape[0]):
+        g = gradient[p]
+        if abs(g) > _NEGLIGIBLE:
+            count = _places(hashed, nodes, codes, p, keys, places)
+            for i in range(count):
+                w = places[i]
+                squares[w] += np.float32(g * g)
+                weights[w] -= np.float32(learning_rate * g / np.sqrt(squares[w] + 1e-8))

@@ -1,0 +1,311 @@
+"""Training from sentences to a model: alphabets, pruner, candidate arcs, perceptron, labeler, with a checkpoint after each epoch."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from .. import __version__
+from ..config import Config
+from ..errors import ConfigError, DataError
+from ..evaluate import Evaluation
+from ..model import Model
+from ..parts import arc_space, part_index
+from ..pipeline import Parser, dual_options, prune_arcs
+from ..scoring.alphabet import Encoder, Tokens
+from ..scoring.scorer import Scorer, dense_arc_scores
+from ..scoring.templates import LABEL_BITS, attributes_of, compile_templates, load_templates
+from ..types import MODELS, ArcSpace, Sentence
+from .labeler import Labeler
+from .perceptron import Example, Perceptron
+from .pruner import Pruner
+
+log = logging.getLogger("nonproj")
+
+
+def train(
+    sentences: Sequence[Sentence],
+    config: Config,
+    *,
+    held_out: Sequence[Sentence] | None = None,
+    checkpoint: Path | None = None,
+    resume: bool = False,
+    progress: Callable | None = None,
+) -> Model:
+    """Train a parser.
+
+    Parameters
+    ----------
+    sentences : sequence of Sentence
+        With gold heads and labels.
+    config : Config
+    held_out : sequence of Sentence, optional
+        Parsed after each epoch; never learnt from.
+    checkpoint : Path, optional
+        Written after each epoch, and removed by the caller when the model is safe.
+    resume : bool
+        Go on from the checkpoint, which must be of the same sentences and configuration.
+    progress : callable, optional
+        ``progress(iterable, description)`` wraps the long loops, as ``tqdm`` does.
+
+    Returns
+    -------
+    Model
+        Interrupted by Ctrl-C, the averaged model of the last whole epoch, with ``meta["interrupted"]`` true.
+
+    Raises
+    ------
+    DataError
+        If a sentence has no gold heads.
+    ConfigError
+        If there is nothing to train on, or the checkpoint is of another training.
+    """
+    return Trainer(sentences, config, held_out or [], checkpoint, progress or (lambda items, _: items)).run(resume)
+
+
+class Trainer:
+    """One training run; `train` is its only user and explains its parameters."""
+
+    def __init__(self, sentences, config: Config, held_out, checkpoint: Path | None, progress: Callable):
+        _check(sentences)
+        self.sentences, self.held_out = sentences, held_out
+        self.config, self.checkpoint, self.progress = config, checkpoint, progress
+        self.files = load_templates(config.features.folder)
+        roots = [int(np.count_nonzero(s.heads[1:] == 0)) for s in sentences]
+        self.multi_root = config.treebank.root == "multi" or (config.treebank.root == "auto" and max(roots) > 1)
+        self.meta = {
+            "version": __version__,
+            "sentences": len(sentences),
+            "words": sum(len(s) for s in sentences),
+            "multi_root": self.multi_root,
+            "interrupted": False,
+            "log": [],
+        }
+
+    # -- the run -----------------------------------------------------------------------------------------------------------
+
+    def run(self, resume: bool) -> Model:
+        """Train everything, from the start or from the checkpoint."""
+        begin = time.perf_counter()
+        saved = self._restore() if resume else None
+        self.labels = saved.labels if saved else sorted({label for s in self.sentences for label in s.labels})
+        if len(self.labels) > 1 << LABEL_BITS:
+            raise ConfigError("treebank.train", f"{len(self.labels)} labels; at most {1 << LABEL_BITS} can be learnt")
+        attributes = attributes_of(self.files)
+        rare = self.config.features.rare
+        self.encoder = Encoder(saved.alphabets) if saved else Encoder.from_sentences(self.sentences, attributes, rare)
+        self.attributes = self.encoder.attributes
+        self.tokens = [self.encoder.encode(sentence) for sentence in self.sentences]
+        self.weights: dict[str, np.ndarray] = {}
+        if saved:
+            self.meta = saved.meta
+            self.weights = {name: saved.weights[name] for name in ("pruner", "labeler")}
+            spaces = _unpack(saved.weights["arcs"], self.sentences)
+        else:
+            self._train_labeler()
+            spaces = self._train_pruner()
+        perceptron, done = self._perceptron(saved)
+        try:
+            self._train_parser(perceptron, done, spaces)
+        except KeyboardInterrupt:
+            if "parser" not in self.weights:
+                raise
+            log.warning("interrupted; the model is that of the last whole epoch")
+            self.meta["interrupted"] = True
+        self.meta["seconds"] = round(self.meta.get("seconds", 0.0) + time.perf_counter() - begin, 1)
+        return self._model(self.weights)
+
+    def _model(self, weights: dict[str, np.ndarray]) -> Model:
+        return Model(self.config, self.encoder.alphabets, self.files, self.labels, weights, self.meta)
+
+    def _order(self, epoch: int, stage: int) -> np.ndarray:
+        """The order of the sentences: a function of seed, stage and epoch alone, so that a resumed run repeats it."""
+        if not self.config.training.shuffle:
+            return np.arange(len(self.sentences))
+        return np.random.default_rng((self.config.seed, stage, epoch)).permutation(len(self.sentences))
+
+    # -- its stages --------------------------------------------------------------------------------------------------------
+
+    def _train_labeler(self) -> None:
+        number = {label: i for i, label in enumerate(self.labels)}
+        gold = [np.array([number[label] for label in s.labels]) for s in self.sentences]
+        examples = [(t, s.heads, g) for t, s, g in zip(self.tokens, self.sentences, gold, strict=True)]
+        options = self.config.labeler
+        labeler = Labeler(compile_templates(self.files["label"], self.attributes), len(self.labels), options.bits)
+        for epoch in range(options.epochs):
+            begin = time.perf_counter()
+            wrong = labeler.epoch(examples, self.progress(self._order(epoch, 2), f"labeler {epoch + 1}"))
+            log.info("labeler epoch %d: %.1f s, %d wrong labels", epoch + 1, time.perf_counter() - begin, wrong)
+        self.weights["labeler"] = labeler.averaged()
+
+    def _train_pruner(self) -> list[ArcSpace]:
+        """Train the pruner and return the arcs of each training sentence, pruned by a pruner that has not seen it if there are folds."""
+        options = self.config.pruner
+        everything = np.arange(len(self.sentences))
+        folds = everything % options.folds if options.folds > 1 else np.full(len(everything), -1)
+        pruner = self._fit_pruner(everything, "pruner")
+        self.weights["pruner"] = pruner.weights
+        spaces: list = [None] * len(everything)
+        for fold in np.unique(folds):
+            if fold >= 0:
+                pruner = self._fit_pruner(everything[folds != fold], f"pruner fold {fold + 1}")
+            for i in everything[folds == fold]:
+                scores = dense_arc_scores(self.tokens[i], pruner.table, pruner.weights)
+                spaces[i] = prune_arcs(scores, options, not self.multi_root)
+        self._report_pruning("training", self.sentences, spaces)
+        for i, sentence in enumerate(self.sentences):
+            spaces[i] = _with_gold(spaces[i], sentence.heads)
+        return spaces
+
+    def _fit_pruner(self, chosen: np.ndarray, name: str) -> Pruner:
+        options = self.config.pruner
+        table = compile_templates(self.files["pruner"], self.attributes)
+        pruner = Pruner(table, options.bits, options.learning_rate)
+        examples = [(t, s.heads) for t, s in zip(self.tokens, self.sentences, strict=True)]
+        wanted = np.zeros(len(examples), bool)
+        wanted[chosen] = True
+        for epoch in range(options.epochs):
+            begin = time.perf_counter()
+            order = self._order(epoch, 1)
+            loss = pruner.epoch(examples, self.progress(order[wanted[order]], f"{name} {epoch + 1}"), not self.multi_root)
+            log.info("%s epoch %d: %.1f s, loss %.4f a word", name, epoch + 1, time.perf_counter() - begin, loss)
+        return pruner
+
+    def _report_pruning(self, name: str, sentences, spaces) -> None:
+        words = sum(len(s) for s in sentences)
+        kept = sum(_gold_kept(space, s.heads) for space, s in zip(spaces, sentences, strict=True))
+        arcs = sum(len(space.head) for space in spaces)
+        log.info("pruning of %s: %.2f %% of gold arcs kept, %.2f heads a word", name, 100 * kept / words, arcs / words)
+        self.meta[f"pruning_{name}"] = {"gold_kept": kept / words, "heads_per_word": arcs / words}
+
+    def _perceptron(self, saved: Model | None) -> tuple[Perceptron, int]:
+        config = self.config
+        order = MODELS.index(config.model)
+        perceptron = Perceptron(
+            Scorer(self.files, self.attributes, order),
+            config.features.bits,
+            config.training.margin,
+            dual_options(config.decoding, not self.multi_root),
+            relaxed=config.training.decoder == "relaxed",
+        )
+        if saved:
+            perceptron.weights = np.array(saved.weights["perceptron"])
+            perceptron.total = np.array(saved.weights["total"])
+            perceptron.step = saved.meta["step"]
+            self.weights["parser"] = perceptron.averaged()
+        return perceptron, len(self.meta["log"])
+
+    def _train_parser(self, perceptron: Perceptron, done: int, spaces: list[ArcSpace]) -> None:
+        order = perceptron.scorer.model
+        examples = [
+            Example(tokens, sentence.heads, arcs, part_index(arcs, order))
+            for tokens, sentence, arcs in zip(self.tokens, self.sentences, spaces, strict=True)
+        ]
+        for epoch in range(done, self.config.training.epochs):
+            begin = time.perf_counter()
+            missed = sum(
+                perceptron.update(examples[i]) for i in self.progress(self._order(epoch, 0), f"epoch {epoch + 1}")
+            )
+            seconds = time.perf_counter() - begin
+            self.weights["parser"] = perceptron.averaged()
+            self._finish_epoch(epoch, missed, seconds)
+            self._save_checkpoint(perceptron, spaces)
+
+    def _finish_epoch(self, epoch: int, missed: int, seconds: float) -> None:
+        """The line of the log, and the figures that the model keeps."""
+        entry = {"epoch": epoch + 1, "seconds": round(seconds, 2), "mistakes": missed}
+        text = f"epoch {epoch + 1}: {seconds:.1f} s, {missed} training mistakes"
+        if self.held_out:
+            figures = self._evaluate()
+            entry |= figures
+            text += f", held-out UAS {figures['uas']:.2f}, LAS {figures['las']:.2f}, certified {figures['certified']:.1f} %"
+        self.meta["log"].append(entry)
+        log.info(text)
+
+    def _evaluate(self) -> dict[str, float]:
+        parser = Parser(self._model(self.weights))
+        evaluation, spaces = Evaluation(), []
+        for sentence, parse in parser.parse_all(self.progress(self.held_out, "held-out")):
+            evaluation.add(sentence, parse.decoded.heads, parse.labels, parse.decoded)
+            spaces.append(parse.arcs)
+        if not self.meta["log"]:
+            self._report_pruning("held-out", self.held_out, spaces)
+        figures = evaluation.as_dict()
+        return {name: figures[name] for name in ("uas", "las", "certified")}
+
+    # -- checkpoints -------------------------------------------------------------------------------------------------------
+
+    def _save_checkpoint(self, perceptron: Perceptron, spaces: list[ArcSpace]) -> None:
+        if self.checkpoint is None:
+            return
+        self.meta |= {"step": perceptron.step, "training": self._digest()}
+        state = {
+            "pruner": self.weights["pruner"],
+            "labeler": self.weights["labeler"],
+            "perceptron": perceptron.weights,
+            "total": perceptron.total,
+            "arcs": _pack(spaces),
+        }
+        self._model(state).save(self.checkpoint)
+
+    def _restore(self) -> Model | None:
+        if self.checkpoint is None or not Path(self.checkpoint).exists():
+            log.info("no checkpoint; training from the start")
+            return None
+        saved = Model.load(self.checkpoint)
+        if saved.meta.get("training") != self._digest():
+            raise ConfigError("resume", f"{self.checkpoint} is of other sentences or options; train without --resume")
+        log.info("going on after epoch %d", len(saved.meta["log"]))
+        return saved
+
+    def _digest(self) -> str:
+        """A digest of all that must not change between a run and its continuation; the number of epochs may."""
+        digest = hashlib.blake2b(digest_size=16)
+        config = self.config.as_dict()
+        config["training"].pop("epochs")
+        digest.update(repr((sorted(config.items()), self.files)).encode())
+        for sentence in self.sentences:
+            digest.update("\n".join("\t".join(row) for row in sentence.rows).encode())
+        return digest.hexdigest()
+
+
+def _check(sentences: Sequence[Sentence]) -> None:
+    if not sentences:
+        raise ConfigError("treebank.train", "there is no sentence to train on")
+    for sentence in sentences:
+        if sentence.heads is None:
+            raise DataError(sentence.path, sentence.line, "HEAD is absent (_); training needs gold heads")
+
+
+def _gold_kept(arcs: ArcSpace, heads: np.ndarray) -> int:
+    return int(np.count_nonzero(arcs.head == heads[arcs.modifier]))
+
+
+def _with_gold(arcs: ArcSpace, heads: np.ndarray) -> ArcSpace:
+    """The arcs and the gold ones."""
+    n = len(heads) - 1
+    if _gold_kept(arcs, heads) == n:
+        return arcs
+    both = np.concatenate([np.stack([arcs.modifier, arcs.head], 1), np.stack([np.arange(1, n + 1), heads[1:]], 1)])
+    modifier, head = np.unique(both, axis=0).T
+    return arc_space(head, modifier, n)
+
+
+def _pack(spaces: list[ArcSpace]) -> np.ndarray:
+    """All arcs of all sentences as one int32 array of shape (arcs, 3): sentence, head, modifier."""
+    return np.concatenate(
+        [np.stack([np.full(len(a.head), i), a.head, a.modifier], 1) for i, a in enumerate(spaces)]
+    ).astype(np.int32)
+
+
+def _unpack(packed: np.ndarray, sentences: Sequence[Sentence]) -> list[ArcSpace]:
+    bounds = np.searchsorted(packed[:, 0], np.arange(len(sentences) + 1))
+    return [
+        arc_space(packed[a:b, 1], packed[a:b, 2], len(s))
+        for a, b, s in zip(bounds[:-1], bounds[1:], sentences, strict=True)
+    ]

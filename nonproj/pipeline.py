@@ -1,0 +1,139 @@
+"""The way of the data: a sentence in, a labelled tree and its certificate out.
+
+Each stage is a method of its own, so that a benchmark can time it and a reader can stop at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from .config import DecodingConfig
+from .decode.dual import DualOptions, dual_decomposition
+from .decode.marginals import marginals
+from .decode.prune import prune
+from .model import Model
+from .parts import part_index
+from .scoring.alphabet import Encoder, Tokens
+from .scoring.labels import label_parts, label_scores
+from .scoring.score import hash_tokens
+from .scoring.scorer import Scorer, dense_arc_scores
+from .scoring.templates import compile_templates
+from .types import MODELS, ArcSpace, Decoded, PartIndex, PartScores, Sentence
+
+
+class Parse(NamedTuple):
+    """A parsed sentence.
+
+    Attributes
+    ----------
+    decoded : Decoded
+        The tree and what is known about it.  A certificate is about the arcs that pruning left.
+    labels : list of str
+        The label of each word's arc, n strings.
+    arcs : ArcSpace
+        The arcs that pruning left.
+    """
+
+    decoded: Decoded
+    labels: list[str]
+    arcs: ArcSpace
+
+
+def dual_options(decoding: DecodingConfig, single_root: bool) -> DualOptions:
+    """Return the decoder's options as its kernel wants them; ``single_root`` is what "auto" stands for."""
+    return DualOptions(
+        max_iterations=decoding.max_iterations,
+        beta=decoding.beta,
+        tau=decoding.tau,
+        single_root=single_root if decoding.single_root == "auto" else bool(decoding.single_root),
+        projective=decoding.projective,
+        tolerance=decoding.tolerance,
+    )
+
+
+class Parser:
+    """Parses sentences with a trained model.
+
+    Parameters
+    ----------
+    model : Model
+    decoding : DecodingConfig, optional
+        By default the one in the model.
+
+    Examples
+    --------
+    >>> parser = Parser(Model.load("danish.nonproj"))  # doctest: +SKIP
+    >>> parser.parse(sentence).decoded.heads  # doctest: +SKIP
+    """
+
+    def __init__(self, model: Model, decoding: DecodingConfig | None = None):
+        config = model.config
+        self.model = model
+        self.options = dual_options(decoding or config.decoding, single_root=not model.meta.get("multi_root", True))
+        self.encoder = Encoder(model.alphabets)
+        attributes = self.encoder.attributes
+        self.order = MODELS.index(config.model)
+        self.scorer = Scorer(model.templates, attributes, self.order)
+        self.pruner_table = compile_templates(model.templates["pruner"], attributes)
+        self.label_table = compile_templates(model.templates["label"], attributes)
+
+    def parse(self, sentence: Sentence) -> Parse:
+        """Parse one sentence.
+
+        Parameters
+        ----------
+        sentence : Sentence
+            Gold heads and labels, if it has any, are not looked at.
+        """
+        tokens = self.encode(sentence)
+        arcs = self.prune(tokens)
+        index, scores = self.score(tokens, arcs)
+        decoded = self.decode(arcs, index, scores)
+        return Parse(decoded, self.label(tokens, decoded.heads), arcs)
+
+    def parse_all(self, sentences: Iterable[Sentence]) -> Iterator[tuple[Sentence, Parse]]:
+        """Parse a stream of sentences; memory does not grow with it."""
+        for sentence in sentences:
+            yield sentence, self.parse(sentence)
+
+    def encode(self, sentence: Sentence) -> Tokens:
+        """Strings to integers."""
+        return self.encoder.encode(sentence)
+
+    def prune(self, tokens: Tokens) -> ArcSpace:
+        """First-order scores, their marginals, and the arcs these leave."""
+        scores = dense_arc_scores(tokens, self.pruner_table, self.model.weights["pruner"])
+        return prune_arcs(scores, self.model.config.pruner, self.options.single_root, self.options.projective)
+
+    def score(self, tokens: Tokens, arcs: ArcSpace) -> tuple[PartIndex, PartScores]:
+        """Number the parts over the arcs and score them."""
+        weights = self.model.weights["parser"]
+        index = part_index(arcs, self.order)
+        return index, self.scorer.score(self.scorer.featurise(tokens, arcs, index, len(weights)), weights)
+
+    def decode(self, arcs: ArcSpace, index: PartIndex, scores: PartScores) -> Decoded:
+        """The best tree over the arcs, by dual decomposition."""
+        return dual_decomposition(arcs, index, scores, self.order, self.options)
+
+    def label(self, tokens: Tokens, heads: np.ndarray) -> list[str]:
+        """The best label of each arc of a tree."""
+        weights, labels = self.model.weights["labeler"], self.model.labels
+        hashed = hash_tokens(tokens, self.label_table, len(weights))
+        best = label_scores(hashed, label_parts(heads), len(labels), weights).argmax(axis=1)
+        return [labels[number] for number in best]
+
+
+def prune_arcs(scores: np.ndarray, config, single_root: bool, projective: bool = False, keep=None) -> ArcSpace:
+    """Prune by the marginals of first-order scores, ``float64[N, N]``; ``config`` has the threshold and the cap."""
+    p, _ = marginals(scores, single_root)
+    return prune(
+        p,
+        threshold=config.threshold,
+        max_heads=config.max_heads,
+        single_root=single_root,
+        projective=projective,
+        keep=keep,
+    )

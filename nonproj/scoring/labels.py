@@ -1,0 +1,113 @@
+"""Scores of the labels of a tree's arcs.
+
+All labels of a template's feature lie in one block of the weight table, their numbers xor-ed onto the place, so a part reads few cache lines
+however many labels there are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._kernel import kernel
+from .score import DIRECTION, DISTANCE, Hashed, Parts, _distance_bin, _places, _room
+
+
+def label_parts(heads: np.ndarray) -> Parts:
+    """Return the arcs of a tree as parts of words (h, m, g, l, r, a, z), see `nonproj.scoring.templates.SLOTS`.
+
+    Parameters
+    ----------
+    heads : ndarray of shape (N,), int32
+
+    Returns
+    -------
+    Parts
+        ``n`` parts, in the order of the modifiers.  Words that are not there are node ``N``.
+
+    Examples
+    --------
+    >>> label_parts(np.array([-1, 2, 0, 2], np.int32)).nodes.tolist()
+    [[2, 1, 0, 4, 3, 4, 4], [0, 2, 4, 4, 4, 1, 3], [2, 3, 0, 1, 4, 4, 4]]
+    """
+    n_nodes = len(heads)
+    nodes = np.empty((n_nodes - 1, 7), np.int32)
+    codes = np.empty((n_nodes - 1, 3), np.uint8)
+    _fill_labels(heads, nodes, codes)
+    return Parts(nodes, codes)
+
+
+@kernel
+def _fill_labels(heads, nodes, codes):
+    """Words and codes of every arc of a tree."""
+    n_nodes = heads.shape[0]
+    first = np.full(n_nodes, n_nodes)
+    last = np.full(n_nodes, n_nodes)
+    for m in range(1, n_nodes):
+        h = heads[m]
+        nodes[m - 1, 0] = h
+        nodes[m - 1, 1] = m
+        nodes[m - 1, 2] = heads[h] if h > 0 else n_nodes
+        nodes[m - 1, 3] = last[h]
+        nodes[m - 1, 4] = n_nodes
+        if last[h] < n_nodes:
+            nodes[last[h] - 1, 4] = m
+        else:
+            first[h] = m
+        last[h] = m
+        right = 1 if m > h else 0
+        codes[m - 1, 0] = 0
+        codes[m - 1, DIRECTION] = 1 + right
+        codes[m - 1, DISTANCE] = 3 + 2 * _distance_bin(abs(h - m)) + right
+    for m in range(1, n_nodes):
+        nodes[m - 1, 5] = first[m]
+        nodes[m - 1, 6] = last[m]
+
+
+def label_scores(hashed: Hashed, parts: Parts, n_labels: int, weights: np.ndarray) -> np.ndarray:
+    """Score every label of every arc.
+
+    Returns
+    -------
+    ndarray of shape (n, n_labels), float64
+    """
+    scores = np.zeros((parts.nodes.shape[0], n_labels))
+    _score_labels(hashed, parts.nodes, parts.codes, weights, _room(hashed), scores)
+    return scores
+
+
+@kernel
+def _score_labels(hashed, nodes, codes, weights, places, scores):
+    """Sum the weights of each label at each arc's places."""
+    keys = np.empty(hashed.table.salt.shape[0], np.uint64)
+    for p in range(nodes.shape[0]):
+        count = _places(hashed, nodes, codes, p, keys, places)
+        for i in range(count):
+            for label in range(scores.shape[1]):
+                scores[p, label] += weights[places[i] ^ np.uint32(label)]
+
+
+def add_labels(hashed: Hashed, parts: Parts, gold, predicted, step: float, weights: np.ndarray, total: np.ndarray) -> None:
+    """Move the weights of every arc whose predicted label is not the gold one (`nonproj.scoring.score.add_parts` explains ``step``).
+
+    Parameters
+    ----------
+    gold, predicted : ndarray of shape (n,), int64
+        Numbers of labels.
+    """
+    _add_labels(hashed, parts.nodes, parts.codes, gold, predicted, step, weights, total, _room(hashed))
+
+
+@kernel
+def _add_labels(hashed, nodes, codes, gold, predicted, step, weights, total, places):
+    """Move the weights of wrongly labelled arcs from the predicted label to the gold one."""
+    keys = np.empty(hashed.table.salt.shape[0], np.uint64)
+    for p in range(nodes.shape[0]):
+        if gold[p] != predicted[p]:
+            count = _places(hashed, nodes, codes, p, keys, places)
+            for i in range(count):
+                up = places[i] ^ np.uint32(gold[p])
+                down = places[i] ^ np.uint32(predicted[p])
+                weights[up] += np.float32(1.0)
+                weights[down] -= np.float32(1.0)
+                total[up] += step
+                total[down] -= step

@@ -1,0 +1,81 @@
+"""The three higher-order part types together: a sentence and its arcs in, `PartScores` out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..parts import full_arc_space
+from ..types import ARC, GRANDPARENT, ArcSpace, PartIndex, PartScores
+from .alphabet import Tokens
+from .score import Hashed, Parts, add_parts, arc_parts, grandparent_parts, hash_tokens, score_parts, sibling_parts
+from .templates import TemplateTable, compile_templates
+
+PART_TYPES = ("arc", "sibling", "grandparent")
+
+
+class Featurised(NamedTuple):
+    """A sentence's parts of each type, ready to be looked up: one pair for each part type of the model."""
+
+    pairs: list[tuple[Hashed, Parts]]
+
+
+class Scorer:
+    """Scores all parts of a sentence under one weight table.
+
+    Parameters
+    ----------
+    files : mapping of str to mapping
+        The template files, by part type.
+    attributes : sequence of str
+        Columns of `Tokens.atoms`.
+    model : int
+        `ARC`, `SIBLING` or `GRANDPARENT`.
+    """
+
+    def __init__(self, files: Mapping[str, Mapping], attributes: Sequence[str], model: int):
+        self.model = model
+        self.tables: list[TemplateTable] = [compile_templates(files[name], attributes) for name in PART_TYPES[: model + 1]]
+
+    def featurise(self, tokens: Tokens, arcs: ArcSpace, index: PartIndex, n_weights: int) -> Featurised:
+        """List and hash the parts that the arcs allow."""
+        parts = [arc_parts(arcs)]
+        if self.model > ARC:
+            parts.append(sibling_parts(arcs, index))
+        if self.model == GRANDPARENT:
+            parts.append(grandparent_parts(arcs, index))
+        return Featurised([(hash_tokens(tokens, t, n_weights), p) for t, p in zip(self.tables, parts, strict=True)])
+
+    def score(self, featurised: Featurised, weights: np.ndarray) -> PartScores:
+        """Return the scores of all parts; types the model lacks have none."""
+        scores = [score_parts(hashed, parts, weights) for hashed, parts in featurised.pairs]
+        return PartScores(*scores, *[np.empty(0) for _ in range(3 - len(scores))])
+
+    def add(self, featurised: Featurised, delta: Sequence[np.ndarray], step: float, weights: np.ndarray, total: np.ndarray):
+        """Add ``delta`` (float64, aligned with the parts of each type) times the features to the weights."""
+        for (hashed, parts), change in zip(featurised.pairs, delta, strict=False):
+            add_parts(hashed, parts, change, step, weights, total)
+
+
+def dense_arc_scores(tokens: Tokens, table: TemplateTable, weights: np.ndarray) -> np.ndarray:
+    """Score every pair of words under an arc-factored model.
+
+    Parameters
+    ----------
+    tokens : Tokens
+        Of N nodes.
+    table : TemplateTable
+        Templates over arcs.
+    weights : ndarray, float32
+
+    Returns
+    -------
+    ndarray of shape (N, N), float64
+        ``s[h, m]``; minus infinity on the diagonal and in column 0.
+    """
+    arcs = full_arc_space(tokens.n_nodes - 1)
+    scores = np.full((tokens.n_nodes, tokens.n_nodes), -np.inf)
+    scores[arcs.head, arcs.modifier] = score_parts(hash_tokens(tokens, table, len(weights)), arc_parts(arcs), weights)
+    return scores

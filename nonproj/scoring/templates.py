@@ -1,0 +1,219 @@
+"""Feature templates as data.
+
+A template names attributes of the words of a part, as in ``h.pos m.pos m+1.pos``.  Each is hashed by a *multilinear* function:
+``salt + sum of coefficient * attribute`` modulo 2**64, of which the highest bits are the place in the weight table (strongly
+universal for 32-bit attributes: Lemire and Kaser 2014, section 2).  The sum splits over the words of the part, so each word's share is
+computed once per sentence (`nonproj.scoring.score.project`), and a part costs one addition per word and template.
+
+What depends on geometry alone (direction, distance, order) is a small *code*, below 16, that is xor-ed onto the place: all variants of one
+template share one cache line of the table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import ConfigError
+from .alphabet import ATTRIBUTES, FEAT, MARGIN
+
+SLOTS = {
+    "arc": ("h", "m"),
+    "sibling": ("h", "s", "m"),
+    "grandparent": ("g", "h", "m"),
+    "label": ("h", "m", "g", "l", "r", "a", "z"),
+}
+"""The words of each type of part: head, modifier, previous sibling, grandparent; for labels also the modifier's nearest siblings left
+and right, and its own first and last modifier."""
+
+CODES = {
+    "arc": ("none", "direction", "distance"),
+    "sibling": ("none", "direction", "distance"),
+    "grandparent": ("none", "direction", "order"),
+    "label": ("none", "direction", "distance"),
+}
+"""The geometrical codes that a file of templates may name, by type of part; numbered in this order."""
+
+LABEL_BITS = 8
+"""At most ``2 ** LABEL_BITS`` labels."""
+
+_TERM = re.compile(r"^(?:([a-z])([+-]\d)?|(between))\.([a-z0-9]+)$")
+
+
+class TemplateTable(NamedTuple):
+    """The templates of one type of part, as the kernels read them.
+
+    Templates are sorted: first the ``T`` plain ones, then those over the tags between head and modifier, then those over the pairs of
+    morphological features of head and modifier.
+
+    Attributes
+    ----------
+    salt : ndarray of shape (n_templates,), uint64
+    n_plain, n_between, n_feat : int
+    term_start : ndarray of shape (n_slots * n_templates + 1,), int32
+        The terms of slot ``i`` in template ``t`` are ``term_start[i * n_templates + t]`` and following.
+    term_offset, term_attribute : ndarray, int32
+        Word relative to the slot's word, and column of `Tokens.atoms`.
+    term_coefficient : ndarray, uint64
+    between_attribute : ndarray of shape (n_templates,), int32
+    between_coefficient : ndarray of shape (n_templates,), uint64
+    feat_coefficient : ndarray of shape (2, n_templates), uint64
+        For the features of head and of modifier; 0 where the template does not name one side's.
+    codes : ndarray of int32
+        Numbers of the geometrical codes; each plain template is looked up once for every code.
+    code_shift : uint32
+        Bits by which codes are moved up before they are xor-ed onto a place: none, but `LABEL_BITS` for labels, whose own numbers
+        take the lowest bits.
+    """
+
+    salt: np.ndarray
+    n_plain: int
+    n_between: int
+    n_feat: int
+    term_start: np.ndarray
+    term_offset: np.ndarray
+    term_attribute: np.ndarray
+    term_coefficient: np.ndarray
+    between_attribute: np.ndarray
+    between_coefficient: np.ndarray
+    feat_coefficient: np.ndarray
+    codes: np.ndarray
+    code_shift: np.uint32
+
+
+class Term(NamedTuple):
+    """One attribute in a template: ``slot`` is None for the words between head and modifier."""
+
+    slot: str | None
+    offset: int
+    attribute: str
+
+
+def parse_template(text: str, part: str) -> list[Term]:
+    """Parse one template.
+
+    Parameters
+    ----------
+    text : str
+        Terms separated by blanks: ``slot.attribute``, ``slot+k.attribute`` or ``between.attribute``; a file may name attributes of
+        `nonproj.scoring.alphabet.ATTRIBUTES` and ``feat``, each single morphological feature.
+    part : str
+        A key of `SLOTS`.
+
+    Raises
+    ------
+    ConfigError
+        If a term is not of that form, or names an unknown word or attribute.
+
+    Examples
+    --------
+    >>> parse_template("h.pos m+1.pos", "arc")
+    [Term(slot='h', offset=0, attribute='pos'), Term(slot='m', offset=1, attribute='pos')]
+    """
+    terms = []
+    for word in text.split():
+        match = _TERM.match(word)
+        if not match:
+            raise ConfigError(f"features.{part}", f"'{word}' in '{text}' is not of the form slot+offset.attribute")
+        slot, offset, between, attribute = match.groups()
+        if slot is not None and slot not in SLOTS[part]:
+            raise ConfigError(f"features.{part}", f"'{word}': the words of this part are {', '.join(SLOTS[part])}")
+        if attribute != FEAT and attribute not in ATTRIBUTES:
+            raise ConfigError(f"features.{part}", f"'{word}': known attributes are {', '.join([*ATTRIBUTES, FEAT])}")
+        if abs(int(offset or 0)) > MARGIN:
+            raise ConfigError(f"features.{part}", f"'{word}': offsets go from -{MARGIN} to +{MARGIN}")
+        if attribute == FEAT and (between or offset or slot not in ("h", "m")):
+            raise ConfigError(f"features.{part}", f"'{word}': single features are those of h and m themselves")
+        if between and part != "arc":
+            raise ConfigError(f"features.{part}", f"'{word}': words between are for arcs only")
+        terms.append(Term(slot, int(offset or 0), attribute))
+    if not terms:
+        raise ConfigError(f"features.{part}", "an empty template")
+    return terms
+
+
+def attributes_of(files: Mapping[str, Mapping]) -> list[str]:
+    """Return the attributes that any template of the given files names, in the order of `ATTRIBUTES`."""
+    used = {
+        term.attribute
+        for spec in files.values()
+        for text in spec["templates"]
+        for term in parse_template(text, spec["part"])
+    }
+    return [name for name in ATTRIBUTES if name in used]
+
+
+def _kind(terms: Sequence[Term]) -> int:
+    """0 plain, 1 over the words between, 2 over single morphological features."""
+    if any(term.attribute == FEAT for term in terms):
+        return 2
+    return int(any(term.slot is None for term in terms))
+
+
+def _random64(text: str) -> np.uint64:
+    """A fixed odd 64-bit number for a string, the same on every machine."""
+    return np.uint64(int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") | 1)
+
+
+def compile_templates(spec: Mapping, attributes: Sequence[str]) -> TemplateTable:
+    """Turn one file of templates into the table that kernels read.
+
+    Parameters
+    ----------
+    spec : mapping
+        ``part`` (a key of `SLOTS`), ``codes`` (of `CODES`) and ``templates`` (a list of strings).
+    attributes : sequence of str
+        The columns of `Tokens.atoms`.
+
+    Raises
+    ------
+    ConfigError
+        If a template or a code is unknown.
+    """
+    part = spec["part"]
+    slots = SLOTS[part]
+    unknown = [code for code in spec["codes"] if code not in CODES[part]]
+    if unknown:
+        raise ConfigError(f"features.{part}", f"code '{unknown[0]}': the known ones are {', '.join(CODES[part])}")
+    texts = sorted(dict.fromkeys(" ".join(t.split()) for t in spec["templates"]), key=lambda t: _kind(parse_template(t, part)))
+    templates = [parse_template(text, part) for text in texts]
+    kinds = [_kind(terms) for terms in templates]
+    n = len(templates)
+    between_attribute = np.zeros(n, np.int32)
+    between_coefficient = np.zeros(n, np.uint64)
+    feat_coefficient = np.zeros((2, n), np.uint64)
+    start, rows, coefficients = [0], [], []
+    for slot in slots:
+        for text, terms in zip(texts, templates, strict=True):
+            for term in terms:
+                if term.slot == slot and term.attribute != FEAT:
+                    rows.append((term.offset, attributes.index(term.attribute)))
+                    coefficients.append(_random64(f"{part}/{text}/{term}"))
+            start.append(len(rows))
+    for t, (text, terms) in enumerate(zip(texts, templates, strict=True)):
+        for term in terms:
+            if term.slot is None:
+                between_attribute[t] = attributes.index(term.attribute)
+                between_coefficient[t] = _random64(f"{part}/{text}/{term}")
+            elif term.attribute == FEAT:
+                feat_coefficient[("h", "m").index(term.slot), t] = _random64(f"{part}/{text}/{term}")
+    grid = np.array(rows, np.int32).reshape(-1, 2)
+    return TemplateTable(
+        salt=np.array([_random64(f"{part}/{text}") for text in texts], np.uint64),
+        n_plain=kinds.count(0),
+        n_between=kinds.count(1),
+        n_feat=kinds.count(2),
+        term_start=np.array(start, np.int32),
+        term_offset=np.ascontiguousarray(grid[:, 0]),
+        term_attribute=np.ascontiguousarray(grid[:, 1]),
+        term_coefficient=np.array(coefficients, np.uint64),
+        between_attribute=between_attribute,
+        between_coefficient=between_coefficient,
+        feat_coefficient=feat_coefficient,
+        codes=np.array([CODES[part].index(code) for code in spec["codes"]], np.int32),
+        code_shift=np.uint32(LABEL_BITS if part == "label" else 0),
+    )
