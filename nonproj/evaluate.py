@@ -1,7 +1,7 @@
-"""Evaluation by the conventions of the CoNLL-X shared task (Buchholz & Marsi 2006), and what the decoder says of itself.
+"""Evaluation by the conventions of the CoNLL-X shared task (Buchholz & Marsi 2006), and what decoders say of themselves.
 
-All figures are shares of words that a tree got right, in total and by kind of arc.  An `Evaluation` only collects one row
-for each word; the figures are sums over that table, so each of them is one line that can be compared with its definition.
+All figures are shares of words that a tree got right, in total and by kind of arc.  An `Evaluation` only collects a row
+for each word; the figures are sums over that table, so each is one line that can be compared with its definition.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def is_punctuation(form: str) -> bool:
 def nonprojective(heads) -> np.ndarray:
     """Return which arcs of a tree are non-projective.
 
-    The arc ``h -> m`` is non-projective when some word strictly between ``h`` and ``m`` is no descendant of ``h``.  Arcs
-    from the root are projective by this definition.  Sets of words are the bits of integers: O(n^2 / 64) at most.
+    The arc ``h -> m`` is non-projective when some word strictly between ``h`` and ``m`` is no descendant of ``h``.
+    Arcs from the root are projective by this definition.  Sets of words are the bits of integers: O(n^2 / 64) at most.
 
     Parameters
     ----------
@@ -173,8 +173,8 @@ class Evaluation:
         Returns
         -------
         dict
-            ``sentences``, ``words``, ``without_punctuation`` and ``with_punctuation`` (each with the same figures of the
-            words that count), ``certificates`` and ``speed`` (None where unknown).  Numbers, strings and None only.
+            ``sentences``, ``words``, ``without_punctuation`` and ``with_punctuation`` (each with the same figures, over
+            the words that count), ``certificates`` and ``speed`` (None where unknown).  Numbers and None only.
         """
         words = self._table()
         certificates = None
@@ -369,19 +369,24 @@ def evaluate(gold: Iterable[Sentence], predicted: Iterable[Sentence], decoded: I
     last = None
     for ours, theirs in zip_longest(gold, predicted):
         if ours is None or theirs is None:
-            longer = ours or theirs
-            place = f"{longer.path} goes on with line {_line(longer, 0)}"
-            path, line = (last.path, _line(last, -1)) if last else (longer.path, _line(longer, 0))
-            raise DataError(path, line, f"the file ends after {len(evaluation)} sentences, but {place}")
+            _raise_shorter(last, ours, theirs, len(evaluation))
         _same_words(ours, theirs)
         evaluation.add(ours, theirs.heads, theirs.labels, next(known) if known else None)
-        last = ours if theirs is None else theirs
+        last = ours, theirs
     return evaluation
 
 
 def _line(sentence: Sentence, word: int) -> int:
     """Return the line of a word (counted from 0, or -1 for the last) in the sentence's file."""
     return sentence.line + (sentence.word_lines[word] if sentence.word_lines else 0)
+
+
+def _raise_shorter(last: tuple | None, ours: Sentence | None, theirs: Sentence | None, count: int) -> None:
+    """Raise for two files of which one ends before the other."""
+    longer = theirs if ours is None else ours
+    ended = longer if last is None else last[0] if ours is None else last[1]
+    message = f"the sentences end here, after {count}, but go on in {longer.path}:{_line(longer, 0)}"
+    raise DataError(ended.path, _line(ended, -1), message)
 
 
 def _same_words(gold: Sentence, predicted: Sentence) -> None:
@@ -396,3 +401,53 @@ def _same_words(gold: Sentence, predicted: Sentence) -> None:
         raise DataError(predicted.path, _line(predicted, 0), message)
     if predicted.heads is None:
         raise DataError(predicted.path, _line(predicted, 0), "HEAD is absent (_); evaluation needs a tree")
+
+
+def compare(one: Evaluation, other: Evaluation, samples: int = 10_000, seed: int = 0) -> dict:
+    """Say whether two parsers differ on the same sentences, by paired randomization of whole sentences.
+
+    Parameters
+    ----------
+    one, other : Evaluation
+        Of the same gold sentences, in the same order.
+    samples : int
+        How often the two outputs are exchanged at random.
+    seed : int
+        Of the random numbers.
+
+    Returns
+    -------
+    dict
+        For ``uas`` and ``las``, without punctuation: the ``difference`` (one minus other) and its two-sided ``p``; None
+        without labels.
+
+    Raises
+    ------
+    ValueError
+        The sentences are not the same.
+
+    Examples
+    --------
+    >>> gold = Sentence([["1", "Regn", "_", "_", "_", "_", "0", "ROOT", "_", "_"]], np.array([-1, 0]))
+    >>> compare(evaluate([gold], [gold]), evaluate([gold], [gold]))["uas"]
+    {'difference': 0.0, 'p': 1.0}
+    """
+    first, second = one._table(), other._table()
+    if not (np.array_equal(first["sentence"], second["sentence"]) and np.array_equal(first["gold"], second["gold"])):
+        raise ValueError("the two evaluations are not of the same gold sentences")
+    counted, result = ~first["punctuation"], {}
+    for name in ("uas", "las"):
+        flags = [words["right"] for words in (first, second)]
+        if name == "las":
+            if first["label_right"] is None or second["label_right"] is None:
+                result[name] = None
+                continue
+            flags = [words["right"] & words["label_right"] for words in (first, second)]
+        gain = (flags[0].astype(np.int64) - flags[1]) * counted
+        gains = np.bincount(first["sentence"], weights=gain, minlength=len(one))
+        generator = np.random.default_rng(seed)
+        flips = (generator.integers(0, 2, len(gains)) * 2 - 1 for _ in range(samples))
+        extreme = sum(abs(flip @ gains) >= abs(gains.sum()) for flip in flips)
+        difference = float(gains.sum() / max(counted.sum(), 1))
+        result[name] = {"difference": difference, "p": float((extreme + 1) / (samples + 1))}
+    return result
