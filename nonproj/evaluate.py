@@ -1,4 +1,4 @@
-"""Evaluation by the conventions of the CoNLL-X shared task (Buchholz & Marsi 2006), and what decoders say of themselves.
+"""Evaluation by the conventions of the CoNLL-X shared task (Buchholz & Marsi 2006), and what is known of the trees.
 
 All figures are shares of words that a tree got right, in total and by kind of arc.  An `Evaluation` only collects a row
 for each word; the figures are sums over that table, so each is one line that can be compared with its definition.
