@@ -462,9 +462,8 @@ def from_conllu(token_list) -> Sentence:
     >>> from_conllu(tokens).forms
     ['Regn']
     """
-    sentence = next(read(io.StringIO(token_list.serialize(), newline="\n")))
-    sentence.path = "<conllu>"
-    return sentence
+    text = io.StringIO(token_list.serialize(), newline="\n")
+    return next(_sentences(text, "<conllu>", False, contextlib.nullcontext()))
 
 
 def to_conllu(sentence: Sentence, heads, labels: Iterable[str] | None = None):
