@@ -15,6 +15,7 @@ import html
 import re
 import sys
 import tarfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -140,8 +141,9 @@ def texts(source: Path) -> Iterator[tuple[str, bytes]]:
                     for name, member in members.items()
                     if _FILE.fullmatch(name)
                 }
-        except (OSError, EOFError, tarfile.TarError) as error:
-            raise TreebankError(f"{source}: not a readable tar archive ({error})") from None
+        except (OSError, EOFError, zlib.error, tarfile.TarError) as error:
+            reason = str(error).partition("\n")[0]
+            raise TreebankError(f"{source}: not a readable tar archive ({reason})") from None
     if not found:
         raise TreebankError(f"{source}: holds no files named like 0001-dk.tag")
     yield from sorted(found.items())

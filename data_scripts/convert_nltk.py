@@ -14,6 +14,7 @@ import argparse
 import re
 import sys
 import zipfile
+import zlib
 from pathlib import Path
 
 from treebanks import TREEBANKS, TreebankError, write_file
@@ -30,7 +31,7 @@ def members(source: Path, pattern: str) -> dict[str, bytes]:
             with zipfile.ZipFile(source) as archive:
                 names = {Path(name).name: name for name in archive.namelist()}
                 found = {name: archive.read(full) for name, full in names.items() if re.fullmatch(pattern, name)}
-        except (OSError, zipfile.BadZipFile) as error:
+        except (OSError, zlib.error, zipfile.BadZipFile) as error:
             raise TreebankError(f"{source}: not a readable zip archive ({error})") from None
     if not found:
         raise TreebankError(f"{source}: holds no files named like {pattern}")
