@@ -371,7 +371,7 @@ def evaluate(gold: Iterable[Sentence], predicted: Iterable[Sentence], decoded: I
         if ours is None or theirs is None:
             _raise_shorter(last, ours, theirs, len(evaluation))
         _same_words(ours, theirs)
-        evaluation.add(ours, theirs.heads, theirs.labels, next(known) if known else None)
+        evaluation.add(ours, theirs.heads, theirs.labels, next(known, None) if known else None)
         last = ours, theirs
     return evaluation
 

@@ -160,6 +160,25 @@ def test_random_files_round_trip():
         assert rewrite(text) == text.encode()
 
 
+def test_damaged_files_are_refused_or_kept():
+    """Whatever a byte is turned into: one line for the user, or a file that is written as it was."""
+    generator = random.Random(3)
+    outcomes = set()
+    for _ in range(4000):
+        data = bytearray((CONLLU + words(2, 0, 2)).encode())
+        for _ in range(generator.randint(1, 3)):
+            place = generator.randrange(len(data))
+            new = generator.choice([b"", b"\n", b"\r", b"\t", b" ", b"#", b"-", b".", b"0", b"9", b"_", b"\xff", b"\0"])
+            data[place : place + generator.randint(0, 1)] = new
+        try:
+            assert rewrite(bytes(data)) == data
+            outcomes.add("kept")
+        except DataError as error:
+            assert 1 <= error.line <= data.count(b"\n") + 1 and "\n" not in str(error)
+            outcomes.add(error.message.split()[0])
+    assert len(outcomes) > 5
+
+
 # What is read
 
 
