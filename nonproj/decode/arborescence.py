@@ -1,0 +1,385 @@
+"""The maximum spanning arborescence: Chu-Liu-Edmonds, with one root or any number of them.
+
+Both kernels grow a path of best arcs backwards from a word.  The path ends at what already hangs from the root, or it
+closes a cycle, which is contracted and grows on (Tarjan 1977; Gabow, Galil, Spencer and Tarjan 1986).  Without cycles
+this is nothing but every word taking its best head.
+
+A single root needs no penalty: fewest root arcs first, then the highest score, is the order of pairs (-root arcs,
+score), and the algorithm works for any ordered group.  Cycles never hold a root arc, so in that order a component
+simply leaves its root arcs until it has no other, and not a digit of the scores is lost.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj._kernel import kernel
+from nonproj.parts import _writable
+from nonproj.types import ArcSpace
+
+_DONE = -1  # state of a component that hangs from the root; 0 is untouched, i > 0 the i-th of the path
+
+
+class _Forest(NamedTuple):
+    """Contracted components; 0 .. N - 1 are the nodes, a cycle gets the next number.  All int32[2N].
+
+    ``parent``: the component that swallowed this one.  ``head``, ``modifier``: the chosen arc into it.  ``state``: see
+    `_DONE`.  ``path``: the growing path.  ``top``: the outermost component of a node.  ``first``, ``last``,
+    ``following``: the nodes of a component as a linked list, closed by -1.
+    """
+
+    parent: np.ndarray
+    head: np.ndarray
+    modifier: np.ndarray
+    state: np.ndarray
+    path: np.ndarray
+    top: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    following: np.ndarray
+
+
+def maximum_arborescence(scores, single_root: bool = False) -> np.ndarray:
+    """Find the spanning arborescence of highest score, in O(N^2).
+
+    Parameters
+    ----------
+    scores : array-like of shape (N, N), float64
+        ``scores[h, m]`` of the arc ``h -> m``; minus infinity where there is none.  The diagonal and column 0 are
+        ignored.
+    single_root : bool
+        Whether exactly one word is headed by the root.
+
+    Returns
+    -------
+    ndarray of shape (N,), int32
+        The heads, ``heads[0] == -1``.  Among equal heads of a word the lowest is taken.
+
+    Raises
+    ------
+    ValueError
+        If a score is NaN or plus infinity, or no such tree exists.
+
+    References
+    ----------
+    McDonald, Pereira, Ribarov and Hajic (2005); Tarjan (1977), "Finding optimum branchings".
+
+    Examples
+    --------
+    >>> maximum_arborescence([[0, 9, 10, 9], [0, 0, 20, 3], [0, 30, 0, 30], [0, 11, 0, 0]])
+    array([-1,  2,  0,  2], dtype=int32)
+    """
+    scores = _square(scores, "scores")
+    heads = np.empty(len(scores), np.int32)
+    _report(_best_dense_tree(scores, bool(single_root), heads))
+    return heads
+
+
+def maximum_arborescence_sparse(arcs: ArcSpace, scores, single_root: bool = False) -> np.ndarray:
+    """Find the spanning arborescence of highest score over given arcs.
+
+    Parameters
+    ----------
+    arcs : ArcSpace
+        The arcs that may be used.
+    scores : array-like of shape (A,), float64
+        Their scores; minus infinity forbids an arc.
+    single_root : bool
+        Whether exactly one word is headed by the root.
+
+    Returns
+    -------
+    ndarray of shape (N,), int32
+        The heads, ``heads[0] == -1``.
+
+    Raises
+    ------
+    ValueError
+        If there is not one score below plus infinity for each arc, or no such tree exists.
+
+    Examples
+    --------
+    >>> from nonproj.parts import arc_space
+    >>> maximum_arborescence_sparse(arc_space([0, 2, 0, 1], [1, 1, 2, 2], 2), [1.0, 5.0, 2.0, 5.0])
+    array([-1,  2,  0], dtype=int32)
+    """
+    scores = _arc_scores(arcs, scores)
+    heads = np.empty(len(arcs.start) - 1, np.int32)
+    _report(_best_tree(arcs, scores, bool(single_root), heads))
+    return heads
+
+
+def _square(values, name: str) -> np.ndarray:
+    """Return a square matrix of float64 as kernels want it, or say that it is none."""
+    values = _writable(values, np.float64)
+    if values.ndim != 2 or values.shape[0] != values.shape[1] or len(values) == 0:
+        raise ValueError(f"{name} has shape {values.shape}; (N, N) with N = words + 1 is expected")
+    return values
+
+
+def _arc_scores(arcs: ArcSpace, scores) -> np.ndarray:
+    """Return the scores of arcs as kernels want them, or say what is wrong."""
+    scores = _writable(scores, np.float64)
+    if scores.shape != arcs.head.shape:
+        raise ValueError(f"scores has shape {scores.shape}; one score for each of {len(arcs.head)} arcs is expected")
+    if not (scores < np.inf).all():
+        _report(3)
+    return scores
+
+
+def _report(status: int) -> None:
+    """Raise the error that a decoder's status stands for."""
+    if status == 1:
+        raise ValueError("no tree spans the words: with these scores some cannot be reached from the root")
+    if status == 2:
+        raise ValueError("no tree with a single root spans the words")
+    if status == 3:
+        raise ValueError("scores must be finite, or minus infinity where there is no arc, not NaN or plus infinity")
+
+
+@kernel
+def _best_tree(arcs, scores, single_root, heads):
+    """Write the best arborescence over sparse arcs to int32[N]; return 0, or 1: no tree, 2: none with a single root."""
+    status = _grow_sparse(arcs, scores, False, heads)
+    if status == 0 and single_root and _count_roots(heads) > 1:
+        status = _grow_sparse(arcs, scores, True, heads)
+        if status == 0 and _count_roots(heads) > 1:
+            status = 2
+    return status
+
+
+@kernel
+def _best_dense_tree(scores, single_root, heads):
+    """Write the best arborescence over scores[h, m] to int32[N]; return as `_best_tree`, or 3: a score is no number."""
+    status = _grow_dense(scores, False, heads)
+    if status == 0 and single_root and _count_roots(heads) > 1:
+        status = _grow_dense(scores, True, heads)
+        if status == 0 and _count_roots(heads) > 1:
+            status = 2
+    return status
+
+
+@kernel
+def _count_roots(heads):
+    """Count the words headed by the root."""
+    count = 0
+    for m in range(1, heads.shape[0]):
+        count += heads[m] == 0
+    return count
+
+
+@kernel
+def _new_forest(n_nodes):
+    """Return the forest in which every node is a component of its own, and the root is done."""
+    rows = np.empty((9, 2 * n_nodes), np.int32)
+    forest = _Forest(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], rows[8])
+    for m in range(n_nodes):
+        forest.parent[m] = -1
+        forest.modifier[m] = m
+        forest.state[m] = 0
+        forest.top[m] = forest.first[m] = forest.last[m] = m
+        forest.following[m] = -1
+    forest.state[0] = _DONE
+    return forest
+
+
+@kernel
+def _contract(forest, bottom, depth, new):
+    """Make one component, number new, of those on the path from position bottom below depth."""
+    forest.parent[new] = -1
+    forest.state[new] = 0
+    forest.first[new] = forest.first[forest.path[bottom]]
+    for position in range(bottom, depth):
+        c = forest.path[position]
+        forest.parent[c] = new
+        if position > bottom:
+            forest.following[forest.last[new]] = forest.first[c]
+        forest.last[new] = forest.last[c]
+        node = forest.first[c]
+        while node >= 0:
+            forest.top[node] = new
+            node = forest.following[node]
+
+
+@kernel
+def _expand(forest, n_components, heads):
+    """Open the components, outermost first: the arc into one displaces, on the way inwards, the arcs it cuts."""
+    for c in range(n_components - 1, 0, -1):
+        if forest.state[c] != 0:
+            m = forest.modifier[c]
+            heads[m] = forest.head[c]
+            # From here on state 0 marks a component whose own arc has been displaced.
+            while m != c:
+                forest.state[m] = 0
+                m = forest.parent[m]
+    heads[0] = -1
+
+
+@kernel
+def _choose_sparse(arcs, scores, offset, forest, c, avoid_root):
+    """Choose the best arc into component c, lowest index first, root arcs last if so asked; return its score."""
+    best = best_root = -np.inf
+    root_modifier = -1
+    node = forest.first[c]
+    while node >= 0:
+        for a in range(arcs.start[node], arcs.start[node + 1]):
+            h = arcs.head[a]
+            score = scores[a] - offset[node]
+            if h == 0 and avoid_root:
+                if score > best_root:
+                    best_root = score
+                    root_modifier = node
+            elif score > best and forest.top[h] != c:
+                best = score
+                forest.head[c] = h
+                forest.modifier[c] = node
+        node = forest.following[node]
+    if best == -np.inf and root_modifier >= 0:
+        best = best_root
+        forest.head[c] = 0
+        forest.modifier[c] = root_modifier
+    return best
+
+
+@kernel
+def _settle(forest, bottom, depth, entering, offset):
+    """Charge every node of a cycle with the arc that its component would give up."""
+    for position in range(bottom, depth):
+        c = forest.path[position]
+        node = forest.first[c]
+        while node >= 0:
+            offset[node] += entering[c]
+            node = forest.following[node]
+
+
+@kernel
+def _grow_sparse(arcs, scores, avoid_root, heads):
+    """Chu-Liu-Edmonds over sparse arcs: a component scans the arcs of its nodes, each node with one running offset."""
+    n_nodes = heads.shape[0]
+    forest = _new_forest(n_nodes)
+    offset = np.zeros(n_nodes)
+    entering = np.empty(2 * n_nodes)
+    new = n_nodes
+    for word in range(1, n_nodes):
+        c = forest.top[word]
+        depth = 0
+        while forest.state[c] == 0:
+            forest.path[depth] = c
+            depth += 1
+            forest.state[c] = depth
+            entering[c] = _choose_sparse(arcs, scores, offset, forest, c, avoid_root)
+            if entering[c] == -np.inf:
+                return 1
+            c = forest.top[forest.head[c]]
+            if forest.state[c] > 0:
+                bottom = forest.state[c] - 1
+                _settle(forest, bottom, depth, entering, offset)
+                _contract(forest, bottom, depth, new)
+                depth = bottom
+                c = new
+                new += 1
+        for position in range(depth):
+            forest.state[forest.path[position]] = _DONE
+    _expand(forest, new, heads)
+    return 0
+
+
+@kernel
+def _choose_heads(scores, avoid_root, entering, forest):
+    """Choose the best head of every word, root arcs last if so asked; return 0, or 3 where a score is no number."""
+    n_nodes = scores.shape[0]
+    for m in range(1, n_nodes):
+        entering[m] = -np.inf
+    for h in range(1 if avoid_root else 0, n_nodes):
+        for m in range(1, n_nodes):
+            score = scores[h, m]
+            if score > entering[m] and h != m:
+                entering[m] = score
+                forest.head[m] = h
+            if not score < np.inf and h != m:
+                return 3
+    if avoid_root:
+        for m in range(1, n_nodes):
+            if entering[m] == -np.inf:
+                entering[m] = scores[0, m]
+                forest.head[m] = 0
+    return 0
+
+
+@kernel
+def _merge_rows(scores, forest, bottom, depth, entering, rows, modifiers, new):
+    """Write the best arc from each node into a contracted cycle to its row of rows[N, N] and modifiers[N, N]."""
+    n_nodes = scores.shape[0]
+    row, modifier = rows[new - n_nodes], modifiers[new - n_nodes]
+    for u in range(n_nodes):
+        row[u] = -np.inf
+    for position in range(bottom, depth):
+        c = forest.path[position]
+        if c < n_nodes:
+            for u in range(n_nodes):
+                score = scores[u, c] - entering[c]
+                if score > row[u]:
+                    row[u] = score
+                    modifier[u] = c
+        else:
+            inner = rows[c - n_nodes]
+            for u in range(n_nodes):
+                score = inner[u] - entering[c]
+                if score > row[u]:
+                    row[u] = score
+                    modifier[u] = modifiers[c - n_nodes, u]
+    node = forest.first[new]
+    while node >= 0:
+        row[node] = -np.inf
+        node = forest.following[node]
+
+
+@kernel
+def _choose_row(row, modifier, avoid_root, forest, c):
+    """Choose the best arc into a contracted component, root arcs last if so asked; return its score."""
+    best_head = 1 if avoid_root else 0
+    for u in range(best_head, row.shape[0]):
+        if row[u] > row[best_head]:
+            best_head = u
+    if avoid_root and row[best_head] == -np.inf:
+        best_head = 0
+    forest.head[c] = best_head
+    forest.modifier[c] = modifier[best_head]
+    return row[best_head]
+
+
+@kernel
+def _grow_dense(scores, avoid_root, heads):
+    """Chu-Liu-Edmonds over scores[h, m]: a cycle merges the columns of its members into one row, O(N^2) in all."""
+    n_nodes = scores.shape[0]
+    forest = _new_forest(n_nodes)
+    entering = np.empty(2 * n_nodes)
+    if _choose_heads(scores, avoid_root, entering, forest) != 0:
+        return 3
+    rows = np.empty((n_nodes, n_nodes))
+    modifiers = np.empty((n_nodes, n_nodes), np.int32)
+    new = n_nodes
+    for word in range(1, n_nodes):
+        c = forest.top[word]
+        depth = 0
+        while forest.state[c] == 0:
+            if entering[c] == -np.inf:
+                return 1
+            forest.path[depth] = c
+            depth += 1
+            forest.state[c] = depth
+            c = forest.top[forest.head[c]]
+            if forest.state[c] > 0:
+                bottom = forest.state[c] - 1
+                _contract(forest, bottom, depth, new)
+                _merge_rows(scores, forest, bottom, depth, entering, rows, modifiers, new)
+                entering[new] = _choose_row(rows[new - n_nodes], modifiers[new - n_nodes], avoid_root, forest, new)
+                depth = bottom
+                c = new
+                new += 1
+        for position in range(depth):
+            forest.state[forest.path[position]] = _DONE
+    _expand(forest, new, heads)
+    return 0

@@ -1,0 +1,194 @@
+"""Maximum spanning arborescences against enumeration, and the laws they obey."""
+
+from fractions import Fraction
+
+import naive_trees as naive
+import numpy as np
+import pytest
+
+from nonproj.decode.arborescence import maximum_arborescence, maximum_arborescence_sparse
+from nonproj.parts import arc_space_from_mask, full_arc_space
+
+
+def draw(rng, n, kind):
+    if kind == "integer":
+        return rng.integers(-3, 4, (n + 1, n + 1)).astype(float)
+    scores = rng.standard_normal((n + 1, n + 1))
+    if kind == "magnitudes":
+        # Multiples of 2**-10 below 2**41: sums and differences are exact.
+        scores = np.round(scores * 2.0 ** rng.integers(0, 40, scores.shape) * 1024) / 1024
+    if kind == "absent":
+        scores[rng.random(scores.shape) < 0.5] = -np.inf
+    return scores
+
+
+def both(scores, single_root):
+    """The heads of the dense and of the sparse algorithm, or None where they find no tree."""
+    arcs = arc_space_from_mask(scores > -np.inf)
+    found = []
+    for decode in (
+        lambda: maximum_arborescence(scores, single_root),
+        lambda: maximum_arborescence_sparse(arcs, scores[arcs.head, arcs.modifier], single_root),
+    ):
+        try:
+            found.append(decode().tolist())
+        except ValueError as error:
+            assert "no tree" in str(error)
+            found.append(None)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["continuous", "integer", "magnitudes", "absent"])
+@pytest.mark.parametrize("single_root", [False, True])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_equals_enumeration(n, single_root, kind):
+    rng = np.random.default_rng(n)
+    trees = naive.all_trees(n, single_root)
+    for _ in range(20 if n == 5 else 60):
+        scores = draw(rng, n, kind)
+        table = scores.tolist()
+        expected = max(sum(table[h][m] for m, h in enumerate(tree) if m) for tree in trees)
+        for heads in both(scores, single_root):
+            if heads is None:
+                assert expected == -np.inf
+                continue
+            assert heads in trees
+            assert naive.arc_score(heads, scores) == pytest.approx(expected, rel=1e-15, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("kind", ["continuous", "integer", "absent"])
+def test_dense_and_sparse_agree_on_longer_sentences(seed, kind):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(6, 60))
+    scores = draw(rng, n, kind)
+    for single_root in (False, True):
+        dense, sparse = both(scores, single_root)
+        assert naive.arc_score(dense, scores) == pytest.approx(naive.arc_score(sparse, scores), rel=1e-12)
+        assert all(naive.is_tree(heads) for heads in (dense, sparse))
+        assert not single_root or dense.count(0) == sparse.count(0) == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_single_change_improves_a_long_tree(seed):
+    scores = draw(np.random.default_rng(seed), 25, "continuous")
+    heads = maximum_arborescence(scores).tolist()
+    best = naive.arc_score(heads, scores)
+    for m in range(1, len(heads)):
+        for h in range(len(heads)):
+            other = [*heads[:m], h, *heads[m + 1 :]]
+            if h != m and naive.is_tree(other):
+                assert naive.arc_score(other, scores) <= best + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_single_root_is_the_best_over_all_choices_of_the_root_word(seed):
+    rng = np.random.default_rng(seed)
+    n = 30
+    scores = draw(rng, n, "continuous")
+    scores[0] += 3.0  # many roots where they are free
+    candidates = []
+    for root in range(1, n + 1):
+        only = scores.copy()
+        only[0] = -np.inf
+        only[0, root] = scores[0, root]
+        candidates.append(naive.arc_score(maximum_arborescence(only), scores))
+    for heads in both(scores, True):
+        assert naive.arc_score(heads, scores) == pytest.approx(max(candidates), abs=1e-9)
+
+
+@pytest.mark.parametrize("big", [1e3, 1e6, 1e9])
+def test_single_root_keeps_small_differences_beside_large_root_scores(big):
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        scores = rng.integers(-1000, 1000, (5, 5)) / 1024.0
+        scores[0] = big
+        trees = naive.all_trees(4, single_root=True)
+        exact = [sum(Fraction(float(scores[h, m])) for m, h in enumerate(t) if m and h) for t in trees]
+        for heads in both(scores, True):
+            # All root scores are equal, so the other arcs alone decide.
+            got = sum(Fraction(float(scores[h, m])) for m, h in enumerate(heads) if m and h)
+            assert heads in trees
+            assert got == max(exact)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_raising_all_arcs_into_a_word_changes_nothing_but_the_score(seed):
+    rng = np.random.default_rng(seed)
+    scores = draw(rng, 12, "continuous")
+    shifted = scores + rng.normal(0.0, 10.0, 13)
+    for single_root in (False, True):
+        assert both(scores, single_root) == both(shifted, single_root)
+
+
+def test_nested_cycles_are_contracted_and_opened():
+    # Words 1 and 2 prefer each other, then their cycle prefers 3, and 3 the cycle, and so on; the root comes last.
+    n = 12
+    scores = np.full((n + 1, n + 1), -np.inf)
+    for m in range(2, n + 1):
+        scores[m, m - 1] = 100.0 - m
+        scores[1, m] = 200.0 - m
+    scores[0, 1:] = -np.arange(1.0, n + 1)
+    for single_root in (False, True):
+        for heads in both(scores, single_root):
+            assert naive.is_tree(heads)
+            assert naive.arc_score(heads, scores) == best_chain(scores, n, single_root)
+
+
+def best_chain(scores, n, single_root):
+    """The best tree where every word may hang from 0, 1 and its right neighbour only, and word 1 from 0 and 2."""
+    best = -np.inf
+    # Word 1 hangs from 0, or from 2 and so on up to a word k that hangs from 0; all others hang from 1 or better.
+    for k in range(1, n + 1):
+        score = sum(scores[m + 1, m] for m in range(1, k)) + scores[0, k]
+        for m in range(k + 1, n + 1):
+            options = [scores[1, m], scores[m + 1, m] if m < n else -np.inf]
+            score += max(options if single_root else [*options, scores[0, m]])
+        best = max(best, score)
+    return best
+
+
+def test_ties_go_to_the_lowest_head():
+    for heads in both(np.zeros((6, 6)), False):
+        assert heads == [-1, 0, 0, 0, 0, 0]
+
+
+def test_statuses_are_told_apart():
+    scores = np.full((3, 3), -np.inf)
+    with pytest.raises(ValueError, match="no tree spans the words"):
+        maximum_arborescence(scores)
+    scores[0] = 0.0
+    assert maximum_arborescence(scores).tolist() == [-1, 0, 0]
+    with pytest.raises(ValueError, match="no tree with a single root"):
+        maximum_arborescence(scores, single_root=True)
+    scores[1, 2] = np.nan
+    with pytest.raises(ValueError, match="not NaN or plus infinity"):
+        maximum_arborescence(scores)
+    with pytest.raises(ValueError, match=r"scores has shape \(2, 3\)"):
+        maximum_arborescence(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="one score for each of 4 arcs"):
+        maximum_arborescence_sparse(full_arc_space(2), np.zeros(3))
+    with pytest.raises(ValueError, match="not NaN or plus infinity"):
+        maximum_arborescence_sparse(full_arc_space(2), [0.0, np.inf, 0.0, 0.0])
+
+
+def test_input_is_untouched_and_may_be_read_only():
+    scores = draw(np.random.default_rng(0), 8, "continuous")
+    copy = scores.copy()
+    scores.flags.writeable = False
+    np.testing.assert_array_equal(maximum_arborescence(scores), maximum_arborescence(copy))
+    np.testing.assert_array_equal(scores, copy)
+
+
+@pytest.mark.parametrize("n", [10, 30, 60])
+def test_equals_networkx(n):
+    networkx = pytest.importorskip("networkx")
+    scores = draw(np.random.default_rng(n), n, "continuous")
+    graph = networkx.DiGraph()
+    for h in range(n + 1):
+        for m in range(1, n + 1):
+            if h != m:
+                graph.add_edge(h, m, weight=scores[h, m])
+    tree = networkx.maximum_spanning_arborescence(graph)
+    expected = sum(scores[h, m] for h, m in tree.edges)
+    assert naive.arc_score(maximum_arborescence(scores), scores) == pytest.approx(expected)

@@ -1,0 +1,99 @@
+"""Eisner's algorithm against enumeration, and beside the arborescence."""
+
+import naive_trees as naive
+import numpy as np
+import pytest
+
+from nonproj.decode.arborescence import maximum_arborescence
+from nonproj.decode.projective import maximum_projective_tree, maximum_projective_tree_sparse
+from nonproj.parts import arc_space_from_mask, full_arc_space
+
+
+def draw(rng, n, kind):
+    if kind == "integer":
+        return rng.integers(-2, 3, (n + 1, n + 1)).astype(float)
+    scores = rng.standard_normal((n + 1, n + 1))
+    if kind == "absent":
+        scores[rng.random(scores.shape) < 0.5] = -np.inf
+    return scores
+
+
+@pytest.mark.parametrize("kind", ["continuous", "integer", "absent"])
+@pytest.mark.parametrize("single_root", [False, True])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_equals_enumeration(n, single_root, kind):
+    rng = np.random.default_rng(n)
+    trees = [tree for tree in naive.all_trees(n, single_root) if naive.is_projective(tree)]
+    for _ in range(40):
+        scores = draw(rng, n, kind)
+        table = scores.tolist()
+        expected = max(sum(table[h][m] for m, h in enumerate(tree) if m) for tree in trees)
+        if expected == -np.inf:
+            with pytest.raises(ValueError, match="no projective tree"):
+                maximum_projective_tree(scores, single_root)
+            continue
+        heads = maximum_projective_tree(scores, single_root).tolist()
+        assert heads in trees
+        assert naive.arc_score(heads, scores) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("single_root", [False, True])
+def test_sparse_equals_dense_where_the_other_arcs_are_absent(seed, single_root):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(6, 40))
+    mask = rng.random((n + 1, n + 1)) < 0.3
+    chain = np.arange(1, n + 1)
+    mask[chain - 1, chain] = True  # 0 -> 1 -> 2 ... is projective
+    scores = np.where(mask, draw(rng, n, "continuous"), -np.inf)
+    arcs = arc_space_from_mask(mask)
+    sparse = maximum_projective_tree_sparse(arcs, scores[arcs.head, arcs.modifier], single_root).tolist()
+    assert sparse == maximum_projective_tree(scores, single_root).tolist()
+    assert naive.is_tree(sparse)
+    assert naive.is_projective(sparse)
+    assert not single_root or sparse.count(0) == 1
+    tree_like = maximum_arborescence(scores, single_root)
+    assert naive.arc_score(sparse, scores) <= naive.arc_score(tree_like, scores) + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_projective_arborescence_is_found(seed):
+    rng = np.random.default_rng(seed)
+    n = 20
+    target = maximum_projective_tree(draw(rng, n, "continuous"), single_root=True)
+    scores = draw(rng, n, "continuous")
+    scores[target[1:], np.arange(1, n + 1)] += 20.0
+    for single_root in (False, True):
+        np.testing.assert_array_equal(maximum_projective_tree(scores, single_root), target)
+        np.testing.assert_array_equal(maximum_arborescence(scores, single_root), target)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_raising_all_arcs_into_a_word_changes_nothing_but_the_score(seed):
+    rng = np.random.default_rng(seed)
+    scores = draw(rng, 15, "continuous")
+    shifted = scores + rng.normal(0.0, 10.0, 16)
+    for single_root in (False, True):
+        expected = maximum_projective_tree(scores, single_root)
+        np.testing.assert_array_equal(maximum_projective_tree(shifted, single_root), expected)
+
+
+def test_mirrored_sentences_have_mirrored_trees():
+    # The root stands to the left, so only what hangs from the single root word is mirrored.
+    n = 12
+    scores = draw(np.random.default_rng(3), n, "continuous")
+    mirror = np.r_[0, np.arange(n, 0, -1)]
+    heads = maximum_projective_tree(scores, single_root=True)
+    mirrored = maximum_projective_tree(scores[np.ix_(mirror, mirror)], single_root=True)
+    np.testing.assert_array_equal(mirror[mirrored[mirror][1:]], heads[1:])
+
+
+def test_wrong_scores_are_named():
+    with pytest.raises(ValueError, match="not NaN or plus infinity"):
+        maximum_projective_tree(np.full((3, 3), np.nan))
+    with pytest.raises(ValueError, match="one score for each of 4 arcs"):
+        maximum_projective_tree_sparse(full_arc_space(2), np.zeros(5))
+    with pytest.raises(ValueError, match=r"scores has shape \(3,\)"):
+        maximum_projective_tree(np.zeros(3))
+    with pytest.raises(ValueError, match="no projective tree with a single root"):
+        maximum_projective_tree([[0.0, 1.0, 1.0], [-np.inf] * 3, [-np.inf] * 3], single_root=True)
