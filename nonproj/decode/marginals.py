@@ -195,7 +195,7 @@ def _eliminate(rates, k, low, high, single_root):
     leaving = 0.0 if single_root else rates[k, 0]
     for u in range(low, high):
         leaving += rates[k, u]
-    if leaving <= 0.0:
+    if leaving < _SMALLEST:
         return 0.0
     rates[k, 0] /= leaving
     for u in range(low, high):
