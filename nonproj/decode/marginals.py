@@ -50,7 +50,7 @@ def marginals(scores, single_root: bool = False) -> tuple[np.ndarray, float]:
 
     References
     ----------
-    Koo, Globerson, Carreras and Collins (2007), section 3; Smith and Smith (2007); McDonald and Satta (2007).
+    Koo, Globerson, Carreras and Collins (2007); Smith and Smith (2007); McDonald and Satta (2007).
 
     Examples
     --------
