@@ -110,7 +110,7 @@ def _progress(options: argparse.Namespace):
 
 def parse(options: argparse.Namespace) -> int:
     """``nonproj parse``: sentence by sentence; what it writes takes its name only when it is complete."""
-    if options.stats and options.stats != "-" and _same_file(options.stats, options.output):
+    if options.stats and _same_file(options.stats, options.output):
         raise conll.FileError(options.stats, "--stats and --output are the same file")
     parser = _parser(options)
     known = {"words": 0, "sentences": 0, "certified": 0}
@@ -141,7 +141,7 @@ def _decoding(decoding: DecodingConfig, options: argparse.Namespace) -> Decoding
 
 
 def _annotated(parses: Iterable[tuple[Sentence, Parse]], lines, comments: bool, flush: list, known: dict) -> Iterator:
-    """Give what `conll.write` writes, and write the statistics beside it; on a pipe, each sentence is answered at once."""
+    """Give what `conll.write` writes, and write the statistics beside it; a pipe is answered at once."""
     for number, (sentence, parse) in enumerate(parses, 1):
         facts = statistics(parse)
         known["sentences"] = number
