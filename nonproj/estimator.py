@@ -190,7 +190,7 @@ class DependencyParser(BaseEstimator):
         parser._use(model)
         return parser
 
-    # -- how it works ------------------------------------------------------------------------------------------------------
+    # -- how it works --------------------------------------------------------------------------------------------------
 
     def _options(self) -> dict:
         """The parameters by their names in a configuration."""
@@ -277,5 +277,5 @@ def _annotated(original, sentence: Sentence, parse: Parse):
     """The sentence with a tree, as an object of the type it came as."""
     if not isinstance(original, Sentence):
         return conll.to_conllu(sentence, parse.decoded.heads, parse.labels)
-    text = conll.replace(sentence, parse.decoded.heads, parse.labels)
-    return dataclasses.replace(next(conll.read(io.StringIO(text))), path=sentence.path, line=sentence.line)
+    [parsed] = conll.read(io.StringIO(conll.replace(sentence, parse.decoded.heads, parse.labels)))
+    return dataclasses.replace(parsed, path=sentence.path, line=sentence.line)
