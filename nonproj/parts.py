@@ -210,14 +210,25 @@ def tree_score(arcs: ArcSpace, index: PartIndex, scores: PartScores, heads) -> f
     >>> tree_score(arcs, index, PartScores(np.array([1.0, 2.0, 4.0, 8.0]), np.zeros(0), np.zeros(0)), [-1, 0, 1])
     9.0
     """
+    scores = check_scores(arcs, index, scores)
+    return float(_tree_score(arcs, index, scores, _tree(heads, arcs)))
+
+
+def check_scores(arcs: ArcSpace, index: PartIndex, scores: PartScores) -> PartScores:
+    """Return scores as kernels want them: float64, contiguous, one for each part.
+
+    Raises
+    ------
+    ValueError
+        If an array does not have one entry for each part.
+    """
     sizes = (len(arcs.head), int(index.sibling_start[-1]), int(index.grandparent_start[-1]))
     for name, values, size in zip(PartScores._fields, scores, sizes, strict=True):
         if np.shape(values) != (size,):
             raise ValueError(
                 f"scores.{name} has shape {np.shape(values)}; one score for each of {size} parts is expected"
             )
-    scores = PartScores(*[_writable(values, np.float64) for values in scores])
-    return float(_tree_score(arcs, index, scores, _tree(heads, arcs)))
+    return PartScores(*[_writable(values, np.float64) for values in scores])
 
 
 def _writable(array, dtype) -> np.ndarray:

@@ -1,8 +1,8 @@
 """The maximum projective tree: Eisner's algorithm over sparse arcs, O(A n) instead of O(n^3) after pruning.
 
 A complete span ``(h, e)`` is the half of a subtree that ``h`` heads, from ``h`` to its farthest descendant ``e`` on
-that side.  An arc ``h -> m`` closes the span between them: a complete span of each that meet at a split.  Only spans that an
-arc closes are built, and a complete span looks only at the arcs of its head, outward.
+that side.  An arc ``h -> m`` closes the span between them: a complete span of each that meet at a split.  Only spans
+that an arc closes are built, and a complete span looks only at the arcs of its head, outward.
 """
 
 from __future__ import annotations

@@ -1,0 +1,197 @@
+"""Head automata: the modifiers of one head, chosen by Viterbi over its own candidates.
+
+The sibling automaton scans the candidates on each side outward from the head (Koo et al. 2010, example 1); the grandparent and sibling
+automaton does so once for every candidate grandparent (example 3), with ``g(i, k, s, m) = sibling(i, s, m) + grandparent(k, i, m)``.
+Choosing for every head at once, whatever the others choose, is decoding over the relaxed set Z.
+
+An arc has a score in two places: ``taken`` where its head's automaton takes the modifier, ``raised`` where its modifier's automaton takes
+the arc as the way to its grandparent (``z`` and ``z_up`` in the paper).  Any split of the arc's own score over the two gives the same model
+on trees; an even one lets a word without modifiers choose its grandparent with open eyes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj._kernel import kernel
+from nonproj.parts import check_scores
+from nonproj.types import GRANDPARENT, SIBLING, ArcSpace, PartIndex, PartScores
+
+
+class Relaxed(NamedTuple):
+    """The best structure in Z, part by part.
+
+    Attributes
+    ----------
+    chosen : ndarray of shape (A,), int8
+        1 where the arc's head took it.
+    chosen_up : ndarray of shape (A,), int8
+        1 where the arc's modifier took its head as the grandparent of its own modifiers; zeros in a sibling model.
+    sibling : ndarray of shape (S,), int8
+    grandparent : ndarray of shape (G,), int8
+    value : float
+        Its score, an upper bound of every tree's.
+    """
+
+    chosen: np.ndarray
+    chosen_up: np.ndarray
+    sibling: np.ndarray
+    grandparent: np.ndarray
+    value: float
+
+
+class Workspace(NamedTuple):
+    """Room for one automaton: ``best`` float64[A + 2], ``back`` int32[A + 2], ``gain`` float64[A + 2]."""
+
+    best: np.ndarray
+    back: np.ndarray
+    gain: np.ndarray
+
+
+def decode_relaxed(arcs: ArcSpace, index: PartIndex, scores: PartScores, model: int, tau: float) -> Relaxed:
+    """Let every head choose for itself: the argmax over Z.
+
+    Parameters
+    ----------
+    arcs : ArcSpace
+        The arcs that may be used.
+    index : PartIndex
+        The parts over them.
+    scores : PartScores
+        Of float64.
+    model : int
+        ``SIBLING`` or ``GRANDPARENT``.
+    tau : float
+        In a grandparent model the share of an arc's score that its head's automaton sees; the modifier's sees the rest.
+
+    Returns
+    -------
+    Relaxed
+
+    Raises
+    ------
+    ValueError
+        If the model has no automata, or an array of scores does not have one entry for each part.
+
+    Notes
+    -----
+    Koo et al. (2010), equation 3 and section 6.  Ties go to the lowest grandparent, and to the nearest previous sibling's lowest position.
+
+    Examples
+    --------
+    >>> from nonproj.parts import full_arc_space, part_index
+    >>> arcs = full_arc_space(2)
+    >>> index = part_index(arcs, SIBLING)
+    >>> scores = PartScores(np.array([1.0, -1.0, -1.0, 1.0]), np.zeros(index.sibling_start[-1]), np.zeros(0))
+    >>> decode_relaxed(arcs, index, scores, SIBLING, 1.0).chosen
+    array([1, 0, 0, 1], dtype=int8)
+    """
+    if model not in (SIBLING, GRANDPARENT):
+        raise ValueError(f"model is {model!r}; 1 (sibling) or 2 (grandparent) is expected")
+    scores = check_scores(arcs, index, scores)
+    n_arcs = len(arcs.head)
+    chosen, chosen_up = np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int8)
+    sibling, grandparent = np.zeros(len(scores.sibling), np.int8), np.zeros(len(scores.grandparent), np.int8)
+    share = float(tau) if model == GRANDPARENT else 1.0
+    value = _decode_relaxed(arcs, index, scores, model, share, chosen, chosen_up, sibling, grandparent)
+    return Relaxed(chosen, chosen_up, sibling, grandparent, value)
+
+
+@kernel
+def _new_workspace(n_arcs):
+    """Return room for the automaton of any head."""
+    return Workspace(np.empty(n_arcs + 2), np.empty(n_arcs + 2, np.int32), np.empty(n_arcs + 2))
+
+
+@kernel
+def _decode_relaxed(arcs, index, scores, model, tau, chosen, chosen_up, sibling, grandparent):
+    """Decode every head and mark the parts of its choice; return the sum of their values."""
+    work = _new_workspace(arcs.head.shape[0])
+    taken = scores.arc * tau
+    raised = scores.arc * (1.0 - tau)
+    total = 0.0
+    for h in range(arcs.start.shape[0] - 1):
+        total += _decode_head(arcs, index, scores, taken, raised, model, h, work, chosen, chosen_up)
+        _mark_parts(arcs, index, h, chosen, chosen_up, sibling, grandparent)
+    return total
+
+
+@kernel
+def _decode_head(arcs, index, scores, taken, raised, model, h, work, chosen, chosen_up):
+    """Write head h's choice to its arcs out (chosen) and, in a grandparent model, its arcs in (chosen_up); return its value."""
+    if model != GRANDPARENT or h == 0:
+        return _decode_sides(arcs, index, scores, taken, h, -1, work, chosen)
+    best, best_arc = -np.inf, -1
+    for a in range(arcs.start[h], arcs.start[h + 1]):
+        chosen_up[a] = 0
+        value = raised[a] + _decode_sides(arcs, index, scores, taken, h, a, work, chosen)
+        if value > best:
+            best, best_arc = value, a
+    chosen_up[best_arc] = 1
+    if best_arc != arcs.start[h + 1] - 1:
+        _decode_sides(arcs, index, scores, taken, h, best_arc, work, chosen)
+    return best
+
+
+@kernel
+def _decode_sides(arcs, index, scores, taken, h, up, work, chosen):
+    """Write the best modifiers of h, given the arc up to its grandparent (-1: none), to chosen; return their value."""
+    first, end = arcs.out_start[2 * h], arcs.out_start[2 * h + 2]
+    if up >= 0:
+        grandparent = arcs.head[up]
+        row = index.grandparent_start[h] + (up - arcs.start[h]) * (end - first)
+        for j in range(end - first):
+            a = arcs.out[first + j]
+            # A grandparent below its grandchild is no tree.
+            gain = taken[a] + scores.grandparent[row + j]
+            work.gain[j] = -np.inf if arcs.modifier[a] == grandparent else gain
+    else:
+        for j in range(end - first):
+            work.gain[j] = taken[arcs.out[first + j]]
+    value = 0.0
+    for q in range(2 * h, 2 * h + 2):
+        k = arcs.out_start[q + 1] - arcs.out_start[q]
+        value += _viterbi(scores.sibling, index.sibling_start[q], k, arcs.out_start[q] - first, work)
+        for j in range(arcs.out_start[q], arcs.out_start[q + 1]):
+            chosen[arcs.out[j]] = 0
+        b = work.back[k + 1]
+        while b > 0:
+            chosen[arcs.out[arcs.out_start[q] + b - 1]] = 1
+            b = work.back[b]
+    return value
+
+
+@kernel
+def _viterbi(sibling, part, k, offset, work):
+    """Find the best path from START over some of k candidates, of gains work.gain[offset:], to END; return its value."""
+    work.best[0] = 0.0
+    for b in range(1, k + 2):
+        best, back = work.best[0] + sibling[part], 0
+        for a in range(1, b):
+            value = work.best[a] + sibling[part + a]
+            if value > best:
+                best, back = value, a
+        part += b
+        work.best[b] = best + work.gain[offset + b - 1] if b <= k else best
+        work.back[b] = back
+    return work.best[k + 1]
+
+
+@kernel
+def _mark_parts(arcs, index, h, chosen, chosen_up, sibling, grandparent):
+    """Mark the transitions and the chains of head h's choice."""
+    for q in range(2 * h, 2 * h + 2):
+        k = arcs.out_start[q + 1] - arcs.out_start[q]
+        a = 0
+        for b in range(1, k + 2):
+            if b == k + 1 or chosen[arcs.out[arcs.out_start[q] + b - 1]] == 1:
+                sibling[index.sibling_start[q] + b * (b - 1) // 2 + a] = 1
+                a = b
+    first, end = arcs.out_start[2 * h], arcs.out_start[2 * h + 2]
+    for i in range(arcs.start[h], arcs.start[h + 1]):
+        if chosen_up[i] == 1:
+            for j in range(first, end):
+                if chosen[arcs.out[j]] == 1:
+                    grandparent[index.grandparent_start[h] + (i - arcs.start[h]) * (end - first) + j - first] = 1

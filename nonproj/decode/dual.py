@@ -1,0 +1,245 @@
+"""Dual decomposition: a maximum spanning arborescence against one automaton for each head (Koo et al. 2010, figures 1 and 2).
+
+All of a sentence's decoding is one call into compiled code over its sparse arcs.  The readable form of the loop is `nonproj.lagrange`;
+tests hold the two equal, step by step.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj._kernel import kernel
+from nonproj.decode.arborescence import _best_tree, _report
+from nonproj.decode.automata import _decode_head, _new_workspace
+from nonproj.decode.projective import _best_projective_tree
+from nonproj.parts import _tree_score, check_scores
+from nonproj.types import ARC, GRANDPARENT, MODELS, ArcSpace, Decoded, PartIndex, PartScores
+
+_AGREED, _CLOSED, _STOPPED = 0, 1, 2
+
+
+class DualOptions(NamedTuple):
+    """How to decode.
+
+    Attributes
+    ----------
+    max_iterations : int
+        K; without a certificate by then, the best tree seen is returned (section 7.5).
+    beta : float
+        Share of the arc scores that the arborescence sees (appendix A.2).
+    tau : float
+        In a grandparent model the share of the rest that the automaton of an arc's head sees; the automaton of its modifier sees what is left.
+    single_root : bool
+        Whether exactly one word is headed by the root.
+    projective : bool
+        Look for projective trees, by Eisner's algorithm (section 7.7).
+    tolerance : float
+        A gap of at most ``tolerance * (1 + |score|)`` counts as none.
+    """
+
+    max_iterations: int = 250
+    beta: float = 0.001
+    tau: float = 0.5
+    single_root: bool = False
+    projective: bool = False
+    tolerance: float = 1e-9
+
+
+class Trace(NamedTuple):
+    """What happened at each of ``k`` iterations.
+
+    Attributes
+    ----------
+    dual : ndarray of shape (k,), float64
+        ``L(u)``, the bound at this iteration's multipliers.
+    primal : ndarray of shape (k,), float64
+        The score of this iteration's tree.
+    step : ndarray of shape (k,), float64
+        The step taken after it; 0 at the last.
+    decoded : ndarray of shape (k,), int32
+        Automata decoded, the others being as they were.
+    """
+
+    dual: np.ndarray
+    primal: np.ndarray
+    step: np.ndarray
+    decoded: np.ndarray
+
+
+def dual_decomposition(
+    arcs: ArcSpace, index: PartIndex, scores: PartScores, model: int, options: DualOptions = DualOptions()
+) -> Decoded:
+    """Find the best tree over the given arcs, with a bound and, mostly, a certificate.
+
+    Parameters
+    ----------
+    arcs : ArcSpace
+        The arcs that may be used; some tree must.
+    index : PartIndex
+        The parts over them.
+    scores : PartScores
+        Of float64.
+    model : int
+        ``ARC`` (the arborescence alone), ``SIBLING`` or ``GRANDPARENT``.
+    options : DualOptions
+
+    Returns
+    -------
+    Decoded
+
+    Raises
+    ------
+    ValueError
+        If there is no such model or no tree, or an array of scores does not have one entry for each part.
+
+    Notes
+    -----
+    Koo et al. (2010), figures 1 and 2, step sizes of appendix A.1, early stopping of section 7.5, lazy decoding of section 7.4.
+
+    Examples
+    --------
+    >>> from nonproj.parts import full_arc_space, part_index
+    >>> arcs = full_arc_space(2)
+    >>> index = part_index(arcs, 1)
+    >>> scores = PartScores(np.array([1.0, 2.0, 4.0, 8.0]), np.zeros(index.sibling_start[-1]), np.zeros(0))
+    >>> dual_decomposition(arcs, index, scores, 1)[:5]
+    (array([-1,  0,  1], dtype=int32), 9.0, 9.0, True, True)
+    """
+    return _run(arcs, index, scores, model, options, 0)[0]
+
+
+def dual_trace(
+    arcs: ArcSpace, index: PartIndex, scores: PartScores, model: int, options: DualOptions = DualOptions()
+) -> tuple[Decoded, Trace]:
+    """Decode as `dual_decomposition` does, and tell what happened at each iteration."""
+    return _run(arcs, index, scores, model, options, options.max_iterations)
+
+
+def _run(arcs, index, scores, model, options, room) -> tuple[Decoded, Trace]:
+    if model not in range(len(MODELS)):
+        raise ValueError(f"model is {model!r}; 0 (arc), 1 (sibling) or 2 (grandparent) is expected")
+    scores = check_scores(arcs, index, scores)
+    options = DualOptions(
+        int(options.max_iterations),
+        float(options.beta),
+        float(options.tau),
+        bool(options.single_root),
+        bool(options.projective),
+        float(options.tolerance),
+    )
+    n_nodes = len(arcs.start) - 1
+    heads = np.empty(n_nodes, np.int32)
+    trace = Trace(np.empty(room), np.empty(room), np.empty(room), np.empty(room, np.int32))
+    if model == ARC:
+        _report(_find_tree(arcs, scores.arc, options, heads))
+        score = _tree_score(arcs, index, scores, heads)
+        return Decoded(heads, score, score, True, True, 0, 0.0), Trace(*[values[:0] for values in trace])
+    outcome, iterations, score, bound, decoded = _decode(arcs, index, scores, int(model), options, trace, heads)
+    if outcome < 0:
+        _report(-outcome)
+    share = decoded / (iterations * n_nodes)
+    result = Decoded(heads, score, bound, outcome == _AGREED, outcome != _STOPPED, iterations, share)
+    return result, Trace(*[values[:iterations] for values in trace])
+
+
+@kernel
+def _find_tree(arcs, scores, options, heads):
+    """Write the best tree of the wanted kind to int32[N]; return a status as `_best_tree`."""
+    if options.projective:
+        return _best_projective_tree(arcs, scores, options.single_root, heads)
+    return _best_tree(arcs, scores, options.single_root, heads)
+
+
+@kernel
+def _mark_tree(arcs, heads, weights, used):
+    """Mark the arcs of a tree; return the sum of their weights and whether any mark changed."""
+    value = 0.0
+    changed = False
+    for a in range(arcs.head.shape[0]):
+        mark = 1 if heads[arcs.modifier[a]] == arcs.head[a] else 0
+        if mark == 1:
+            value += weights[a]
+        changed |= used[a] != mark
+        used[a] = mark
+    return value, changed
+
+
+@kernel
+def _decode(arcs, index, scores, model, options, trace, heads):
+    """Run the subgradient method; return the outcome (or minus a status), iterations, score, bound and automata decoded."""
+    n_arcs, n_nodes = arcs.head.shape[0], arcs.start.shape[0] - 1
+    tau = options.tau if model == GRANDPARENT else 1.0
+    work = _new_workspace(n_arcs)
+    # The three copies of an arc's score move with the multipliers: in the tree, in its head's automaton, in its modifier's.
+    weights = scores.arc * options.beta
+    taken = scores.arc * ((1.0 - options.beta) * tau)
+    raised = scores.arc * ((1.0 - options.beta) * (1.0 - tau))
+    used, chosen, chosen_up = np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int8)
+    moved, values = np.ones(n_nodes, np.bool_), np.zeros(n_nodes)
+    tree = np.empty(n_nodes, np.int32)
+    score, bound, primal = -np.inf, np.inf, -np.inf
+    last, delta, increases, decoded = np.inf, 0.0, 0, 0
+    for k in range(options.max_iterations):
+        status = _find_tree(arcs, weights, options, tree)
+        if status != 0:
+            return -status, k, score, bound, decoded
+        dual, changed = _mark_tree(arcs, tree, weights, used)
+        decoded_now = 0
+        for h in range(n_nodes):
+            if moved[h]:
+                values[h] = _decode_head(arcs, index, scores, taken, raised, model, h, work, chosen, chosen_up)
+                moved[h] = False
+                decoded_now += 1
+            dual += values[h]
+        decoded += decoded_now
+        if changed or k == 0:
+            primal = _tree_score(arcs, index, scores, tree)
+            if primal > score:
+                score = primal
+                heads[:] = tree
+        bound = min(bound, dual)
+        if trace.dual.shape[0] > k:
+            trace.dual[k], trace.primal[k], trace.step[k], trace.decoded[k] = dual, primal, 0.0, decoded_now
+        if _agree(used, chosen, chosen_up, model):
+            # The tree may tie with an earlier one; what agreed is what is returned, and its score closes the gap.
+            heads[:] = tree
+            return _AGREED, k + 1, primal, min(bound, dual), decoded
+        if bound - score <= options.tolerance * (1.0 + abs(score)):
+            return _CLOSED, k + 1, score, bound, decoded
+        if k == 0:
+            delta = dual - primal
+        elif dual > last:
+            increases += 1
+        last = dual
+        step = delta / (1.0 + increases)
+        if trace.dual.shape[0] > k:
+            trace.step[k] = step
+        _move(arcs, step, model, used, chosen, chosen_up, weights, taken, raised, moved)
+    return _STOPPED, options.max_iterations, score, bound, decoded
+
+
+@kernel
+def _agree(used, chosen, chosen_up, model):
+    """Tell whether tree and automata use the same arcs."""
+    for a in range(used.shape[0]):
+        if used[a] != chosen[a] or (model == GRANDPARENT and used[a] != chosen_up[a]):
+            return False
+    return True
+
+
+@kernel
+def _move(arcs, step, model, used, chosen, chosen_up, weights, taken, raised, moved):
+    """Step the multipliers u (and v) of the arcs in dispute, and mark the automata that see them."""
+    for a in range(used.shape[0]):
+        if chosen[a] != used[a]:
+            change = step * (chosen[a] - used[a])
+            weights[a] += change
+            taken[a] -= change
+            moved[arcs.head[a]] = True
+        if model == GRANDPARENT and chosen_up[a] != used[a]:
+            change = step * (chosen_up[a] - used[a])
+            weights[a] += change
+            raised[a] -= change
+            moved[arcs.modifier[a]] = True

@@ -1,0 +1,160 @@
+"""Marginals and the partition function against enumeration, finite differences and extreme scores."""
+
+import math
+
+import naive_trees as naive
+import numpy as np
+import pytest
+
+from nonproj.decode.arborescence import maximum_arborescence
+from nonproj.decode.marginals import _marginals_by_logarithms, marginals
+
+ROOTS = pytest.mark.parametrize("single_root", [False, True])
+
+
+def draw(rng, n, scale=1.0, absent=0.0):
+    scores = scale * rng.standard_normal((n + 1, n + 1))
+    scores[rng.random(scores.shape) < absent] = -np.inf
+    return scores
+
+
+@ROOTS
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("scale", [0.0, 1.0, 10.0, 300.0, 3000.0])
+@pytest.mark.parametrize("absent", [0.0, 0.4])
+def test_equal_enumeration(n, single_root, scale, absent):
+    rng = np.random.default_rng(10 * n + int(scale))
+    for _ in range(2 if n == 5 else 6):
+        scores = draw(rng, n, scale, absent)
+        log_partition, expected = naive.log_partition(scores, single_root)
+        if log_partition == -math.inf:
+            with pytest.raises(ValueError, match="no tree"):
+                marginals(scores, single_root)
+            continue
+        p, got = marginals(scores, single_root)
+        assert got == pytest.approx(log_partition, rel=1e-12, abs=1e-11)
+        # Relative accuracy of small marginals, as far down as sums of scores themselves are exact.
+        np.testing.assert_allclose(p, expected, rtol=1e-9, atol=1e-290)
+        assert (p[scores == -np.inf] == 0.0).all()
+        assert (np.diag(p) == 0.0).all()
+        assert (p[:, 0] == 0.0).all()
+
+
+@ROOTS
+@pytest.mark.parametrize("n", [2, 7, 30])
+def test_equal_finite_differences(n, single_root):
+    rng = np.random.default_rng(n)
+    scores = draw(rng, n)
+    p, _ = marginals(scores, single_root)
+    step = 1e-5
+    for _ in range(20):
+        h, m = int(rng.integers(0, n + 1)), int(rng.integers(1, n + 1))
+        higher, lower = scores.copy(), scores.copy()
+        higher[h, m] += step
+        lower[h, m] -= step
+        slope = (marginals(higher, single_root)[1] - marginals(lower, single_root)[1]) / (2 * step)
+        assert p[h, m] == pytest.approx(slope, abs=1e-7)
+
+
+@ROOTS
+@pytest.mark.parametrize("n", [1, 5, 40, 160])
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+def test_columns_sum_to_one_and_the_root_has_its_words(n, single_root, scale):
+    p, log_partition = marginals(draw(np.random.default_rng(n), n, scale), single_root)
+    np.testing.assert_allclose(p[:, 1:].sum(axis=0), 1.0, rtol=1e-12)
+    assert (p >= 0.0).all()
+    assert math.isfinite(log_partition)
+    if single_root:
+        assert p[0].sum() == pytest.approx(1.0)
+    else:
+        assert p[0].sum() >= 1.0 - 1e-12
+
+
+@ROOTS
+@pytest.mark.parametrize("seed", range(5))
+def test_adding_to_a_column_shifts_the_partition_function_only(seed, single_root):
+    rng = np.random.default_rng(seed)
+    scores = draw(rng, 12, 3.0)
+    shift = rng.normal(0.0, 1e3, 13)
+    p, log_partition = marginals(scores, single_root)
+    q, shifted = marginals(scores + shift, single_root)
+    np.testing.assert_allclose(q, p, atol=1e-9)
+    assert shifted == pytest.approx(log_partition + shift[1:].sum(), abs=1e-8)
+
+
+@ROOTS
+@pytest.mark.parametrize("n", [3, 20, 60])
+def test_uniform_scores_count_trees_as_cayley_does(n, single_root):
+    log_partition = marginals(np.zeros((n + 1, n + 1)), single_root)[1]
+    assert log_partition == pytest.approx((n - 1) * math.log(n if single_root else n + 1))
+
+
+@ROOTS
+@pytest.mark.parametrize("seed", range(5))
+def test_compiled_and_logarithms_agree(seed, single_root):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 40))
+    scores = draw(rng, n, 10.0)
+    p, log_partition = marginals(scores, single_root)
+    q = np.zeros_like(p)
+    status, slowly = _marginals_by_logarithms(scores, single_root, q)
+    assert status == 0
+    assert slowly == pytest.approx(log_partition, rel=1e-12)
+    np.testing.assert_allclose(q, p, rtol=1e-8, atol=1e-300)
+
+
+@pytest.mark.parametrize("depth", [20.0, 50.0, 200.0, 2000.0])
+def test_words_that_hold_on_to_each_other(depth):
+    # Two words prefer each other by far and reach the root with difficulty: the Laplacian is all but singular.
+    scores = np.array([[0.0, -depth, -depth], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    p, log_partition = marginals(scores)
+    both = math.exp(-2 * depth) / (2 * math.exp(-depth)) if depth < 300 else 0.0
+    assert log_partition == pytest.approx(math.log(2.0) - depth + math.log1p(both), rel=1e-14)
+    np.testing.assert_allclose(p[:, 1], [(0.5 + both) / (1 + both), 0.0, 0.5 / (1 + both)], rtol=1e-12)
+    p, log_partition = marginals(scores, single_root=True)
+    assert log_partition == pytest.approx(math.log(2.0) - depth, rel=1e-14)
+    np.testing.assert_allclose(p[:, 1], [0.5, 0.0, 0.5], rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [4, 20])
+@pytest.mark.parametrize("depth", [30.0, 400.0])
+def test_nested_cycles_that_each_cost_dearly_to_leave(n, depth):
+    # Word m hangs from m + 1 at a price that rises with m, and m + 1 from m for nothing: leaving costs the sum.
+    scores = np.full((n + 1, n + 1), -np.inf)
+    for m in range(1, n):
+        scores[m + 1, m] = -depth
+        scores[m, m + 1] = 0.0
+    scores[0, n] = -depth
+    for single_root in (False, True):
+        p, log_partition = marginals(scores, single_root)
+        assert log_partition == pytest.approx(-n * depth, rel=1e-14)  # the chain 0, n, n - 1 .. 1 is the only tree
+        np.testing.assert_allclose(p[maximum_arborescence(scores)[1:], np.arange(1, n + 1)], 1.0, rtol=1e-12)
+
+
+@ROOTS
+def test_huge_scores_give_the_best_tree(single_root):
+    for seed in range(5):
+        scores = 1e5 * draw(np.random.default_rng(seed), 25)
+        p, log_partition = marginals(scores, single_root)
+        heads = maximum_arborescence(scores, single_root)
+        np.testing.assert_array_equal(p.argmax(axis=0)[1:], heads[1:])
+        assert log_partition == pytest.approx(naive.arc_score(heads.tolist(), scores), rel=1e-12)
+
+
+def test_a_word_with_no_head_but_the_root_is_the_single_root():
+    scores = np.zeros((4, 4))
+    scores[:, 1] = [0.0, -np.inf, -np.inf, -np.inf]
+    p, log_partition = marginals(scores, single_root=True)
+    assert p[0].tolist() == pytest.approx([0.0, 1.0, 0.0, 0.0])
+    assert log_partition == pytest.approx(math.log(3.0))
+
+
+def test_errors_say_what_is_wrong():
+    with pytest.raises(ValueError, match="not NaN or plus infinity"):
+        marginals(np.full((3, 3), np.nan))
+    with pytest.raises(ValueError, match="no tree spans the words"):
+        marginals(np.full((3, 3), -np.inf))
+    with pytest.raises(ValueError, match="no tree with a single root"):
+        marginals(np.array([[0.0, 0.0, 0.0], [-np.inf] * 3, [-np.inf] * 3]), single_root=True)
+    with pytest.raises(ValueError, match=r"scores has shape \(2, 3\)"):
+        marginals(np.zeros((2, 3)))

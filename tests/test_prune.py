@@ -1,0 +1,130 @@
+"""Pruning against its definition; a tree is always left."""
+
+import math
+
+import naive_trees as naive
+import numpy as np
+import pytest
+
+from nonproj.decode.arborescence import maximum_arborescence, maximum_arborescence_sparse
+from nonproj.decode.marginals import marginals
+from nonproj.decode.projective import maximum_projective_tree, maximum_projective_tree_sparse
+from nonproj.decode.prune import prune
+
+ROOTS = pytest.mark.parametrize("single_root", [False, True])
+
+
+def draw(rng, n, single_root=False, scale=2.0, absent=0.0):
+    scores = scale * rng.standard_normal((n + 1, n + 1))
+    scores[rng.random(scores.shape) < absent] = -np.inf
+    scores[0] = np.where(scores[0] == -np.inf, -3.0, scores[0])
+    scores[1, 2:] = np.where(scores[1, 2:] == -np.inf, -3.0, scores[1, 2:])  # at least one tree with a single root
+    return marginals(scores, single_root)[0]
+
+
+def probable(p, threshold, max_heads):
+    """The arcs within threshold and max_heads, by the definition."""
+    arcs = set()
+    for m in range(1, len(p)):
+        heads = [h for h in range(len(p)) if h != m]
+        best = max(p[h, m] for h in heads)
+        heads = [h for h in heads if p[h, m] > 0 and p[h, m] >= threshold * best]
+        arcs |= {(h, m) for h in sorted(heads, key=lambda h: (-p[h, m], h))[:max_heads]}
+    return arcs
+
+
+def arcs_of(space):
+    return set(zip(space.head.tolist(), space.modifier.tolist(), strict=True))
+
+
+def logarithms(p):
+    return np.array([[math.log(x) if x > 0 else -np.inf for x in row] for row in p.tolist()])
+
+
+@ROOTS
+@pytest.mark.parametrize("threshold", [0.0, 1e-4, 0.1, 1.0])
+@pytest.mark.parametrize("max_heads", [1, 3, 100])
+def test_what_stays_follows_the_definition(single_root, threshold, max_heads):
+    rng = np.random.default_rng(max_heads)
+    for _ in range(15):
+        n = int(rng.integers(1, 20))
+        p = draw(rng, n, single_root, absent=rng.choice([0.0, 0.5]))
+        if rng.random() < 0.3:
+            p = np.round(p, 1) + (p > 0) * 0.1  # ties
+        kept = arcs_of(prune(p, threshold=threshold, max_heads=max_heads, single_root=single_root))
+        tree = maximum_arborescence(logarithms(p), single_root).tolist()
+        within = probable(p, threshold, max_heads)
+        assert within <= kept
+        extra = {m: h for h, m in kept - within}
+        assert len(extra) == len(kept - within)  # at most one more head for each word: the tree's
+        # Among equally good trees another may have been kept: what stays holds one as good.
+        space = prune(p, threshold=threshold, max_heads=max_heads, single_root=single_root)
+        scores = logarithms(p)
+        best = maximum_arborescence_sparse(space, scores[space.head, space.modifier], single_root).tolist()
+        assert naive.arc_score(best, scores) == pytest.approx(naive.arc_score(tree, scores), abs=1e-9)
+        assert all((best[m], m) in kept for m in range(1, n + 1))
+        assert not single_root or best.count(0) == 1
+
+
+@ROOTS
+@pytest.mark.parametrize("seed", range(20))
+def test_a_tree_is_left_by_the_strictest_settings(seed, single_root):
+    rng = np.random.default_rng(seed)
+    p = draw(rng, int(rng.integers(2, 30)), single_root, scale=rng.choice([0.0, 1.0, 30.0, 1000.0]))
+    arcs = prune(p, threshold=1.0, max_heads=1, single_root=single_root)
+    assert len(arcs.head) <= 2 * (len(p) - 1)
+    heads = maximum_arborescence_sparse(arcs, np.zeros(len(arcs.head)), single_root).tolist()
+    assert naive.is_tree(heads)
+    assert not single_root or heads.count(0) == 1
+
+
+@ROOTS
+@pytest.mark.parametrize("seed", range(10))
+def test_gold_heads_stay(seed, single_root):
+    rng = np.random.default_rng(seed)
+    p = draw(rng, 12, single_root, scale=5.0)
+    gold = maximum_arborescence(rng.standard_normal(p.shape))
+    without = arcs_of(prune(p, threshold=0.5, max_heads=2, single_root=single_root))
+    kept = arcs_of(prune(p, threshold=0.5, max_heads=2, single_root=single_root, keep=gold))
+    assert kept == without | {(int(gold[m]), m) for m in range(1, 13)}
+    partial = gold.copy()
+    partial[3:] = -1
+    kept = arcs_of(prune(p, threshold=0.5, max_heads=2, single_root=single_root, keep=partial))
+    assert kept == without | {(int(gold[m]), m) for m in (1, 2)}
+
+
+@ROOTS
+@pytest.mark.parametrize("seed", range(10))
+def test_a_projective_tree_is_left_on_request(seed, single_root):
+    rng = np.random.default_rng(seed)
+    p = draw(rng, 15, single_root, scale=rng.choice([1.0, 300.0]))
+    arcs = prune(p, threshold=1.0, max_heads=1, single_root=single_root, projective=True)
+    heads = maximum_projective_tree_sparse(arcs, np.log(np.maximum(p[arcs.head, arcs.modifier], 1e-300)), single_root)
+    assert naive.is_projective(heads.tolist())
+    if (p[:, 1:] + np.eye(16)[:, 1:] > 0).all():
+        expected = maximum_projective_tree(logarithms(p), single_root)
+        np.testing.assert_array_equal(heads, expected)
+
+
+def test_what_is_wrong_is_named():
+    p = draw(np.random.default_rng(0), 3)
+    for options, message in [
+        ({"threshold": 2.0}, "threshold is 2.0"),
+        ({"threshold": float("nan")}, "threshold is nan"),
+        ({"max_heads": 0}, "max_heads is 0"),
+        ({"keep": [-1, 0]}, r"keep has shape \(2,\)"),
+        ({"keep": [-1, 0, 2, 0]}, "keep has 2 as head of word 2"),
+        ({"keep": [-1, 0, 7, 0]}, "keep has 7 as head of word 2"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            prune(p, **options)
+    with pytest.raises(ValueError, match="marginals must be probabilities"):
+        prune(-p)
+    with pytest.raises(ValueError, match=r"marginals has shape \(4,\)"):
+        prune(p[0])
+    with pytest.raises(ValueError, match="no tree spans the words"):
+        prune(np.zeros((3, 3)))
+    p = np.array([[0.0, 1.0, 1.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    assert arcs_of(prune(p)) == {(0, 1), (0, 2)}
+    with pytest.raises(ValueError, match="no tree with a single root"):
+        prune(p, single_root=True)
