@@ -1,0 +1,408 @@
+"""Options: one schema for the files in YAML, the command line and the model file.
+
+Every option is declared once, as a field of a frozen dataclass whose metadata say what it means and what values it may
+have; what is checked, and what the errors and the help say, follows from that.  Paths are relative to the current folder.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from .errors import ConfigError
+
+_INTEGERS = 1 << 53
+_WORDS = {int: "an integer", float: "a number", bool: "true or false", str: "a path"}
+
+
+@dataclass(frozen=True)
+class Option:
+    """What one option means and may be.
+
+    Attributes
+    ----------
+    default : object
+        Its value where nobody sets it.
+    help : str
+        What it is for, in a few words.
+    kinds : tuple of type
+        Of ``int``, ``float``, ``bool`` and ``str``; empty where only ``choices`` are allowed.
+    choices : tuple
+        Values that are allowed besides those of the kinds.
+    low, high : float
+        Bounds of a number, both included...
+    above, below : bool
+        ...unless these exclude the lower or the upper one.
+
+    Examples
+    --------
+    >>> Option(10, "passes over the training data", (int,), low=1).expected
+    'an integer of at least 1'
+    """
+
+    default: Any
+    help: str
+    kinds: tuple[type, ...] = ()
+    choices: tuple = ()
+    low: float = -_INTEGERS
+    high: float = _INTEGERS
+    above: bool = False
+    below: bool = False
+
+    @property
+    def expected(self) -> str:
+        """What would be right, in words."""
+        words = [_show(choice) for choice in self.choices]
+        words += [_WORDS[kind] + (self._bounds() if kind in (int, float) else "") for kind in self.kinds]
+        return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+    def _bounds(self) -> str:
+        low = f"{'above' if self.above else 'of at least'} {self.low:g}"
+        high = f"{'below' if self.below else 'at most'} {self.high:g}"
+        if self.high == _INTEGERS:
+            return "" if self.low == -_INTEGERS else " " + low
+        return f" from {self.low:g} to {self.high:g}" if not (self.above or self.below) else f" {low} and {high}"
+
+    def check(self, key: str, value: object) -> Any:
+        """Return the value as the program wants it (a whole number may stand for a float).
+
+        Raises
+        ------
+        ConfigError
+            If it is of the wrong type or out of range; ``key`` is the option's dotted name.
+        """
+        for choice in self.choices:
+            if type(value) is type(choice) and value == choice:
+                return choice
+        number = _as_float(value) if float in self.kinds else None
+        value = value if number is None else number
+        if type(value) not in self.kinds or not self._within(value):
+            raise ConfigError(key, f"{_show(value)} is wrong, {self.expected} expected")
+        return value
+
+    def _within(self, value: object) -> bool:
+        if isinstance(value, str):
+            return value != "" and "\0" not in value
+        low = value > self.low if self.above else value >= self.low
+        high = value < self.high if self.below else value <= self.high
+        return type(value) is bool or (low and high)  # a NaN is neither
+
+    def parse(self, key: str, text: str) -> Any:
+        """Return the value that a text on the command line stands for, checked.
+
+        Paths are taken as they are, whatever YAML would make of them; everything else is a scalar of YAML.
+        """
+        if str in self.kinds:
+            value = None if text in ("", "null", "~") else text
+            return self.check(key, value)
+        import yaml
+
+        try:
+            value = yaml.safe_load(text)
+        except (yaml.YAMLError, ValueError):
+            value = text
+        return self.check(key, value)
+
+
+def _as_float(value: object) -> float | None:
+    """The number that a value is or spells (YAML 1.1 takes ``1e-4`` for a string), or None."""
+    if type(value) not in (int, float, str):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _show(value: object) -> str:
+    """Write a value as YAML would, cut where it is long."""
+    text = {True: "true", False: "false"}[value] if isinstance(value, bool) else "null" if value is None else str(value)
+    text = " ".join(text.split()) or "an empty text"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _option(default: object, *arguments, **bounds) -> Any:
+    """Declare a field that is an option."""
+    return field(default=default, metadata={"option": Option(default, *arguments, **bounds)})
+
+
+class _Section:
+    """A group of options that checks itself."""
+
+    _name = ""
+
+    def __init_subclass__(cls, name: str = ""):
+        cls._name = name
+
+    def __post_init__(self):
+        for item in fields(self):
+            key, value = _dotted(self._name, item.name), getattr(self, item.name)
+            if "option" in item.metadata:
+                object.__setattr__(self, item.name, item.metadata["option"].check(key, value))
+            elif not isinstance(value, item.default_factory):
+                raise ConfigError(key, f"{_show(value)} is wrong, options of this section expected")
+
+
+@dataclass(frozen=True)
+class TreebankConfig(_Section, name="treebank"):
+    """Where the sentences are."""
+
+    train: str | None = _option(None, "file to train on", (str,), (None,))
+    test: str | None = _option(None, "file to evaluate on", (str,), (None,))
+    held_out: float | str = _option(
+        0.1,
+        "share of the training sentences, the last ones, to hold out, or a file",
+        (float, str),
+        low=0,
+        high=1,
+        below=True,
+    )
+    root: str = _option(
+        "auto", "words a tree may hang from the root; auto: as in the training data", (), ("auto", "single", "multi")
+    )
+
+
+@dataclass(frozen=True)
+class FeaturesConfig(_Section, name="features"):
+    """What the model looks at."""
+
+    folder: str | None = _option(
+        None, "folder of feature templates; null: those that come with the program", (str,), (None,)
+    )
+    bits: int = _option(23, "binary logarithm of the number of weights", (int,), low=10, high=28)
+    rare: int = _option(1, "a string must be seen so often in training to be known", (int,), low=1)
+
+
+@dataclass(frozen=True)
+class PrunerConfig(_Section, name="pruner"):
+    """The first-order model that chooses candidate arcs."""
+
+    epochs: int = _option(2, "passes over the training data", (int,), low=1)
+    learning_rate: float = _option(0.1, "step size of its stochastic gradient", (float,), low=0, above=True)
+    bits: int = _option(20, "binary logarithm of the number of its weights", (int,), low=10, high=28)
+    threshold: float = _option(
+        1e-4, "least marginal probability, as a share of the best head's", (float,), low=0, high=1, above=True
+    )
+    max_heads: int = _option(10, "candidate heads of a word at most", (int,), low=1)
+    folds: int = _option(
+        0,
+        "prune training data by models that have not seen it, from so many folds; 0: by the one model",
+        (int,),
+        (0,),
+        low=2,
+    )
+
+
+@dataclass(frozen=True)
+class TrainingConfig(_Section, name="training"):
+    """The averaged perceptron."""
+
+    epochs: int = _option(10, "passes over the training data", (int,), low=1)
+    decoder: str = _option(
+        "relaxed", "what the perceptron learns against: head automata alone, or trees", (), ("relaxed", "dual")
+    )
+    margin: float = _option(150.0, "score by which the gold tree should win, for each wrong arc", (float,), low=0)
+    shuffle: bool = _option(True, "a new order of the sentences in each epoch", (bool,))
+
+
+@dataclass(frozen=True)
+class DecodingConfig(_Section, name="decoding"):
+    """Dual decomposition."""
+
+    max_iterations: int = _option(250, "iterations of the subgradient method at most", (int,), low=1, high=1 << 30)
+    beta: float = _option(0.001, "share of the arc scores that the arborescence is given", (float,), low=0, high=1)
+    tau: float = _option(0.5, "smoothing of the step size", (float,), low=0, high=1)
+    projective: bool = _option(False, "projective trees only", (bool,))
+    single_root: str | bool = _option("auto", "one word hangs from the root; auto: as trained", (bool,), ("auto",))
+    tolerance: float = _option(1e-9, "gap between bound and score that still counts as none", (float,), low=0)
+
+
+@dataclass(frozen=True)
+class LabelerConfig(_Section, name="labeler"):
+    """The model that labels the arcs of a tree."""
+
+    epochs: int = _option(8, "passes over the training data; 0: one and the same label for all", (int,), low=0)
+    bits: int = _option(22, "binary logarithm of the number of its weights", (int,), low=10, high=28)
+
+
+@dataclass(frozen=True)
+class Config(_Section):
+    """All options of a parser.
+
+    Raises
+    ------
+    ConfigError
+        If an option is of the wrong type or out of range.
+
+    Examples
+    --------
+    >>> config = Config.from_dict({"model": "sibling", "training": {"epochs": 5}})
+    >>> config.model, config.training.epochs, config.pruner.epochs
+    ('sibling', 5, 2)
+    >>> Config.from_dict({"training": {"epoch": 5}})
+    Traceback (most recent call last):
+    nonproj.errors.ConfigError: training.epoch: no such option; did you mean training.epochs?
+    """
+
+    model: str = _option(
+        "grandparent",
+        "parts that are scored: arcs; siblings too; grandparents too",
+        (),
+        ("arc", "sibling", "grandparent"),
+    )
+    seed: int = _option(0, "seed of all random choices", (int,), low=0)
+    treebank: TreebankConfig = field(default_factory=TreebankConfig)
+    features: FeaturesConfig = field(default_factory=FeaturesConfig)
+    pruner: PrunerConfig = field(default_factory=PrunerConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    decoding: DecodingConfig = field(default_factory=DecodingConfig)
+    labeler: LabelerConfig = field(default_factory=LabelerConfig)
+
+    @classmethod
+    def from_dict(cls, values: Mapping) -> Config:
+        """Make a configuration of nested mappings; what is not given has its default.
+
+        Raises
+        ------
+        ConfigError
+            If a key is unknown, or a value wrong.
+        """
+        return _build(cls, values)
+
+    def as_dict(self) -> dict:
+        """Return nested dictionaries of plain values, fit for JSON; `from_dict` takes them back."""
+        return asdict(self)
+
+    def with_overrides(self, overrides: Mapping[str, object]) -> Config:
+        """Return a copy in which some options have other values.
+
+        Parameters
+        ----------
+        overrides : mapping
+            From dotted names, as in ``decoding.tau``, to values; a string is read as on a command line.
+
+        Examples
+        --------
+        >>> Config().with_overrides({"pruner.threshold": "1e-3"}).pruner.threshold
+        0.001
+        """
+        known, config = dict(options()), self
+        for key, value in overrides.items():
+            if key not in known:
+                raise _unknown(str(key), list(known))
+            value = known[key].parse(key, value) if isinstance(value, str) else value
+            section, _, name = key.rpartition(".")
+            change = {section: replace(getattr(config, section), **{name: value})} if section else {name: value}
+            config = replace(config, **change)
+        return config
+
+    @classmethod
+    def load(cls, path: str | Path, overrides: Mapping[str, object] | None = None) -> Config:
+        """Read a configuration file.
+
+        Parameters
+        ----------
+        path : str or Path
+            YAML.
+        overrides : mapping, optional
+            As for `with_overrides`; they win over the file.
+
+        Raises
+        ------
+        ConfigError
+            If the file cannot be read, is no YAML, or an option is unknown or wrong.
+        """
+        values = load_yaml(path)
+        try:
+            config = cls.from_dict({} if values is None else values)
+        except ConfigError as error:
+            raise ConfigError(
+                error.key or str(path), f"{error.message} (in {path})" if error.key else error.message
+            ) from None
+        return config.with_overrides(overrides or {})
+
+
+def options() -> Iterator[tuple[str, Option]]:
+    """Yield the dotted name of every option and what it may be.
+
+    Examples
+    --------
+    >>> [name for name, option in options() if option.default == 0.001]
+    ['decoding.beta']
+    """
+    for outer in fields(Config):
+        if "option" in outer.metadata:
+            yield outer.name, outer.metadata["option"]
+        else:
+            for inner in fields(outer.default_factory):
+                yield f"{outer.name}.{inner.name}", inner.metadata["option"]
+
+
+def _dotted(section: str, name: object) -> str:
+    return f"{section}.{name}" if section else str(name)
+
+
+def _build(cls: type, values: object) -> Any:
+    """Make a section, and those in it, of nested mappings."""
+    if not isinstance(values, Mapping):
+        raise ConfigError(cls._name, f"{_show(values)} is wrong, a mapping from options to values expected")
+    known = {item.name: item for item in fields(cls)}
+    arguments = {}
+    for name, value in values.items():
+        if name not in known:
+            raise _unknown(_dotted(cls._name, name), [_dotted(cls._name, other) for other in known])
+        if "option" in known[name].metadata:
+            arguments[name] = value
+        elif value is not None:  # a section without options is none at all
+            arguments[name] = _build(known[name].default_factory, value)
+    return cls(**arguments)
+
+
+def _unknown(key: str, siblings: list[str]) -> ConfigError:
+    """The error for an unknown option: it names the nearest one of the same section, or of all."""
+    last = key.rpartition(".")[2]
+    everything = [name for name, _ in options()]
+    same_name = [name for name in everything if name.rpartition(".")[2] == last]
+    near = difflib.get_close_matches(key, siblings, 1) or same_name or difflib.get_close_matches(key, everything, 1)
+    if near:
+        return ConfigError(key, f"no such option; did you mean {' or '.join(near)}?")
+    return ConfigError(key, f"no such option; the known ones here are {', '.join(siblings)}")
+
+
+def load_yaml(path: str | Path) -> Any:
+    """Read one document of YAML.
+
+    Raises
+    ------
+    ConfigError
+        Named after the file: it cannot be read, is no YAML, or says something twice.
+    """
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """Refuses a key that is there twice, of which YAML would silently take the last."""
+
+        def construct_mapping(self, node, deep=False):
+            seen = set()
+            for key, _ in node.value:
+                if key.value in seen and isinstance(key, yaml.ScalarNode):
+                    raise yaml.MarkedYAMLError(problem=f"{key.value} is there twice", problem_mark=key.start_mark)
+                seen.add(key.value if isinstance(key, yaml.ScalarNode) else None)
+            return super().construct_mapping(node, deep)
+
+    try:
+        with open(path, encoding="utf-8-sig") as stream:
+            return yaml.load(stream, Loader)
+    except OSError as error:
+        raise ConfigError(str(path), f"cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(str(path), "is not UTF-8") from None
+    except yaml.YAMLError as error:
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+        where = f"line {mark.line + 1}: " if mark else ""
+        raise ConfigError(str(path), f"{where}no valid YAML: {problem or 'characters that are not allowed'}") from None
+    except (ValueError, RecursionError) as error:  # dates such as 2024-13-45; nesting without end
+        raise ConfigError(str(path), f"no valid YAML: {' '.join(str(error).split())}") from None
