@@ -142,23 +142,25 @@ def _report(status: int) -> None:
 @kernel
 def _best_tree(arcs, scores, single_root, heads):
     """Write the best arborescence over sparse arcs to int32[N]; return 0, or 1: no tree, 2: none with a single root."""
-    status = _grow_sparse(arcs, scores, False, heads)
-    if status == 0 and single_root and _count_roots(heads) > 1:
-        status = _grow_sparse(arcs, scores, True, heads)
-        if status == 0 and _count_roots(heads) > 1:
-            status = 2
-    return status
+    for avoid_root in range(1 + single_root):
+        status = _grow_sparse(arcs, scores, avoid_root, heads)
+        if status != 0:
+            return status
+        if not single_root or _count_roots(heads) <= 1:
+            return 0
+    return 2
 
 
 @kernel
 def _best_dense_tree(scores, single_root, heads):
     """Write the best arborescence over scores[h, m] to int32[N]; return as `_best_tree`, or 3: a score is no number."""
-    status = _grow_dense(scores, False, heads)
-    if status == 0 and single_root and _count_roots(heads) > 1:
-        status = _grow_dense(scores, True, heads)
-        if status == 0 and _count_roots(heads) > 1:
-            status = 2
-    return status
+    for avoid_root in range(1 + single_root):
+        status = _grow_dense(scores, avoid_root, heads)
+        if status != 0:
+            return status
+        if not single_root or _count_roots(heads) <= 1:
+            return 0
+    return 2
 
 
 @kernel
@@ -218,29 +220,47 @@ def _expand(forest, n_components, heads):
 
 
 @kernel
-def _choose_sparse(arcs, scores, offset, forest, c, avoid_root):
-    """Choose the best arc into component c, lowest index first, root arcs last if so asked; return its score."""
+def _choose_arcs(arcs, scores, offset, avoid_root, forest, c):
+    """Choose the best arc into component c, the lowest among equals, root arcs last if so asked; return its score."""
     best = best_root = -np.inf
-    root_modifier = -1
+    best_arc = best_root_arc = -1
     node = forest.first[c]
     while node >= 0:
-        for a in range(arcs.start[node], arcs.start[node + 1]):
-            h = arcs.head[a]
+        begin, end = arcs.start[node], arcs.start[node + 1]
+        if avoid_root > 0 and begin < end and arcs.head[begin] == 0:
+            if scores[begin] - offset[node] > best_root:
+                best_root = scores[begin] - offset[node]
+                best_root_arc = begin
+            begin += 1
+        for a in range(begin, end):
             score = scores[a] - offset[node]
-            if h == 0 and avoid_root:
-                if score > best_root:
-                    best_root = score
-                    root_modifier = node
-            elif score > best and forest.top[h] != c:
+            if score > best and forest.top[arcs.head[a]] != c:
                 best = score
-                forest.head[c] = h
-                forest.modifier[c] = node
+                best_arc = a
         node = forest.following[node]
-    if best == -np.inf and root_modifier >= 0:
-        best = best_root
-        forest.head[c] = 0
-        forest.modifier[c] = root_modifier
+    if best_arc < 0:
+        best, best_arc = best_root, best_root_arc
+    if best_arc >= 0:
+        forest.head[c] = arcs.head[best_arc]
+        forest.modifier[c] = arcs.modifier[best_arc]
     return best
+
+
+@kernel
+def _choose_heads_sparse(arcs, scores, avoid_root, entering, forest):
+    """Choose the best head of every word, the lowest among equals, root arcs last if so asked."""
+    for m in range(1, arcs.start.shape[0] - 1):
+        begin, end = arcs.start[m], arcs.start[m + 1]
+        has_root = begin < end and arcs.head[begin] == 0
+        best, best_arc = -np.inf, -1
+        for a in range(begin + (has_root and avoid_root > 0), end):
+            if scores[a] > best:
+                best, best_arc = scores[a], a
+        if best_arc < 0 and has_root and scores[begin] > -np.inf:
+            best, best_arc = scores[begin], begin
+        entering[m] = best
+        if best_arc >= 0:
+            forest.head[m] = arcs.head[best_arc]
 
 
 @kernel
@@ -261,22 +281,23 @@ def _grow_sparse(arcs, scores, avoid_root, heads):
     forest = _new_forest(n_nodes)
     offset = np.zeros(n_nodes)
     entering = np.empty(2 * n_nodes)
+    _choose_heads_sparse(arcs, scores, avoid_root, entering, forest)
     new = n_nodes
     for word in range(1, n_nodes):
         c = forest.top[word]
         depth = 0
         while forest.state[c] == 0:
+            if entering[c] == -np.inf:
+                return 1
             forest.path[depth] = c
             depth += 1
             forest.state[c] = depth
-            entering[c] = _choose_sparse(arcs, scores, offset, forest, c, avoid_root)
-            if entering[c] == -np.inf:
-                return 1
             c = forest.top[forest.head[c]]
             if forest.state[c] > 0:
                 bottom = forest.state[c] - 1
                 _settle(forest, bottom, depth, entering, offset)
                 _contract(forest, bottom, depth, new)
+                entering[new] = _choose_arcs(arcs, scores, offset, avoid_root, forest, new)
                 depth = bottom
                 c = new
                 new += 1
@@ -287,12 +308,12 @@ def _grow_sparse(arcs, scores, avoid_root, heads):
 
 
 @kernel
-def _choose_heads(scores, avoid_root, entering, forest):
+def _choose_heads_dense(scores, avoid_root, entering, forest):
     """Choose the best head of every word, root arcs last if so asked; return 0, or 3 where a score is no number."""
     n_nodes = scores.shape[0]
     for m in range(1, n_nodes):
         entering[m] = -np.inf
-    for h in range(1 if avoid_root else 0, n_nodes):
+    for h in range(avoid_root, n_nodes):
         for m in range(1, n_nodes):
             score = scores[h, m]
             if score > entering[m] and h != m:
@@ -300,7 +321,7 @@ def _choose_heads(scores, avoid_root, entering, forest):
                 forest.head[m] = h
             if not score < np.inf and h != m:
                 return 3
-    if avoid_root:
+    if avoid_root > 0:
         for m in range(1, n_nodes):
             if entering[m] == -np.inf:
                 entering[m] = scores[0, m]
@@ -339,11 +360,11 @@ def _merge_rows(scores, forest, bottom, depth, entering, rows, modifiers, new):
 @kernel
 def _choose_row(row, modifier, avoid_root, forest, c):
     """Choose the best arc into a contracted component, root arcs last if so asked; return its score."""
-    best_head = 1 if avoid_root else 0
-    for u in range(best_head, row.shape[0]):
+    best_head = avoid_root
+    for u in range(avoid_root, row.shape[0]):
         if row[u] > row[best_head]:
             best_head = u
-    if avoid_root and row[best_head] == -np.inf:
+    if avoid_root > 0 and row[best_head] == -np.inf:
         best_head = 0
     forest.head[c] = best_head
     forest.modifier[c] = modifier[best_head]
@@ -356,7 +377,7 @@ def _grow_dense(scores, avoid_root, heads):
     n_nodes = scores.shape[0]
     forest = _new_forest(n_nodes)
     entering = np.empty(2 * n_nodes)
-    if _choose_heads(scores, avoid_root, entering, forest) != 0:
+    if _choose_heads_dense(scores, avoid_root, entering, forest) != 0:
         return 3
     rows = np.empty((n_nodes, n_nodes))
     modifiers = np.empty((n_nodes, n_nodes), np.int32)

@@ -19,6 +19,9 @@ from nonproj.types import ARC, GRANDPARENT, MODELS, ArcSpace, Decoded, PartIndex
 
 _AGREED, _CLOSED, _STOPPED = 0, 1, 2
 
+GRACE = 10
+"""Iterations still granted after the gap has closed: subproblems that tie mostly agree one or two iterations later."""
+
 
 class DualOptions(NamedTuple):
     """How to decode.
@@ -180,7 +183,7 @@ def _decode(arcs, index, scores, model, options, trace, heads):
     moved, values = np.ones(n_nodes, np.bool_), np.zeros(n_nodes)
     tree = np.empty(n_nodes, np.int32)
     score, bound, primal = -np.inf, np.inf, -np.inf
-    last, delta, increases, decoded = np.inf, 0.0, 0, 0
+    last, delta, increases, decoded, left = np.inf, 0.0, 0, 0, GRACE
     for k in range(options.max_iterations):
         status = _find_tree(arcs, weights, options, tree)
         if status != 0:
@@ -207,7 +210,9 @@ def _decode(arcs, index, scores, model, options, trace, heads):
             heads[:] = tree
             return _AGREED, k + 1, primal, min(bound, dual), decoded
         if bound - score <= options.tolerance * (1.0 + abs(score)):
-            return _CLOSED, k + 1, score, bound, decoded
+            left -= 1
+            if left < 0:
+                return _CLOSED, k + 1, score, bound, decoded
         if k == 0:
             delta = dual - primal
         elif dual > last:
@@ -217,7 +222,8 @@ def _decode(arcs, index, scores, model, options, trace, heads):
         if trace.dual.shape[0] > k:
             trace.step[k] = step
         _move(arcs, step, model, used, chosen, chosen_up, weights, taken, raised, moved)
-    return _STOPPED, options.max_iterations, score, bound, decoded
+    outcome = _CLOSED if left < GRACE else _STOPPED
+    return outcome, options.max_iterations, score, bound, decoded
 
 
 @kernel

@@ -50,7 +50,7 @@ def marginals(scores, single_root: bool = False) -> tuple[np.ndarray, float]:
 
     References
     ----------
-    Koo, Globerson, Carreras and Collins (2007), section 3; Smith and Smith (2007); McDonald and Satta (2007).
+    Koo, Globerson, Carreras and Collins (2007); Smith and Smith (2007); McDonald and Satta (2007).
 
     Examples
     --------
@@ -200,11 +200,12 @@ def _eliminate(rates, k, low, high, single_root):
     rates[k, 0] /= leaving
     for u in range(low, high):
         rates[k, u] /= leaving
+    moves = rates[k, low:high]
     for m in range(low, high):
-        detour = rates[m, k]
+        detour, row = rates[m, k], rates[m, low:high]
         rates[m, 0] += detour * rates[k, 0]
-        for u in range(low, high):
-            rates[m, u] += detour * rates[k, u]
+        for i in range(high - low):
+            row[i] += detour * moves[i]
     return leaving
 
 
@@ -213,9 +214,11 @@ def _restore(rates, k, low, high, first, last, escape):
     """Write escape[k, m] for the words m of first .. last - 1 from those of low .. high - 1, where k moves."""
     for m in range(first, last):
         escape[k, m] = rates[k, 0]
+    target = escape[k, first:last]
     for u in range(low, high):
-        for m in range(first, last):
-            escape[k, m] += rates[k, u] * escape[u, m]
+        chance, chances = rates[k, u], escape[u, first:last]
+        for i in range(last - first):
+            target[i] += chance * chances[i]
 
 
 def _marginals_by_logarithms(scores: np.ndarray, single_root: bool, p: np.ndarray) -> tuple[int, float]:

@@ -123,18 +123,19 @@ def _close_span(arcs, scores, complete, left, right, cursor, closed, split):
     has_left = leftward < arcs.out_start[2 * right + 1] and arcs.modifier[arcs.out[leftward]] == left
     if not (has_right or has_left):
         return
-    best, best_split = -np.inf, left
-    for r in range(left, right):
-        score = complete[left, r] + complete[right, r + 1]
+    rightward_ends, leftward_ends = complete[left, left:right], complete[right, left + 1 : right + 1]
+    best, best_split = -np.inf, 0
+    for i in range(right - left):
+        score = rightward_ends[i] + leftward_ends[i]
         if score > best:
-            best, best_split = score, r
+            best, best_split = score, i
     if has_right:
         closed[arcs.out[rightward]] = best + scores[arcs.out[rightward]]
-        split[arcs.out[rightward]] = best_split
+        split[arcs.out[rightward]] = left + best_split
         cursor[2 * left + 1] += 1
     if has_left:
         closed[arcs.out[leftward]] = best + scores[arcs.out[leftward]]
-        split[arcs.out[leftward]] = best_split
+        split[arcs.out[leftward]] = left + best_split
         cursor[2 * right] += 1
 
 

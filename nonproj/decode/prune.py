@@ -52,7 +52,7 @@ def prune(
 
     References
     ----------
-    Koo and Collins (2010), section 6; Martins, Almeida and Smith (2013).
+    Koo, Rush, Collins, Jaakkola and Sontag (2010), section 7: pruning by the marginals of an arc-factored model.
 
     Examples
     --------
