@@ -47,7 +47,7 @@ def train(options: argparse.Namespace) -> int:
     if not path:
         raise ConfigError("treebank.train", "there is nothing to train on; name a treebank")
     sentences = list(conll.read(path, require_heads=True))
-    sentences, held_out = _hold_out(sentences, options.held_out or config.treebank.held_out)
+    sentences, held_out = _hold_out(sentences, config.treebank.held_out)
     test = options.test or config.treebank.test
     test = list(conll.read(test, require_heads=True)) if test else []  # now, so that a fault shows before the training
     log.info("training on %d sentences, %d words of %s", len(sentences), sum(map(len, sentences)), path)
@@ -78,22 +78,23 @@ def _config(options: argparse.Namespace) -> Config:
         if not equals:
             raise ConfigError(key, "section.key=value is expected after --set")
         overrides[key.strip()] = value.strip()
-    named = {"model": options.model, "training.epochs": options.epochs, "seed": options.seed}
+    named = {
+        "model": options.model,
+        "seed": options.seed,
+        "training.epochs": options.epochs,
+        "treebank.held_out": options.held_out,
+    }
     overrides |= {key: value for key, value in named.items() if value is not None}
-    return Config.load(options.config, overrides)
+    config = Config.load(options.config) if options.config else Config()
+    return config.with_overrides(overrides)
 
 
-def _hold_out(sentences: list[Sentence], wanted: str | float | None) -> tuple[list[Sentence], list[Sentence]]:
-    """Split off a share of the sentences, evenly spread; or read another file."""
-    try:
-        share = float(wanted or 0)
-    except ValueError:
+def _hold_out(sentences: list[Sentence], wanted: str | float) -> tuple[list[Sentence], list[Sentence]]:
+    """Split off a share of the sentences, the last ones; or read another file."""
+    if isinstance(wanted, str):
         return sentences, list(conll.read(wanted, require_heads=True))
-    if not 0 <= share < 1:
-        raise ConfigError("treebank.held_out", f"{wanted} is not a share from 0 to 1, nor a file")
-    held = [int((i + 1) * share + 1e-9) > int(i * share + 1e-9) for i in range(len(sentences))]
-    learnt = [sentence for sentence, out in zip(sentences, held, strict=True) if not out]
-    return learnt, [sentence for sentence, out in zip(sentences, held, strict=True) if out]
+    kept = len(sentences) - int(len(sentences) * wanted)
+    return sentences[:kept], sentences[kept:]
 
 
 def _progress(options: argparse.Namespace):

@@ -37,21 +37,23 @@ _KEYS = {
 }
 """Where each parameter stands in a `Config`."""
 
+_DEFAULT = Config()
+
 
 class DependencyParser(BaseEstimator):
-    """A non-projective dependency parser.
+    """A non-projective dependency parser; where a parameter is not given, it is as in a `nonproj.config.Config`.
 
     Sentences, wherever ``X`` stands, are a list of `nonproj.types.Sentence` or of ``conllu.TokenList`` (they may be
     mixed), or the path of a CoNLL-X or CoNLL-U file.
 
     Parameters
     ----------
-    model : {"grandparent", "sibling", "arc"}
+    model : {"grandparent", "sibling", "arc"}, default="grandparent"
         Which parts are scored: grandparents and siblings (G+S), adjacent siblings, or single arcs.
     epochs : int
         Passes of the perceptron over the sentences.
     margin : float
-        Added to the score of every wrong arc in training; 0 is the plain perceptron.
+        Score by which the gold tree should win, for each wrong arc; 0 is the plain perceptron.
     bits : int
         The weight table has ``2 ** bits`` entries.
     threshold : float
@@ -59,7 +61,7 @@ class DependencyParser(BaseEstimator):
     max_heads : int
         At most so many heads are left to each word.
     folds : int
-        The sentences are pruned by pruners that have not seen them, trained in so many folds; 1 for a single pruner.
+        Training sentences are pruned by pruners that have not seen them, from so many folds; 0 for a single pruner.
     labeler_epochs : int
         Passes of the labeler over the sentences.
     max_iterations : int
@@ -85,19 +87,19 @@ class DependencyParser(BaseEstimator):
 
     def __init__(
         self,
-        model="grandparent",
+        model=_DEFAULT.model,
         *,
-        epochs=10,
-        margin=0.0,
-        bits=24,
-        threshold=1e-4,
-        max_heads=10,
-        folds=2,
-        labeler_epochs=5,
-        max_iterations=1000,
-        projective=False,
-        single_root="auto",
-        random_state=0,
+        epochs=_DEFAULT.training.epochs,
+        margin=_DEFAULT.training.margin,
+        bits=_DEFAULT.features.bits,
+        threshold=_DEFAULT.pruner.threshold,
+        max_heads=_DEFAULT.pruner.max_heads,
+        folds=_DEFAULT.pruner.folds,
+        labeler_epochs=_DEFAULT.labeler.epochs,
+        max_iterations=_DEFAULT.decoding.max_iterations,
+        projective=_DEFAULT.decoding.projective,
+        single_root=_DEFAULT.decoding.single_root,
+        random_state=_DEFAULT.seed,
     ):
         self.model = model
         self.epochs = epochs
@@ -133,7 +135,7 @@ class DependencyParser(BaseEstimator):
             The file is broken, or a sentence has no gold heads.
         """
         try:
-            config = Config.load(None, self._options())
+            config = Config().with_overrides(self._options())
             model = train(_with_heads(_sentences(X), y), config)
         except ConfigError as error:
             names = {key: name for name, key in _KEYS.items()} | {"treebank.train": "X"}
