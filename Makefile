@@ -1,0 +1,98 @@
+# nonproj: `make` says what there is.  Needs only make and Python 3.11 or newer.
+#
+#   make train LANG=danish MODEL=sibling EPOCHS=5 ARGS="--set training.margin=0.5"
+#
+# Assignments in this file go before the environment, so the locale's own LANG is never taken for a treebank; only what
+# stands on the command line of make counts.
+
+PYTHON = python3
+VENV = .venv
+LANG = turkish
+MODEL = grandparent
+CONFIG = $(wildcard configs/$(LANG).yaml)
+EPOCHS =
+ARGS =
+TREEBANKS =
+DATA = data
+IN = -
+OUT = -
+JOBS = 1
+
+unexport LANG
+export LC_ALL = C.UTF-8
+export PYTHONUTF8 = 1
+ifneq ($(TREEBANKS),)
+export NONPROJ_TREEBANKS = $(abspath $(TREEBANKS))
+endif
+
+LANGUAGES = danish dutch basque english turkish
+ifeq ($(filter $(LANG),$(LANGUAGES)),)
+$(error LANG=$(LANG) is not a known treebank; known: $(LANGUAGES))
+endif
+
+BIN = $(VENV)/bin
+READY = $(VENV)/.ready
+WARM = $(VENV)/.warm
+FILE = models/$(LANG)-$(MODEL).nonproj
+SOURCES = $(wildcard nonproj/*.py nonproj/*/*.py)
+FETCH = "$(BIN)/python" data_scripts/fetch.py $(LANG) --out "$(DATA)" --paths $(if $(TREEBANKS),--source "$(TREEBANKS)")
+PATHS = paths=$$($(FETCH)) && train=$$(echo "$$paths" | sed -n 1p) && test=$$(echo "$$paths" | sed -n 2p)
+NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); make it by: make train LANG=$(LANG) MODEL=$(MODEL)" >&2; exit 2; }
+DECODE_TESTS = $(wildcard $(patsubst %,tests/test_%.py,arborescence projective automata marginals prune dual lagrange \
+	linear_program column_generation branch_and_bound)) nonproj/decode $(wildcard nonproj/lagrange.py)
+
+.PHONY: help setup train evaluate parse test test-decode bench lint clean
+
+help: ## say what there is to make (the default)
+	@echo "make TARGET [LANG=turkish] [MODEL=grandparent] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folder] [ARGS='...']"
+	@echo
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1	\2/p' Makefile | expand -t 16
+	@echo
+	@echo "LANG is one of: $(LANGUAGES); MODEL is one of: arc sibling grandparent."
+	@echo "ARGS goes to the program, as in: make train ARGS='--resume -v'"
+
+setup: $(WARM) ## make .venv with all that is needed, and compile ahead
+
+$(READY): pyproject.toml
+	@command -v "$(PYTHON)" >/dev/null || { echo "$(PYTHON) is not there; name another by: make PYTHON=..." >&2; exit 2; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Python 3.11 or newer is needed, $$("$(PYTHON)" -V 2>&1) found; name another by: make PYTHON=python3.12" >&2; exit 2; }
+	@echo "setting up $(VENV) ..." >&2
+	@test -x "$(BIN)/python" || "$(PYTHON)" -m venv "$(VENV)" >&2
+	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --editable '.[test]' >&2
+	@touch $@
+
+$(WARM): $(READY) $(SOURCES)
+	@if test -f nonproj/warmup.py; then "$(BIN)/python" -m nonproj.warmup >&2; fi
+	@touch $@
+
+train: $(WARM) ## fetch a treebank, train on it, evaluate, show some trees
+	@mkdir -p models
+	@$(PATHS) && "$(BIN)/nonproj" train "$$train" --test "$$test" $(CONFIG:%=--config "%") --model $(MODEL) \
+		$(EPOCHS:%=--epochs %) -o $(FILE) $(ARGS)
+	@$(PATHS) && "$(BIN)/python" examples/show_trees.py $(FILE) "$$test"
+
+evaluate: $(WARM) ## evaluate that model on its treebank's test file
+	@$(NEEDS_MODEL)
+	@$(PATHS) && "$(BIN)/nonproj" evaluate -m $(FILE) "$$test" $(ARGS)
+
+parse: $(WARM) ## parse a file with that model: IN=file OUT=file
+	@$(NEEDS_MODEL)
+	@"$(BIN)/nonproj" parse -m $(FILE) "$(IN)" -o "$(OUT)" $(ARGS)
+
+test: $(READY) ## run all tests
+	@"$(BIN)/python" -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS)) $(ARGS)
+
+test-decode: $(READY) ## run the tests of the decoders alone
+	@"$(BIN)/python" -m pytest $(DECODE_TESTS) $(ARGS)
+
+bench: $(WARM) ## measure speed and accuracy
+	@test -f benchmarks/bench.py || { echo "there is no benchmarks/bench.py in this copy" >&2; exit 2; }
+	@"$(BIN)/python" -m benchmarks.bench $(ARGS)
+
+lint: $(READY) ## check the style
+	@"$(BIN)/ruff" check . && "$(BIN)/ruff" format --check .
+
+clean: ## remove what was made, but for models/ and data/
+	@rm -rf "$(VENV)" build dist *.egg-info .pytest_cache .ruff_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

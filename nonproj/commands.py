@@ -1,0 +1,280 @@
+"""What each command of the command line does; `nonproj.cli` reads the arguments and handles what goes wrong."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from itertools import chain, islice
+from pathlib import Path
+
+import numpy as np
+
+from . import conll
+from . import evaluate as evaluation
+from .config import Config, DecodingConfig
+from .errors import ConfigError
+from .learning.trainer import train as train_model
+from .model import Model
+from .pipeline import Parse, Parser
+from .types import Sentence
+
+EXIT_INTERRUPTED = 130
+WARM_UP = 10
+"""Sentences parsed before the clock starts, so that compilation is not counted."""
+
+log = logging.getLogger("nonproj")
+
+
+# -- train -------------------------------------------------------------------------------------------------------------
+
+
+def train(options: argparse.Namespace) -> int:
+    """``nonproj train``: the last whole epoch is saved even after Ctrl-C, and can be gone on from."""
+    config = _config(options)
+    output, checkpoint = Path(options.output), Path(f"{options.output}.checkpoint")
+    if not output.parent.is_dir():
+        raise conll.FileError(options.output, f"cannot be written: there is no folder {str(output.parent)!r}")
+    if output.is_dir():
+        raise conll.FileError(options.output, "cannot be written: this is a folder, a file is expected")
+    path = options.train or config.treebank.train
+    if not path:
+        raise ConfigError("treebank.train", "there is nothing to train on; name a treebank")
+    sentences = list(conll.read(path, require_heads=True))
+    sentences, held_out = _hold_out(sentences, config.treebank.held_out)
+    test = options.test or config.treebank.test
+    test = list(conll.read(test, require_heads=True)) if test else []  # now, so that a fault shows before the training
+    log.info("training on %d sentences, %d words of %s", len(sentences), sum(map(len, sentences)), path)
+    model = train_model(
+        sentences,
+        config,
+        held_out=held_out,
+        checkpoint=checkpoint,
+        resume=options.resume,
+        progress=_progress(options),
+    )
+    model.save(output)
+    log.info("%s is written, %.1f MB", output, output.stat().st_size / 1e6)
+    if model.meta["interrupted"]:
+        log.warning("%s is kept; the same command with --resume goes on from it", checkpoint)
+        return EXIT_INTERRUPTED
+    checkpoint.unlink(missing_ok=True)
+    if test:
+        sys.stdout.write(_measure(Parser(model), test, _progress(options)).table())
+    return 0
+
+
+def _config(options: argparse.Namespace) -> Config:
+    """The configuration file, and what the command line has in place of it."""
+    overrides = {}
+    for text in options.set:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError(key, "section.key=value is expected after --set")
+        overrides[key.strip()] = value.strip()
+    named = {
+        "model": options.model,
+        "seed": options.seed,
+        "training.epochs": options.epochs,
+        "treebank.held_out": options.held_out,
+    }
+    overrides |= {key: value for key, value in named.items() if value is not None}
+    config = Config.load(options.config) if options.config else Config()
+    return config.with_overrides(overrides)
+
+
+def _hold_out(sentences: list[Sentence], wanted: str | float) -> tuple[list[Sentence], list[Sentence]]:
+    """Split off a share of the sentences, the last ones; or read another file."""
+    if isinstance(wanted, str):
+        return sentences, list(conll.read(wanted, require_heads=True))
+    kept = len(sentences) - int(len(sentences) * wanted)
+    return sentences[:kept], sentences[kept:]
+
+
+def _progress(options: argparse.Namespace):
+    """Return ``progress(iterable, description)``: a bar on a terminal, and nothing elsewhere."""
+    if options.quiet or not sys.stderr.isatty():
+        return lambda items, description: items
+    from tqdm import tqdm
+
+    return lambda items, description: tqdm(items, description, leave=False, file=sys.stderr)
+
+
+# -- parse -------------------------------------------------------------------------------------------------------------
+
+
+def parse(options: argparse.Namespace) -> int:
+    """``nonproj parse``: sentence by sentence; what it writes takes its name only when it is complete."""
+    if options.stats and _same_file(options.stats, options.output):
+        raise conll.FileError(options.stats, "--stats and --output are the same file")
+    parser = _parser(options)
+    known = {"words": 0, "sentences": 0, "certified": 0}
+    begin = time.perf_counter()
+    statistics = conll.open_output(options.stats) if options.stats else nullcontext()
+    with conll.open_output(options.output) as stream, statistics as lines:
+        flush = [s for s in (stream, lines) if s and options.input == "-"]
+        parses = parser.parse_all(_progress(options)(conll.read(options.input), "parse"))
+        conll.write(_annotated(parses, lines, options.stats_comments, flush, known), stream)
+    seconds = time.perf_counter() - begin
+    text = "%d sentences, %d words, %.2f s; %d trees are provably the best over their candidate arcs"
+    log.info(text, known["sentences"], known["words"], seconds, known["certified"])
+    return 0
+
+
+def _parser(options: argparse.Namespace) -> Parser:
+    """Load the model; its decoding may be altered by options."""
+    model = Model.load(options.model)
+    return Parser(model, _decoding(model.config.decoding, options))
+
+
+def _decoding(decoding: DecodingConfig, options: argparse.Namespace) -> DecodingConfig:
+    names = ("projective", "single_root", "max_iterations")
+    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    if given.get("max_iterations", 1) < 1:
+        raise ConfigError("decoding.max_iterations", f"{options.max_iterations} is not a positive integer")
+    return dataclasses.replace(decoding, **given)
+
+
+def _annotated(parses: Iterable[tuple[Sentence, Parse]], lines, comments: bool, flush: list, known: dict) -> Iterator:
+    """Give what `conll.write` writes, and write the statistics beside it; a pipe is answered at once."""
+    for number, (sentence, parse) in enumerate(parses, 1):
+        facts = statistics(parse)
+        known["sentences"] = number
+        known["words"] += len(sentence)
+        known["certified"] += parse.decoded.certified
+        if lines:
+            place = {"sentence": number, "path": sentence.path, "line": sentence.line, "words": len(sentence)}
+            lines.write(json.dumps(place | facts, ensure_ascii=False) + "\n")
+        remarks = {f"nonproj {name}": json.dumps(value) for name, value in facts.items()} if comments else ()
+        yield sentence, parse.decoded.heads, parse.labels, remarks
+        for stream in flush:
+            stream.flush()
+
+
+def statistics(parse: Parse) -> dict:
+    """Return what is known of a tree, as plain numbers: see `nonproj.types.Decoded`; ``gap`` is ``bound - score``."""
+    decoded = parse.decoded
+    return {
+        "score": float(decoded.score),
+        "bound": float(decoded.bound),
+        "gap": float(decoded.bound - decoded.score),
+        "agreed": bool(decoded.agreed),
+        "certified": bool(decoded.certified),
+        "iterations": int(decoded.iterations),
+        "recomputed": float(decoded.recomputed),
+    }
+
+
+def _same_file(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+# -- evaluate ----------------------------------------------------------------------------------------------------------
+
+
+def evaluate(options: argparse.Namespace) -> int:
+    """``nonproj evaluate``: of a parsed file, or of a model."""
+    gold = conll.read(options.gold, require_heads=True)
+    if options.model:
+        result = _measure(_parser(options), gold, _progress(options))
+    else:
+        result = evaluation.evaluate(gold, conll.read(options.system))
+    sys.stdout.write(json.dumps(result.as_dict(), indent=2) + "\n" if options.json else result.table())
+    return 0
+
+
+def _measure(parser: Parser, gold: Iterable[Sentence], progress) -> evaluation.Evaluation:
+    """Parse and evaluate; only parsing is timed, and not the first sentences, which are parsed twice."""
+    gold = iter(gold)
+    first = list(islice(gold, WARM_UP))
+    for sentence in first:
+        parser.parse(sentence)
+    result, seconds = evaluation.Evaluation(), 0.0
+    for sentence in progress(chain(first, gold), "evaluate"):
+        begin = time.perf_counter()
+        parse = parser.parse(sentence)
+        seconds += time.perf_counter() - begin
+        result.add(sentence, parse.decoded.heads, parse.labels, parse.decoded)
+    result.seconds = seconds
+    return result
+
+
+# -- inspect -----------------------------------------------------------------------------------------------------------
+
+
+def inspect(options: argparse.Namespace) -> int:
+    """``nonproj inspect``: what a model is made of."""
+    model = Model.load(options.model)
+    if options.verify:
+        Model.verify(options.model)
+    facts = describe(model)
+    facts["verified"] = True if options.verify else None
+    if options.json:
+        sys.stdout.write(json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+    else:
+        sys.stdout.write(_as_text(options.model, facts))
+    return 0
+
+
+def describe(model: Model) -> dict:
+    """Return what a model is made of, as plain numbers and strings."""
+    return {
+        "config": model.config.as_dict(),
+        "weights": {
+            name: {
+                "entries": table.size,
+                "megabytes": table.nbytes / 1e6,
+                "nonzero": float(np.count_nonzero(table) / max(table.size, 1)),
+            }
+            for name, table in model.weights.items()
+        },
+        "alphabets": {name: len(strings) for name, strings in model.alphabets.items()},
+        "labels": len(model.labels),
+        "templates": {name: len(spec["templates"]) for name, spec in model.templates.items()},
+        "training": model.meta,
+    }
+
+
+def _as_text(path: str, facts: dict) -> str:
+    """Lay the description of a model out as plain text."""
+    meta = dict(facts["training"])
+    lines = [f"{path}: {facts['config']['model']} model"]
+    if facts["verified"]:
+        lines.append("checksums are right")
+    lines += ["", "weights"]
+    for name, table in facts["weights"].items():
+        share = f"{100 * table['nonzero']:.1f} % are not zero"
+        lines.append(f"  {name:<20}{table['entries']:>12} {table['megabytes']:>8.1f} MB   {share}")
+    lines += ["", "strings known"]
+    lines += [f"  {name:<20}{size:>12}" for name, size in (facts["alphabets"] | {"labels": facts["labels"]}).items()]
+    lines += ["", "templates"]
+    lines += [f"  {name:<20}{size:>12}" for name, size in facts["templates"].items()]
+    lines += ["", "configuration"]
+    lines += [f"  {name:<28}{_short(value)}" for name, value in _flat(facts["config"])]
+    epochs = meta.pop("log", [])
+    lines += ["", "training"]
+    lines += [f"  {name:<28}{_short(value)}" for name, value in _flat(meta)]
+    if epochs:
+        columns = list(epochs[-1])
+        lines += ["", "".join(f"{name:>12}" for name in columns)]
+        lines += ["".join(f"{_short(epoch.get(name)):>12}" for name in columns) for epoch in epochs]
+    return "\n".join(lines) + "\n"
+
+
+def _flat(values: dict, prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Give nested entries by their dotted names."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _short(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else "-" if value is None else str(value)

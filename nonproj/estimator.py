@@ -1,0 +1,283 @@
+"""The parser as a scikit-learn estimator; it only translates and delegates."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from . import conll
+from .config import Config
+from .errors import ConfigError
+from .evaluate import Evaluation, nonprojective
+from .learning.trainer import train
+from .model import Model
+from .pipeline import Parse, Parser
+from .types import Decoded, Sentence
+
+_KEYS = {
+    "model": "model",
+    "epochs": "training.epochs",
+    "margin": "training.margin",
+    "bits": "features.bits",
+    "threshold": "pruner.threshold",
+    "max_heads": "pruner.max_heads",
+    "folds": "pruner.folds",
+    "labeler_epochs": "labeler.epochs",
+    "max_iterations": "decoding.max_iterations",
+    "projective": "decoding.projective",
+    "single_root": "decoding.single_root",
+    "random_state": "seed",
+}
+"""Where each parameter stands in a `Config`."""
+
+_DEFAULT = Config()
+
+
+class DependencyParser(BaseEstimator):
+    """A non-projective dependency parser; where a parameter is not given, it is as in a `nonproj.config.Config`.
+
+    Sentences, wherever ``X`` stands, are a list of `nonproj.types.Sentence` or of ``conllu.TokenList`` (they may be
+    mixed), or the path of a CoNLL-X or CoNLL-U file.
+
+    Parameters
+    ----------
+    model : {"grandparent", "sibling", "arc"}, default="grandparent"
+        Which parts are scored: grandparents and siblings (G+S), adjacent siblings, or single arcs.
+    epochs : int
+        Passes of the perceptron over the sentences.
+    margin : float
+        Score by which the gold tree should win, for each wrong arc; 0 is the plain perceptron.
+    bits : int
+        The weight table has ``2 ** bits`` entries.
+    threshold : float
+        A head is pruned if its marginal is below this share of the word's best.
+    max_heads : int
+        At most so many heads are left to each word.
+    folds : int
+        Training sentences are pruned by pruners that have not seen them, from so many folds; 0 for a single pruner.
+    labeler_epochs : int
+        Passes of the labeler over the sentences.
+    max_iterations : int
+        Of the subgradient method, for each sentence.
+    projective : bool
+        Whether all trees must be projective.
+    single_root : bool or "auto"
+        Whether trees have exactly one root; "auto" for what the training sentences have.
+    random_state : int, RandomState instance or None
+        Decides the order of the sentences.
+
+    Attributes
+    ----------
+    model_ : Model
+        What was learnt.
+
+    Examples
+    --------
+    >>> parser = DependencyParser(epochs=5).fit("train.conllu")  # doctest: +SKIP
+    >>> parser.predict("test.conllu")[0]  # doctest: +SKIP
+    array([2, 0, 2], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        model=_DEFAULT.model,
+        *,
+        epochs=_DEFAULT.training.epochs,
+        margin=_DEFAULT.training.margin,
+        bits=_DEFAULT.features.bits,
+        threshold=_DEFAULT.pruner.threshold,
+        max_heads=_DEFAULT.pruner.max_heads,
+        folds=_DEFAULT.pruner.folds,
+        labeler_epochs=_DEFAULT.labeler.epochs,
+        max_iterations=_DEFAULT.decoding.max_iterations,
+        projective=_DEFAULT.decoding.projective,
+        single_root=_DEFAULT.decoding.single_root,
+        random_state=_DEFAULT.seed,
+    ):
+        self.model = model
+        self.epochs = epochs
+        self.margin = margin
+        self.bits = bits
+        self.threshold = threshold
+        self.max_heads = max_heads
+        self.folds = folds
+        self.labeler_epochs = labeler_epochs
+        self.max_iterations = max_iterations
+        self.projective = projective
+        self.single_root = single_root
+        self.random_state = random_state
+
+    def fit(self, X, y: Sequence[Sequence[int]] | None = None) -> DependencyParser:
+        """Learn from sentences with gold trees.
+
+        Parameters
+        ----------
+        X : list of sentences, or path
+        y : list of sequences of int, optional
+            For each sentence the heads of its n words, from 0 (the root) to n, in place of its own.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            A parameter or ``y`` is wrong.
+        DataError
+            The file is broken, or a sentence has no gold heads.
+        """
+        try:
+            config = Config().with_overrides(self._options())
+            model = train(_with_heads(_sentences(X), y), config)
+        except ConfigError as error:
+            names = {key: name for name, key in _KEYS.items()} | {"treebank.train": "X"}
+            raise ValueError(f"{names.get(error.key, error.key)}: {error.message}") from None
+        self._use(model)
+        if model.meta["interrupted"]:
+            raise KeyboardInterrupt
+        return self
+
+    def predict(self, X) -> list[np.ndarray]:
+        """Return for each sentence of n words its heads, int32[n], from 0 (the root) to n."""
+        return [decoded.heads[1:] for decoded in self.predict_with_certificates(X)]
+
+    def predict_with_certificates(self, X) -> list[Decoded]:
+        """Return for each sentence its tree and what is known of it.
+
+        ``certified`` says that no tree over the arcs that pruning left has a higher score; ``heads`` has the root's -1.
+        """
+        return [parse.decoded for _, parse in self._parses(_sentences(X))]
+
+    def parse(self, X) -> list:
+        """Return the sentences, each of its own type, with the predicted heads and labels."""
+        originals = X if not isinstance(X, str | Path) else _sentences(X)
+        sentences = _sentences(originals)
+        return [
+            _annotated(original, sentence, parse)
+            for original, (sentence, parse) in zip(originals, self._parses(sentences), strict=True)
+        ]
+
+    def score(self, X, y: Sequence[Sequence[int]] | None = None) -> float:
+        """Return the unlabelled attachment score without punctuation, from 0 to 1; parameters as for `fit`."""
+        evaluation = Evaluation()
+        for sentence, parse in self._parses(_with_heads(_sentences(X), y)):
+            evaluation.add(sentence, parse.decoded.heads)
+        return evaluation.uas
+
+    def save(self, path: str | Path) -> None:
+        """Write what was learnt to a model file, which the command line reads, too."""
+        check_is_fitted(self)
+        self.model_.save(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> DependencyParser:
+        """Make a parser of a model file.
+
+        Raises
+        ------
+        ModelError
+            The file is not a model.
+        """
+        model = Model.load(path)
+        config = model.config.as_dict()
+        parser = cls(**{name: _look_up(config, key) for name, key in _KEYS.items()})
+        parser._use(model)
+        return parser
+
+    # -- how it works --------------------------------------------------------------------------------------------------
+
+    def _options(self) -> dict:
+        """The parameters by their names in a configuration."""
+        options = {key: getattr(self, name) for name, key in _KEYS.items()}
+        if not isinstance(self.random_state, int | np.integer):
+            options["seed"] = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return {key: value.item() if isinstance(value, np.generic) else value for key, value in options.items()}
+
+    def _use(self, model: Model) -> None:
+        self.model_ = model
+        self._parser = Parser(model)
+
+    def _parses(self, sentences: list[Sentence]) -> Iterable[tuple[Sentence, Parse]]:
+        check_is_fitted(self)
+        return self._parser.parse_all(sentences)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = False
+        return tags
+
+    def __getstate__(self) -> dict:
+        state = dict(super().__getstate__())
+        if state.pop("_parser", None) is not None:
+            state["model_"] = self.model_.to_bytes()
+        return state
+
+    def __setstate__(self, state: dict) -> None:
+        state = dict(state)
+        model = state.pop("model_", None)
+        super().__setstate__(state)
+        if model is not None:
+            self._use(Model.from_bytes(model))
+
+
+def _look_up(config: dict, key: str):
+    """Return the entry of a dotted name."""
+    for part in key.split("."):
+        config = config[part]
+    return config
+
+
+def _sentences(X) -> list[Sentence]:
+    """Return sentences of all that may stand for them."""
+    if isinstance(X, str | Path):
+        return list(conll.read(X))
+    if isinstance(X, Sentence) or not isinstance(X, Iterable):
+        raise ValueError(f"X is a {type(X).__name__}; a list of sentences or the path of a treebank is expected")
+    return [_sentence(item, i) for i, item in enumerate(X)]
+
+
+def _sentence(item, i: int) -> Sentence:
+    if isinstance(item, Sentence):
+        return item
+    if hasattr(item, "serialize"):
+        return conll.from_conllu(item)
+    raise ValueError(f"X[{i}] is a {type(item).__name__}; a Sentence or a conllu.TokenList is expected")
+
+
+def _with_heads(sentences: list[Sentence], y) -> list[Sentence]:
+    """The sentences with other gold trees, if there are any."""
+    if y is None:
+        return sentences
+    if len(y) != len(sentences):
+        raise ValueError(f"y has {len(y)} entries, {len(sentences)} expected, one for each sentence")
+    changed = []
+    for i, (sentence, given) in enumerate(zip(sentences, y, strict=True)):
+        heads = np.concatenate([[-1], np.asarray(given)]).astype(np.int32)
+        if len(heads) != len(sentence) + 1:
+            raise ValueError(f"y[{i}] has {len(heads) - 1} heads, {len(sentence)} expected, one for each word")
+        try:
+            nonprojective(heads)
+        except ValueError as error:
+            raise ValueError(f"y[{i}], with the root's -1 before it: {error}") from None
+        changed.append(dataclasses.replace(sentence, heads=heads))
+    return changed
+
+
+def _annotated(original, sentence: Sentence, parse: Parse):
+    """The sentence with a tree, as an object of the type it came as."""
+    if not isinstance(original, Sentence):
+        return conll.to_conllu(sentence, parse.decoded.heads, parse.labels)
+    [parsed] = conll.read(io.StringIO(conll.replace(sentence, parse.decoded.heads, parse.labels)))
+    return dataclasses.replace(parsed, path=sentence.path, line=sentence.line)

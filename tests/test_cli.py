@@ -1,0 +1,309 @@
+"""The command line, as its users meet it."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from toy import treebank
+
+from nonproj.cli import main
+
+ROOT = Path(__file__).resolve().parents[1]
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
+SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "labeler.bits=16"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A folder with a treebank and a model trained on it."""
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "train.conll").write_text(treebank(60), encoding="utf-8")
+    (folder / "test.conll").write_text(treebank(15, seed=1) + "\n\n", encoding="utf-8")
+    arguments = ["train", str(folder / "train.conll"), "-o", str(folder / "toy.nonproj"), "--epochs", "3", "-qq"]
+    assert main([*arguments, *SMALL]) == 0
+    return folder
+
+
+@pytest.fixture
+def here(folder, tmp_path, monkeypatch) -> Path:
+    """An empty folder to work in, with links to the treebank and the model."""
+    for path in folder.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def start(*arguments: str, **options) -> subprocess.Popen:
+    """Start the program as a process of its own."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+    return subprocess.Popen([sys.executable, "-m", "nonproj", *arguments], env=ENVIRONMENT, **pipes)
+
+
+def columns(text: str) -> list[list[str]]:
+    """All columns but HEAD and DEPREL."""
+    return [line.split("\t")[:6] + line.split("\t")[8:] for line in text.splitlines(keepends=True)]
+
+
+# -- what needs no model -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [["--help"], ["train", "--help"], ["parse", "--modle"]])
+def test_answers_at_once(words):
+    program = f"""
+import sys
+from nonproj.cli import main
+try:
+    main({words!r})
+except SystemExit:
+    pass
+heavy = {{"numpy", "numba", "sklearn", "yaml", "tqdm", "conllu"}} & set(sys.modules)
+sys.exit(f"imported {{heavy}}" if heavy else 0)
+"""
+    result = subprocess.run([sys.executable, "-c", program], env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["trian"], "unknown command 'trian'; did you mean train?"),
+        (["train", "--eopchs", "3"], "nonproj train: unknown option --eopchs; did you mean --epochs?"),
+        (["train", "--epoch", "3"], "unknown option --epoch; did you mean --epochs?"),
+        (["parse", "--modle=a"], "nonproj parse: unknown option --modle; did you mean --model?"),
+        (["parse"], "required: -m/--model"),
+        (["parse", "-m", "a", "b", "c"], "unknown argument 'c'"),
+        (["train", "-o", "a", "--model", "arcs"], "unknown --model 'arcs'; did you mean arc?"),
+        (["parse", "-m", "a", "--single-root", "--multi-root"], "not allowed with"),
+        (["evaluate", "a"], "either SYSTEM, a parsed file, or --model is expected"),
+        (["evaluate", "a", "b", "-m", "c"], "either SYSTEM, a parsed file, or --model is expected"),
+        (["evaluate", "a", "b", "--multi-root"], "--multi-root is about parsing; it needs --model"),
+        ([], "a command is expected: train, parse, evaluate, inspect"),
+    ],
+)
+def test_mistakes_are_answered_in_one_line(words, message, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    error = capsys.readouterr().err
+    assert left.value.code == 2
+    assert message in error
+    assert error.startswith("nonproj")
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["parse", "-m", "none.nonproj", "a"], "none.nonproj"),
+        (["train", "none.conll", "-o", "m"], "none.conll: no such file"),
+        (["train", "bad.conll", "-o", "m"], "bad.conll:2: 2 columns, 10 expected"),
+        (["train", "bad.conll", "-o", "none/m"], "none/m: cannot be written: there is no folder 'none'"),
+        (["train", "a", "-o", "m", "--set", "training.epoch=3"], "training.epoch"),
+        (["train", "a", "-o", "m", "--set", "training.epochs"], "section.key=value is expected after --set"),
+        (["train", "a", "-o", "m", "--epochs", "0"], "training.epochs: 0 is not"),
+        (["train", "good.conll", "-o", "m", "--held-out", "1.5"], "1.5 is not a share from 0 to 1"),
+        (["train", "good.conll", "-o", "m", "--test", "none.conll"], "none.conll: no such file"),
+        (["evaluate", "good.conll", "none.conll"], "none.conll: no such file"),
+        (["inspect", "bad.conll"], "bad.conll"),
+    ],
+)
+def test_errors_are_one_line(words, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("good.conll").write_text(treebank(3), encoding="utf-8")
+    Path("bad.conll").write_text("1\ta\t_\tA\tA\t_\t0\troot\t_\t_\n2\tb\n\n", encoding="utf-8")
+    assert main(words) == 2
+    output, error = capsys.readouterr()
+    assert output == ""
+    assert message in error
+    assert error.startswith("nonproj: ")
+    assert error.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.conll", "good.conll"]
+
+
+# -- parse -------------------------------------------------------------------------------------------------------------
+
+
+def test_parse_changes_two_columns_only(here):
+    assert main(["parse", "-m", "toy.nonproj", "test.conll", "-o", "out.conll"]) == 0
+    text, parsed = Path("test.conll").read_text(encoding="utf-8"), Path("out.conll").read_text(encoding="utf-8")
+    assert columns(parsed) == columns(text)
+    assert main(["parse", "-m", "toy.nonproj", "out.conll", "-o", "again.conll"]) == 0
+    assert Path("again.conll").read_text(encoding="utf-8") == parsed  # the input's heads are not looked at
+
+
+def test_parse_knows_pipes_and_gzip(here, monkeypatch, capsysbinary):
+    main(["parse", "-m", "toy.nonproj", "test.conll", "-o", "out.conll"])
+    parsed, data = Path("out.conll").read_bytes(), Path("test.conll").read_bytes()
+    Path("test.conll.gz").write_bytes(gzip.compress(data))
+    assert main(["parse", "-m", "toy.nonproj", "test.conll.gz", "-o", "out.conll.gz"]) == 0
+    assert gzip.decompress(Path("out.conll.gz").read_bytes()) == parsed
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert main(["parse", "-m", "toy.nonproj"]) == 0
+    assert capsysbinary.readouterr().out == parsed
+
+
+def test_parse_may_write_its_own_input(here):
+    main(["parse", "-m", "toy.nonproj", "test.conll", "-o", "out.conll"])
+    Path("same.conll").write_bytes(Path("test.conll").read_bytes())
+    assert main(["parse", "-m", "toy.nonproj", "same.conll", "-o", "same.conll"]) == 0
+    assert Path("same.conll").read_bytes() == Path("out.conll").read_bytes()
+
+
+def test_statistics(here):
+    arguments = ["parse", "-m", "toy.nonproj", "test.conll", "--stats", "s.jsonl", "-o", "out.conll"]
+    assert main([*arguments, "--stats-comments"]) == 0
+    facts = [json.loads(line) for line in Path("s.jsonl").read_text().splitlines()]
+    assert [fact["sentence"] for fact in facts] == list(range(1, 16))
+    lines = Path("test.conll").read_text(encoding="utf-8").splitlines()
+    for fact in facts:
+        assert lines[fact["line"] - 1].startswith("1\t")
+        assert fact["path"] == "test.conll"
+        assert fact["gap"] == fact["bound"] - fact["score"] >= -1e-6
+        assert fact["certified"] or not fact["agreed"]
+    comments = [line for line in Path("out.conll").read_text(encoding="utf-8").splitlines() if line.startswith("# ")]
+    certified = [line for line in comments if line.startswith("# nonproj certified = ")]
+    assert certified == [f"# nonproj certified = {json.dumps(fact['certified'])}" for fact in facts]
+
+
+def test_statistics_do_not_overwrite_the_output(here, capsys):
+    assert main(["parse", "-m", "toy.nonproj", "test.conll", "--stats", "a", "-o", "a"]) == 2
+    assert "are the same file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--single-root", "--projective", "--max-iterations=1"])
+def test_decoding_options(here, option):
+    from nonproj.conll import read
+    from nonproj.evaluate import nonprojective
+
+    assert main(["parse", "-m", "toy.nonproj", "test.conll", "-o", "out.conll", option, "--stats", "s.jsonl"]) == 0
+    sentences = list(read("out.conll"))
+    if option == "--single-root":
+        assert all((sentence.heads[1:] == 0).sum() == 1 for sentence in sentences)
+    elif option == "--projective":
+        assert not any(nonprojective(sentence.heads).any() for sentence in sentences)
+    else:
+        assert all(json.loads(line)["iterations"] <= 1 for line in Path("s.jsonl").read_text().splitlines())
+
+
+def test_broken_input_leaves_no_output(here, capsys):
+    Path("bad.conll").write_text(treebank(2) + "1\ta\n\n", encoding="utf-8")
+    before = set(here.iterdir())
+    assert main(["parse", "-m", "toy.nonproj", "bad.conll", "-o", "out.conll", "--stats", "s.jsonl"]) == 2
+    assert "2 columns, 10 expected" in capsys.readouterr().err
+    assert set(here.iterdir()) == before
+
+
+def test_a_pipe_is_answered_at_once_and_interrupted_quietly(here):
+    process = start("parse", "-m", "toy.nonproj", "--stats", "s.jsonl")
+    process.stdin.write(treebank(1).encode())
+    process.stdin.flush()
+    assert process.stdout.readline().startswith(b"1\t")
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert error == b"nonproj: interrupted\n"
+    assert not [path for path in here.iterdir() if "s.jsonl" in path.name]
+
+
+def test_nobody_reads_on(here):
+    Path("long.conll").write_text(treebank(2000), encoding="utf-8")
+    process = start("parse", "-m", "toy.nonproj", "long.conll")
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=60) == 141
+
+
+# -- evaluate and inspect ----------------------------------------------------------------------------------------------
+
+
+def test_evaluate_a_file_or_a_model(here, capsys):
+    main(["parse", "-m", "toy.nonproj", "test.conll", "-o", "out.conll"])
+    assert main(["evaluate", "test.conll", "--json", "out.conll"]) == 0
+    of_file = json.loads(capsys.readouterr().out)
+    assert main(["evaluate", "-m", "toy.nonproj", "test.conll", "--json"]) == 0
+    of_model = json.loads(capsys.readouterr().out)
+    for scope in ("without_punctuation", "with_punctuation"):
+        assert of_file[scope] == of_model[scope]
+    assert of_file["certificates"] is None
+    assert of_model["certificates"]["sentences"] == of_model["sentences"] == 15
+    assert of_model["speed"]["words_per_second"] > 0
+    assert of_model["without_punctuation"]["uas"] > 0.9  # a language that is easy to learn
+    assert main(["evaluate", "test.conll", "out.conll"]) == 0
+    assert "unlabelled attachment (UAS)" in capsys.readouterr().out
+
+
+def test_inspect(here, capsys):
+    assert main(["inspect", "toy.nonproj", "--verify", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["verified"] is True
+    assert facts["config"]["training"]["epochs"] == len(facts["training"]["log"]) == 3
+    assert facts["weights"]["parser"]["entries"] == 1 << 16
+    assert 0 < facts["weights"]["parser"]["nonzero"] < 1
+    assert facts["labels"] == 7
+    assert main(["inspect", "toy.nonproj"]) == 0
+    text = capsys.readouterr().out
+    assert "toy.nonproj: grandparent model" in text
+    assert "training.epochs" in text
+
+
+def test_damaged_model(here, capsys):
+    data = bytearray(Path("toy.nonproj").read_bytes())
+    data[-100] ^= 1
+    Path("damaged.nonproj").write_bytes(data)
+    assert main(["inspect", "--verify", "damaged.nonproj"]) == 2
+    assert "damaged.nonproj" in capsys.readouterr().err
+
+
+# -- train -------------------------------------------------------------------------------------------------------------
+
+
+def test_train_and_evaluate(here, capsys):
+    arguments = ["train", "train.conll", "-o", "m.nonproj", "--epochs", "2", "--model", "sibling", "--seed", "7"]
+    assert main([*arguments, *SMALL, "--test", "test.conll", "--held-out", "0.2"]) == 0
+    output, error = capsys.readouterr()
+    assert "unlabelled attachment (UAS)" in output
+    assert "training on 48 sentences" in error
+    assert "epoch 2: " in error
+    assert "held-out UAS" in error
+    assert not Path("m.nonproj.checkpoint").exists()
+    main(["inspect", "m.nonproj", "--json"])
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["config"]["model"], facts["config"]["seed"]) == ("sibling", 7)
+    assert facts["training"]["sentences"] == 48
+    last = facts["training"]["log"][-1]
+    main(["evaluate", "-m", "m.nonproj", "train.conll", "--json"])
+    assert json.loads(capsys.readouterr().out)["without_punctuation"]["uas"] == pytest.approx(last["uas"] / 100, abs=0.2)
+
+
+def test_interrupted_training_keeps_the_last_epoch_and_goes_on(here, capsys):
+    arguments = ["train", "train.conll", "-o", "m.nonproj", "--model", "arc", *SMALL]
+    process = start(*arguments, "--epochs", "100000")
+    for line in process.stderr:
+        if line.startswith(b"epoch 2:"):
+            break
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Traceback" not in error
+    assert b"--resume" in error
+    assert main(["parse", "-m", "m.nonproj", "test.conll", "-o", "out.conll"]) == 0
+    main(["inspect", "m.nonproj", "--json"])
+    facts = json.loads(capsys.readouterr().out)["training"]
+    assert facts["interrupted"]
+    assert len(facts["log"]) >= 2
+    done = len(facts["log"]) + 1
+    assert main([*arguments, "--epochs", str(done), "--resume", "-qq"]) == 0
+    assert not Path("m.nonproj.checkpoint").exists()
+    straight = ["train", "train.conll", "-o", "n.nonproj", "--model", "arc", *SMALL, "--epochs", str(done), "-qq"]
+    assert main(straight) == 0
+    for name in ("m", "n"):
+        main(["parse", "-m", f"{name}.nonproj", "test.conll", "-o", f"{name}.conll"])
+    assert Path("m.conll").read_bytes() == Path("n.conll").read_bytes()

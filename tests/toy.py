@@ -1,0 +1,42 @@
+"""A tiny language with crossing arcs, for tests that need something that can be learnt in a moment."""
+
+from __future__ import annotations
+
+import random
+
+NOUNS, VERBS = ("hund", "kat", "mand", "hus"), ("ser", "jager", "kender")
+ADJECTIVES, PARTICIPLES = ("stor", "lille"), ("sovende", "løbende")
+
+
+def sentence(chance: random.Random) -> list[tuple[str, str, int, str]]:
+    """Form, tag, head and label of each word; a participle at the end belongs to the subject, over the verb."""
+    words: list = []
+
+    def phrase(label: str) -> int:
+        first = len(words) + 1
+        inner = [("den", "DET", "det")] * chance.randint(0, 1)
+        inner += [(chance.choice(ADJECTIVES), "ADJ", "amod") for _ in range(chance.randint(0, 2))]
+        noun = first + len(inner)
+        words.extend((form, tag, noun, kind) for form, tag, kind in inner)
+        words.append([chance.choice(NOUNS), "NOUN", None, label])
+        return noun
+
+    subject = phrase("nsubj")
+    words.append((chance.choice(VERBS), "VERB", 0, "root"))
+    verb = len(words)
+    if chance.random() < 0.7:
+        phrase("obj")
+    if chance.random() < 0.5:
+        words.append((chance.choice(PARTICIPLES), "PART", subject, "acl"))
+    words.append((".", "PUNCT", verb, "punct"))
+    return [(form, tag, verb if head is None else head, label) for form, tag, head, label in words]
+
+
+def treebank(count: int, seed: int = 0) -> str:
+    """The text of so many sentences, in the format CoNLL-X."""
+    chance, text = random.Random(seed), ""
+    for _ in range(count):
+        for i, (form, tag, head, label) in enumerate(sentence(chance), 1):
+            text += f"{i}\t{form}\t{form}\t{tag}\t{tag}\t_\t{head}\t{label}\t_\t_\n"
+        text += "\n"
+    return text
