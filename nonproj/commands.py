@@ -210,9 +210,7 @@ def _measure(parser: Parser, gold: Iterable[Sentence], progress) -> evaluation.E
 
 def inspect(options: argparse.Namespace) -> int:
     """``nonproj inspect``: what a model is made of."""
-    model = Model.load(options.model)
-    if options.verify:
-        Model.verify(options.model)
+    model = Model.verify(options.model) if options.verify else Model.load(options.model)
     facts = describe(model)
     facts["verified"] = True if options.verify else None
     if options.json:
@@ -256,10 +254,10 @@ def _as_text(path: str, facts: dict) -> str:
     lines += ["", "templates"]
     lines += [f"  {name:<20}{size:>12}" for name, size in facts["templates"].items()]
     lines += ["", "configuration"]
-    lines += [f"  {name:<28}{_short(value)}" for name, value in _flat(facts["config"])]
+    lines += [f"  {name:<34}{_short(value)}" for name, value in _flat(facts["config"])]
     epochs = meta.pop("log", [])
     lines += ["", "training"]
-    lines += [f"  {name:<28}{_short(value)}" for name, value in _flat(meta)]
+    lines += [f"  {name:<34}{_short(value)}" for name, value in _flat(meta)]
     if epochs:
         columns = list(epochs[-1])
         lines += ["", "".join(f"{name:>12}" for name in columns)]

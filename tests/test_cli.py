@@ -67,7 +67,8 @@ except SystemExit:
 heavy = {{"numpy", "numba", "sklearn", "yaml", "tqdm", "conllu"}} & set(sys.modules)
 sys.exit(f"imported {{heavy}}" if heavy else 0)
 """
-    result = subprocess.run([sys.executable, "-c", program], env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", program]
+    result = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
 
 
@@ -107,8 +108,8 @@ def test_mistakes_are_answered_in_one_line(words, message, capsys):
         (["train", "bad.conll", "-o", "none/m"], "none/m: cannot be written: there is no folder 'none'"),
         (["train", "a", "-o", "m", "--set", "training.epoch=3"], "training.epoch"),
         (["train", "a", "-o", "m", "--set", "training.epochs"], "section.key=value is expected after --set"),
-        (["train", "a", "-o", "m", "--epochs", "0"], "training.epochs: 0 is not"),
-        (["train", "good.conll", "-o", "m", "--held-out", "1.5"], "1.5 is not a share from 0 to 1"),
+        (["train", "a", "-o", "m", "--epochs", "0"], "training.epochs: 0"),
+        (["train", "good.conll", "-o", "m", "--held-out", "1.5"], "treebank.held_out: 1.5"),
         (["train", "good.conll", "-o", "m", "--test", "none.conll"], "none.conll: no such file"),
         (["evaluate", "good.conll", "none.conll"], "none.conll: no such file"),
         (["inspect", "bad.conll"], "bad.conll"),
@@ -280,7 +281,8 @@ def test_train_and_evaluate(here, capsys):
     assert facts["training"]["sentences"] == 48
     last = facts["training"]["log"][-1]
     main(["evaluate", "-m", "m.nonproj", "train.conll", "--json"])
-    assert json.loads(capsys.readouterr().out)["without_punctuation"]["uas"] == pytest.approx(last["uas"] / 100, abs=0.2)
+    figures = json.loads(capsys.readouterr().out)["without_punctuation"]
+    assert figures["uas"] == pytest.approx(last["uas"] / 100, abs=0.1)  # the held-out sentences are among these
 
 
 def test_interrupted_training_keeps_the_last_epoch_and_goes_on(here, capsys):

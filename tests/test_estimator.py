@@ -1,0 +1,237 @@
+"""The parser as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import pickle
+
+import conllu
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.utils import estimator_checks
+from toy import treebank
+
+from nonproj import conll
+from nonproj.config import Config
+from nonproj.errors import DataError, ModelError
+from nonproj.estimator import DependencyParser
+from nonproj.evaluate import nonprojective
+
+SMALL = {"bits": 16, "epochs": 2, "labeler_epochs": 2}
+
+
+def sentences(count: int, seed: int = 0):
+    """So many sentences of the toy language."""
+    return list(conll.read(io.StringIO(treebank(count, seed))))
+
+
+@pytest.fixture(scope="module")
+def fitted() -> DependencyParser:
+    """A parser that has seen some sentences."""
+    return DependencyParser(**SMALL).fit(sentences(60))
+
+
+# -- the contract ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "check_estimator_cloneable",
+        "check_estimator_repr",
+        "check_no_attributes_set_in_init",
+        "check_get_params_invariance",
+        "check_set_params",
+        "check_parameters_default_constructible",
+        "check_valid_tag_types",
+        "check_estimator_tags_renamed",
+    ],
+)
+def test_scikit_learn_checks(name):
+    getattr(estimator_checks, name)("DependencyParser", DependencyParser())
+
+
+def test_every_parameter_is_documented_and_has_the_default_of_the_configuration():
+    signature = inspect.signature(DependencyParser.__init__).parameters
+    defaults = {name: parameter.default for name, parameter in signature.items() if name != "self"}
+    assert DependencyParser()._options() == DependencyParser(**defaults)._options()
+    assert Config().with_overrides(DependencyParser()._options()) == Config()
+    for name in defaults:
+        assert f"\n    {name} : " in inspect.getdoc(DependencyParser).replace("\n", "\n    ")
+
+
+def test_not_fitted(tmp_path):
+    parser = DependencyParser()
+    for method in (parser.predict, parser.parse, parser.score, parser.predict_with_certificates):
+        with pytest.raises(NotFittedError):
+            method(sentences(1))
+    with pytest.raises(NotFittedError):
+        parser.save(tmp_path / "model")
+
+
+def test_fit_does_not_touch_its_parameters():
+    parser = DependencyParser(**SMALL)
+    before, given = parser.get_params(), sentences(5)
+    texts = [list(sentence.lines) for sentence in given]
+    assert parser.fit(given) is parser
+    assert parser.get_params() == before
+    assert [sentence.lines for sentence in given] == texts
+
+
+def test_clone_is_not_fitted(fitted):
+    other = clone(fitted)
+    assert other.get_params() == fitted.get_params()
+    assert not hasattr(other, "model_")
+
+
+@pytest.mark.parametrize("protocol", [2, pickle.HIGHEST_PROTOCOL])
+def test_pickle(fitted, protocol):
+    other, test = pickle.loads(pickle.dumps(fitted, protocol)), sentences(9, seed=1)
+    for ours, theirs in zip(fitted.predict(test), other.predict(test), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert other.get_params() == fitted.get_params()
+    again = pickle.loads(pickle.dumps(DependencyParser(epochs=7)))
+    assert again.epochs == 7
+    assert not hasattr(again, "model_")
+
+
+def test_model_selection():
+    everything = sentences(30)
+    scores = cross_val_score(DependencyParser("arc", **SMALL), everything, cv=3)
+    assert scores.shape == (3,)
+    assert scores.min() > 0.5
+    search = GridSearchCV(DependencyParser(**SMALL), {"model": ["arc", "sibling"]}, cv=2, error_score="raise")
+    search.fit(everything)
+    assert search.best_estimator_.model in ("arc", "sibling")
+    assert len(search.predict(everything)) == 30
+
+
+def test_the_random_state_decides():
+    test = sentences(20, seed=1)
+    one, other = (DependencyParser(random_state=3, **SMALL).fit(sentences(20)) for _ in range(2))
+    for name, weights in one.model_.weights.items():
+        np.testing.assert_array_equal(weights, other.model_.weights[name])
+    generator = np.random.RandomState(0)
+    assert len(DependencyParser(random_state=generator, **SMALL).fit(sentences(5)).predict(test)) == 20
+    seeds = {DependencyParser(random_state=None)._options()["seed"] for _ in range(9)}
+    assert len(seeds) > 1
+
+
+# -- sentences in, trees out -------------------------------------------------------------------------------------------
+
+
+def test_predict_gives_trees(fitted):
+    test = sentences(15, seed=1)
+    for sentence, heads, decoded in zip(
+        test, fitted.predict(test), fitted.predict_with_certificates(test), strict=True
+    ):
+        assert heads.dtype == np.int32
+        assert heads.shape == (len(sentence),)
+        np.testing.assert_array_equal(decoded.heads, [-1, *heads])
+        nonprojective(decoded.heads)  # raises unless it is a tree
+        assert decoded.score <= decoded.bound + 1e-6
+    assert fitted.predict([]) == []
+
+
+def test_score_is_the_share_of_right_heads_without_punctuation(fitted):
+    test = sentences(15, seed=1)
+    pairs = [
+        (ours, gold)
+        for sentence, heads in zip(test, fitted.predict(test), strict=True)
+        for form, ours, gold in zip(sentence.forms, heads, sentence.heads[1:], strict=True)
+        if form != "."
+    ]
+    assert fitted.score(test) == pytest.approx(sum(ours == gold for ours, gold in pairs) / len(pairs))
+    assert fitted.score(test, fitted.predict(test)) == 1.0
+
+
+def test_sentences_come_back_as_what_they_were(fitted, tmp_path):
+    text = treebank(4, seed=1)
+    ours, theirs = sentences(4, seed=1), conllu.parse(text)
+    path = tmp_path / "test.conll"
+    path.write_text(text, encoding="utf-8")
+    parsed, objects, of_path = fitted.parse(ours), fitted.parse(theirs), fitted.parse(str(path))
+    for heads, sentence, tokens, read in zip(fitted.predict(ours), parsed, objects, of_path, strict=True):
+        assert isinstance(tokens, conllu.TokenList)
+        np.testing.assert_array_equal(sentence.heads[1:], heads)
+        np.testing.assert_array_equal([token["head"] for token in tokens], heads)
+        assert [token["deprel"] for token in tokens] == sentence.labels == read.labels
+        assert "".join(sentence.lines) == "".join(read.lines)
+    assert [sentence.line for sentence in of_path] == [sentence.line for sentence in conll.read(path)]
+    assert of_path[0].path == str(path)
+    mixed = fitted.parse([ours[0], theirs[1]])
+    assert [type(item) for item in mixed] == [type(ours[0]), type(theirs[1])]
+
+
+def test_a_path_is_as_good_as_a_list(tmp_path):
+    path = tmp_path / "train.conll"
+    path.write_text(treebank(20), encoding="utf-8")
+    one, other = DependencyParser(**SMALL).fit(path), DependencyParser(**SMALL).fit(sentences(20))
+    np.testing.assert_array_equal(one.model_.weights["parser"], other.model_.weights["parser"])
+
+
+def test_other_gold_trees():
+    train = sentences(40)
+    chains = [np.arange(len(sentence)) for sentence in train]  # each word depends on the one before it
+    parser = DependencyParser(**SMALL).fit(train, chains)
+    test = sentences(10, seed=1)
+    assert parser.score(test, [np.arange(len(sentence)) for sentence in test]) > 0.9
+    assert train[0].heads[1:].tolist() != chains[0].tolist()  # the sentences keep their own
+
+
+def test_save_and_load(fitted, tmp_path):
+    path = tmp_path / "toy.nonproj"
+    fitted.save(path)
+    loaded, test = DependencyParser.load(path), sentences(9, seed=1)
+    assert loaded.get_params() == fitted.get_params()
+    for ours, theirs in zip(fitted.predict(test), loaded.predict(test), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    path.write_bytes(b"no model")
+    with pytest.raises(ModelError):
+        DependencyParser.load(path)
+
+
+# -- mistakes ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"epochs": 0}, "epochs: 0"),
+        ({"model": "third-order"}, "model: third-order"),
+        ({"threshold": "high"}, "threshold: high"),
+        ({"single_root": "maybe"}, "single_root: maybe"),
+        ({"random_state": -1}, "random_state: -1"),
+    ],
+)
+def test_wrong_parameters_are_named_in_fit(parameters, message):
+    parser = DependencyParser(**parameters)
+    with pytest.raises(ValueError, match=message):
+        parser.fit(sentences(2))
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        ([], None, "X: there is no sentence"),
+        (3, None, "X is a int; a list of sentences or the path of a treebank is expected"),
+        ([["hund"]], None, r"X\[0\] is a list; a Sentence or a conllu.TokenList is expected"),
+        (sentences(2), [[0]], "y has 1 entries, 2 expected"),
+        (sentences(1), [[0]], r"y\[0\] has 1 heads"),
+        (sentences(1), [[1] * len(sentences(1)[0])], r"y\[0\].*cycle"),
+        (sentences(1), [[99] * len(sentences(1)[0])], r"y\[0\].* 99"),
+    ],
+)
+def test_wrong_sentences_are_named_in_fit(X, y, message):
+    with pytest.raises(ValueError, match=message):
+        DependencyParser(**SMALL).fit(X, y)
+
+
+def test_sentences_without_gold_trees_cannot_be_learnt():
+    text = "1\thund\t_\tN\tN\t_\t_\t_\t_\t_\n\n"
+    with pytest.raises(DataError, match="training needs gold heads"):
+        DependencyParser(**SMALL).fit(list(conll.read(io.StringIO(text))))

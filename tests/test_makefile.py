@@ -1,0 +1,82 @@
+"""The Makefile, as far as it can be tested without setting anything up: what it would do, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not there")
+
+
+def make(*words: str, folder: Path = ROOT, **environment: str) -> subprocess.CompletedProcess:
+    """Run make, outside of the make that may run these tests."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    return subprocess.run(
+        ["make", *words], cwd=folder, env=clean | environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_help_is_the_default_and_names_all_targets():
+    result = make()
+    phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
+    assert result.returncode == 0
+    for target in phony:
+        assert re.search(rf"^  {target} +\w", result.stdout, re.MULTILINE), target
+
+
+def test_the_locale_is_no_treebank():
+    assert "fetch.py turkish" in make("-n", "train", LANG="da_DK.UTF-8").stdout
+    assert "fetch.py danish" in make("-n", "train", "LANG=danish", LANG="da_DK.UTF-8").stdout
+    probe = "--eval=probe: ; @echo $${LANG-none} $$LC_ALL"
+    assert make(probe, "probe", "LANG=danish", LANG="da_DK.UTF-8").stdout == "none C.UTF-8\n"
+
+
+def test_options_pass_through():
+    command = make(
+        "-n", "train", "LANG=basque", "MODEL=arc", "EPOCHS=3", "CONFIG=my.yaml", "TREEBANKS=there", "ARGS=--resume -v"
+    ).stdout
+    for part in ('--source "there"', '--config "my.yaml"', "--model arc", "--epochs 3", "--resume -v"):
+        assert part in command
+    assert "-o models/basque-arc.nonproj" in command
+
+
+def test_an_unknown_treebank_is_refused():
+    result = make("train", "LANG=klingon")
+    assert result.returncode == 2
+    assert "LANG=klingon is not a known treebank; known: danish dutch" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("[ $# = 1 ] && echo Python 3.9.1 && exit; exit 1", "Python 3.11 or newer is needed, Python 3.9.1 found"),
+        (None, "is not there"),
+    ],
+)
+def test_an_old_python_is_refused(script, message, tmp_path):
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    python = tmp_path / "python"
+    if script:
+        python.write_text(f"#!/bin/sh\n{script}\n")
+        python.chmod(0o755)
+    result = make("setup", f"PYTHON={python}", folder=tmp_path)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_a_missing_model_is_named(tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / ".venv").mkdir()
+    for name in ("pyproject.toml", ".venv/.ready", ".venv/.warm"):
+        (tmp_path / name).touch()
+    result = make("evaluate", "LANG=dutch", "MODEL=arc", folder=tmp_path)
+    assert result.returncode == 2
+    assert "there is no models/dutch-arc.nonproj; make it by: make train LANG=dutch MODEL=arc" in result.stderr
