@@ -176,7 +176,7 @@ class Evaluation:
             ``sentences``, ``words``, ``without_punctuation`` and ``with_punctuation`` (each with the same figures, over
             the words that count), ``certificates`` and ``speed`` (None where unknown).  Numbers and None only.
         """
-        words = self._table()
+        words = self.words()
         certificates = None
         if self._decoded:
             agreed, certified, iterations = np.array(self._decoded, dtype=np.float64).T
@@ -203,8 +203,16 @@ class Evaluation:
         """Return the figures as plain text, in per cent."""
         return _as_text(self.as_dict())
 
-    def _table(self) -> dict[str, np.ndarray]:
-        """Return the columns of the table of words."""
+    def words(self) -> dict[str, np.ndarray]:
+        """Return the columns of the table of words that all figures are sums over.
+
+        Returns
+        -------
+        dict of str to ndarray
+            ``sentence`` (counted from 0), its ``length``, ``gold`` and ``predicted`` head, ``gold_distance`` and
+            ``predicted_distance``, ``gold_crosses`` and ``predicted_crosses``, ``punctuation``, whether the head is
+            ``right``, and ``label_right`` (None without labels).
+        """
         empty = [np.zeros(0, dtype=np.int32)]
         lengths = np.array(self._lengths, dtype=np.int64)
         gold = np.concatenate(self._gold or empty)
@@ -401,53 +409,3 @@ def _same_words(gold: Sentence, predicted: Sentence) -> None:
         raise DataError(predicted.path, _line(predicted, 0), message)
     if predicted.heads is None:
         raise DataError(predicted.path, _line(predicted, 0), "HEAD is absent (_); evaluation needs a tree")
-
-
-def compare(one: Evaluation, other: Evaluation, samples: int = 10_000, seed: int = 0) -> dict:
-    """Say whether two parsers differ on the same sentences, by paired randomization of whole sentences.
-
-    Parameters
-    ----------
-    one, other : Evaluation
-        Of the same gold sentences, in the same order.
-    samples : int
-        How often the two outputs are exchanged at random.
-    seed : int
-        Of the random numbers.
-
-    Returns
-    -------
-    dict
-        For ``uas`` and ``las``, without punctuation: the ``difference`` (one minus other) and its two-sided ``p``; None
-        without labels.
-
-    Raises
-    ------
-    ValueError
-        The sentences are not the same.
-
-    Examples
-    --------
-    >>> gold = Sentence([["1", "Regn", "_", "_", "_", "_", "0", "ROOT", "_", "_"]], np.array([-1, 0]))
-    >>> compare(evaluate([gold], [gold]), evaluate([gold], [gold]))["uas"]
-    {'difference': 0.0, 'p': 1.0}
-    """
-    first, second = one._table(), other._table()
-    if not (np.array_equal(first["sentence"], second["sentence"]) and np.array_equal(first["gold"], second["gold"])):
-        raise ValueError("the two evaluations are not of the same gold sentences")
-    counted, result = ~first["punctuation"], {}
-    for name in ("uas", "las"):
-        flags = [words["right"] for words in (first, second)]
-        if name == "las":
-            if first["label_right"] is None or second["label_right"] is None:
-                result[name] = None
-                continue
-            flags = [words["right"] & words["label_right"] for words in (first, second)]
-        gain = (flags[0].astype(np.int64) - flags[1]) * counted
-        gains = np.bincount(first["sentence"], weights=gain, minlength=len(one))
-        generator = np.random.default_rng(seed)
-        flips = (generator.integers(0, 2, len(gains)) * 2 - 1 for _ in range(samples))
-        extreme = sum(abs(flip @ gains) >= abs(gains.sum()) for flip in flips)
-        difference = float(gains.sum() / max(counted.sum(), 1))
-        result[name] = {"difference": difference, "p": float((extreme + 1) / (samples + 1))}
-    return result

@@ -29,14 +29,6 @@ FILES = (
 )
 
 
-@pytest.fixture
-def treebanks():
-    folder = pathlib.Path(os.environ.get("NONPROJ_TREEBANKS") or ROOT.parent / "shared" / "treebanks")
-    if not folder.is_dir():
-        pytest.skip("no treebanks here")
-    return folder
-
-
 def word(number, head, form="w", label="dep") -> str:
     return f"{number}\t{form}\t_\tN\tNN\t_\t{head}\t{label}\t_\t_\n"
 

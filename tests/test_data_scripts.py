@@ -17,14 +17,6 @@ SCRIPTS = ROOT / "data_scripts"
 
 
 @pytest.fixture
-def treebanks():
-    folder = pathlib.Path(os.environ.get("NONPROJ_TREEBANKS") or ROOT.parent / "shared" / "treebanks")
-    if not folder.is_dir():
-        pytest.skip("no treebanks here")
-    return folder
-
-
-@pytest.fixture
 def scripts(monkeypatch):
     """The modules of data_scripts, as its programs see each other."""
     monkeypatch.syspath_prepend(str(SCRIPTS))

@@ -3,7 +3,6 @@
 import io
 import json
 import math
-import os
 import pathlib
 import random
 import unicodedata
@@ -13,19 +12,12 @@ import pytest
 
 from nonproj import conll
 from nonproj.errors import DataError
-from nonproj.evaluate import Evaluation, compare, evaluate, is_punctuation, nonprojective
+from nonproj.evaluate import Evaluation, evaluate, is_punctuation, nonprojective
+from nonproj.significance import compare
 from nonproj.types import Decoded, Sentence
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FORMS = ("ord", "x", ".", ",", "``", "_", "$", "...", "«", "3.5", "--", "'s")
-
-
-@pytest.fixture
-def treebanks():
-    folder = pathlib.Path(os.environ.get("NONPROJ_TREEBANKS") or ROOT.parent / "shared" / "treebanks")
-    if not folder.is_dir():
-        pytest.skip("no treebanks here")
-    return folder
 
 
 def random_tree(generator, n):
