@@ -1,0 +1,45 @@
+"""Non-projective dependency parsing by dual decomposition, exact with a certificate.
+
+The names below are imported when they are first used, so that ``import nonproj`` costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+__version__ = "0.1.0"
+
+_MODULES = {
+    "Config": "config",
+    "ConfigError": "errors",
+    "DataError": "errors",
+    "Decoded": "types",
+    "DependencyParser": "estimator",
+    "Evaluation": "evaluate",
+    "FileError": "errors",
+    "Model": "model",
+    "ModelError": "errors",
+    "NonprojError": "errors",
+    "Parse": "pipeline",
+    "Parser": "pipeline",
+    "Sentence": "types",
+    "read": "conll",
+    "train": "learning.trainer",
+    "write": "conll",
+}
+
+__all__ = sorted([*_MODULES, "__version__"])
+
+
+def __getattr__(name: str):
+    """Import a public name from its module (PEP 562)."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, imported or not."""
+    return sorted({*globals(), *_MODULES})

@@ -1,7 +1,7 @@
 """Options: one schema for the files in YAML, the command line and the model file.
 
 Every option is declared once, as a field of a frozen dataclass whose metadata say what it means and what values it may
-have; what is checked, and what the errors and the help say, follows from that.  Paths are relative to the current folder.
+have; what is checked, and what errors and help say, follows from that.  Paths are relative to the current folder.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from .errors import ConfigError
 
 _INTEGERS = 1 << 53
-_WORDS = {int: "an integer", float: "a number", bool: "true or false", str: "a path"}
+_WORDS = {int: "an integer", float: "a number", str: "a path"}
 
 
 @dataclass(frozen=True)
@@ -56,15 +56,16 @@ class Option:
     def expected(self) -> str:
         """What would be right, in words."""
         words = [_show(choice) for choice in self.choices]
-        words += [_WORDS[kind] + (self._bounds() if kind in (int, float) else "") for kind in self.kinds]
+        for kind in self.kinds:
+            words += ["true", "false"] if kind is bool else [_WORDS[kind] + ("" if kind is str else self._bounds())]
         return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
     def _bounds(self) -> str:
-        low = f"{'above' if self.above else 'of at least'} {self.low:g}"
-        high = f"{'below' if self.below else 'at most'} {self.high:g}"
+        low = f"{'above' if self.above else 'of at least'} {self.low:.10g}"
+        high = f"{'below' if self.below else 'at most'} {self.high:.10g}"
         if self.high == _INTEGERS:
             return "" if self.low == -_INTEGERS else " " + low
-        return f" from {self.low:g} to {self.high:g}" if not (self.above or self.below) else f" {low} and {high}"
+        return f" from {self.low:.10g} to {self.high:.10g}" if not (self.above or self.below) else f" {low} and {high}"
 
     def check(self, key: str, value: object) -> Any:
         """Return the value as the program wants it (a whole number may stand for a float).
@@ -186,7 +187,7 @@ class PrunerConfig(_Section, name="pruner"):
     threshold: float = _option(
         1e-4, "least marginal probability, as a share of the best head's", (float,), low=0, high=1, above=True
     )
-    max_heads: int = _option(10, "candidate heads of a word at most", (int,), low=1)
+    max_heads: int = _option(10, "candidate heads of a word at most", (int,), low=1, high=10**9)
     folds: int = _option(
         0,
         "prune training data by models that have not seen it, from so many folds; 0: by the one model",
@@ -212,7 +213,7 @@ class TrainingConfig(_Section, name="training"):
 class DecodingConfig(_Section, name="decoding"):
     """Dual decomposition."""
 
-    max_iterations: int = _option(250, "iterations of the subgradient method at most", (int,), low=1, high=1 << 30)
+    max_iterations: int = _option(250, "iterations of the subgradient method at most", (int,), low=1, high=10**9)
     beta: float = _option(0.001, "share of the arc scores that the arborescence is given", (float,), low=0, high=1)
     tau: float = _option(0.5, "smoothing of the step size", (float,), low=0, high=1)
     projective: bool = _option(False, "projective trees only", (bool,))
@@ -225,7 +226,7 @@ class LabelerConfig(_Section, name="labeler"):
     """The model that labels the arcs of a tree."""
 
     epochs: int = _option(8, "passes over the training data; 0: one and the same label for all", (int,), low=0)
-    bits: int = _option(22, "binary logarithm of the number of its weights", (int,), low=10, high=28)
+    bits: int = _option(22, "binary logarithm of the number of its weights", (int,), low=12, high=28)
 
 
 @dataclass(frozen=True)

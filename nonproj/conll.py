@@ -22,7 +22,8 @@ from typing import BinaryIO, TextIO
 
 import numpy as np
 
-from nonproj.errors import DataError, NonprojError
+from nonproj.errors import DataError, FileError
+from nonproj.files import open_output, reason
 from nonproj.types import Sentence
 
 COLUMNS = ("ID", "FORM", "LEMMA", "CPOSTAG", "POSTAG", "FEATS", "HEAD", "DEPREL", "PHEAD", "PDEPREL")
@@ -33,31 +34,6 @@ _BOM = "\ufeff"
 _NUMBER = {str(number): number for number in range(1024)} | {"_": -1}  # a look-up is three times as quick as int()
 _RANGE = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
 _EMPTY = re.compile(r"(0|[1-9][0-9]*)\.[1-9][0-9]*")
-
-
-class FileError(NonprojError):
-    """A file cannot be opened, read or written.
-
-    Parameters
-    ----------
-    path : str
-        The file, as the user named it.
-    message : str
-        Why not.
-
-    Examples
-    --------
-    >>> print(FileError("a.conll", "no such file"))
-    a.conll: no such file
-    """
-
-    def __init__(self, path: str, message: str):
-        super().__init__(path, message)
-        self.path = str(path)
-        self.message = message
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.message}"
 
 
 def read(source: str | Path | BinaryIO | TextIO, *, require_heads: bool = False) -> Iterator[Sentence]:
@@ -104,19 +80,8 @@ def read(source: str | Path | BinaryIO | TextIO, *, require_heads: bool = False)
     try:
         stream = open(os.fspath(source), "rb")  # noqa: SIM115 (closed by the generator)
     except OSError as error:
-        raise FileError(str(source), _reason(error)) from None
+        raise FileError(str(source), reason(error)) from None
     return _sentences(stream, str(source), require_heads, stream)
-
-
-def _reason(error: OSError) -> str:
-    """Say why a file cannot be used."""
-    if isinstance(error, FileNotFoundError):
-        return "no such file"
-    if isinstance(error, IsADirectoryError):
-        return "this is a folder, a file is expected"
-    if isinstance(error, PermissionError):
-        return "permission denied"
-    return (error.strerror or str(error) or type(error).__name__).lower()
 
 
 def _lines(stream: BinaryIO | TextIO) -> Iterator[str]:
@@ -151,7 +116,7 @@ def _sentences(stream, name: str, require_heads: bool, closing) -> Iterator[Sent
     except (gzip.BadGzipFile, zlib.error) as error:
         raise DataError(name, number + 1, f"the gzip data is broken here ({error})") from None
     except OSError as error:
-        raise FileError(name, _reason(error)) from None
+        raise FileError(name, reason(error)) from None
     if worded:
         yield _sentence(block, name, first, require_heads)
     elif sentence is None:
@@ -371,80 +336,6 @@ def write(sentences_with_trees: Iterable[tuple], target: str | Path | BinaryIO |
     if sentence is not None and (blank := "".join(sentence.lines[lines_written:])):  # met at the end: see `read`
         target.write(blank.encode() if binary else blank)
     return count
-
-
-@contextlib.contextmanager
-def open_output(path: str | Path) -> Iterator[TextIO]:
-    """Open a text file for writing that appears under its name only when it is complete.
-
-    What is written goes to a temporary file in the same folder, which takes the name at the end, or is removed where
-    the body of the ``with`` statement fails.  A device or a pipe is written directly.
-
-    Parameters
-    ----------
-    path : str or Path
-        ``-`` for standard output; a name that ends in ``.gz`` is compressed.
-
-    Yields
-    ------
-    TextIO
-        UTF-8, line endings written as they are.
-
-    Raises
-    ------
-    FileError
-        The file cannot be written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with open_output(folder + "/a.txt") as stream:
-    ...         _ = stream.write("one")
-    ...         before = os.path.exists(folder + "/a.txt")
-    ...     print(before, Path(folder, "a.txt").read_text())
-    False one
-    """
-    if str(path) == "-":
-        yield from _standard_output()
-        return
-    path = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
-    direct = path.exists() and not path.is_file() and not path.is_dir()
-    temporary = path if direct else path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        if path.is_dir():
-            raise IsADirectoryError
-        raw = open(temporary, "wb")  # noqa: SIM115 (closed below)
-    except FileNotFoundError:
-        raise FileError(str(path), f"cannot be written: there is no folder {str(path.parent)!r}") from None
-    except OSError as error:
-        raise FileError(str(path), f"cannot be written: {_reason(error)}") from None
-    try:
-        with raw:
-            packed = gzip.GzipFile("", "wb", 6, raw, mtime=0) if path.suffix == ".gz" else raw
-            with io.TextIOWrapper(packed, encoding="utf-8", newline="", write_through=False) as stream:
-                yield stream
-        if not direct:
-            os.replace(temporary, path)
-    except BaseException:
-        if not direct:
-            temporary.unlink(missing_ok=True)
-        raise
-
-
-def _standard_output() -> Iterator[TextIO]:
-    """Yield standard output as UTF-8 without translated line endings, and leave it open."""
-    sys.stdout.flush()
-    if not hasattr(sys.stdout, "buffer"):
-        yield sys.stdout
-        return
-    stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="")
-    try:
-        yield stream
-        stream.flush()
-    finally:
-        with contextlib.suppress(BrokenPipeError):
-            stream.detach()
 
 
 def from_conllu(token_list) -> Sentence:

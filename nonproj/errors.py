@@ -60,5 +60,30 @@ class ConfigError(NonprojError):
         return f"{self.key}: {self.message}"
 
 
+class FileError(NonprojError):
+    """A file cannot be opened, read or written.
+
+    Parameters
+    ----------
+    path : str
+        The file, as the user named it.
+    message : str
+        Why not.
+
+    Examples
+    --------
+    >>> print(FileError("a.conll", "no such file"))
+    a.conll: no such file
+    """
+
+    def __init__(self, path: str, message: str):
+        super().__init__(path, message)
+        self.path = str(path)
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}"
+
+
 class ModelError(NonprojError):
     """A model file cannot be used: not a model, cut short, or of another version."""

@@ -11,13 +11,16 @@ template share one cache line of the table.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from ..config import load_yaml
 from ..errors import ConfigError
 from .alphabet import ATTRIBUTES, FEAT, MARGIN
 
@@ -37,6 +40,12 @@ CODES = {
     "label": ("none", "direction", "distance"),
 }
 """The geometrical codes that a file of templates may name, by type of part; numbered in this order."""
+
+PART_OF = {"arc": "arc", "sibling": "sibling", "grandparent": "grandparent", "pruner": "arc", "label": "label"}
+"""The files of templates, and the type of part that each is about."""
+
+CODE_BITS = 4
+"""Geometrical codes are below ``2 ** CODE_BITS``."""
 
 LABEL_BITS = 8
 """At most ``2 ** LABEL_BITS`` labels."""
@@ -217,3 +226,88 @@ def compile_templates(spec: Mapping, attributes: Sequence[str]) -> TemplateTable
         codes=np.array([CODES[part].index(code) for code in spec["codes"]], np.int32),
         code_shift=np.uint32(LABEL_BITS if part == "label" else 0),
     )
+
+
+def load_templates(folder: str | Path | None = None) -> dict[str, dict]:
+    """Read the templates of a model from the five files of a folder.
+
+    Parameters
+    ----------
+    folder : str or Path, optional
+        Holds ``arc.yaml``, ``sibling.yaml``, ``grandparent.yaml``, ``pruner.yaml`` and ``label.yaml``, each with ``part``,
+        ``codes`` and ``templates``.  By default the folder that comes with the program.
+
+    Returns
+    -------
+    dict of str to dict
+        By file name without ending.
+
+    Raises
+    ------
+    ConfigError
+        If a file is missing or no YAML, or has an unknown key, code or template; it names the file.
+
+    Examples
+    --------
+    >>> load_templates()["grandparent"]["codes"]
+    ['direction', 'order']
+    """
+    path = Path(folder) if folder is not None else _default_folder()
+    if not path.is_dir():
+        raise ConfigError("features.folder", f"there is no folder {path}")
+    files = {}
+    for name in PART_OF:
+        file = path / f"{name}.yaml"
+        spec = load_yaml(file)
+        try:
+            _check_file(name, spec)
+        except ConfigError as error:
+            raise ConfigError(str(file), error.message) from None
+        files[name] = spec
+    return files
+
+
+def _default_folder() -> Path:
+    """Where an installed package has its templates, or else the folder beside the sources."""
+    installed = Path(__file__).parent.parent / "features"
+    return installed if installed.is_dir() else installed.parent.parent / "features"
+
+
+def check_templates(files: Mapping[str, Mapping]) -> list[str]:
+    """Check the templates of a whole model, as `load_templates` returns them, and return the attributes that they name.
+
+    Raises
+    ------
+    ConfigError
+        If a file's content is missing or wrong.
+    """
+    for name in PART_OF:
+        _check_file(name, files.get(name))
+    for name in files:
+        if name not in PART_OF:
+            raise ConfigError(f"features.{name}", f"unknown; the known files are {', '.join(PART_OF)}")
+    return attributes_of(files)
+
+
+def _check_file(name: str, spec: object) -> None:
+    """Check the content of one file."""
+    key, part, wanted = f"features.{name}", PART_OF[name], ("part", "codes", "templates")
+    if not isinstance(spec, Mapping):
+        raise ConfigError(key, f"the keys {', '.join(wanted)} expected")
+    for word in [*spec, *wanted]:
+        if word not in wanted:
+            near = difflib.get_close_matches(str(word), wanted, 1)
+            hint = f"did you mean {near[0]}?" if near else f"the known ones are {', '.join(wanted)}"
+            raise ConfigError(key, f"no such key: {word}; {hint}")
+        if word not in spec:
+            raise ConfigError(key, f"the key {word} is missing")
+    if spec["part"] != part:
+        raise ConfigError(key, f"part is {spec['part']}, {part} expected")
+    for word in ("codes", "templates"):
+        if not isinstance(spec[word], list) or not spec[word] or not all(isinstance(item, str) for item in spec[word]):
+            raise ConfigError(key, f"{word} is no list of texts")
+    for code in spec["codes"]:
+        if code not in CODES[part]:
+            raise ConfigError(key, f"code '{code}': the known ones are {', '.join(CODES[part])}")
+    for text in spec["templates"]:
+        parse_template(text, part)

@@ -1,0 +1,335 @@
+"""A trained parser in one file, which is safe to load from a stranger and is mapped, not read.
+
+The file, all numbers little-endian::
+
+    0    8 bytes    "\\x93nonproj"
+    8    u64        format, 1
+    16   u64        bytes of the header
+    24   u64        bytes of the whole file
+    32   32 bytes   BLAKE2b of bytes 0 to 31 and the header
+    64   header     JSON in UTF-8: config, templates, alphabets, labels, meta, arrays
+    ...  arrays     raw, in C order, each at a multiple of 64 bytes, in the header's order, zeros between them
+
+The header says of each array its name, dtype, shape, offset and the BLAKE2b of its bytes.  Nothing in the file is a
+program, and nothing is taken for granted: the header is checked whole, the arrays' own digests on request
+(`Model.verify`), because reading them all would cost what mapping saves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+import stat
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .config import Config
+from .errors import ConfigError, FileError, ModelError
+from .files import open_binary, reason
+from .scoring.alphabet import ATTRIBUTES, FEAT
+from .scoring.templates import CODE_BITS, LABEL_BITS, check_templates
+
+MAGIC = b"\x93nonproj"
+"""The first bytes of a model file; no text starts with them."""
+
+FORMAT = 1
+"""The version of the format that is written, and the newest that is read."""
+
+DTYPES = {name: np.dtype(name).newbyteorder("<") for name in ("float32", "float64", "int32", "int64", "uint8")}
+"""The dtypes that arrays may have."""
+
+TABLES = ("parser", "pruner", "labeler", "perceptron", "total")
+"""Arrays that are weight tables: kernels look things up in them by hash and rely on their size being a power of two."""
+
+_PRELUDE = struct.Struct("<8sQQQ")
+_START = 64
+_ALIGNMENT = 64
+_LARGEST_HEADER = 1 << 30
+_LARGEST_DIMENSION = 1 << 40
+_FIELDS = {"config": dict, "templates": dict, "alphabets": dict, "labels": list, "meta": dict, "arrays": list}
+_BYTES = "<bytes>"
+
+
+@dataclass
+class Model:
+    """A trained parser, or one in training.
+
+    Attributes
+    ----------
+    config : Config
+        The options it was trained with.
+    alphabets : dict of str to list of str
+        The known strings of each attribute, in the order of their numbers.
+    templates : dict of str to dict
+        What `nonproj.scoring.templates.load_templates` returned.
+    labels : list of str
+        The labels, in the order of their numbers.
+    weights : dict of str to ndarray
+        ``parser``, ``pruner`` and ``labeler``, float32, a power of two of each; a checkpoint has others.
+    meta : dict
+        About the training, fit for JSON.
+
+    Examples
+    --------
+    >>> from nonproj.scoring.templates import attributes_of, load_templates
+    >>> files = load_templates()
+    >>> alphabets = {name: ["a", "b"] for name in [*attributes_of(files), "feat"]}
+    >>> model = Model(Config(), alphabets, files, ["subj"], {"parser": np.ones(1024, np.float32)}, {})
+    >>> Model.from_bytes(model.to_bytes()).weights["parser"].sum()
+    np.float32(1024.0)
+    """
+
+    config: Config
+    alphabets: dict[str, list[str]]
+    templates: dict[str, dict]
+    labels: list[str]
+    weights: dict[str, np.ndarray]
+    meta: dict[str, Any]
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file that is there when it is complete, and otherwise is what it was.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written.
+        ValueError
+            If an array has a dtype that is not in `DTYPES`.
+        """
+        chunks = self._chunks()
+        with open_binary(path) as stream:
+            try:
+                stream.writelines(chunks)
+                stream.flush()
+            except OSError as error:
+                raise FileError(str(path), f"cannot be written: {reason(error)}") from None
+
+    def to_bytes(self) -> bytes:
+        """Return what `save` would write."""
+        return b"".join(self._chunks())
+
+    @classmethod
+    def load(cls, path: str | Path, mmap: bool = True) -> Model:
+        """Read a model.
+
+        Parameters
+        ----------
+        path : str or Path
+        mmap : bool
+            Map the arrays instead of reading them: pages are read when they are first looked at and shared by all
+            processes that use the same file.  Either way arrays are writable, and what is written stays in memory.
+
+        Raises
+        ------
+        ModelError
+            If it is no model, is cut short or damaged, or was made by a version that this one does not know.
+        """
+        data = _contents(path, mmap)
+        return _decode(data, _header(data, str(path)), str(path))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Model:
+        """Return the model that `to_bytes` wrote; errors as for `load`."""
+        copy = bytearray(data)
+        return _decode(copy, _header(copy, _BYTES), _BYTES)
+
+    @classmethod
+    def verify(cls, path: str | Path) -> Model:
+        """Load a model and check the digest of every array too; errors as for `load`."""
+        data = _contents(path, mapped=True)
+        header = _header(data, str(path))
+        model = _decode(data, header, str(path))
+        for entry in header["arrays"]:
+            if _digest(model.weights[entry["name"]]) != entry["digest"]:
+                raise ModelError(f"{path}: damaged: the weights of '{entry['name']}' are not those that were written")
+        return model
+
+    def _chunks(self) -> Iterator[Any]:
+        """Return the file in pieces, the arrays without a copy."""
+        arrays = {}
+        for name, array in self.weights.items():
+            if array.dtype.name not in DTYPES:
+                raise ValueError(f"weights[{name!r}] is {array.dtype}, one of {', '.join(DTYPES)} expected")
+            arrays[name] = np.ascontiguousarray(array, DTYPES[array.dtype.name]).reshape(array.shape)
+        header, offsets, size = self._encode(arrays)
+        prelude = _PRELUDE.pack(MAGIC, FORMAT, len(header), size)
+        position = _START + len(header)
+        yield prelude + _checksum(prelude, header) + header
+        for array, offset in zip(arrays.values(), offsets, strict=True):
+            yield bytes(offset - position)
+            yield memoryview(array.reshape(-1).view(np.uint8))
+            position = offset + array.nbytes
+
+    def _encode(self, arrays: dict[str, np.ndarray]) -> tuple[bytes, list[int], int]:
+        """Return the header, the offset of each array and the size of the file."""
+        entries = [
+            {"name": name, "dtype": array.dtype.name, "shape": array.shape, "digest": _digest(array), "offset": 1 << 60}
+            for name, array in arrays.items()
+        ]
+        content = {
+            "config": self.config.as_dict(),
+            "templates": self.templates,
+            "labels": self.labels,
+            "meta": self.meta,
+            "arrays": entries,
+            "alphabets": self.alphabets,
+        }
+        room = len(_json(content))  # offsets stand in the header, whose length they depend on: leave room for long ones
+        position, offsets = _START + room, []
+        for entry, array in zip(entries, arrays.values(), strict=True):
+            entry["offset"] = -(-position // _ALIGNMENT) * _ALIGNMENT
+            offsets.append(entry["offset"])
+            position = entry["offset"] + array.nbytes
+        return _json(content).ljust(room), offsets, position
+
+
+def _json(content: dict) -> bytes:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def _digest(array: np.ndarray) -> str:
+    little = np.ascontiguousarray(array, DTYPES[array.dtype.name])
+    return hashlib.blake2b(little.reshape(-1).view(np.uint8), digest_size=16).hexdigest()
+
+
+def _checksum(prelude: bytes, header: bytes) -> bytes:
+    return hashlib.blake2b(prelude + header, digest_size=32).digest()
+
+
+def _contents(path: str | Path, mapped: bool) -> bytearray | mmap.mmap:
+    """Map a file copy-on-write, or read it."""
+    try:
+        status = os.stat(path)
+        if stat.S_ISDIR(status.st_mode):
+            raise IsADirectoryError
+        if not stat.S_ISREG(status.st_mode):
+            raise ModelError(f"{path}: not a regular file, so no model")
+        with open(path, "rb") as stream:
+            if stream.read(len(MAGIC)) != MAGIC:
+                raise ModelError(f"{path}: not a model of this program")
+            if mapped:
+                return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
+            stream.seek(0)
+            return bytearray(stream.read())
+    except OSError as error:
+        raise ModelError(f"{path}: {reason(error)}") from None
+    except ValueError as error:  # a zero byte in the name; a file that shrinks while it is opened
+        raise ModelError(f"{path}: {error}") from None
+
+
+def _header(data: bytearray | mmap.mmap, path: str) -> dict[str, Any]:
+    """Return the header of a file, its checksum and the types of its fields checked."""
+    if data[: len(MAGIC)] != MAGIC:
+        raise ModelError(f"{path}: not a model of this program")
+    if len(data) < _START:
+        raise ModelError(f"{path}: cut short: {len(data)} bytes")
+    prelude = data[: _PRELUDE.size]
+    _, version, length, size = _PRELUDE.unpack(prelude)
+    if version > FORMAT:
+        raise ModelError(f"{path}: of format {version}; this version reads up to {FORMAT}, so a newer one is needed")
+    if len(data) < size:
+        raise ModelError(f"{path}: cut short: {len(data)} bytes of {size}")
+    header = data[_START : _START + length] if length < min(size, _LARGEST_HEADER) else b""
+    if version < 1 or len(data) > size or _checksum(prelude, header) != data[_PRELUDE.size : _START]:
+        raise ModelError(f"{path}: damaged: its header is not what was written")
+    try:
+        content = json.loads(header.decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError):
+        raise ModelError(f"{path}: damaged: its header is no JSON") from None
+    if not isinstance(content, dict) or any(type(content.get(name)) is not kind for name, kind in _FIELDS.items()):
+        raise ModelError(f"{path}: not a model: its header lacks one of {', '.join(_FIELDS)}")
+    return content | {"start": _START + length}
+
+
+def _decode(data: bytearray | mmap.mmap, header: dict[str, Any], path: str) -> Model:
+    """Make the model, its arrays in the memory of ``data``."""
+    try:
+        config = Config.from_dict(header["config"])
+    except ConfigError as error:
+        raise ModelError(f"{path}: has options that this version does not know: {error}") from None
+    position, weights = header["start"], {}
+    for entry in header["arrays"]:
+        name, array, position = _array(data, entry, position, path)
+        if name in weights:
+            raise ModelError(f"{path}: the array '{name}' is there twice")
+        weights[name] = array
+    if position != len(data):
+        raise ModelError(f"{path}: {len(data) - position} bytes belong to no array")
+    model = Model(config, header["alphabets"], header["templates"], header["labels"], weights, header["meta"])
+    problem = _problem(model)
+    if problem:
+        raise ModelError(f"{path}: cannot be used: {problem}")
+    return model
+
+
+def _array(data: bytearray | mmap.mmap, entry: object, position: int, path: str) -> tuple[str, np.ndarray, int]:
+    """Return the name of an array, the array, and where it ends; it may not start before ``position``."""
+    if not isinstance(entry, dict):
+        raise ModelError(f"{path}: an array without name")
+    name, dtype, shape, offset = (entry.get(key) for key in ("name", "dtype", "shape", "offset"))
+    if type(name) is not str or type(entry.get("digest")) is not str:
+        raise ModelError(f"{path}: an array without name or digest")
+    if type(dtype) is not str or dtype not in DTYPES:
+        raise ModelError(f"{path}: the array '{name}' has the dtype {dtype}, one of {', '.join(DTYPES)} expected")
+    if (
+        type(shape) is not list
+        or len(shape) > 4
+        or any(type(d) is not int or not 0 <= d <= _LARGEST_DIMENSION for d in shape)
+    ):
+        raise ModelError(f"{path}: the array '{name}' has no sensible shape")
+    end = position
+    if type(offset) is int:
+        end = offset + prod(shape) * DTYPES[dtype].itemsize
+    if (
+        type(offset) is not int
+        or offset % _ALIGNMENT
+        or not position <= offset < position + _ALIGNMENT
+        or end > len(data)
+    ):
+        raise ModelError(f"{path}: the array '{name}' does not lie where it should")
+    try:
+        array = np.frombuffer(data, DTYPES[dtype], prod(shape), offset) if prod(shape) else np.empty(0, DTYPES[dtype])
+        return name, array.reshape(shape).astype(dtype, copy=False), end
+    except ValueError:
+        raise ModelError(f"{path}: the array '{name}' has no sensible shape") from None
+
+
+def _problem(model: Model) -> str | None:
+    """Say why a parser could not work with what a file holds, or nothing; kernels rely on all of this."""
+    if not model.labels or len(model.labels) > 1 << LABEL_BITS or not _strings(model.labels):
+        return f"1 to {1 << LABEL_BITS} labels expected"
+    for name, strings in model.alphabets.items():
+        if name not in ATTRIBUTES and name != FEAT:
+            return f"unknown attribute '{name}'"
+        if type(strings) is not list or not _strings(strings):
+            return f"the strings of the attribute '{name}' are none"
+    try:
+        used = check_templates(model.templates)
+    except ConfigError as error:
+        return str(error)
+    for name in (*used, FEAT):
+        if name not in model.alphabets:
+            return f"templates name '{name}', which has no alphabet"
+    for name, table in model.weights.items():
+        least = 1 << (LABEL_BITS + CODE_BITS if name == "labeler" else CODE_BITS)
+        dtype = "float64" if name == "total" else "float32"
+        if name in TABLES and not (table.dtype == dtype and table.ndim == 1 and _power_of_two(len(table)) >= least):
+            return f"the weights of '{name}' are no table of {dtype}, its size a power of two from {least} on"
+    return None
+
+
+def _strings(items: list) -> bool:
+    return all(type(item) is str for item in items)
+
+
+def _power_of_two(size: int) -> int:
+    """Return the size if it is a power of two that fits a 32-bit place, and 0 otherwise."""
+    return size if 0 < size <= 1 << 31 and size & (size - 1) == 0 else 0
