@@ -37,7 +37,8 @@ class Perceptron:
     bits : int
         The weight table has ``2 ** bits`` entries.
     margin : float
-        Added to the score of every wrong arc while training (cost-augmented decoding); 0 is the plain perceptron.
+        Cost-augmented decoding: while training every wrong arc scores half of it more and every right arc half of it less, because in Z an
+        arc can be left out as well as taken in error; 0 is the plain perceptron.
     options : DualOptions
         ``tau``, and all of it when decoding by dual decomposition.
     relaxed : bool
@@ -69,7 +70,7 @@ class Perceptron:
         scores = self.scorer.score(featurised, self.weights)
         gold = gold_parts(arcs, index, heads)
         if self.margin:
-            scores = scores._replace(arc=scores.arc + self.margin * (1 - gold.arc))
+            scores = scores._replace(arc=scores.arc + self.margin * (0.5 - gold.arc))
         delta = [np.subtract(g, p, dtype=np.float64) for g, p in zip(gold, self._decode(example, scores), strict=True)]
         if any(change.any() for change in delta):
             self.scorer.add(featurised, delta, float(self.step), self.weights, self.total)
