@@ -112,8 +112,13 @@ def _progress(options: argparse.Namespace):
 
 def parse(options: argparse.Namespace) -> int:
     """``nonproj parse``: sentence by sentence; what it writes takes its name only when it is complete."""
-    if options.stats and _same_file(options.stats, options.output):
-        raise FileError(options.stats, "--stats and --output are the same file")
+    for name in ("output", "input"):
+        if (
+            options.stats
+            and (name, options.stats) != ("input", "-")
+            and _same_file(options.stats, getattr(options, name))
+        ):
+            raise FileError(options.stats, f"--stats is the same file as the {name}")
     parser = _parser(options)
     known = {"words": 0, "sentences": 0, "certified": 0}
     begin = time.perf_counter()
@@ -173,6 +178,9 @@ def statistics(parse: Parse) -> dict:
 
 
 def _same_file(one: str, other: str) -> bool:
+    """Whether two names stand for one file that would be overwritten; devices may be written twice."""
+    if one == "-" or other == "-" or (os.path.exists(one) and not os.path.isfile(one)):
+        return one == other == "-"
     return os.path.realpath(one) == os.path.realpath(other)
 
 

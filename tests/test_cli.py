@@ -173,9 +173,15 @@ def test_statistics(here):
     assert certified == [f"# nonproj certified = {json.dumps(fact['certified'])}" for fact in facts]
 
 
-def test_statistics_do_not_overwrite_the_output(here, capsys):
-    assert main(["parse", "-m", "toy.nonproj", "test.conll", "--stats", "a", "-o", "a"]) == 2
-    assert "are the same file" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("words", "name"), [(["a", "-o", "b", "--stats", "b"], "output"), (["a", "--stats", "a"], "input")]
+)
+def test_statistics_do_not_overwrite_another_file(here, capsys, words, name):
+    Path("a").write_text(treebank(1), encoding="utf-8")
+    assert main(["parse", "-m", "toy.nonproj", *words]) == 2
+    assert f"--stats is the same file as the {name}" in capsys.readouterr().err
+    assert Path("a").read_text(encoding="utf-8") == treebank(1)
+    assert main(["parse", "-m", "toy.nonproj", "a", "-o", os.devnull, "--stats", os.devnull]) == 0
 
 
 @pytest.mark.parametrize("option", ["--single-root", "--projective", "--max-iterations=1"])
