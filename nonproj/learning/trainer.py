@@ -223,7 +223,8 @@ class Trainer:
         if self.held_out:
             figures = self._evaluate()
             entry |= figures
-            text += f", held-out UAS {figures['uas']:.2f}, LAS {figures['las']:.2f}, certified {figures['certified']:.1f} %"
+            uas, las, certified = (100 * figures[name] for name in ("uas", "las", "certified"))
+            text += f"; held-out UAS {uas:.2f}, LAS {las:.2f}, certified {certified:.1f} %"
         self.meta["log"].append(entry)
         log.info(text)
 
@@ -236,7 +237,8 @@ class Trainer:
         if not self.meta["log"]:
             self._report_pruning("held-out", self.held_out, spaces)
         figures = evaluation.as_dict()
-        return {name: figures[name] for name in ("uas", "las", "certified")}
+        scores = figures["without_punctuation"]
+        return {"uas": scores["uas"], "las": scores["las"], "certified": figures["certificates"]["certified"]}
 
     # -- checkpoints -------------------------------------------------------------------------------------------------------
 
