@@ -229,6 +229,7 @@ class LabelerConfig(_Section, name="labeler"):
     """The model that labels the arcs of a tree."""
 
     epochs: int = _option(8, "passes over the training data; 0: one and the same label for all", (int,), low=0)
+    margin: float = _option(40.0, "score by which the right label must win in training", (float,), low=0)
     bits: int = _option(22, "binary logarithm of the number of its weights", (int,), low=12, high=28)
 
 
