@@ -112,13 +112,7 @@ def _progress(options: argparse.Namespace):
 
 def parse(options: argparse.Namespace) -> int:
     """``nonproj parse``: sentence by sentence; what it writes takes its name only when it is complete."""
-    for name in ("output", "input"):
-        if (
-            options.stats
-            and (name, options.stats) != ("input", "-")
-            and _same_file(options.stats, getattr(options, name))
-        ):
-            raise FileError(options.stats, f"--stats is the same file as the {name}")
+    _check_statistics(options)
     parser = _parser(options)
     known = {"words": 0, "sentences": 0, "certified": 0}
     begin = time.perf_counter()
@@ -177,11 +171,17 @@ def statistics(parse: Parse) -> dict:
     }
 
 
-def _same_file(one: str, other: str) -> bool:
-    """Whether two names stand for one file that would be overwritten; devices may be written twice."""
-    if one == "-" or other == "-" or (os.path.exists(one) and not os.path.isfile(one)):
-        return one == other == "-"
-    return os.path.realpath(one) == os.path.realpath(other)
+def _check_statistics(options: argparse.Namespace) -> None:
+    """Refuse statistics that would overwrite the input or run into the output; a device may be written twice."""
+    wanted = options.stats
+    if wanted == options.output == "-":
+        raise FileError("<stdout>", "--stats is the same file as the output")
+    if not wanted or wanted == "-" or (os.path.exists(wanted) and not os.path.isfile(wanted)):
+        return
+    for name in ("output", "input"):
+        other = getattr(options, name)
+        if other != "-" and os.path.realpath(wanted) == os.path.realpath(other):
+            raise FileError(wanted, f"--stats is the same file as the {name}")
 
 
 # -- evaluate ----------------------------------------------------------------------------------------------------------
