@@ -215,7 +215,9 @@ class DecodingConfig(_Section, name="decoding"):
 
     max_iterations: int = _option(250, "iterations of the subgradient method at most", (int,), low=1, high=10**9)
     beta: float = _option(0.001, "share of the arc scores that the arborescence is given", (float,), low=0, high=1)
-    tau: float = _option(0.5, "smoothing of the step size", (float,), low=0, high=1)
+    tau: float = _option(
+        0.5, "share of an arc's score that its head's automaton sees, not its modifier's", (float,), low=0, high=1
+    )
     projective: bool = _option(False, "projective trees only", (bool,))
     single_root: str | bool = _option("auto", "one word hangs from the root; auto: as trained", (bool,), ("auto",))
     tolerance: float = _option(1e-9, "gap between bound and score that still counts as none", (float,), low=0)
