@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
+import shutil
 import subprocess
 import sys
 import tomllib
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -141,29 +141,18 @@ def test_every_package_is_installed():
     assert {".".join(folder.parts) for folder in folders} | {"nonproj.features"} == set(settings["packages"])
 
 
-def test_the_wheel_holds_the_templates(tmp_path):
-    """Built from a copy, without the network, where setuptools is at hand; used from the wheel itself."""
-    pytest.importorskip("setuptools", minversion="68")
-    import shutil
-
+def test_what_is_installed_holds_the_templates(tmp_path):
+    """Built from a copy, without the network, where setuptools is at hand; used from where it was built."""
+    pytest.importorskip("setuptools", minversion="61")
     source, built = tmp_path / "source", tmp_path / "built"
-    built.mkdir()
-    ignored = shutil.ignore_patterns("__pycache__")
     for name in ("nonproj", "features"):
-        shutil.copytree(ROOT / name, source / name, ignore=ignored)
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
-    code = f"from setuptools import build_meta; build_meta.build_wheel({str(built)!r})"
+    code = f"import setuptools; setuptools.setup(script_args=['build', '--build-lib', {str(built)!r}])"
     run = subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
-    with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
-        wheel.extractall(tmp_path / "installed")
-    installed = tmp_path / "installed"
-    code = "from nonproj.scoring import templates; print(len(templates.load_templates()), templates.__file__)"
-    run = subprocess.run(
-        [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(installed)!r}); {code}"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.stdout.split() == ["5", str(installed / "nonproj" / "scoring" / "templates.py")], run.stderr
+    code = f"import sys; sys.path.insert(0, {str(built)!r}); from nonproj.scoring import templates"
+    code += "; print(len(templates.load_templates()), templates.__file__)"
+    run = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False)
+    assert run.stdout.split() == ["5", str(built / "nonproj" / "scoring" / "templates.py")], run.stderr
