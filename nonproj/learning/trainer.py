@@ -136,7 +136,8 @@ class Trainer:
         gold = [np.array([number[label] for label in s.labels]) for s in self.sentences]
         examples = [(t, s.heads, g) for t, s, g in zip(self.tokens, self.sentences, gold, strict=True)]
         options = self.config.labeler
-        labeler = Labeler(compile_templates(self.files["label"], self.attributes), len(self.labels), options.bits)
+        table = compile_templates(self.files["label"], self.attributes)
+        labeler = Labeler(table, len(self.labels), options.bits, options.margin)
         for epoch in range(options.epochs):
             begin = time.perf_counter()
             wrong = labeler.epoch(examples, self.progress(self._order(epoch, 2), f"labeler {epoch + 1}"))
