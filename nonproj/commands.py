@@ -19,7 +19,7 @@ import numpy as np
 from . import conll
 from . import evaluate as evaluation
 from .config import Config, DecodingConfig
-from .errors import ConfigError, FileError
+from .errors import ConfigError, FileError, ModelError
 from .files import open_output
 from .learning.trainer import train as train_model
 from .model import Model
@@ -130,6 +130,8 @@ def parse(options: argparse.Namespace) -> int:
 def _parser(options: argparse.Namespace) -> Parser:
     """Load the model; its decoding may be altered by options."""
     model = Model.load(options.model)
+    if "parser" not in model.weights:
+        raise ModelError(f"{options.model}: a checkpoint, not a model; finish it by 'nonproj train ... --resume'")
     return Parser(model, _decoding(model.config.decoding, options))
 
 

@@ -79,7 +79,7 @@ sys.exit(f"imported {{heavy}}" if heavy else 0)
         (["train", "--eopchs", "3"], "nonproj train: unknown option --eopchs; did you mean --epochs?"),
         (["train", "--epoch", "3"], "unknown option --epoch; did you mean --epochs?"),
         (["parse", "--modle=a"], "nonproj parse: unknown option --modle; did you mean --model?"),
-        (["parse"], "required: -m/--model"),
+        (["parse"], "a model is expected: MODEL or -m MODEL"),
         (["parse", "-m", "a", "b", "c"], "unknown argument 'c'"),
         (["train", "-o", "a", "--model", "arcs"], "unknown --model 'arcs'; did you mean arc?"),
         (["parse", "-m", "a", "--single-root", "--multi-root"], "not allowed with"),
