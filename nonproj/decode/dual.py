@@ -1,7 +1,8 @@
-"""Dual decomposition: a maximum spanning arborescence against one automaton for each head (Koo et al. 2010, figures 1 and 2).
+"""Dual decomposition: a maximum spanning arborescence against one automaton for each head (Koo et al. 2010, figures 1
+and 2).
 
-All of a sentence's decoding is one call into compiled code over its sparse arcs.  The readable form of the loop is `nonproj.lagrange`;
-tests hold the two equal, step by step.
+All of a sentence's decoding is one call into compiled code over its sparse arcs.  The readable form of the loop is
+`nonproj.lagrange`; tests hold the two equal, step by step.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class DualOptions(NamedTuple):
     beta : float
         Share of the arc scores that the arborescence sees (appendix A.2).
     tau : float
-        In a grandparent model the share of the rest that the automaton of an arc's head sees; the automaton of its modifier sees what is left.
+        In a grandparent model the share of the rest that the automaton of an arc's head sees; the automaton of its
+        modifier sees what is left.
     single_root : bool
         Whether exactly one word is headed by the root.
     projective : bool
@@ -63,6 +65,9 @@ class DualOptions(NamedTuple):
     projective: bool = False
     tolerance: float = 1e-9
     rule: int = POLYAK
+
+
+DEFAULTS = DualOptions()
 
 
 class Trace(NamedTuple):
@@ -87,15 +92,15 @@ class Trace(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """What a step rule remembers: ``values`` float64[3], the last dual, the first gap, Polyak's scale; ``counts`` int64[2], increases of
-    the dual, iterations since the bound fell."""
+    """What a step rule remembers: ``values`` float64[3], the last dual, the first gap, Polyak's scale; ``counts``
+    int64[2], increases of the dual, iterations since the bound fell."""
 
     values: np.ndarray
     counts: np.ndarray
 
 
 def dual_decomposition(
-    arcs: ArcSpace, index: PartIndex, scores: PartScores, model: int, options: DualOptions = DualOptions()
+    arcs: ArcSpace, index: PartIndex, scores: PartScores, model: int, options: DualOptions = DEFAULTS
 ) -> Decoded:
     """Find the best tree over the given arcs, with a bound and, mostly, a certificate.
 
@@ -124,10 +129,10 @@ def dual_decomposition(
     -----
     Koo et al. (2010), figures 1 and 2, early stopping of section 7.5, lazy decoding of section 7.4.
 
-    ``APPENDIX_A`` takes the steps of appendix A.1: the first iteration's gap over one more than the number of times the dual has risen.
-    ``POLYAK`` takes the gap between the dual and the best tree seen, over the number of multipliers that move (the subgradient's squared
-    norm), times a scale that shrinks when the bound stalls (Polyak 1969; Rush and Collins 2012, section 5.2).  It needs about a quarter of
-    the iterations.
+    ``APPENDIX_A`` takes the steps of appendix A.1: the first iteration's gap over one more than the number of times the
+    dual has risen. ``POLYAK`` takes the gap between the dual and the best tree seen, over the number of multipliers
+    that move (the subgradient's squared norm), times a scale that shrinks when the bound stalls (Polyak 1969; Rush and
+    Collins 2012, section 5.2).  It needs about a quarter of the iterations.
 
     Examples
     --------
@@ -142,7 +147,7 @@ def dual_decomposition(
 
 
 def dual_trace(
-    arcs: ArcSpace, index: PartIndex, scores: PartScores, model: int, options: DualOptions = DualOptions()
+    arcs: ArcSpace, index: PartIndex, scores: PartScores, model: int, options: DualOptions = DEFAULTS
 ) -> tuple[Decoded, Trace]:
     """Decode as `dual_decomposition` does, and tell what happened at each iteration."""
     return _run(arcs, index, scores, model, options, options.max_iterations)
@@ -200,11 +205,12 @@ def _mark_tree(arcs, heads, weights, used):
 
 @kernel
 def _decode(arcs, index, scores, model, options, trace, heads):
-    """Run the subgradient method; return the outcome (or minus a status), iterations, score, bound and automata decoded."""
+    """Run the subgradient method; return outcome (or minus a status), iterations, score, bound, automata decoded."""
     n_arcs, n_nodes = arcs.head.shape[0], arcs.start.shape[0] - 1
     tau = options.tau if model == GRANDPARENT else 1.0
     work = _new_workspace(n_arcs)
-    # The three copies of an arc's score move with the multipliers: in the tree, in its head's automaton, in its modifier's.
+    # The three copies of an arc's score move with the multipliers: in the tree, in its head's automaton, in its
+    # modifier's.
     weights = scores.arc * options.beta
     taken = scores.arc * ((1.0 - options.beta) * tau)
     raised = scores.arc * ((1.0 - options.beta) * (1.0 - tau))

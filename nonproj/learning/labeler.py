@@ -35,7 +35,7 @@ class Labeler:
         self.step = 1
 
     def epoch(self, examples: Sequence[tuple[Tokens, np.ndarray, np.ndarray]], order: np.ndarray) -> int:
-        """Go once through the examples (tokens, heads, numbers of the words' labels); return the number of wrong labels."""
+        """Go once through the examples (tokens, heads, numbers of labels); return the number of wrong labels."""
         return sum(self.update(*examples[i]) for i in order)
 
     def update(self, tokens: Tokens, heads: np.ndarray, gold: np.ndarray) -> int:

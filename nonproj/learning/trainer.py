@@ -1,4 +1,4 @@
-"""Training from sentences to a model: alphabets, pruner, candidate arcs, perceptron, labeler, with a checkpoint after each epoch."""
+"""From sentences to a model: alphabets, labeler, pruner, candidate arcs, perceptron; a checkpoint after each epoch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..evaluate import Evaluation
 from ..model import Model
 from ..parts import arc_space, part_index
 from ..pipeline import Parser, dual_options, prune_arcs
-from ..scoring.alphabet import Encoder, Tokens
+from ..scoring.alphabet import Encoder
 from ..scoring.scorer import Scorer, dense_arc_scores
 from ..scoring.templates import LABEL_BITS, attributes_of, compile_templates, load_templates
 from ..types import MODELS, ArcSpace, Sentence
@@ -87,7 +87,8 @@ class Trainer:
             "log": [],
         }
 
-    # -- the run -----------------------------------------------------------------------------------------------------------
+    # -- the run
+    # -----------------------------------------------------------------------------------------------------------
 
     def run(self, resume: bool) -> Model:
         """Train everything, from the start or from the checkpoint."""
@@ -129,7 +130,8 @@ class Trainer:
             return np.arange(len(self.sentences))
         return np.random.default_rng((self.config.seed, stage, epoch)).permutation(len(self.sentences))
 
-    # -- its stages --------------------------------------------------------------------------------------------------------
+    # -- its stages
+    # --------------------------------------------------------------------------------------------------------
 
     def _train_labeler(self) -> None:
         number = {label: i for i, label in enumerate(self.labels)}
@@ -145,7 +147,7 @@ class Trainer:
         self.weights["labeler"] = labeler.averaged()
 
     def _train_pruner(self) -> list[ArcSpace]:
-        """Train the pruner and return the arcs of each training sentence, pruned by a pruner that has not seen it if there are folds."""
+        """Train the pruner and return the arcs of each sentence; with folds, by a pruner that has not seen it."""
         options = self.config.pruner
         everything = np.arange(len(self.sentences))
         folds = everything % options.folds if options.folds > 1 else np.full(len(everything), -1)
@@ -173,7 +175,9 @@ class Trainer:
         for epoch in range(options.epochs):
             begin = time.perf_counter()
             order = self._order(epoch, 1)
-            loss = pruner.epoch(examples, self.progress(order[wanted[order]], f"{name} {epoch + 1}"), not self.multi_root)
+            loss = pruner.epoch(
+                examples, self.progress(order[wanted[order]], f"{name} {epoch + 1}"), not self.multi_root
+            )
             log.info("%s epoch %d: %.1f s, loss %.4f a word", name, epoch + 1, time.perf_counter() - begin, loss)
         return pruner
 
@@ -241,7 +245,8 @@ class Trainer:
         scores = figures["without_punctuation"]
         return {"uas": scores["uas"], "las": scores["las"], "certified": figures["certificates"]["certified"]}
 
-    # -- checkpoints -------------------------------------------------------------------------------------------------------
+    # -- checkpoints
+    # -------------------------------------------------------------------------------------------------------
 
     def _save_checkpoint(self, perceptron: Perceptron, spaces: list[ArcSpace]) -> None:
         if self.checkpoint is None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._kernel import kernel
+from .._kernel import inlined_kernel, kernel
 from ..types import ArcSpace, PartIndex
 from .alphabet import END, MARGIN, START, Tokens
 from .templates import TemplateTable
@@ -152,7 +152,7 @@ def _fill_arcs(arcs, nodes, codes):
 
 @kernel
 def _fill_siblings(arcs, index, nodes, codes):
-    """Words and codes of every transition; the distance is that of the two siblings (of head and sibling at the ends)."""
+    """Words and codes of every transition; the distance is between the siblings (head and sibling at the ends)."""
     n_nodes = arcs.start.shape[0] - 1
     for q in range(2 * n_nodes):
         h, right = q // 2, q % 2
@@ -225,7 +225,9 @@ def score_parts(hashed: Hashed, parts: Parts, weights: np.ndarray) -> np.ndarray
     return scores
 
 
-def add_parts(hashed: Hashed, parts: Parts, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray) -> None:
+def add_parts(
+    hashed: Hashed, parts: Parts, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray
+) -> None:
     """Add ``delta`` times each part's features to the weights, and ``step`` times that to the averager's total.
 
     Parameters
@@ -242,7 +244,7 @@ def add_parts(hashed: Hashed, parts: Parts, delta: np.ndarray, step: float, weig
     _add_parts(hashed, parts.nodes, parts.codes, delta, step, weights, total, _room(hashed))
 
 
-@kernel
+@inlined_kernel
 def _hash_part(shares, nodes, p, keys):
     """Add the shares of part p's words: the key of each template."""
     n_nodes, n_templates = shares.shape[1], shares.shape[2]
@@ -257,7 +259,7 @@ def _hash_part(shares, nodes, p, keys):
             keys[t] += flat[further + t]
 
 
-@kernel
+@inlined_kernel
 def _places(hashed, nodes, codes, p, keys, places):
     """Write part p's places in the weight table and return how many there are."""
     table, shift = hashed.table, hashed.shift
@@ -274,7 +276,7 @@ def _places(hashed, nodes, codes, p, keys, places):
     return count
 
 
-@kernel
+@inlined_kernel
 def _special_places(hashed, nodes, codes, p, keys, places, count):
     """Write the places of the templates that are not plain behind the count that are there; return the new count."""
     if hashed.table.n_between > 0:
@@ -284,7 +286,7 @@ def _special_places(hashed, nodes, codes, p, keys, places, count):
     return count
 
 
-@kernel
+@inlined_kernel
 def _between_places(hashed, nodes, codes, p, keys, places, count):
     """Places of the templates over the distinct attributes of the words between head and modifier."""
     table, atoms, previous = hashed.table, hashed.tokens.atoms, hashed.previous
@@ -302,7 +304,7 @@ def _between_places(hashed, nodes, codes, p, keys, places, count):
     return count
 
 
-@kernel
+@inlined_kernel
 def _feat_places(hashed, nodes, codes, p, keys, places, count):
     """Places of the templates over single features of the head, of the modifier, or over their pairs."""
     table, start, feat = hashed.table, hashed.tokens.feat_start, hashed.tokens.feat
@@ -330,7 +332,8 @@ def _feat_places(hashed, nodes, codes, p, keys, places, count):
 def _score_parts(hashed, nodes, codes, weights, places, scores):
     """Sum the weights at each part's places.
 
-    Plain templates, nearly all, are neither written down nor counted up in one chain, so that many loads are under way at once.
+    Plain templates, nearly all, are neither written down nor counted up in one chain, so that many loads are under way
+    at once.
     """
     table, shift, shares = hashed.table, hashed.shift, hashed.shares
     wanted, n_plain, n_special = table.codes, table.n_plain, table.n_between + table.n_feat
