@@ -11,8 +11,7 @@ from itertools import islice
 
 import conllu
 
-from nonproj.errors import NonprojError
-from nonproj.estimator import DependencyParser
+from nonproj import DependencyParser, NonprojError
 
 
 def main() -> int:

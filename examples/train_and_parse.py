@@ -10,8 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from nonproj.errors import NonprojError
-from nonproj.estimator import DependencyParser
+from nonproj import DependencyParser, NonprojError
 
 
 def main() -> int:

@@ -1,8 +1,8 @@
 """The project's only njit, and the folder where its compiled code is kept.
 
-Numba's cache looks at the file of a kernel and not at the files of the kernels it calls, so an edited helper would leave its
-callers stale (numba issue 1833).  The folder is therefore named by a digest of every source that kernels are made of, of the
-versions involved and of the flags that change the generated code.
+Numba's cache looks at the file of a kernel and not at the files of the kernels it calls, so an edited helper would
+leave its callers stale (numba issue 1833).  The folder is therefore named by a digest of every source that kernels are
+made of, of the versions involved and of the flags that change the generated code.
 """
 
 from __future__ import annotations
@@ -58,9 +58,22 @@ def kernel(function):
 
     No fast mathematics: recurrences start at minus infinity and agreement is exact.
     """
+    return _compile(function, inline="never")
+
+
+def inlined_kernel(function):
+    """Compile a function as part of each kernel that calls it.
+
+    For what is called once a part: a call that hands over a tuple of arrays copies them all, and that costs more than
+    the work.
+    """
+    return _compile(function, inline="always")
+
+
+def _compile(function, inline: str):
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = _FOLDER
     try:
-        return numba.njit(function, cache=True, nogil=True, fastmath=False)
+        return numba.njit(function, cache=True, nogil=True, fastmath=False, inline=inline)
     finally:
         numba.config.CACHE_DIR = previous

@@ -111,8 +111,9 @@ def _add_decoding(parser: Arguments) -> None:
 
 
 def _add_parse(parser: Arguments) -> None:
-    parser.add_argument("-m", "--model", required=True, metavar="MODEL", help="a model made by 'nonproj train'")
-    parser.add_argument("input", nargs="?", default="-", metavar="IN", help="file to parse (default: standard input)")
+    parser.usage = "nonproj parse [options] MODEL [IN]\n       nonproj parse [options] -m MODEL [IN]"
+    parser.add_argument("-m", "--model", metavar="MODEL", help="a model made by 'nonproj train', if it is not MODEL")
+    parser.add_argument("files", nargs="*", metavar="MODEL [IN]", help="a model, and a file (default: standard input)")
     parser.add_argument("-o", "--output", default="-", metavar="OUT", help="file to write (default: standard output)")
     parser.add_argument("--stats", metavar="FILE", help="write what is known of each tree as lines of JSON")
     parser.add_argument("--stats-comments", action="store_true", help="write it as comments above each sentence")
@@ -139,8 +140,8 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     Examples
     --------
     >>> options = parse_arguments(["parse", "-m", "danish.nonproj", "in.conll"])
-    >>> options.command, options.input, options.output
-    ('parse', 'in.conll', '-')
+    >>> options.command, options.model, options.input, options.output
+    ('parse', 'danish.nonproj', 'in.conll', '-')
     """
     parser, commands = build_parser()
     named = next((i for i, word in enumerate(words) if not word.startswith("-")), len(words))
@@ -150,6 +151,8 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     options, extra = parser.parse_known_args(words)
     if options.command == "evaluate" and not options.system and len(extra) == 1 and extra[0][0] != "-":
         options.system = extra.pop()  # argparse does not see it behind an option
+    if options.command == "parse":
+        _take_files(options, extra, commands["parse"])
     if extra:
         commands.get(options.command, parser).error(f"unknown argument {extra[0]!r}")
     if options.command == "evaluate":
@@ -157,6 +160,19 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     if not options.command and not options.version:
         parser.error(f"a command is expected: {', '.join(commands)}")
     return options
+
+
+def _take_files(options: argparse.Namespace, extra: list[str], parser: Arguments) -> None:
+    """Tell model and input apart; argparse leaves files behind options in ``extra``."""
+    behind = [word for word in extra if word == "-" or not word.startswith("-")]
+    files = options.files + behind
+    extra[:] = [word for word in extra if word not in behind]
+    if options.model is None:
+        if not files:
+            parser.error("a model is expected: MODEL or -m MODEL")
+        options.model = files.pop(0)
+    options.input = files.pop(0) if files else "-"
+    extra += files
 
 
 def _check_evaluate(options: argparse.Namespace, parser: Arguments) -> None:
@@ -215,5 +231,14 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write("nonproj: interrupted\n")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what the interpreter still flushes at its end
+        _forget_output()
         return EXIT_BROKEN_PIPE
+    except OSError as error:  # a full disk, for one
+        sys.stderr.write(f"nonproj: {error.strerror or error}\n".lower())
+        _forget_output()
+        return EXIT_ERROR
+
+
+def _forget_output() -> None:
+    """Send what the interpreter still flushes at its end nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

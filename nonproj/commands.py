@@ -19,7 +19,8 @@ import numpy as np
 from . import conll
 from . import evaluate as evaluation
 from .config import Config, DecodingConfig
-from .errors import ConfigError
+from .errors import ConfigError, FileError, ModelError
+from .files import open_output
 from .learning.trainer import train as train_model
 from .model import Model
 from .pipeline import Parse, Parser
@@ -40,9 +41,9 @@ def train(options: argparse.Namespace) -> int:
     config = _config(options)
     output, checkpoint = Path(options.output), Path(f"{options.output}.checkpoint")
     if not output.parent.is_dir():
-        raise conll.FileError(options.output, f"cannot be written: there is no folder {str(output.parent)!r}")
+        raise FileError(options.output, f"cannot be written: there is no folder {str(output.parent)!r}")
     if output.is_dir():
-        raise conll.FileError(options.output, "cannot be written: this is a folder, a file is expected")
+        raise FileError(options.output, "cannot be written: this is a folder, a file is expected")
     path = options.train or config.treebank.train
     if not path:
         raise ConfigError("treebank.train", "there is nothing to train on; name a treebank")
@@ -111,13 +112,12 @@ def _progress(options: argparse.Namespace):
 
 def parse(options: argparse.Namespace) -> int:
     """``nonproj parse``: sentence by sentence; what it writes takes its name only when it is complete."""
-    if options.stats and _same_file(options.stats, options.output):
-        raise conll.FileError(options.stats, "--stats and --output are the same file")
+    _check_statistics(options)
     parser = _parser(options)
     known = {"words": 0, "sentences": 0, "certified": 0}
     begin = time.perf_counter()
-    statistics = conll.open_output(options.stats) if options.stats else nullcontext()
-    with conll.open_output(options.output) as stream, statistics as lines:
+    statistics = open_output(options.stats) if options.stats else nullcontext()
+    with open_output(options.output) as stream, statistics as lines:
         flush = [s for s in (stream, lines) if s and options.input == "-"]
         parses = parser.parse_all(_progress(options)(conll.read(options.input), "parse"))
         conll.write(_annotated(parses, lines, options.stats_comments, flush, known), stream)
@@ -130,6 +130,8 @@ def parse(options: argparse.Namespace) -> int:
 def _parser(options: argparse.Namespace) -> Parser:
     """Load the model; its decoding may be altered by options."""
     model = Model.load(options.model)
+    if "parser" not in model.weights:
+        raise ModelError(f"{options.model}: a checkpoint, not a model; finish it by 'nonproj train ... --resume'")
     return Parser(model, _decoding(model.config.decoding, options))
 
 
@@ -171,8 +173,17 @@ def statistics(parse: Parse) -> dict:
     }
 
 
-def _same_file(one: str, other: str) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
+def _check_statistics(options: argparse.Namespace) -> None:
+    """Refuse statistics that would overwrite the input or run into the output; a device may be written twice."""
+    wanted = options.stats
+    if wanted == options.output == "-":
+        raise FileError("<stdout>", "--stats is the same file as the output")
+    if not wanted or wanted == "-" or (os.path.exists(wanted) and not os.path.isfile(wanted)):
+        return
+    for name in ("output", "input"):
+        other = getattr(options, name)
+        if other != "-" and os.path.realpath(wanted) == os.path.realpath(other):
+            raise FileError(wanted, f"--stats is the same file as the {name}")
 
 
 # -- evaluate ----------------------------------------------------------------------------------------------------------

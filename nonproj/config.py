@@ -214,8 +214,11 @@ class DecodingConfig(_Section, name="decoding"):
     """Dual decomposition."""
 
     max_iterations: int = _option(250, "iterations of the subgradient method at most", (int,), low=1, high=10**9)
-    beta: float = _option(0.001, "share of the arc scores that the arborescence is given", (float,), low=0, high=1)
-    tau: float = _option(0.5, "smoothing of the step size", (float,), low=0, high=1)
+    step: str = _option("polyak", "rule of the step sizes; paper: that of Koo et al. 2010", (), ("polyak", "paper"))
+    beta: float = _option(0.5, "share of the arc scores that the arborescence is given", (float,), low=0, high=1)
+    tau: float = _option(
+        0.5, "share of the rest that an arc's head is given, its modifier having what is left", (float,), low=0, high=1
+    )
     projective: bool = _option(False, "projective trees only", (bool,))
     single_root: str | bool = _option("auto", "one word hangs from the root; auto: as trained", (bool,), ("auto",))
     tolerance: float = _option(1e-9, "gap between bound and score that still counts as none", (float,), low=0)
@@ -226,6 +229,7 @@ class LabelerConfig(_Section, name="labeler"):
     """The model that labels the arcs of a tree."""
 
     epochs: int = _option(8, "passes over the training data; 0: one and the same label for all", (int,), low=0)
+    margin: float = _option(40.0, "score by which the right label must win in training", (float,), low=0)
     bits: int = _option(22, "binary logarithm of the number of its weights", (int,), low=12, high=28)
 
 

@@ -143,13 +143,15 @@ class Model:
 
     @classmethod
     def verify(cls, path: str | Path) -> Model:
-        """Load a model and check the digest of every array too; errors as for `load`."""
+        """Load a model and check every array too, its digest and that it is finite; errors as for `load`."""
         data = _contents(path, mapped=True)
         header = _header(data, str(path))
         model = _decode(data, header, str(path))
         for entry in header["arrays"]:
             if _digest(model.weights[entry["name"]]) != entry["digest"]:
                 raise ModelError(f"{path}: damaged: the weights of '{entry['name']}' are not those that were written")
+            if not np.isfinite(model.weights[entry["name"]]).all():
+                raise ModelError(f"{path}: cannot be used: some weights of '{entry['name']}' are not finite")
         return model
 
     def _chunks(self) -> Iterator[Any]:

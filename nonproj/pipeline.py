@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .config import DecodingConfig
-from .decode.dual import DualOptions, dual_decomposition
+from .decode.dual import RULES, DualOptions, dual_decomposition
 from .decode.marginals import marginals
 from .decode.prune import prune
 from .model import Model
@@ -51,6 +51,7 @@ def dual_options(decoding: DecodingConfig, single_root: bool) -> DualOptions:
         single_root=single_root if decoding.single_root == "auto" else bool(decoding.single_root),
         projective=decoding.projective,
         tolerance=decoding.tolerance,
+        rule=RULES.index(decoding.step),
     )
 
 

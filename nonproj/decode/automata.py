@@ -1,12 +1,14 @@
 """Head automata: the modifiers of one head, chosen by Viterbi over its own candidates.
 
-The sibling automaton scans the candidates on each side outward from the head (Koo et al. 2010, example 1); the grandparent and sibling
-automaton does so once for every candidate grandparent (example 3), with ``g(i, k, s, m) = sibling(i, s, m) + grandparent(k, i, m)``.
-Choosing for every head at once, whatever the others choose, is decoding over the relaxed set Z.
+The sibling automaton scans the candidates on each side outward from the head (Koo et al. 2010, example 1); the
+grandparent and sibling automaton does so once for every candidate grandparent (example 3), with ``g(i, k, s, m) =
+sibling(i, s, m) + grandparent(k, i, m)``. Choosing for every head at once, whatever the others choose, is decoding over
+the relaxed set Z.
 
-An arc has a score in two places: ``taken`` where its head's automaton takes the modifier, ``raised`` where its modifier's automaton takes
-the arc as the way to its grandparent (``z`` and ``z_up`` in the paper).  Any split of the arc's own score over the two gives the same model
-on trees; an even one lets a word without modifiers choose its grandparent with open eyes.
+An arc has a score in two places: ``taken`` where its head's automaton takes the modifier, ``raised`` where its
+modifier's automaton takes the arc as the way to its grandparent (``z`` and ``z_up`` in the paper).  Any split of the
+arc's own score over the two gives the same model on trees; an even one lets a word without modifiers choose its
+grandparent with open eyes.
 """
 
 from __future__ import annotations
@@ -77,7 +79,8 @@ def decode_relaxed(arcs: ArcSpace, index: PartIndex, scores: PartScores, model: 
 
     Notes
     -----
-    Koo et al. (2010), equation 3 and section 6.  Ties go to the lowest grandparent, and to the nearest previous sibling's lowest position.
+    Koo et al. (2010), equation 3 and section 6.  Ties go to the lowest grandparent, and to the nearest previous
+    sibling's lowest position.
 
     Examples
     --------
@@ -120,7 +123,7 @@ def _decode_relaxed(arcs, index, scores, model, tau, chosen, chosen_up, sibling,
 
 @kernel
 def _decode_head(arcs, index, scores, taken, raised, model, h, work, chosen, chosen_up):
-    """Write head h's choice to its arcs out (chosen) and, in a grandparent model, its arcs in (chosen_up); return its value."""
+    """Write head h's choice to its arcs out (chosen) and, with grandparents, in (chosen_up); return its value."""
     if model != GRANDPARENT or h == 0:
         return _decode_sides(arcs, index, scores, taken, h, -1, work, chosen)
     best, best_arc = -np.inf, -1
@@ -165,7 +168,7 @@ def _decode_sides(arcs, index, scores, taken, h, up, work, chosen):
 
 @kernel
 def _viterbi(sibling, part, k, offset, work):
-    """Find the best path from START over some of k candidates, of gains work.gain[offset:], to END; return its value."""
+    """Find the best path from START over some of k candidates, gains work.gain[offset:], to END; return its value."""
     work.best[0] = 0.0
     for b in range(1, k + 2):
         best, back = work.best[0] + sibling[part], 0

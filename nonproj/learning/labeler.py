@@ -22,23 +22,28 @@ class Labeler:
     n_labels : int
     bits : int
         The weight table has ``2 ** bits`` entries.
+    margin : float
+        The score by which the right label must win.
     """
 
-    def __init__(self, table: TemplateTable, n_labels: int, bits: int):
+    def __init__(self, table: TemplateTable, n_labels: int, bits: int, margin: float = 0.0):
         self.table = table
         self.n_labels = n_labels
+        self.margin = margin
         self.weights = np.zeros(1 << bits, np.float32)
         self.total = np.zeros(1 << bits, np.float64)
         self.step = 1
 
     def epoch(self, examples: Sequence[tuple[Tokens, np.ndarray, np.ndarray]], order: np.ndarray) -> int:
-        """Go once through the examples (tokens, heads, numbers of the words' labels); return the number of wrong labels."""
+        """Go once through the examples (tokens, heads, numbers of labels); return the number of wrong labels."""
         return sum(self.update(*examples[i]) for i in order)
 
     def update(self, tokens: Tokens, heads: np.ndarray, gold: np.ndarray) -> int:
         """Learn from one sentence; return the number of wrong labels."""
         hashed, parts = hash_tokens(tokens, self.table, len(self.weights)), label_parts(heads)
-        predicted = label_scores(hashed, parts, self.n_labels, self.weights).argmax(axis=1)
+        scores = label_scores(hashed, parts, self.n_labels, self.weights)
+        scores[np.arange(len(gold)), gold] -= self.margin
+        predicted = scores.argmax(axis=1)
         wrong = int((predicted != gold).sum())
         if wrong:
             add_labels(hashed, parts, gold, predicted, float(self.step), self.weights, self.total)

@@ -1,7 +1,7 @@
 """The averaged perceptron over the relaxed set Z (Koo et al. 2010, section 6; Collins 2002).
 
-Over Z every head chooses for itself, so decoding is one Viterbi per head, and the update compares head by head: the gold modifiers (and gold
-grandparent) of each word, the root included, against its automaton's.
+Over Z every head chooses for itself, so decoding is one Viterbi per head, and the update compares head by head: the
+gold modifiers (and gold grandparent) of each word, the root included, against its automaton's.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Perceptron:
     bits : int
         The weight table has ``2 ** bits`` entries.
     margin : float
-        Cost-augmented decoding: while training every wrong arc scores half of it more and every right arc half of it less, because in Z an
-        arc can be left out as well as taken in error; 0 is the plain perceptron.
+        Cost-augmented decoding: while training every wrong arc scores half of it more and every right arc half of it
+        less, because in Z an arc can be left out as well as taken in error; 0 is the plain perceptron.
     options : DualOptions
         ``tau``, and all of it when decoding by dual decomposition.
     relaxed : bool
@@ -94,8 +94,8 @@ class Perceptron:
 def relaxed_parts(arcs: ArcSpace, index: PartIndex, scores: PartScores, model: int, tau: float) -> PartIndicators:
     """Return the parts of the best structure in Z.
 
-    An arc counts ``tau`` where its head's automaton takes it and ``1 - tau`` where its modifier's automaton takes it as the way to its
-    grandparent, as its score does.
+    An arc counts ``tau`` where its head's automaton takes it and ``1 - tau`` where its modifier's automaton takes it as
+    the way to its grandparent, as its score does.
     """
     relaxed = decode_relaxed(arcs, index, scores, model, tau)
     arc = relaxed.chosen

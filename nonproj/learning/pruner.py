@@ -1,7 +1,8 @@
 """The first-order model that decides which arcs the parser looks at.
 
-A log-linear distribution over trees, arc-factored; its gradient needs the marginal of every arc, by the matrix-tree theorem (Koo et al. 2007;
-Smith and Smith 2007; McDonald and Satta 2007).  Trained by AdaGrad, because its features are as uneven as words are.
+A log-linear distribution over trees, arc-factored; its gradient needs the marginal of every arc, by the matrix-tree
+theorem (Koo et al. 2007; Smith and Smith 2007; McDonald and Satta 2007).  Trained by AdaGrad, because its features are
+as uneven as words are.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Pruner:
         self.squares = np.zeros(1 << bits, np.float32)
 
     def epoch(self, examples: Sequence[tuple[Tokens, np.ndarray]], order: Iterable[int], single_root: bool) -> float:
-        """Go once through the examples (tokens and gold heads) in the given order; return the mean negative log-likelihood per word."""
+        """Go through the examples (tokens, gold heads) in the given order; return the negative log-likelihood a word."""
         loss, words = 0.0, 0
         for i in order:
             tokens, heads = examples[i]

@@ -1,4 +1,4 @@
-"""Training from sentences to a model: alphabets, pruner, candidate arcs, perceptron, labeler, with a checkpoint after each epoch."""
+"""From sentences to a model: alphabets, labeler, pruner, candidate arcs, perceptron; a checkpoint after each epoch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..evaluate import Evaluation
 from ..model import Model
 from ..parts import arc_space, part_index
 from ..pipeline import Parser, dual_options, prune_arcs
-from ..scoring.alphabet import Encoder, Tokens
+from ..scoring.alphabet import Encoder
 from ..scoring.scorer import Scorer, dense_arc_scores
 from ..scoring.templates import LABEL_BITS, attributes_of, compile_templates, load_templates
 from ..types import MODELS, ArcSpace, Sentence
@@ -87,7 +87,8 @@ class Trainer:
             "log": [],
         }
 
-    # -- the run -----------------------------------------------------------------------------------------------------------
+    # -- the run
+    # -----------------------------------------------------------------------------------------------------------
 
     def run(self, resume: bool) -> Model:
         """Train everything, from the start or from the checkpoint."""
@@ -129,14 +130,16 @@ class Trainer:
             return np.arange(len(self.sentences))
         return np.random.default_rng((self.config.seed, stage, epoch)).permutation(len(self.sentences))
 
-    # -- its stages --------------------------------------------------------------------------------------------------------
+    # -- its stages
+    # --------------------------------------------------------------------------------------------------------
 
     def _train_labeler(self) -> None:
         number = {label: i for i, label in enumerate(self.labels)}
         gold = [np.array([number[label] for label in s.labels]) for s in self.sentences]
         examples = [(t, s.heads, g) for t, s, g in zip(self.tokens, self.sentences, gold, strict=True)]
         options = self.config.labeler
-        labeler = Labeler(compile_templates(self.files["label"], self.attributes), len(self.labels), options.bits)
+        table = compile_templates(self.files["label"], self.attributes)
+        labeler = Labeler(table, len(self.labels), options.bits, options.margin)
         for epoch in range(options.epochs):
             begin = time.perf_counter()
             wrong = labeler.epoch(examples, self.progress(self._order(epoch, 2), f"labeler {epoch + 1}"))
@@ -144,7 +147,7 @@ class Trainer:
         self.weights["labeler"] = labeler.averaged()
 
     def _train_pruner(self) -> list[ArcSpace]:
-        """Train the pruner and return the arcs of each training sentence, pruned by a pruner that has not seen it if there are folds."""
+        """Train the pruner and return the arcs of each sentence; with folds, by a pruner that has not seen it."""
         options = self.config.pruner
         everything = np.arange(len(self.sentences))
         folds = everything % options.folds if options.folds > 1 else np.full(len(everything), -1)
@@ -172,7 +175,9 @@ class Trainer:
         for epoch in range(options.epochs):
             begin = time.perf_counter()
             order = self._order(epoch, 1)
-            loss = pruner.epoch(examples, self.progress(order[wanted[order]], f"{name} {epoch + 1}"), not self.multi_root)
+            loss = pruner.epoch(
+                examples, self.progress(order[wanted[order]], f"{name} {epoch + 1}"), not self.multi_root
+            )
             log.info("%s epoch %d: %.1f s, loss %.4f a word", name, epoch + 1, time.perf_counter() - begin, loss)
         return pruner
 
@@ -223,7 +228,8 @@ class Trainer:
         if self.held_out:
             figures = self._evaluate()
             entry |= figures
-            text += f", held-out UAS {figures['uas']:.2f}, LAS {figures['las']:.2f}, certified {figures['certified']:.1f} %"
+            uas, las, certified = (100 * figures[name] for name in ("uas", "las", "certified"))
+            text += f"; held-out UAS {uas:.2f}, LAS {las:.2f}, certified {certified:.1f} %"
         self.meta["log"].append(entry)
         log.info(text)
 
@@ -236,9 +242,11 @@ class Trainer:
         if not self.meta["log"]:
             self._report_pruning("held-out", self.held_out, spaces)
         figures = evaluation.as_dict()
-        return {name: figures[name] for name in ("uas", "las", "certified")}
+        scores = figures["without_punctuation"]
+        return {"uas": scores["uas"], "las": scores["las"], "certified": figures["certificates"]["certified"]}
 
-    # -- checkpoints -------------------------------------------------------------------------------------------------------
+    # -- checkpoints
+    # -------------------------------------------------------------------------------------------------------
 
     def _save_checkpoint(self, perceptron: Perceptron, spaces: list[ArcSpace]) -> None:
         if self.checkpoint is None:

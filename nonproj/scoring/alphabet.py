@@ -1,7 +1,8 @@
 """From strings to integers, once, at the border.
 
-A word is known to the rest of the parser as a row of small integers, one for each attribute that the templates use, and as a list of
-morphological features.  The rows of words already met are kept, so a word costs one look-up of its five columns.
+A word is known to the rest of the parser as a row of small integers, one for each attribute that the templates use, and
+as a list of morphological features.  The rows of words already met are kept, so a word costs one look-up of its five
+columns.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import numpy as np
 from ..types import Sentence
 
 OUTSIDE, UNKNOWN, START, END, ROOT, FIRST = 0, 1, 2, 3, 4, 5
-"""Reserved numbers of every attribute: beyond the sentence's ends, a string not seen in training, the two ends of a sequence of
-siblings, the root; the strings seen in training start at `FIRST`."""
+"""Reserved numbers of every attribute: beyond the sentence's ends, a string not seen in training, the two ends of a
+sequence of siblings, the root; the strings seen in training start at `FIRST`."""
 
 MARGIN = 3
 """Rows of `OUTSIDE` before the root and after the last word: the largest offset a template may use."""
@@ -49,7 +50,7 @@ class Tokens(NamedTuple):
 
 
 def _shape(form: str) -> str:
-    """Upper and lower case, digits and the rest, each run at most twice: ``Danmarks`` is ``Xxx``, ``1990'erne`` ``dd'xx``."""
+    """Case, digits and the rest, each run at most twice: ``Danmarks`` is ``Xxx``, ``1990'erne`` ``dd'xx``."""
     classes = re.sub(r"\d", "d", re.sub(r"[^\W\d_]", lambda c: "X" if c.group().isupper() else "x", form))
     return re.sub(r"(.)\1{2,}", r"\1\1", classes)
 

@@ -1,7 +1,7 @@
 """Scores of the labels of a tree's arcs.
 
-All labels of a template's feature lie in one block of the weight table, their numbers xor-ed onto the place, so a part reads few cache lines
-however many labels there are.
+All labels of a template's feature lie in one block of the weight table: sixteen to a cache line, read as one vector,
+the line's number xor-ed onto the place.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ import numpy as np
 
 from .._kernel import kernel
 from .score import DIRECTION, DISTANCE, Hashed, Parts, _distance_bin, _places, _room
+
+LINE = 16
+"""Weights in a cache line of 64 bytes."""
 
 
 def label_parts(heads: np.ndarray) -> Parts:
@@ -70,9 +73,10 @@ def label_scores(hashed: Hashed, parts: Parts, n_labels: int, weights: np.ndarra
     -------
     ndarray of shape (n, n_labels), float64
     """
-    scores = np.zeros((parts.nodes.shape[0], n_labels))
+    lines = -(-n_labels // LINE)
+    scores = np.zeros((parts.nodes.shape[0], lines * LINE))
     _score_labels(hashed, parts.nodes, parts.codes, weights, _room(hashed), scores)
-    return scores
+    return scores[:, :n_labels]
 
 
 @kernel
@@ -82,12 +86,18 @@ def _score_labels(hashed, nodes, codes, weights, places, scores):
     for p in range(nodes.shape[0]):
         count = _places(hashed, nodes, codes, p, keys, places)
         for i in range(count):
-            for label in range(scores.shape[1]):
-                scores[p, label] += weights[places[i] ^ np.uint32(label)]
+            line = places[i] & ~np.uint32(LINE - 1)
+            for first in range(0, scores.shape[1], LINE):
+                start = line ^ np.uint32(first)
+                for j in range(LINE):
+                    scores[p, first + j] += weights[start + np.uint32(j)]
 
 
-def add_labels(hashed: Hashed, parts: Parts, gold, predicted, step: float, weights: np.ndarray, total: np.ndarray) -> None:
-    """Move the weights of every arc whose predicted label is not the gold one (`nonproj.scoring.score.add_parts` explains ``step``).
+def add_labels(
+    hashed: Hashed, parts: Parts, gold, predicted, step: float, weights: np.ndarray, total: np.ndarray
+) -> None:
+    """Move the weights of every arc whose predicted label is not the gold one (`nonproj.scoring.score.add_parts`
+    explains ``step``).
 
     Parameters
     ----------
@@ -105,8 +115,9 @@ def _add_labels(hashed, nodes, codes, gold, predicted, step, weights, total, pla
         if gold[p] != predicted[p]:
             count = _places(hashed, nodes, codes, p, keys, places)
             for i in range(count):
-                up = places[i] ^ np.uint32(gold[p])
-                down = places[i] ^ np.uint32(predicted[p])
+                line = places[i] & ~np.uint32(LINE - 1)
+                up = line ^ np.uint32(gold[p])
+                down = line ^ np.uint32(predicted[p])
                 weights[up] += np.float32(1.0)
                 weights[down] -= np.float32(1.0)
                 total[up] += step

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._kernel import kernel
+from .._kernel import inlined_kernel, kernel
 from ..types import ArcSpace, PartIndex
 from .alphabet import END, MARGIN, START, Tokens
 from .templates import TemplateTable
@@ -39,8 +39,10 @@ class Hashed(NamedTuple):
 
     Attributes
     ----------
-    shares : ndarray of shape (n_slots, N + 2, n_templates), uint64
-        Each word's share of the hash of each template, in each slot.
+    shares : ndarray of shape (max(n_slots, 3), N + 2, n_templates), uint64
+        Each word's share of the hash of each template, in each slot; zeros for a slot that the type of part lacks.
+    previous : ndarray of shape (n_between, N), int32
+        For each template over the words between, the nearest word before each that has the same attribute; -1: none.
     tokens : Tokens
     table : TemplateTable
     shift : int
@@ -48,6 +50,7 @@ class Hashed(NamedTuple):
     """
 
     shares: np.ndarray
+    previous: np.ndarray
     tokens: Tokens
     table: TemplateTable
     shift: np.uint64
@@ -67,15 +70,16 @@ def hash_tokens(tokens: Tokens, table: TemplateTable, n_weights: int) -> Hashed:
     """
     n_templates = table.salt.shape[0]
     n_slots = (table.term_start.shape[0] - 1) // max(n_templates, 1)
-    shares = np.empty((n_slots, tokens.n_nodes + 2, n_templates), np.uint64)
-    _hash_tokens(tokens.atoms, table, shares)
-    return Hashed(shares, tokens, table, np.uint64(64 - (n_weights.bit_length() - 1)))
+    shares = np.empty((max(n_slots, 3), tokens.n_nodes + 2, n_templates), np.uint64)
+    previous = np.empty((table.n_between, tokens.n_nodes), np.int32)
+    _hash_tokens(tokens.atoms, table, n_slots, shares, previous)
+    return Hashed(shares, previous, tokens, table, np.uint64(64 - (n_weights.bit_length() - 1)))
 
 
 @kernel
-def _hash_tokens(atoms, table, shares):
-    """Fill ``shares[slot, node, template]``; the salt goes with the first slot."""
-    n_slots, n_nodes, n_templates = shares.shape
+def _hash_tokens(atoms, table, n_slots, shares, previous):
+    """Fill ``shares[slot, node, template]``, the salt going with the first slot, and ``previous[i, node]``."""
+    n_nodes, n_templates = shares.shape[1], shares.shape[2]
     for slot in range(n_slots):
         for node in range(n_nodes):
             for t in range(n_templates):
@@ -88,6 +92,17 @@ def _hash_tokens(atoms, table, shares):
                         atom = START if node == n_nodes - 2 else END
                     key += table.term_coefficient[i] * np.uint64(atom)
                 shares[slot, node, t] = key
+    for slot in range(n_slots, shares.shape[0]):
+        for node in range(n_nodes):
+            for t in range(n_templates):
+                shares[slot, node, t] = 0
+    for i in range(previous.shape[0]):
+        column = table.between_attribute[table.n_plain + i]
+        for node in range(previous.shape[1]):
+            before = node - 1
+            while before >= 0 and atoms[before + MARGIN, column] != atoms[node + MARGIN, column]:
+                before -= 1
+            previous[i, node] = before
 
 
 def arc_parts(arcs: ArcSpace) -> Parts:
@@ -137,7 +152,7 @@ def _fill_arcs(arcs, nodes, codes):
 
 @kernel
 def _fill_siblings(arcs, index, nodes, codes):
-    """Words and codes of every transition; the distance is that of the two siblings (of head and sibling at the ends)."""
+    """Words and codes of every transition; the distance is between the siblings (head and sibling at the ends)."""
     n_nodes = arcs.start.shape[0] - 1
     for q in range(2 * n_nodes):
         h, right = q // 2, q % 2
@@ -210,7 +225,9 @@ def score_parts(hashed: Hashed, parts: Parts, weights: np.ndarray) -> np.ndarray
     return scores
 
 
-def add_parts(hashed: Hashed, parts: Parts, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray) -> None:
+def add_parts(
+    hashed: Hashed, parts: Parts, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray
+) -> None:
     """Add ``delta`` times each part's features to the weights, and ``step`` times that to the averager's total.
 
     Parameters
@@ -227,52 +244,67 @@ def add_parts(hashed: Hashed, parts: Parts, delta: np.ndarray, step: float, weig
     _add_parts(hashed, parts.nodes, parts.codes, delta, step, weights, total, _room(hashed))
 
 
-@kernel
-def _places(hashed, nodes, codes, p, keys, places):
-    """Write part ``p``'s places in the weight table and return how many there are."""
-    shares, table = hashed.shares, hashed.table
-    n_templates = table.salt.shape[0]
-    keys[:] = shares[0, nodes[p, 0]]
-    for slot in range(1, nodes.shape[1]):
-        node = nodes[p, slot]
+@inlined_kernel
+def _hash_part(shares, nodes, p, keys):
+    """Add the shares of part p's words: the key of each template."""
+    n_nodes, n_templates = shares.shape[1], shares.shape[2]
+    flat = shares.reshape(shares.size)
+    first = nodes[p, 0] * n_templates
+    second = (n_nodes + nodes[p, 1]) * n_templates
+    for t in range(n_templates):
+        keys[t] = flat[first + t] + flat[second + t]
+    for slot in range(2, nodes.shape[1]):
+        further = (slot * n_nodes + nodes[p, slot]) * n_templates
         for t in range(n_templates):
-            keys[t] += shares[slot, node, t]
+            keys[t] += flat[further + t]
+
+
+@inlined_kernel
+def _places(hashed, nodes, codes, p, keys, places):
+    """Write part p's places in the weight table and return how many there are."""
+    table, shift = hashed.table, hashed.shift
+    n_plain = table.n_plain
+    _hash_part(hashed.shares, nodes, p, keys)
     count = 0
     for c in table.codes:
         code = np.uint32(codes[p, c]) << table.code_shift
-        for t in range(table.n_plain):
-            places[count + t] = np.uint32(keys[t] >> hashed.shift) ^ code
-        count += table.n_plain
-    if table.n_between:
+        for t in range(n_plain):
+            places[count + t] = np.uint32(keys[t] >> shift) ^ code
+        count += n_plain
+    if table.n_between + table.n_feat > 0:
+        count = _special_places(hashed, nodes, codes, p, keys, places, count)
+    return count
+
+
+@inlined_kernel
+def _special_places(hashed, nodes, codes, p, keys, places, count):
+    """Write the places of the templates that are not plain behind the count that are there; return the new count."""
+    if hashed.table.n_between > 0:
         count = _between_places(hashed, nodes, codes, p, keys, places, count)
-    if table.n_feat:
+    if hashed.table.n_feat > 0:
         count = _feat_places(hashed, nodes, codes, p, keys, places, count)
     return count
 
 
-@kernel
+@inlined_kernel
 def _between_places(hashed, nodes, codes, p, keys, places, count):
     """Places of the templates over the distinct attributes of the words between head and modifier."""
-    table, atoms = hashed.table, hashed.tokens.atoms
+    table, atoms, previous = hashed.table, hashed.tokens.atoms, hashed.previous
     low, high = min(nodes[p, 0], nodes[p, 1]), max(nodes[p, 0], nodes[p, 1])
     code = np.uint32(codes[p, DIRECTION]) << table.code_shift
-    for t in range(table.n_plain, table.n_plain + table.n_between):
-        column = table.between_attribute[t]
+    for i in range(table.n_between):
+        t = table.n_plain + i
+        column, coefficient, key = table.between_attribute[t], table.between_coefficient[t], keys[t]
         for b in range(low + 1, high):
-            atom = atoms[b + MARGIN, column]
-            new = True
-            for earlier in range(low + 1, b):
-                if atoms[earlier + MARGIN, column] == atom:
-                    new = False
-                    break
-            if new:
-                key = keys[t] + table.between_coefficient[t] * np.uint64(atom)
-                places[count] = np.uint32(key >> hashed.shift) ^ code
+            # An attribute counts once: where no earlier word of the span has it.
+            if previous[i, b] <= low:
+                place = key + coefficient * np.uint64(atoms[b + MARGIN, column])
+                places[count] = np.uint32(place >> hashed.shift) ^ code
                 count += 1
     return count
 
 
-@kernel
+@inlined_kernel
 def _feat_places(hashed, nodes, codes, p, keys, places, count):
     """Places of the templates over single features of the head, of the modifier, or over their pairs."""
     table, start, feat = hashed.table, hashed.tokens.feat_start, hashed.tokens.feat
@@ -298,14 +330,39 @@ def _feat_places(hashed, nodes, codes, p, keys, places, count):
 
 @kernel
 def _score_parts(hashed, nodes, codes, weights, places, scores):
-    """Sum the weights at each part's places."""
-    keys = np.empty(hashed.table.salt.shape[0], np.uint64)
+    """Sum the weights at each part's places.
+
+    Plain templates, nearly all, are neither written down nor counted up in one chain, so that many loads are under way
+    at once.
+    """
+    table, shift, shares = hashed.table, hashed.shift, hashed.shares
+    wanted, n_plain, n_special = table.codes, table.n_plain, table.n_between + table.n_feat
+    n_nodes, n_templates = shares.shape[1], shares.shape[2]
+    flat = shares.reshape(shares.size)
+    keys = np.empty(n_templates, np.uint64)
     for p in range(nodes.shape[0]):
-        count = _places(hashed, nodes, codes, p, keys, places)
-        total = 0.0
-        for i in range(count):
-            total += weights[places[i]]
-        scores[p] = total
+        one = nodes[p, 0] * n_templates
+        two = (n_nodes + nodes[p, 1]) * n_templates
+        three = 2 * n_nodes * n_templates
+        if nodes.shape[1] > 2:
+            three += nodes[p, 2] * n_templates
+        first, second = 0.0, 0.0
+        for c in range(0, wanted.shape[0] - 1, 2):
+            code, other = np.uint64(codes[p, wanted[c]]), np.uint64(codes[p, wanted[c + 1]])
+            for t in range(n_plain):
+                place = (flat[one + t] + flat[two + t] + flat[three + t]) >> shift
+                first += weights[place ^ code]
+                second += weights[place ^ other]
+        if wanted.shape[0] % 2 == 1:
+            code = np.uint64(codes[p, wanted[wanted.shape[0] - 1]])
+            for t in range(n_plain):
+                first += weights[((flat[one + t] + flat[two + t] + flat[three + t]) >> shift) ^ code]
+        if n_special > 0:
+            for t in range(n_plain, n_templates):
+                keys[t] = flat[one + t] + flat[two + t]
+            for i in range(_special_places(hashed, nodes, codes, p, keys, places, 0)):
+                second += weights[places[i]]
+        scores[p] = first + second
 
 
 @kernel

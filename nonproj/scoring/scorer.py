@@ -37,7 +37,9 @@ class Scorer:
 
     def __init__(self, files: Mapping[str, Mapping], attributes: Sequence[str], model: int):
         self.model = model
-        self.tables: list[TemplateTable] = [compile_templates(files[name], attributes) for name in PART_TYPES[: model + 1]]
+        self.tables: list[TemplateTable] = [
+            compile_templates(files[name], attributes) for name in PART_TYPES[: model + 1]
+        ]
 
     def featurise(self, tokens: Tokens, arcs: ArcSpace, index: PartIndex, n_weights: int) -> Featurised:
         """List and hash the parts that the arcs allow."""
@@ -53,7 +55,9 @@ class Scorer:
         scores = [score_parts(hashed, parts, weights) for hashed, parts in featurised.pairs]
         return PartScores(*scores, *[np.empty(0) for _ in range(3 - len(scores))])
 
-    def add(self, featurised: Featurised, delta: Sequence[np.ndarray], step: float, weights: np.ndarray, total: np.ndarray):
+    def add(
+        self, featurised: Featurised, delta: Sequence[np.ndarray], step: float, weights: np.ndarray, total: np.ndarray
+    ):
         """Add ``delta`` (float64, aligned with the parts of each type) times the features to the weights."""
         for (hashed, parts), change in zip(featurised.pairs, delta, strict=False):
             add_parts(hashed, parts, change, step, weights, total)

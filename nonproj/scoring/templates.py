@@ -1,12 +1,13 @@
 """Feature templates as data.
 
-A template names attributes of the words of a part, as in ``h.pos m.pos m+1.pos``.  Each is hashed by a *multilinear* function:
-``salt + sum of coefficient * attribute`` modulo 2**64, of which the highest bits are the place in the weight table (strongly
-universal for 32-bit attributes: Lemire and Kaser 2014, section 2).  The sum splits over the words of the part, so each word's share is
-computed once per sentence (`nonproj.scoring.score.project`), and a part costs one addition per word and template.
+A template names attributes of the words of a part, as in ``h.pos m.pos m+1.pos``.  Each is hashed by a *multilinear*
+function: ``salt + sum of coefficient * attribute`` modulo 2**64, of which the highest bits are the place in the weight
+table (strongly universal for 32-bit attributes: Lemire and Kaser 2014, section 2).  The sum splits over the words of
+the part, so each word's share is computed once per sentence (`nonproj.scoring.score.project`), and a part costs one
+addition per word and template.
 
-What depends on geometry alone (direction, distance, order) is a small *code*, below 16, that is xor-ed onto the place: all variants of one
-template share one cache line of the table.
+What depends on geometry alone (direction, distance, order) is a small *code*, below 16, that is xor-ed onto the place:
+all variants of one template share one cache line of the table.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ SLOTS = {
     "grandparent": ("g", "h", "m"),
     "label": ("h", "m", "g", "l", "r", "a", "z"),
 }
-"""The words of each type of part: head, modifier, previous sibling, grandparent; for labels also the modifier's nearest siblings left
-and right, and its own first and last modifier."""
+"""The words of each type of part: head, modifier, previous sibling, grandparent; for labels also the modifier's nearest
+siblings left and right, and its own first and last modifier."""
 
 CODES = {
     "arc": ("none", "direction", "distance"),
@@ -56,8 +57,8 @@ _TERM = re.compile(r"^(?:([a-z])([+-]\d)?|(between))\.([a-z0-9]+)$")
 class TemplateTable(NamedTuple):
     """The templates of one type of part, as the kernels read them.
 
-    Templates are sorted: first the ``T`` plain ones, then those over the tags between head and modifier, then those over the pairs of
-    morphological features of head and modifier.
+    Templates are sorted: first the ``T`` plain ones, then those over the tags between head and modifier, then those
+    over the pairs of morphological features of head and modifier.
 
     Attributes
     ----------
@@ -75,8 +76,8 @@ class TemplateTable(NamedTuple):
     codes : ndarray of int32
         Numbers of the geometrical codes; each plain template is looked up once for every code.
     code_shift : uint32
-        Bits by which codes are moved up before they are xor-ed onto a place: none, but `LABEL_BITS` for labels, whose own numbers
-        take the lowest bits.
+        Bits by which codes are moved up before they are xor-ed onto a place: none, but `LABEL_BITS` for labels, whose
+        own numbers take the lowest bits.
     """
 
     salt: np.ndarray
@@ -108,8 +109,8 @@ def parse_template(text: str, part: str) -> list[Term]:
     Parameters
     ----------
     text : str
-        Terms separated by blanks: ``slot.attribute``, ``slot+k.attribute`` or ``between.attribute``; a file may name attributes of
-        `nonproj.scoring.alphabet.ATTRIBUTES` and ``feat``, each single morphological feature.
+        Terms separated by blanks: ``slot.attribute``, ``slot+k.attribute`` or ``between.attribute``; a file may name
+        attributes of `nonproj.scoring.alphabet.ATTRIBUTES` and ``feat``, each single morphological feature.
     part : str
         A key of `SLOTS`.
 
@@ -188,7 +189,9 @@ def compile_templates(spec: Mapping, attributes: Sequence[str]) -> TemplateTable
     unknown = [code for code in spec["codes"] if code not in CODES[part]]
     if unknown:
         raise ConfigError(f"features.{part}", f"code '{unknown[0]}': the known ones are {', '.join(CODES[part])}")
-    texts = sorted(dict.fromkeys(" ".join(t.split()) for t in spec["templates"]), key=lambda t: _kind(parse_template(t, part)))
+    texts = sorted(
+        dict.fromkeys(" ".join(t.split()) for t in spec["templates"]), key=lambda t: _kind(parse_template(t, part))
+    )
     templates = [parse_template(text, part) for text in texts]
     kinds = [_kind(terms) for terms in templates]
     n = len(templates)
@@ -234,8 +237,8 @@ def load_templates(folder: str | Path | None = None) -> dict[str, dict]:
     Parameters
     ----------
     folder : str or Path, optional
-        Holds ``arc.yaml``, ``sibling.yaml``, ``grandparent.yaml``, ``pruner.yaml`` and ``label.yaml``, each with ``part``,
-        ``codes`` and ``templates``.  By default the folder that comes with the program.
+        Holds ``arc.yaml``, ``sibling.yaml``, ``grandparent.yaml``, ``pruner.yaml`` and ``label.yaml``, each with
+        ``part``, ``codes`` and ``templates``.  By default the folder that comes with the program.
 
     Returns
     -------

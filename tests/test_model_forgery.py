@@ -1,0 +1,182 @@
+"""Model files that somebody made with care, or that were damaged: a ModelError, or harmless, and never much memory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import random
+import struct
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from nonproj.config import Config
+from nonproj.errors import ModelError
+from nonproj.model import Model
+from nonproj.scoring.templates import attributes_of, load_templates
+
+START, ROOM = 64, 4096
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    generator = np.random.default_rng(0)
+    tables = {"pruner": 1024, "parser": 2048, "labeler": 4096}
+    weights = {name: generator.normal(size=size).astype(np.float32) for name, size in tables.items()}
+    weights |= {"arcs": np.arange(6, dtype=np.int32).reshape(2, 3), "none": np.zeros((0, 3)), "x": np.array([1], "u1")}
+    templates = load_templates()
+    alphabets = {name: ["hus", "æble", "\ud800", '"\\'] for name in [*attributes_of(templates), "feat"]}
+    return Model(Config(model="sibling"), alphabets, templates, ["subj", "obj"], weights, {"multi_root": False})
+
+
+@pytest.fixture
+def path(model, tmp_path):
+    path = tmp_path / "a.nonproj"
+    model.save(path)
+    return path
+
+
+def test_no_pickle_inside(path):
+    with pytest.raises(pickle.UnpicklingError):
+        pickle.loads(path.read_bytes())
+
+
+def test_every_truncation_is_seen(path):
+    content = path.read_bytes()
+    generator = random.Random(0)
+    for size in [*range(0, 130), *(generator.randrange(len(content)) for _ in range(200)), len(content) - 1]:
+        path.write_bytes(content[:size])
+        with pytest.raises(ModelError):
+            Model.load(path)
+    path.write_bytes(content + b"\0")
+    with pytest.raises(ModelError):
+        Model.load(path)
+
+
+def test_every_flipped_bit_of_the_header_is_seen(path):
+    content = bytearray(path.read_bytes())
+    end = START + int.from_bytes(content[16:24], "little")
+    generator = random.Random(1)
+    for place in [*range(START), *(generator.randrange(START, end) for _ in range(300))]:
+        bit = 1 << generator.randrange(8)
+        content[place] ^= bit
+        path.write_bytes(content)
+        with pytest.raises(ModelError):
+            Model.load(path)
+        content[place] ^= bit
+
+
+def rewrite(path, change) -> None:
+    """Change the header of a model file, and make its length, size and digest right again."""
+    content = path.read_bytes()
+    magic, version, length, size = struct.unpack("<8sQQQ", content[:32])
+    header = json.loads(content[START : START + length].decode("utf-8", "surrogatepass"))
+    for entry in header["arrays"]:
+        entry["offset"] += ROOM
+    changed = change(header)
+    data = changed if isinstance(changed, bytes) else json.dumps(header if changed is None else changed).encode()
+    data = data.ljust(length + ROOM)
+    prelude = struct.pack("<8sQQQ", magic, version, len(data), START + len(data) + size - START - length)
+    checksum = hashlib.blake2b(prelude + data, digest_size=32).digest()
+    path.write_bytes(prelude + checksum + data + content[START + length :])
+
+
+def array(of, **changes):
+    def change(header):
+        next(entry for entry in header["arrays"] if entry["name"] == of).update(changes)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda h: b"[" * 7000,
+        lambda h: b"\xff\xfe",
+        lambda h: b"1" * 6000,
+        lambda h: [],
+        lambda h: h.pop("labels") and None,
+        lambda h: h["arrays"][0].pop("digest") and None,
+        lambda h: h.update(alphabets=[]),
+        lambda h: h["alphabets"].update(form=[1]),
+        lambda h: h["alphabets"].pop("form") and None,
+        lambda h: h.update(labels=["a"] * 257),
+        lambda h: h.update(labels=[]),
+        lambda h: h.update(meta=1),
+        lambda h: h.update(arrays={}),
+        lambda h: h["arrays"].append(h["arrays"][-1]),
+        lambda h: h["templates"]["arc"].update(part="label"),
+        lambda h: h["templates"]["pruner"].update(part="label"),
+        lambda h: h["templates"]["arc"].update(templates=["h.nothing"]),
+        lambda h: h["templates"].pop("label") and None,
+        lambda h: h["config"].update(colour=1),
+        lambda h: h["config"].update(seed=-1),
+        array("parser", dtype="object"),
+        array("parser", dtype=["float32"]),
+        array("parser", dtype="float64"),
+        array("parser", shape=[1000]),
+        array("labeler", shape=[2048]),
+        array("parser", shape=[]),
+        array("parser", shape=[-2048]),
+        array("parser", shape=[2048.0]),
+        array("parser", shape=[True]),
+        array("parser", shape="2048"),
+        array("arcs", shape=[0, 1 << 62]),
+        array("arcs", shape=[(1 << 31) - 1, (1 << 31) - 1]),
+        array("x", shape=[(1 << 40) - 1] * 4),
+        array("parser", offset=0),
+        array("parser", offset=-64),
+        array("parser", offset=1 << 80),
+        array("parser", offset=4096.0),
+        array("parser", digest=1),
+        array("parser", name="labeler"),
+        array("parser", name=None),
+    ],
+)
+def test_forged_headers(path, change):
+    rewrite(path, change)
+    with pytest.raises(ModelError) as caught:
+        Model.load(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_rewriting_itself_changes_nothing(model, path):
+    rewrite(path, lambda header: None)
+    loaded = Model.load(path)
+    assert (loaded.config, loaded.alphabets, loaded.labels) == (model.config, model.alphabets, model.labels)
+    for name, weights in model.weights.items():
+        np.testing.assert_array_equal(loaded.weights[name], weights)
+
+
+def test_random_forgeries_are_refused_or_harmless_and_small(path):
+    """Values anywhere in the header are replaced: either a ModelError, or arrays that lie within the file."""
+    original, generator, refused = path.read_bytes(), random.Random(2), 0
+    values = [None, True, -1, 0, 3, 1 << 40, 1 << 70, 0.5, "", "x", [], [1], {}, {"a": 1}]
+
+    def change(header):
+        while True:
+            keys = list(header) if isinstance(header, dict) else list(range(len(header)))
+            key = generator.choice(keys)
+            if isinstance(header[key], dict | list) and header[key] and generator.random() < 0.8:
+                header = header[key]
+            else:
+                header[key] = generator.choice(values)
+                return
+
+    tracemalloc.start()
+    for _ in range(400):
+        path.write_bytes(original)
+        rewrite(path, change)
+        try:
+            loaded = Model.load(path)
+            assert sum(array.nbytes for array in loaded.weights.values()) <= os.path.getsize(path)
+        except ModelError:
+            refused += 1
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert refused > 100
+    assert peak < 20e6
