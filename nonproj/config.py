@@ -120,6 +120,8 @@ def _as_float(value: object) -> float | None:
 
 def _show(value: object) -> str:
     """Write a value as YAML would, cut where it is long."""
+    if isinstance(value, Mapping | list | tuple):
+        return "a mapping" if isinstance(value, Mapping) else "a list"
     text = {True: "true", False: "false"}[value] if isinstance(value, bool) else "null" if value is None else str(value)
     text = " ".join(text.split()) or "an empty text"
     return text if len(text) <= 60 else text[:57] + "..."
@@ -335,8 +337,8 @@ def options() -> Iterator[tuple[str, Option]]:
 
     Examples
     --------
-    >>> [name for name, option in options() if option.default == 0.001]
-    ['decoding.beta']
+    >>> [name for name, option in options() if option.kinds == (bool,)]
+    ['training.shuffle', 'decoding.projective', 'decoding.single_root']
     """
     for outer in fields(Config):
         if "option" in outer.metadata:
@@ -392,10 +394,10 @@ def load_yaml(path: str | Path) -> Any:
 
         def construct_mapping(self, node, deep=False):
             seen = set()
-            for key, _ in node.value:
-                if key.value in seen and isinstance(key, yaml.ScalarNode):
+            for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+                if key.value in seen:
                     raise yaml.MarkedYAMLError(problem=f"{key.value} is there twice", problem_mark=key.start_mark)
-                seen.add(key.value if isinstance(key, yaml.ScalarNode) else None)
+                seen.add(key.value)
             return super().construct_mapping(node, deep)
 
     try:

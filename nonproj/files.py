@@ -41,7 +41,7 @@ def open_binary(path: str | Path) -> Iterator[BinaryIO]:
     Raises
     ------
     FileError
-        The file cannot be opened.
+        The file cannot be opened, or finished.
 
     Examples
     --------
@@ -68,14 +68,22 @@ def open_binary(path: str | Path) -> Iterator[BinaryIO]:
         with raw:
             yield raw
             if not direct:
-                raw.flush()
-                os.fsync(raw.fileno())
+                _finish(raw, path)
         if not direct:
             os.replace(temporary, path)
     except BaseException:
         if not direct:
             temporary.unlink(missing_ok=True)
         raise
+
+
+def _finish(raw: BinaryIO, path: Path) -> None:
+    """See to it that all is on the disk: a full one often says so only now."""
+    try:
+        raw.flush()
+        os.fsync(raw.fileno())
+    except OSError as error:
+        raise FileError(str(path), f"cannot be written: {reason(error)}") from None
 
 
 @contextlib.contextmanager

@@ -86,6 +86,18 @@ def test_no_print_and_one_njit(path):
         assert not {"njit", "jit", "jitclass", "vectorize"} & (names | attributes), "kernels are made by @kernel"
 
 
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_are_short_and_mathematics_is_exact(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n") <= 500
+    switched_on = [
+        node
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.keyword) and node.arg == "fastmath" and getattr(node.value, "value", True) is not False
+    ]
+    assert not switched_on, "recurrences start at minus infinity, which fast mathematics does not know"
+
+
 def kernels(path: Path) -> list[ast.FunctionDef]:
     """Return the functions with the decorator ``kernel``."""
     tree = ast.parse(path.read_text(encoding="utf-8"))

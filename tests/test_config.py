@@ -1,0 +1,254 @@
+"""Options: what is accepted, what is refused, and in which words."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import subprocess
+import sys
+
+import pytest
+
+from nonproj.config import Config, DecodingConfig, TrainingConfig, load_yaml, options
+from nonproj.errors import ConfigError
+from nonproj.scoring.templates import PART_OF, attributes_of, compile_templates, load_templates
+
+
+def message(values) -> str:
+    with pytest.raises(ConfigError) as caught:
+        Config.from_dict(values)
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
+
+
+def nested(key: str, value) -> dict:
+    for part in reversed(key.split(".")):
+        value = {part: value}
+    return value
+
+
+def look_up(config: Config, key: str):
+    for part in key.split("."):
+        config = getattr(config, part)
+    return config
+
+
+def test_defaults_are_allowed_and_survive_json():
+    config = Config()
+    plain = config.as_dict()
+    assert Config.from_dict(json.loads(json.dumps(plain))) == config
+    for key, option in options():
+        assert look_up(config, key) == option.default
+        assert option.check(key, option.default) == option.default
+        assert option.help
+        assert option.expected
+
+
+def test_every_option_survives_the_command_line_and_a_file(tmp_path):
+    """Each option set to a value that is not its default, as text, in YAML and as a value."""
+    other = {str: "some.conll", bool: None, float: 0.25, int: 17}
+    for key, option in options():
+        value = next((c for c in option.choices if c not in (option.default, None)), None)
+        if value is None:
+            kind = option.kinds[0]
+            value = (not option.default) if kind is bool else other[kind]
+        assert value != option.default, key
+        text = {True: "true", False: "false"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+        expected = Config.from_dict(nested(key, value))
+        assert look_up(expected, key) == value
+        assert expected != Config()
+        assert Config().with_overrides({key: text}) == expected == Config().with_overrides({key: value})
+        path = tmp_path / "a.yaml"
+        path.write_text("\n".join("  " * i + part + ":" for i, part in enumerate(key.split("."))) + f" {text}\n")
+        assert Config.load(path) == expected
+
+
+def test_unknown_keys_name_the_nearest():
+    assert message({"training": {"epoch": 3}}) == "training.epoch: no such option; did you mean training.epochs?"
+    assert message({"trainig": {}}) == "trainig: no such option; did you mean training?"
+    text = message({"epochs": 3})
+    assert all(key in text for key in ("pruner.epochs", "training.epochs", "labeler.epochs"))
+    assert message({"max_iterations": 3}).endswith("did you mean decoding.max_iterations?")
+    assert "the known ones here are model, seed, treebank" in message({"zzzz": 1})
+    assert message({3: 4}).startswith("3: no such option")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("training.epochs", 0, "an integer of at least 1"),
+        ("training.epochs", True, "an integer of at least 1"),
+        ("training.epochs", 3.0, "an integer of at least 1"),
+        ("training.epochs", "ten", "an integer of at least 1"),
+        ("training.shuffle", 1, "true or false"),
+        ("training.margin", -1, "a number of at least 0"),
+        ("training.margin", math.inf, "a number of at least 0"),
+        ("training.margin", math.nan, "a number of at least 0"),
+        ("training.margin", False, "a number of at least 0"),
+        ("features.bits", 9, "an integer from 10 to 28"),
+        ("features.bits", 29, "an integer from 10 to 28"),
+        ("labeler.bits", 11, "an integer from 12 to 28"),
+        ("pruner.threshold", 0, "a number above 0 and at most 1"),
+        ("pruner.threshold", 1.5, "a number above 0 and at most 1"),
+        ("pruner.folds", 1, "0 or an integer of at least 2"),
+        ("pruner.folds", False, "0 or an integer of at least 2"),
+        ("treebank.held_out", 1, "a number of at least 0 and below 1 or a path"),
+        ("treebank.held_out", None, "a number of at least 0 and below 1 or a path"),
+        ("treebank.train", 7, "null or a path"),
+        ("treebank.train", "", "null or a path"),
+        ("decoding.single_root", "yes", "auto, true or false"),
+        ("decoding.single_root", 1, "auto, true or false"),
+        ("model", "grand", "arc, sibling or grandparent"),
+        ("model", ["arc"], "arc, sibling or grandparent"),
+    ],
+)
+def test_wrong_values(key, value, expected):
+    text = message(nested(key, value))
+    assert text.startswith(f"{key}: ")
+    assert text.endswith(f" is wrong, {expected} expected")
+
+
+def test_sections_that_are_none():
+    assert message({"training": 3}) == "training: 3 is wrong, a mapping from options to values expected"
+    assert "a list is wrong" in message([])
+    assert Config.from_dict({"training": None}) == Config()
+    with pytest.raises(ConfigError, match="training: "):
+        Config(training={"epochs": 3})
+
+
+def test_values_are_checked_however_they_are_set():
+    with pytest.raises(ConfigError, match="training.epochs: 0 is wrong"):
+        TrainingConfig(epochs=0)
+    with pytest.raises(ConfigError, match="decoding.tau: "):
+        dataclasses.replace(DecodingConfig(), tau=2)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Config().seed = 3
+
+
+def test_floats_of_yaml(tmp_path):
+    """YAML 1.1 takes 1e-4 for a string and 1 for an integer; both are numbers here."""
+    path = tmp_path / "a.yaml"
+    path.write_text("pruner: {threshold: 1e-3}\ndecoding: {tau: 1}\ntreebank: {held_out: dev.conll}\n")
+    config = Config.load(path)
+    assert config.pruner.threshold == 1e-3
+    assert type(config.decoding.tau) is float
+    assert config.treebank.held_out == "dev.conll"
+
+
+def test_overrides():
+    config = Config().with_overrides({"seed": "5", "training.margin": "2", "decoding.single_root": "false"})
+    assert (config.seed, config.training.margin, config.decoding.single_root) == (5, 2.0, False)
+    for path in ("2024", "a: b.conll", "x #1.conll", "[a].conll", "true"):  # a path is itself
+        assert Config().with_overrides({"treebank.train": path}).treebank.train == path
+    assert config.with_overrides({"treebank.train": "a"}).with_overrides({"treebank.train": "null"}) == config
+    for key, text in {"seed": "[", "seed ": "1", "training": "3", "training.epochs": "1.5", "model": "{}"}.items():
+        with pytest.raises(ConfigError) as caught:
+            Config().with_overrides({key: text})
+        assert caught.value.key == key
+
+
+def test_files(tmp_path):
+    path = tmp_path / "a.yaml"
+
+    def failure(content: bytes) -> ConfigError:
+        path.write_bytes(content)
+        with pytest.raises(ConfigError) as caught:
+            Config.load(path)
+        assert "\n" not in str(caught.value)
+        return caught.value
+
+    path.write_bytes(b"")
+    assert Config.load(path) == Config()
+    path.write_bytes(b"\xef\xbb\xbfseed: 3\n")
+    assert Config.load(path, {"model": "arc"}) == Config(seed=3, model="arc")
+    assert failure(b"seed: -1").key == "seed"
+    assert str(path) in failure(b"seed: -1").message
+    assert failure(b"[1, 2]").key == str(path)
+    for content, problem in (
+        (b"seed: 1\nmodel: arc\nseed: 2\n", "line 3: no valid YAML: seed is there twice"),
+        (b"seed: 1\n\tmodel: arc\n", "line 2: no valid YAML"),
+        (b"a: [\n", "no valid YAML"),
+        (b"? [a]\n: 3\n", "no valid YAML"),
+        (b"seed: 1\n---\nseed: 2\n", "no valid YAML"),
+        (b"seed: !!python/object/apply:os.getcwd []\n", "line 1: no valid YAML"),
+        (b"seed: 2024-13-45\n", "no valid YAML"),
+        (b"seed: \x07\n", "no valid YAML"),
+        (b"seed: \xff\n", "is not UTF-8"),
+        (b"[" * 5000, "no valid YAML"),
+    ):
+        error = failure(content)
+        assert error.key == str(path)
+        assert problem in error.message
+    for name in (tmp_path, tmp_path / "none.yaml"):
+        with pytest.raises(ConfigError, match="cannot be read: ") as caught:
+            load_yaml(name)
+        assert caught.value.key == str(name)
+
+
+def test_options_need_neither_numba_nor_yaml():
+    code = "import sys, nonproj.config; sys.exit(bool({'numpy', 'numba', 'yaml'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# Templates
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A small folder of templates."""
+    for name, part in PART_OF.items():
+        (tmp_path / f"{name}.yaml").write_text(f"part: {part}\ncodes: [direction]\ntemplates:\n  - h.pos m.pos\n")
+    return tmp_path
+
+
+def test_templates_that_come_along():
+    files = load_templates()
+    assert list(files) == list(PART_OF)
+    attributes = attributes_of(files)
+    for name, spec in files.items():
+        table = compile_templates(spec, attributes)
+        assert spec["part"] == PART_OF[name]
+        assert table.n_plain + table.n_between + table.n_feat == len(set(spec["templates"])) > 10
+
+
+def test_templates_of_a_folder(folder):
+    files = load_templates(str(folder))
+    assert files["pruner"] == {"part": "arc", "codes": ["direction"], "templates": ["h.pos m.pos"]}
+    assert attributes_of(files) == ["pos"]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (None, "cannot be read: no such file or directory"),
+        ("part: [", "no valid YAML"),
+        ("", "the keys part, codes, templates expected"),
+        ("part: arc\ncode: []\ntemplates: []", "no such key: code; did you mean codes?"),
+        ("part: arc\ncodes: [direction]", "the key templates is missing"),
+        ("part: label\ncodes: [direction]\ntemplates: [h.pos]", "part is label, arc expected"),
+        ("part: arc\ncodes: [direction]\ntemplates: []", "templates is no list of texts"),
+        ("part: arc\ncodes: [direction]\ntemplates: h.pos", "templates is no list of texts"),
+        ("part: arc\ncodes: [direction]\ntemplates: [3]", "templates is no list of texts"),
+        ("part: arc\ncodes: [order]\ntemplates: [h.pos]", "code 'order': the known ones are none, direction, distance"),
+        ("part: arc\ncodes: [direction]\ntemplates: [h.pso]", "'h.pso': known attributes are"),
+        ("part: arc\ncodes: [direction]\ntemplates: [s.pos]", "'s.pos': the words of this part are h, m"),
+        ("part: arc\ncodes: [direction]\ntemplates: ['']", "an empty template"),
+    ],
+)
+def test_broken_templates_name_the_file(folder, content, problem):
+    path = folder / "pruner.yaml"
+    if content is None:
+        path.unlink()
+    else:
+        path.write_text(content)
+    with pytest.raises(ConfigError) as caught:
+        load_templates(folder)
+    assert caught.value.key == str(path)
+    assert problem in caught.value.message
+
+
+def test_no_folder_of_templates(tmp_path):
+    with pytest.raises(ConfigError, match="features.folder: there is no folder"):
+        load_templates(tmp_path / "none")

@@ -1,0 +1,234 @@
+"""The model file: what is written comes back, mapped and writable; the file appears whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+import tracemalloc
+
+import numba
+import numpy as np
+import pytest
+
+from nonproj.config import Config
+from nonproj.errors import FileError, ModelError
+from nonproj.model import DTYPES, FORMAT, Model
+from nonproj.scoring.templates import attributes_of, load_templates
+
+STRANGE = ["hus", "a\nb", "\0", "\ud800", '"\\', "😀", "", "a\u2028b"]
+"""Strings that a format might stumble over."""
+
+
+def a_model(tables=None, strings=STRANGE) -> Model:
+    generator = np.random.default_rng(1)
+    if tables is None:
+        tables = {
+            name: generator.normal(size=size).astype(np.float32)
+            for name, size in {"pruner": 1024, "parser": 4096, "labeler": 4096}.items()
+        }
+    templates = load_templates()
+    alphabets = {name: list(strings) for name in [*attributes_of(templates), "feat"]}
+    config = Config.from_dict({"model": "sibling", "training": {"epochs": 3}})
+    return Model(config, alphabets, templates, ["subj", "æ"], tables, {"log": [{"uas": 0.5, "las": None}]})
+
+
+def assert_equal(one: Model, other: Model) -> None:
+    for name in ("config", "alphabets", "templates", "labels", "meta"):
+        assert getattr(one, name) == getattr(other, name)
+    assert list(one.weights) == list(other.weights)
+    for name, array in one.weights.items():
+        assert other.weights[name].dtype == array.dtype
+        assert other.weights[name].shape == array.shape
+        assert other.weights[name].tobytes() == array.tobytes()
+
+
+def test_round_trip_by_file_and_by_bytes(tmp_path):
+    model, path = a_model(), tmp_path / "a.nonproj"
+    model.save(path)
+    for loaded in (Model.load(path), Model.load(str(path), mmap=False), Model.verify(path)):
+        assert_equal(model, loaded)
+    assert model.to_bytes() == path.read_bytes() == Model.load(path).to_bytes()
+    assert_equal(model, Model.from_bytes(model.to_bytes()))
+
+
+def test_arrays_of_all_dtypes_and_shapes():
+    shapes = [(), (0,), (1,), (63,), (0, 3), (5, 3), (2, 1, 4)]
+    arrays = {f"{d}{i}": np.ones(s, d) * 7 for d in DTYPES for i, s in enumerate(shapes)}
+    arrays["strided"] = np.arange(24, dtype=np.int32).reshape(4, 6)[::2, ::-1]
+    arrays["fortran"] = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    arrays["big"] = np.arange(5, dtype=">i4")
+    model = a_model(arrays)
+    loaded = Model.from_bytes(model.to_bytes())
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(loaded.weights[name], array)
+        assert loaded.weights[name].shape == array.shape
+        assert loaded.weights[name].flags.c_contiguous
+        assert loaded.weights[name].dtype.isnative
+
+
+def test_other_dtypes_are_not_written(tmp_path):
+    path = tmp_path / "a.nonproj"
+    for array in (np.zeros(3, np.float16), np.zeros(3, object), np.array(["a"]), np.zeros(3, complex)):
+        with pytest.raises(ValueError, match=r"weights\['x'\] is .*, one of float32, "):
+            a_model({"x": array}).save(path)
+        assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("mapped", [True, False])
+def test_arrays_are_of_the_type_that_kernels_know(tmp_path, mapped):
+    """Were they read-only, or not contiguous, every kernel would be compiled a second time."""
+    path = tmp_path / "a.nonproj"
+    a_model().save(path)
+    content = path.read_bytes()
+    fresh = np.zeros(4, np.float32)
+    for model in (Model.load(path, mmap=mapped), Model.from_bytes(content)):
+        for array in model.weights.values():
+            assert type(array) is np.ndarray
+            assert array.flags.writeable
+            assert array.flags.c_contiguous
+            assert array.flags.aligned
+            assert numba.typeof(array) == numba.typeof(fresh)
+            array[:] = 3.0
+    assert path.read_bytes() == content
+    assert Model.verify(path).weights["parser"][0] != 3.0
+
+
+def test_arrays_are_aligned_to_cache_lines(tmp_path):
+    path = tmp_path / "a.nonproj"
+    for padding in range(8):  # whatever the length of the header
+        model = a_model()
+        model.meta["padding"] = "x" * padding
+        model.save(path)
+        assert all(a.__array_interface__["data"][0] % 64 == 0 for a in Model.load(path).weights.values())
+
+
+def test_mapping_reads_no_weights(tmp_path):
+    path = tmp_path / "a.nonproj"
+    a_model({"parser": np.ones(1 << 22, np.float32)}).save(path)
+    tracemalloc.start()
+    model = Model.load(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 21 < model.weights["parser"].nbytes
+
+
+def test_loading_is_quick(tmp_path):
+    """With as many strings as a treebank of a hundred thousand words has; generously, for machines that are busy."""
+    path = tmp_path / "a.nonproj"
+    a_model(strings=[f"word{number}" for number in range(8000)]).save(path)
+    Model.load(path)
+    seconds = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        Model.load(path)
+        seconds.append(time.perf_counter() - begin)
+    assert min(seconds) < 0.25
+
+
+def test_a_model_outlives_its_file(tmp_path):
+    path = tmp_path / "a.nonproj"
+    old = a_model()
+    old.save(path)
+    loaded = Model.load(path)
+    a_model({"parser": np.zeros(2048, np.float32)}).save(path)
+    assert_equal(old, loaded)
+    path.unlink()
+    assert_equal(old, loaded)
+
+
+def test_saving_fails_without_a_trace(tmp_path, monkeypatch):
+    path = tmp_path / "a.nonproj"
+    a_model().save(path)
+    content = path.read_bytes()
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FileError, match="a.nonproj: cannot be written: no space left on device"):
+        a_model({"parser": np.zeros(2048, np.float32)}).save(path)
+    monkeypatch.undo()
+    model = a_model()
+    model.meta["bad"] = object()
+    with pytest.raises(TypeError):
+        model.save(path)
+    assert os.listdir(tmp_path) == ["a.nonproj"]
+    assert path.read_bytes() == content
+    for wrong in (tmp_path, tmp_path / "none" / "a.nonproj"):
+        with pytest.raises(FileError, match="cannot be written: "):
+            a_model().save(wrong)
+
+
+def failure(path) -> str:
+    messages = set()
+    for load in (Model.load, Model.verify, lambda p: Model.load(p, mmap=False)):
+        with pytest.raises(ModelError) as caught:
+            load(path)
+        messages.add(str(caught.value))
+    (message,) = messages
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+    return message.removeprefix(f"{path}: ")
+
+
+def test_what_is_no_model(tmp_path):
+    path = tmp_path / "a"
+    assert failure(path) == "no such file"
+    assert failure(tmp_path) == "this is a folder, a file is expected"
+    os.mkfifo(path)
+    assert failure(path) == "not a regular file, so no model"  # and does not wait for a writer
+    path.unlink()
+    for content in (b"", b"1\tDet\t_\n", b"\x93NUMPY\x01\x00" * 20, b"\x93nonprok" + bytes(100)):
+        path.write_bytes(content)
+        assert failure(path) == "not a model of this program"
+
+
+def test_models_of_another_time(tmp_path):
+    path = tmp_path / "a.nonproj"
+    content = bytearray(a_model().to_bytes())
+
+    def with_version(version: int) -> str:
+        content[8:16] = version.to_bytes(8, "little")
+        path.write_bytes(content)
+        return failure(path)
+
+    assert with_version(FORMAT + 1).startswith(f"of format {FORMAT + 1}; this version reads up to {FORMAT}")
+    assert with_version(0).startswith("damaged")
+
+
+def test_models_cut_short(tmp_path):
+    path, content = tmp_path / "a.nonproj", a_model().to_bytes()
+    for size in (8, 63, 64, 500, len(content) - 1):
+        path.write_bytes(content[:size])
+        assert failure(path).startswith(f"cut short: {size} bytes")
+
+
+def test_verify_sees_a_flip_in_every_array(tmp_path):
+    path, model = tmp_path / "a.nonproj", a_model()
+    content = model.to_bytes()
+    for name, array in model.weights.items():
+        place = content.index(array.tobytes())
+        for offset in (0, array.nbytes // 2, array.nbytes - 1):
+            damaged = bytearray(content)
+            damaged[place + offset] ^= 1
+            path.write_bytes(damaged)
+            Model.load(path)  # does not look
+            with pytest.raises(ModelError, match=f"damaged: the weights of '{name}'"):
+                Model.verify(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [
+        ("parser", np.zeros(1000, np.float32)),
+        ("parser", np.zeros(0, np.float32)),
+        ("parser", np.zeros(1024, np.float64)),
+        ("pruner", np.zeros((32, 32), np.float32)),
+        ("labeler", np.zeros(1024, np.float32)),
+        ("total", np.zeros(1024, np.float32)),
+    ],
+)
+def test_tables_that_kernels_would_overrun(name, table):
+    with pytest.raises(ModelError, match=f"^<bytes>: cannot be used: the weights of '{name}' are no table"):
+        Model.from_bytes(a_model({name: table}).to_bytes())
