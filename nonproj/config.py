@@ -335,8 +335,8 @@ def options() -> Iterator[tuple[str, Option]]:
 
     Examples
     --------
-    >>> [name for name, option in options() if option.default == 0.001]
-    ['decoding.beta']
+    >>> [name for name, option in options() if option.default == "polyak"]
+    ['decoding.step']
     """
     for outer in fields(Config):
         if "option" in outer.metadata:
