@@ -41,7 +41,7 @@ class Pruner:
         self.squares = np.zeros(1 << bits, np.float32)
 
     def epoch(self, examples: Sequence[tuple[Tokens, np.ndarray]], order: Iterable[int], single_root: bool) -> float:
-        """Go through the examples (tokens, gold heads) in the given order; return the negative log-likelihood a word."""
+        """Go through the examples (tokens, gold heads) in the given order; return the mean loss of a word, in nats."""
         loss, words = 0.0, 0
         for i in order:
             tokens, heads = examples[i]
