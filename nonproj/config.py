@@ -207,7 +207,7 @@ class TrainingConfig(_Section, name="training"):
     decoder: str = _option(
         "relaxed", "what the perceptron learns against: head automata alone, or trees", (), ("relaxed", "dual")
     )
-    margin: float = _option(150.0, "score by which the gold tree should win, for each wrong arc", (float,), low=0)
+    margin: float = _option(300.0, "score by which the gold tree should win, for each wrong arc", (float,), low=0)
     shuffle: bool = _option(True, "a new order of the sentences in each epoch", (bool,))
 
 
