@@ -1,0 +1,88 @@
+"""The subgradient loop on problems without trees."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from nonproj.lagrange import AppendixA, Decaying, Polyak, Progress, relax
+
+
+def chain(unary, pairwise, forbid_last=None):
+    """An oracle: the best sequence of labels; shared variables say which label each position has."""
+    n, k = unary.shape
+
+    def solve(weights):
+        scores = unary + weights.reshape(n, k)
+        sequences = itertools.product(range(k), repeat=n)
+        best, arg = -np.inf, None
+        for labels in sequences:
+            value = sum(scores[i, label] for i, label in enumerate(labels))
+            value += sum(pairwise[a, b] for a, b in itertools.pairwise(labels))
+            if value > best:
+                best, arg = value, labels
+        shared = np.zeros((n, k))
+        shared[np.arange(n), arg] = 1
+        return float(best), shared.ravel(), arg
+
+    return solve
+
+
+def problem(seed, n=4, k=3):
+    """Two taggers with different preferences that must give the same tags; and their joint optimum."""
+    rng = np.random.default_rng(seed)
+    ones, twos = (rng.standard_normal((n, k)) for _ in range(2))
+    first, second = (rng.standard_normal((k, k)) for _ in range(2))
+    left, right = chain(ones, first), chain(twos, second)
+
+    def objective(labels):
+        value = sum(ones[i, label] + twos[i, label] for i, label in enumerate(labels))
+        return float(value + sum(first[a, b] + second[a, b] for a, b in itertools.pairwise(labels)))
+
+    optimum = max(objective(labels) for labels in itertools.product(range(k), repeat=n))
+    return left, right, objective, n * k, optimum
+
+
+@pytest.mark.parametrize("rule", [AppendixA, Polyak, lambda: Decaying(1.0), lambda: Decaying(2.0, power=1.0)])
+def test_two_taggers_come_to_agree(rule):
+    agreed = 0
+    for seed in range(25):
+        left, right, objective, size, optimum = problem(seed)
+        found = relax(left, right, objective, size, rule=rule(), max_iterations=400)
+        assert found.score <= optimum + 1e-9
+        assert optimum <= found.bound + 1e-9
+        assert objective(found.solution) == pytest.approx(found.score)
+        if found.certified:
+            assert found.score == pytest.approx(optimum, abs=1e-7)
+        assert found.iterations == len(found.trace["dual"])
+        agreed += found.agreed
+    assert agreed >= 15
+
+
+def test_appendix_a_slows_down_only_when_the_dual_rises():
+    rule = AppendixA()
+    duals = [10.0, 8.0, 9.0, 7.0, 7.5]
+    steps = [rule(Progress(dual, 4.0, 4.0, False, 1.0)) for dual in duals]
+    assert steps == [6.0, 6.0, 3.0, 3.0, 2.0]
+
+
+def test_polyak_takes_the_gap_over_the_norm_and_shrinks_after_its_patience():
+    rule = Polyak(scale=1.5, patience=2, decay=0.5)
+    assert rule(Progress(10.0, 2.0, 4.0, False, 3.0)) == pytest.approx(1.5 * 6 / 3)
+    assert rule(Progress(10.0, 2.0, 4.0, True, 3.0)) == pytest.approx(1.5 * 6 / 3)
+    assert rule(Progress(10.0, 2.0, 4.0, True, 3.0)) == pytest.approx(0.75 * 6 / 3)
+    assert rule(Progress(4.0, 2.0, 4.0, False, 3.0)) == pytest.approx(1e-6 * 5)
+
+
+def test_decaying_steps():
+    rule = Decaying(3.0, power=1.0)
+    assert [rule(Progress(1, 0, 0, False, 1)) for _ in range(3)] == [3.0, 1.5, 1.0]
+
+
+def test_bounds_hold_at_each_iteration():
+    """Every dual value is an upper bound, every primal value a lower one, also before the end."""
+    left, right, objective, size, optimum = problem(3)
+    found = relax(left, right, objective, size, rule=Decaying(1.0), max_iterations=50, tolerance=-1.0)
+    assert min(found.trace["dual"]) >= optimum - 1e-9
+    assert max(found.trace["primal"]) <= optimum + 1e-9
+    assert found.bound == min(found.trace["dual"])
