@@ -191,7 +191,7 @@ class PrunerConfig(_Section, name="pruner"):
     )
     max_heads: int = _option(10, "candidate heads of a word at most", (int,), low=1, high=10**9)
     folds: int = _option(
-        0,
+        5,
         "prune training data by models that have not seen it, from so many folds; 0: by the one model",
         (int,),
         (0,),
