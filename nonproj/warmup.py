@@ -1,0 +1,77 @@
+"""Compile every kernel once, so that no user waits for it: ``python -m nonproj.warmup``.
+
+Numba compiles at the first call and keeps the result on disk.  Here each kernel is called the way real work calls it,
+by training and parsing with a treebank of three sentences.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from .config import Config
+from .decode.arborescence import maximum_arborescence
+from .decode.marginals import marginals
+from .decode.projective import maximum_projective_tree
+from .learning.trainer import train
+from .model import Model
+from .pipeline import Parser
+from .types import MODELS, Sentence
+
+_SENTENCES = (
+    # A hearing is scheduled on the issue today: two arcs cross.
+    ("Et møde er planlagt om sagen i_dag", [2, 3, 0, 3, 2, 5, 4]),
+    ("de synger og hunden gøer", [2, 0, 5, 5, 2]),
+    ("ja . nej", [0, 1, 0]),
+)
+
+
+def sentences() -> list[Sentence]:
+    """Return a treebank of three sentences; one has crossing arcs, one two roots."""
+    made = []
+    for text, heads in _SENTENCES:
+        rows = [
+            [str(i), form, form, form[0], form[:2], f"n={len(form)}|v={form[-1]}", str(head), f"l{head % 3}", "_", "_"]
+            for i, (form, head) in enumerate(zip(text.split(), heads, strict=True), 1)
+        ]
+        made.append(Sentence(rows, np.array([-1, *heads], np.int32)))
+    return made
+
+
+def warm_up() -> None:
+    """Train each model, with every decoder, save it, load it, and parse."""
+    treebank = sentences()
+    for name in MODELS:
+        for decoder in ("relaxed", "dual"):
+            config = Config().with_overrides(
+                {
+                    "model": name,
+                    "training.decoder": decoder,
+                    "training.epochs": 2,
+                    "features.bits": 12,
+                    "pruner.bits": 12,
+                    "labeler.bits": 12,
+                    "pruner.folds": 0,
+                }
+            )
+            model = train(treebank, config)
+        with tempfile.TemporaryDirectory() as folder:
+            model.save(Path(folder) / "model")
+            model = Model.load(Path(folder) / "model")
+            for options in ({}, {"projective": True}, {"single_root": True}, {"step": "paper"}):
+                parser = Parser(model, dataclasses.replace(model.config.decoding, **options))
+                for sentence in treebank:
+                    parser.parse(sentence)
+            del model, parser  # mapped files cannot be removed everywhere
+    scores = np.arange(16.0).reshape(4, 4)
+    for single_root in (False, True):
+        marginals(scores, single_root)
+        maximum_arborescence(scores, single_root)
+        maximum_projective_tree(scores, single_root)
+
+
+if __name__ == "__main__":
+    warm_up()
