@@ -1,0 +1,107 @@
+"""Features from the definitions: strings read off the columns, and places by Python's big integers."""
+
+from __future__ import annotations
+
+import hashlib
+
+from nonproj.scoring.alphabet import ATTRIBUTES, END, FEAT, FIRST, OUTSIDE, ROOT, START, UNKNOWN
+from nonproj.scoring.templates import SLOTS, parse_template
+
+
+def number_of(sentence, alphabets, node, attribute):
+    """The number of an attribute of a node; nodes N and N + 1 are START (or none) and END."""
+    n = len(sentence)
+    if node == n + 1:
+        return START
+    if node == n + 2:
+        return END
+    if node == 0:
+        return ROOT
+    if not 0 <= node <= n:
+        return OUTSIDE
+    row = sentence.rows[node - 1]
+    known = alphabets[attribute]
+    text = ATTRIBUTES[attribute](*row[1:6])
+    return FIRST + known.index(text) if text in known else UNKNOWN
+
+
+def feats_of(sentence, alphabets, node):
+    """The numbers of a word's known single features."""
+    if not 1 <= node <= len(sentence) or sentence.rows[node - 1][5] == "_":
+        return []
+    known = alphabets[FEAT]
+    return [FIRST + known.index(f) for f in sentence.rows[node - 1][5].split("|") if f in known]
+
+
+def random64(text):
+    """The fixed odd number of a string."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") | 1
+
+
+def bin_of(distance):
+    """1, 2, 3, 4, 5 to 9, 10 and more."""
+    return min(max(distance, 1), 5) - 1 + (distance >= 10)
+
+
+def code_of(name, part, nodes, n):
+    """The geometrical code of a part."""
+    if name == "none":
+        return 0
+    slot = dict(zip(SLOTS[part], nodes, strict=True))
+    h, m = slot["h"], slot["m"]
+    right = int(m > h)
+    if name == "direction":
+        return 1 + right
+    if name == "distance":
+        return 3 + 2 * bin_of(abs(h - m)) + right
+    g = slot["g"]
+    return 3 + 4 * (h > g) + 2 * (m > h) + (m > g)
+
+
+def sibling_code(name, h, s, m, side, n):
+    """The code of a transition on one side of a head."""
+    if name == "none":
+        return 0
+    if name == "direction":
+        return 1 + side
+    near = h if s == n + 1 else s
+    far = near if m == n + 2 else m
+    return 3 + 2 * bin_of(abs(far - near)) + side
+
+
+def places(sentence, alphabets, spec, nodes, bits, side=None):
+    """The places of a part in a table of 2 ** bits weights, as a sorted list."""
+    part, n = spec["part"], len(sentence)
+    shift = 8 if part == "label" else 0
+
+    def code(name):
+        if part == "sibling":
+            return sibling_code(name, *nodes, side, n)
+        return code_of(name, part, nodes, n)
+
+    slots = dict(zip(SLOTS[part], nodes, strict=True))
+    found = []
+    for template in spec["templates"]:
+        text = " ".join(template.split())
+        key, special = random64(f"{part}/{text}"), [[]]
+        kind = "plain"
+        for term in parse_template(text, part):
+            coefficient = random64(f"{part}/{text}/{term}")
+            if term.slot is None:
+                low, high = sorted((slots["h"], slots["m"]))
+                values = {number_of(sentence, alphabets, b, term.attribute) for b in range(low + 1, high)}
+                special, kind = [[*rest, coefficient * v] for rest in special for v in values], "special"
+            elif term.attribute == FEAT:
+                values = feats_of(sentence, alphabets, slots[term.slot])
+                special, kind = [[*rest, coefficient * v] for rest in special for v in values], "special"
+            else:
+                # Beyond the sentence there is nothing; what stands for none or for an end has no neighbours.
+                node = slots[term.slot]
+                node = node if node > n else node + term.offset
+                beyond = slots[term.slot] <= n and not 0 <= node <= n
+                key += coefficient * (OUTSIDE if beyond else number_of(sentence, alphabets, node, term.attribute))
+        names = spec["codes"] if kind == "plain" else ["direction"]
+        for extra in special:
+            place = ((key + sum(extra)) % 2**64) >> (64 - bits)
+            found += [place ^ (code(name) << shift) for name in names]
+    return sorted(found)

@@ -1,0 +1,234 @@
+"""Training: what is learnt, that it repeats bit for bit, and that an interrupted run goes on as if nothing had been."""
+
+import io
+
+import numpy as np
+import pytest
+from toy import treebank
+
+from nonproj import conll
+from nonproj.config import Config
+from nonproj.decode.dual import DualOptions
+from nonproj.decode.marginals import marginals
+from nonproj.errors import ConfigError, DataError
+from nonproj.learning.perceptron import Example, Perceptron
+from nonproj.learning.pruner import Pruner
+from nonproj.learning.trainer import Trainer, train
+from nonproj.parts import full_arc_space, gold_parts, part_index
+from nonproj.pipeline import Parser
+from nonproj.scoring.alphabet import Encoder
+from nonproj.scoring.score import arc_parts, hash_tokens, score_parts
+from nonproj.scoring.scorer import Scorer
+from nonproj.scoring.templates import attributes_of, compile_templates, load_templates
+from nonproj.types import GRANDPARENT, MODELS
+
+SMALL = {
+    "features.bits": 16,
+    "pruner.bits": 14,
+    "labeler.bits": 16,
+    "training.epochs": 4,
+    "pruner.folds": 0,
+    "labeler.epochs": 2,
+}
+
+
+def toy_treebank(count):
+    """So many sentences of the toy language."""
+    return list(conll.read(io.StringIO(treebank(count))))
+
+
+def small(**changes):
+    return Config().with_overrides(SMALL | {key.replace("__", "."): value for key, value in changes.items()})
+
+
+def accuracy(model, sentences):
+    parser = Parser(model)
+    right = [(parser.parse(s).decoded.heads == s.heads)[1:] for s in sentences]
+    return np.concatenate(right).mean()
+
+
+@pytest.mark.parametrize("decoder", ["relaxed", "dual"])
+@pytest.mark.parametrize("model", MODELS)
+def test_a_toy_language_is_learnt(model, decoder):
+    sentences = toy_treebank(60)
+    trained = train(sentences[:45], small(model=model, training__decoder=decoder), held_out=sentences[45:])
+    assert accuracy(trained, sentences[45:]) > 0.9
+    log = trained.meta["log"]
+    assert [entry["epoch"] for entry in log] == [1, 2, 3, 4]
+    assert log[-1]["mistakes"] < log[0]["mistakes"]
+    assert {"uas", "las", "certified", "seconds"} <= set(log[-1])
+
+
+def test_training_repeats_bit_for_bit_and_depends_on_the_seed():
+    sentences = toy_treebank(25)
+    one, same, other = (train(sentences, small(seed=seed)) for seed in (3, 3, 4))
+    for name in ("parser", "pruner", "labeler"):
+        assert one.weights[name].tobytes() == same.weights[name].tobytes()
+        assert one.weights[name].tobytes() != other.weights[name].tobytes()
+
+
+class _Interrupt:
+    """A progress bar that presses Ctrl-C within a loop of the given name."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __call__(self, items, description):
+        for i, item in enumerate(items):
+            if description == self.name and i == 3:
+                raise KeyboardInterrupt
+            yield item
+
+
+def test_an_interrupted_training_keeps_the_last_epoch_and_goes_on_to_the_same_weights(tmp_path):
+    sentences, config = toy_treebank(25), small()
+    whole = train(sentences, config)
+    checkpoint = tmp_path / "checkpoint"
+    stopped = train(sentences, config, checkpoint=checkpoint, progress=_Interrupt("epoch 3"))
+    assert stopped.meta["interrupted"]
+    assert len(stopped.meta["log"]) == 2
+    two_epochs = train(sentences, small(training__epochs=2))
+    assert stopped.weights["parser"].tobytes() == two_epochs.weights["parser"].tobytes()
+    resumed = train(sentences, config, checkpoint=checkpoint, resume=True)
+    assert not resumed.meta["interrupted"]
+    for name in ("parser", "pruner", "labeler"):
+        assert resumed.weights[name].tobytes() == whole.weights[name].tobytes()
+
+
+def test_ctrl_c_before_the_first_epoch_is_not_swallowed():
+    with pytest.raises(KeyboardInterrupt):
+        train(toy_treebank(10), small(), progress=_Interrupt("epoch 1"))
+
+
+def test_resume_refuses_other_sentences_and_other_options(tmp_path):
+    sentences, checkpoint = toy_treebank(12), tmp_path / "checkpoint"
+    train(sentences, small(training__epochs=1), checkpoint=checkpoint)
+    for others, config in ((sentences[1:], small()), (sentences, small(training__margin=7.0))):
+        with pytest.raises(ConfigError, match="is of other sentences or options; train without --resume"):
+            train(others, config, checkpoint=checkpoint, resume=True)
+    # More epochs of the same are what resuming is for.
+    assert len(train(sentences, small(), checkpoint=checkpoint, resume=True).meta["log"]) == 4
+
+
+def test_gold_arcs_are_among_the_candidates_whatever_the_pruner_says():
+    sentences = toy_treebank(20)
+    config = small(pruner__threshold=1.0, pruner__max_heads=1, pruner__folds=3)
+    trainer = Trainer(sentences, config, [], None, lambda items, _: items)
+    trainer.labels, trainer.weights = ["x"], {}
+    trainer.encoder = Encoder.from_sentences(sentences, attributes_of(trainer.files), 1)
+    trainer.attributes = trainer.encoder.attributes
+    trainer.tokens = [trainer.encoder.encode(s) for s in sentences]
+    for arcs, sentence in zip(trainer._train_pruner(), sentences, strict=True):
+        index = part_index(arcs, GRANDPARENT)
+        assert gold_parts(arcs, index, sentence.heads).arc.sum() == len(sentence)
+    assert 0 < trainer.meta["pruning_training"]["gold_kept"] <= 1
+
+
+def test_sentences_without_heads_and_no_sentences_are_errors():
+    sentences = toy_treebank(3)
+    sentences[1].heads = None
+    with pytest.raises(DataError, match="HEAD is absent"):
+        train(sentences, small())
+    with pytest.raises(ConfigError, match="there is no sentence to train on"):
+        train([], small())
+
+
+def test_roots_are_as_in_the_training_data():
+    sentences = toy_treebank(12)
+    assert not train(sentences, small()).meta["multi_root"]
+    two = toy_treebank(12)
+    other = next(m for m in range(1, len(two[0]) + 1) if two[0].heads[m] != 0)
+    two[0].heads[other] = 0
+    assert train(two, small()).meta["multi_root"]
+    assert train(sentences, small(treebank__root="multi")).meta["multi_root"]
+    parser = Parser(train(sentences, small()))
+    assert all((parser.parse(s).decoded.heads == 0).sum() == 1 for s in sentences)
+
+
+def perceptron_and_examples(model=GRANDPARENT, margin=0.0):
+    sentences, files = toy_treebank(6), load_templates()
+    encoder = Encoder.from_sentences(sentences, attributes_of(files), 1)
+    perceptron = Perceptron(Scorer(files, encoder.attributes, model), 14, margin, DualOptions())
+    examples = []
+    for sentence in sentences:
+        arcs = full_arc_space(len(sentence))
+        examples.append(Example(encoder.encode(sentence), sentence.heads, arcs, part_index(arcs, model)))
+    return perceptron, examples
+
+
+@pytest.mark.parametrize("model", [0, 1, 2])
+def test_lazy_averaging_is_the_mean_over_all_steps(model):
+    perceptron, examples = perceptron_and_examples(model)
+    history = []
+    for _ in range(3):
+        for example in examples:
+            history.append(perceptron.weights.astype(np.float64))
+            perceptron.update(example)
+    history.append(perceptron.weights.astype(np.float64))
+    # Step t's weights are in force from t on: the mean over the weights before each update and after the last.
+    expected = np.mean(history, axis=0)
+    np.testing.assert_allclose(perceptron.averaged(), expected, atol=1e-5)
+
+
+def test_an_update_moves_the_weights_by_gold_less_predicted():
+    """After one update from zero the gold tree gains on what was chosen: its score rises by the squared norm."""
+    perceptron, examples = perceptron_and_examples()
+    example = examples[0]
+    missed = perceptron.update(example)
+    assert missed > 0
+    first = perceptron.weights.copy()
+    gold = gold_parts(example.arcs, example.index, example.heads)
+    featurised = perceptron.scorer.featurise(example.tokens, example.arcs, example.index, len(first))
+    scores = perceptron.scorer.score(featurised, first)
+    value = sum(float(g @ s) for g, s in zip(gold, scores, strict=True))
+    assert value > 0
+    # Zero weights tie everywhere: the automata take nothing, so the change is made of gold parts and empty sides.
+    assert (first > 0).any() and (first < 0).any()
+
+
+def test_the_pruners_gradient_is_that_of_the_likelihood():
+    """Marginal less gold is the derivative of log Z less the tree's score, by finite differences in the arc scores."""
+    rng = np.random.default_rng(0)
+    heads = np.array([-1, 2, 0, 2, 3])
+    scores = np.where(np.eye(5, dtype=bool), -np.inf, rng.standard_normal((5, 5)))
+
+    def loss(s):
+        return marginals(s)[1] - sum(s[heads[m], m] for m in range(1, 5))
+
+    p, _ = marginals(scores)
+    for h in range(5):
+        for m in range(1, 5):
+            if h != m:
+                up, down = scores.copy(), scores.copy()
+                up[h, m] += 1e-6
+                down[h, m] -= 1e-6
+                numeric = (loss(up) - loss(down)) / 2e-6
+                assert p[h, m] - (heads[m] == h) == pytest.approx(numeric, abs=1e-6)
+
+
+def test_the_pruner_descends():
+    sentences, files = toy_treebank(15), load_templates()
+    encoder = Encoder.from_sentences(sentences, attributes_of(files), 1)
+    table = compile_templates(files["pruner"], encoder.attributes)
+    pruner = Pruner(table, 14, 0.1)
+    examples = [(encoder.encode(s), s.heads) for s in sentences]
+    losses = [pruner.epoch(examples, np.arange(15), True) for _ in range(4)]
+    assert losses == sorted(losses, reverse=True)
+    tokens, heads = examples[0]
+    arcs = full_arc_space(len(heads) - 1)
+    found = score_parts(hash_tokens(tokens, table, len(pruner.weights)), arc_parts(arcs), pruner.weights)
+    gold = arcs.head == heads[arcs.modifier]
+    assert found[gold].mean() > found[~gold].mean()
+
+
+def test_a_parse_does_not_look_at_gold_columns():
+    sentences = toy_treebank(20)
+    parser = Parser(train(sentences, small()))
+    for sentence in sentences:
+        before = parser.parse(sentence)
+        blind = type(sentence)([[*row[:6], "_", "_", "_", "_"] for row in sentence.rows])
+        after = parser.parse(blind)
+        assert before.decoded.heads.tolist() == after.decoded.heads.tolist()
+        assert before.labels == after.labels
+        if before.decoded.certified:
+            assert before.decoded.bound == pytest.approx(before.decoded.score)

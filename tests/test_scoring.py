@@ -1,0 +1,201 @@
+"""Features and scores against the twin that reads them off the columns."""
+
+import naive_scoring as naive
+import numpy as np
+import pytest
+
+from nonproj.errors import ConfigError
+from nonproj.parts import arc_space, full_arc_space, part_index
+from nonproj.scoring.alphabet import FEAT, Encoder
+from nonproj.scoring.labels import add_labels, label_parts, label_scores
+from nonproj.scoring.score import (
+    add_parts,
+    arc_parts,
+    grandparent_parts,
+    hash_tokens,
+    score_parts,
+    sibling_parts,
+)
+from nonproj.scoring.templates import attributes_of, compile_templates, load_templates, parse_template
+from nonproj.types import GRANDPARENT, Sentence
+
+BITS = 14
+
+
+def draw_sentence(rng, n):
+    """A sentence of made-up words, some with absent columns."""
+    rows = []
+    for i in range(1, n + 1):
+        form = "".join(rng.choice(list("abcXY1-"), rng.integers(1, 7)))
+        feats = "|".join(sorted(rng.choice(["a=1", "b=2", "c=3", "d=4"], rng.integers(0, 4), replace=False))) or "_"
+        lemma, pos = rng.choice([form.lower(), "_"]), rng.choice(["N", "V", "NN", "_"])
+        rows.append([str(i), form, str(lemma), str(rng.choice(["N", "V", "P"])), str(pos), feats, "0", "x", "_", "_"])
+    return Sentence(rows)
+
+
+def setup(seed, spec, n=7):
+    """A sentence, an encoder that knows some of its words, and the compiled templates."""
+    rng = np.random.default_rng(seed)
+    sentence = draw_sentence(rng, n)
+    known = [draw_sentence(rng, 5), Sentence(sentence.rows[::2])]
+    encoder = Encoder.from_sentences(known, attributes_of({"any": spec}), rare=1)
+    return rng, sentence, encoder, compile_templates(spec, encoder.attributes)
+
+
+def listed(part, arcs, index):
+    """The parts that the kernels list, and for siblings the side of each."""
+    if part == "arc":
+        return arc_parts(arcs), None
+    if part == "grandparent":
+        return grandparent_parts(arcs, index), None
+    sides = np.repeat(np.arange(len(index.sibling_start) - 1) % 2, np.diff(index.sibling_start))
+    return sibling_parts(arcs, index), sides
+
+
+SPECIAL = {
+    "part": "arc",
+    "codes": ["none", "direction", "distance"],
+    "templates": [
+        "h.form",
+        "m-3.lower m+3.lower",
+        "between.cpos",
+        "h.pos between.form m.pos",
+        "h.feat",
+        "m.feat h.feat",
+    ],
+}
+FILES = [("arc", "arc"), ("arc", "pruner"), ("sibling", "sibling"), ("grandparent", "grandparent"), ("arc", None)]
+
+
+@pytest.mark.parametrize("part, file", FILES)
+@pytest.mark.parametrize("seed", range(4))
+def test_scores_equal_the_twin(part, file, seed):
+    spec = load_templates()[file] if file else SPECIAL
+    n = 1 + 3 * seed
+    rng, sentence, encoder, table = setup(seed, spec, n)
+    arcs = full_arc_space(n)
+    index = part_index(arcs, GRANDPARENT)
+    parts, sides = listed(part, arcs, index)
+    weights = rng.standard_normal(1 << BITS).astype(np.float32)
+    hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
+    scores = score_parts(hashed, parts, weights)
+    for p in rng.permutation(len(scores))[:40]:
+        side = None if sides is None else int(sides[p])
+        places = naive.places(sentence, encoder.alphabets, spec, parts.nodes[p].tolist(), BITS, side)
+        assert scores[p] == pytest.approx(sum(float(weights[place]) for place in places), abs=1e-6)
+        delta = np.zeros(len(scores))
+        delta[p] = 2.0
+        changed, total = np.zeros_like(weights), np.zeros(len(weights))
+        add_parts(hashed, parts, delta, 3.0, changed, total)
+        expected = np.bincount(places, minlength=len(weights))
+        assert (changed == 2 * expected).all()
+        assert (total == 6 * expected).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_update_is_the_transpose_of_the_score(seed):
+    """x . (F w) == (F' x) . w for any x and w."""
+    spec = load_templates()["grandparent"]
+    rng, sentence, encoder, table = setup(seed, spec, 9)
+    arcs = full_arc_space(9)
+    parts = grandparent_parts(arcs, part_index(arcs, GRANDPARENT))
+    weights = rng.integers(-5, 6, 1 << BITS).astype(np.float32)
+    hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
+    x = rng.integers(-1, 2, len(parts.nodes)).astype(float)
+    transposed, total = np.zeros_like(weights), np.zeros(len(weights))
+    add_parts(hashed, parts, x, 1.0, transposed, total)
+    assert x @ score_parts(hashed, parts, weights) == transposed.astype(float) @ weights
+    assert (total == transposed).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_labels_equal_the_twin(seed):
+    spec = load_templates()["label"]
+    rng, sentence, encoder, table = setup(seed, spec, 6)
+    heads = np.array([-1, 2, 0, 2, 5, 3, 5], np.int32)
+    bits, n_labels = 16, 21
+    weights = rng.standard_normal(1 << bits).astype(np.float32)
+    hashed, parts = hash_tokens(encoder.encode(sentence), table, len(weights)), label_parts(heads)
+    scores = label_scores(hashed, parts, n_labels, weights)
+    assert scores.shape == (6, n_labels)
+    gold, predicted = rng.integers(0, n_labels, 6), rng.integers(0, n_labels, 6)
+    changed, total = np.zeros_like(weights), np.zeros(len(weights))
+    add_labels(hashed, parts, gold, predicted, 2.0, changed, total)
+    expected = np.zeros(len(weights))
+    for p in range(6):
+        for place in naive.places(sentence, encoder.alphabets, spec, parts.nodes[p].tolist(), bits):
+            line = place // 16 * 16
+            if gold[p] != predicted[p]:
+                expected[line ^ gold[p]] += 1
+                expected[line ^ predicted[p]] -= 1
+        label = int(rng.integers(n_labels))
+        found = naive.places(sentence, encoder.alphabets, spec, parts.nodes[p].tolist(), bits)
+        assert scores[p, label] == pytest.approx(sum(weights[place // 16 * 16 ^ label] for place in found), abs=1e-4)
+    assert (changed == expected).all()
+    assert (total == 2 * expected).all()
+
+
+def test_label_parts_name_neighbours_and_own_modifiers():
+    nodes = label_parts(np.array([-1, 3, 3, 0, 3, 4], np.int32)).nodes.tolist()
+    assert nodes[1] == [3, 2, 0, 1, 4, 6, 6]
+    assert nodes[3] == [3, 4, 0, 2, 6, 5, 5]
+
+
+def test_numbers_depend_on_the_data_alone_and_rare_words_are_unknown():
+    rng = np.random.default_rng(5)
+    sentences = [draw_sentence(rng, 6) for _ in range(4)]
+    one = Encoder.from_sentences(sentences, ["form", "cpos"], rare=1)
+    assert one.alphabets == Encoder.from_sentences(sentences[::-1], ["form", "cpos"], rare=1).alphabets
+    forms = [form for s in sentences for form in s.forms]
+    twice = Encoder.from_sentences(sentences, ["form", "cpos"], rare=2)
+    assert set(twice.alphabets["form"]) == {form for form in forms if forms.count(form) >= 2}
+    assert set(one.alphabets["form"]) == set(forms)
+    assert set(one.alphabets[FEAT]) <= {"a=1", "b=2", "c=3", "d=4"}
+
+
+def test_an_encoder_forgets_and_stays_right(monkeypatch):
+    monkeypatch.setattr("nonproj.scoring.alphabet._CACHED_WORDS", 10)
+    rng = np.random.default_rng(6)
+    sentences = [draw_sentence(rng, 8) for _ in range(30)]
+    encoder = Encoder.from_sentences(sentences, ["form", "suffix2", "shape"], rare=1)
+    fresh = [Encoder(encoder.alphabets).encode(s) for s in sentences]
+    for _ in range(2):
+        for sentence, expected in zip(sentences, fresh, strict=True):
+            tokens = encoder.encode(sentence)
+            assert (tokens.atoms == expected.atoms).all()
+            assert tokens.feat.tolist() == expected.feat.tolist()
+
+
+@pytest.mark.parametrize(
+    "text, part, message",
+    [
+        ("h.form x.pos", "arc", "'x.pos': the words of this part are h, m"),
+        ("h.colour", "arc", "'h.colour': known attributes are form, lower, "),
+        ("h+4.form", "arc", "'h+4.form': offsets go from -3 to +3"),
+        ("h form", "arc", "'h' in 'h form' is not of the form slot+offset.attribute"),
+        ("between.pos", "sibling", "'between.pos': words between are for arcs only"),
+        ("h+1.feat", "arc", "'h+1.feat': single features are those of h and m themselves"),
+        ("", "arc", "an empty template"),
+    ],
+)
+def test_a_wrong_template_is_named(text, part, message):
+    with pytest.raises(ConfigError) as caught:
+        parse_template(text, part)
+    assert str(caught.value).startswith(f"features.{part}: {message}")
+
+
+def test_pruned_arcs_score_as_they_do_among_all():
+    spec = load_templates()["arc"]
+    rng, sentence, encoder, table = setup(3, spec, 8)
+    weights = rng.standard_normal(1 << BITS).astype(np.float32)
+    hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
+    everything, few = full_arc_space(8), arc_space([0, 1, 2, 5, 3], [1, 2, 3, 4, 5], 8)
+    scores = dict(
+        zip(
+            zip(everything.head.tolist(), everything.modifier.tolist(), strict=True),
+            score_parts(hashed, arc_parts(everything), weights).tolist(),
+            strict=True,
+        )
+    )
+    found = score_parts(hashed, arc_parts(few), weights).tolist()
+    assert found == [scores[h, m] for h, m in zip(few.head.tolist(), few.modifier.tolist(), strict=True)]
