@@ -86,9 +86,9 @@ test: $(READY) ## run all tests
 test-decode: $(READY) ## run the tests of the decoders alone
 	@"$(BIN)/python" -m pytest $(DECODE_TESTS) $(ARGS)
 
-bench: $(WARM) ## measure speed and accuracy
-	@test -f benchmarks/bench.py || { echo "there is no benchmarks/bench.py in this copy" >&2; exit 2; }
-	@"$(BIN)/python" -m benchmarks.bench $(ARGS)
+bench: $(WARM) ## measure the speed of that model on its treebank's test file, stage by stage
+	@$(NEEDS_MODEL)
+	@$(PATHS) && "$(BIN)/python" -m benchmarks.bench $(FILE) "$$test" $(ARGS)
 
 lint: $(READY) ## check the style
 	@"$(BIN)/ruff" check . && "$(BIN)/ruff" format --check .
