@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,9 @@ def here(folder, tmp_path, monkeypatch) -> Path:
 def start(*arguments: str, **options) -> subprocess.Popen:
     """Start the program as a process of its own."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
-    return subprocess.Popen([sys.executable, "-m", "nonproj", *arguments], env=ENVIRONMENT, **pipes)
+    # A shell that runs the tests in the background has SIGINT ignored, and its children inherit that.
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen([sys.executable, "-m", "nonproj", *arguments], env=ENVIRONMENT, preexec_fn=heed, **pipes)
 
 
 def columns(text: str) -> list[list[str]]:
