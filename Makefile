@@ -16,7 +16,7 @@ TREEBANKS =
 DATA = data
 IN = -
 OUT = -
-JOBS = 1
+JOBS = 2
 
 unexport LANG
 export LC_ALL = C.UTF-8
@@ -80,10 +80,10 @@ parse: $(WARM) ## parse a file with that model: IN=file OUT=file
 	@$(NEEDS_MODEL)
 	@"$(BIN)/nonproj" parse -m $(FILE) "$(IN)" -o "$(OUT)" $(ARGS)
 
-test: $(READY) ## run all tests
+test: $(WARM) ## run all tests
 	@"$(BIN)/python" -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS)) $(ARGS)
 
-test-decode: $(READY) ## run the tests of the decoders alone
+test-decode: $(WARM) ## run the tests of the decoders alone
 	@"$(BIN)/python" -m pytest $(DECODE_TESTS) $(ARGS)
 
 bench: $(WARM) ## measure the speed of that model on its treebank's test file, stage by stage

@@ -43,7 +43,7 @@ MAGIC = b"\x93nonproj"
 FORMAT = 1
 """The version of the format that is written, and the newest that is read."""
 
-DTYPES = {name: np.dtype(name).newbyteorder("<") for name in ("float32", "float64", "int32", "int64", "uint8")}
+DTYPES = {name: np.dtype(name).newbyteorder("<") for name in ("float32", "float64", "int16", "int32", "int64", "uint8")}
 """The dtypes that arrays may have."""
 
 TABLES = ("parser", "pruner", "labeler", "perceptron", "total")
@@ -73,7 +73,8 @@ class Model:
     labels : list of str
         The labels, in the order of their numbers.
     weights : dict of str to ndarray
-        ``parser``, ``pruner`` and ``labeler``, float32, a power of two of each; a checkpoint has others.
+        ``parser``, ``pruner`` and ``labeler``, a power of two of each: float32, or int16 in units of
+        ``meta["scales"]``; a checkpoint has others.
     meta : dict
         About the training, fit for JSON.
 
@@ -320,11 +321,14 @@ def _problem(model: Model) -> str | None:
     for name in (*used, FEAT):
         if name not in model.alphabets:
             return f"templates name '{name}', which has no alphabet"
+    scales = model.meta.get("scales", {})
+    if not isinstance(scales, dict) or not all(type(v) is float and 0 < v < 1e30 for v in scales.values()):
+        return "a scale of the weights is no positive number"
     for name, table in model.weights.items():
         least = 1 << (LABEL_BITS + CODE_BITS if name == "labeler" else CODE_BITS)
-        dtype = "float64" if name == "total" else "float32"
-        if name in TABLES and not (table.dtype == dtype and table.ndim == 1 and _power_of_two(len(table)) >= least):
-            return f"the weights of '{name}' are no table of {dtype}, its size a power of two from {least} on"
+        dtypes = {"total": ("float64",), "perceptron": ("float32",)}.get(name, ("float32", "int16"))
+        if name in TABLES and not (table.dtype in dtypes and table.ndim == 1 and _power_of_two(len(table)) >= least):
+            return f"the weights of '{name}' are no table of {dtypes[0]}, its size a power of two from {least} on"
     return None
 
 

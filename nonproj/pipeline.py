@@ -74,6 +74,7 @@ class Parser:
         config = model.config
         self.model = model
         self.options = dual_options(decoding or config.decoding, single_root=not model.meta.get("multi_root", True))
+        self.units = model.meta.get("scales", {})
         self.encoder = Encoder(model.alphabets)
         attributes = self.encoder.attributes
         self.order = MODELS.index(config.model)
@@ -106,14 +107,19 @@ class Parser:
 
     def prune(self, tokens: Tokens) -> ArcSpace:
         """First-order scores, their marginals, and the arcs these leave."""
-        scores = dense_arc_scores(tokens, self.pruner_table, self.model.weights["pruner"])
+        weights, unit = self._table("pruner")
+        scores = dense_arc_scores(tokens, self.pruner_table, weights, unit)
         return prune_arcs(scores, self.model.config.pruner, self.options.single_root, self.options.projective)
 
     def score(self, tokens: Tokens, arcs: ArcSpace) -> tuple[PartIndex, PartScores]:
         """Number the parts over the arcs and score them."""
-        weights = self.model.weights["parser"]
+        weights, unit = self._table("parser")
         index = part_index(arcs, self.order)
-        return index, self.scorer.score(self.scorer.featurise(tokens, arcs, index, len(weights)), weights)
+        return index, self.scorer.score(self.scorer.featurise(tokens, arcs, index, len(weights)), weights, unit)
+
+    def _table(self, name: str) -> tuple[np.ndarray, float]:
+        """A weight table and its unit."""
+        return self.model.weights[name], self.units.get(name, 1.0)
 
     def decode(self, arcs: ArcSpace, index: PartIndex, scores: PartScores) -> Decoded:
         """The best tree over the arcs, by dual decomposition."""

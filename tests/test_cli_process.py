@@ -115,6 +115,7 @@ def test_full_disk(folder):
 
 def test_weights_that_are_no_numbers(folder, tmp_path, capsys):
     model = Model.load(folder / "toy.nonproj")
+    model.weights["parser"] = model.weights["parser"].astype(np.float32)
     model.weights["parser"][5] = np.nan
     path = tmp_path / "a.nonproj"
     model.save(path)

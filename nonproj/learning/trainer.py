@@ -18,6 +18,7 @@ from ..model import Model
 from ..parts import arc_space, part_index
 from ..pipeline import Parser, dual_options, prune_arcs
 from ..scoring.alphabet import Encoder
+from ..scoring.score import quantise
 from ..scoring.scorer import Scorer, dense_arc_scores
 from ..scoring.templates import LABEL_BITS, attributes_of, compile_templates, load_templates
 from ..types import MODELS, ArcSpace, Sentence
@@ -119,10 +120,16 @@ class Trainer:
             log.warning("interrupted; the model is that of the last whole epoch")
             self.meta["interrupted"] = True
         self.meta["seconds"] = round(self.meta.get("seconds", 0.0) + time.perf_counter() - begin, 1)
-        return self._model(self.weights)
+        return self._finished()
 
     def _model(self, weights: dict[str, np.ndarray]) -> Model:
         return Model(self.config, self.encoder.alphabets, self.files, self.labels, weights, self.meta)
+
+    def _finished(self) -> Model:
+        """The model as it is used: weights of 16 bits."""
+        tables = {name: quantise(weights) for name, weights in self.weights.items()}
+        self.meta["scales"] = {name: unit for name, (_, unit) in tables.items()}
+        return self._model({name: weights for name, (weights, _) in tables.items()})
 
     def _order(self, epoch: int, stage: int) -> np.ndarray:
         """The order of the sentences: a function of seed, stage and epoch alone, so that a resumed run repeats it."""
@@ -234,7 +241,7 @@ class Trainer:
         log.info(text)
 
     def _evaluate(self) -> dict[str, float]:
-        parser = Parser(self._model(self.weights))
+        parser = Parser(self._finished())
         evaluation, spaces = Evaluation(), []
         for sentence, parse in parser.parse_all(self.progress(self.held_out, "held-out")):
             evaluation.add(sentence, parse.decoded.heads, parse.labels, parse.decoded)

@@ -72,6 +72,7 @@ def label_scores(hashed: Hashed, parts: Parts, n_labels: int, weights: np.ndarra
     Returns
     -------
     ndarray of shape (n, n_labels), float64
+        In units of the weights.
     """
     lines = -(-n_labels // LINE)
     scores = np.zeros((parts.nodes.shape[0], lines * LINE))

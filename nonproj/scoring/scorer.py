@@ -50,9 +50,9 @@ class Scorer:
             parts.append(grandparent_parts(arcs, index))
         return Featurised([(hash_tokens(tokens, t, n_weights), p) for t, p in zip(self.tables, parts, strict=True)])
 
-    def score(self, featurised: Featurised, weights: np.ndarray) -> PartScores:
+    def score(self, featurised: Featurised, weights: np.ndarray, unit: float = 1.0) -> PartScores:
         """Return the scores of all parts; types the model lacks have none."""
-        scores = [score_parts(hashed, parts, weights) for hashed, parts in featurised.pairs]
+        scores = [score_parts(hashed, parts, weights, unit) for hashed, parts in featurised.pairs]
         return PartScores(*scores, *[np.empty(0) for _ in range(3 - len(scores))])
 
     def add(
@@ -63,7 +63,7 @@ class Scorer:
             add_parts(hashed, parts, change, step, weights, total)
 
 
-def dense_arc_scores(tokens: Tokens, table: TemplateTable, weights: np.ndarray) -> np.ndarray:
+def dense_arc_scores(tokens: Tokens, table: TemplateTable, weights: np.ndarray, unit: float = 1.0) -> np.ndarray:
     """Score every pair of words under an arc-factored model.
 
     Parameters
@@ -72,7 +72,9 @@ def dense_arc_scores(tokens: Tokens, table: TemplateTable, weights: np.ndarray) 
         Of N nodes.
     table : TemplateTable
         Templates over arcs.
-    weights : ndarray, float32
+    weights : ndarray, float32 or int16
+    unit : float
+        What a weight of 1 stands for.
 
     Returns
     -------
@@ -81,5 +83,6 @@ def dense_arc_scores(tokens: Tokens, table: TemplateTable, weights: np.ndarray) 
     """
     arcs = full_arc_space(tokens.n_nodes - 1)
     scores = np.full((tokens.n_nodes, tokens.n_nodes), -np.inf)
-    scores[arcs.head, arcs.modifier] = score_parts(hash_tokens(tokens, table, len(weights)), arc_parts(arcs), weights)
+    hashed = hash_tokens(tokens, table, len(weights))
+    scores[arcs.head, arcs.modifier] = score_parts(hashed, arc_parts(arcs), weights, unit)
     return scores
