@@ -41,7 +41,9 @@ NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); make it by: make t
 DECODE_TESTS = $(wildcard $(patsubst %,tests/test_%.py,arborescence projective automata marginals prune dual lagrange \
 	linear_program column_generation branch_and_bound)) nonproj/decode $(wildcard nonproj/lagrange.py)
 
-.PHONY: help setup train evaluate parse test test-decode bench lint clean
+LEARN_TESTS = tests/test_scoring.py tests/test_learning.py
+
+.PHONY: help setup train evaluate parse test test-decode test-bounds test-python bench lint clean
 
 help: ## say what there is to make (the default)
 	@echo "make TARGET [LANG=turkish] [MODEL=grandparent] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folder] [ARGS='...']"
@@ -85,6 +87,12 @@ test: $(WARM) ## run all tests
 
 test-decode: $(WARM) ## run the tests of the decoders alone
 	@"$(BIN)/python" -m pytest $(DECODE_TESTS) $(ARGS)
+
+test-bounds: $(READY) ## run the tests of kernels with the bounds of arrays checked
+	@NUMBA_BOUNDSCHECK=1 "$(BIN)/python" -m pytest $(DECODE_TESTS) $(LEARN_TESTS) $(ARGS)
+
+test-python: $(READY) ## run the tests of decoders and scores uncompiled, as honest coverage wants; some minutes
+	@NUMBA_DISABLE_JIT=1 "$(BIN)/python" -m pytest -W ignore::RuntimeWarning $(DECODE_TESTS) tests/test_scoring.py $(ARGS)
 
 bench: $(WARM) ## measure the speed of that model on its treebank's test file, stage by stage
 	@$(NEEDS_MODEL)

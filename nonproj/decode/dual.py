@@ -177,7 +177,8 @@ def _run(arcs, index, scores, model, options, room) -> tuple[Decoded, Trace]:
     if outcome < 0:
         _report(-outcome)
     share = decoded / (iterations * n_nodes)
-    result = Decoded(heads, score, bound, outcome == _AGREED, outcome != _STOPPED, iterations, share)
+    # Rounding may leave the bound a hair below the score that it bounds.
+    result = Decoded(heads, score, max(bound, score), outcome == _AGREED, outcome != _STOPPED, iterations, share)
     return result, Trace(*[values[:iterations] for values in trace])
 
 

@@ -364,7 +364,7 @@ def _score_parts(hashed, nodes, codes, weights, unit, places, scores):
         three = 2 * n_nodes * n_templates
         if nodes.shape[1] > 2:
             three += nodes[p, 2] * n_templates
-        first, second = 0.0, 0.0
+        first, second = np.float64(0.0), np.float64(0.0)
         for c in range(0, wanted.shape[0] - 1, 2):
             code, other = np.uint64(codes[p, wanted[c]]), np.uint64(codes[p, wanted[c + 1]])
             for t in range(n_plain):
