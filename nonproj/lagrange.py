@@ -2,7 +2,7 @@
 
 It knows no trees.  Two oracles each maximise their own part of an objective and share variables that must agree; the
 loop lets them disagree, charges the disagreement to multipliers, and watches the bound (Rush and Collins 2012, sections
-3 and 5).  It is what `nonproj.decode.dual` does in compiled code, written to be read, to be taught from, and to be
+3, 5 and 7).  It is what `nonproj.decode.dual` does in compiled code, written to be read, to be taught from, and to be
 equal to it in the tests; and it serves any other problem of this form.
 """
 
@@ -52,7 +52,10 @@ class Progress:
 
 @dataclass
 class AppendixA:
-    """The first gap over one more than the number of times the dual has risen (Koo et al. 2010, appendix A.1)."""
+    """The first gap over one more than the number of times the dual has risen (Koo et al. 2010, appendix A.1).
+
+    Of the form ``c / (t + 1)`` of Rush and Collins (2012), section 7.2.
+    """
 
     gap: float | None = None
     last: float = np.inf
@@ -74,7 +77,7 @@ class Polyak:
     stalls.
 
     With the optimum in place of the best solution and a scale below 2 each step comes nearer to the optimal multipliers
-    (Polyak 1969; Rush and Collins 2012, section 5.2).
+    (Polyak 1969, "Minimization of unsmooth functionals").
     """
 
     scale: float = 1.7
@@ -95,7 +98,10 @@ class Polyak:
 
 @dataclass
 class Decaying:
-    """``size / (1 + k) ** power``: of power 0 constant, of power 1/2 or 1 the rules with a proof of convergence."""
+    """``size / (1 + k) ** power``: of power 0 constant, of power 1/2 or 1 with a proof that the dual converges.
+
+    Rush and Collins (2012), section 7.2.
+    """
 
     size: float
     power: float = 0.5
@@ -170,6 +176,11 @@ def relax(
     -------
     Relaxation
 
+    Notes
+    -----
+    Rush and Collins (2012), section 3.2 and figure 2, with early stopping (section 7.4); for parsing, Koo et al.
+    (2010), figures 1 and 2.  A step of 0 ends the loop.
+
     Examples
     --------
     Two choosers of one item out of three; each likes another item best, and together they like the second best.
@@ -210,6 +221,11 @@ def relax(
             if left_over < 0:
                 break
         step = rule(Progress(dual, primal, result.score, stalled, disputed))
+        if step == 0:
+            # `AppendixA` after a first gap of zero: nothing will move any more.
+            break
         result.trace["step"][-1] = step
         u += step * subgradient
+    # A closed gap may round to either side of zero; no bound is below a solution's objective.
+    result.bound = max(result.bound, result.score)
     return result

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from nonproj.decode.automata import decode_relaxed
-from nonproj.parts import arc_space_from_mask, full_arc_space, gold_parts, part_index, tree_score
+from nonproj.parts import arc_space, arc_space_from_mask, full_arc_space, gold_parts, part_index, tree_score
 from nonproj.types import GRANDPARENT, SIBLING, PartScores
 
 
@@ -87,3 +87,32 @@ def test_errors_name_what_is_wrong():
         decode_relaxed(arcs, index, scores, SIBLING, 0.5)
     with pytest.raises(ValueError, match="model is 0; 1 .sibling. or 2 .grandparent. is expected"):
         decode_relaxed(arcs, index, scores, 0, 0.5)
+    with pytest.raises(ValueError, match=r"index.grandparent_start is not that of model 2 \(grandparent\)"):
+        decode_relaxed(arcs, index, scores._replace(sibling=np.zeros(15)), GRANDPARENT, 0.5)
+    with pytest.raises(ValueError, match="index.sibling_start is not that of model 1"):
+        decode_relaxed(full_arc_space(3), index, scores, SIBLING, 0.5)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", PartScores._fields)
+def test_scores_that_are_not_finite_are_named(name, wrong):
+    arcs = full_arc_space(3)
+    index = part_index(arcs, GRANDPARENT)
+    sizes = len(arcs.head), index.sibling_start[-1], index.grandparent_start[-1]
+    scores = PartScores(*[np.zeros(size) for size in sizes])
+    getattr(scores, name)[2] = wrong
+    with pytest.raises(ValueError, match=rf"scores.{name}\[2\] is {wrong}; scores must be finite"):
+        decode_relaxed(arcs, index, scores, GRANDPARENT, 0.5)
+
+
+def test_a_word_without_arcs_into_it_is_named():
+    arcs = arc_space([0, 1], [1, 2], 3)
+    for model in (SIBLING, GRANDPARENT):
+        index = part_index(arcs, model)
+        sizes = len(arcs.head), index.sibling_start[-1], index.grandparent_start[-1]
+        scores = PartScores(*[np.zeros(size) for size in sizes])
+        if model == SIBLING:
+            assert decode_relaxed(arcs, index, scores, model, 1.0).value == 0.0
+        else:
+            with pytest.raises(ValueError, match="no arc into word 3"):
+                decode_relaxed(arcs, index, scores, model, 0.5)

@@ -32,6 +32,7 @@ def check_laws(decoded, arcs, index, scores, optimum):
     assert naive_trees.is_tree(decoded.heads.tolist())
     assert tree_score(arcs, index, scores, decoded.heads) == pytest.approx(decoded.score, abs=1e-9)
     assert decoded.score <= optimum + slack
+    assert decoded.score <= decoded.bound
     assert optimum <= decoded.bound + slack
     assert decoded.certified or not decoded.agreed
     if decoded.certified:
@@ -57,7 +58,9 @@ def test_equals_enumeration(model, form, kind):
             continue
         rule = seed % 3 == 0
         optimum = max(naive_trees.score_of_tree(tree, arcs, index, scores) for tree in trees)
-        decoded = dual_decomposition(arcs, index, scores, model, options._replace(rule=APPENDIX_A if rule else POLYAK))
+        decoded, trace = dual_trace(arcs, index, scores, model, options._replace(rule=APPENDIX_A if rule else POLYAK))
+        # Every dual value is a bound by itself, not only the one returned.
+        assert (trace.dual >= optimum - 1e-8 * (1 + abs(optimum))).all()
         check_laws(decoded, arcs, index, scores, optimum)
         assert decoded.heads.tolist() in trees
         certified += decoded.certified
@@ -196,3 +199,49 @@ def test_errors_name_what_is_wrong():
         dual_decomposition(arcs, index, good, 3)
     with pytest.raises(ValueError, match=r"scores.arc has shape \(3,\); one score for each of 4 parts"):
         dual_decomposition(arcs, index, good._replace(arc=np.zeros(3)), SIBLING)
+    with pytest.raises(ValueError, match=r"index.sibling_start is not that of model 0 \(arc\) over these arcs"):
+        dual_decomposition(arcs, index, good, ARC)
+    with pytest.raises(ValueError, match=r"scores.sibling\[4\] is nan; scores must be finite"):
+        dual_decomposition(arcs, index, good._replace(sibling=np.where(np.arange(15) == 4, np.nan, 0.0)), SIBLING)
+
+
+@pytest.mark.parametrize(
+    "option, message",
+    [
+        ({"max_iterations": 0}, "max_iterations is 0; 1 or more is expected"),
+        ({"beta": 1.5}, "beta is 1.5; a share from 0 to 1 is expected"),
+        ({"tau": float("nan")}, "tau is nan; a share from 0 to 1 is expected"),
+        ({"tolerance": -1e-9}, "tolerance is -1e-09; 0 or more is expected"),
+        ({"rule": 2}, "rule is 2; 0 .paper. or 1 .polyak. is expected"),
+    ],
+)
+def test_options_out_of_range_are_named(option, message):
+    arcs = full_arc_space(2)
+    index = part_index(arcs, SIBLING)
+    with pytest.raises(ValueError, match=message):
+        dual_decomposition(arcs, index, PartScores(np.zeros(4), np.zeros(15), np.zeros(0)), 1, DualOptions(**option))
+
+
+@pytest.mark.parametrize("model", [ARC, SIBLING, GRANDPARENT])
+@pytest.mark.parametrize("projective", [False, True])
+def test_a_sentence_without_words_is_the_root_alone(model, projective):
+    arcs = full_arc_space(0)
+    index = part_index(arcs, model)
+    ends = np.full(index.sibling_start[-1], 0.25)
+    decoded = dual_decomposition(
+        arcs, index, PartScores(np.zeros(0), ends, np.zeros(0)), model, DualOptions(projective=projective)
+    )
+    assert decoded.heads.tolist() == [-1]
+    assert (decoded.score, decoded.bound, decoded.agreed) == (ends.sum(), ends.sum(), True)
+
+
+def test_a_first_gap_of_zero_ends_the_paper_s_rule_at_once():
+    """The automata of all-zero scores choose nothing and no word agrees, yet the first tree is known to be best."""
+    arcs = full_arc_space(5)
+    for model in (SIBLING, GRANDPARENT):
+        index = part_index(arcs, model)
+        zeros = PartScores(*[np.zeros(k) for k in (25, index.sibling_start[-1], index.grandparent_start[-1])])
+        decoded = dual_decomposition(arcs, index, zeros, model, DualOptions(rule=APPENDIX_A))
+        assert decoded.certified
+        assert not decoded.agreed
+        assert decoded.iterations == 1

@@ -85,4 +85,4 @@ def test_bounds_hold_at_each_iteration():
     found = relax(left, right, objective, size, rule=Decaying(1.0), max_iterations=50, tolerance=-1.0)
     assert min(found.trace["dual"]) >= optimum - 1e-9
     assert max(found.trace["primal"]) <= optimum + 1e-9
-    assert found.bound == min(found.trace["dual"])
+    assert found.bound == max(min(found.trace["dual"]), found.score)

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.parts import check_scores
-from nonproj.types import GRANDPARENT, SIBLING, ArcSpace, PartIndex, PartScores
+from nonproj.parts import check_scores, part_index
+from nonproj.types import GRANDPARENT, MODELS, SIBLING, ArcSpace, PartIndex, PartScores
 
 
 class Relaxed(NamedTuple):
@@ -75,12 +75,13 @@ def decode_relaxed(arcs: ArcSpace, index: PartIndex, scores: PartScores, model: 
     Raises
     ------
     ValueError
-        If the model has no automata, or an array of scores does not have one entry for each part.
+        If the model has no automata, the index is another model's, an array of scores does not have one finite entry
+        for each part, or (in a grandparent model) a word has no arc into it.
 
     Notes
     -----
-    Koo et al. (2010), equation 3 and section 6.  Ties go to the lowest grandparent, and to the nearest previous
-    sibling's lowest position.
+    Koo et al. (2010), equation 3 and section 6.  Ties go to the lowest grandparent, and among previous siblings to the
+    one farthest inward, START first.
 
     Examples
     --------
@@ -93,13 +94,47 @@ def decode_relaxed(arcs: ArcSpace, index: PartIndex, scores: PartScores, model: 
     """
     if model not in (SIBLING, GRANDPARENT):
         raise ValueError(f"model is {model!r}; 1 (sibling) or 2 (grandparent) is expected")
-    scores = check_scores(arcs, index, scores)
+    scores = check_problem(arcs, index, scores, model)
+    orphans = np.flatnonzero(np.diff(arcs.start)[1:] == 0)
+    if model == GRANDPARENT and len(orphans):
+        raise ValueError(f"no arc into word {orphans[0] + 1}: in a grandparent model every word chooses one")
     n_arcs = len(arcs.head)
     chosen, chosen_up = np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int8)
     sibling, grandparent = np.zeros(len(scores.sibling), np.int8), np.zeros(len(scores.grandparent), np.int8)
     share = float(tau) if model == GRANDPARENT else 1.0
     value = _decode_relaxed(arcs, index, scores, model, share, chosen, chosen_up, sibling, grandparent)
     return Relaxed(chosen, chosen_up, sibling, grandparent, value)
+
+
+def check_problem(arcs: ArcSpace, index: PartIndex, scores: PartScores, model: int) -> PartScores:
+    """Return scores as kernels want them, or say what would make them read beyond an array or certify nonsense.
+
+    Raises
+    ------
+    ValueError
+        If the index is not the model's over these arcs, or an array of scores does not have one finite entry for each
+        part.
+
+    Examples
+    --------
+    >>> from nonproj.parts import full_arc_space, part_index
+    >>> arcs = full_arc_space(1)
+    >>> check_problem(arcs, part_index(arcs, 0), PartScores(np.array([np.nan]), np.zeros(0), np.zeros(0)), 0)
+    Traceback (most recent call last):
+        ...
+    ValueError: scores.arc[0] is nan; scores must be finite
+    """
+    expected = part_index(arcs, model)
+    for name, found, wanted in zip(PartIndex._fields, index, expected, strict=True):
+        if not np.array_equal(found, wanted):
+            raise ValueError(f"index.{name} is not that of model {model} ({MODELS[model]}) over these arcs")
+    scores = check_scores(arcs, index, scores)
+    for name, values in zip(PartScores._fields, scores, strict=True):
+        finite = np.isfinite(values)
+        if not finite.all():
+            wrong = int(finite.argmin())
+            raise ValueError(f"scores.{name}[{wrong}] is {values[wrong]}; scores must be finite")
+    return scores
 
 
 @kernel

@@ -13,9 +13,9 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.decode.arborescence import _best_tree, _report
-from nonproj.decode.automata import _decode_head, _new_workspace
+from nonproj.decode.automata import _decode_head, _new_workspace, check_problem
 from nonproj.decode.projective import _best_projective_tree
-from nonproj.parts import _tree_score, check_scores
+from nonproj.parts import _tree_score
 from nonproj.types import ARC, GRANDPARENT, MODELS, ArcSpace, Decoded, PartIndex, PartScores
 
 _AGREED, _CLOSED, _STOPPED = 0, 1, 2
@@ -123,7 +123,8 @@ def dual_decomposition(
     Raises
     ------
     ValueError
-        If there is no such model or no tree, or an array of scores does not have one entry for each part.
+        If there is no such model or no tree, the index is another model's, an array of scores does not have one finite
+        entry for each part, or an option is out of its range.
 
     Notes
     -----
@@ -131,8 +132,8 @@ def dual_decomposition(
 
     ``APPENDIX_A`` takes the steps of appendix A.1: the first iteration's gap over one more than the number of times the
     dual has risen. ``POLYAK`` takes the gap between the dual and the best tree seen, over the number of multipliers
-    that move (the subgradient's squared norm), times a scale that shrinks when the bound stalls (Polyak 1969; Rush and
-    Collins 2012, section 5.2).  It needs about a quarter of the iterations.
+    that move (the subgradient's squared norm), times a scale that shrinks when the bound stalls (Polyak 1969,
+    "Minimization of unsmooth functionals").  It needs a quarter to a half of the iterations.
 
     Examples
     --------
@@ -143,20 +144,70 @@ def dual_decomposition(
     >>> dual_decomposition(arcs, index, scores, 1)[:5]
     (array([-1,  0,  1], dtype=int32), 9.0, 9.0, True, True)
     """
-    return _run(arcs, index, scores, model, options, 0)[0]
+    return _run(arcs, index, scores, model, options, False)[0]
 
 
 def dual_trace(
     arcs: ArcSpace, index: PartIndex, scores: PartScores, model: int, options: DualOptions = DEFAULTS
 ) -> tuple[Decoded, Trace]:
-    """Decode as `dual_decomposition` does, and tell what happened at each iteration."""
-    return _run(arcs, index, scores, model, options, options.max_iterations)
+    """Decode as `dual_decomposition` does, and tell what happened at each iteration.
+
+    Parameters
+    ----------
+    arcs, index, scores, model, options
+        As for `dual_decomposition`.
+
+    Returns
+    -------
+    Decoded
+        The same as that of `dual_decomposition`.
+    Trace
+        One entry for each iteration; none for an arc-factored model.
+
+    Raises
+    ------
+    ValueError
+        As `dual_decomposition`.
+
+    Examples
+    --------
+    >>> from nonproj.parts import full_arc_space, part_index
+    >>> arcs = full_arc_space(2)
+    >>> index = part_index(arcs, 1)
+    >>> scores = PartScores(np.array([1.0, 2.0, 4.0, 8.0]), np.zeros(index.sibling_start[-1]), np.zeros(0))
+    >>> decoded, trace = dual_trace(arcs, index, scores, 1, DualOptions(rule=APPENDIX_A))
+    >>> len(trace.dual) == decoded.iterations, float(trace.dual.min()), decoded.bound
+    (True, 9.0, 9.0)
+    """
+    return _run(arcs, index, scores, model, options, True)
 
 
-def _run(arcs, index, scores, model, options, room) -> tuple[Decoded, Trace]:
+def _run(arcs, index, scores, model, options, traced) -> tuple[Decoded, Trace]:
+    """Check the problem, decode it, and name what the kernel returned."""
     if model not in range(len(MODELS)):
         raise ValueError(f"model is {model!r}; 0 (arc), 1 (sibling) or 2 (grandparent) is expected")
-    scores = check_scores(arcs, index, scores)
+    scores = check_problem(arcs, index, scores, model)
+    options = _check_options(options)
+    room = options.max_iterations if traced and model != ARC else 0
+    n_nodes = len(arcs.start) - 1
+    heads = np.empty(n_nodes, np.int32)
+    trace = Trace(np.empty(room), np.empty(room), np.empty(room), np.empty(room, np.int32))
+    if model == ARC:
+        _report(_find_tree(arcs, scores.arc, options, heads))
+        score = _tree_score(arcs, index, scores, heads)
+        return Decoded(heads, score, score, True, True, 0, 0.0), trace
+    outcome, iterations, score, bound, decoded = _decode(arcs, index, scores, int(model), options, trace, heads)
+    if outcome < 0:
+        _report(-outcome)
+    share = decoded / (iterations * n_nodes)
+    # A closed gap may round to either side of zero; no bound is below a tree's score.
+    bound = max(bound, score)
+    result = Decoded(heads, score, bound, outcome == _AGREED, outcome != _STOPPED, iterations, share)
+    return result, Trace(*[values[:iterations] for values in trace])
+
+
+def _check_options(options: DualOptions) -> DualOptions:
+    """Return the options with the types that kernels want, or name the one that is out of its range."""
     options = DualOptions(
         int(options.max_iterations),
         float(options.beta),
@@ -166,20 +217,16 @@ def _run(arcs, index, scores, model, options, room) -> tuple[Decoded, Trace]:
         float(options.tolerance),
         int(options.rule),
     )
-    n_nodes = len(arcs.start) - 1
-    heads = np.empty(n_nodes, np.int32)
-    trace = Trace(np.empty(room), np.empty(room), np.empty(room), np.empty(room, np.int32))
-    if model == ARC:
-        _report(_find_tree(arcs, scores.arc, options, heads))
-        score = _tree_score(arcs, index, scores, heads)
-        return Decoded(heads, score, score, True, True, 0, 0.0), Trace(*[values[:0] for values in trace])
-    outcome, iterations, score, bound, decoded = _decode(arcs, index, scores, int(model), options, trace, heads)
-    if outcome < 0:
-        _report(-outcome)
-    share = decoded / (iterations * n_nodes)
-    # Rounding may leave the bound a hair below the score that it bounds.
-    result = Decoded(heads, score, max(bound, score), outcome == _AGREED, outcome != _STOPPED, iterations, share)
-    return result, Trace(*[values[:iterations] for values in trace])
+    if options.max_iterations < 1:
+        raise ValueError(f"max_iterations is {options.max_iterations}; 1 or more is expected")
+    for name in ("beta", "tau"):
+        if not 0.0 <= getattr(options, name) <= 1.0:
+            raise ValueError(f"{name} is {getattr(options, name)}; a share from 0 to 1 is expected")
+    if not 0.0 <= options.tolerance < np.inf:
+        raise ValueError(f"tolerance is {options.tolerance}; 0 or more is expected")
+    if options.rule not in range(len(RULES)):
+        raise ValueError(f"rule is {options.rule}; 0 (paper) or 1 (polyak) is expected")
+    return options
 
 
 @kernel
@@ -253,6 +300,9 @@ def _decode(arcs, index, scores, model, options, trace, heads):
             if left < 0:
                 return _CLOSED, k + 1, score, bound, decoded
         step = _step(options.rule, pace, dual, primal, score, stalled, norm)
+        if step == 0.0:
+            # The paper's rule after a first gap of zero: nothing will move any more.
+            return _CLOSED if left < GRACE else _STOPPED, k + 1, score, bound, decoded
         if trace.dual.shape[0] > k:
             trace.step[k] = step
         _move(arcs, step, model, used, chosen, chosen_up, weights, taken, raised, moved)

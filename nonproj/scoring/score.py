@@ -15,8 +15,8 @@ from ..types import ArcSpace, PartIndex
 from .alphabet import END, MARGIN, START, Tokens
 from .templates import TemplateTable
 
-NO_CODE, DIRECTION, DISTANCE = 0, 1, 2
-"""Numbers of the geometrical codes; the third is the order of the three words for grandparent parts."""
+DIRECTION, DISTANCE = 1, 2
+"""Numbers of geometrical codes; 0 is none, and 2 is the order of the three words for grandparent parts."""
 
 
 class Parts(NamedTuple):
@@ -290,46 +290,46 @@ def _places(hashed, nodes, codes, p, keys, places):
             places[count + t] = np.uint32(keys[t] >> shift) ^ code
         count += n_plain
     if table.n_between + table.n_feat > 0:
-        count = _special_places(hashed, nodes, codes, p, keys, places, count)
+        count = _special_places(table, hashed.tokens, hashed.previous, shift, nodes, codes, p, keys, places, count)
     return count
 
 
 @inlined_kernel
-def _special_places(hashed, nodes, codes, p, keys, places, count):
+def _special_places(table, tokens, previous, shift, nodes, codes, p, keys, places, count):
     """Write the places of the templates that are not plain behind the count that are there; return the new count."""
-    if hashed.table.n_between > 0:
-        count = _between_places(hashed, nodes, codes, p, keys, places, count)
-    if hashed.table.n_feat > 0:
-        count = _feat_places(hashed, nodes, codes, p, keys, places, count)
+    if table.n_between > 0:
+        count = _between_places(table, tokens.atoms, previous, shift, nodes, codes, p, keys, places, count)
+    if table.n_feat > 0:
+        count = _feat_places(table, tokens.feat_start, tokens.feat, shift, nodes, codes, p, keys, places, count)
     return count
 
 
 @inlined_kernel
-def _between_places(hashed, nodes, codes, p, keys, places, count):
+def _between_places(table, atoms, previous, shift, nodes, codes, p, keys, places, count):
     """Places of the templates over the distinct attributes of the words between head and modifier."""
-    table, atoms, previous = hashed.table, hashed.tokens.atoms, hashed.previous
+    columns, coefficients = table.between_attribute, table.between_coefficient
     low, high = min(nodes[p, 0], nodes[p, 1]), max(nodes[p, 0], nodes[p, 1])
     code = np.uint32(codes[p, DIRECTION]) << table.code_shift
     for i in range(table.n_between):
         t = table.n_plain + i
-        column, coefficient, key = table.between_attribute[t], table.between_coefficient[t], keys[t]
+        column, coefficient, key = columns[t], coefficients[t], keys[t]
         for b in range(low + 1, high):
             # An attribute counts once: where no earlier word of the span has it.
             if previous[i, b] <= low:
                 place = key + coefficient * np.uint64(atoms[b + MARGIN, column])
-                places[count] = np.uint32(place >> hashed.shift) ^ code
+                places[count] = np.uint32(place >> shift) ^ code
                 count += 1
     return count
 
 
 @inlined_kernel
-def _feat_places(hashed, nodes, codes, p, keys, places, count):
+def _feat_places(table, start, feat, shift, nodes, codes, p, keys, places, count):
     """Places of the templates over single features of the head, of the modifier, or over their pairs."""
-    table, start, feat = hashed.table, hashed.tokens.feat_start, hashed.tokens.feat
+    coefficients = table.feat_coefficient
     h, m = nodes[p, 0], nodes[p, 1]
     code = np.uint32(codes[p, DIRECTION]) << table.code_shift
     for t in range(table.n_plain + table.n_between, table.salt.shape[0]):
-        of_head, of_modifier = table.feat_coefficient[0, t], table.feat_coefficient[1, t]
+        of_head, of_modifier = coefficients[0, t], coefficients[1, t]
         n_head = start[h + 1] - start[h] if of_head else 1
         n_modifier = start[m + 1] - start[m] if of_modifier else 1
         for i in range(n_head):
@@ -341,7 +341,7 @@ def _feat_places(hashed, nodes, codes, p, keys, places, count):
                     pair = key + of_modifier * np.uint64(feat[start[m] + j])
                 else:
                     pair = key
-                places[count] = np.uint32(pair >> hashed.shift) ^ code
+                places[count] = np.uint32(pair >> shift) ^ code
                 count += 1
     return count
 
@@ -353,7 +353,13 @@ def _score_parts(hashed, nodes, codes, weights, unit, places, scores):
     Plain templates, nearly all, are neither written down nor counted up in one chain, so that many loads are under way
     at once.
     """
-    table, shift, shares = hashed.table, hashed.shift, hashed.shares
+    table, shift, shares, tokens, previous = (
+        hashed.table,
+        hashed.shift,
+        hashed.shares,
+        hashed.tokens,
+        hashed.previous,
+    )
     wanted, n_plain, n_special = table.codes, table.n_plain, table.n_between + table.n_feat
     n_nodes, n_templates = shares.shape[1], shares.shape[2]
     flat = shares.reshape(shares.size)
@@ -378,7 +384,7 @@ def _score_parts(hashed, nodes, codes, weights, unit, places, scores):
         if n_special > 0:
             for t in range(n_plain, n_templates):
                 keys[t] = flat[one + t] + flat[two + t]
-            for i in range(_special_places(hashed, nodes, codes, p, keys, places, 0)):
+            for i in range(_special_places(table, tokens, previous, shift, nodes, codes, p, keys, places, 0)):
                 second += weights[places[i]]
         scores[p] = (first + second) * unit
 
