@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj._kernel import inlined_kernel, kernel
 from nonproj.parts import check_scores, part_index
 from nonproj.types import GRANDPARENT, MODELS, SIBLING, ArcSpace, PartIndex, PartScores
 
@@ -176,45 +176,53 @@ def _decode_head(arcs, index, scores, taken, raised, model, h, work, chosen, cho
 @kernel
 def _decode_sides(arcs, index, scores, taken, h, up, work, chosen):
     """Write the best modifiers of h, given the arc up to its grandparent (-1: none), to chosen; return their value."""
-    first, end = arcs.out_start[2 * h], arcs.out_start[2 * h + 2]
+    # Arrays are taken out of their tuples once: each time costs a count of references.
+    out, out_start, modifier, sibling, grandparent = (
+        arcs.out,
+        arcs.out_start,
+        arcs.modifier,
+        scores.sibling,
+        scores.grandparent,
+    )
+    sibling_start, top, back, gain = index.sibling_start, work.best, work.back, work.gain
+    first, end = out_start[2 * h], out_start[2 * h + 2]
     if up >= 0:
-        grandparent = arcs.head[up]
+        above = arcs.head[up]
         row = index.grandparent_start[h] + (up - arcs.start[h]) * (end - first)
         for j in range(end - first):
-            a = arcs.out[first + j]
+            a = out[first + j]
             # A grandparent below its grandchild is no tree.
-            gain = taken[a] + scores.grandparent[row + j]
-            work.gain[j] = -np.inf if arcs.modifier[a] == grandparent else gain
+            gain[j] = -np.inf if modifier[a] == above else taken[a] + grandparent[row + j]
     else:
         for j in range(end - first):
-            work.gain[j] = taken[arcs.out[first + j]]
+            gain[j] = taken[out[first + j]]
     value = 0.0
     for q in range(2 * h, 2 * h + 2):
-        k = arcs.out_start[q + 1] - arcs.out_start[q]
-        value += _viterbi(scores.sibling, index.sibling_start[q], k, arcs.out_start[q] - first, work)
-        for j in range(arcs.out_start[q], arcs.out_start[q + 1]):
-            chosen[arcs.out[j]] = 0
-        b = work.back[k + 1]
+        k = out_start[q + 1] - out_start[q]
+        value += _viterbi(sibling, sibling_start[q], k, out_start[q] - first, top, back, gain)
+        for j in range(out_start[q], out_start[q + 1]):
+            chosen[out[j]] = 0
+        b = back[k + 1]
         while b > 0:
-            chosen[arcs.out[arcs.out_start[q] + b - 1]] = 1
-            b = work.back[b]
+            chosen[out[out_start[q] + b - 1]] = 1
+            b = back[b]
     return value
 
 
-@kernel
-def _viterbi(sibling, part, k, offset, work):
+@inlined_kernel
+def _viterbi(sibling, part, k, offset, top, back_to, gain):
     """Find the best path from START over some of k candidates, gains work.gain[offset:], to END; return its value."""
-    work.best[0] = 0.0
+    top[0] = 0.0
     for b in range(1, k + 2):
-        best, back = work.best[0] + sibling[part], 0
+        best, back = top[0] + sibling[part], 0
         for a in range(1, b):
-            value = work.best[a] + sibling[part + a]
+            value = top[a] + sibling[part + a]
             if value > best:
                 best, back = value, a
         part += b
-        work.best[b] = best + work.gain[offset + b - 1] if b <= k else best
-        work.back[b] = back
-    return work.best[k + 1]
+        top[b] = best + gain[offset + b - 1] if b <= k else best
+        back_to[b] = back
+    return top[k + 1]
 
 
 @kernel
