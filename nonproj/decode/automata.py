@@ -159,54 +159,58 @@ def _decode_relaxed(arcs, index, scores, model, tau, chosen, chosen_up, sibling,
 @kernel
 def _decode_head(arcs, index, scores, taken, raised, model, h, work, chosen, chosen_up):
     """Write head h's choice to its arcs out (chosen) and, with grandparents, in (chosen_up); return its value."""
+    # Arrays are taken out of their tuples once a head: each time costs a count of references.
+    out, out_start, modifier, head = arcs.out, arcs.out_start, arcs.modifier, arcs.head
+    sibling, sibling_start, grandparent = scores.sibling, index.sibling_start, scores.grandparent
+    top, back, gain = work.best, work.back, work.gain
+    first, size = out_start[2 * h], out_start[2 * h + 2] - out_start[2 * h]
+    up, last = arcs.start[h], arcs.start[h + 1]
     if model != GRANDPARENT or h == 0:
-        return _decode_sides(arcs, index, scores, taken, h, -1, work, chosen)
-    best, best_arc = -np.inf, -1
-    for a in range(arcs.start[h], arcs.start[h + 1]):
+        for j in range(size):
+            gain[j] = taken[out[first + j]]
+        value = 0.0
+        for q in range(2 * h, 2 * h + 2):
+            k = out_start[q + 1] - out_start[q]
+            value += _viterbi(sibling, sibling_start[q], k, out_start[q] - first, top, back, gain)
+            _trace_back(out, out_start[q], k, back, chosen)
+        return value
+    best, best_arc, row = -np.inf, -1, index.grandparent_start[h]
+    for a in range(up, last):
         chosen_up[a] = 0
-        value = raised[a] + _decode_sides(arcs, index, scores, taken, h, a, work, chosen)
+        _fill_gain(out, first, size, modifier, head[a], taken, grandparent, row + (a - up) * size, gain)
+        value = raised[a]
+        for q in range(2 * h, 2 * h + 2):
+            k = out_start[q + 1] - out_start[q]
+            value += _viterbi(sibling, sibling_start[q], k, out_start[q] - first, top, back, gain)
         if value > best:
             best, best_arc = value, a
     chosen_up[best_arc] = 1
-    if best_arc != arcs.start[h + 1] - 1:
-        _decode_sides(arcs, index, scores, taken, h, best_arc, work, chosen)
+    _fill_gain(out, first, size, modifier, head[best_arc], taken, grandparent, row + (best_arc - up) * size, gain)
+    for q in range(2 * h, 2 * h + 2):
+        k = out_start[q + 1] - out_start[q]
+        _viterbi(sibling, sibling_start[q], k, out_start[q] - first, top, back, gain)
+        _trace_back(out, out_start[q], k, back, chosen)
     return best
 
 
-@kernel
-def _decode_sides(arcs, index, scores, taken, h, up, work, chosen):
-    """Write the best modifiers of h, given the arc up to its grandparent (-1: none), to chosen; return their value."""
-    # Arrays are taken out of their tuples once: each time costs a count of references.
-    out, out_start, modifier, sibling, grandparent = (
-        arcs.out,
-        arcs.out_start,
-        arcs.modifier,
-        scores.sibling,
-        scores.grandparent,
-    )
-    sibling_start, top, back, gain = index.sibling_start, work.best, work.back, work.gain
-    first, end = out_start[2 * h], out_start[2 * h + 2]
-    if up >= 0:
-        above = arcs.head[up]
-        row = index.grandparent_start[h] + (up - arcs.start[h]) * (end - first)
-        for j in range(end - first):
-            a = out[first + j]
-            # A grandparent below its grandchild is no tree.
-            gain[j] = -np.inf if modifier[a] == above else taken[a] + grandparent[row + j]
-    else:
-        for j in range(end - first):
-            gain[j] = taken[out[first + j]]
-    value = 0.0
-    for q in range(2 * h, 2 * h + 2):
-        k = out_start[q + 1] - out_start[q]
-        value += _viterbi(sibling, sibling_start[q], k, out_start[q] - first, top, back, gain)
-        for j in range(out_start[q], out_start[q + 1]):
-            chosen[out[j]] = 0
-        b = back[k + 1]
-        while b > 0:
-            chosen[out[out_start[q] + b - 1]] = 1
-            b = back[b]
-    return value
+@inlined_kernel
+def _fill_gain(out, first, size, modifier, above, taken, grandparent, row, gain):
+    """Fill what taking each candidate modifier is worth under one grandparent."""
+    for j in range(size):
+        a = out[first + j]
+        # A grandparent below its grandchild is no tree.
+        gain[j] = -np.inf if modifier[a] == above else taken[a] + grandparent[row + j]
+
+
+@inlined_kernel
+def _trace_back(out, start, k, back, chosen):
+    """Mark the arcs of the best path over k candidates."""
+    for j in range(start, start + k):
+        chosen[out[j]] = 0
+    b = back[k + 1]
+    while b > 0:
+        chosen[out[start + b - 1]] = 1
+        b = back[b]
 
 
 @inlined_kernel
