@@ -7,6 +7,8 @@ import itertools
 import numpy as np
 from naive_trees import END, START, candidates
 
+from nonproj.decode.arborescence import maximum_arborescence_sparse
+from nonproj.decode.projective import maximum_projective_tree_sparse
 from nonproj.types import GRANDPARENT
 
 
@@ -79,3 +81,92 @@ def oracles(arcs, index, scores, model, beta, tau, trees):
         return value, np.concatenate([z, up]) if twice else z, None
 
     return tree, automata, n_arcs * (2 if twice else 1)
+
+
+class Automata:
+    """Every automaton decoded anew at each call, by Viterbi, ties to the first: an oracle of prices [u] or [u, v].
+
+    ``moved`` lists for each call how many automata saw other prices than at the call before: what has to be decoded.
+    """
+
+    def __init__(self, arcs, index, scores, model, beta, tau):
+        self.index, self.scores, self.grandparents = index, scores, model == GRANDPARENT
+        self.n_nodes = len(arcs.start) - 1
+        pairs = list(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
+        self.arc = {pair: a for a, pair in enumerate(pairs)}
+        self.into = [[h for h, m in pairs if m == i] for i in range(self.n_nodes)]
+        self.sides = [[candidates(arcs, h, side) for side in (0, 1)] for h in range(self.n_nodes)]
+        tau = tau if self.grandparents else 1.0
+        self.taken, self.raised = (1 - beta) * tau * scores.arc, (1 - beta) * (1 - tau) * scores.arc
+        self.before = None
+        self.moved = []
+
+    def __call__(self, prices):
+        n_arcs = len(self.arc)
+        u, v = prices[:n_arcs], prices[n_arcs:] if self.grandparents else np.zeros(n_arcs)
+        self.moved.append(self.count_moved(u, v))
+        self.before = u.copy(), v.copy()
+        total, z, up = 0.0, np.zeros(n_arcs), np.zeros(n_arcs)
+        for h in range(self.n_nodes):
+            value, k, modifiers = self.best(h, self.taken + u, self.raised + v)
+            total += value
+            z[[self.arc[h, m] for m in modifiers]] = 1
+            if k is not None:
+                up[self.arc[k, h]] = 1
+        return total, np.concatenate([z, up]) if self.grandparents else z, None
+
+    def count_moved(self, u, v):
+        """How many automata see a price that is not what it was; all of them at first."""
+        if self.before is None:
+            return self.n_nodes
+        heads = {h for (h, _), a in self.arc.items() if u[a] != self.before[0][a]}
+        return len(heads | {m for (_, m), a in self.arc.items() if v[a] != self.before[1][a]})
+
+    def best(self, h, taken, raised):
+        """The choice of one automaton: its value, grandparent (None without one) and modifiers."""
+        best = (-np.inf, None, [])
+        for k in self.into[h] if self.grandparents and h > 0 else [None]:
+            halves = [self.half(h, side, k, taken) for side in (0, 1)]
+            value = halves[0][0] + halves[1][0] + (0.0 if k is None else raised[self.arc[k, h]])
+            if value > best[0]:
+                best = (value, k, halves[0][1] + halves[1][1])
+        return best
+
+    def half(self, h, side, k, taken):
+        """Viterbi from START to END over the modifiers on one side, all but k: its value and modifiers."""
+        row = [START, *self.sides[h][side], END]
+        states = [b for b, m in enumerate(row) if k is None or m != k]
+        best, back = {0: 0.0}, {}
+        for b in states[1:]:
+            first = self.index.sibling_start[2 * h + side] + b * (b - 1) // 2
+            values = {a: best[a] + self.scores.sibling[first + a] for a in states if a < b}
+            back[b] = max(values, key=values.get)
+            best[b] = values[back[b]] + self.weight(h, row[b], k, taken)
+        modifiers, b = [], back[states[-1]]
+        while b > 0:
+            modifiers.append(row[b])
+            b = back[b]
+        return best[states[-1]], modifiers
+
+    def weight(self, h, m, k, taken):
+        """What taking modifier m adds to the transition: its arc, and its chain from the grandparent."""
+        if m == END:
+            return 0.0
+        outward = self.sides[h][0] + self.sides[h][1]
+        row = self.index.grandparent_start[h] + (0 if k is None else self.into[h].index(k)) * len(outward)
+        return taken[self.arc[h, m]] + (0.0 if k is None else self.scores.grandparent[row + outward.index(m)])
+
+
+class Tree:
+    """The best tree at prices [u] or [u, v], ties as the package's own decoders have them: an oracle."""
+
+    def __init__(self, arcs, scores, model, options):
+        self.arcs, self.weights, self.copies = arcs, options.beta * scores.arc, 2 if model == GRANDPARENT else 1
+        self.single_root = options.single_root
+        self.decode = maximum_projective_tree_sparse if options.projective else maximum_arborescence_sparse
+
+    def __call__(self, prices):
+        theta = self.weights + prices.reshape(self.copies, -1).sum(axis=0)
+        heads = self.decode(self.arcs, theta, self.single_root)
+        used = (heads[self.arcs.modifier] == self.arcs.head).astype(float)
+        return float(used @ theta), np.tile(used, self.copies), heads.tolist()

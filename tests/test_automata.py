@@ -1,6 +1,9 @@
 """Head automata against enumeration of everything a head may choose."""
 
+import itertools
+
 import naive_dual
+import naive_trees
 import numpy as np
 import pytest
 
@@ -116,3 +119,55 @@ def test_a_word_without_arcs_into_it_is_named():
         else:
             with pytest.raises(ValueError, match="no arc into word 3"):
                 decode_relaxed(arcs, index, scores, model, 0.5)
+
+
+@pytest.mark.parametrize("kind", ["continuous", "integer"])
+@pytest.mark.parametrize("model", [SIBLING, GRANDPARENT])
+@pytest.mark.parametrize("seed", range(15))
+def test_ties_go_to_the_first_grandparent_and_previous_sibling(seed, model, kind):
+    """Sums of small integers and halves are exact: even where choices tie, they are those of the naive Viterbi."""
+    rng = np.random.default_rng(seed)
+    arcs, index, scores = draw_problem(rng, int(rng.integers(1, 9)), model, kind, bool(seed % 2))
+    relaxed = decode_relaxed(arcs, index, scores, model, 0.5)
+    naive = naive_dual.Automata(arcs, index, scores, model, 0.0, 0.5)
+    value, choice, _ = naive(np.zeros(len(arcs.head) * (2 if model == GRANDPARENT else 1)))
+    assert relaxed.value == pytest.approx(value, rel=1e-12, abs=1e-12)
+    assert np.concatenate([relaxed.chosen, relaxed.chosen_up])[: len(choice)].tolist() == choice.tolist()
+
+
+@pytest.mark.parametrize("model", [SIBLING, GRANDPARENT])
+@pytest.mark.parametrize("seed", range(10))
+def test_indicators_of_parts_are_those_of_the_arcs_chosen(seed, model):
+    """Arcs chosen imply the transitions of each half-automaton and the chains through each word, and no others."""
+    rng = np.random.default_rng(seed)
+    arcs, index, scores = draw_problem(rng, 7, model, "integer", bool(seed % 2))
+    relaxed = decode_relaxed(arcs, index, scores, model, 0.5)
+    pairs = list(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
+    chosen = {pair for pair, mark in zip(pairs, relaxed.chosen, strict=True) if mark}
+    ups = {m: h for (h, m), mark in zip(pairs, relaxed.chosen_up, strict=True) if mark}
+    siblings, chains = [], []
+    for h in range(8):
+        outward = [m for side in (0, 1) for m in naive_trees.candidates(arcs, h, side)]
+        for side in (0, 1):
+            row = naive_trees.candidates(arcs, h, side)
+            path = [0, *[b for b, m in enumerate(row, 1) if (h, m) in chosen], len(row) + 1]
+            siblings += [index.sibling_start[2 * h + side] + b * (b - 1) // 2 + a for a, b in itertools.pairwise(path)]
+        if h in ups:
+            first = index.grandparent_start[h] + [g for g, m in pairs if m == h].index(ups[h]) * len(outward)
+            chains += [first + j for j, m in enumerate(outward) if (h, m) in chosen]
+    assert np.flatnonzero(relaxed.sibling).tolist() == sorted(siblings)
+    assert np.flatnonzero(relaxed.grandparent).tolist() == sorted(chains)
+
+
+def test_a_word_may_not_take_its_grandparent_as_modifier():
+    """Two words want each other on both sides at once; forbidden, however much it would score."""
+    arcs = full_arc_space(2)
+    index = part_index(arcs, GRANDPARENT)
+    # Arcs 0 -> 1, 2 -> 1, 0 -> 2, 1 -> 2; the second arc into either word makes the chains 2 -> 1 -> 2 and 1 -> 2 -> 1.
+    scores = PartScores(np.array([0.0, 10.0, 0.0, 10.0]), np.zeros(index.sibling_start[-1]), np.zeros(4))
+    scores.grandparent[index.grandparent_start[1:3] + 1] = 1000.0
+    relaxed = decode_relaxed(arcs, index, scores, GRANDPARENT, 0.5)
+    # Half of one arc for each word, as modifier under the root or as grandparent; the root comes first.
+    assert relaxed.value == 10.0
+    assert relaxed.chosen.tolist() == [0, 1, 0, 1]
+    assert relaxed.chosen_up.tolist() == [1, 0, 1, 0]

@@ -9,7 +9,7 @@ from test_automata import draw_problem
 from nonproj.decode.arborescence import maximum_arborescence_sparse
 from nonproj.decode.dual import APPENDIX_A, POLYAK, DualOptions, dual_decomposition, dual_trace
 from nonproj.lagrange import AppendixA, Polyak, relax
-from nonproj.parts import full_arc_space, part_index, tree_score
+from nonproj.parts import arc_space_from_mask, full_arc_space, part_index, tree_score
 from nonproj.types import ARC, GRANDPARENT, SIBLING, PartScores
 
 RULES = {APPENDIX_A: AppendixA, POLYAK: Polyak}
@@ -101,6 +101,64 @@ def test_kernel_equals_the_readable_loop_step_by_step(model, rule, beta, tau):
     assert longest > 5
 
 
+EXACT_RISES = 15
+
+
+def exact_problem(rng, n, model, spread, form):
+    """A problem over integers on which every step of appendix A is exact, for beta = 1/16 and tau = 1/2.
+
+    720720 is divisible by 1 to 16, so the first gap over one more than the rises is an integer up to 15 rises; and 32
+    parts it twice.  Where a step makes two choices tie, as such steps often do, they tie to the last bit.
+    """
+    mask = rng.random((n + 1, n + 1)) < rng.choice([0.5, 1.0])
+    mask[np.arange(n), np.arange(1, n + 1)] = True  # a chain is a tree of every form
+    arcs = arc_space_from_mask(mask)
+    index = part_index(arcs, model)
+    sizes = len(arcs.head), index.sibling_start[-1], index.grandparent_start[-1]
+    scores = PartScores(*[32 * 720720.0 * rng.integers(-spread, spread + 1, size) for size in sizes])
+    scores = scores._replace(arc=rng.choice([1.0, 30.0]) * scores.arc)  # without the 30 most end without a certificate
+    options = DualOptions(
+        60, 1 / 16, 0.5, single_root="single_root" in form, projective="projective" in form, rule=APPENDIX_A
+    )
+    return arcs, index, scores, options
+
+
+@pytest.mark.parametrize("spread", [2, 1000])
+@pytest.mark.parametrize("form", ["any", "single_root", "projective", "single_root projective"])
+@pytest.mark.parametrize("model", [SIBLING, GRANDPARENT])
+def test_kernel_equals_the_eager_loop_bit_by_bit_where_arithmetic_is_exact(model, form, spread):
+    """Ties included: the same duals, primals and steps, and just those automata decoded whose multipliers moved."""
+    whole = lazy = longest = 0
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        arcs, index, scores, options = exact_problem(rng, int(rng.integers(1, 7)), model, spread, form)
+        decoded, trace = dual_trace(arcs, index, scores, model, options)
+        automata = naive_dual.Automata(arcs, index, scores, model, options.beta, options.tau)
+        twin = relax(
+            naive_dual.Tree(arcs, scores, model, options),
+            automata,
+            lambda heads, parts=(arcs, index, scores): naive_trees.score_of_tree(heads, *parts),
+            len(arcs.head) * (2 if model == GRANDPARENT else 1),
+            rule=AppendixA(),
+            max_iterations=options.max_iterations,
+        )
+        rises = np.cumsum(np.diff(twin.trace["dual"], prepend=np.inf) > 0)
+        exact = int(np.searchsorted(rises, EXACT_RISES, side="right")) + 1
+        for name in ("dual", "primal", "step"):
+            assert getattr(trace, name)[:exact].tolist() == twin.trace[name][:exact]
+        assert trace.decoded[:exact].tolist() == automata.moved[:exact]
+        if exact > twin.iterations:
+            assert decoded.iterations == twin.iterations
+            assert decoded.heads.tolist() == twin.solution
+            assert decoded[1:5] == (twin.score, twin.bound, twin.agreed, twin.certified)
+            whole += 1
+        lazy += (trace.decoded < len(arcs.start) - 1).any()
+        longest = max(longest, min(exact, decoded.iterations))
+    assert whole >= 3
+    assert lazy >= 5
+    assert longest >= 15
+
+
 @pytest.mark.parametrize("model", [SIBLING, GRANDPARENT])
 @pytest.mark.parametrize("seed", range(10))
 def test_lazy_automata_are_counted_and_change_nothing(model, seed):
@@ -178,6 +236,53 @@ def test_early_stopping_returns_the_best_tree_seen():
             assert decoded.bound == pytest.approx(trace.dual[:k].min())
             checked += 1
     assert checked > 100
+
+
+@pytest.mark.parametrize("model", [SIBLING, GRANDPARENT])
+def test_certificates_are_true_at_the_settings_of_the_paper(model):
+    """Nearly all of the arc scores with the automata (appendix A.2), and arcs that matter more than what is between."""
+    certified = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        kind = "continuous" if seed % 2 else "integer"
+        arcs, index, scores = draw_problem(rng, int(rng.integers(1, 5)), model, kind, bool(seed % 3))
+        scores = scores._replace(arc=4 * scores.arc)
+        optimum = max(naive_trees.score_of_tree(tree, arcs, index, scores) for tree in trees_over(arcs))
+        decoded = dual_decomposition(arcs, index, scores, model, DualOptions(250, 0.001, rule=APPENDIX_A))
+        check_laws(decoded, arcs, index, scores, optimum)
+        certified += decoded.certified
+    assert certified >= 50
+
+
+@pytest.mark.parametrize("rule", [APPENDIX_A, POLYAK])
+@pytest.mark.parametrize("model", [SIBLING, GRANDPARENT])
+@pytest.mark.parametrize("seed", range(10))
+def test_a_tree_that_all_want_is_agreed_on_at_once(seed, model, rule):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 15))
+    heads = np.array([-1, *[rng.integers(0, m) for m in range(1, n + 1)]])
+    arcs = full_arc_space(n)
+    index = part_index(arcs, model)
+    higher = np.zeros(index.sibling_start[-1]), np.zeros(index.grandparent_start[-1])
+    scores = PartScores(np.where(heads[arcs.modifier] == arcs.head, 1.0, -1.0), *higher)
+    decoded = dual_decomposition(arcs, index, scores, model, DualOptions(beta=0.25, rule=rule))
+    assert decoded.heads.tolist() == heads.tolist()
+    assert decoded[1:] == (n, n, True, True, 1, 1.0)
+
+
+@pytest.mark.parametrize("model", [SIBLING, GRANDPARENT])
+@pytest.mark.parametrize("seed", range(10))
+def test_all_scores_times_a_power_of_two_take_the_same_steps(seed, model):
+    rng = np.random.default_rng(seed)
+    arcs, index, scores = draw_problem(rng, 8, model, "continuous", pruned=True)
+    large = PartScores(*[1024.0 * values for values in scores])
+    options = DualOptions(50, 0.001, tolerance=0.0, rule=APPENDIX_A)
+    decoded, trace = dual_trace(arcs, index, scores, model, options)
+    scaled, scaled_trace = dual_trace(arcs, index, large, model, options)
+    assert scaled.heads.tolist() == decoded.heads.tolist()
+    assert scaled[1:] == (1024.0 * decoded.score, 1024.0 * decoded.bound, *decoded[3:])
+    assert scaled_trace.dual.tolist() == (1024.0 * trace.dual).tolist()
+    assert scaled_trace.step.tolist() == (1024.0 * trace.step).tolist()
 
 
 def test_ties_end_with_a_certificate():
