@@ -1,4 +1,4 @@
-"""Lists of parts and their scores over pruned arcs, from the definitions; weights of both widths; every kind of template."""
+"""Lists of parts and their scores over pruned arcs, from the definitions; both widths of weights; all kinds of template."""
 
 import naive_scoring as naive
 import numpy as np
