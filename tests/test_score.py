@@ -1,4 +1,4 @@
-"""Lists of parts and their scores over pruned arcs, from the definitions; both widths of weights; all kinds of template."""
+"""Lists of parts and their scores over pruned arcs, from the definitions; every template, both widths of weights."""
 
 import naive_scoring as naive
 import numpy as np
