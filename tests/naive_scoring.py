@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
+from naive_trees import candidates
+
 from nonproj.scoring.alphabet import ATTRIBUTES, END, FEAT, FIRST, OUTSIDE, ROOT, START, UNKNOWN
 from nonproj.scoring.templates import SLOTS, parse_template
 
@@ -105,3 +107,36 @@ def places(sentence, alphabets, spec, nodes, bits, side=None):
             place = ((key + sum(extra)) % 2**64) >> (64 - bits)
             found += [place ^ (code(name) << shift) for name in names]
     return sorted(found)
+
+
+def listed(part, arcs):
+    """The words of every part over these arcs in the order of `PartIndex`, each with its side (siblings only)."""
+    n_nodes = len(arcs.start) - 1
+    pairs = list(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
+    if part == "arc":
+        return [(pair, None) for pair in pairs]
+    found = []
+    for h in range(n_nodes):
+        if part == "sibling":
+            for side in (0, 1):
+                outward = [n_nodes, *candidates(arcs, h, side), n_nodes + 1]
+                found += [((h, outward[a], outward[b]), side) for b in range(1, len(outward)) for a in range(b)]
+        else:
+            outward = candidates(arcs, h, 0) + candidates(arcs, h, 1)
+            found += [((g, h, m), None) for g, modifier in pairs if modifier == h for m in outward]
+    return found
+
+
+def labelled(heads):
+    """The words of every arc of a tree (h, m, g, l, r, a, z); node N where there is none."""
+    none = len(heads)
+    found = []
+    for m in range(1, none):
+        h = heads[m]
+        siblings = [k for k in range(1, none) if heads[k] == h]
+        own = [k for k in range(1, none) if heads[k] == m] or [none]
+        place = siblings.index(m)
+        left = siblings[place - 1] if place > 0 else none
+        right = siblings[place + 1] if place + 1 < len(siblings) else none
+        found.append((h, m, heads[h] if h > 0 else none, left, right, own[0], own[-1]))
+    return found

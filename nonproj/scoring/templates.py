@@ -117,7 +117,7 @@ def parse_template(text: str, part: str) -> list[Term]:
     Raises
     ------
     ConfigError
-        If a term is not of that form, or names an unknown word or attribute.
+        If a term is not of that form, names an unknown word or attribute, or is not allowed beside the others.
 
     Examples
     --------
@@ -138,12 +138,27 @@ def parse_template(text: str, part: str) -> list[Term]:
             raise ConfigError(f"features.{part}", f"'{word}': offsets go from -{MARGIN} to +{MARGIN}")
         if attribute == FEAT and (between or offset or slot not in ("h", "m")):
             raise ConfigError(f"features.{part}", f"'{word}': single features are those of h and m themselves")
+        if attribute == FEAT and part not in ("arc", "label"):
+            raise ConfigError(f"features.{part}", f"'{word}': single features are for arcs and labels only")
         if between and part != "arc":
             raise ConfigError(f"features.{part}", f"'{word}': words between are for arcs only")
         terms.append(Term(slot, int(offset or 0), attribute))
     if not terms:
         raise ConfigError(f"features.{part}", "an empty template")
+    _check_sets(terms, text, part)
     return terms
+
+
+def _check_sets(terms: Sequence[Term], text: str, part: str) -> None:
+    """Refuse templates over more sets of values than the kernels go through: the rest would be left out unsaid."""
+    between = sum(term.slot is None for term in terms)
+    owners = [term.slot for term in terms if term.attribute == FEAT]
+    if between > 1 or (between and owners):
+        raise ConfigError(
+            f"features.{part}", f"'{text}': a term over the words between stands alone, without single features"
+        )
+    if len(set(owners)) < len(owners):
+        raise ConfigError(f"features.{part}", f"'{text}': single features at most once for h and once for m")
 
 
 def attributes_of(files: Mapping[str, Mapping]) -> list[str]:

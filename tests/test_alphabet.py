@@ -1,0 +1,166 @@
+"""From strings to numbers: what each attribute is, how strings are numbered, and where they lie."""
+
+import numpy as np
+import pytest
+
+from nonproj.scoring.alphabet import (
+    ATTRIBUTES,
+    END,
+    FEAT,
+    FIRST,
+    MARGIN,
+    OUTSIDE,
+    ROOT,
+    START,
+    UNKNOWN,
+    Encoder,
+)
+from nonproj.types import Sentence
+
+
+def word(form, lemma="_", cpos="N", pos="_", feats="_", number=1):
+    return [str(number), form, lemma, cpos, pos, feats, "0", "x", "_", "_"]
+
+
+def encoder_of(*rows, attributes=("form",), rare=1):
+    return Encoder.from_sentences([Sentence(list(rows))], list(attributes), rare)
+
+
+@pytest.mark.parametrize(
+    "columns, expected",
+    [
+        (
+            ("Husene", "hus", "N", "NC", "a=1|b=2"),
+            {
+                "form": "Husene",
+                "lower": "husene",
+                "lemma": "hus",
+                "cpos": "N",
+                "pos": "NC",
+                "feats": "a=1|b=2",
+                "tag": "NC a=1|b=2",
+                "prefix2": "hu",
+                "prefix3": "hus",
+                "prefix4": "huse",
+                "prefix5": "husen",
+                "suffix1": "e",
+                "suffix2": "ne",
+                "suffix3": "ene",
+                "suffix4": "sene",
+                "shape": "Xxx",
+            },
+        ),
+        # Absent columns: the lemma is the form in lower case, the fine tag the coarse one.
+        (
+            ("Å", "_", "I", "_", "_"),
+            {
+                "form": "Å",
+                "lower": "å",
+                "lemma": "å",
+                "cpos": "I",
+                "pos": "I",
+                "feats": "_",
+                "tag": "I _",
+                "prefix2": "å",
+                "prefix5": "å",
+                "suffix1": "å",
+                "suffix4": "å",
+                "shape": "X",
+            },
+        ),
+        (("1990'erne", "_", "_", "_", "_"), {"lemma": "1990'erne", "pos": "_", "shape": "dd'xx"}),
+        (("EU-17", "_", "N", "_", "_"), {"shape": "XX-dd", "suffix3": "-17"}),
+        (("a_b", "_", "N", "_", "_"), {"shape": "x_x"}),
+        (("......", "_", "U", "_", "_"), {"shape": ".."}),
+        (("McDonald", "_", "N", "_", "_"), {"shape": "XxXxx"}),
+        (("中文", "_", "N", "_", "_"), {"shape": "xx"}),
+    ],
+)
+def test_attributes_of_a_word(columns, expected):
+    assert {name: ATTRIBUTES[name](*columns) for name in expected} == expected
+
+
+def test_strings_are_numbered_by_falling_frequency_then_alphabetically():
+    rows = [word(form) for form in ("b", "c", "a", "c", "d", "d", "c")]
+    encoder = encoder_of(*rows)
+    assert encoder.alphabets["form"] == ["c", "d", "a", "b"]
+    tokens = encoder.encode(Sentence([word("a"), word("c")]))
+    column = encoder.column("form")
+    assert tokens.atoms[MARGIN + 1 : MARGIN + 3, column].tolist() == [FIRST + 2, FIRST]
+
+
+@pytest.mark.parametrize("rare, known", [(1, ["c", "d", "a", "b"]), (2, ["c", "d"]), (3, ["c"]), (4, [])])
+def test_rare_strings_are_unknown(rare, known):
+    rows = [word(form) for form in ("b", "c", "a", "c", "d", "d", "c")]
+    encoder = encoder_of(*rows, rare=rare)
+    assert encoder.alphabets["form"] == known
+    numbers = encoder.encode(Sentence(rows)).atoms[MARGIN + 1 : -MARGIN, 0].tolist()
+    assert numbers == [FIRST + known.index(row[1]) if row[1] in known else UNKNOWN for row in rows]
+
+
+def test_each_single_feature_counts_and_rare_ones_are_dropped():
+    rows = [word("x", feats="b=1|a=1"), word("y", feats="a=1"), word("z"), word("x", feats="b=1|a=1|c=3")]
+    encoder = encoder_of(*rows, rare=2)
+    assert encoder.alphabets[FEAT] == ["a=1", "b=1"]
+    tokens = encoder.encode(Sentence(rows))
+    assert tokens.feat_start.tolist() == [0, 0, 2, 3, 3, 5]  # node 0, the root, has none
+    assert tokens.feat.tolist() == [FIRST + 1, FIRST, FIRST, FIRST + 1, FIRST]
+
+
+def test_words_lie_between_the_root_and_margins():
+    encoder = encoder_of(word("a"), word("b"), attributes=("form", "cpos"))
+    tokens = encoder.encode(Sentence([word("b"), word("new", cpos="new"), word("a")]))
+    assert tokens.n_nodes == 4
+    assert tokens.atoms.dtype == tokens.feat.dtype == tokens.feat_start.dtype == np.int32
+    rows = tokens.atoms.tolist()
+    assert rows[:MARGIN] == rows[-MARGIN:] == [[OUTSIDE, OUTSIDE]] * MARGIN
+    assert rows[MARGIN:-MARGIN] == [[ROOT, ROOT], [FIRST + 1, FIRST], [UNKNOWN, UNKNOWN], [FIRST, FIRST]]
+
+
+def test_reserved_numbers_are_told_apart_from_strings():
+    assert len({OUTSIDE, UNKNOWN, START, END, ROOT, FIRST}) == 6
+    assert max(OUTSIDE, UNKNOWN, START, END, ROOT) < FIRST
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_the_shortest_sentences(n):
+    encoder = encoder_of(word("a"))
+    tokens = encoder.encode(Sentence([word("a")] * n))
+    assert tokens.n_nodes == n + 1
+    assert tokens.atoms[MARGIN:-MARGIN, 0].tolist() == [ROOT] + [FIRST] * n
+
+
+def test_the_table_of_words_grows_and_keeps_what_it_has():
+    """More than the 1024 rows that it starts with, and again after doubling."""
+    rows = [word(f"w{i}", feats=f"f={i % 7}") for i in range(2500)]
+    encoder = encoder_of(*rows)
+    numbers = {form: FIRST + i for i, form in enumerate(encoder.alphabets["form"])}
+    feats = {text: FIRST + i for i, text in enumerate(encoder.alphabets[FEAT])}
+    for _ in range(2):
+        for first in range(0, 2500, 500):
+            part = rows[first : first + 500]
+            tokens = encoder.encode(Sentence(part))
+            assert tokens.atoms[MARGIN + 1 : -MARGIN, 0].tolist() == [numbers[row[1]] for row in part]
+            assert tokens.feat.tolist() == [feats[row[5]] for row in part]
+
+
+def test_a_word_is_known_by_all_its_columns():
+    """The cache of words must not take one for another that differs in a single column."""
+    base = ("f", "l", "c", "p", "a=1")
+    rows = [word(*base)]
+    for i in range(5):
+        changed = list(base)
+        changed[i] = "other"
+        rows.append(word(*changed))
+    encoder = encoder_of(*rows, attributes=("form", "lemma", "cpos", "pos", "feats"))
+    atoms = encoder.encode(Sentence(rows)).atoms[MARGIN + 1 : -MARGIN]
+    assert len({tuple(row) for row in atoms.tolist()}) == 6
+
+
+def test_an_encoder_of_stored_alphabets_gives_the_same_numbers():
+    rows = [word(f, lemma=f[0], feats=g) for f, g in [("ab", "x=1"), ("ac", "y=1|x=1"), ("bc", "_")]]
+    one = encoder_of(*rows, attributes=("suffix1", "lemma"))
+    other = Encoder({name: list(strings) for name, strings in one.alphabets.items()})
+    assert other.attributes == ["suffix1", "lemma"]
+    for a, b in zip(one.encode(Sentence(rows)), other.encode(Sentence(rows)), strict=True):
+        assert a.tolist() == b.tolist()

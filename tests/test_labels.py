@@ -1,0 +1,150 @@
+"""Labels of a tree's arcs: neighbours, codes, lines of the weight table; and the labeler that learns them."""
+
+import naive_scoring as naive
+import numpy as np
+import pytest
+from test_score import draw
+
+from nonproj.learning.labeler import Labeler
+from nonproj.scoring.alphabet import Encoder
+from nonproj.scoring.labels import LINE, add_labels, label_parts, label_scores
+from nonproj.scoring.score import hash_tokens
+from nonproj.scoring.templates import CODE_BITS, CODES, attributes_of, compile_templates, load_templates
+from nonproj.types import Sentence
+
+BITS = 14
+SPEC = {
+    "part": "label",
+    "codes": ["none", "direction", "distance"],
+    "templates": ["h.pos m.pos", "g+1.form l-1.pos r+1.pos", "a.tag z.tag", "h.feat m.feat", "m.pos h.feat", "m.feat"],
+}
+
+
+def draw_tree(rng, n):
+    """A random tree, crossing arcs and several roots included."""
+    heads = np.full(n + 1, -1, np.int32)
+    order = [0, *(1 + rng.permutation(n)).tolist()]
+    for position in range(1, n + 1):
+        heads[order[position]] = order[rng.integers(position)]
+    return heads
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_parts_are_those_of_the_definition(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 16))
+    heads = draw_tree(rng, n)
+    parts, expected = label_parts(heads), naive.labelled(heads.tolist())
+    assert parts.nodes.tolist() == [list(nodes) for nodes in expected]
+    for number, name in enumerate(CODES["label"]):
+        codes = [naive.code_of(name, "label", nodes, n) for nodes in expected]
+        assert parts.codes[:, number].tolist() == codes
+        assert max(codes) < 1 << CODE_BITS
+
+
+@pytest.mark.parametrize("n_labels", [1, LINE, LINE + 1, 256])
+@pytest.mark.parametrize("n", [1, 5])
+def test_every_label_of_every_arc_equals_the_twin(n, n_labels):
+    rng, sentence, encoder, table = draw(n, SPEC, n)
+    heads = draw_tree(rng, n)
+    weights = rng.integers(-5, 6, 1 << BITS).astype(np.float32)
+    hashed, parts = hash_tokens(encoder.encode(sentence), table, len(weights)), label_parts(heads)
+    scores = label_scores(hashed, parts, n_labels, weights)
+    gold, predicted = rng.integers(0, n_labels, n), rng.integers(0, n_labels, n)
+    gold[0] = predicted[0]  # a right label moves nothing
+    moved = np.zeros(len(weights))
+    for p, nodes in enumerate(naive.labelled(heads.tolist())):
+        lines = [place - place % LINE for place in naive.places(sentence, encoder.alphabets, SPEC, nodes, BITS)]
+        assert scores[p].tolist() == [sum(float(weights[i ^ label]) for i in lines) for label in range(n_labels)]
+        if gold[p] != predicted[p]:
+            np.add.at(moved, [i ^ gold[p] for i in lines], 1.0)
+            np.add.at(moved, [i ^ predicted[p] for i in lines], -1.0)
+    changed, total = weights.copy(), np.zeros(len(weights))
+    add_labels(hashed, parts, gold, predicted, 3.0, changed, total)
+    assert (changed == weights + moved).all()
+    assert (total == 3 * moved).all()
+
+
+def a_labeler(margin=0.0, n_labels=3):
+    """A labeler, and examples whose label follows from the word's tag and the side of its head."""
+    rng = np.random.default_rng(0)
+    examples, sentences = [], []
+    for _ in range(12):
+        n = int(rng.integers(2, 8))
+        tags = rng.choice(["A", "B"], n)
+        rows = [[str(i), f"w{i}", "_", t, "_", "_", "0", "x", "_", "_"] for i, t in enumerate(tags.tolist(), 1)]
+        sentences.append((Sentence(rows), draw_tree(rng, n), tags))
+    files = load_templates()
+    encoder = Encoder.from_sentences([s for s, _, _ in sentences], attributes_of(files), 1)
+    for sentence, heads, tags in sentences:
+        right = heads[1:] < np.arange(1, len(heads))
+        gold = np.where(tags == "A", right.astype(np.int64), 2)
+        examples.append((encoder.encode(sentence), heads, gold))
+    return Labeler(compile_templates(files["label"], encoder.attributes), n_labels, BITS, margin), examples
+
+
+def predicted(labeler, weights, tokens, heads):
+    hashed = hash_tokens(tokens, labeler.table, len(weights))
+    return label_scores(hashed, label_parts(heads), labeler.n_labels, weights).argmax(axis=1)
+
+
+@pytest.mark.parametrize("margin", [0.0, 2.0])
+def test_a_rule_is_learnt_without_a_mistake(margin):
+    labeler, examples = a_labeler(margin)
+    order = np.arange(len(examples))
+    wrong = [labeler.epoch(examples, order) for _ in range(12)]
+    assert wrong[0] > 0
+    assert wrong[-1] == 0
+    for tokens, heads, gold in examples:
+        assert predicted(labeler, labeler.averaged(), tokens, heads).tolist() == gold.tolist()
+
+
+@pytest.mark.parametrize("margin", [0.0, 4.0])
+def test_an_update_moves_what_does_not_win_by_the_margin(margin):
+    labeler, examples = a_labeler(margin)
+    for _ in range(2):
+        for tokens, heads, gold in examples:
+            hashed, parts = hash_tokens(tokens, labeler.table, 1 << BITS), label_parts(heads)
+            scores = label_scores(hashed, parts, 3, labeler.weights)
+            best = []
+            for row, label in zip(scores.tolist(), gold.tolist(), strict=True):
+                row[label] -= margin
+                best.append(row.index(max(row)))  # ties to the lowest
+            expected, total, step = labeler.weights.copy(), labeler.total.copy(), labeler.step
+            add_labels(hashed, parts, gold, np.array(best), float(step), expected, total)
+            assert labeler.update(tokens, heads, gold) == sum(a != b for a, b in zip(best, gold.tolist(), strict=True))
+            assert (labeler.weights == expected).all()
+            assert (labeler.total == total).all()
+            assert labeler.step == step + 1
+
+
+def test_the_last_weights_win_by_the_margin():
+    labeler, examples = a_labeler(margin=3.0)
+    for _ in range(30):
+        if not labeler.epoch(examples, np.arange(len(examples))):
+            break
+    else:
+        pytest.fail("the rule was not learnt")
+    for tokens, heads, gold in examples:
+        scores = label_scores(hash_tokens(tokens, labeler.table, 1 << BITS), label_parts(heads), 3, labeler.weights)
+        for row, label in zip(scores, gold, strict=True):
+            assert row[label] - np.delete(row, label).max() >= 3.0
+
+
+def test_lazy_averaging_is_the_mean_over_all_steps():
+    labeler, examples = a_labeler()
+    history = [labeler.weights.astype(float)]
+    for _ in range(3):
+        for example in examples:
+            labeler.update(*example)
+            history.append(labeler.weights.astype(float))
+    assert labeler.weights.any()
+    np.testing.assert_allclose(labeler.averaged(), np.mean(history, axis=0), atol=1e-6)
+    assert labeler.averaged().dtype == np.float32
+
+
+def test_two_runs_learn_the_same_weights():
+    (one, examples), (other, _) = a_labeler(), a_labeler()
+    for labeler in (one, other):
+        labeler.epoch(examples, np.arange(len(examples))[::-1])
+    assert one.averaged().tobytes() == other.averaged().tobytes()

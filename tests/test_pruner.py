@@ -1,0 +1,144 @@
+"""The first-order model: its gradient by finite differences through the weights, AdaGrad step by step, its descent."""
+
+import math
+
+import naive_scoring as naive
+import naive_trees
+import numpy as np
+import pytest
+from test_perceptron import draw_tree
+from test_score import draw
+from test_scoring import draw_sentence
+
+from nonproj.learning.pruner import _NEGLIGIBLE, Pruner
+from nonproj.parts import full_arc_space
+from nonproj.scoring.alphabet import Encoder
+from nonproj.scoring.templates import attributes_of, compile_templates, load_templates
+
+BITS = 12
+SPEC = load_templates()["pruner"]
+
+
+class Recorder(Pruner):
+    """A pruner that keeps its gradient instead of following it."""
+
+    def _descend(self, hashed, parts, gradient):
+        self.parts, self.gradient = parts, gradient.copy()
+
+
+def a_problem(seed, n, kind=Recorder, single_root=False):
+    """A pruner of random weights, the numbers of a sentence, a gold tree, and each arc's places."""
+    rng, sentence, encoder, table = draw(seed, SPEC, n)
+    pruner = kind(table, BITS, 0.1)
+    pruner.weights[:] = rng.integers(-32, 33, 1 << BITS) / 128
+    heads = draw_tree(rng, n)
+    while single_root and (heads == 0).sum() != 1:
+        heads = draw_tree(rng, n)
+    arcs = full_arc_space(n)
+    pairs = list(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
+    places = [naive.places(sentence, encoder.alphabets, SPEC, pair, BITS) for pair in pairs]
+    return rng, pruner, encoder.encode(sentence), heads, pairs, places
+
+
+def dense(pairs, places, weights, n):
+    scores = [[-math.inf] * (n + 1) for _ in range(n + 1)]
+    for (h, m), found in zip(pairs, places, strict=True):
+        scores[h][m] = sum(float(weights[i]) for i in found)
+    return scores
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_loss_and_gradient_are_those_of_all_trees(seed, single_root):
+    n = 1 + seed
+    _, pruner, tokens, heads, pairs, places = a_problem(seed, n, single_root=single_root)
+    scores = dense(pairs, places, pruner.weights, n)
+    log_partition, marginals = naive_trees.log_partition(scores, single_root)
+    loss = pruner.update(tokens, heads, single_root)
+    assert loss == pytest.approx(log_partition - naive_trees.arc_score(heads.tolist(), scores), abs=1e-6)
+    assert loss >= -1e-9
+    expected = [marginals[h][m] - (heads[m] == h) for h, m in pairs]
+    np.testing.assert_allclose(pruner.gradient, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gradient_in_the_weights_equals_finite_differences(seed, single_root):
+    """What is taken off a weight is the slope of the loss that `update` returns, features shared by arcs included."""
+    n = 5
+    rng, pruner, tokens, heads, _, places = a_problem(seed, n, single_root=single_root)
+    pruner.update(tokens, heads, single_root)
+    slope = np.zeros(1 << BITS)
+    for g, found in zip(pruner.gradient, places, strict=True):
+        np.add.at(slope, found, g)
+    steepest = np.argsort(-np.abs(slope))[:6]
+    for place in np.concatenate([steepest, rng.choice(np.flatnonzero(slope), 10)]):
+        losses, step = [], 2.0**-7  # exact in float32
+        for sign in (1, -1):
+            pruner.weights[place] += sign * step
+            losses.append(pruner.update(tokens, heads, single_root))
+            pruner.weights[place] -= sign * step
+        assert slope[place] == pytest.approx((losses[0] - losses[1]) / (2 * step), abs=2e-4)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_step_is_adagrads(seed):
+    """Arc after arc, place after place: the square is added first, then the step divided by the root of the sum."""
+    _, recorder, tokens, heads, _, places = a_problem(seed, 6)
+    _, pruner, *_ = a_problem(seed, 6, Pruner)
+    weights, squares = pruner.weights.astype(float), np.zeros(1 << BITS)
+    left_out = 0
+    for _ in range(3):
+        recorder.weights[:] = pruner.weights
+        recorder.update(tokens, heads, False)
+        for g, found in zip(recorder.gradient.tolist(), places, strict=True):
+            left_out += abs(g) <= _NEGLIGIBLE
+            for place in found if abs(g) > _NEGLIGIBLE else ():
+                squares[place] += g * g
+                weights[place] -= 0.1 * g / math.sqrt(squares[place] + 1e-8)
+        pruner.update(tokens, heads, False)
+        np.testing.assert_allclose(pruner.squares, squares, rtol=1e-4)
+        np.testing.assert_allclose(pruner.weights, weights, atol=1e-4)
+    assert pruner.weights.dtype == pruner.squares.dtype == np.float32
+    assert left_out < 3 * 36
+
+
+def test_a_negligible_gradient_moves_nothing():
+    """Where the gold tree is all but certain, no weight moves."""
+    _, pruner, tokens, heads, pairs, places = a_problem(2, 3, Pruner)
+    pruner.weights[:] = 0
+    for (h, m), found in zip(pairs, places, strict=True):
+        if heads[m] == h:
+            pruner.weights[found] = 40.0
+    before = pruner.weights.copy()
+    scores = dense(pairs, places, before, 3)
+    _, marginals = naive_trees.log_partition(scores)
+    assert all(abs(marginals[h][m] - (heads[m] == h)) < _NEGLIGIBLE for h, m in pairs)
+    assert pruner.update(tokens, heads, False) == pytest.approx(0.0, abs=1e-3)
+    assert (pruner.weights == before).all()
+    assert not pruner.squares.any()
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+def test_an_epoch_tells_the_mean_loss_of_a_word_in_the_given_order(single_root):
+    rng = np.random.default_rng(3)
+    sentences = [draw_sentence(rng, int(rng.integers(1, 9))) for _ in range(10)]
+    encoder = Encoder.from_sentences(sentences, attributes_of({"any": SPEC}), 1)
+    examples = []
+    for sentence in sentences:
+        heads = draw_tree(rng, len(sentence))
+        while (heads == 0).sum() != 1:
+            heads = draw_tree(rng, len(sentence))
+        examples.append((encoder.encode(sentence), heads))
+    table = compile_templates(SPEC, encoder.attributes)
+    one, other = Pruner(table, BITS, 0.1), Pruner(table, BITS, 0.1)
+    means = []
+    for _ in range(4):
+        order = rng.permutation(10)[:8]
+        total = sum(other.update(*examples[i], single_root) for i in order)
+        words = sum(len(examples[i][1]) - 1 for i in order)
+        means.append(one.epoch(examples, order, single_root))
+        assert means[-1] == pytest.approx(total / words)
+        assert one.weights.tobytes() == other.weights.tobytes()
+    assert means[-1] < means[0]
+    assert one.epoch(examples, [], single_root) == 0.0

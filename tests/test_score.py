@@ -1,0 +1,190 @@
+"""Lists of parts and their scores over pruned arcs, from the definitions; every template, both widths of weights."""
+
+import naive_scoring as naive
+import numpy as np
+import pytest
+from test_scoring import draw_sentence
+
+from nonproj.parts import arc_space_from_mask, full_arc_space, part_index
+from nonproj.scoring.alphabet import Encoder
+from nonproj.scoring.score import (
+    _room,
+    add_parts,
+    arc_parts,
+    grandparent_parts,
+    hash_tokens,
+    quantise,
+    score_parts,
+    sibling_parts,
+)
+from nonproj.scoring.scorer import PART_TYPES, Scorer, dense_arc_scores
+from nonproj.scoring.templates import CODE_BITS, CODES, attributes_of, compile_templates, load_templates
+from nonproj.types import GRANDPARENT, Sentence
+
+BITS = 12
+SMALL = {
+    "plain": ("arc", ["none"], ["h.pos m.pos", "m-1.suffix2", "h+3.shape m-3.tag"]),
+    "three codes": ("arc", ["distance", "none", "direction"], ["h.pos", "h.form m.lemma"]),
+    "between": ("arc", ["direction"], ["between.pos", "h.pos between.tag m+1.pos", "between.form m.pos"]),
+    "feat of one": ("arc", ["distance"], ["h.feat", "m.feat h.pos", "m-1.pos h.feat"]),
+    "feats of both": ("arc", ["none"], ["h.feat m.feat", "h.pos m.feat h.feat m.pos"]),
+    "all kinds": ("arc", ["direction", "distance"], ["h.feat", "between.cpos h.cpos", "h.prefix2", "m.feat h.feat"]),
+    "ends": ("sibling", ["none", "direction", "distance"], ["s.pos", "m.pos", "s-1.pos m+1.pos", "h+2.form s.form"]),
+    "one end": ("sibling", ["distance"], ["h.pos s+3.pos", "m-3.pos"]),
+    "order": ("grandparent", ["order"], ["g.pos h.pos m.pos", "g-2.form m+2.form", "h+1.cpos"]),
+    "chain codes": ("grandparent", ["none", "order", "direction"], ["g.tag", "h.tag", "m.tag"]),
+}
+
+
+def draw_arcs(rng, n):
+    """Some arcs, with at least one into each word."""
+    mask = rng.random((n + 1, n + 1)) < 0.6
+    for m in range(1, n + 1):
+        mask[m - 1, m] = True
+    return arc_space_from_mask(mask)
+
+
+def draw(seed, spec, n):
+    """A sentence, some of its words unknown, its numbers and the compiled templates."""
+    rng = np.random.default_rng(seed)
+    sentence = draw_sentence(rng, n)
+    known = [draw_sentence(rng, 5), Sentence(sentence.rows[::2])]
+    encoder = Encoder.from_sentences(known, attributes_of({"any": spec}), rare=1)
+    return rng, sentence, encoder, compile_templates(spec, encoder.attributes)
+
+
+def parts_of(part, arcs):
+    if part == "arc":
+        return arc_parts(arcs)
+    return {"sibling": sibling_parts, "grandparent": grandparent_parts}[part](arcs, part_index(arcs, GRANDPARENT))
+
+
+@pytest.mark.parametrize("part", PART_TYPES)
+@pytest.mark.parametrize("seed", range(12))
+def test_parts_are_listed_as_the_index_numbers_them(part, seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 14))
+    arcs = draw_arcs(rng, n)
+    parts, expected = parts_of(part, arcs), naive.listed(part, arcs)
+    assert parts.nodes.tolist() == [list(nodes) for nodes, _ in expected]
+    for number, name in enumerate(CODES[part]):
+        if part == "sibling":
+            codes = [naive.sibling_code(name, *nodes, side, n) for nodes, side in expected]
+        else:
+            codes = [naive.code_of(name, part, nodes, n) for nodes, _ in expected]
+        assert parts.codes[:, number].tolist() == codes
+        assert max(codes, default=0) < 1 << CODE_BITS
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("n", [1, 2, 6])
+def test_every_kind_of_template_equals_the_twin(name, n):
+    """All parts, not a sample: scores, and the weights that an update with a change for every part leaves."""
+    part, codes, templates = SMALL[name]
+    spec = {"part": part, "codes": codes, "templates": templates}
+    rng, sentence, encoder, table = draw(n, spec, n)
+    arcs = draw_arcs(rng, n)
+    parts = parts_of(part, arcs)
+    weights = rng.standard_normal(1 << BITS).astype(np.float32)
+    hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
+    places = [
+        naive.places(sentence, encoder.alphabets, spec, nodes, BITS, side) for nodes, side in naive.listed(part, arcs)
+    ]
+    scores = score_parts(hashed, parts, weights)
+    expected = [sum(float(weights[i]) for i in found) for found in places]
+    np.testing.assert_allclose(scores, expected, atol=1e-9)
+    delta = rng.integers(-2, 3, len(scores)).astype(float)
+    changed, total = weights.copy(), np.zeros(len(weights))
+    add_parts(hashed, parts, delta, 5.0, changed, total)
+    moved = np.zeros(len(weights))
+    for change, found in zip(delta, places, strict=True):
+        np.add.at(moved, found, change)
+    np.testing.assert_allclose(changed, weights + moved, atol=1e-4)
+    assert (total == 5 * moved).all()
+    assert max(map(len, places), default=0) <= len(_room(hashed))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_weights_of_16_bits_score_as_what_they_stand_for(seed):
+    spec = load_templates()["arc"]
+    rng, sentence, encoder, table = draw(seed, spec, 7)
+    weights = rng.standard_normal(1 << BITS).astype(np.float32)
+    short, unit = quantise(weights)
+    assert short.dtype == np.int16
+    assert np.abs(short).max() == 32767
+    assert np.abs(short * unit - weights).max() <= unit / 2 + 1e-7
+    parts = arc_parts(full_arc_space(7))
+    hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
+    exact = score_parts(hashed, parts, (short * unit).astype(np.float32))
+    np.testing.assert_allclose(score_parts(hashed, parts, short, unit), exact, atol=1e-3)
+
+
+def test_a_table_of_zeros_can_be_quantised():
+    short, unit = quantise(np.zeros(16, np.float32))
+    assert unit > 0
+    assert not short.any()
+
+
+@pytest.mark.parametrize("model", [0, 1, 2])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_scorer_puts_the_part_types_together(model, seed):
+    """Each type's scores are its own file's; one update of all types is the sum of theirs, over one table."""
+    files = load_templates()
+    rng = np.random.default_rng(seed)
+    sentence = draw_sentence(rng, 5)
+    encoder = Encoder.from_sentences([sentence], attributes_of(files), 1)
+    arcs = draw_arcs(rng, 5)
+    index = part_index(arcs, model)
+    weights = rng.integers(-4, 5, 1 << BITS).astype(np.float32)
+    scorer = Scorer(files, encoder.attributes, model)
+    featurised = scorer.featurise(encoder.encode(sentence), arcs, index, len(weights))
+    scores = scorer.score(featurised, weights)
+    moved, delta = np.zeros(len(weights)), []
+    for number, part in enumerate(PART_TYPES):
+        if number > model:
+            assert scores[number].shape == (0,)
+            delta.append(np.zeros(0))
+            continue
+        parts = naive.listed(part, arcs)
+        assert scores[number].shape == (len(parts),)
+        delta.append(np.zeros(len(parts)))
+        for p in rng.permutation(len(parts))[:15]:
+            places = naive.places(sentence, encoder.alphabets, files[part], parts[p][0], BITS, parts[p][1])
+            assert scores[number][p] == sum(float(weights[i]) for i in places)
+            delta[number][p] = rng.integers(-2, 3)
+            np.add.at(moved, places, delta[number][p])
+    changed, total = weights.copy(), np.zeros(len(weights))
+    scorer.add(featurised, delta, 2.0, changed, total)
+    assert (changed == weights + moved).all()
+    assert (total == 2 * moved).all()
+
+
+@pytest.mark.parametrize("n", [1, 4, 9])
+def test_dense_scores_are_those_of_all_arcs(n):
+    spec = load_templates()["pruner"]
+    rng, sentence, encoder, table = draw(n, spec, n)
+    weights = rng.integers(-9, 10, 1 << BITS).astype(np.float32)
+    scores = dense_arc_scores(encoder.encode(sentence), table, weights)
+    for h in range(n + 1):
+        for m in range(n + 1):
+            if m == 0 or m == h:
+                assert scores[h, m] == -np.inf
+            else:
+                places = naive.places(sentence, encoder.alphabets, spec, (h, m), BITS)
+                assert scores[h, m] == sum(float(weights[i]) for i in places)
+
+
+def test_a_sentence_scores_the_same_whatever_was_scored_before():
+    """Buffers are not carried over: a long sentence between two scorings of a short one changes nothing."""
+    spec = load_templates()["arc"]
+    rng, sentence, encoder, table = draw(3, spec, 4)
+    weights = rng.standard_normal(1 << BITS).astype(np.float32)
+
+    def scored(one):
+        return score_parts(
+            hash_tokens(encoder.encode(one), table, len(weights)), arc_parts(full_arc_space(len(one))), weights
+        ).tolist()
+
+    before = scored(sentence)
+    scored(draw_sentence(rng, 30))
+    assert scored(sentence) == before

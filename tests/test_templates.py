@@ -1,0 +1,156 @@
+"""Templates: which are refused, and in what words; what the table of those that are not holds."""
+
+import re
+
+import numpy as np
+import pytest
+from naive_scoring import random64
+
+from nonproj.config import Config
+from nonproj.errors import ConfigError, ModelError
+from nonproj.model import Model
+from nonproj.scoring.alphabet import ATTRIBUTES, FEAT, MARGIN
+from nonproj.scoring.templates import (
+    CODES,
+    SLOTS,
+    attributes_of,
+    check_templates,
+    compile_templates,
+    load_templates,
+    parse_template,
+)
+
+KNOWN = (
+    "form, lower, lemma, cpos, pos, feats, tag, prefix2, prefix3, prefix4, prefix5, suffix1, suffix2, suffix3, "
+    "suffix4, shape, feat"
+)
+
+
+@pytest.mark.parametrize(
+    "text, part, message",
+    [
+        ("h.form x.pos", "arc", "'x.pos': the words of this part are h, m"),
+        ("g.pos", "sibling", "'g.pos': the words of this part are h, s, m"),
+        ("s.pos", "grandparent", "'s.pos': the words of this part are g, h, m"),
+        ("s.pos", "label", "'s.pos': the words of this part are h, m, g, l, r, a, z"),
+        ("h.colour", "arc", f"'h.colour': known attributes are {KNOWN}"),
+        ("between.colour", "arc", f"'between.colour': known attributes are {KNOWN}"),
+        ("h.pos h+4.form", "arc", "'h+4.form': offsets go from -3 to +3"),
+        ("m-4.form", "label", "'m-4.form': offsets go from -3 to +3"),
+        ("h form", "arc", "'h' in 'h form' is not of the form slot+offset.attribute"),
+        ("h+.form", "arc", "'h+.form' in 'h+.form' is not of the form slot+offset.attribute"),
+        ("h+12.form", "arc", "'h+12.form' in 'h+12.form' is not of the form slot+offset.attribute"),
+        ("between+1.pos", "arc", "'between+1.pos' in 'between+1.pos' is not of the form slot+offset.attribute"),
+        ("between.pos", "sibling", "'between.pos': words between are for arcs only"),
+        ("between.pos", "label", "'between.pos': words between are for arcs only"),
+        ("h+1.feat", "arc", "'h+1.feat': single features are those of h and m themselves"),
+        ("between.feat", "arc", "'between.feat': single features are those of h and m themselves"),
+        ("g.feat", "label", "'g.feat': single features are those of h and m themselves"),
+        ("h.feat m.feat", "sibling", "'h.feat': single features are for arcs and labels only"),
+        ("h.pos m.feat", "grandparent", "'m.feat': single features are for arcs and labels only"),
+        (
+            "between.pos h.pos between.form",
+            "arc",
+            "'between.pos h.pos between.form': a term over the words between stands alone, without single features",
+        ),
+        (
+            "h.feat between.pos",
+            "arc",
+            "'h.feat between.pos': a term over the words between stands alone, without single features",
+        ),
+        ("m.feat m.feat", "arc", "'m.feat m.feat': single features at most once for h and once for m"),
+        ("h.feat m.pos h.feat", "label", "'h.feat m.pos h.feat': single features at most once for h and once for m"),
+        ("", "arc", "an empty template"),
+        (" \t", "label", "an empty template"),
+    ],
+)
+def test_a_wrong_template_is_named(text, part, message):
+    with pytest.raises(ConfigError) as caught:
+        parse_template(text, part)
+    assert str(caught.value) == f"features.{part}: {message}"
+
+
+@pytest.mark.parametrize("part", SLOTS)
+def test_an_unknown_code_is_named(part):
+    spec = {"part": part, "codes": ["direction", "colour"], "templates": ["h.pos"]}
+    with pytest.raises(ConfigError) as caught:
+        compile_templates(spec, ["pos"])
+    assert str(caught.value) == f"features.{part}: code 'colour': the known ones are {', '.join(CODES[part])}"
+
+
+@pytest.mark.parametrize("file, text", [("sibling", "h.feat m.feat"), ("arc", "h.feat between.pos")])
+def test_no_way_leads_around_the_refusal(tmp_path, file, text):
+    """From a folder, in memory, and in a model file: kernels would read features of words that are not there."""
+    files = load_templates()
+    files[file] = files[file] | {"templates": [text]}
+    with pytest.raises(ConfigError, match=f"^features.{file}: "):
+        check_templates(files)
+    for name, spec in files.items():
+        lines = "".join(f"  - {template}\n" for template in spec["templates"])
+        codes = ", ".join(spec["codes"])
+        (tmp_path / f"{name}.yaml").write_text(f"part: {spec['part']}\ncodes: [{codes}]\ntemplates:\n{lines}")
+    with pytest.raises(ConfigError, match=f"^{re.escape(str(tmp_path / file))}.yaml: "):
+        load_templates(tmp_path)
+    alphabets = {name: ["x"] for name in (*ATTRIBUTES, FEAT)}
+    model = Model(Config(), alphabets, files, ["x"], {}, {})
+    with pytest.raises(ModelError, match=f"cannot be used: features.{file}: "):
+        Model.from_bytes(model.to_bytes())
+
+
+def test_the_table_holds_each_term_where_the_kernels_look():
+    texts = ["h.feat m.pos", "m-3.form h+1.pos h.form", "h.pos between.form", "m.pos"]
+    spec = {"part": "arc", "codes": ["distance", "none"], "templates": texts}
+    table = compile_templates(spec, ["form", "pos"])
+    ordered = [texts[1], texts[3], texts[2], texts[0]]  # plain ones first, then between, then single features
+    assert (table.n_plain, table.n_between, table.n_feat) == (2, 1, 1)
+    assert table.salt.tolist() == [random64(f"arc/{text}") for text in ordered]
+    assert table.codes.tolist() == [2, 0]
+    found = {}
+    for row in range(8):
+        slot, text = "hm"[row // 4], ordered[row % 4]
+        for i in range(table.term_start[row], table.term_start[row + 1]):
+            name = ["form", "pos"][table.term_attribute[i]]
+            found[text, slot, int(table.term_offset[i]), name] = int(table.term_coefficient[i])
+    terms = [(text, term) for text in texts for term in parse_template(text, "arc")]
+    plain = {(text, *term): random64(f"arc/{text}/{term}") for text, term in terms if term.slot}
+    assert found == {key: number for key, number in plain.items() if key[3] != FEAT}
+    assert table.between_attribute.tolist() == [0, 0, 0, 0]
+    between = parse_template(texts[2], "arc")[1]
+    assert table.between_coefficient.tolist() == [0, 0, random64(f"arc/{texts[2]}/{between}"), 0]
+    feat = parse_template(texts[0], "arc")[0]
+    assert table.feat_coefficient.tolist() == [[0, 0, 0, random64(f"arc/{texts[0]}/{feat}")], [0, 0, 0, 0]]
+
+
+def test_kernels_get_the_dtypes_they_know_from_any_file():
+    for templates in (["h.pos"], ["h.feat"], ["between.pos"]):
+        table = compile_templates({"part": "arc", "codes": ["none"], "templates": templates}, ["pos"])
+        wanted = {"salt": "u8", "term_coefficient": "u8", "between_coefficient": "u8", "feat_coefficient": "u8"}
+        for name, array in table._asdict().items():
+            if isinstance(array, np.ndarray):
+                assert array.dtype == np.dtype(wanted.get(name, "i4")), name
+                assert array.flags.c_contiguous, name
+        assert isinstance(table.code_shift, np.uint32)
+
+
+def test_blanks_and_repetitions_do_not_matter():
+    tidy, untidy = ["h.pos m.pos", "h.form"], ["h.pos  m.pos ", "h.form", " h.pos m.pos"]
+    tables = [
+        compile_templates({"part": "arc", "codes": ["none"], "templates": texts}, ["form", "pos"])
+        for texts in (tidy, untidy)
+    ]
+    for one, other in zip(*tables, strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_attributes_are_those_named_in_a_fixed_order():
+    files = {
+        "a": {"part": "arc", "templates": ["m.tag h.form", "h.feat"]},
+        "b": {"part": "sibling", "templates": ["s+1.cpos"]},
+    }
+    assert attributes_of(files) == ["form", "cpos", "tag"]
+    assert attributes_of(dict(reversed(files.items()))) == ["form", "cpos", "tag"]
+
+
+@pytest.mark.parametrize("sign", "+-")
+def test_the_largest_offset_is_allowed(sign):
+    assert parse_template(f"h{sign}{MARGIN}.pos", "arc")[0].offset == int(f"{sign}{MARGIN}")
