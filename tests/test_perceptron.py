@@ -1,4 +1,4 @@
-"""One update against enumeration: gold less predicted, head by head over Z or tree by tree; and what it converges to."""
+"""One update against enumeration: gold less predicted, over Z or tree by tree; and what it converges to."""
 
 import io
 
