@@ -68,13 +68,15 @@ class Pruner:
 
     def _descend(self, hashed: Hashed, parts: Parts, gradient: np.ndarray) -> None:
         special = special_places(hashed, parts)
-        _adagrad(hashed, parts.nodes, parts.codes, special, gradient, self.learning_rate, self.weights, self.squares)
+        _adagrad(
+            hashed.plain, parts.nodes, parts.codes, special, gradient, self.learning_rate, self.weights, self.squares
+        )
 
 
 @kernel
-def _adagrad(hashed, nodes, codes, special, gradient, learning_rate, weights, squares):
+def _adagrad(plain, nodes, codes, special, gradient, learning_rate, weights, squares):
     """One AdaGrad step on the weights of every arc whose gradient is not negligible."""
-    shares, shift, n_plain, wanted = hashed.shares, hashed.shift, hashed.table.n_plain, hashed.table.codes
+    shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
     flat, n_nodes, n_templates = shares.reshape(shares.size), shares.shape[1], shares.shape[2]
     keys = np.empty(n_templates, np.uint32)
     start, places = special.start, special.places
@@ -86,7 +88,7 @@ def _adagrad(hashed, nodes, codes, special, gradient, learning_rate, weights, sq
                 code = np.uint32(codes[p, c])
                 for t in range(n_plain):
                     _step(keys[t] ^ code, g, learning_rate, weights, squares)
-            for i in range(start[p], start[p + 1]):
+            for i in range(start[p], start[p + 1]) if start.shape[0] > 0 else range(0, 0):
                 _step(places[i], g, learning_rate, weights, squares)
 
 

@@ -16,31 +16,50 @@ from .listing import DIRECTION, Parts
 from .templates import TemplateTable
 
 
-class Hashed(NamedTuple):
-    """What is needed to look up parts of one type in one sentence.
+class Plain(NamedTuple):
+    """What is needed to look up the plain templates, in as few arrays as can be: handing one to a kernel costs time.
 
     Attributes
     ----------
     shares : ndarray of shape (n_slots, N + 2, n_templates), uint32
         Each word's share of the hash of each template, in each slot.
-    firsts : ndarray of shape (n_between, N, D + 1), int32
-        For each template over the words between, the words to the right of each where an attribute stands for the first
-        time, in their order; N after the last.
-    tokens : Tokens
-    table : TemplateTable
+    n_plain : int
+        The first so many templates are plain.
+    codes : ndarray, int32
+        Numbers of the geometrical codes with which each of these is looked up.
     shift : uint32
         32 less the number of bits of the weight table's size.
     """
 
     shares: np.ndarray
+    n_plain: int
+    codes: np.ndarray
+    shift: np.uint32
+
+
+class Hashed(NamedTuple):
+    """What is needed to look up parts of one type in one sentence.
+
+    Attributes
+    ----------
+    plain : Plain
+    firsts : ndarray of shape (n_between, N, D + 1), int32
+        For each template over the words between, the words to the right of each where an attribute stands for the first
+        time, in their order; N after the last.
+    tokens : Tokens
+    table : TemplateTable
+    """
+
+    plain: Plain
     firsts: np.ndarray
     tokens: Tokens
     table: TemplateTable
-    shift: np.uint32
 
 
 class Special(NamedTuple):
     """The places of the templates over sets of values: those of part ``p`` are ``places[start[p]:start[p + 1]]``.
+
+    Both arrays are empty where there are no such templates.
 
     Attributes
     ----------
@@ -53,7 +72,7 @@ class Special(NamedTuple):
 
 
 _NO_FIRSTS = np.empty((0, 0, 0), np.int32)
-_NO_PLACES = np.empty(0, np.uint32)
+_NO_SPECIAL = Special(np.empty(0, np.int64), np.empty(0, np.uint32))
 
 
 def hash_tokens(tokens: Tokens, table: TemplateTable, n_weights: int) -> Hashed:
@@ -71,25 +90,31 @@ def hash_tokens(tokens: Tokens, table: TemplateTable, n_weights: int) -> Hashed:
     n_templates = table.salt.shape[0]
     n_slots = (table.term_start.shape[0] - 1) // max(n_templates, 1)
     shares = np.empty((n_slots, tokens.n_nodes + 2, n_templates), np.uint32)
-    _hash_tokens(tokens.atoms, table, shares)
-    firsts = _firsts(tokens, table) if table.n_between else _NO_FIRSTS
-    return Hashed(shares, firsts, tokens, table, np.uint32(32 - (n_weights.bit_length() - 1)))
+    _hash_tokens(tokens.atoms, *_terms(table), shares)
+    firsts = _NO_FIRSTS
+    if table.n_between:
+        firsts = _find_firsts(tokens.atoms, table.between_attribute[table.n_plain : table.n_plain + table.n_between])
+    shift = np.uint32(32 - (n_weights.bit_length() - 1))
+    return Hashed(Plain(shares, table.n_plain, table.codes, shift), firsts, tokens, table)
+
+
+def _terms(table: TemplateTable) -> tuple[np.ndarray, ...]:
+    """The arrays that say how plain terms are hashed."""
+    return (
+        table.salt,
+        table.term_start,
+        table.term_template,
+        table.term_offset,
+        table.term_attribute,
+        table.term_coefficient,
+    )
 
 
 def special_places(hashed: Hashed, parts: Parts) -> Special:
     """Return the places of the templates over the words between and over single features, of each part."""
     if hashed.table.n_between + hashed.table.n_feat == 0:
-        return Special(np.zeros(parts.nodes.shape[0] + 1, np.int64), _NO_PLACES)
+        return _NO_SPECIAL
     return Special(*_special_places(hashed, parts.nodes, parts.codes))
-
-
-def _firsts(tokens: Tokens, table: TemplateTable) -> np.ndarray:
-    """List for each word where attributes stand for the first time to its right."""
-    columns = table.between_attribute[table.n_plain : table.n_plain + table.n_between]
-    distinct = max(len(np.unique(tokens.atoms[:, column])) for column in columns)
-    firsts = np.empty((table.n_between, tokens.n_nodes, min(distinct, tokens.n_nodes) + 1), np.int32)
-    _find_firsts(tokens.atoms, columns, firsts)
-    return firsts
 
 
 @inlined_kernel
@@ -99,11 +124,9 @@ def _upper(coefficient, atom):
 
 
 @kernel
-def _hash_tokens(atoms, table, shares):
+def _hash_tokens(atoms, salt, start, template, offset, attribute, coefficient, shares):
     """Fill ``shares[slot, node, template]``, the salt going with the first slot."""
     n_slots, n_nodes, n_templates = shares.shape
-    start, template, offsets = table.term_start, table.term_template, table.term_offset
-    attributes, coefficients, salt = table.term_attribute, table.term_coefficient, table.salt
     for slot in range(n_slots):
         first, end = start[slot * n_templates], start[(slot + 1) * n_templates]
         for node in range(n_nodes):
@@ -111,16 +134,17 @@ def _hash_tokens(atoms, table, shares):
                 shares[slot, node, t] = _upper(salt[t], 1) if slot == 0 else np.uint32(0)
             for i in range(first, end):
                 if node < n_nodes - 2:
-                    atom = atoms[node + MARGIN + offsets[i], attributes[i]]
+                    atom = atoms[node + MARGIN + offset[i], attribute[i]]
                 else:
                     atom = START if node == n_nodes - 2 else END
-                shares[slot, node, template[i]] += _upper(coefficients[i], atom)
+                shares[slot, node, template[i]] += _upper(coefficient[i], atom)
 
 
 @kernel
-def _find_firsts(atoms, columns, firsts):
-    """Fill ``firsts[i, low]`` with words, then N."""
-    n_nodes = firsts.shape[1]
+def _find_firsts(atoms, columns):
+    """Return ``firsts[i, low]``: words, then N."""
+    n_nodes = atoms.shape[0] - 2 * MARGIN
+    firsts = np.empty((columns.shape[0], n_nodes, _count_distinct(atoms, columns) + 1), np.int32)
     for i in range(columns.shape[0]):
         column = columns[i]
         firsts[i, n_nodes - 1, 0] = n_nodes
@@ -135,6 +159,26 @@ def _find_firsts(atoms, columns, firsts):
                     count += 1
                 k += 1
             firsts[i, low, count] = n_nodes
+    return firsts
+
+
+@kernel
+def _count_distinct(atoms, columns):
+    """Return how many different values the words have in one of the columns, at most."""
+    n_nodes = atoms.shape[0] - 2 * MARGIN
+    seen = np.empty(n_nodes, np.int32)
+    most = 0
+    for column in columns:
+        count = 0
+        for word in range(1, n_nodes):
+            atom, k = atoms[word + MARGIN, column], 0
+            while k < count and seen[k] != atom:
+                k += 1
+            if k == count:
+                seen[count] = atom
+                count += 1
+        most = max(most, count)
+    return most
 
 
 @inlined_kernel
@@ -187,7 +231,13 @@ def _room(feat_start, n_feat, firsts):
 @kernel
 def _special_places(hashed, nodes, codes):
     """Return the arrays of a `Special`."""
-    shares, firsts, shift, table, tokens = hashed.shares, hashed.firsts, hashed.shift, hashed.table, hashed.tokens
+    shares, shift, firsts, table, tokens = (
+        hashed.plain.shares,
+        hashed.plain.shift,
+        hashed.firsts,
+        hashed.table,
+        hashed.tokens,
+    )
     atoms, feat, feat_start = tokens.atoms, tokens.feat, tokens.feat_start
     columns, between, of_head, of_modifier = (
         table.between_attribute,

@@ -78,7 +78,7 @@ def label_scores(hashed: Hashed, parts: Parts, n_labels: int, weights: np.ndarra
     """
     lines = -(-n_labels // LINE)
     scores = np.zeros((parts.nodes.shape[0], lines * LINE), np.int32 if weights.dtype == np.int16 else np.float64)
-    _score_labels(hashed, parts.nodes, parts.codes, special_places(hashed, parts), weights, scores)
+    _score_labels(hashed.plain, parts.nodes, parts.codes, special_places(hashed, parts), weights, scores)
     return scores[:, :n_labels]
 
 
@@ -92,30 +92,31 @@ def _label_places(flat, n_nodes, n_templates, n_plain, shift, nodes, codes, want
         for t in range(n_plain):
             places[count] = np.uint32(np.uint32(keys[t] ^ code) & ~np.uint32(LINE - 1))
             count += 1
-    for i in range(start[p], start[p + 1]):
+    for i in range(start[p], start[p + 1]) if start.shape[0] > 0 else range(0, 0):
         places[count] = np.uint32(special[i] & ~np.uint32(LINE - 1))
         count += 1
     return count
 
 
 @kernel
-def _score_labels(hashed, nodes, codes, special, weights, scores):
+def _score_labels(plain, nodes, codes, special, weights, scores):
     """Sum the weights of each label at each arc's places."""
-    shares, shift, n_plain, wanted = hashed.shares, hashed.shift, hashed.table.n_plain, hashed.table.codes
+    shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
     flat, n_nodes, n_templates = shares.reshape(shares.size), shares.shape[1], shares.shape[2]
     start, set_places = special.start, special.places
     keys = np.empty(n_templates, np.uint32)
     places = np.empty(n_plain * wanted.shape[0] + set_places.shape[0], np.uint32)
+    flat_scores, width = scores.reshape(scores.size), scores.shape[1]
     for p in range(nodes.shape[0]):
         count = _label_places(
             flat, n_nodes, n_templates, n_plain, shift, nodes, codes, wanted, p, start, set_places, keys, places
         )
-        for first in range(0, scores.shape[1], LINE):
-            row = scores[p, first : first + LINE]
+        for first in range(0, width, LINE):
+            row = p * width + first
             for i in range(count):
-                line = weights[places[i] ^ np.uint32(first) :]
+                line = np.uint64(places[i] ^ np.uint32(first))
                 for j in range(LINE):
-                    row[j] += line[j]
+                    flat_scores[row + j] += weights[line + np.uint64(j)]
 
 
 def add_labels(
@@ -130,13 +131,13 @@ def add_labels(
         Numbers of labels.
     """
     special = special_places(hashed, parts)
-    _add_labels(hashed, parts.nodes, parts.codes, special, gold, predicted, step, weights, total)
+    _add_labels(hashed.plain, parts.nodes, parts.codes, special, gold, predicted, step, weights, total)
 
 
 @kernel
-def _add_labels(hashed, nodes, codes, special, gold, predicted, step, weights, total):
+def _add_labels(plain, nodes, codes, special, gold, predicted, step, weights, total):
     """Move the weights of wrongly labelled arcs from the predicted label to the gold one."""
-    shares, shift, n_plain, wanted = hashed.shares, hashed.shift, hashed.table.n_plain, hashed.table.codes
+    shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
     flat, n_nodes, n_templates = shares.reshape(shares.size), shares.shape[1], shares.shape[2]
     start, set_places = special.start, special.places
     keys = np.empty(n_templates, np.uint32)

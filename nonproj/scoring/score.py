@@ -49,7 +49,7 @@ def score_parts(hashed: Hashed, parts: Parts, weights: np.ndarray, unit: float =
     """
     scores = np.empty(parts.nodes.shape[0])
     special = special_places(hashed, parts)
-    _score_parts(hashed, parts.nodes, parts.codes, special, weights, _sum_of(weights), float(unit), scores)
+    _score_parts(hashed.plain, parts.nodes, parts.codes, special, weights, _sum_of(weights), float(unit), scores)
     return scores
 
 
@@ -96,13 +96,13 @@ def add_parts(
         Changed in place.
     """
     special = special_places(hashed, parts)
-    _add_parts(hashed, parts.nodes, parts.codes, special, delta, step, weights, total)
+    _add_parts(hashed.plain, parts.nodes, parts.codes, special, delta, step, weights, total)
 
 
 @kernel
-def _score_parts(hashed, nodes, codes, special, weights, zero, unit, scores):
+def _score_parts(plain, nodes, codes, special, weights, zero, unit, scores):
     """Sum the weights at each part's places."""
-    shares, shift, n_plain, wanted = hashed.shares, hashed.shift, hashed.table.n_plain, hashed.table.codes
+    shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
     flat, n_nodes, n_templates = shares.reshape(shares.size), shares.shape[1], shares.shape[2]
     keys = np.empty(n_templates, np.uint32)
     start, places = special.start, special.places
@@ -113,7 +113,7 @@ def _score_parts(hashed, nodes, codes, special, weights, zero, unit, scores):
             code = np.uint32(codes[p, c])
             for t in range(n_plain):
                 total += weights[keys[t] ^ code]
-        for i in range(start[p], start[p + 1]):
+        for i in range(start[p], start[p + 1]) if start.shape[0] > 0 else range(0, 0):
             total += weights[places[i]]
         scores[p] = total * unit
 
@@ -121,11 +121,12 @@ def _score_parts(hashed, nodes, codes, special, weights, zero, unit, scores):
 @kernel
 def _score_pairs(hashed, weights, zero, unit, scores):
     """Sum the weights at the places of every pair of words."""
-    shares, firsts, shift, table, tokens = hashed.shares, hashed.firsts, hashed.shift, hashed.table, hashed.tokens
+    plain, firsts, table, tokens = hashed.plain, hashed.firsts, hashed.table, hashed.tokens
+    shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
     atoms, feat, feat_start = tokens.atoms, tokens.feat, tokens.feat_start
     columns, between = table.between_attribute, table.between_coefficient
     of_head, of_modifier = table.feat_coefficient[0], table.feat_coefficient[1]
-    wanted, n_plain, first_feat = table.codes, table.n_plain, table.n_plain + table.n_between
+    first_feat = n_plain + table.n_between
     flat, n_nodes, n_templates = shares.reshape(shares.size), scores.shape[0], shares.shape[2]
     nodes, codes = np.empty((1, 2), np.int32), np.zeros(3, np.uint32)
     keys, places = np.empty(n_templates, np.uint32), np.empty(_room(feat_start, table.n_feat, firsts), np.uint32)
@@ -167,9 +168,9 @@ def _score_pairs(hashed, weights, zero, unit, scores):
 
 
 @kernel
-def _add_parts(hashed, nodes, codes, special, delta, step, weights, total):
+def _add_parts(plain, nodes, codes, special, delta, step, weights, total):
     """Add to the weights at the places of each part whose delta is not zero."""
-    shares, shift, n_plain, wanted = hashed.shares, hashed.shift, hashed.table.n_plain, hashed.table.codes
+    shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
     flat, n_nodes, n_templates = shares.reshape(shares.size), shares.shape[1], shares.shape[2]
     keys = np.empty(n_templates, np.uint32)
     start, places = special.start, special.places
@@ -181,6 +182,6 @@ def _add_parts(hashed, nodes, codes, special, delta, step, weights, total):
                 for t in range(n_plain):
                     weights[keys[t] ^ code] += np.float32(delta[p])
                     total[keys[t] ^ code] += step * delta[p]
-            for i in range(start[p], start[p + 1]):
+            for i in range(start[p], start[p + 1]) if start.shape[0] > 0 else range(0, 0):
                 weights[places[i]] += np.float32(delta[p])
                 total[places[i]] += step * delta[p]
