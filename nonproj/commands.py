@@ -23,7 +23,7 @@ from .errors import ConfigError, FileError, ModelError
 from .files import open_output
 from .learning.trainer import train as train_model
 from .model import Model
-from .pipeline import Parse, Parser
+from .pipeline import BATCH, Parse, Parser
 from .types import Sentence
 
 EXIT_INTERRUPTED = 130
@@ -119,7 +119,9 @@ def parse(options: argparse.Namespace) -> int:
     statistics = open_output(options.stats) if options.stats else nullcontext()
     with open_output(options.output) as stream, statistics as lines:
         flush = [s for s in (stream, lines) if s and options.input == "-"]
-        parses = parser.parse_all(_progress(options)(conll.read(options.input), "parse"))
+        # What comes through a pipe is answered sentence by sentence.
+        batch = BATCH if os.path.isfile(options.input) else 1
+        parses = parser.parse_all(_progress(options)(conll.read(options.input), "parse"), batch)
         conll.write(_annotated(parses, lines, options.stats_comments, flush, known), stream)
     seconds = time.perf_counter() - begin
     text = "%d sentences, %d words, %.2f s; %d trees are provably the best over their candidate arcs"
@@ -207,11 +209,13 @@ def _measure(parser: Parser, gold: Iterable[Sentence], progress) -> evaluation.E
     for sentence in first:
         parser.parse(sentence)
     result, seconds = evaluation.Evaluation(), 0.0
-    for sentence in progress(chain(first, gold), "evaluate"):
+    stream = iter(progress(chain(first, gold), "evaluate"))
+    while group := list(islice(stream, BATCH)):
         begin = time.perf_counter()
-        parse = parser.parse(sentence)
+        parses = list(parser.parse_all(group))
         seconds += time.perf_counter() - begin
-        result.add(sentence, parse.decoded.heads, parse.labels, parse.decoded)
+        for sentence, parse in parses:
+            result.add(sentence, parse.decoded.heads, parse.labels, parse.decoded)
     result.seconds = seconds
     return result
 

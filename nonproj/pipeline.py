@@ -5,6 +5,7 @@ Each stage is a method of its own, so that a benchmark can time it and a reader 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -22,6 +23,10 @@ from .scoring.labels import label_parts, label_scores
 from .scoring.scorer import Scorer, dense_arc_scores
 from .scoring.templates import compile_templates
 from .types import MODELS, ArcSpace, Decoded, PartIndex, PartScores, Sentence
+
+
+BATCH = 64
+"""Sentences parsed stage by stage: enough for the cache, few enough for memory."""
 
 
 class Parse(NamedTuple):
@@ -92,16 +97,29 @@ class Parser:
         sentence : Sentence
             Gold heads and labels, if it has any, are not looked at.
         """
-        tokens = self.encode(sentence)
-        arcs = self.prune(tokens)
-        index, scores = self.score(tokens, arcs)
-        decoded = self.decode(arcs, index, scores)
-        return Parse(decoded, self.label(tokens, decoded.heads), arcs)
+        return self._parse_batch([sentence])[0]
 
-    def parse_all(self, sentences: Iterable[Sentence]) -> Iterator[tuple[Sentence, Parse]]:
-        """Parse a stream of sentences; memory does not grow with it."""
-        for sentence in sentences:
-            yield sentence, self.parse(sentence)
+    def parse_all(self, sentences: Iterable[Sentence], batch: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
+        """Parse a stream of sentences; memory does not grow with it.
+
+        Parameters
+        ----------
+        sentences : iterable of Sentence
+        batch : int
+            So many sentences are taken from the stream at a time; 1 answers each before the next is asked for.
+        """
+        stream = iter(sentences)
+        while group := list(itertools.islice(stream, batch)):
+            yield from zip(group, self._parse_batch(group), strict=True)
+
+    def _parse_batch(self, sentences: list[Sentence]) -> list[Parse]:
+        """Parse sentences stage by stage, so that each stage finds its part of the weights in the cache."""
+        tokens = [self.encode(sentence) for sentence in sentences]
+        arcs = [self.prune(t) for t in tokens]
+        scored = [self.score(t, a) for t, a in zip(tokens, arcs, strict=True)]
+        decoded = [self.decode(a, *s) for a, s in zip(arcs, scored, strict=True)]
+        labels = [self.label(t, d.heads) for t, d in zip(tokens, decoded, strict=True)]
+        return [Parse(*parse) for parse in zip(decoded, labels, arcs, strict=True)]
 
     def encode(self, sentence: Sentence) -> Tokens:
         """Strings to integers."""
@@ -139,4 +157,4 @@ class Parser:
         weights, labels = self.model.weights["labeler"], self.model.labels
         hashed = hash_tokens(tokens, self.label_table, len(weights))
         best = label_scores(hashed, label_parts(heads), len(labels), weights).argmax(axis=1)
-        return [labels[number] for number in best]
+        return [labels[number] for number in best.tolist()]
