@@ -1,33 +1,26 @@
-"""Head automata in general: any finite set of states, and dual decomposition over them (Koo et al. 2010, example 2).
+"""Head automata in general: any finite set of states (Koo et al. 2010, section 3, example 2).
 
 The half-automaton ``q = 2 * h + side`` of head ``h`` reads its candidate modifiers outward, those of ``ArcSpace.out``.
 At each it either takes the candidate, moving from state ``s`` to ``t`` for the paper's ``g(h, s, t, m)``, or passes it
 by, which in the paper leaves the state as it is and costs nothing; here passing has scores of its own, so that an
 automaton may also notice what it skips.  Viterbi takes O(k |S|^2) for k candidates.
 
-`bigram_automata` are the sibling model (example 1) in this form: the state is the previous sibling.
-`valency_automata` count the modifiers on a side.  Arc scores and multipliers are not part of the tables: they are added
-wherever an arc is taken.  `nonproj.decode.automata` has the compiled special cases that the parser uses.
+Arc scores and multipliers are not part of the tables: they are added wherever an arc is taken.  The tables of siblings
+and of valency are in `nonproj.decode.automata_kinds`, trees come in by `nonproj.decode.oracles`; and
+`nonproj.decode.automata` has the special cases, siblings and grandparents, that the parser uses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.decode.arborescence import maximum_arborescence_sparse
-from nonproj.decode.dual import APPENDIX_A, DEFAULTS, POLYAK, DualOptions
-from nonproj.decode.projective import maximum_projective_tree_sparse
-from nonproj.lagrange import AppendixA, Decaying, Polyak, Progress, relax
 from nonproj.parts import _writable
-from nonproj.types import ArcSpace, Decoded, PartIndex
+from nonproj.types import ArcSpace
 
 _FREE = -1
-_FLOOR = -1e300  # stands for the score of a tree that some automaton rejects: the loop wants a number
 
 
 class HeadAutomata(NamedTuple):
@@ -154,137 +147,223 @@ def moves(automata: HeadAutomata, q: int) -> tuple[np.ndarray, np.ndarray]:
     return automata.take[part].reshape(-1, size, size), automata.skip[part].reshape(-1, size, size)
 
 
-def tabulate_automata(
-    arcs: ArcSpace, n_states: int, g: Callable[[int, int, int, int], float], final: Callable[[int, int], float]
-) -> HeadAutomata:
-    """Tabulate automata given as functions, as in the paper: slow, and easy to get right.
+# -- decoding ----------------------------------------------------------------------------------------------------------
+
+
+def best_paths(arcs: ArcSpace, automata: HeadAutomata, scores) -> Paths:
+    """Let every head choose for itself: the argmax over Z.
 
     Parameters
     ----------
     arcs : ArcSpace
         The arcs that may be used.
-    n_states : int
-        |S|; the start state is 0.
-    g : callable
-        ``g(h, s, t, m)``, the score of moving from state ``s`` to ``t`` by taking ``m`` as modifier of ``h``.
-    final : callable
-        ``final(q, s)``, the score of the half-automaton ``q`` ending in state ``s``.
+    automata : HeadAutomata
+        Over these arcs.
+    scores : array-like of shape (A,), float64
+        Added where an arc is taken.
 
     Returns
     -------
-    HeadAutomata
-
-    Notes
-    -----
-    Koo et al. (2010), section 3, example 2: gL where ``m < h``, gR where ``m > h``.
-
-    Examples
-    --------
-    Every word likes an even number of modifiers on each side:
-
-    >>> from nonproj.parts import full_arc_space
-    >>> arcs = full_arc_space(3)
-    >>> even = tabulate_automata(arcs, 2, lambda h, s, t, m: 0.0 if s != t else -np.inf, lambda q, s: 1.0 - s)
-    >>> tree = parse_with_automata(arcs, even, np.array([1.0, 0.0, 0.0] * 3))
-    >>> tree.heads, tree.score, tree.certified
-    (array([-1,  0,  0,  0], dtype=int32), 10.0, True)
-    """
-    automata = head_automata(arcs, int(n_states))
-    states = range(int(n_states))
-    for q in range(len(arcs.out_start) - 1):
-        take, _ = moves(automata, q)
-        for j, a in enumerate(arcs.out[arcs.out_start[q] : arcs.out_start[q + 1]]):
-            m = int(arcs.modifier[a])
-            take[j] = [[g(q // 2, s, t, m) for t in states] for s in states]
-        automata.final[automata.state_start[q] : automata.state_start[q + 1]] = [final(q, s) for s in states]
-    return automata
-
-
-def bigram_automata(arcs: ArcSpace, index: PartIndex, sibling) -> HeadAutomata:
-    """The bigram sibling model: the state is the previous sibling, 0 is START.
-
-    Parameters
-    ----------
-    arcs : ArcSpace
-        The arcs that may be used.
-    index : PartIndex
-        The parts of a sibling model over them.
-    sibling : array-like of shape (S,), float64
-        The scores of the sibling parts, as in `PartScores`.
-
-    Returns
-    -------
-    HeadAutomata
-        A half-automaton with ``k`` candidates has ``k + 1`` states.
-
-    Notes
-    -----
-    Koo et al. (2010), section 3, example 1.
-
-    Examples
-    --------
-    >>> from nonproj.parts import full_arc_space, part_index
-    >>> arcs = full_arc_space(2)
-    >>> index = part_index(arcs, 1)
-    >>> bigram_automata(arcs, index, np.arange(15.0)).final[:5]  # the root, from each state to END; it has no left side
-    array([0., 4., 5., 6., 7.])
-    """
-    n_parts = int(index.sibling_start[-1])
-    sibling = np.asarray(sibling, np.float64)
-    sizes = np.diff(arcs.out_start) + 1
-    if sibling.shape != (n_parts,) or not np.array_equal(np.diff(index.sibling_start), sizes * (sizes + 1) // 2):
-        raise ValueError(f"sibling has shape {sibling.shape}; a score for each sibling part over these arcs is expected")
-    automata = head_automata(arcs, sizes)
-    for q, k in enumerate(np.diff(arcs.out_start)):
-        take, _ = moves(automata, q)
-        for b in range(1, k + 2):
-            part = index.sibling_start[q] + b * (b - 1) // 2
-            row = take[b - 1, :b, b] if b <= k else automata.final[automata.state_start[q] :][:b]
-            row[:] = sibling[part : part + b]
-    return automata
-
-
-def valency_automata(arcs: ArcSpace, take, stop) -> HeadAutomata:
-    """Automata that count: the state is the number of modifiers so far on the side, at most V, which means V or more.
-
-    Parameters
-    ----------
-    arcs : ArcSpace
-        The arcs that may be used.
-    take : array-like of shape (A, V + 1), float64
-        Score of taking each arc when so many modifiers were taken before it.
-    stop : array-like of shape (2 * N, V + 1), float64
-        Score of each half-automaton having so many modifiers in the end.
-
-    Returns
-    -------
-    HeadAutomata
+    Paths
+        Ties go to passing before taking, and to the lowest state.
 
     Raises
     ------
     ValueError
-        If the shapes are not these.
+        If the automata are of other arcs, or a score is NaN or plus infinity.
+
+    Notes
+    -----
+    Koo et al. (2010), equation 3 and section 3, example 2.
 
     Examples
     --------
-    No word may have more than one modifier on a side:
-
     >>> from nonproj.parts import full_arc_space
-    >>> arcs = full_arc_space(3)
-    >>> automata = valency_automata(arcs, np.zeros((9, 3)), np.tile([0.0, 0.0, -np.inf], (8, 1)))
-    >>> parse_with_automata(arcs, automata, np.where(arcs.head == 0, 5.0, arcs.head / 8)).heads
-    array([-1,  3,  3,  0], dtype=int32)
+    >>> arcs = full_arc_space(2)
+    >>> automata = head_automata(arcs, 2)
+    >>> moves(automata, 1)[0][:, 0, 1] = 0.0  # the root, to the right: one word at most, and no other word has any
+    >>> best_paths(arcs, automata, np.array([3.0, 5.0, 4.0, 5.0]))[:2]
+    (array([0, 0, 1, 0], dtype=int8), array([0, 0, 1, 0], dtype=int32))
     """
-    take, stop = np.asarray(take, np.float64), np.asarray(stop, np.float64)
-    n_arcs, n_halves = len(arcs.head), len(arcs.out_start) - 1
-    size = stop.shape[1] if stop.ndim == 2 else 0
-    if size == 0 or stop.shape != (n_halves, size) or take.shape != (n_arcs, size):
+    return _paths(arcs, automata, scores, np.full(len(arcs.head), _FREE, np.int8))
+
+
+def tree_paths(arcs: ArcSpace, automata: HeadAutomata, scores, heads) -> Paths:
+    """Find the best paths on which the automata take the arcs of a tree, and no others.
+
+    The tree's score is the sum of ``values``: minus infinity where an automaton rejects it, or where an arc of it does
+    not exist.
+
+    Parameters
+    ----------
+    arcs, automata, scores
+        As for `best_paths`.
+    heads : array-like of shape (N,), int
+        The tree, ``heads[0] == -1``.
+
+    Returns
+    -------
+    Paths
+
+    Raises
+    ------
+    ValueError
+        As `best_paths`, or if ``heads`` has another length.
+
+    Notes
+    -----
+    ``f_i(y|i)`` of Koo et al. (2010), section 3, example 2, is a maximum over the state sequences.
+
+    Examples
+    --------
+    >>> from nonproj.parts import full_arc_space
+    >>> arcs = full_arc_space(2)
+    >>> automata = head_automata(arcs, 2)
+    >>> moves(automata, 1)[0][:, 0, 1] = 0.0  # the root, to the right: one word at most, and no other word has any
+    >>> tree_paths(arcs, automata, np.array([3.0, 5.0, 4.0, 5.0]), [-1, 0, 1]).values  # of the root, 1 and 2
+    array([  3., -inf,   0.])
+    """
+    heads = _writable(heads, np.int32)
+    if heads.shape != (len(arcs.start) - 1,):
+        raise ValueError(f"heads has shape {heads.shape}; ({len(arcs.start) - 1},) is expected")
+    forced = (heads[arcs.modifier] == arcs.head).astype(np.int8)
+    paths = _paths(arcs, automata, scores, forced)
+    if forced.sum() != len(heads) - 1:
+        paths.values[:] = -np.inf
+    return paths
+
+
+def _paths(arcs, automata, scores, forced) -> Paths:
+    """Check the automata and decode them all."""
+    automata, scores = check_automata(arcs, automata), _check_scores(arcs, scores)
+    work, paths = _room(arcs, automata)
+    _best_paths(arcs, automata, scores, forced, np.ones(len(paths.values), np.bool_), work, paths)
+    return paths
+
+
+def _room(arcs: ArcSpace, automata: HeadAutomata) -> tuple[Workspace, Paths]:
+    """Return what decoding writes to, to be used for as many calls as one likes."""
+    n_nodes, n_arcs = len(arcs.start) - 1, len(arcs.head)
+    sizes, ks = np.diff(automata.state_start).astype(np.int64), np.diff(arcs.out_start)
+    work = Workspace(np.empty(sizes.max()), np.empty(sizes.max()), np.empty((ks * sizes).max(), np.int32))
+    chosen, state = np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int32)
+    return work, Paths(chosen, state, np.zeros(2 * n_nodes, np.int32), np.zeros(n_nodes))
+
+
+def check_automata(arcs: ArcSpace, automata: HeadAutomata) -> HeadAutomata:
+    """Return automata as kernels want them, or name the array that would make them read beyond it.
+
+    Raises
+    ------
+    ValueError
+        If the automata are of other arcs, or a score is NaN or plus infinity.
+
+    Examples
+    --------
+    >>> from nonproj.parts import full_arc_space
+    >>> check_automata(full_arc_space(2), head_automata(full_arc_space(1), 1))
+    Traceback (most recent call last):
+        ...
+    ValueError: automata.state_start has shape (5,); (7,) is expected over these arcs
+    """
+    dtypes = (np.int32, np.float64, np.float64, np.int64, np.float64, np.float64)
+    checked = HeadAutomata(*[_writable(part, dtype) for part, dtype in zip(automata, dtypes, strict=True)])
+    if checked.state_start.shape != arcs.out_start.shape:
         raise ValueError(
-            f"take has shape {take.shape} and stop {stop.shape}; ({n_arcs}, V + 1) and ({n_halves}, V + 1) are expected"
+            f"automata.state_start has shape {checked.state_start.shape}; {arcs.out_start.shape} is expected over these"
+            " arcs"
         )
-    automata = head_automata(arcs, size)
-    before = np.arange(size)
-    # All half-automata have as many states, so the candidates' tables follow each other as the candidates do.
-    automata.take.reshape(n_arcs, size, size)[:, before, np.minimum(before + 1, size - 1)] = take[arcs.out]
-    automata.final[:] = stop.ravel()
-    return automata
+    sizes = np.diff(checked.state_start).astype(np.int64)
+    if checked.state_start[0] != 0 or (sizes < 1).any():
+        raise ValueError("automata.state_start must rise from 0: each half-automaton has a state at least")
+    if not np.array_equal(checked.move_start, np.concatenate([[0], np.cumsum(np.diff(arcs.out_start) * sizes**2)])):
+        raise ValueError("automata.move_start is not that of such states over these arcs")
+    expected = {"initial": sizes.sum(), "final": sizes.sum(), "take": checked.move_start[-1]}
+    expected["skip"] = expected["take"]
+    for name, size in expected.items():
+        values = getattr(checked, name)
+        if values.shape != (size,):
+            raise ValueError(f"automata.{name} has shape {values.shape}; ({size},) is expected")
+        wrong = ~(values < np.inf)
+        if wrong.any():
+            place = int(wrong.argmax())
+            raise ValueError(f"automata.{name}[{place}] is {values[place]}; numbers or minus infinity are expected")
+    return checked
+
+
+def _check_scores(arcs, scores) -> np.ndarray:
+    """Return the scores of the arcs as kernels want them."""
+    scores = _writable(scores, np.float64)
+    if scores.shape != arcs.head.shape:
+        raise ValueError(f"scores has shape {scores.shape}; one score for each of {len(arcs.head)} arcs is expected")
+    finite = np.isfinite(scores)
+    if not finite.all():
+        raise ValueError(f"scores[{int(finite.argmin())}] is {scores[finite.argmin()]}; scores must be finite")
+    return scores
+
+
+# -- kernels -----------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _best_paths(arcs, automata, gain, forced, moved, work, paths):
+    """Decode the heads that moved; return the sum of all heads' values.
+
+    forced int8[A] is 1 where an arc must be taken, 0 where it must not, -1 where the automaton may choose.
+    """
+    total = 0.0
+    for h in range(moved.shape[0]):
+        if moved[h]:
+            value = 0.0
+            for q in range(2 * h, 2 * h + 2):
+                value += _viterbi(arcs, automata, q, gain, forced, work)
+                _trace_back(arcs, automata, q, work, paths)
+            paths.values[h] = value
+        total += paths.values[h]
+    return total
+
+
+@kernel
+def _viterbi(arcs, automata, q, gain, forced, work):
+    """Fill the table of one half-automaton; return the value of its best path."""
+    base, size = automata.state_start[q], automata.state_start[q + 1] - automata.state_start[q]
+    top, after, back, take, skip = work.top, work.next, work.back, automata.take, automata.skip
+    top[:size] = automata.initial[base : base + size]
+    move = automata.move_start[q]
+    for j in range(arcs.out_start[q + 1] - arcs.out_start[q]):
+        a = arcs.out[arcs.out_start[q] + j]
+        for t in range(size):
+            passing, taking, from_passing, from_taking = -np.inf, -np.inf, 0, 0
+            for s in range(size):
+                if top[s] + skip[move + s * size + t] > passing:
+                    passing, from_passing = top[s] + skip[move + s * size + t], s
+                if top[s] + take[move + s * size + t] > taking:
+                    taking, from_taking = top[s] + take[move + s * size + t], s
+            taking += gain[a]
+            if forced[a] == 1 or (forced[a] != 0 and taking > passing):
+                after[t], back[j * size + t] = taking, 2 * from_taking + 1
+            else:
+                after[t], back[j * size + t] = passing, 2 * from_passing
+        top[:size] = after[:size]
+        move += size * size
+    best = -np.inf
+    for s in range(size):
+        top[s] += automata.final[base + s]
+        best = max(best, top[s])
+    return best
+
+
+@kernel
+def _trace_back(arcs, automata, q, work, paths):
+    """Write the best path of the half-automaton whose table was filled last."""
+    size = automata.state_start[q + 1] - automata.state_start[q]
+    s = 0
+    for t in range(1, size):
+        if work.top[t] > work.top[s]:
+            s = t
+    for j in range(arcs.out_start[q + 1] - arcs.out_start[q] - 1, -1, -1):
+        a = arcs.out[arcs.out_start[q] + j]
+        step = work.back[j * size + s]
+        paths.state[a], paths.chosen[a] = s, step & 1
+        s = step >> 1
+    paths.first[q] = s
