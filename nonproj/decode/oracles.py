@@ -160,7 +160,6 @@ def parse_with_automata(arcs: ArcSpace, automata: HeadAutomata, scores, options:
 
     Examples
     --------
-    >>> from nonproj.parts import full_arc_space
     All words like the root best, but no head may have more than one modifier on a side:
 
     >>> from nonproj.decode.automata_kinds import valency_automata
