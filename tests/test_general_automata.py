@@ -162,6 +162,7 @@ def test_bigrams_over_trees_of_each_form(form):
     for seed in range(20):
         rng = np.random.default_rng(seed)
         arcs, index, scores = draw_problem(rng, 5, SIBLING, ["continuous", "integer"][seed % 2], pruned=False)
+        scores = scores._replace(arc=4 * scores.arc)  # most relaxations are tight then
         options = DualOptions(max_iterations=400, single_root="single_root" in form, projective="projective" in form)
         decoded = dual_decomposition(arcs, index, scores, SIBLING, options)
         ours = parse_with_automata(arcs, bigram_automata(arcs, index, scores.sibling), scores.arc, options)
@@ -172,7 +173,7 @@ def test_bigrams_over_trees_of_each_form(form):
         if ours.certified and decoded.certified:
             assert ours.score == pytest.approx(decoded.score, abs=1e-7)
             certified += 1
-    assert certified >= 5
+    assert certified >= 10
 
 
 # -- valency -----------------------------------------------------------------------------------------------------------
