@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from toy import treebank
 
@@ -78,6 +79,34 @@ def test_train_and_parse(folder):
 def test_parse_conllu_objects(folder):
     said = run("parse_conllu_objects.py", folder, "my.nonproj", "test.conllu")
     assert re.search(r"^\. <-punct- \d+$", said, re.MULTILINE)
+
+
+def check_valency(said: str) -> float:
+    """The figures and the table of the example; return by how many points it gains."""
+    figures = re.findall(r"UAS ([\d.]+), ([\d.]+) % certified", said)
+    assert len(figures) == 2 and float(figures[0][1]) == 100
+    rows = re.findall(r"^\S+ +(?:left|right)((?: +-?\d+){4})$", said, re.MULTILINE)
+    assert len(rows) >= 9
+    for row in rows:
+        assert abs(sum(map(int, row.split()))) <= 2, "each row sums to zero, but for rounding"
+    return float(figures[1][0]) - float(figures[0][0])
+
+
+def test_valency(folder):
+    assert abs(check_valency(run("valency.py", folder, "train.conllu", "test.conllu", "--epochs", "2"))) < 50
+
+
+def test_valency_on_a_real_treebank(treebanks, folder):
+    paths = [str(treebanks / "danish" / f"danish_ddt_{part}.conll") for part in ("train", "test")]
+    if not all(Path(path).exists() for path in paths):
+        pytest.skip(f"no Danish treebank in {treebanks}")
+    assert check_valency(run("valency.py", folder, *paths, "-n", "300")) > -1
+
+
+def test_counting_modifiers():
+    module = load("valency")
+    assert module.count_modifiers(np.array([-1, 2, 0, 2])).tolist() == [[0, 1], [0, 0], [1, 1], [0, 0]]
+    assert module.count_modifiers(np.array([-1, 0, 0, 0, 0])).tolist() == [[0, 3]] + [[0, 0]] * 4
 
 
 # -- the README --------------------------------------------------------------------------------------------------------
