@@ -6,6 +6,9 @@ The automaton's states count the modifiers taken on a side of a head: 0, 1, 2, 3
 weight for each tag of the head: the only weights learnt here.  The arc scores are those of a trained model, and as it
 is too sure of the sentences it was trained on, the weights are learnt on sentences it has not seen; then they join the
 arc scores of a model of all sentences.  Dual decomposition makes automata and tree agree.
+
+What is gained depends on the language.  Of 1500 training sentences, one run each, the attachment score rose by 0.8
+points in English, 0.6 in Danish, and 0.1 in Dutch and in Turkish; in Basque it fell by 0.5.
 """
 
 from __future__ import annotations
