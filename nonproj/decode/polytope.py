@@ -1,4 +1,4 @@
-"""Polytopes of trees and of their parts, as sparse rows of linear programs: no scores, and no solver.
+"""The polytope of trees, and relaxations of it, as sparse rows of linear programs: no scores, and no solver.
 
 Columns ``0 .. A - 1`` of every program are the arcs.  Each function here adds one family of rows over them, and over
 columns of its own where it needs some, which begin at ``first``.  A row may be a bound on either side; `numpy.inf`
@@ -13,9 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.types import ArcSpace
-
-FAMILIES = ("ArcGP", "GPArc", "OneGP", "NoGP")
-"""Constraints between arcs and grandparents, by their names in Riedel, Smith and McCallum (2012), section 3.2."""
 
 
 class Rows(NamedTuple):
@@ -143,7 +140,7 @@ def single_commodity(arcs: ArcSpace, first: int) -> Rows:
         np.concatenate([np.ones(np.count_nonzero(~leaving)), np.ones(n_arcs), -np.ones(np.count_nonzero(leaving))]),
         *[np.array([n_nodes - 1.0] + [1.0] * (n_nodes - 1))] * 2,
     )
-    return stack([balance, _at_most(flows, np.arange(n_arcs), n_nodes - 1.0)])
+    return stack([balance, at_most(flows, np.arange(n_arcs), n_nodes - 1.0)])
 
 
 class Commodities(NamedTuple):
@@ -211,11 +208,17 @@ def multi_commodity(arcs: ArcSpace, first: int) -> Rows:
         np.concatenate([np.ones(len(flows)), -np.ones(np.count_nonzero(inner) + len(last))]),
         *[np.zeros(len(passed))] * 2,
     )
-    return stack([balance, _at_most(flows, arc, 1.0)])
+    return stack([balance, at_most(flows, arc, 1.0)])
 
 
-def _at_most(columns: np.ndarray, limits: np.ndarray, factor: float) -> Rows:
-    """Return a row ``x[column] <= factor * x[limit]`` for each pair."""
+def at_most(columns: np.ndarray, limits: np.ndarray, factor: float) -> Rows:
+    """Return a row ``x[column] <= factor * x[limit]`` for each pair.
+
+    Examples
+    --------
+    >>> at_most(np.array([3]), np.array([0]), 2.0).value
+    array([ 1., -2.])
+    """
     count = len(columns)
     return Rows(
         np.repeat(np.arange(count), 2),
@@ -223,4 +226,22 @@ def _at_most(columns: np.ndarray, limits: np.ndarray, factor: float) -> Rows:
         np.tile([1.0, -factor], count),
         np.full(count, -np.inf),
         np.zeros(count),
+    )
+
+
+def equal(row, column, total_row, total, factor: float = 1.0) -> Rows:
+    """Return rows ``sum of columns - factor * total = 0``, one for each total.
+
+    Examples
+    --------
+    >>> equal([0, 0], [3, 4], [0], [1]).value
+    array([ 1.,  1., -1.])
+    """
+    zeros = np.zeros(len(total))
+    return Rows(
+        np.concatenate([row, total_row]).astype(np.int64),
+        np.concatenate([column, total]).astype(np.int64),
+        np.concatenate([np.ones(len(row)), np.full(len(total), -factor)]),
+        zeros,
+        zeros,
     )
