@@ -24,7 +24,6 @@ from .scoring.scorer import Scorer, dense_arc_scores
 from .scoring.templates import compile_templates
 from .types import MODELS, ArcSpace, Decoded, PartIndex, PartScores, Sentence
 
-
 BATCH = 64
 """Sentences parsed stage by stage: enough for the cache, few enough for memory."""
 
