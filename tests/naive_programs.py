@@ -149,7 +149,7 @@ def relaxed_optimum(arcs, index, scores, model, options):
 
 def hull_optimum(arcs, index, scores, model, trees):
     """The program that dual decomposition relaxes to: mixtures of trees, and for each head mixtures of its choices,
-    that agree on the arcs (Rush and Collins 2012, sections 3.5 and 9.3)."""
+    that agree on the arcs (Rush and Collins 2012, section 9.1)."""
     program = Named()
     pairs = pairs_of(arcs)
     agree = {("down", a): [] for a in range(len(pairs))} | {("up", a): [] for a in range(len(pairs))}

@@ -51,7 +51,8 @@ class LinearOptions(NamedTuple):
         Constraints between arcs and grandparents, for ``single`` and ``multi``; see
         `nonproj.decode.part_polytope.grandparent_rows`.
     integer : bool
-        Whether arcs must be 0 or 1: then the optimum is the best tree (for enough families).
+        Whether arcs must be 0 or 1: then the optimum is the best tree (for enough families).  The smallest program,
+        with ``single``, is mostly the quickest.
     single_root : bool
         Whether exactly one word is headed by the root.
     tolerance : float

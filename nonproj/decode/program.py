@@ -22,6 +22,8 @@ class Program:
     ------
     ImportError
         If ``highspy`` is not installed.
+    ValueError
+        From its methods, if a cost is not finite, bounds cross, or a row or column does not exist.
 
     Notes
     -----
@@ -50,7 +52,6 @@ class Program:
         for option, value in (("mip_rel_gap", 0.0), ("mip_abs_gap", 1e-9), ("threads", 1), ("random_seed", 0)):
             self._highs.setOptionValue(option, value)
         self._highs.setOptionValue("time_limit", float(seconds))
-        self._integer = False
 
     @property
     def n_columns(self) -> int:
@@ -78,8 +79,8 @@ class Program:
         int
             The number of the first new column.
         """
-        costs, first = np.ascontiguousarray(costs, np.float64), self.n_columns
-        bounds = _broadcast(len(costs), lower, upper)
+        costs, first = _costs(costs), self.n_columns
+        bounds = _bounds(len(costs), lower, upper)
         start, index, value = _compress(len(costs), *(entries or ([], [], [])))
         self._check(self._highs.addCols(len(costs), costs, *bounds, len(index), start, index, value), "columns")
         return first
@@ -88,26 +89,26 @@ class Program:
         """Append rows over columns that exist; return the number of the first."""
         first = self.n_rows
         start, index, value = _compress(len(rows.lower), rows.row, rows.column, rows.value)
-        bounds = _broadcast(len(rows.lower), rows.lower, rows.upper)
+        bounds = _bounds(len(rows.lower), rows.lower, rows.upper)
         self._check(self._highs.addRows(len(rows.lower), *bounds, len(index), start, index, value), "rows")
         return first
 
     def change_costs(self, columns, costs) -> None:
         """Change the costs of some columns."""
         columns = np.ascontiguousarray(columns, np.int32)
-        costs = _broadcast(len(columns), costs)[0]
+        costs = np.array(np.broadcast_to(_costs(costs), len(columns)))
         self._check(self._highs.changeColsCost(len(columns), columns, costs), "costs")
 
     def change_bounds(self, columns, lower, upper) -> None:
         """Change the bounds of some columns."""
         columns = np.ascontiguousarray(columns, np.int32)
-        bounds = _broadcast(len(columns), lower, upper)
+        bounds = _bounds(len(columns), lower, upper)
         self._check(self._highs.changeColsBounds(len(columns), columns, *bounds), "bounds")
 
     def change_row_bounds(self, rows, lower, upper) -> None:
         """Change the bounds of some rows."""
         rows = np.ascontiguousarray(rows, np.int32)
-        bounds = _broadcast(len(rows), lower, upper)
+        bounds = _bounds(len(rows), lower, upper)
         self._check(self._highs.changeRowsBounds(len(rows), rows, *bounds), "bounds of rows")
 
     def remove_rows(self, rows) -> None:
@@ -126,7 +127,6 @@ class Program:
         kinds = self._api.HighsVarType
         kind = np.full(len(columns), int(kinds.kInteger if integer else kinds.kContinuous), np.uint8)
         self._check(self._highs.changeColsIntegrality(len(columns), columns, kind), "integers")
-        self._integer = integer
 
     def solve(self) -> str:
         """Solve, from the last basis where there is one.
@@ -156,7 +156,7 @@ class Program:
     def bound(self) -> float:
         """No solution is better: the objective of a linear program, the bound of branch and bound of an integer one."""
         info = self._highs.getInfo()
-        return info.mip_dual_bound if self._integer else info.objective_function_value
+        return info.objective_function_value if info.mip_node_count < 0 else info.mip_dual_bound
 
     @property
     def values(self) -> np.ndarray:
@@ -192,7 +192,7 @@ class Program:
     def _check(self, status, what: str) -> None:
         """Raise an error where HiGHS refused what it was given."""
         if status == self._api.HighsStatus.kError:
-            raise ValueError(f"HiGHS refuses these {what}; numbers in range and finite costs are expected")
+            raise ValueError(f"HiGHS refuses these {what}: a number is out of range")
 
 
 def _highspy():
@@ -204,9 +204,23 @@ def _highspy():
     return highspy
 
 
-def _broadcast(size: int, *values) -> list[np.ndarray]:
-    """Return each of the values as float64[size]."""
-    return [np.array(np.broadcast_to(np.asarray(value, np.float64), size)) for value in values]
+def _costs(costs) -> np.ndarray:
+    """Return costs as float64, or name the one that is not finite: HiGHS takes it, and calls nonsense optimal."""
+    costs = np.ascontiguousarray(costs, np.float64)
+    if not np.isfinite(costs).all():
+        wrong = int(np.isfinite(costs).argmin())
+        raise ValueError(f"costs[{wrong}] is {costs.flat[wrong]}; costs must be finite")
+    return costs
+
+
+def _bounds(size: int, lower, upper) -> list[np.ndarray]:
+    """Return two bounds, each as float64[size], or say where they cross."""
+    bounds = [np.array(np.broadcast_to(np.asarray(bound, np.float64), size)) for bound in (lower, upper)]
+    right = bounds[0] <= bounds[1]
+    if not right.all():
+        wrong = int(right.argmin())
+        raise ValueError(f"bounds {wrong} are {bounds[0][wrong]} and {bounds[1][wrong]}; the lower first is expected")
+    return bounds
 
 
 def _compress(size: int, outer, inner, value) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
