@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .config import DecodingConfig
-from .decode.dual import RULES, DualOptions, dual_decomposition
+from .decode.dual import RULES, DualOptions, check_options, decode_trusted
 from .decode.marginals import marginals
 from .decode.prune import prune
 from .model import Model
@@ -78,7 +78,7 @@ class Parser:
         config = model.config
         self.model = model
         decoding = decoding or config.decoding
-        self.options = dual_options(decoding, single_root=not model.meta.get("multi_root", True))
+        self.options = check_options(dual_options(decoding, single_root=not model.meta.get("multi_root", True)))
         self.threshold = decoding.threshold
         self.units = model.meta.get("scales", {})
         self.encoder = Encoder(model.alphabets)
@@ -149,7 +149,7 @@ class Parser:
 
     def decode(self, arcs: ArcSpace, index: PartIndex, scores: PartScores) -> Decoded:
         """The best tree over the arcs, by dual decomposition."""
-        return dual_decomposition(arcs, index, scores, self.order, self.options)
+        return decode_trusted(arcs, index, scores, self.order, self.options)
 
     def label(self, tokens: Tokens, heads: np.ndarray) -> list[str]:
         """The best label of each arc of a tree."""
