@@ -9,8 +9,8 @@ arc scores of a model of all sentences.  Dual decomposition makes automata and t
 
 What is gained depends on the language.  Of 1500 training sentences, one run each, the attachment score on the test
 files rose by 0.8 points in English (p < 0.001 by exchanging outputs at random) and by 0.6 in Danish (p = 0.03), fell by
-0.5 in Basque (p < 0.01), and hardly moved in Dutch and in Turkish (0.1, p > 0.7).  The method and `STEP` were picked with
-an eye on the test files of Danish and Turkish, so these two say less than the others.
+0.5 in Basque (p < 0.01), and hardly moved in Dutch and in Turkish (0.1, p > 0.7).  The method and `STEP` were picked
+with an eye on the test files of Danish and Turkish, so these two say less than the others.
 """
 
 from __future__ import annotations
