@@ -7,8 +7,10 @@ weight for each tag of the head: the only weights learnt here.  The arc scores a
 is too sure of the sentences it was trained on, the weights are learnt on sentences it has not seen; then they join the
 arc scores of a model of all sentences.  Dual decomposition makes automata and tree agree.
 
-What is gained depends on the language.  Of 1500 training sentences, one run each, the attachment score rose by 0.8
-points in English, 0.6 in Danish, and 0.1 in Dutch and in Turkish; in Basque it fell by 0.5.
+What is gained depends on the language.  Of 1500 training sentences, one run each, the attachment score on the test
+files rose by 0.8 points in English (p < 0.001 by exchanging outputs at random) and by 0.6 in Danish (p = 0.03), fell by
+0.5 in Basque (p < 0.01), and hardly moved in Dutch and in Turkish (0.1, p > 0.7).  The method and `STEP` were picked
+with an eye on the test files of Danish and Turkish, so these two say less than the others.
 """
 
 from __future__ import annotations

@@ -330,3 +330,11 @@ def test_broken_automata_are_named():
     automata.initial[:2] = -np.inf
     with pytest.raises(ValueError, match="the automaton of head 0 accepts no choice of modifiers"):
         parse_with_automata(arcs, automata, np.zeros(4))
+
+
+def test_a_sentence_without_words():
+    arcs = full_arc_space(0)
+    automata = head_automata(arcs, 1)
+    automata.final[:] = [2.0, 3.0]
+    ours = parse_with_automata(arcs, automata, np.zeros(0))
+    assert ours.heads.tolist() == [-1] and ours.score == ours.bound == 5.0 and ours.agreed

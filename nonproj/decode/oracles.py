@@ -78,7 +78,7 @@ class AutomataOracle:
         if self._gain is not None:
             moved[self._arcs.head[gain != self._gain]] = True
         self._gain = gain
-        value = _best_paths(self._arcs, self._automata, gain, self._free, moved, self._work, paths)
+        value = float(_best_paths(self._arcs, self._automata, gain, self._free, moved, self._work, paths))
         if value == -np.inf:
             raise ValueError(f"the automaton of head {paths.values.argmin()} accepts no choice of modifiers")
         self.calls += 1
@@ -181,7 +181,7 @@ def parse_with_automata(arcs: ArcSpace, automata: HeadAutomata, scores, options:
 
     def objective(tree: np.ndarray) -> float:
         forced = (tree[arcs.modifier] == arcs.head).astype(np.int8)
-        return max(_best_paths(arcs, automata, scores, forced, every, work, paths), _FLOOR)
+        return max(float(_best_paths(arcs, automata, scores, forced, every, work, paths)), _FLOOR)
 
     rule = _OnceAccepted(AppendixA() if options.rule == APPENDIX_A else Polyak())
     found = relax(
