@@ -12,7 +12,8 @@ from test_dual import trees_over
 
 from nonproj.decode.automata import decode_relaxed
 from nonproj.decode.automata_kinds import bigram_automata, tabulate_automata, valency_automata
-from nonproj.decode.dual import APPENDIX_A, POLYAK, DualOptions, dual_decomposition, dual_trace
+from nonproj.decode.descent import APPENDIX_A, POLYAK
+from nonproj.decode.dual import DualOptions, dual_decomposition, dual_trace
 from nonproj.decode.general_automata import best_paths, check_automata, head_automata, moves, tree_paths
 from nonproj.decode.oracles import AutomataOracle, TreeOracle, parse_with_automata
 from nonproj.lagrange import AppendixA, Polyak, relax

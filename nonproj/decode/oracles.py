@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nonproj.decode.arborescence import maximum_arborescence_sparse
-from nonproj.decode.dual import APPENDIX_A, DEFAULTS, POLYAK, DualOptions
+from nonproj.decode.descent import APPENDIX_A, POLYAK
+from nonproj.decode.dual import DEFAULTS, DualOptions
 from nonproj.decode.general_automata import (
     _FREE,
     HeadAutomata,
