@@ -21,6 +21,7 @@ LEVELS = (
     ("scoring", "decode"),
     ("model", "evaluate", "significance", "report"),
     ("pipeline",),
+    ("parallel",),
     ("learning",),
     ("estimator", "warmup"),
     ("commands",),
