@@ -223,7 +223,7 @@ def _sentence(block: list[str], name: str, first: int, require_heads: bool) -> S
         word_lines.append(index)
         expected = str(len(rows) + 1)
     if not rows:
-        index = next(index for index, line in enumerate(block) if line.strip(_BOM + " \r\n"))
+        index = next((index for index, line in enumerate(block) if line.strip(_BOM + " \r\n")), 0)
         raise DataError(name, first + index, "a sentence without words; remove it, or the blank line after it")
     return Sentence(rows, _gold_heads(rows, word_lines, name, first, require_heads), block, word_lines, name, first)
 

@@ -397,8 +397,6 @@ def parse_text(
         Written to in the order of the input.
     comments : bool
         Write the statistics above each sentence, too.
-    size : int
-        Bytes of a piece.
 
     Yields
     ------
@@ -412,7 +410,7 @@ def parse_text(
     ClusterError, ModelError
         Workers cannot do their share.
     """
-    tasks = ((recipe, comments, piece) for piece in conll.cut(source, size))
+    tasks = ((recipe, comments, piece) for piece in conll.cut(source))
     for parsed in in_order(workers, parse_piece, tasks):
         stream.write(parsed.text)
         yield from parsed.facts
