@@ -99,12 +99,24 @@ def _add_train(parser: Arguments) -> None:
         metavar="SECTION.KEY=VALUE",
         help="set any option of the configuration; may be repeated",
     )
+    group = parser.add_argument_group("workers")
+    group.add_argument("--scheduler", metavar="ADDRESS", help="train by the Dask cluster of tcp://HOST:8786")
+    group.add_argument(
+        "--shards", type=_shards, metavar="N", help="parts of the treebank to train on at once (default: one a worker)"
+    )
 
 
 def _jobs(text: str) -> int:
     """Read a number of processes."""
     if not text.removeprefix("-").isdecimal() or int(text) not in {-1, *range(1, 1025)}:
         raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to 1024, or -1 for one on each core")
+    return int(text)
+
+
+def _shards(text: str) -> int:
+    """Read a number of parts."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive integer")
     return int(text)
 
 

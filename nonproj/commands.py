@@ -50,14 +50,17 @@ def train(options: argparse.Namespace) -> int:
     test = options.test or config.treebank.test
     test = list(conll.read(test, require_heads=True)) if test else []  # now, so that a fault shows before the training
     log.info("training on %d sentences, %d words of %s", len(sentences), sum(map(len, sentences)), path)
-    model = train_model(
-        sentences,
-        config,
-        held_out=held_out,
-        checkpoint=checkpoint,
-        resume=options.resume,
-        progress=_progress(options),
-    )
+    with _workers(options) as workers:
+        model = train_model(
+            sentences,
+            config,
+            held_out=held_out,
+            checkpoint=checkpoint,
+            resume=options.resume,
+            progress=_progress(options),
+            workers=workers,
+            shards=options.shards,
+        )
     model.save(output)
     log.info("%s is written, %.1f MB", output, output.stat().st_size / 1e6)
     if model.meta["interrupted"]:
@@ -162,7 +165,9 @@ def _workers(options: argparse.Namespace):
     """The workers that were asked for; none where this process does it all."""
     if getattr(options, "scheduler", None):
         return parallel.Cluster(options.scheduler)
-    return parallel.Processes(options.jobs) if options.jobs not in (None, 1) else nullcontext()
+    if getattr(options, "shards", None):
+        return parallel.Here()
+    return parallel.Processes(options.jobs) if getattr(options, "jobs", None) not in (None, 1) else nullcontext()
 
 
 def _model(options: argparse.Namespace) -> Model:

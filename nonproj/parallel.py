@@ -15,6 +15,7 @@ import logging
 import socket
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError
@@ -99,6 +100,42 @@ def _ignore_interrupts() -> None:
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+class Here:
+    """This process as the only worker, for what can do without others; a context manager."""
+
+    size = 1
+
+    def __enter__(self) -> Here:
+        return self
+
+    def __exit__(self, *_) -> None:
+        pass
+
+    def submit(self, function: Callable, *arguments) -> Here:
+        """Leave the call for `result`."""
+        return self
+
+    def done(self) -> bool:
+        """Nothing is done before it is wanted."""
+        return False
+
+    def result(self, future, function: Callable, arguments: tuple):
+        """Do what `submit` left."""
+        return function(*arguments)
+
+    def keep(self, function: Callable, *arguments):
+        """Call a function and keep what it returns."""
+        return function(*arguments)
+
+    def share(self, value):
+        """Return what stands for a value in the arguments of calls."""
+        return value
+
+
+class LostError(ClusterError):
+    """What the workers held is lost with them, or the scheduler is gone."""
 
 
 class Cluster:
@@ -187,6 +224,22 @@ class Cluster:
         except KilledWorker:
             raise ClusterError(f"{self.address}: one share of the work kills every worker that takes it") from None
 
+    def keep(self, function: Callable, *arguments):
+        """Have a worker call a function and keep the result for calls to come; return the future that stands for it.
+
+        The scheduler keeps the arguments, so that another worker can make it again.
+        """
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph")  # it is what is wanted here
+            return self.client.submit(function, *arguments, pure=False, retries=2)
+
+    def share(self, value):
+        """Give every worker a value and return the future that stands for it in the arguments of calls."""
+        try:
+            return self.client.scatter([value], broadcast=True, hash=False)[0]
+        except (OSError, TimeoutError):
+            raise LostError(f"{self.address}: there are no workers to share with") from None
+
     def _result(self, future):
         """Wait as long as there are workers; say in words what went wrong."""
         from distributed import TimeoutError as Late
@@ -201,7 +254,7 @@ class Cluster:
                 if now - seen > _PATIENCE:
                     raise ClusterError(f"{self.address}: all workers are gone") from None
             except CancelledError:
-                raise ClusterError(f"{self.address}: the scheduler is gone, or has lost its data") from None
+                raise LostError(f"{self.address}: the scheduler is gone, or all who held some data") from None
 
     def _threads(self) -> int:
         """Threads of all workers that are there now."""
