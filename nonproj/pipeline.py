@@ -17,8 +17,8 @@ from .decode.prune import prune
 from .model import Model
 from .parts import part_index
 from .scoring.alphabet import Encoder, Tokens
+from .scoring.hashing import hash_tokens
 from .scoring.labels import label_parts, label_scores
-from .scoring.score import hash_tokens
 from .scoring.scorer import Scorer, dense_arc_scores
 from .scoring.templates import compile_templates
 from .types import MODELS, ArcSpace, Decoded, PartIndex, PartScores, Sentence
@@ -73,7 +73,9 @@ class Parser:
     def __init__(self, model: Model, decoding: DecodingConfig | None = None):
         config = model.config
         self.model = model
-        self.options = dual_options(decoding or config.decoding, single_root=not model.meta.get("multi_root", True))
+        decoding = decoding or config.decoding
+        self.options = dual_options(decoding, single_root=not model.meta.get("multi_root", True))
+        self.threshold = decoding.threshold
         self.units = model.meta.get("scales", {})
         self.encoder = Encoder(model.alphabets)
         attributes = self.encoder.attributes
@@ -109,7 +111,14 @@ class Parser:
         """First-order scores, their marginals, and the arcs these leave."""
         weights, unit = self._table("pruner")
         scores = dense_arc_scores(tokens, self.pruner_table, weights, unit)
-        return prune_arcs(scores, self.model.config.pruner, self.options.single_root, self.options.projective)
+        single_root = self.options.single_root
+        return prune(
+            marginals(scores, single_root)[0],
+            threshold=self.threshold,
+            max_heads=self.model.config.pruner.max_heads,
+            single_root=single_root,
+            projective=self.options.projective,
+        )
 
     def score(self, tokens: Tokens, arcs: ArcSpace) -> tuple[PartIndex, PartScores]:
         """Number the parts over the arcs and score them."""
@@ -131,16 +140,3 @@ class Parser:
         hashed = hash_tokens(tokens, self.label_table, len(weights))
         best = label_scores(hashed, label_parts(heads), len(labels), weights).argmax(axis=1)
         return [labels[number] for number in best]
-
-
-def prune_arcs(scores: np.ndarray, config, single_root: bool, projective: bool = False, keep=None) -> ArcSpace:
-    """Prune by the marginals of first-order scores, ``float64[N, N]``; ``config`` has the threshold and the cap."""
-    p, _ = marginals(scores, single_root)
-    return prune(
-        p,
-        threshold=config.threshold,
-        max_heads=config.max_heads,
-        single_root=single_root,
-        projective=projective,
-        keep=keep,
-    )

@@ -17,7 +17,9 @@ from nonproj.learning.trainer import Trainer, train
 from nonproj.parts import full_arc_space, gold_parts, part_index
 from nonproj.pipeline import Parser
 from nonproj.scoring.alphabet import Encoder
-from nonproj.scoring.score import arc_parts, hash_tokens, score_parts
+from nonproj.scoring.hashing import hash_tokens
+from nonproj.scoring.listing import arc_parts
+from nonproj.scoring.score import score_parts
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import attributes_of, compile_templates, load_templates
 from nonproj.types import GRANDPARENT, MODELS

@@ -12,11 +12,13 @@ import numpy as np
 
 from .. import __version__
 from ..config import Config
+from ..decode.marginals import marginals
+from ..decode.prune import prune
 from ..errors import ConfigError, DataError
 from ..evaluate import Evaluation
 from ..model import Model
 from ..parts import arc_space
-from ..pipeline import Parser, dual_options, prune_arcs
+from ..pipeline import Parser, dual_options
 from ..scoring.alphabet import Encoder
 from ..scoring.score import quantise
 from ..scoring.scorer import dense_arc_scores
@@ -171,7 +173,7 @@ class Trainer:
 
     def _train_pruner(self) -> list[ArcSpace]:
         """Train the pruner and return the arcs of each sentence; with folds, by a pruner that has not seen it."""
-        options = self.config.pruner
+        options, single_root = self.config.pruner, not self.multi_root
         everything = np.arange(len(self.sentences))
         folds = everything % options.folds if options.folds > 1 else np.full(len(everything), -1)
         pruner = self._fit_pruner(everything, "pruner")
@@ -182,7 +184,12 @@ class Trainer:
                 pruner = self._fit_pruner(everything[folds != fold], f"pruner fold {fold + 1}")
             for i in everything[folds == fold]:
                 scores = dense_arc_scores(self.tokens[i], pruner.table, pruner.weights)
-                spaces[i] = prune_arcs(scores, options, not self.multi_root)
+                spaces[i] = prune(
+                    marginals(scores, single_root)[0],
+                    threshold=options.threshold,
+                    max_heads=options.max_heads,
+                    single_root=single_root,
+                )
         self._report_pruning("training", self.sentences, spaces)
         for i, sentence in enumerate(self.sentences):
             spaces[i] = _with_gold(spaces[i], sentence.heads)
