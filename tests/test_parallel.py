@@ -342,6 +342,7 @@ def test_a_worker_that_is_killed_loses_nothing(here, cluster):
     recipe = parallel.Recipe.of("toy.nonproj", Model.load("toy.nonproj").config.decoding)
     stream = io.StringIO(newline="")
     with parallel.Cluster(cluster.scheduler_address) as workers:
+        workers.client.wait_for_workers(2, timeout=100)
         pids = workers.client.run(os.getpid)
         assert len(pids) == 2
         done = parallel.parse_text(workers, recipe, "in.conll", stream, comments=True)
@@ -361,7 +362,6 @@ def test_a_share_that_the_scheduler_gives_up_is_handed_out_again(cluster, tmp_pa
             assert marker.exists()
         finally:
             workers.client.run_on_scheduler(_allow, 3)
-        workers.client.wait_for_workers(2, timeout=30)
 
 
 def _allow(failures: int, dask_scheduler=None) -> None:
@@ -376,6 +376,14 @@ def _die_once(marker: str) -> str:
     Path(marker).touch()
     os.kill(os.getpid(), signal.SIGKILL)
     return "dead"
+
+
+def test_workers_of_another_version(here, cluster, capsys, monkeypatch):
+    monkeypatch.setattr(parallel, "__version__", "99.0")
+    assert main(["parse", "toy.nonproj", "in.conll", "-o", "no", "--scheduler", cluster.scheduler_address]) == 2
+    error = capsys.readouterr().err
+    assert "; scheduler and workers need nonproj 99.0, which is here\n" in error
+    assert error.count("\n") == 1
 
 
 def test_nobody_answers(here, capsys, monkeypatch):
