@@ -17,14 +17,14 @@ from typing import TextIO
 
 import numpy as np
 
-from . import conll, parallel
+from . import conll, engine, parallel
 from . import evaluate as evaluation
 from .config import Config, DecodingConfig
 from .errors import ConfigError, FileError, ModelError
 from .files import open_output
 from .learning.trainer import train as train_model
 from .model import Model
-from .pipeline import Parser
+from .pipeline import BATCH, Parser
 from .types import Sentence
 
 EXIT_INTERRUPTED = 130
@@ -125,10 +125,15 @@ def parse(options: argparse.Namespace) -> int:
             for fact in _progress(options)(facts, "parse"):
                 notes.add(fact)
         else:
-            flush = [s for s in (stream, lines) if s and options.input == "-"]
             parser = Parser(model, _decoding(model.config.decoding, options))
-            parses = parser.parse_all(_progress(options)(conll.read(options.input), "parse"))
+            flush = [s for s in (stream, lines) if s and options.input == "-"]
+            # What comes through a pipe is answered sentence by sentence.
+            batch, faults = BATCH if os.path.isfile(options.input) else 1, []
+            sentences = parallel.until_fault(conll.read(options.input), faults)
+            parses = parser.parse_all(_progress(options)(sentences, "parse"), batch)
             conll.write(_flushed(parallel.annotated(parses, options.stats_comments, notes.add), flush), stream)
+            if faults:
+                raise faults[0]
     seconds = time.perf_counter() - begin
     text = "%d sentences, %d words, %.2f s; %d trees are provably the best over their candidate arcs"
     log.info(text, notes.sentences, notes.words, seconds, notes.certified)
@@ -164,10 +169,10 @@ def _flushed(items: Iterable, streams: list[TextIO]) -> Iterator:
 def _workers(options: argparse.Namespace):
     """The workers that were asked for; none where this process does it all."""
     if getattr(options, "scheduler", None):
-        return parallel.Cluster(options.scheduler)
+        return engine.Cluster(options.scheduler)
     if getattr(options, "shards", None):
-        return parallel.Here()
-    return parallel.Processes(options.jobs) if getattr(options, "jobs", None) not in (None, 1) else nullcontext()
+        return engine.Here()
+    return engine.Processes(options.jobs) if getattr(options, "jobs", None) not in (None, 1) else nullcontext()
 
 
 def _model(options: argparse.Namespace) -> Model:
@@ -230,11 +235,13 @@ def _measure(parser: Parser, gold: Iterable[Sentence], progress) -> evaluation.E
     for sentence in first:
         parser.parse(sentence)
     result, seconds = evaluation.Evaluation(), 0.0
-    for sentence in progress(chain(first, gold), "evaluate"):
+    stream = iter(progress(chain(first, gold), "evaluate"))
+    while group := list(islice(stream, BATCH)):
         begin = time.perf_counter()
-        parse = parser.parse(sentence)
+        parses = list(parser.parse_all(group))
         seconds += time.perf_counter() - begin
-        result.add(sentence, parse.decoded.heads, parse.labels, parse.decoded)
+        for sentence, parse in parses:
+            result.add(sentence, parse.decoded.heads, parse.labels, parse.decoded)
     result.seconds = seconds
     return result
 

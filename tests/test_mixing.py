@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from toy import treebank
 
-from nonproj import conll, parallel
+from nonproj import conll, engine
 from nonproj.cli import main
 from nonproj.config import Config
 from nonproj.learning.mixing import Learner, Mixing, Sparse, learn_shard, shard_of, sparse
@@ -98,7 +98,7 @@ def test_one_shard_is_serial_training(model):
     serial = material.learner.perceptron()
     examples = shard_of(material.tokens, material.heads, material.arcs, material.learner.model)
     missed = [sum(serial.update(examples[i]) for i in order) for order in material.orders(3)]
-    assert_equal(material.trained(parallel.Here(), 1, 3), serial)
+    assert_equal(material.trained(engine.Here(), 1, 3), serial)
     assert material.missed == missed
 
 
@@ -121,7 +121,7 @@ def test_weights_are_means_and_their_average_is_over_all_steps_and_shards(materi
             ways.append(way + way[-1:] * (steps - len(way)))
         history += [np.mean(weights, axis=0) for weights in zip(*ways, strict=True)]
         mixed = history[-1]
-    perceptron = material.trained(parallel.Here(), shards)
+    perceptron = material.trained(engine.Here(), shards)
     np.testing.assert_allclose(perceptron.weights, mixed, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(perceptron.averaged(), np.mean(history, axis=0), rtol=1e-4, atol=1e-5)
     assert perceptron.step == len(history) == 1 + 2 * steps
@@ -152,7 +152,7 @@ def test_shards_learn_a_language():
     sentences = list(conll.read(io.StringIO(treebank(60)), require_heads=True))
     held_out = list(conll.read(io.StringIO(treebank(30, seed=1)), require_heads=True))
     config = Config().with_overrides(overrides)
-    model = train(sentences, config, held_out=held_out, workers=parallel.Here(), shards=2)
+    model = train(sentences, config, held_out=held_out, workers=engine.Here(), shards=2)
     assert model.meta["shards"] == 2
     assert model.meta["log"][-1]["uas"] > 0.9
 
@@ -169,7 +169,7 @@ def cluster():
         yield cluster
 
 
-class Forgetful(parallel.Here):
+class Forgetful(engine.Here):
     """Loses what was shared with it, so many times."""
 
     def __init__(self, times: int):
@@ -179,25 +179,25 @@ class Forgetful(parallel.Here):
         self.done_before += 1
         if self.times and self.done_before % 3 == 0:
             self.times -= 1
-            raise parallel.LostError("lost")
+            raise engine.LostError("lost")
         return super().result(future, function, arguments)
 
 
 def test_what_all_workers_have_lost_is_shared_again(material):
-    here = material.trained(parallel.Here(), 4)
+    here = material.trained(engine.Here(), 4)
     missed = material.missed
     assert_equal(material.trained(Forgetful(2), 4), here)
     assert material.missed == missed
-    with pytest.raises(parallel.LostError):
+    with pytest.raises(engine.LostError):
         material.trained(Forgetful(100), 4)
 
 
 @pytest.mark.parametrize("deaths", [0, 1])
 def test_a_cluster_computes_the_same_whoever_dies(material, cluster, deaths):
     """A worker is killed as soon as the first shard is done, and what it had is done again."""
-    here = material.trained(parallel.Here(), 4)
+    here = material.trained(engine.Here(), 4)
     missed = material.missed
-    with parallel.Cluster(cluster.scheduler_address) as workers:
+    with engine.Cluster(cluster.scheduler_address) as workers:
         workers.client.wait_for_workers(2, timeout=100)
 
         steps = []
@@ -237,6 +237,8 @@ def assert_same_model(one: Path, other: Path) -> None:
 
 
 def test_training_by_a_cluster_is_training_here(folder, cluster, tmp_path):
+    with engine.Cluster(cluster.scheduler_address) as workers:  # so many shards as there are workers
+        workers.client.wait_for_workers(2, timeout=100)
     words = ["train", str(folder / "train.conll"), "-o", str(tmp_path / "a.nonproj"), "--epochs", "3", *SMALL]
     assert main([*words, "--scheduler", cluster.scheduler_address]) == 0
     assert_same_model(tmp_path / "a.nonproj", folder / "here.nonproj")

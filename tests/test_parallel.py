@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from toy import treebank
 
-from nonproj import conll, parallel
+from nonproj import conll, engine, parallel
 from nonproj.cli import main
 from nonproj.errors import ClusterError, ModelError, NonprojError
 from nonproj.model import Model
@@ -148,8 +148,8 @@ def test_a_piece_is_handed_over_before_the_rest_is_read():
 
 def test_results_are_in_order_and_few_are_under_way():
     workers = Immediate()
-    assert list(parallel.in_order(workers, pow, ((n, 2) for n in range(100)))) == [n * n for n in range(100)]
-    assert workers.most == parallel.AHEAD * workers.size
+    assert list(engine.in_order(workers, pow, ((n, 2) for n in range(100)))) == [n * n for n in range(100)]
+    assert workers.most == engine.AHEAD * workers.size
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 20])
@@ -160,16 +160,16 @@ def test_a_fault_of_the_tasks_comes_after_the_results_before_it(count):
 
     seen = []
     with pytest.raises(NonprojError, match="broken"):
-        for result in parallel.in_order(Immediate(), abs, tasks()):
+        for result in engine.in_order(Immediate(), abs, tasks()):
             seen.append(result)  # noqa: PERF402 (what came before the error counts)
     assert seen == list(range(count))
 
 
 def test_processes_work_at_once_and_give_errors_back():
-    with parallel.Processes(2) as workers:
-        pids = set(parallel.in_order(workers, _slow_pid, ((0.05,) for _ in range(12))))
+    with engine.Processes(2) as workers:
+        pids = set(engine.in_order(workers, _slow_pid, ((0.05,) for _ in range(12))))
         with pytest.raises(ZeroDivisionError):
-            list(parallel.in_order(workers, divmod, [(1, 1), (1, 0)]))
+            list(engine.in_order(workers, divmod, [(1, 1), (1, 0)]))
     assert len(pids) == 2
     assert os.getpid() not in pids
 
@@ -180,8 +180,8 @@ def _slow_pid(seconds: float) -> int:
 
 
 def test_a_process_that_dies_is_one_line():
-    with pytest.raises(ClusterError, match="a worker process died"), parallel.Processes(2) as workers:
-        list(parallel.in_order(workers, os._exit, [(1,), (1,)]))
+    with pytest.raises(ClusterError, match="a worker process died"), engine.Processes(2) as workers:
+        list(engine.in_order(workers, os._exit, [(1,), (1,)]))
 
 
 # -- processes ---------------------------------------------------------------------------------------------------------
@@ -225,15 +225,19 @@ def test_processes_meet_the_same_error(here, capsys, monkeypatch):
     assert set(here.iterdir()) == before
 
 
-def test_processes_read_a_pipe_and_write_what_comes_before_a_fault(here, monkeypatch, capsysbinary):
+def test_what_comes_before_a_fault_is_written(here, monkeypatch, capsysbinary):
+    """To a pipe, from a pipe or a file, by one process or by two."""
     data = Path("in.conll").read_bytes() + b"1\ta\n\n"
+    Path("bad.conll").write_bytes(data)
     outputs = []
-    for words in ([], ["--jobs", "2"]):
+    for words in (["-"], ["-", "--jobs", "2"], ["bad.conll"], ["bad.conll", "--jobs", "2"]):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
         assert main(["parse", "toy.nonproj", *words]) == 2
         outputs.append(capsysbinary.readouterr())
     assert outputs[0] == outputs[1]
-    assert outputs[0].out.count(b"\n1\t") >= 89
+    assert outputs[2] == outputs[3]
+    assert outputs[0].out == outputs[2].out
+    assert outputs[0].out.count(b"\n1\t") == 90
 
 
 @pytest.mark.parametrize("number", ["0", "-2", "two", "1.5", "100000"])
@@ -341,7 +345,7 @@ def test_a_worker_that_is_killed_loses_nothing(here, cluster):
     """It is killed as soon as the first sentence is there, with its queue full."""
     recipe = parallel.Recipe.of("toy.nonproj", Model.load("toy.nonproj").config.decoding)
     stream = io.StringIO(newline="")
-    with parallel.Cluster(cluster.scheduler_address) as workers:
+    with engine.Cluster(cluster.scheduler_address) as workers:
         workers.client.wait_for_workers(2, timeout=100)
         pids = workers.client.run(os.getpid)
         assert len(pids) == 2
@@ -354,11 +358,11 @@ def test_a_worker_that_is_killed_loses_nothing(here, cluster):
 
 
 def test_a_share_that_the_scheduler_gives_up_is_handed_out_again(cluster, tmp_path):
-    with parallel.Cluster(cluster.scheduler_address) as workers:
+    with engine.Cluster(cluster.scheduler_address) as workers:
         workers.client.run_on_scheduler(_allow, 0)
         try:
             marker = tmp_path / "died"
-            assert list(parallel.in_order(workers, _die_once, [(str(marker),)])) == ["alive"]
+            assert list(engine.in_order(workers, _die_once, [(str(marker),)])) == ["alive"]
             assert marker.exists()
         finally:
             workers.client.run_on_scheduler(_allow, 3)
@@ -379,7 +383,7 @@ def _die_once(marker: str) -> str:
 
 
 def test_workers_of_another_version(here, cluster, capsys, monkeypatch):
-    monkeypatch.setattr(parallel, "__version__", "99.0")
+    monkeypatch.setattr(engine, "__version__", "99.0")
     assert main(["parse", "toy.nonproj", "in.conll", "-o", "no", "--scheduler", cluster.scheduler_address]) == 2
     error = capsys.readouterr().err
     assert "; scheduler and workers need nonproj 99.0, which is here\n" in error
@@ -388,7 +392,7 @@ def test_workers_of_another_version(here, cluster, capsys, monkeypatch):
 
 def test_nobody_answers(here, capsys, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(parallel, "_PATIENCE", 0.5)
+    monkeypatch.setattr(engine, "_PATIENCE", 0.5)
     for address in ("tcp://127.0.0.1:1", "nowhere://a"):
         assert main(["parse", "toy.nonproj", "in.conll", "-o", "no", "--scheduler", address]) == 2
         error = capsys.readouterr().err

@@ -91,6 +91,9 @@ class Trace(NamedTuple):
     decoded: np.ndarray
 
 
+_NO_TRACE = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
+
+
 class Pace(NamedTuple):
     """What a step rule remembers: ``values`` float64[3], the last dual, the first gap, Polyak's scale; ``counts``
     int64[2], increases of the dual, iterations since the bound fell."""
@@ -144,6 +147,20 @@ def dual_decomposition(
     >>> dual_decomposition(arcs, index, scores, 1)[:5]
     (array([-1,  0,  1], dtype=int32), 9.0, 9.0, True, True)
     """
+    scores, options = _check(arcs, index, scores, model, options)
+    return _run(arcs, index, scores, model, options, False)[0]
+
+
+def decode_trusted(arcs: ArcSpace, index: PartIndex, scores: PartScores, model: int, options: DualOptions) -> Decoded:
+    """Decode as `dual_decomposition` does what the program itself has made, without a look at it.
+
+    Parameters
+    ----------
+    arcs, index, scores, model
+        As for `dual_decomposition`, from `part_index` and `nonproj.scoring`.
+    options : DualOptions
+        From `check_options`.
+    """
     return _run(arcs, index, scores, model, options, False)[0]
 
 
@@ -179,19 +196,23 @@ def dual_trace(
     >>> len(trace.dual) == decoded.iterations, float(trace.dual.min()), decoded.bound
     (True, 9.0, 9.0)
     """
+    scores, options = _check(arcs, index, scores, model, options)
     return _run(arcs, index, scores, model, options, True)
 
 
-def _run(arcs, index, scores, model, options, traced) -> tuple[Decoded, Trace]:
-    """Check the problem, decode it, and name what the kernel returned."""
+def _check(arcs, index, scores, model, options) -> tuple[PartScores, DualOptions]:
+    """Return scores and options as kernels want them, or name what is wrong."""
     if model not in range(len(MODELS)):
         raise ValueError(f"model is {model!r}; 0 (arc), 1 (sibling) or 2 (grandparent) is expected")
-    scores = check_problem(arcs, index, scores, model)
-    options = _check_options(options)
+    return check_problem(arcs, index, scores, model), check_options(options)
+
+
+def _run(arcs, index, scores, model, options, traced) -> tuple[Decoded, Trace]:
+    """Decode a problem that is in order, and name what the kernel returned."""
     room = options.max_iterations if traced and model != ARC else 0
     n_nodes = len(arcs.start) - 1
     heads = np.empty(n_nodes, np.int32)
-    trace = Trace(np.empty(room), np.empty(room), np.empty(room), np.empty(room, np.int32))
+    trace = Trace(np.empty(room), np.empty(room), np.empty(room), np.empty(room, np.int32)) if room else _NO_TRACE
     if model == ARC:
         _report(_find_tree(arcs, scores.arc, options, heads))
         score = _tree_score(arcs, index, scores, heads)
@@ -203,10 +224,10 @@ def _run(arcs, index, scores, model, options, traced) -> tuple[Decoded, Trace]:
     # A closed gap may round to either side of zero; no bound is below a tree's score.
     bound = max(bound, score)
     result = Decoded(heads, score, bound, outcome == _AGREED, outcome != _STOPPED, iterations, share)
-    return result, Trace(*[values[:iterations] for values in trace])
+    return result, Trace(*[values[:iterations] for values in trace]) if traced else trace
 
 
-def _check_options(options: DualOptions) -> DualOptions:
+def check_options(options: DualOptions) -> DualOptions:
     """Return the options with the types that kernels want, or name the one that is out of its range."""
     options = DualOptions(
         int(options.max_iterations),

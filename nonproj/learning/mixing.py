@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..decode.dual import DualOptions
+from ..engine import DEATHS, LostError, in_order
 from ..errors import ConfigError
-from ..parallel import DEATHS, LostError, in_order
 from ..parts import part_index
 from ..scoring.alphabet import Tokens
 from ..scoring.scorer import Scorer
@@ -136,7 +136,7 @@ class Mixing:
     Parameters
     ----------
     workers : Here or Cluster
-        See `nonproj.parallel`.
+        See `nonproj.engine`.
     learner : Learner
     tokens, heads, arcs : list of Tokens, of ndarray and of ArcSpace
         Of each sentence.

@@ -59,7 +59,7 @@ def train(
     progress : callable, optional
         ``progress(iterable, description)`` wraps the long loops, as ``tqdm`` does.
     workers : Here or Cluster, optional
-        See `nonproj.parallel`: the parser is trained by them, by iterative parameter mixing.
+        See `nonproj.engine`: the parser is trained by them, by iterative parameter mixing.
     shards : int, optional
         Into how many parts they divide the sentences; by default those of the checkpoint, or one for each worker.
 

@@ -37,23 +37,36 @@ class Plain(NamedTuple):
     shift: np.uint32
 
 
-class Hashed(NamedTuple):
-    """What is needed to look up parts of one type in one sentence.
+class Sets(NamedTuple):
+    """What is needed to look up the templates over the words between and over single features.
 
     Attributes
     ----------
-    plain : Plain
+    atoms, feat_start, feat
+        Of `Tokens`.
     firsts : ndarray of shape (n_between, N, D + 1), int32
         For each template over the words between, the words to the right of each where an attribute stands for the first
         time, in their order; N after the last.
-    tokens : Tokens
-    table : TemplateTable
+    attribute, coefficient, feat_coefficient, n_between, code_shift
+        Of `TemplateTable`.
     """
 
-    plain: Plain
+    atoms: np.ndarray
+    feat_start: np.ndarray
+    feat: np.ndarray
     firsts: np.ndarray
-    tokens: Tokens
-    table: TemplateTable
+    attribute: np.ndarray
+    coefficient: np.ndarray
+    feat_coefficient: np.ndarray
+    n_between: int
+    code_shift: np.uint32
+
+
+class Hashed(NamedTuple):
+    """What is needed to look up parts of one type in one sentence."""
+
+    plain: Plain
+    sets: Sets
 
 
 class Special(NamedTuple):
@@ -91,11 +104,24 @@ def hash_tokens(tokens: Tokens, table: TemplateTable, n_weights: int) -> Hashed:
     n_slots = (table.term_start.shape[0] - 1) // max(n_templates, 1)
     shares = np.empty((n_slots, tokens.n_nodes + 2, n_templates), np.uint32)
     _hash_tokens(tokens.atoms, *_terms(table), shares)
+    shift = np.uint32(32 - (n_weights.bit_length() - 1))
+    return Hashed(Plain(shares, table.n_plain, table.codes, shift), _sets(tokens, table))
+
+
+def _sets(tokens: Tokens, table: TemplateTable) -> Sets:
+    """Put together what the templates over sets need."""
     firsts = _NO_FIRSTS
     if table.n_between:
         firsts = _find_firsts(tokens.atoms, table.between_attribute[table.n_plain : table.n_plain + table.n_between])
-    shift = np.uint32(32 - (n_weights.bit_length() - 1))
-    return Hashed(Plain(shares, table.n_plain, table.codes, shift), firsts, tokens, table)
+    return Sets(
+        *tokens,
+        firsts,
+        table.between_attribute,
+        table.between_coefficient,
+        table.feat_coefficient,
+        table.n_between,
+        table.code_shift,
+    )
 
 
 def _terms(table: TemplateTable) -> tuple[np.ndarray, ...]:
@@ -112,7 +138,7 @@ def _terms(table: TemplateTable) -> tuple[np.ndarray, ...]:
 
 def special_places(hashed: Hashed, parts: Parts) -> Special:
     """Return the places of the templates over the words between and over single features, of each part."""
-    if hashed.table.n_between + hashed.table.n_feat == 0:
+    if hashed.plain.n_plain == hashed.plain.shares.shape[2]:
         return _NO_SPECIAL
     return Special(*_special_places(hashed, parts.nodes, parts.codes))
 
@@ -231,30 +257,20 @@ def _room(feat_start, n_feat, firsts):
 @kernel
 def _special_places(hashed, nodes, codes):
     """Return the arrays of a `Special`."""
-    shares, shift, firsts, table, tokens = (
-        hashed.plain.shares,
-        hashed.plain.shift,
-        hashed.firsts,
-        hashed.table,
-        hashed.tokens,
-    )
-    atoms, feat, feat_start = tokens.atoms, tokens.feat, tokens.feat_start
-    columns, between, of_head, of_modifier = (
-        table.between_attribute,
-        table.between_coefficient,
-        table.feat_coefficient[0],
-        table.feat_coefficient[1],
-    )
-    first_feat, n_templates = table.n_plain + table.n_between, columns.shape[0]
+    shares, n_plain, shift = hashed.plain.shares, hashed.plain.n_plain, hashed.plain.shift
+    atoms, feat_start, feat, firsts = hashed.sets.atoms, hashed.sets.feat_start, hashed.sets.feat, hashed.sets.firsts
+    columns, between = hashed.sets.attribute, hashed.sets.coefficient
+    of_head, of_modifier = hashed.sets.feat_coefficient[0], hashed.sets.feat_coefficient[1]
+    first_feat, n_templates = n_plain + hashed.sets.n_between, columns.shape[0]
     start = np.zeros(nodes.shape[0] + 1, np.int64)
     places = np.empty(64 + 8 * nodes.shape[0], np.uint32)
-    room, count = _room(feat_start, table.n_feat, firsts), 0
+    room, count = _room(feat_start, n_templates - first_feat, firsts), 0
     for p in range(nodes.shape[0]):
         h, m = nodes[p, 0], nodes[p, 1]
-        code = np.uint32(np.uint32(codes[p, DIRECTION]) << table.code_shift)
+        code = np.uint32(np.uint32(codes[p, DIRECTION]) << hashed.sets.code_shift)
         if count + room > places.shape[0]:
             places = np.concatenate((places[:count], np.empty(count + room + 64, np.uint32)))
-        for t in range(table.n_plain, n_templates):
+        for t in range(n_plain, n_templates):
             key = np.uint32(0)
             for slot in range(nodes.shape[1]):
                 key = np.uint32(key + shares[slot, nodes[p, slot], t])
@@ -262,7 +278,7 @@ def _special_places(hashed, nodes, codes):
                 count = _between_places(
                     atoms,
                     firsts,
-                    t - table.n_plain,
+                    t - n_plain,
                     min(h, m),
                     max(h, m),
                     key,

@@ -78,7 +78,7 @@ def label_scores(hashed: Hashed, parts: Parts, n_labels: int, weights: np.ndarra
     """
     lines = -(-n_labels // LINE)
     scores = np.zeros((parts.nodes.shape[0], lines * LINE), np.int32 if weights.dtype == np.int16 else np.float64)
-    _score_labels(hashed.plain, parts.nodes, parts.codes, special_places(hashed, parts), weights, scores)
+    _score_labels(hashed.plain, parts.nodes, parts.codes, special_places(hashed, parts), weights, LINE, scores)
     return scores[:, :n_labels]
 
 
@@ -99,24 +99,26 @@ def _label_places(flat, n_nodes, n_templates, n_plain, shift, nodes, codes, want
 
 
 @kernel
-def _score_labels(plain, nodes, codes, special, weights, scores):
-    """Sum the weights of each label at each arc's places."""
+def _score_labels(plain, nodes, codes, special, weights, line, scores):
+    """Sum the weights of each label at each arc's places.
+
+    ``line`` is `LINE`; a loop whose length the compiler knew would be unrolled, and not become one of vectors.
+    """
     shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
     flat, n_nodes, n_templates = shares.reshape(shares.size), shares.shape[1], shares.shape[2]
     start, set_places = special.start, special.places
     keys = np.empty(n_templates, np.uint32)
     places = np.empty(n_plain * wanted.shape[0] + set_places.shape[0], np.uint32)
-    flat_scores, width = scores.reshape(scores.size), scores.shape[1]
     for p in range(nodes.shape[0]):
         count = _label_places(
             flat, n_nodes, n_templates, n_plain, shift, nodes, codes, wanted, p, start, set_places, keys, places
         )
-        for first in range(0, width, LINE):
-            row = p * width + first
+        for first in range(0, scores.shape[1], line):
+            row = scores[p, first : first + line]
             for i in range(count):
-                line = np.uint64(places[i] ^ np.uint32(first))
-                for j in range(LINE):
-                    flat_scores[row + j] += weights[line + np.uint64(j)]
+                begin = np.uint64(places[i] ^ np.uint32(first))
+                for j in range(line):
+                    row[j] += weights[begin + np.uint64(j)]
 
 
 def add_labels(

@@ -68,7 +68,7 @@ def score_pairs(hashed: Hashed, weights: np.ndarray, unit: float = 1.0) -> np.nd
     ndarray of shape (N, N), float64
         ``s[h, m]``; minus infinity on the diagonal and in column 0.
     """
-    n_nodes = hashed.tokens.n_nodes
+    n_nodes = len(hashed.sets.feat_start) - 1
     scores = np.empty((n_nodes, n_nodes))
     _score_pairs(hashed, weights, _sum_of(weights), float(unit), scores)
     return scores
@@ -121,15 +121,18 @@ def _score_parts(plain, nodes, codes, special, weights, zero, unit, scores):
 @kernel
 def _score_pairs(hashed, weights, zero, unit, scores):
     """Sum the weights at the places of every pair of words."""
-    plain, firsts, table, tokens = hashed.plain, hashed.firsts, hashed.table, hashed.tokens
+    plain, sets = hashed.plain, hashed.sets
     shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
-    atoms, feat, feat_start = tokens.atoms, tokens.feat, tokens.feat_start
-    columns, between = table.between_attribute, table.between_coefficient
-    of_head, of_modifier = table.feat_coefficient[0], table.feat_coefficient[1]
-    first_feat = n_plain + table.n_between
+    atoms, feat_start, feat, firsts = sets.atoms, sets.feat_start, sets.feat, sets.firsts
+    columns, between = sets.attribute, sets.coefficient
+    of_head, of_modifier = sets.feat_coefficient[0], sets.feat_coefficient[1]
+    first_feat = n_plain + sets.n_between
     flat, n_nodes, n_templates = shares.reshape(shares.size), scores.shape[0], shares.shape[2]
     nodes, codes = np.empty((1, 2), np.int32), np.zeros(3, np.uint32)
-    keys, places = np.empty(n_templates, np.uint32), np.empty(_room(feat_start, table.n_feat, firsts), np.uint32)
+    keys, places = (
+        np.empty(n_templates, np.uint32),
+        np.empty(_room(feat_start, n_templates - first_feat, firsts), np.uint32),
+    )
     for h in range(n_nodes):
         scores[h, 0] = -np.inf
         for m in range(1, n_nodes):

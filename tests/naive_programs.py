@@ -1,0 +1,178 @@
+"""Linear programs of parsing from their definitions: every row of the papers, written out over named variables, and
+programs over all trees and all choices of automata; solved by scipy."""
+
+from __future__ import annotations
+
+import itertools
+
+import naive_dual
+import numpy as np
+from naive_trees import END, START, candidates
+from scipy.optimize import linprog
+from scipy.sparse import coo_matrix
+
+from nonproj.types import ARC, GRANDPARENT
+
+
+class Named:
+    """A program over variables with names: a dictionary of costs, one of bounds, and rows that are dictionaries."""
+
+    def __init__(self):
+        self.costs, self.bounds, self.rows = {}, {}, []
+
+    def variable(self, name, cost=0.0, upper=1.0):
+        """Declare a variable, at least 0."""
+        self.costs[name], self.bounds[name] = cost, (0.0, upper)
+
+    def row(self, terms, sense, right):
+        """Add ``sum of coefficient * variable <sense> right``; terms are (coefficient, name), names may repeat."""
+        self.rows.append((terms, sense, right))
+
+    def maximum(self):
+        """The optimum; minus infinity where nothing is feasible."""
+        number = {name: i for i, name in enumerate(self.costs)}
+        sides = {"=": [], "<": []}
+        for terms, sense, right in self.rows:
+            sign = -1.0 if sense == ">" else 1.0
+            sides["=" if sense == "=" else "<"].append(([(sign * c, number[name]) for c, name in terms], sign * right))
+        arguments = {}
+        for sense, matrix, vector in (("=", "A_eq", "b_eq"), ("<", "A_ub", "b_ub")):
+            if sides[sense]:
+                entries = [(i, j, c) for i, (terms, _) in enumerate(sides[sense]) for c, j in terms]
+                row, column, value = zip(*entries, strict=True)
+                arguments[matrix] = coo_matrix((value, (row, column)), (len(sides[sense]), len(number))).tocsr()
+                arguments[vector] = [right for _, right in sides[sense]]
+        result = linprog([-c for c in self.costs.values()], bounds=list(self.bounds.values()), **arguments)
+        if result.status == 2:
+            return -np.inf
+        assert result.status == 0, result.message
+        return -result.fun
+
+
+def pairs_of(arcs):
+    """The arcs as (head, modifier)."""
+    return list(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
+
+
+def add_trees(program, arcs, scores, relaxation, single_root):
+    """Arcs and flows, as Martins et al. (2009) have them."""
+    pairs, n = pairs_of(arcs), len(arcs.start) - 2
+    for arc, score in zip(pairs, scores.arc, strict=True):
+        program.variable(("arc", *arc), float(score))
+    for m in range(1, n + 1):
+        program.row([(1.0, ("arc", *a)) for a in pairs if a[1] == m], "=", 1.0)
+    if single_root:
+        program.row([(1.0, ("arc", *a)) for a in pairs if a[0] == 0], "=", 1.0)
+    kinds = [None] if relaxation == "single" else list(range(1, n + 1))
+    for k in kinds:
+        size = n if k is None else 1
+        for a in pairs:
+            program.variable(("flow", k, *a), 0.0, np.inf)
+            program.row([(1.0, ("flow", k, *a)), (-size, ("arc", *a))], "<", 0.0)
+        if n:
+            program.row([(1.0, ("flow", k, *a)) for a in pairs if a[0] == 0], "=", size)
+        for t in range(1, n + 1):
+            terms = [(1.0, ("flow", k, *a)) for a in pairs if a[1] == t]
+            terms += [(-1.0, ("flow", k, *a)) for a in pairs if a[0] == t]
+            program.row(terms, "=", 1.0 if k in (None, t) else 0.0)
+
+
+def add_siblings(program, arcs, index, scores, form):
+    """Transitions: ('sibling', h, side, previous, next)."""
+    for h, side in itertools.product(range(len(arcs.start) - 1), (0, 1)):
+        row = [START, *candidates(arcs, h, side), END]
+        transitions = list(itertools.combinations(range(len(row)), 2))
+        for a, b in transitions:
+            part = index.sibling_start[2 * h + side] + b * (b - 1) // 2 + a
+            program.variable(("sibling", h, side, row[a], row[b]), float(scores.sibling[part]))
+        if form == "paths":
+            for b, m in enumerate(row):
+                taken = [(-1.0, ("arc", h, m))] if m not in (START, END) else []
+                right = 0.0 if taken else 1.0
+                if m != START:
+                    entering = [(1.0, ("sibling", h, side, row[a], m)) for a in range(b)]
+                    program.row(entering + taken, "=", right)
+                if m != END:
+                    leaving = [(1.0, ("sibling", h, side, m, row[c])) for c in range(b + 1, len(row))]
+                    program.row(leaving + taken, "=", right)
+            continue
+        for a, b in transitions:
+            w = ("sibling", h, side, row[a], row[b])
+            ends = [("arc", h, m) for m in (row[a], row[b]) if m not in (START, END)]
+            between = [("arc", h, m) for m in row[a + 1 : b]]
+            for z in ends:
+                program.row([(1.0, w), (-1.0, z)], "<", 0.0)
+            for z in between:
+                program.row([(1.0, w), (1.0, z)], "<", 1.0)
+            lack = [(-1.0, z) for z in ends] + [(1.0, z) for z in between]
+            program.row([(1.0, w), *lack], ">", 1.0 - len(ends))
+
+
+def add_grandparents(program, arcs, index, scores, families):
+    """Chains ('gp', g, p, c), and the families of Riedel et al. (2012), section 3.2, without leaving any out."""
+    pairs, n = pairs_of(arcs), len(arcs.start) - 2
+    chains = []
+    for p in range(1, n + 1):
+        outward = candidates(arcs, p, 0) + candidates(arcs, p, 1)
+        for i, g in enumerate([g for g, m in pairs if m == p]):
+            for j, c in enumerate(outward):
+                part = index.grandparent_start[p] + i * len(outward) + j
+                chains.append((g, p, c))
+                program.variable(("gp", g, p, c), float(scores.grandparent[part]), 0.0 if g == c else 1.0)
+    for g, p, c in chains:
+        gp, above, below = ("gp", g, p, c), ("arc", g, p), ("arc", p, c)
+        if "ArcGP" in families:
+            program.row([(1.0, above), (1.0, below), (-1.0, gp)], "<", 1.0)
+        if "GPArc" in families:
+            program.row([(1.0, above), (-1.0, gp)], ">", 0.0)
+            program.row([(1.0, below), (-1.0, gp)], ">", 0.0)
+    for p, c in pairs:
+        if "OneGP" in families and p > 0:
+            above = [(1.0, ("gp", *chain)) for chain in chains if chain[1:] == (p, c)]
+            program.row([*above, (-1.0, ("arc", p, c))], "=", 0.0)
+    for g, p in pairs:
+        if "NoGP" in families:
+            below = [(1.0, ("gp", *chain)) for chain in chains if chain[:2] == (g, p)]
+            program.row([*below, (-float(n), ("arc", g, p))], "<", 0.0)
+
+
+def relaxed_optimum(arcs, index, scores, model, options):
+    """The optimum of LP(S) or LP(M)."""
+    program = Named()
+    add_trees(program, arcs, scores, options.relaxation, options.single_root)
+    if model != ARC:
+        add_siblings(program, arcs, index, scores, options.siblings)
+    if model == GRANDPARENT:
+        add_grandparents(program, arcs, index, scores, options.families)
+    return program.maximum()
+
+
+def hull_optimum(arcs, index, scores, model, trees):
+    """The program that dual decomposition relaxes to: mixtures of trees, and for each head mixtures of its choices,
+    that agree on the arcs (Rush and Collins 2012, section 9.1)."""
+    program = Named()
+    pairs = pairs_of(arcs)
+    agree = {("down", a): [] for a in range(len(pairs))} | {("up", a): [] for a in range(len(pairs))}
+    for number, tree in enumerate(trees):
+        program.variable(("tree", number))
+        for a, (h, m) in enumerate(pairs):
+            if tree[m] == h:
+                agree["down", a].append((-1.0, ("tree", number)))
+                agree["up", a].append((-1.0, ("tree", number)))
+    program.row([(1.0, ("tree", number)) for number in range(len(trees))], "=", 1.0)
+    zeros = np.zeros(len(pairs))
+    for h in range(len(arcs.start) - 1):
+        names = []
+        options = naive_dual.choices(arcs, index, scores, model, h, scores.arc, zeros)
+        for number, (value, chosen, up) in enumerate(options):
+            names.append(("choice", h, number))
+            program.variable(names[-1], value)
+            for a in chosen:
+                agree["down", a].append((1.0, names[-1]))
+            if up is not None:
+                agree["up", up].append((1.0, names[-1]))
+        program.row([(1.0, name) for name in names], "=", 1.0)
+    for (kind, _), terms in agree.items():
+        if terms and (kind == "down" or model == GRANDPARENT):
+            program.row(terms, "=", 0.0)
+    return program.maximum()
