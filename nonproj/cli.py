@@ -138,6 +138,11 @@ def _add_decoding(parser: Arguments) -> None:
     roots.add_argument("--single-root", dest="single_root", action="store_true", default=None, help="exactly one root")
     roots.add_argument("--multi-root", dest="single_root", action="store_false", default=None, help="one root or more")
     group.add_argument("--max-iterations", type=int, metavar="K", help="of the subgradient method, for each sentence")
+    group.add_argument(
+        "--exact",
+        action=argparse.BooleanOptionalAction,
+        help="search by branch and bound where these leave a gap (default: as in the model, which is yes)",
+    )
 
 
 def _add_parse(parser: Arguments) -> None:
@@ -212,6 +217,7 @@ def _check_evaluate(options: argparse.Namespace, parser: Arguments) -> None:
     if (options.system is None) == (options.model is None):
         parser.error("either SYSTEM, a parsed file, or --model is expected")
     decoding = {"--jobs": options.jobs, "--projective": options.projective, "--max-iterations": options.max_iterations}
+    decoding["--exact" if options.exact else "--no-exact"] = options.exact
     decoding["--single-root" if options.single_root else "--multi-root"] = options.single_root
     for name, value in decoding.items():
         if options.model is None and value is not None:

@@ -184,7 +184,7 @@ def _model(options: argparse.Namespace) -> Model:
 
 
 def _decoding(decoding: DecodingConfig, options: argparse.Namespace) -> DecodingConfig:
-    names = ("projective", "single_root", "max_iterations")
+    names = ("projective", "single_root", "max_iterations", "exact")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     if given.get("max_iterations", 1) < 1:
         raise ConfigError("decoding.max_iterations", f"{options.max_iterations} is not a positive integer")

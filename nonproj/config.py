@@ -216,6 +216,10 @@ class DecodingConfig(_Section, name="decoding"):
     """Dual decomposition."""
 
     max_iterations: int = _option(250, "iterations of the subgradient method at most", (int,), low=1, high=10**9)
+    exact: bool = _option(True, "search on where the gap does not close: branch and bound", (bool,))
+    search_limit: int = _option(
+        1_000_000, "head automata that such a search may decode, for each sentence", (int,), low=0
+    )
     step: str = _option("polyak", "rule of the step sizes; paper: that of Koo et al. 2010", (), ("polyak", "paper"))
     beta: float = _option(0.5, "share of the arc scores that the arborescence is given", (float,), low=0, high=1)
     tau: float = _option(
@@ -341,7 +345,7 @@ def options() -> Iterator[tuple[str, Option]]:
     Examples
     --------
     >>> [name for name, option in options() if option.kinds == (bool,)]
-    ['training.shuffle', 'decoding.projective', 'decoding.single_root']
+    ['training.shuffle', 'decoding.exact', 'decoding.projective', 'decoding.single_root']
     """
     for outer in fields(Config):
         if "option" in outer.metadata:

@@ -31,6 +31,7 @@ _KEYS = {
     "folds": "pruner.folds",
     "labeler_epochs": "labeler.epochs",
     "max_iterations": "decoding.max_iterations",
+    "exact": "decoding.exact",
     "projective": "decoding.projective",
     "single_root": "decoding.single_root",
     "random_state": "seed",
@@ -66,6 +67,8 @@ class DependencyParser(BaseEstimator):
         Passes of the labeler over the sentences.
     max_iterations : int
         Of the subgradient method, for each sentence.
+    exact : bool
+        Whether a search goes on where these leave a gap, so that each tree is the best over its candidate arcs.
     projective : bool
         Whether all trees must be projective.
     single_root : bool or "auto"
@@ -97,6 +100,7 @@ class DependencyParser(BaseEstimator):
         folds=_DEFAULT.pruner.folds,
         labeler_epochs=_DEFAULT.labeler.epochs,
         max_iterations=_DEFAULT.decoding.max_iterations,
+        exact=_DEFAULT.decoding.exact,
         projective=_DEFAULT.decoding.projective,
         single_root=_DEFAULT.decoding.single_root,
         random_state=_DEFAULT.seed,
@@ -110,6 +114,7 @@ class DependencyParser(BaseEstimator):
         self.folds = folds
         self.labeler_epochs = labeler_epochs
         self.max_iterations = max_iterations
+        self.exact = exact
         self.projective = projective
         self.single_root = single_root
         self.random_state = random_state

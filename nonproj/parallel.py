@@ -106,6 +106,7 @@ def statistics(parse: Parse) -> dict:
         "certified": bool(decoded.certified),
         "iterations": int(decoded.iterations),
         "recomputed": float(decoded.recomputed),
+        "nodes": int(decoded.nodes),
     }
 
 

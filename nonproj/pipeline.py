@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .config import DecodingConfig
+from .decode.branch_and_bound import SearchOptions, check_search, search_trusted
 from .decode.dual import RULES, DualOptions, check_options, decode_trusted
 from .decode.marginals import marginals
 from .decode.prune import prune
@@ -79,6 +80,7 @@ class Parser:
         self.model = model
         decoding = decoding or config.decoding
         self.options = check_options(dual_options(decoding, single_root=not model.meta.get("multi_root", True)))
+        self.search = check_search(SearchOptions(decoding.search_limit)) if decoding.exact else None
         self.threshold = decoding.threshold
         self.units = model.meta.get("scales", {})
         self.encoder = Encoder(model.alphabets)
@@ -148,7 +150,9 @@ class Parser:
         return self.model.weights[name], self.units.get(name, 1.0)
 
     def decode(self, arcs: ArcSpace, index: PartIndex, scores: PartScores) -> Decoded:
-        """The best tree over the arcs, by dual decomposition."""
+        """The best tree over the arcs, by dual decomposition and, where that leaves a gap, by branch and bound."""
+        if self.search:
+            return search_trusted(arcs, index, scores, self.order, self.options, self.search)
         return decode_trusted(arcs, index, scores, self.order, self.options)
 
     def label(self, tokens: Tokens, heads: np.ndarray) -> list[str]:

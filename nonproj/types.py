@@ -137,6 +137,8 @@ class Decoded(NamedTuple):
         Iterations of the subgradient method (0 where none was needed).
     recomputed : float
         Share of head automata decoded over all iterations, from 0 to 1.
+    nodes : int
+        Nodes of a search for the best tree, after the first; 0 without a search.
     """
 
     heads: np.ndarray
@@ -146,3 +148,4 @@ class Decoded(NamedTuple):
     certified: bool
     iterations: int
     recomputed: float
+    nodes: int = 0

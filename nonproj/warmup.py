@@ -14,12 +14,15 @@ import numpy as np
 
 from .config import Config
 from .decode.arborescence import maximum_arborescence
+from .decode.branch_and_bound import branch_and_bound
+from .decode.dual import DualOptions
 from .decode.marginals import marginals
 from .decode.projective import maximum_projective_tree
 from .learning.trainer import train
 from .model import Model
+from .parts import full_arc_space, part_index
 from .pipeline import Parser
-from .types import MODELS, Sentence
+from .types import GRANDPARENT, MODELS, PartScores, Sentence
 
 _SENTENCES = (
     # A hearing is scheduled on the issue today: two arcs cross.
@@ -66,11 +69,22 @@ def warm_up() -> None:
                 for sentence in treebank:
                     parser.parse(sentence)
             del model, parser  # mapped files cannot be removed everywhere
+    search()
     scores = np.arange(16.0).reshape(4, 4)
     for single_root in (False, True):
         marginals(scores, single_root)
         maximum_arborescence(scores, single_root)
         maximum_projective_tree(scores, single_root)
+
+
+def search() -> None:
+    """Search where one iteration is not enough."""
+    rng = np.random.default_rng(0)
+    arcs = full_arc_space(5)
+    index = part_index(arcs, GRANDPARENT)
+    sizes = len(arcs.head), index.sibling_start[-1], index.grandparent_start[-1]
+    scores = PartScores(*[rng.normal(size=size) for size in sizes])
+    branch_and_bound(arcs, index, scores, GRANDPARENT, DualOptions(max_iterations=1))
 
 
 if __name__ == "__main__":

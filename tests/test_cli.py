@@ -12,6 +12,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 from toy import treebank
 
@@ -188,19 +189,42 @@ def test_statistics_do_not_overwrite_another_file(here, capsys, words, name):
     assert main(["parse", "-m", "toy.nonproj", "a", "-o", os.devnull, "--stats", os.devnull]) == 0
 
 
-@pytest.mark.parametrize("option", ["--single-root", "--projective", "--max-iterations=1"])
+@pytest.mark.parametrize("option", ["--single-root", "--projective", "--max-iterations=1", "--exact"])
 def test_decoding_options(here, option):
     from nonproj.conll import read
     from nonproj.evaluate import nonprojective
 
     assert main(["parse", "-m", "toy.nonproj", "test.conll", "-o", "out.conll", option, "--stats", "s.jsonl"]) == 0
+    facts = [json.loads(line) for line in Path("s.jsonl").read_text().splitlines()]
     sentences = list(read("out.conll"))
     if option == "--single-root":
         assert all((sentence.heads[1:] == 0).sum() == 1 for sentence in sentences)
     elif option == "--projective":
         assert not any(nonprojective(sentence.heads).any() for sentence in sentences)
+    elif option == "--exact":
+        assert all(fact["certified"] for fact in facts)
     else:
-        assert all(json.loads(line)["iterations"] <= 1 for line in Path("s.jsonl").read_text().splitlines())
+        assert all(fact["iterations"] == 1 for fact in facts if not fact["nodes"])
+
+
+def test_without_a_search_a_tree_may_lack_its_certificate(here):
+    from nonproj.model import Model
+
+    model = Model.load("toy.nonproj")
+    table = model.weights["parser"]
+    model.weights["parser"] = np.random.default_rng(0).integers(-99, 99, table.shape).astype(table.dtype)
+    model.save("wild.nonproj")
+    words = ["parse", "-m", "wild.nonproj", "test.conll", "-o", "out.conll", "--max-iterations=1", "--stats", "s.jsonl"]
+    assert main([*words, "--no-exact"]) == 0
+    plain = [json.loads(line) for line in Path("s.jsonl").read_text().splitlines()]
+    assert all(fact["nodes"] == 0 and fact["iterations"] == 1 for fact in plain)
+    assert not all(fact["certified"] for fact in plain)
+    assert main(words) == 0
+    for fact, before in zip(map(json.loads, Path("s.jsonl").read_text().splitlines()), plain, strict=True):
+        assert fact["certified"]
+        assert before["score"] <= fact["score"] + 1e-6
+        assert fact["bound"] <= before["bound"] + 1e-6
+        assert (fact["nodes"] > 0) == (not before["certified"])
 
 
 def test_broken_input_leaves_no_output(here, capsys):

@@ -268,7 +268,7 @@ def test_a_tree_that_all_want_is_agreed_on_at_once(seed, model, rule):
     scores = PartScores(np.where(heads[arcs.modifier] == arcs.head, 1.0, -1.0), *higher)
     decoded = dual_decomposition(arcs, index, scores, model, DualOptions(beta=0.25, rule=rule))
     assert decoded.heads.tolist() == heads.tolist()
-    assert decoded[1:] == (n, n, True, True, 1, 1.0)
+    assert decoded[1:] == (n, n, True, True, 1, 1.0, 0)
 
 
 @pytest.mark.parametrize("model", [SIBLING, GRANDPARENT])

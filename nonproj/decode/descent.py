@@ -110,16 +110,40 @@ def _mark_tree(arcs, heads, weights, used):
 @kernel
 def _decode(arcs, index, scores, model, options, trace, heads):
     """Run the subgradient method from the start; return as `_descend`."""
-    tau = options.tau if model == GRANDPARENT else 1.0
-    descent = Descent(
-        scores.arc * options.beta,
-        scores.arc * ((1.0 - options.beta) * tau),
-        scores.arc * ((1.0 - options.beta) * (1.0 - tau)),
-        np.empty((0, 0)),
-        np.empty(0, np.int64),
-        -np.inf,
-    )
+    weights, taken, raised = _start(scores, model, options)
+    descent = Descent(weights, taken, raised, np.empty((0, 0)), np.empty(0, np.int64), -np.inf)
     return _descend(arcs, index, scores, model, options, descent, trace, heads)
+
+
+@kernel
+def _start(scores, model, options):
+    """Share each arc's score out over its three copies: return ``weights``, ``taken`` and ``raised`` of `Descent`."""
+    tau = options.tau if model == GRANDPARENT else 1.0
+    rest = 1.0 - options.beta
+    return scores.arc * options.beta, scores.arc * (rest * tau), scores.arc * (rest * (1.0 - tau))
+
+
+@kernel
+def _settle_single(arcs, scores, weights, taken, raised):
+    """Give each arc that is its modifier's only one so much in its head's automaton that it is taken.
+
+    Every tree has that arc, so the tree's score does not change.  Taking a modifier changes two transitions for one,
+    adds a chain to each side at most, and the arc's own score; the bonus is more than all of these.
+    """
+    bonus = 1.0 + _largest(scores.arc) + 3.0 * _largest(scores.sibling) + _largest(scores.grandparent)
+    for m in range(1, arcs.start.shape[0] - 1):
+        if arcs.start[m + 1] - arcs.start[m] == 1:
+            a = arcs.start[m]
+            weights[a], taken[a], raised[a] = scores.arc[a] - bonus, bonus, 0.0
+
+
+@kernel
+def _largest(values):
+    """Return the largest absolute value, 0 where there is none."""
+    largest = 0.0
+    for i in range(values.shape[0]):
+        largest = max(largest, abs(values[i]))
+    return largest
 
 
 @kernel

@@ -102,7 +102,7 @@ def dual_decomposition(
     >>> dual_decomposition(arcs, index, scores, 1)[:5]
     (array([-1,  0,  1], dtype=int32), 9.0, 9.0, True, True)
     """
-    scores, options = _check(arcs, index, scores, model, options)
+    scores, options = check_all(arcs, index, scores, model, options)
     return _run(arcs, index, scores, model, options, False)[0]
 
 
@@ -152,12 +152,14 @@ def dual_trace(
     >>> len(trace.dual) == decoded.iterations, float(trace.dual.min()), decoded.bound
     (True, 9.0, 9.0)
     """
-    scores, options = _check(arcs, index, scores, model, options)
+    scores, options = check_all(arcs, index, scores, model, options)
     return _run(arcs, index, scores, model, options, True)
 
 
-def _check(arcs, index, scores, model, options) -> tuple[PartScores, DualOptions]:
-    """Return scores and options as kernels want them, or name what is wrong."""
+def check_all(
+    arcs: ArcSpace, index: PartIndex, scores: PartScores, model: int, options: DualOptions
+) -> tuple[PartScores, DualOptions]:
+    """Return scores and options as kernels want them, or name what is wrong, as `dual_decomposition` does."""
     if model not in range(len(MODELS)):
         raise ValueError(f"model is {model!r}; 0 (arc), 1 (sibling) or 2 (grandparent) is expected")
     return check_problem(arcs, index, scores, model), check_options(options)
