@@ -143,6 +143,11 @@ def _add_decoding(parser: Arguments) -> None:
         action=argparse.BooleanOptionalAction,
         help="search by branch and bound where these leave a gap (default: as in the model, which is yes)",
     )
+    group.add_argument(
+        "--full",
+        action=argparse.BooleanOptionalAction,
+        help="look for trees among all arcs, pruned ones too, so that certificates hold for the whole model",
+    )
 
 
 def _add_parse(parser: Arguments) -> None:
@@ -217,7 +222,8 @@ def _check_evaluate(options: argparse.Namespace, parser: Arguments) -> None:
     if (options.system is None) == (options.model is None):
         parser.error("either SYSTEM, a parsed file, or --model is expected")
     decoding = {"--jobs": options.jobs, "--projective": options.projective, "--max-iterations": options.max_iterations}
-    decoding["--exact" if options.exact else "--no-exact"] = options.exact
+    for name in ("exact", "full"):
+        decoding[f"--{name}" if getattr(options, name) else f"--no-{name}"] = getattr(options, name)
     decoding["--single-root" if options.single_root else "--multi-root"] = options.single_root
     for name, value in decoding.items():
         if options.model is None and value is not None:

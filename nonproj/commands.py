@@ -137,6 +137,8 @@ def parse(options: argparse.Namespace) -> int:
     seconds = time.perf_counter() - begin
     text = "%d sentences, %d words, %.2f s; %d trees are provably the best over their candidate arcs"
     log.info(text, notes.sentences, notes.words, seconds, notes.certified)
+    if notes.full:
+        log.info("%d of them over all arcs; pruning had hidden %d of the trees", notes.full, notes.changed)
     return 0
 
 
@@ -145,7 +147,7 @@ class Notes:
 
     def __init__(self, lines: TextIO | None):
         self.lines = lines
-        self.sentences = self.words = self.certified = 0
+        self.sentences = self.words = self.certified = self.full = self.changed = 0
 
     def add(self, fact: tuple[str, int, int, dict]) -> None:
         """Take the path, line, words and statistics of a sentence."""
@@ -153,6 +155,8 @@ class Notes:
         self.sentences += 1
         self.words += words
         self.certified += facts["certified"]
+        self.full += facts["full"] and facts["certified"]
+        self.changed += facts["changed"]
         if self.lines:
             place = {"sentence": self.sentences, "path": path, "line": line, "words": words}
             self.lines.write(json.dumps(place | facts, ensure_ascii=False) + "\n")
@@ -184,7 +188,7 @@ def _model(options: argparse.Namespace) -> Model:
 
 
 def _decoding(decoding: DecodingConfig, options: argparse.Namespace) -> DecodingConfig:
-    names = ("projective", "single_root", "max_iterations", "exact")
+    names = ("projective", "single_root", "max_iterations", "exact", "full")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     if given.get("max_iterations", 1) < 1:
         raise ConfigError("decoding.max_iterations", f"{options.max_iterations} is not a positive integer")

@@ -220,6 +220,7 @@ class DecodingConfig(_Section, name="decoding"):
     search_limit: int = _option(
         1_000_000, "head automata that such a search may decode, for each sentence", (int,), low=0
     )
+    full: bool = _option(False, "look for the tree among all arcs, pruned ones too; ten times as slow", (bool,))
     step: str = _option("polyak", "rule of the step sizes; paper: that of Koo et al. 2010", (), ("polyak", "paper"))
     beta: float = _option(0.5, "share of the arc scores that the arborescence is given", (float,), low=0, high=1)
     tau: float = _option(
@@ -345,7 +346,7 @@ def options() -> Iterator[tuple[str, Option]]:
     Examples
     --------
     >>> [name for name, option in options() if option.kinds == (bool,)]
-    ['training.shuffle', 'decoding.exact', 'decoding.projective', 'decoding.single_root']
+    ['training.shuffle', 'decoding.exact', 'decoding.full', 'decoding.projective', 'decoding.single_root']
     """
     for outer in fields(Config):
         if "option" in outer.metadata:

@@ -107,6 +107,8 @@ def statistics(parse: Parse) -> dict:
         "iterations": int(decoded.iterations),
         "recomputed": float(decoded.recomputed),
         "nodes": int(decoded.nodes),
+        "full": parse.pruned is not None,
+        "changed": parse.changed,
     }
 
 

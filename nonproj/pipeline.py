@@ -17,13 +17,16 @@ from .decode.dual import RULES, DualOptions, check_options, decode_trusted
 from .decode.marginals import marginals
 from .decode.prune import prune
 from .model import Model
-from .parts import part_index
+from .parts import full_arc_space, part_index
 from .scoring.alphabet import Encoder, Tokens
 from .scoring.hashing import hash_tokens
 from .scoring.labels import label_parts, label_scores
 from .scoring.scorer import Scorer, dense_arc_scores
 from .scoring.templates import compile_templates
 from .types import MODELS, ArcSpace, Decoded, PartIndex, PartScores, Sentence
+
+FULL_WORDS = 160
+"""Longer sentences have too many parts, 2 n^3, to be looked at without pruning: here it is 8 million."""
 
 BATCH = 64
 """Sentences parsed stage by stage: enough for the cache, few enough for memory."""
@@ -39,12 +42,20 @@ class Parse(NamedTuple):
     labels : list of str
         The label of each word's arc, n strings.
     arcs : ArcSpace
-        The arcs that pruning left.
+        The arcs that the tree was looked for among: those that pruning left, or all.
+    pruned : Decoded or None
+        What was found among those that pruning left, if the tree was then looked for among all arcs.
     """
 
     decoded: Decoded
     labels: list[str]
     arcs: ArcSpace
+    pruned: Decoded | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Whether pruning had hidden a better tree."""
+        return self.pruned is not None and not np.array_equal(self.pruned.heads, self.decoded.heads)
 
 
 def dual_options(decoding: DecodingConfig, single_root: bool) -> DualOptions:
@@ -81,6 +92,7 @@ class Parser:
         decoding = decoding or config.decoding
         self.options = check_options(dual_options(decoding, single_root=not model.meta.get("multi_root", True)))
         self.search = check_search(SearchOptions(decoding.search_limit)) if decoding.exact else None
+        self.full = decoding.full
         self.threshold = decoding.threshold
         self.units = model.meta.get("scales", {})
         self.encoder = Encoder(model.alphabets)
@@ -119,8 +131,11 @@ class Parser:
         arcs = [self.prune(t) for t in tokens]
         scored = [self.score(t, a) for t, a in zip(tokens, arcs, strict=True)]
         decoded = [self.decode(a, *s) for a, s in zip(arcs, scored, strict=True)]
+        pruned = [None] * len(sentences)
+        if self.full:
+            arcs, decoded, pruned = zip(*map(self.widen, tokens, arcs, decoded), strict=True)
         labels = [self.label(t, d.heads) for t, d in zip(tokens, decoded, strict=True)]
-        return [Parse(*parse) for parse in zip(decoded, labels, arcs, strict=True)]
+        return [Parse(*parse) for parse in zip(decoded, labels, arcs, pruned, strict=True)]
 
     def encode(self, sentence: Sentence) -> Tokens:
         """Strings to integers."""
@@ -154,6 +169,28 @@ class Parser:
         if self.search:
             return search_trusted(arcs, index, scores, self.order, self.options, self.search)
         return decode_trusted(arcs, index, scores, self.order, self.options)
+
+    def widen(self, tokens: Tokens, arcs: ArcSpace, decoded: Decoded) -> tuple[ArcSpace, Decoded, Decoded | None]:
+        """Look for the best tree over all arcs, so that its certificate is about the model without pruning.
+
+        Returns
+        -------
+        arcs : ArcSpace
+            All arcs; as they were, if the sentence is longer than ``FULL_WORDS``.
+        decoded : Decoded
+            The best tree over them.
+        pruned : Decoded or None
+            What was given, if all arcs were looked at.
+        """
+        if tokens.n_nodes - 1 > FULL_WORDS:
+            return arcs, decoded, None
+        everything = full_arc_space(tokens.n_nodes - 1)
+        found = self.decode(everything, *self.score(tokens, everything))
+        if found.score < decoded.score and not found.certified:
+            # The search hit its limit before it saw this tree.
+            closed = found.bound - decoded.score <= self.options.tolerance * (1.0 + abs(decoded.score))
+            found = found._replace(heads=decoded.heads, score=decoded.score, certified=closed)
+        return everything, found, decoded
 
     def label(self, tokens: Tokens, heads: np.ndarray) -> list[str]:
         """The best label of each arc of a tree."""

@@ -1,0 +1,101 @@
+"""The proof for the model without pruning: trees among all arcs, against enumeration."""
+
+import dataclasses
+import io
+import json
+
+import naive_trees
+import numpy as np
+import pytest
+from toy import treebank
+
+import nonproj.pipeline
+from nonproj import conll
+from nonproj.cli import main
+from nonproj.config import Config
+from nonproj.learning.trainer import train
+from nonproj.parts import full_arc_space
+from nonproj.pipeline import Parser
+
+SMALL = {"features.bits": 12, "pruner.bits": 12, "labeler.bits": 12, "pruner.folds": 0, "training.epochs": 1}
+
+
+def read(text):
+    return list(conll.read(io.StringIO(text)))
+
+
+@pytest.fixture(scope="module", params=["arc", "sibling", "grandparent"])
+def model(request):
+    """A model whose parts score at random, and that prunes as if it knew the language."""
+    model = train(read(treebank(30)), Config().with_overrides(SMALL | {"model": request.param}))
+    table = model.weights["parser"]
+    model.weights["parser"] = np.random.default_rng(0).integers(-99, 99, table.shape).astype(table.dtype)
+    return model
+
+
+def parsers(model, **options):
+    """Parsers of a model without and with a look at all arcs."""
+    return [Parser(model, dataclasses.replace(model.config.decoding, full=full, **options)) for full in (False, True)]
+
+
+@pytest.mark.parametrize("options", [{}, {"single_root": True}, {"projective": True}, {"max_iterations": 1}])
+def test_the_best_tree_over_all_arcs_is_found(model, options):
+    plain, full = parsers(model, **options)
+    changed = 0
+    for sentence in [s for s in read(treebank(40, seed=1)) if len(s) <= 5]:
+        before, after = plain.parse(sentence), full.parse(sentence)
+        arcs = full_arc_space(len(sentence))
+        index, scores = full.score(full.encode(sentence), arcs)
+        trees = naive_trees.all_trees(len(sentence), options.get("single_root", False))
+        if "projective" in options:
+            trees = [tree for tree in trees if naive_trees.is_projective(tree)]
+        best = max(naive_trees.score_of_tree(tree, arcs, index, scores) for tree in trees)
+        assert after.decoded.certified
+        assert after.decoded.score == pytest.approx(best, abs=1e-6)
+        assert len(after.arcs.head) == len(arcs.head)
+        assert (before.pruned, before.changed) == (None, False)
+        assert after.pruned.heads.tolist() == before.decoded.heads.tolist()
+        assert after.pruned[1:] == before.decoded[1:]
+        assert after.changed == (after.decoded.heads.tolist() != before.decoded.heads.tolist())
+        changed += after.decoded.score > before.decoded.score + 1e-6
+    assert changed
+
+
+def test_what_the_search_did_not_find_is_not_lost(model):
+    """Cut short, it returns the better of both trees, with the bound over all arcs."""
+    plain, full = parsers(model, max_iterations=1, search_limit=0)
+    for sentence in read(treebank(40, seed=1)):
+        before, after = plain.parse(sentence).decoded, full.parse(sentence).decoded
+        assert after.score >= before.score
+        assert after.bound >= after.score
+        assert after.certified == (after.bound - after.score <= 1e-9 * (1 + abs(after.score)))
+
+
+def test_long_sentences_keep_the_certificate_that_they_have(model, monkeypatch):
+    monkeypatch.setattr(nonproj.pipeline, "FULL_WORDS", 6)
+    plain, full = parsers(model)
+    lengths = set()
+    for sentence in read(treebank(40, seed=1)):
+        before, after = plain.parse(sentence), full.parse(sentence)
+        lengths.add(len(sentence) > 6)
+        assert (after.pruned is None) == (len(sentence) > 6)
+        if after.pruned is None:
+            assert after.decoded.heads.tolist() == before.decoded.heads.tolist()
+            assert len(after.arcs.head) == len(before.arcs.head)
+    assert lengths == {True, False}
+
+
+def test_the_command_line_says_what_pruning_had_hidden(model, tmp_path, capsys):
+    path, stats = tmp_path / "model", tmp_path / "stats"
+    model.save(path)
+    (tmp_path / "in").write_text(treebank(20, seed=1), encoding="utf-8")
+    words = ["parse", str(path), str(tmp_path / "in"), "-o", str(tmp_path / "out"), "--stats", str(stats), "-v"]
+    assert main([*words, "--full"]) == 0
+    facts = [json.loads(line) for line in stats.read_text().splitlines()]
+    assert all(fact["full"] for fact in facts)
+    changed = sum(fact["changed"] for fact in facts)
+    assert changed
+    assert f"20 of them over all arcs; pruning had hidden {changed} of the trees" in capsys.readouterr().err
+    assert main([*words, "--no-full"]) == 0
+    assert not any(json.loads(line)["full"] for line in stats.read_text().splitlines())
+    assert "over all arcs" not in capsys.readouterr().err
