@@ -39,6 +39,8 @@ class SearchOptions(NamedTuple):
 
 SEARCH = SearchOptions()
 
+_NOTHING = np.empty(0, np.bool_)
+
 
 def branch_and_bound(
     arcs: ArcSpace,
@@ -116,7 +118,9 @@ def search_trusted(
     problem = arcs, index, scores, model
     n_nodes, n_arcs = len(arcs.start) - 1, len(arcs.head)
     heads, lowest, disputes = np.empty(n_nodes, np.int32), np.empty((3, n_arcs)), np.zeros(n_arcs, np.int64)
-    outcome, iterations, score, bound, decoded = _bound_first(*problem, options, lowest, disputes, heads)
+    outcome, iterations, score, bound, decoded = _bound(
+        *problem, options, _NOTHING, lowest, -np.inf, lowest, disputes, heads
+    )
     if outcome < 0:
         _report(-outcome)
     share, bound = decoded / (iterations * n_nodes), max(bound, score)
@@ -202,17 +206,17 @@ class _Search:
 
 
 @kernel
-def _bound_first(arcs, index, scores, model, options, lowest, disputes, heads):
-    """Run the subgradient method from the start; write its multipliers, and return as `_descend`."""
-    weights, taken, raised = _start(scores, model, options)
-    descent = Descent(weights, taken, raised, lowest, disputes, -np.inf)
-    trace = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
-    return _descend(arcs, index, scores, model, options, descent, trace, heads)
-
-
-@kernel
 def _bound(arcs, index, scores, model, options, keep, start, incumbent, lowest, disputes, heads):
-    """Restrict the problem and run the subgradient method; write its multipliers, and return as `_descend`."""
+    """Bound the problem over the arcs to keep, from some multipliers; or over all, from the start, if keep is empty.
+
+    Writes the multipliers of the lowest bound and the disputes, by the arcs of the whole problem; returns as
+    `_descend`.  One kernel for both, because each costs every process the time to load it.
+    """
+    trace = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
+    if keep.shape[0] == 0:
+        weights, taken, raised = _start(scores, model, options)
+        descent = Descent(weights, taken, raised, lowest, disputes, incumbent)
+        return _descend(arcs, index, scores, model, options, descent, trace, heads)
     fewer, fewer_index, fewer_scores, number = _restrict(arcs, index, scores, model, keep)
     n_arcs = number.shape[0]
     weights, taken, raised = np.empty(n_arcs), np.empty(n_arcs), np.empty(n_arcs)
@@ -221,7 +225,6 @@ def _bound(arcs, index, scores, model, options, keep, start, incumbent, lowest, 
     _settle_single(fewer, fewer_scores, weights, taken, raised)
     best, disputed = np.empty((3, n_arcs)), np.zeros(n_arcs, np.int64)
     descent = Descent(weights, taken, raised, best, disputed, incumbent)
-    trace = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
     found = _descend(fewer, fewer_index, fewer_scores, model, options, descent, trace, heads)
     for a in range(n_arcs):
         disputes[number[a]] = disputed[a]
