@@ -99,6 +99,36 @@ def _add_train(parser: Arguments) -> None:
         metavar="SECTION.KEY=VALUE",
         help="set any option of the configuration; may be repeated",
     )
+    group = parser.add_argument_group("workers")
+    group.add_argument("--scheduler", metavar="ADDRESS", help="train by the Dask cluster of tcp://HOST:8786")
+    group.add_argument(
+        "--shards", type=_shards, metavar="N", help="parts of the treebank to train on at once (default: one a worker)"
+    )
+
+
+def _jobs(text: str) -> int:
+    """Read a number of processes."""
+    if not text.removeprefix("-").isdecimal() or int(text) not in {-1, *range(1, 1025)}:
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to 1024, or -1 for one on each core")
+    return int(text)
+
+
+def _shards(text: str) -> int:
+    """Read a number of parts."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive integer")
+    return int(text)
+
+
+def _add_workers(parser: Arguments, cluster: bool = True) -> None:
+    group = parser.add_argument_group("workers").add_mutually_exclusive_group()
+    group.add_argument(
+        "-j", "--jobs", type=_jobs, metavar="N", help="processes that share the work (default: 1; -1: one on each core)"
+    )
+    if cluster:
+        group.add_argument(
+            "--scheduler", metavar="ADDRESS", help="share the work over the Dask cluster of tcp://HOST:8786"
+        )
 
 
 def _add_decoding(parser: Arguments) -> None:
@@ -117,6 +147,7 @@ def _add_parse(parser: Arguments) -> None:
     parser.add_argument("-o", "--output", default="-", metavar="OUT", help="file to write (default: standard output)")
     parser.add_argument("--stats", metavar="FILE", help="write what is known of each tree as lines of JSON")
     parser.add_argument("--stats-comments", action="store_true", help="write it as comments above each sentence")
+    _add_workers(parser)
     _add_decoding(parser)
 
 
@@ -125,6 +156,7 @@ def _add_evaluate(parser: Arguments) -> None:
     parser.add_argument("system", nargs="?", metavar="SYSTEM", help="the same sentences as a parser sees them")
     parser.add_argument("-m", "--model", metavar="MODEL", help="parse GOLD with a model in place of reading SYSTEM")
     parser.add_argument("--json", action="store_true", help="all figures as JSON")
+    _add_workers(parser, cluster=False)
     _add_decoding(parser)
 
 
@@ -179,7 +211,7 @@ def _check_evaluate(options: argparse.Namespace, parser: Arguments) -> None:
     """An evaluation is of a file or of a model."""
     if (options.system is None) == (options.model is None):
         parser.error("either SYSTEM, a parsed file, or --model is expected")
-    decoding = {"--projective": options.projective, "--max-iterations": options.max_iterations}
+    decoding = {"--jobs": options.jobs, "--projective": options.projective, "--max-iterations": options.max_iterations}
     decoding["--single-root" if options.single_root else "--multi-root"] = options.single_root
     for name, value in decoding.items():
         if options.model is None and value is not None:

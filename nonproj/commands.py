@@ -13,23 +13,21 @@ from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from itertools import chain, islice
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 
-from . import conll
+from . import conll, engine, parallel
 from . import evaluate as evaluation
 from .config import Config, DecodingConfig
 from .errors import ConfigError, FileError, ModelError
 from .files import open_output
 from .learning.trainer import train as train_model
 from .model import Model
-from .pipeline import Parse, Parser
+from .pipeline import BATCH, Parser
 from .types import Sentence
 
 EXIT_INTERRUPTED = 130
-WARM_UP = 10
-"""Sentences parsed before the clock starts, so that compilation is not counted."""
-
 log = logging.getLogger("nonproj")
 
 
@@ -52,14 +50,17 @@ def train(options: argparse.Namespace) -> int:
     test = options.test or config.treebank.test
     test = list(conll.read(test, require_heads=True)) if test else []  # now, so that a fault shows before the training
     log.info("training on %d sentences, %d words of %s", len(sentences), sum(map(len, sentences)), path)
-    model = train_model(
-        sentences,
-        config,
-        held_out=held_out,
-        checkpoint=checkpoint,
-        resume=options.resume,
-        progress=_progress(options),
-    )
+    with _workers(options) as workers:
+        model = train_model(
+            sentences,
+            config,
+            held_out=held_out,
+            checkpoint=checkpoint,
+            resume=options.resume,
+            progress=_progress(options),
+            workers=workers,
+            shards=options.shards,
+        )
     model.save(output)
     log.info("%s is written, %.1f MB", output, output.stat().st_size / 1e6)
     if model.meta["interrupted"]:
@@ -113,26 +114,73 @@ def _progress(options: argparse.Namespace):
 def parse(options: argparse.Namespace) -> int:
     """``nonproj parse``: sentence by sentence; what it writes takes its name only when it is complete."""
     _check_statistics(options)
-    parser = _parser(options)
-    known = {"words": 0, "sentences": 0, "certified": 0}
+    model = _model(options)
     begin = time.perf_counter()
     statistics = open_output(options.stats) if options.stats else nullcontext()
-    with open_output(options.output) as stream, statistics as lines:
-        flush = [s for s in (stream, lines) if s and options.input == "-"]
-        parses = parser.parse_all(_progress(options)(conll.read(options.input), "parse"))
-        conll.write(_annotated(parses, lines, options.stats_comments, flush, known), stream)
+    with _workers(options) as workers, open_output(options.output) as stream, statistics as lines:
+        notes = Notes(lines)
+        if workers:
+            recipe = parallel.Recipe.of(options.model, _decoding(model.config.decoding, options))
+            facts = parallel.parse_text(workers, recipe, options.input, stream, options.stats_comments)
+            for fact in _progress(options)(facts, "parse"):
+                notes.add(fact)
+        else:
+            parser = Parser(model, _decoding(model.config.decoding, options))
+            flush = [s for s in (stream, lines) if s and options.input == "-"]
+            # What comes through a pipe is answered sentence by sentence.
+            batch, faults = BATCH if os.path.isfile(options.input) else 1, []
+            sentences = parallel.until_fault(conll.read(options.input), faults)
+            parses = parser.parse_all(_progress(options)(sentences, "parse"), batch)
+            conll.write(_flushed(parallel.annotated(parses, options.stats_comments, notes.add), flush), stream)
+            if faults:
+                raise faults[0]
     seconds = time.perf_counter() - begin
     text = "%d sentences, %d words, %.2f s; %d trees are provably the best over their candidate arcs"
-    log.info(text, known["sentences"], known["words"], seconds, known["certified"])
+    log.info(text, notes.sentences, notes.words, seconds, notes.certified)
     return 0
 
 
-def _parser(options: argparse.Namespace) -> Parser:
-    """Load the model; its decoding may be altered by options."""
+class Notes:
+    """Counts sentences, and writes what is known of each as a line of JSON."""
+
+    def __init__(self, lines: TextIO | None):
+        self.lines = lines
+        self.sentences = self.words = self.certified = 0
+
+    def add(self, fact: tuple[str, int, int, dict]) -> None:
+        """Take the path, line, words and statistics of a sentence."""
+        path, line, words, facts = fact
+        self.sentences += 1
+        self.words += words
+        self.certified += facts["certified"]
+        if self.lines:
+            place = {"sentence": self.sentences, "path": path, "line": line, "words": words}
+            self.lines.write(json.dumps(place | facts, ensure_ascii=False) + "\n")
+
+
+def _flushed(items: Iterable, streams: list[TextIO]) -> Iterator:
+    """Flush after each item is written, so that a pipe is answered at once."""
+    for item in items:
+        yield item
+        for stream in streams:
+            stream.flush()
+
+
+def _workers(options: argparse.Namespace):
+    """The workers that were asked for; none where this process does it all."""
+    if getattr(options, "scheduler", None):
+        return engine.Cluster(options.scheduler)
+    if getattr(options, "shards", None):
+        return engine.Here()
+    return engine.Processes(options.jobs) if getattr(options, "jobs", None) not in (None, 1) else nullcontext()
+
+
+def _model(options: argparse.Namespace) -> Model:
+    """Load the model that is to parse."""
     model = Model.load(options.model)
     if "parser" not in model.weights:
         raise ModelError(f"{options.model}: a checkpoint, not a model; finish it by 'nonproj train ... --resume'")
-    return Parser(model, _decoding(model.config.decoding, options))
+    return model
 
 
 def _decoding(decoding: DecodingConfig, options: argparse.Namespace) -> DecodingConfig:
@@ -141,36 +189,6 @@ def _decoding(decoding: DecodingConfig, options: argparse.Namespace) -> Decoding
     if given.get("max_iterations", 1) < 1:
         raise ConfigError("decoding.max_iterations", f"{options.max_iterations} is not a positive integer")
     return dataclasses.replace(decoding, **given)
-
-
-def _annotated(parses: Iterable[tuple[Sentence, Parse]], lines, comments: bool, flush: list, known: dict) -> Iterator:
-    """Give what `conll.write` writes, and write the statistics beside it; a pipe is answered at once."""
-    for number, (sentence, parse) in enumerate(parses, 1):
-        facts = statistics(parse)
-        known["sentences"] = number
-        known["words"] += len(sentence)
-        known["certified"] += parse.decoded.certified
-        if lines:
-            place = {"sentence": number, "path": sentence.path, "line": sentence.line, "words": len(sentence)}
-            lines.write(json.dumps(place | facts, ensure_ascii=False) + "\n")
-        remarks = {f"nonproj {name}": json.dumps(value) for name, value in facts.items()} if comments else ()
-        yield sentence, parse.decoded.heads, parse.labels, remarks
-        for stream in flush:
-            stream.flush()
-
-
-def statistics(parse: Parse) -> dict:
-    """Return what is known of a tree, as plain numbers: see `nonproj.types.Decoded`; ``gap`` is ``bound - score``."""
-    decoded = parse.decoded
-    return {
-        "score": float(decoded.score),
-        "bound": float(decoded.bound),
-        "gap": float(decoded.bound - decoded.score),
-        "agreed": bool(decoded.agreed),
-        "certified": bool(decoded.certified),
-        "iterations": int(decoded.iterations),
-        "recomputed": float(decoded.recomputed),
-    }
 
 
 def _check_statistics(options: argparse.Namespace) -> None:
@@ -191,27 +209,39 @@ def _check_statistics(options: argparse.Namespace) -> None:
 
 def evaluate(options: argparse.Namespace) -> int:
     """``nonproj evaluate``: of a parsed file, or of a model."""
-    gold = conll.read(options.gold, require_heads=True)
     if options.model:
-        result = _measure(_parser(options), gold, _progress(options))
+        result = _evaluate_model(options)
     else:
-        result = evaluation.evaluate(gold, conll.read(options.system))
+        result = evaluation.evaluate(conll.read(options.gold, require_heads=True), conll.read(options.system))
     sys.stdout.write(json.dumps(result.as_dict(), indent=2) + "\n" if options.json else result.table())
     return 0
+
+
+def _evaluate_model(options: argparse.Namespace) -> evaluation.Evaluation:
+    """Parse and evaluate, by workers or here."""
+    model = _model(options)
+    decoding = _decoding(model.config.decoding, options)
+    with _workers(options) as workers:
+        if workers:
+            recipe = parallel.Recipe.of(options.model, decoding)
+            return parallel.evaluate_text(workers, recipe, options.gold, _progress(options))
+        return _measure(Parser(model, decoding), conll.read(options.gold, require_heads=True), _progress(options))
 
 
 def _measure(parser: Parser, gold: Iterable[Sentence], progress) -> evaluation.Evaluation:
     """Parse and evaluate; only parsing is timed, and not the first sentences, which are parsed twice."""
     gold = iter(gold)
-    first = list(islice(gold, WARM_UP))
+    first = list(islice(gold, parallel.WARM_UP))
     for sentence in first:
         parser.parse(sentence)
     result, seconds = evaluation.Evaluation(), 0.0
-    for sentence in progress(chain(first, gold), "evaluate"):
+    stream = iter(progress(chain(first, gold), "evaluate"))
+    while group := list(islice(stream, BATCH)):
         begin = time.perf_counter()
-        parse = parser.parse(sentence)
+        parses = list(parser.parse_all(group))
         seconds += time.perf_counter() - begin
-        result.add(sentence, parse.decoded.heads, parse.labels, parse.decoded)
+        for sentence, parse in parses:
+            result.add(sentence, parse.decoded.heads, parse.labels, parse.decoded)
     result.seconds = seconds
     return result
 

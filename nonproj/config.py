@@ -187,7 +187,7 @@ class PrunerConfig(_Section, name="pruner"):
     learning_rate: float = _option(0.1, "step size of its stochastic gradient", (float,), low=0, above=True)
     bits: int = _option(20, "binary logarithm of the number of its weights", (int,), low=10, high=28)
     threshold: float = _option(
-        1e-4, "least marginal probability, as a share of the best head's", (float,), low=0, high=1, above=True
+        1e-4, "least marginal of an arc in training, as a share of the best head's", (float,), low=0, high=1, above=True
     )
     max_heads: int = _option(10, "candidate heads of a word at most", (int,), low=1, high=10**9)
     folds: int = _option(
@@ -223,6 +223,9 @@ class DecodingConfig(_Section, name="decoding"):
     )
     projective: bool = _option(False, "projective trees only", (bool,))
     single_root: str | bool = _option("auto", "one word hangs from the root; auto: as trained", (bool,), ("auto",))
+    threshold: float = _option(
+        0.003, "least marginal of an arc in parsing, as a share of the best head's", (float,), low=0, high=1, above=True
+    )
     tolerance: float = _option(1e-9, "gap between bound and score that still counts as none", (float,), low=0)
 
 

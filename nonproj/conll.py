@@ -18,7 +18,7 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import BinaryIO, NamedTuple, TextIO
 
 import numpy as np
 
@@ -71,34 +71,111 @@ def read(source: str | Path | BinaryIO | TextIO, *, require_heads: bool = False)
     >>> sentence.forms, sentence.heads
     (['Det', 'regner'], array([-1,  2,  0], dtype=int32))
     """
+    return _sentences(*_open(source), require_heads)
+
+
+def _open(source: str | Path | BinaryIO | TextIO) -> tuple:
+    """Return a stream, its name, and a context that closes it if it was opened here."""
     left_open = contextlib.nullcontext()
     if hasattr(source, "read"):
         name = getattr(source, "name", None)
-        return _sentences(source, name if isinstance(name, str) else "<stream>", require_heads, left_open)
+        return source, name if isinstance(name, str) else "<stream>", left_open
     if str(source) == "-":
-        return _sentences(getattr(sys.stdin, "buffer", sys.stdin), "<stdin>", require_heads, left_open)
+        return getattr(sys.stdin, "buffer", sys.stdin), "<stdin>", left_open
     try:
         stream = open(os.fspath(source), "rb")  # noqa: SIM115 (closed by the generator)
     except OSError as error:
         raise FileError(str(source), reason(error)) from None
-    return _sentences(stream, str(source), require_heads, stream)
+    return stream, str(source), stream
 
 
-def _lines(stream: BinaryIO | TextIO) -> Iterator[str]:
-    """Return the lines of a stream, decoded, each with its own line ending."""
-    if hasattr(stream, "encoding"):
-        return iter(stream)
-    if hasattr(stream, "peek") and stream.peek(2)[:1] == b"\x1f":  # no text starts with this byte, gzip data does
-        stream = io.BufferedReader(gzip.GzipFile(fileobj=stream))
-    return map(bytes.decode, stream)
+class Piece(NamedTuple):
+    """Some whole sentences of a file, as they stand there: what one worker is given at a time.
+
+    Attributes
+    ----------
+    text : bytes
+        The lines.
+    path : str
+        The file they came from.
+    line : int
+        The number, from 1, of the first of them in that file.
+    """
+
+    text: bytes
+    path: str
+    line: int
+
+    def read(self, *, require_heads: bool = False) -> Iterator[Sentence]:
+        """Read the sentences, as `read` reads them from the whole file: lines of the same numbers, the same errors."""
+        stream = io.BytesIO(self.text)
+        return _sentences(stream, self.path, contextlib.nullcontext(), require_heads, self.line - 1)
 
 
-def _sentences(stream, name: str, require_heads: bool, closing) -> Iterator[Sentence]:
-    """Cut the lines of a stream into sentences; all faults of the stream itself end here."""
-    number, first, block, worded, sentence = 0, 1, [], False, None
+def cut(source: str | Path | BinaryIO | TextIO, size: int = 1 << 16) -> Iterator[Piece]:
+    """Cut a treebank between sentences, without looking into them.
+
+    Parameters
+    ----------
+    source : str, Path or stream
+        As for `read`.
+    size : int
+        A piece ends with the first sentence that brings it to so many bytes.
+
+    Yields
+    ------
+    Piece
+        Read one after another, they give the sentences of `read`.  A file without sentences is one piece.
+
+    Raises
+    ------
+    DataError, FileError
+        Where the file cannot be read on; the sentences before that place have been handed over.
+
+    Examples
+    --------
+    >>> word = "1\\tRegn\\t_\\tN\\tNC\\t_\\t0\\tROOT\\t_\\t_\\n"
+    >>> [(piece.line, len(piece.text)) for piece in cut(io.StringIO(f"{word}\\n{word}\\n\\n{word}"), size=20)]
+    [(1, 28), (3, 28), (5, 28)]
+    """
+    stream, name, closing = _open(source)
+    number, first, lines, length, ended, worded, fault = 0, 1, [], 0, 0, False, None
     try:
         with closing:
-            for line in _lines(stream):
+            for line in _bytes(stream):
+                number += 1
+                if line.strip(b" \r\n"):
+                    if length >= size and ended:  # only now: blank lines at the very end go with the last piece
+                        yield Piece(b"".join(lines[:ended]), name, first)
+                        first, lines, length, ended = first + ended, lines[ended:], 0, 0
+                    worded = worded or number > 1 or line.removeprefix(_BOM.encode()).strip(b" \r\n") != b""
+                elif worded:
+                    ended, worded = len(lines) + 1, False
+                lines.append(line)
+                length += len(line)
+    except (EOFError, zlib.error, OSError) as error:
+        fault, lines = _fault(error, name, number), lines[:ended]
+    if lines or fault is None:
+        yield Piece(b"".join(lines), name, first)
+    if fault:
+        raise fault
+
+
+def _bytes(stream: BinaryIO | TextIO) -> Iterator[bytes]:
+    """Return the lines of a stream as they stand in it, unpacked if need be."""
+    if hasattr(stream, "encoding"):
+        return map(str.encode, stream)
+    if hasattr(stream, "peek") and stream.peek(2)[:1] == b"\x1f":  # no text starts with this byte, gzip data does
+        stream = io.BufferedReader(gzip.GzipFile(fileobj=stream))
+    return iter(stream)
+
+
+def _sentences(stream, name: str, closing, require_heads: bool, number: int = 0) -> Iterator[Sentence]:
+    """Cut the lines of a stream, before which there were ``number``, into sentences; its own faults end here."""
+    first, block, worded, sentence = number + 1, [], False, None
+    try:
+        with closing:
+            for line in stream if hasattr(stream, "encoding") else map(bytes.decode, _bytes(stream)):
                 number += 1
                 block.append(line)
                 if not line.isspace() or line.strip(" \r\n"):
@@ -107,22 +184,27 @@ def _sentences(stream, name: str, require_heads: bool, closing) -> Iterator[Sent
                     sentence = _sentence(block, name, first, require_heads)
                     yield sentence
                     first, block, worded = number + 1, [], False
-    except UnicodeDecodeError as error:
-        number += 1 + error.object.count(b"\n", 0, error.start)
-        byte = f"byte 0x{error.object[error.start]:02x}"
-        raise DataError(name, number, f"{byte} is not UTF-8; recode the file to UTF-8 first") from None
-    except EOFError:
-        raise DataError(name, number + 1, "the gzip data is cut short here") from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(name, number + 1, f"the gzip data is broken here ({error})") from None
-    except OSError as error:
-        raise FileError(name, reason(error)) from None
+    except (UnicodeDecodeError, EOFError, zlib.error, OSError) as error:
+        raise _fault(error, name, number) from None
     if worded:
         yield _sentence(block, name, first, require_heads)
     elif sentence is None:
         raise DataError(name, 1, "no sentences; the file is empty" if not number else "no sentences; only blank lines")
     else:
         sentence.lines.extend(block)
+
+
+def _fault(error: Exception, name: str, number: int) -> DataError | FileError:
+    """Return what a stream that broke after so many lines is to be called."""
+    if isinstance(error, UnicodeDecodeError):
+        number += 1 + error.object.count(b"\n", 0, error.start)
+        byte = f"byte 0x{error.object[error.start]:02x}"
+        return DataError(name, number, f"{byte} is not UTF-8; recode the file to UTF-8 first")
+    if isinstance(error, EOFError):
+        return DataError(name, number + 1, "the gzip data is cut short here")
+    if isinstance(error, gzip.BadGzipFile | zlib.error):
+        return DataError(name, number + 1, f"the gzip data is broken here ({error})")
+    return FileError(name, reason(error))
 
 
 def _sentence(block: list[str], name: str, first: int, require_heads: bool) -> Sentence:
@@ -141,7 +223,7 @@ def _sentence(block: list[str], name: str, first: int, require_heads: bool) -> S
         word_lines.append(index)
         expected = str(len(rows) + 1)
     if not rows:
-        index = next(index for index, line in enumerate(block) if line.strip(_BOM + " \r\n"))
+        index = next((index for index, line in enumerate(block) if line.strip(_BOM + " \r\n")), 0)
         raise DataError(name, first + index, "a sentence without words; remove it, or the blank line after it")
     return Sentence(rows, _gold_heads(rows, word_lines, name, first, require_heads), block, word_lines, name, first)
 
@@ -354,7 +436,7 @@ def from_conllu(token_list) -> Sentence:
     ['Regn']
     """
     text = io.StringIO(token_list.serialize(), newline="\n")
-    return next(_sentences(text, "<conllu>", False, contextlib.nullcontext()))
+    return next(_sentences(text, "<conllu>", contextlib.nullcontext(), False))
 
 
 def to_conllu(sentence: Sentence, heads, labels: Iterable[str] | None = None):

@@ -87,3 +87,7 @@ class FileError(NonprojError):
 
 class ModelError(NonprojError):
     """A model file cannot be used: not a model, cut short, or of another version."""
+
+
+class ClusterError(NonprojError):
+    """Processes or machines that share the work cannot be reached, or cannot do their share."""

@@ -157,6 +157,12 @@ class Evaluation:
         if decoded is not None:
             self._decoded.append((decoded.agreed, decoded.certified, decoded.iterations))
 
+    def extend(self, other: Evaluation) -> None:
+        """Add the sentences of another evaluation behind those that are here; times are not added."""
+        for name, rows in vars(other).items():
+            if name != "seconds":
+                getattr(self, name).extend(rows)
+
     @property
     def uas(self) -> float:
         """Unlabelled attachment score without punctuation."""

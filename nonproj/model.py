@@ -3,7 +3,7 @@
 The file, all numbers little-endian::
 
     0    8 bytes    "\\x93nonproj"
-    8    u64        format, 1
+    8    u64        format, 2
     16   u64        bytes of the header
     24   u64        bytes of the whole file
     32   32 bytes   BLAKE2b of bytes 0 to 31 and the header
@@ -40,8 +40,8 @@ from .scoring.templates import CODE_BITS, LABEL_BITS, check_templates
 MAGIC = b"\x93nonproj"
 """The first bytes of a model file; no text starts with them."""
 
-FORMAT = 1
-"""The version of the format that is written, and the newest that is read."""
+FORMAT = 2
+"""The version of the format that is written and read; in the first one features were hashed differently."""
 
 DTYPES = {name: np.dtype(name).newbyteorder("<") for name in ("float32", "float64", "int16", "int32", "int64", "uint8")}
 """The dtypes that arrays may have."""
@@ -238,6 +238,8 @@ def _header(data: bytearray | mmap.mmap, path: str) -> dict[str, Any]:
     _, version, length, size = _PRELUDE.unpack(prelude)
     if version > FORMAT:
         raise ModelError(f"{path}: of format {version}; this version reads up to {FORMAT}, so a newer one is needed")
+    if version == 1:
+        raise ModelError(f"{path}: of format 1, whose features were hashed differently; train it again")
     if len(data) < size:
         raise ModelError(f"{path}: cut short: {len(data)} bytes of {size}")
     header = data[_START : _START + length] if length < min(size, _LARGEST_HEADER) else b""

@@ -5,23 +5,27 @@ Each stage is a method of its own, so that a benchmark can time it and a reader 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from .config import DecodingConfig
-from .decode.dual import RULES, DualOptions, dual_decomposition
+from .decode.dual import RULES, DualOptions, check_options, decode_trusted
 from .decode.marginals import marginals
 from .decode.prune import prune
 from .model import Model
 from .parts import part_index
 from .scoring.alphabet import Encoder, Tokens
+from .scoring.hashing import hash_tokens
 from .scoring.labels import label_parts, label_scores
-from .scoring.score import hash_tokens
 from .scoring.scorer import Scorer, dense_arc_scores
 from .scoring.templates import compile_templates
 from .types import MODELS, ArcSpace, Decoded, PartIndex, PartScores, Sentence
+
+BATCH = 64
+"""Sentences parsed stage by stage: enough for the cache, few enough for memory."""
 
 
 class Parse(NamedTuple):
@@ -73,7 +77,9 @@ class Parser:
     def __init__(self, model: Model, decoding: DecodingConfig | None = None):
         config = model.config
         self.model = model
-        self.options = dual_options(decoding or config.decoding, single_root=not model.meta.get("multi_root", True))
+        decoding = decoding or config.decoding
+        self.options = check_options(dual_options(decoding, single_root=not model.meta.get("multi_root", True)))
+        self.threshold = decoding.threshold
         self.units = model.meta.get("scales", {})
         self.encoder = Encoder(model.alphabets)
         attributes = self.encoder.attributes
@@ -90,16 +96,29 @@ class Parser:
         sentence : Sentence
             Gold heads and labels, if it has any, are not looked at.
         """
-        tokens = self.encode(sentence)
-        arcs = self.prune(tokens)
-        index, scores = self.score(tokens, arcs)
-        decoded = self.decode(arcs, index, scores)
-        return Parse(decoded, self.label(tokens, decoded.heads), arcs)
+        return self._parse_batch([sentence])[0]
 
-    def parse_all(self, sentences: Iterable[Sentence]) -> Iterator[tuple[Sentence, Parse]]:
-        """Parse a stream of sentences; memory does not grow with it."""
-        for sentence in sentences:
-            yield sentence, self.parse(sentence)
+    def parse_all(self, sentences: Iterable[Sentence], batch: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
+        """Parse a stream of sentences; memory does not grow with it.
+
+        Parameters
+        ----------
+        sentences : iterable of Sentence
+        batch : int
+            So many sentences are taken from the stream at a time; 1 answers each before the next is asked for.
+        """
+        stream = iter(sentences)
+        while group := list(itertools.islice(stream, batch)):
+            yield from zip(group, self._parse_batch(group), strict=True)
+
+    def _parse_batch(self, sentences: list[Sentence]) -> list[Parse]:
+        """Parse sentences stage by stage, so that each stage finds its part of the weights in the cache."""
+        tokens = [self.encode(sentence) for sentence in sentences]
+        arcs = [self.prune(t) for t in tokens]
+        scored = [self.score(t, a) for t, a in zip(tokens, arcs, strict=True)]
+        decoded = [self.decode(a, *s) for a, s in zip(arcs, scored, strict=True)]
+        labels = [self.label(t, d.heads) for t, d in zip(tokens, decoded, strict=True)]
+        return [Parse(*parse) for parse in zip(decoded, labels, arcs, strict=True)]
 
     def encode(self, sentence: Sentence) -> Tokens:
         """Strings to integers."""
@@ -109,7 +128,14 @@ class Parser:
         """First-order scores, their marginals, and the arcs these leave."""
         weights, unit = self._table("pruner")
         scores = dense_arc_scores(tokens, self.pruner_table, weights, unit)
-        return prune_arcs(scores, self.model.config.pruner, self.options.single_root, self.options.projective)
+        single_root = self.options.single_root
+        return prune(
+            marginals(scores, single_root)[0],
+            threshold=self.threshold,
+            max_heads=self.model.config.pruner.max_heads,
+            single_root=single_root,
+            projective=self.options.projective,
+        )
 
     def score(self, tokens: Tokens, arcs: ArcSpace) -> tuple[PartIndex, PartScores]:
         """Number the parts over the arcs and score them."""
@@ -123,24 +149,11 @@ class Parser:
 
     def decode(self, arcs: ArcSpace, index: PartIndex, scores: PartScores) -> Decoded:
         """The best tree over the arcs, by dual decomposition."""
-        return dual_decomposition(arcs, index, scores, self.order, self.options)
+        return decode_trusted(arcs, index, scores, self.order, self.options)
 
     def label(self, tokens: Tokens, heads: np.ndarray) -> list[str]:
         """The best label of each arc of a tree."""
         weights, labels = self.model.weights["labeler"], self.model.labels
         hashed = hash_tokens(tokens, self.label_table, len(weights))
         best = label_scores(hashed, label_parts(heads), len(labels), weights).argmax(axis=1)
-        return [labels[number] for number in best]
-
-
-def prune_arcs(scores: np.ndarray, config, single_root: bool, projective: bool = False, keep=None) -> ArcSpace:
-    """Prune by the marginals of first-order scores, ``float64[N, N]``; ``config`` has the threshold and the cap."""
-    p, _ = marginals(scores, single_root)
-    return prune(
-        p,
-        threshold=config.threshold,
-        max_heads=config.max_heads,
-        single_root=single_root,
-        projective=projective,
-        keep=keep,
-    )
+        return [labels[number] for number in best.tolist()]

@@ -40,6 +40,11 @@ def random64(text):
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") | 1
 
 
+def upper(product):
+    """The upper half of a product modulo 2**64."""
+    return product % 2**64 >> 32
+
+
 def bin_of(distance):
     """1, 2, 3, 4, 5 to 9, 10 and more."""
     return min(max(distance, 1), 5) - 1 + (distance >= 10)
@@ -85,26 +90,28 @@ def places(sentence, alphabets, spec, nodes, bits, side=None):
     found = []
     for template in spec["templates"]:
         text = " ".join(template.split())
-        key, special = random64(f"{part}/{text}"), [[]]
+        key, special = upper(random64(f"{part}/{text}")), [[]]
         kind = "plain"
         for term in parse_template(text, part):
             coefficient = random64(f"{part}/{text}/{term}")
             if term.slot is None:
                 low, high = sorted((slots["h"], slots["m"]))
                 values = {number_of(sentence, alphabets, b, term.attribute) for b in range(low + 1, high)}
-                special, kind = [[*rest, coefficient * v] for rest in special for v in values], "special"
+                special, kind = [[*rest, upper(coefficient * v)] for rest in special for v in values], "special"
             elif term.attribute == FEAT:
                 values = feats_of(sentence, alphabets, slots[term.slot])
-                special, kind = [[*rest, coefficient * v] for rest in special for v in values], "special"
+                special, kind = [[*rest, upper(coefficient * v)] for rest in special for v in values], "special"
             else:
                 # Beyond the sentence there is nothing; what stands for none or for an end has no neighbours.
                 node = slots[term.slot]
                 node = node if node > n else node + term.offset
                 beyond = slots[term.slot] <= n and not 0 <= node <= n
-                key += coefficient * (OUTSIDE if beyond else number_of(sentence, alphabets, node, term.attribute))
+                key += upper(
+                    coefficient * (OUTSIDE if beyond else number_of(sentence, alphabets, node, term.attribute))
+                )
         names = spec["codes"] if kind == "plain" else ["direction"]
         for extra in special:
-            place = ((key + sum(extra)) % 2**64) >> (64 - bits)
+            place = ((key + sum(extra)) % 2**32) >> (32 - bits)
             found += [place ^ (code(name) << shift) for name in names]
     return sorted(found)
 

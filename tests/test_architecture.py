@@ -16,11 +16,12 @@ PACKAGE = ROOT / "nonproj"
 
 LEVELS = (
     ("errors", "types", "_kernel", "__init__"),
-    ("files",),
+    ("files", "engine"),
     ("conll", "config", "parts", "lagrange"),
     ("scoring", "decode"),
     ("model", "evaluate", "significance", "report"),
     ("pipeline",),
+    ("parallel",),
     ("learning",),
     ("estimator", "warmup"),
     ("commands",),

@@ -7,7 +7,8 @@ import pytest
 from test_automata import draw_problem
 
 from nonproj.decode.arborescence import maximum_arborescence_sparse
-from nonproj.decode.dual import APPENDIX_A, POLYAK, DualOptions, dual_decomposition, dual_trace
+from nonproj.decode.descent import APPENDIX_A, POLYAK
+from nonproj.decode.dual import DualOptions, dual_decomposition, dual_trace
 from nonproj.lagrange import AppendixA, Polyak, relax
 from nonproj.parts import arc_space_from_mask, full_arc_space, part_index, tree_score
 from nonproj.types import ARC, GRANDPARENT, SIBLING, PartScores

@@ -9,12 +9,17 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from toy import treebank
 
 from nonproj.cli import main, parse_arguments
 from nonproj.config import options
+from nonproj.decode.dual import DualOptions
+from nonproj.parts import full_arc_space
+from nonproj.types import PartScores, Sentence
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -78,6 +83,56 @@ def test_train_and_parse(folder):
 def test_parse_conllu_objects(folder):
     said = run("parse_conllu_objects.py", folder, "my.nonproj", "test.conllu")
     assert re.search(r"^\. <-punct- \d+$", said, re.MULTILINE)
+
+
+def check_valency(said: str) -> list[float]:
+    """Check the figures and the table that the example prints; return the scores without and with valency."""
+    figures = re.findall(r"UAS ([\d.]+), ([\d.]+) % certified", said)
+    assert len(figures) == 2 and float(figures[0][1]) == 100
+    rows = re.findall(r"^\S+ +(?:left|right)((?: +-?\d+){4})$", said, re.MULTILINE)
+    assert len(rows) >= 9
+    for row in rows:
+        assert abs(sum(map(int, row.split()))) <= 2, "each row sums to zero, but for rounding"
+    return [float(accuracy) for accuracy, _ in figures]
+
+
+def test_valency(folder):
+    without, having = check_valency(run("valency.py", folder, "train.conllu", "test.conllu", "--epochs", "2"))
+    assert min(without, having) > 50
+
+
+def test_valency_on_a_real_treebank(treebanks, folder):
+    paths = [str(treebanks / "danish" / f"danish_ddt_{part}.conll") for part in ("train", "test")]
+    if not all(Path(path).exists() for path in paths):
+        pytest.skip(f"no Danish treebank in {treebanks}")
+    without, having = check_valency(run("valency.py", folder, *paths, "-n", "300"))
+    assert without > 75 and having > without - 1
+
+
+def test_valency_alone_learns_a_language_of_chains():
+    """Where arcs score nothing and each word has one modifier, to its right, counting is all there is to learn."""
+    chains = [
+        Sentence([[str(i), "a", "a", "A", "A", "_", str(i - 1), "x", "_", "_"] for i in range(1, n + 1)], tree)
+        for n, tree in ((n, np.arange(-1, n, dtype=np.int32)) for n in (2, 3, 4, 5))
+    ]
+    silent = SimpleNamespace(
+        encode=len,
+        prune=full_arc_space,
+        score=lambda n, arcs: (None, PartScores(np.zeros(n * n), np.zeros(0), np.zeros(0))),
+        options=DualOptions(),
+    )
+    valency = load("valency").Valency(chains)
+    assert any(valency.parse(silent, chain).heads.tolist() != chain.heads.tolist() for chain in chains)
+    valency.learn(silent, chains, epochs=20, margin=0.0)
+    for chain in chains:
+        decoded = valency.parse(silent, chain)
+        assert decoded.certified and decoded.heads.tolist() == chain.heads.tolist()
+
+
+def test_counting_modifiers():
+    module = load("valency")
+    assert module.count_modifiers(np.array([-1, 2, 0, 2])).tolist() == [[0, 1], [0, 0], [1, 1], [0, 0]]
+    assert module.count_modifiers(np.array([-1, 0, 0, 0, 0])).tolist() == [[0, 3]] + [[0, 0]] * 4
 
 
 # -- the README --------------------------------------------------------------------------------------------------------

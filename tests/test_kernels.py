@@ -1,10 +1,15 @@
 """The compiled code: one signature for each kernel, and nothing left to compile after the warm-up."""
 
+import json
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import nonproj
 
 _PROGRAM = """
 import importlib, json, pkgutil, sys
@@ -29,8 +34,6 @@ json.dump(kernels, sys.stdout)
 
 def run():
     """All kernels after a warm-up in a fresh process: name, signatures, cache misses."""
-    import json
-
     done = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
@@ -41,8 +44,48 @@ def test_each_kernel_has_one_signature_and_the_warm_up_leaves_none_to_compile():
     kernels = run()
     assert len(kernels) > 30
     # Weights are float32 in training and int16 in a model.
-    twice = {"nonproj.scoring.score._score_parts", "nonproj.scoring.labels._score_labels"}
+    twice = {f"nonproj.scoring.{name}" for name in ("score._score_parts", "score._score_pairs", "labels._score_labels")}
     many = {name: signatures for name, (signatures, _) in kernels.items() if len(signatures) > 1 + (name in twice)}
     assert not many, f"compiled for more than one set of argument types: {list(many)}"
     missed = [name for name, (_, misses) in kernels.items() if misses]
     assert not missed, f"compiled again by a second process: {missed}"
+
+
+_SMALL = """
+import json, sys
+import nonproj._kernel as kernels
+from nonproj.parts import _index_arcs, full_arc_space
+
+arcs = full_arc_space(3).head.tolist()
+json.dump([kernels.cache_folder().name, arcs, sum(_index_arcs.stats.cache_misses.values())], sys.stdout)
+"""
+
+
+def start(folder, cache):
+    """A process that uses one kernel of the package in a folder."""
+    environment = os.environ | {"NONPROJ_CACHE": str(cache), "PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1"}
+    command = [sys.executable, "-B", "-c", _SMALL]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, cwd=folder)
+
+
+def outcome(process):
+    """What it found: the name of its cache folder, the arcs, and how many kernels it compiled."""
+    out, _ = process.communicate()
+    assert process.returncode == 0
+    return json.loads(out)
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
+def test_processes_that_start_at_once_share_a_cache_and_changed_source_gets_its_own(tmp_path):
+    package = tmp_path / "here" / "nonproj"
+    shutil.copytree(Path(nonproj.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    found = [outcome(process) for process in [start(package.parent, tmp_path / "cache") for _ in range(4)]]
+    assert all(process[:2] == found[0][:2] for process in found)
+    assert found[0][1] == [0, 2, 3, 0, 1, 3, 0, 1, 2]
+    assert outcome(start(package.parent, tmp_path / "cache"))[2] == 0
+    source = package / "parts.py"
+    source.write_text(source.read_text() + "\n# another source\n")
+    name, arcs, compiled = outcome(start(package.parent, tmp_path / "cache"))
+    assert name != found[0][0]
+    assert arcs == found[0][1]
+    assert compiled > 0

@@ -7,8 +7,8 @@ from test_score import draw
 
 from nonproj.learning.labeler import Labeler
 from nonproj.scoring.alphabet import Encoder
+from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import LINE, add_labels, label_parts, label_scores
-from nonproj.scoring.score import hash_tokens
 from nonproj.scoring.templates import CODE_BITS, CODES, attributes_of, compile_templates, load_templates
 from nonproj.types import Sentence
 

@@ -1,5 +1,6 @@
 """Training: what is learnt, that it repeats bit for bit, and that an interrupted run goes on as if nothing had been."""
 
+import dataclasses
 import io
 
 import numpy as np
@@ -17,7 +18,9 @@ from nonproj.learning.trainer import Trainer, train
 from nonproj.parts import full_arc_space, gold_parts, part_index
 from nonproj.pipeline import Parser
 from nonproj.scoring.alphabet import Encoder
-from nonproj.scoring.score import arc_parts, hash_tokens, score_parts
+from nonproj.scoring.hashing import hash_tokens
+from nonproj.scoring.listing import arc_parts
+from nonproj.scoring.score import score_parts
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import attributes_of, compile_templates, load_templates
 from nonproj.types import GRANDPARENT, MODELS
@@ -232,3 +235,39 @@ def test_a_parse_does_not_look_at_gold_columns():
         assert before.labels == after.labels
         if before.decoded.certified:
             assert before.decoded.bound == pytest.approx(before.decoded.score)
+
+
+def test_a_batch_is_parsed_as_its_sentences_and_a_stream_sentence_by_sentence():
+    sentences = toy_treebank(23)
+    parser = Parser(train(sentences, small()))
+    alone = [parser.parse(sentence) for sentence in sentences]
+    for batch in (1, 4, 23, 64):
+        together = list(parser.parse_all(iter(sentences), batch))
+        assert [sentence for sentence, _ in together] == sentences
+        for one, (_, other) in zip(alone, together, strict=True):
+            assert one.labels == other.labels
+            assert one.decoded.heads.tolist() == other.decoded.heads.tolist()
+            assert one.decoded[1:] == other.decoded[1:]
+    asked = []
+
+    def stream():
+        for sentence in sentences:
+            asked.append(sentence)
+            yield sentence
+
+    parses = parser.parse_all(stream(), batch=1)
+    next(parses)
+    assert len(asked) == 1
+
+
+def test_parsing_prunes_harder_than_training():
+    sentences = toy_treebank(40)
+    model = train(sentences, small(decoding__threshold=0.5))
+    loose = dataclasses.replace(model.config.decoding, threshold=1e-4)
+    words = sum(len(sentence) for sentence in sentences)
+    few, many = (
+        sum(len(parse.arcs.head) for _, parse in Parser(model, decoding).parse_all(sentences))
+        for decoding in (model.config.decoding, loose)
+    )
+    assert words <= few < many
+    assert model.meta["pruning_training"]["heads_per_word"] > few / words

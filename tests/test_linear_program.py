@@ -10,7 +10,8 @@ from test_automata import draw_problem
 from test_dual import trees_over
 
 from nonproj.decode.arborescence import maximum_arborescence_sparse
-from nonproj.decode.dual import APPENDIX_A, POLYAK, DualOptions, dual_decomposition
+from nonproj.decode.descent import APPENDIX_A, POLYAK
+from nonproj.decode.dual import DualOptions, dual_decomposition
 from nonproj.decode.linear_program import LinearOptions, linear_program
 from nonproj.decode.part_polytope import FAMILIES, grandparent_limits, grandparent_rows
 from nonproj.decode.polytope import rows_of

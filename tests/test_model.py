@@ -194,6 +194,7 @@ def test_models_of_another_time(tmp_path):
         return failure(path)
 
     assert with_version(FORMAT + 1).startswith(f"of format {FORMAT + 1}; this version reads up to {FORMAT}")
+    assert with_version(1) == "of format 1, whose features were hashed differently; train it again"
     assert with_version(0).startswith("damaged")
 
 

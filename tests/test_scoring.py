@@ -7,15 +7,10 @@ import pytest
 from nonproj.errors import ConfigError
 from nonproj.parts import arc_space, full_arc_space, part_index
 from nonproj.scoring.alphabet import FEAT, Encoder
+from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import add_labels, label_parts, label_scores
-from nonproj.scoring.score import (
-    add_parts,
-    arc_parts,
-    grandparent_parts,
-    hash_tokens,
-    score_parts,
-    sibling_parts,
-)
+from nonproj.scoring.listing import arc_parts, grandparent_parts, sibling_parts
+from nonproj.scoring.score import add_parts, score_parts
 from nonproj.scoring.templates import attributes_of, compile_templates, load_templates, parse_template
 from nonproj.types import GRANDPARENT, Sentence
 

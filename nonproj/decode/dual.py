@@ -1,8 +1,7 @@
 """Dual decomposition: a maximum spanning arborescence against one automaton for each head (Koo et al. 2010, figures 1
 and 2).
 
-All of a sentence's decoding is one call into compiled code over its sparse arcs.  The readable form of the loop is
-`nonproj.lagrange`; tests hold the two equal, step by step.
+All of a sentence's decoding is one call into compiled code over its sparse arcs (`nonproj.decode.descent`).
 """
 
 from __future__ import annotations
@@ -11,29 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
-from nonproj.decode.arborescence import _best_tree, _report
-from nonproj.decode.automata import _decode_head, _new_workspace, check_problem
-from nonproj.decode.projective import _best_projective_tree
+from nonproj.decode.arborescence import _report
+from nonproj.decode.automata import check_problem
+from nonproj.decode.descent import _AGREED, _STOPPED, POLYAK, Trace, _decode, _find_tree
 from nonproj.parts import _tree_score
-from nonproj.types import ARC, GRANDPARENT, MODELS, ArcSpace, Decoded, PartIndex, PartScores
-
-_AGREED, _CLOSED, _STOPPED = 0, 1, 2
-
-APPENDIX_A, POLYAK = 0, 1
-"""Step rules."""
+from nonproj.types import ARC, MODELS, ArcSpace, Decoded, PartIndex, PartScores
 
 RULES = ("paper", "polyak")
-"""Their names, in the order of their numbers."""
-
-POLYAK_SCALE, POLYAK_PATIENCE, POLYAK_DECAY = 1.7, 20, 0.7
-"""Scale of Polyak's step, and by how much it shrinks after so many iterations in a row without a better bound."""
-
-NUDGE = 1e-6
-"""Polyak's step is at least this share of the best tree's score, or a closed gap would leave a tie as it is."""
-
-GRACE = 10
-"""Iterations still granted after the gap has closed: subproblems that tie mostly agree one or two iterations later."""
+"""Names of the step rules, in the order of their numbers."""
 
 
 class DualOptions(NamedTuple):
@@ -70,33 +54,7 @@ class DualOptions(NamedTuple):
 DEFAULTS = DualOptions()
 
 
-class Trace(NamedTuple):
-    """What happened at each of ``k`` iterations.
-
-    Attributes
-    ----------
-    dual : ndarray of shape (k,), float64
-        ``L(u)``, the bound at this iteration's multipliers.
-    primal : ndarray of shape (k,), float64
-        The score of this iteration's tree.
-    step : ndarray of shape (k,), float64
-        The step taken after it; 0 at the last.
-    decoded : ndarray of shape (k,), int32
-        Automata decoded, the others being as they were.
-    """
-
-    dual: np.ndarray
-    primal: np.ndarray
-    step: np.ndarray
-    decoded: np.ndarray
-
-
-class Pace(NamedTuple):
-    """What a step rule remembers: ``values`` float64[3], the last dual, the first gap, Polyak's scale; ``counts``
-    int64[2], increases of the dual, iterations since the bound fell."""
-
-    values: np.ndarray
-    counts: np.ndarray
+_NO_TRACE = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
 
 
 def dual_decomposition(
@@ -144,6 +102,20 @@ def dual_decomposition(
     >>> dual_decomposition(arcs, index, scores, 1)[:5]
     (array([-1,  0,  1], dtype=int32), 9.0, 9.0, True, True)
     """
+    scores, options = _check(arcs, index, scores, model, options)
+    return _run(arcs, index, scores, model, options, False)[0]
+
+
+def decode_trusted(arcs: ArcSpace, index: PartIndex, scores: PartScores, model: int, options: DualOptions) -> Decoded:
+    """Decode as `dual_decomposition` does what the program itself has made, without a look at it.
+
+    Parameters
+    ----------
+    arcs, index, scores, model
+        As for `dual_decomposition`, from `part_index` and `nonproj.scoring`.
+    options : DualOptions
+        From `check_options`.
+    """
     return _run(arcs, index, scores, model, options, False)[0]
 
 
@@ -175,23 +147,28 @@ def dual_trace(
     >>> arcs = full_arc_space(2)
     >>> index = part_index(arcs, 1)
     >>> scores = PartScores(np.array([1.0, 2.0, 4.0, 8.0]), np.zeros(index.sibling_start[-1]), np.zeros(0))
+    >>> from nonproj.decode.descent import APPENDIX_A
     >>> decoded, trace = dual_trace(arcs, index, scores, 1, DualOptions(rule=APPENDIX_A))
     >>> len(trace.dual) == decoded.iterations, float(trace.dual.min()), decoded.bound
     (True, 9.0, 9.0)
     """
+    scores, options = _check(arcs, index, scores, model, options)
     return _run(arcs, index, scores, model, options, True)
 
 
-def _run(arcs, index, scores, model, options, traced) -> tuple[Decoded, Trace]:
-    """Check the problem, decode it, and name what the kernel returned."""
+def _check(arcs, index, scores, model, options) -> tuple[PartScores, DualOptions]:
+    """Return scores and options as kernels want them, or name what is wrong."""
     if model not in range(len(MODELS)):
         raise ValueError(f"model is {model!r}; 0 (arc), 1 (sibling) or 2 (grandparent) is expected")
-    scores = check_problem(arcs, index, scores, model)
-    options = _check_options(options)
+    return check_problem(arcs, index, scores, model), check_options(options)
+
+
+def _run(arcs, index, scores, model, options, traced) -> tuple[Decoded, Trace]:
+    """Decode a problem that is in order, and name what the kernel returned."""
     room = options.max_iterations if traced and model != ARC else 0
     n_nodes = len(arcs.start) - 1
     heads = np.empty(n_nodes, np.int32)
-    trace = Trace(np.empty(room), np.empty(room), np.empty(room), np.empty(room, np.int32))
+    trace = Trace(np.empty(room), np.empty(room), np.empty(room), np.empty(room, np.int32)) if room else _NO_TRACE
     if model == ARC:
         _report(_find_tree(arcs, scores.arc, options, heads))
         score = _tree_score(arcs, index, scores, heads)
@@ -203,10 +180,10 @@ def _run(arcs, index, scores, model, options, traced) -> tuple[Decoded, Trace]:
     # A closed gap may round to either side of zero; no bound is below a tree's score.
     bound = max(bound, score)
     result = Decoded(heads, score, bound, outcome == _AGREED, outcome != _STOPPED, iterations, share)
-    return result, Trace(*[values[:iterations] for values in trace])
+    return result, Trace(*[values[:iterations] for values in trace]) if traced else trace
 
 
-def _check_options(options: DualOptions) -> DualOptions:
+def check_options(options: DualOptions) -> DualOptions:
     """Return the options with the types that kernels want, or name the one that is out of its range."""
     options = DualOptions(
         int(options.max_iterations),
@@ -227,131 +204,3 @@ def _check_options(options: DualOptions) -> DualOptions:
     if options.rule not in range(len(RULES)):
         raise ValueError(f"rule is {options.rule}; 0 (paper) or 1 (polyak) is expected")
     return options
-
-
-@kernel
-def _find_tree(arcs, scores, options, heads):
-    """Write the best tree of the wanted kind to int32[N]; return a status as `_best_tree`."""
-    if options.projective:
-        return _best_projective_tree(arcs, scores, options.single_root, heads)
-    return _best_tree(arcs, scores, options.single_root, heads)
-
-
-@kernel
-def _mark_tree(arcs, heads, weights, used):
-    """Mark the arcs of a tree; return the sum of their weights and whether any mark changed."""
-    value = 0.0
-    changed = False
-    for a in range(arcs.head.shape[0]):
-        mark = 1 if heads[arcs.modifier[a]] == arcs.head[a] else 0
-        if mark == 1:
-            value += weights[a]
-        changed |= used[a] != mark
-        used[a] = mark
-    return value, changed
-
-
-@kernel
-def _decode(arcs, index, scores, model, options, trace, heads):
-    """Run the subgradient method; return outcome (or minus a status), iterations, score, bound, automata decoded."""
-    n_arcs, n_nodes = arcs.head.shape[0], arcs.start.shape[0] - 1
-    tau = options.tau if model == GRANDPARENT else 1.0
-    work = _new_workspace(n_arcs)
-    # The three copies of an arc's score move with the multipliers: in the tree, in its head's automaton, in its
-    # modifier's.
-    weights = scores.arc * options.beta
-    taken = scores.arc * ((1.0 - options.beta) * tau)
-    raised = scores.arc * ((1.0 - options.beta) * (1.0 - tau))
-    used, chosen, chosen_up = np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int8)
-    moved, values = np.ones(n_nodes, np.bool_), np.zeros(n_nodes)
-    tree = np.empty(n_nodes, np.int32)
-    score, bound, primal = -np.inf, np.inf, -np.inf
-    pace = Pace(np.array([np.inf, 0.0, 1.0]), np.zeros(2, np.int64))
-    decoded, left = 0, GRACE
-    for k in range(options.max_iterations):
-        status = _find_tree(arcs, weights, options, tree)
-        if status != 0:
-            return -status, k, score, bound, decoded
-        dual, changed = _mark_tree(arcs, tree, weights, used)
-        decoded_now = 0
-        for h in range(n_nodes):
-            if moved[h]:
-                values[h] = _decode_head(arcs, index, scores, taken, raised, model, h, work, chosen, chosen_up)
-                moved[h] = False
-                decoded_now += 1
-            dual += values[h]
-        decoded += decoded_now
-        if changed or k == 0:
-            primal = _tree_score(arcs, index, scores, tree)
-            if primal > score:
-                score = primal
-                heads[:] = tree
-        stalled = dual >= bound
-        bound = min(bound, dual)
-        if trace.dual.shape[0] > k:
-            trace.dual[k], trace.primal[k], trace.step[k], trace.decoded[k] = dual, primal, 0.0, decoded_now
-        norm = _disputed(used, chosen, chosen_up, model)
-        if norm == 0:
-            # The tree may tie with an earlier one; what agreed is what is returned.
-            heads[:] = tree
-            return _AGREED, k + 1, primal, bound, decoded
-        if bound - score <= options.tolerance * (1.0 + abs(score)):
-            left -= 1
-            if left < 0:
-                return _CLOSED, k + 1, score, bound, decoded
-        step = _step(options.rule, pace, dual, primal, score, stalled, norm)
-        if step == 0.0:
-            # The paper's rule after a first gap of zero: nothing will move any more.
-            return _CLOSED if left < GRACE else _STOPPED, k + 1, score, bound, decoded
-        if trace.dual.shape[0] > k:
-            trace.step[k] = step
-        _move(arcs, step, model, used, chosen, chosen_up, weights, taken, raised, moved)
-    outcome = _CLOSED if left < GRACE else _STOPPED
-    return outcome, options.max_iterations, score, bound, decoded
-
-
-@kernel
-def _disputed(used, chosen, chosen_up, model):
-    """Count the multipliers over which tree and automata disagree."""
-    count = 0
-    for a in range(used.shape[0]):
-        count += used[a] != chosen[a]
-        if model == GRANDPARENT:
-            count += used[a] != chosen_up[a]
-    return count
-
-
-@kernel
-def _step(rule, pace, dual, primal, score, stalled, norm):
-    """Return the size of the next step."""
-    last, delta, scale = pace.values[0], pace.values[1], pace.values[2]
-    increases, stalls = pace.counts[0], pace.counts[1]
-    if last == np.inf:
-        delta = dual - primal
-    elif dual > last:
-        increases += 1
-    stalls = stalls + 1 if stalled else 0
-    if stalls == POLYAK_PATIENCE:
-        stalls = 0
-        scale *= POLYAK_DECAY
-    pace.values[0], pace.values[1], pace.values[2] = dual, delta, scale
-    pace.counts[0], pace.counts[1] = increases, stalls
-    if rule == APPENDIX_A:
-        return delta / (1.0 + increases)
-    return max(POLYAK_SCALE * scale * (dual - score) / norm, NUDGE * (1.0 + abs(score)))
-
-
-@kernel
-def _move(arcs, step, model, used, chosen, chosen_up, weights, taken, raised, moved):
-    """Step the multipliers u (and v) of the arcs in dispute, and mark the automata that see them."""
-    for a in range(used.shape[0]):
-        if chosen[a] != used[a]:
-            change = step * (chosen[a] - used[a])
-            weights[a] += change
-            taken[a] -= change
-            moved[arcs.head[a]] = True
-        if model == GRANDPARENT and chosen_up[a] != used[a]:
-            change = step * (chosen_up[a] - used[a])
-            weights[a] += change
-            raised[a] -= change
-            moved[arcs.modifier[a]] = True

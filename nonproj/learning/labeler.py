@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..scoring.alphabet import Tokens
+from ..scoring.hashing import hash_tokens
 from ..scoring.labels import add_labels, label_parts, label_scores
-from ..scoring.score import hash_tokens
 from ..scoring.templates import TemplateTable
 
 

@@ -11,11 +11,13 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from .._kernel import kernel
+from .._kernel import inlined_kernel, kernel
 from ..decode.marginals import marginals
 from ..parts import full_arc_space
 from ..scoring.alphabet import Tokens
-from ..scoring.score import Hashed, Parts, _places, _room, arc_parts, hash_tokens, score_parts
+from ..scoring.hashing import Hashed, _hash_part, hash_tokens, special_places
+from ..scoring.listing import Parts, arc_parts
+from ..scoring.score import score_parts
 from ..scoring.templates import TemplateTable
 
 _NEGLIGIBLE = 1e-4
@@ -65,20 +67,33 @@ class Pruner:
         return log_partition - flat[gold].sum()
 
     def _descend(self, hashed: Hashed, parts: Parts, gradient: np.ndarray) -> None:
+        special = special_places(hashed, parts)
         _adagrad(
-            hashed, parts.nodes, parts.codes, gradient, self.learning_rate, self.weights, self.squares, _room(hashed)
+            hashed.plain, parts.nodes, parts.codes, special, gradient, self.learning_rate, self.weights, self.squares
         )
 
 
 @kernel
-def _adagrad(hashed, nodes, codes, gradient, learning_rate, weights, squares, places):
+def _adagrad(plain, nodes, codes, special, gradient, learning_rate, weights, squares):
     """One AdaGrad step on the weights of every arc whose gradient is not negligible."""
-    keys = np.empty(hashed.table.salt.shape[0], np.uint64)
+    shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
+    flat, n_nodes, n_templates = shares.reshape(shares.size), shares.shape[1], shares.shape[2]
+    keys = np.empty(n_templates, np.uint32)
+    start, places = special.start, special.places
     for p in range(nodes.shape[0]):
         g = gradient[p]
         if abs(g) > _NEGLIGIBLE:
-            count = _places(hashed, nodes, codes, p, keys, places)
-            for i in range(count):
-                w = places[i]
-                squares[w] += np.float32(g * g)
-                weights[w] -= np.float32(learning_rate * g / np.sqrt(squares[w] + 1e-8))
+            _hash_part(flat, n_nodes, n_templates, n_plain, shift, nodes, p, keys)
+            for c in wanted:
+                code = np.uint32(codes[p, c])
+                for t in range(n_plain):
+                    _step(keys[t] ^ code, g, learning_rate, weights, squares)
+            for i in range(start[p], start[p + 1]) if start.shape[0] > 0 else range(0, 0):
+                _step(places[i], g, learning_rate, weights, squares)
+
+
+@inlined_kernel
+def _step(w, g, learning_rate, weights, squares):
+    """Move one weight."""
+    squares[w] += np.float32(g * g)
+    weights[w] -= np.float32(learning_rate * g / np.sqrt(squares[w] + 1e-8))

@@ -12,18 +12,21 @@ import numpy as np
 
 from .. import __version__
 from ..config import Config
+from ..decode.marginals import marginals
+from ..decode.prune import prune
 from ..errors import ConfigError, DataError
 from ..evaluate import Evaluation
 from ..model import Model
-from ..parts import arc_space, part_index
-from ..pipeline import Parser, dual_options, prune_arcs
+from ..parts import arc_space
+from ..pipeline import Parser, dual_options
 from ..scoring.alphabet import Encoder
 from ..scoring.score import quantise
-from ..scoring.scorer import Scorer, dense_arc_scores
+from ..scoring.scorer import dense_arc_scores
 from ..scoring.templates import LABEL_BITS, attributes_of, compile_templates, load_templates
 from ..types import MODELS, ArcSpace, Sentence
 from .labeler import Labeler
-from .perceptron import Example, Perceptron
+from .mixing import Learner, Mixing, check_shards, shard_of
+from .perceptron import Perceptron
 from .pruner import Pruner
 
 log = logging.getLogger("nonproj")
@@ -37,6 +40,8 @@ def train(
     checkpoint: Path | None = None,
     resume: bool = False,
     progress: Callable | None = None,
+    workers=None,
+    shards: int | None = None,
 ) -> Model:
     """Train a parser.
 
@@ -53,6 +58,10 @@ def train(
         Go on from the checkpoint, which must be of the same sentences and configuration.
     progress : callable, optional
         ``progress(iterable, description)`` wraps the long loops, as ``tqdm`` does.
+    workers : Here or Cluster, optional
+        See `nonproj.engine`: the parser is trained by them, by iterative parameter mixing.
+    shards : int, optional
+        Into how many parts they divide the sentences; by default those of the checkpoint, or one for each worker.
 
     Returns
     -------
@@ -65,15 +74,19 @@ def train(
         If a sentence has no gold heads.
     ConfigError
         If there is nothing to train on, or the checkpoint is of another training.
+    ClusterError
+        If workers cannot be reached; the checkpoint is that of the last whole epoch.
     """
-    return Trainer(sentences, config, held_out or [], checkpoint, progress or (lambda items, _: items)).run(resume)
+    progress = progress or (lambda items, _: items)
+    return Trainer(sentences, config, held_out or [], checkpoint, progress, workers, shards).run(resume)
 
 
 class Trainer:
     """One training run; `train` is its only user and explains its parameters."""
 
-    def __init__(self, sentences, config: Config, held_out, checkpoint: Path | None, progress: Callable):
+    def __init__(self, sentences, config: Config, held_out, checkpoint, progress: Callable, workers=None, shards=None):
         _check(sentences)
+        self.workers, self.shards = workers, shards
         self.sentences, self.held_out = sentences, held_out
         self.config, self.checkpoint, self.progress = config, checkpoint, progress
         self.files = load_templates(config.features.folder)
@@ -104,6 +117,11 @@ class Trainer:
         self.attributes = self.encoder.attributes
         self.tokens = [self.encoder.encode(sentence) for sentence in self.sentences]
         self.weights: dict[str, np.ndarray] = {}
+        if self.workers and self.shards is None:
+            self.shards = min(self.workers.size, len(self.sentences))
+        if self.shards:
+            check_shards(self.shards, len(self.sentences))
+            self.meta["shards"] = self.shards
         if saved:
             self.meta = saved.meta
             self.weights = {name: saved.weights[name] for name in ("pruner", "labeler")}
@@ -155,7 +173,7 @@ class Trainer:
 
     def _train_pruner(self) -> list[ArcSpace]:
         """Train the pruner and return the arcs of each sentence; with folds, by a pruner that has not seen it."""
-        options = self.config.pruner
+        options, single_root = self.config.pruner, not self.multi_root
         everything = np.arange(len(self.sentences))
         folds = everything % options.folds if options.folds > 1 else np.full(len(everything), -1)
         pruner = self._fit_pruner(everything, "pruner")
@@ -166,7 +184,12 @@ class Trainer:
                 pruner = self._fit_pruner(everything[folds != fold], f"pruner fold {fold + 1}")
             for i in everything[folds == fold]:
                 scores = dense_arc_scores(self.tokens[i], pruner.table, pruner.weights)
-                spaces[i] = prune_arcs(scores, options, not self.multi_root)
+                spaces[i] = prune(
+                    marginals(scores, single_root)[0],
+                    threshold=options.threshold,
+                    max_heads=options.max_heads,
+                    single_root=single_root,
+                )
         self._report_pruning("training", self.sentences, spaces)
         for i, sentence in enumerate(self.sentences):
             spaces[i] = _with_gold(spaces[i], sentence.heads)
@@ -195,16 +218,20 @@ class Trainer:
         log.info("pruning of %s: %.2f %% of gold arcs kept, %.2f heads a word", name, 100 * kept / words, arcs / words)
         self.meta[f"pruning_{name}"] = {"gold_kept": kept / words, "heads_per_word": arcs / words}
 
-    def _perceptron(self, saved: Model | None) -> tuple[Perceptron, int]:
+    def _learner(self) -> Learner:
         config = self.config
-        order = MODELS.index(config.model)
-        perceptron = Perceptron(
-            Scorer(self.files, self.attributes, order),
+        return Learner(
+            self.files,
+            self.attributes,
+            MODELS.index(config.model),
             config.features.bits,
             config.training.margin,
             dual_options(config.decoding, not self.multi_root),
             relaxed=config.training.decoder == "relaxed",
         )
+
+    def _perceptron(self, saved: Model | None) -> tuple[Perceptron, int]:
+        perceptron = self._learner().perceptron()
         if saved:
             perceptron.weights = np.array(saved.weights["perceptron"])
             perceptron.total = np.array(saved.weights["total"])
@@ -213,16 +240,18 @@ class Trainer:
         return perceptron, len(self.meta["log"])
 
     def _train_parser(self, perceptron: Perceptron, done: int, spaces: list[ArcSpace]) -> None:
-        order = perceptron.scorer.model
-        examples = [
-            Example(tokens, sentence.heads, arcs, part_index(arcs, order))
-            for tokens, sentence, arcs in zip(self.tokens, self.sentences, spaces, strict=True)
-        ]
+        heads = [sentence.heads for sentence in self.sentences]
+        if self.workers:
+            mixing = Mixing(self.workers, self._learner(), self.tokens, heads, spaces, self.shards)
+        else:
+            examples = shard_of(self.tokens, heads, spaces, perceptron.scorer.model)
         for epoch in range(done, self.config.training.epochs):
             begin = time.perf_counter()
-            missed = sum(
-                perceptron.update(examples[i]) for i in self.progress(self._order(epoch, 0), f"epoch {epoch + 1}")
-            )
+            order, name = self._order(epoch, 0), f"epoch {epoch + 1}"
+            if self.workers:
+                missed = mixing.epoch(perceptron, order, lambda items, name=name: self.progress(items, name))
+            else:
+                missed = sum(perceptron.update(examples[i]) for i in self.progress(order, name))
             seconds = time.perf_counter() - begin
             self.weights["parser"] = perceptron.averaged()
             self._finish_epoch(epoch, missed, seconds)
@@ -273,6 +302,8 @@ class Trainer:
             log.info("no checkpoint; training from the start")
             return None
         saved = Model.load(self.checkpoint)
+        if self.workers and self.shards is None:
+            self.shards = saved.meta.get("shards")
         if saved.meta.get("training") != self._digest():
             raise ConfigError("resume", f"{self.checkpoint} is of other sentences or options; train without --resume")
         log.info("going on after epoch %d", len(saved.meta["log"]))
@@ -284,6 +315,7 @@ class Trainer:
         config = self.config.as_dict()
         config["training"].pop("epochs")
         digest.update(repr((sorted(config.items()), self.files)).encode())
+        digest.update(f"{self.shards} shards".encode() if self.shards else b"")
         for sentence in self.sentences:
             digest.update("\n".join("\t".join(row) for row in sentence.rows).encode())
         return digest.hexdigest()

@@ -155,11 +155,12 @@ class Encoder:
         n_nodes = len(ids) + 1
         atoms = np.zeros((n_nodes + 2 * MARGIN, len(self.attributes)), np.int32)
         atoms[MARGIN] = ROOT
-        atoms[MARGIN + 1 : MARGIN + n_nodes] = self._table[ids]
-        feats = [self._feats[number] for number in ids]
-        feat_start = np.zeros(n_nodes + 1, np.int32)
-        np.cumsum([0] + [len(f) for f in feats], out=feat_start[1:])
-        return Tokens(atoms, feat_start, np.array([f for word in feats for f in word], np.int32))
+        self._table.take(ids, 0, atoms[MARGIN + 1 : MARGIN + n_nodes])
+        feat, feat_start, feats = [], [0, 0], self._feats
+        for number in ids:
+            feat += feats[number]
+            feat_start.append(len(feat))
+        return Tokens(atoms, np.array(feat_start, np.int32), np.array(feat, np.int32))
 
     def _add(self, columns: tuple[str, str, str, str, str]) -> int:
         number = len(self._word_row)

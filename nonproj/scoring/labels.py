@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._kernel import kernel
-from .score import DIRECTION, DISTANCE, Hashed, Parts, _distance_bin, _places, _room
+from .._kernel import inlined_kernel, kernel
+from .hashing import Hashed, _hash_part, special_places
+from .listing import DIRECTION, DISTANCE, Parts, _distance_bin
+from .templates import LABEL_BITS
 
 LINE = 16
 """Weights in a cache line of 64 bytes."""
@@ -71,27 +73,52 @@ def label_scores(hashed: Hashed, parts: Parts, n_labels: int, weights: np.ndarra
 
     Returns
     -------
-    ndarray of shape (n, n_labels), float64
+    ndarray of shape (n, n_labels), float64 or int32 as the weights are float32 or int16
         In units of the weights.
     """
     lines = -(-n_labels // LINE)
-    scores = np.zeros((parts.nodes.shape[0], lines * LINE))
-    _score_labels(hashed, parts.nodes, parts.codes, weights, _room(hashed), scores)
+    scores = np.zeros((parts.nodes.shape[0], lines * LINE), np.int32 if weights.dtype == np.int16 else np.float64)
+    _score_labels(hashed.plain, parts.nodes, parts.codes, special_places(hashed, parts), weights, LINE, scores)
     return scores[:, :n_labels]
 
 
+@inlined_kernel
+def _label_places(flat, n_nodes, n_templates, n_plain, shift, nodes, codes, wanted, p, start, special, keys, places):
+    """Write the first place of each feature's cache line and return how many there are."""
+    _hash_part(flat, n_nodes, n_templates, n_plain, shift, nodes, p, keys)
+    count = 0
+    for c in wanted:
+        code = np.uint32(codes[p, c]) << np.uint32(LABEL_BITS)
+        for t in range(n_plain):
+            places[count] = np.uint32(np.uint32(keys[t] ^ code) & ~np.uint32(LINE - 1))
+            count += 1
+    for i in range(start[p], start[p + 1]) if start.shape[0] > 0 else range(0, 0):
+        places[count] = np.uint32(special[i] & ~np.uint32(LINE - 1))
+        count += 1
+    return count
+
+
 @kernel
-def _score_labels(hashed, nodes, codes, weights, places, scores):
-    """Sum the weights of each label at each arc's places."""
-    keys = np.empty(hashed.table.salt.shape[0], np.uint64)
+def _score_labels(plain, nodes, codes, special, weights, line, scores):
+    """Sum the weights of each label at each arc's places.
+
+    ``line`` is `LINE`; a loop whose length the compiler knew would be unrolled, and not become one of vectors.
+    """
+    shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
+    flat, n_nodes, n_templates = shares.reshape(shares.size), shares.shape[1], shares.shape[2]
+    start, set_places = special.start, special.places
+    keys = np.empty(n_templates, np.uint32)
+    places = np.empty(n_plain * wanted.shape[0] + set_places.shape[0], np.uint32)
     for p in range(nodes.shape[0]):
-        count = _places(hashed, nodes, codes, p, keys, places)
-        for i in range(count):
-            line = places[i] & ~np.uint32(LINE - 1)
-            for first in range(0, scores.shape[1], LINE):
-                start = line ^ np.uint32(first)
-                for j in range(LINE):
-                    scores[p, first + j] += weights[start + np.uint32(j)]
+        count = _label_places(
+            flat, n_nodes, n_templates, n_plain, shift, nodes, codes, wanted, p, start, set_places, keys, places
+        )
+        for first in range(0, scores.shape[1], line):
+            row = scores[p, first : first + line]
+            for i in range(count):
+                begin = np.uint64(places[i] ^ np.uint32(first))
+                for j in range(line):
+                    row[j] += weights[begin + np.uint64(j)]
 
 
 def add_labels(
@@ -105,20 +132,25 @@ def add_labels(
     gold, predicted : ndarray of shape (n,), int64
         Numbers of labels.
     """
-    _add_labels(hashed, parts.nodes, parts.codes, gold, predicted, step, weights, total, _room(hashed))
+    special = special_places(hashed, parts)
+    _add_labels(hashed.plain, parts.nodes, parts.codes, special, gold, predicted, step, weights, total)
 
 
 @kernel
-def _add_labels(hashed, nodes, codes, gold, predicted, step, weights, total, places):
+def _add_labels(plain, nodes, codes, special, gold, predicted, step, weights, total):
     """Move the weights of wrongly labelled arcs from the predicted label to the gold one."""
-    keys = np.empty(hashed.table.salt.shape[0], np.uint64)
+    shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
+    flat, n_nodes, n_templates = shares.reshape(shares.size), shares.shape[1], shares.shape[2]
+    start, set_places = special.start, special.places
+    keys = np.empty(n_templates, np.uint32)
+    places = np.empty(n_plain * wanted.shape[0] + set_places.shape[0], np.uint32)
     for p in range(nodes.shape[0]):
         if gold[p] != predicted[p]:
-            count = _places(hashed, nodes, codes, p, keys, places)
+            count = _label_places(
+                flat, n_nodes, n_templates, n_plain, shift, nodes, codes, wanted, p, start, set_places, keys, places
+            )
             for i in range(count):
-                line = places[i] & ~np.uint32(LINE - 1)
-                up = line ^ np.uint32(gold[p])
-                down = line ^ np.uint32(predicted[p])
+                up, down = places[i] ^ np.uint32(gold[p]), places[i] ^ np.uint32(predicted[p])
                 weights[up] += np.float32(1.0)
                 weights[down] -= np.float32(1.0)
                 total[up] += step

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..parts import full_arc_space
 from ..types import ARC, GRANDPARENT, ArcSpace, PartIndex, PartScores
 from .alphabet import Tokens
-from .score import Hashed, Parts, add_parts, arc_parts, grandparent_parts, hash_tokens, score_parts, sibling_parts
+from .hashing import Hashed, hash_tokens
+from .listing import Parts, arc_parts, grandparent_parts, sibling_parts
+from .score import add_parts, score_pairs, score_parts
 from .templates import TemplateTable, compile_templates
 
 PART_TYPES = ("arc", "sibling", "grandparent")
@@ -81,8 +82,4 @@ def dense_arc_scores(tokens: Tokens, table: TemplateTable, weights: np.ndarray, 
     ndarray of shape (N, N), float64
         ``s[h, m]``; minus infinity on the diagonal and in column 0.
     """
-    arcs = full_arc_space(tokens.n_nodes - 1)
-    scores = np.full((tokens.n_nodes, tokens.n_nodes), -np.inf)
-    hashed = hash_tokens(tokens, table, len(weights))
-    scores[arcs.head, arcs.modifier] = score_parts(hashed, arc_parts(arcs), weights, unit)
-    return scores
+    return score_pairs(hash_tokens(tokens, table, len(weights)), weights, unit)

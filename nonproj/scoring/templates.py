@@ -2,8 +2,8 @@
 
 A template names attributes of the words of a part, as in ``h.pos m.pos m+1.pos``.  Each is hashed by a *multilinear*
 function: ``salt + sum of coefficient * attribute`` modulo 2**64, of which the highest bits are the place in the weight
-table (strongly universal for 32-bit attributes: Lemire and Kaser 2014, section 2).  The sum splits over the words of
-the part, so each word's share is computed once per sentence (`nonproj.scoring.score.project`), and a part costs one
+table (after Lemire and Kaser 2014, section 2; what is summed are the products' upper halves).  The sum splits over the
+words of the part, so each word's share is computed once per sentence (`nonproj.scoring.hashing`), and a part costs one
 addition per word and template.
 
 What depends on geometry alone (direction, distance, order) is a small *code*, below 16, that is xor-ed onto the place:
@@ -70,8 +70,8 @@ class TemplateTable(NamedTuple):
     n_plain, n_between, n_feat : int
     term_start : ndarray of shape (n_slots * n_templates + 1,), int32
         The terms of slot ``i`` in template ``t`` are ``term_start[i * n_templates + t]`` and following.
-    term_offset, term_attribute : ndarray, int32
-        Word relative to the slot's word, and column of `Tokens.atoms`.
+    term_template, term_offset, term_attribute : ndarray, int32
+        The template, the word relative to the slot's word, and the column of `Tokens.atoms`.
     term_coefficient : ndarray, uint64
     between_attribute : ndarray of shape (n_templates,), int32
     between_coefficient : ndarray of shape (n_templates,), uint64
@@ -89,6 +89,7 @@ class TemplateTable(NamedTuple):
     n_between: int
     n_feat: int
     term_start: np.ndarray
+    term_template: np.ndarray
     term_offset: np.ndarray
     term_attribute: np.ndarray
     term_coefficient: np.ndarray
@@ -219,10 +220,10 @@ def compile_templates(spec: Mapping, attributes: Sequence[str]) -> TemplateTable
     feat_coefficient = np.zeros((2, n), np.uint64)
     start, rows, coefficients = [0], [], []
     for slot in slots:
-        for text, terms in zip(texts, templates, strict=True):
+        for t, (text, terms) in enumerate(zip(texts, templates, strict=True)):
             for term in terms:
                 if term.slot == slot and term.attribute != FEAT:
-                    rows.append((term.offset, attributes.index(term.attribute)))
+                    rows.append((t, term.offset, attributes.index(term.attribute)))
                     coefficients.append(_random64(f"{part}/{text}/{term}"))
             start.append(len(rows))
     for t, (text, terms) in enumerate(zip(texts, templates, strict=True)):
@@ -232,15 +233,16 @@ def compile_templates(spec: Mapping, attributes: Sequence[str]) -> TemplateTable
                 between_coefficient[t] = _random64(f"{part}/{text}/{term}")
             elif term.attribute == FEAT:
                 feat_coefficient[("h", "m").index(term.slot), t] = _random64(f"{part}/{text}/{term}")
-    grid = np.array(rows, np.int32).reshape(-1, 2)
+    grid = np.array(rows, np.int32).reshape(-1, 3)
     return TemplateTable(
         salt=np.array([_random64(f"{part}/{text}") for text in texts], np.uint64),
         n_plain=kinds.count(0),
         n_between=kinds.count(1),
         n_feat=kinds.count(2),
         term_start=np.array(start, np.int32),
-        term_offset=np.ascontiguousarray(grid[:, 0]),
-        term_attribute=np.ascontiguousarray(grid[:, 1]),
+        term_template=np.ascontiguousarray(grid[:, 0]),
+        term_offset=np.ascontiguousarray(grid[:, 1]),
+        term_attribute=np.ascontiguousarray(grid[:, 2]),
         term_coefficient=np.array(coefficients, np.uint64),
         between_attribute=between_attribute,
         between_coefficient=between_coefficient,
