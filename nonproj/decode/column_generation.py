@@ -1,9 +1,9 @@
 """Parse, price and cut: the linear program of grandparent models, grown column by column and row by row.
 
 Riedel, Smith and McCallum (2012), algorithm 1.  The program starts with a few arcs and chains of three words.  It is
-solved; its duals tell what a chain that is not in it would have to score to be worth anything; upper bounds of scores
-tell which chains may; only these are scored, and only those that do are added.  In the end the solution is that of the
-program with all columns and all rows.  Scores and their bounds come from outside: see `nonproj.price_and_cut`.
+solved; its duals tell what a chain outside it would have to score to be worth anything; upper bounds of scores tell
+which chains may; only these are scored, and only those that do are added.  In the end the solution is that of the
+program with all columns and all rows.  Scores and bounds come from outside: see `nonproj.price_and_cut`.
 """
 
 from __future__ import annotations
@@ -13,50 +13,50 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
 from nonproj.decode.arborescence import maximum_arborescence
-from nonproj.decode.polytope import Rows, rows_of
+from nonproj.decode.polytope import Rows, at_most, rows_of
+from nonproj.decode.pricing import ADDED, SCORED, UNKNOWN, missing_chains, promising_chains, starved_sets
 from nonproj.decode.program import Program
 from nonproj.types import Decoded
 
-
-class Bounds(NamedTuple):
-    """No chain ``g -> h -> m`` scores more than ``over_g[h, m]``, nor more than ``over_m[g, h]``.
-
-    Both float64[N, N]; infinity is always valid.
-    """
-
-    over_g: np.ndarray
-    over_m: np.ndarray
+_CUT = 1e-6
+"""Violations of rows up to this count as none; the solver's own tolerance is 1e-7."""
 
 
 class PricingOptions(NamedTuple):
-    """How the program grows; the optimum does not depend on it.
+    """How the program grows; the optimum does not depend on ``heads``.
 
     Attributes
     ----------
     heads : int
-        Candidate heads of each word to begin with.
-    batch : int
-        Chains into a word, at most, that are scored before the duals are asked again.
+        Candidate heads of each word to begin with, beside the root and the head in the best tree of arcs.
     single_root : bool
         Whether exactly one word is headed by the root.
     tolerance : float
-        Reduced costs and violations up to this, relative to the largest score, count as none.
-    everything : bool
-        Score all chains and begin with all columns: the reference.
+        Reduced costs up to this, relative to the largest score of an arc, count as none.
     """
 
     heads: int = 2
-    batch: int = 2
     single_root: bool = False
     tolerance: float = 1e-7
-    everything: bool = False
-    lazy_rows: bool = True
 
 
 class Counts(NamedTuple):
-    """What the program needed: chains that exist and that were scored; columns and rows; rounds of each kind."""
+    """What a program needed.
+
+    Attributes
+    ----------
+    chains, scored, added : int
+        Chains that exist, that were scored, and that became columns.
+    arcs, rows : int
+        Arcs that became columns; rows in the end.
+    cuts : int
+        Sets of words with a row of their own.
+    solves, iterations : int
+        How often the program was solved, and iterations of the simplex method over all of them.
+    looked_up : int
+        Look-ups of weights that bounds took, one for each template and triple of types; 0 where bounds were given.
+    """
 
     chains: int
     scored: int
@@ -65,363 +65,300 @@ class Counts(NamedTuple):
     rows: int
     cuts: int
     solves: int
-    simplex: int
+    iterations: int
+    looked_up: int = 0
 
 
-def price_and_cut(arc, bounds: Bounds, score: Callable, options: PricingOptions = PricingOptions()):
-    program = _Growing(np.ascontiguousarray(arc, np.float64), bounds, score, options)
-    program.begin()
+DEFAULTS = PricingOptions()
+
+
+def price_and_cut(arc, upper, score: Callable, options: PricingOptions = DEFAULTS) -> tuple[Decoded, Counts]:
+    """Solve the linear program of a grandparent model over all arcs, scoring few chains.
+
+    Parameters
+    ----------
+    arc : array-like of shape (N, N), float64
+        ``arc[h, m]`` of the arc ``h -> m``; the diagonal and column 0 are ignored.
+    upper : array-like of shape (N, N, N), float64
+        Upper bounds of the scores of chains ``[g, h, m]``; infinity is always valid.  Entries that are no chain are
+        ignored.
+    score : callable
+        ``score(chains)`` returns the scores, float64[C], of int32[C, 3] chains; it is asked for each chain at most once.
+    options : PricingOptions
+
+    Returns
+    -------
+    Decoded
+        The tree that the solution is, or is projected to: the maximum spanning arborescence with the values of the arcs
+        as scores.  ``bound`` is the optimum of the program with all arcs, all chains, and the rows OneHead, OneGP,
+        ArcGP, GPArc and NoGP of Riedel et al. (2012) over the arborescence polytope, ``agreed`` says that the solution
+        is integral.
+    Counts
+        How much of the program was needed.
+
+    Raises
+    ------
+    ValueError
+        If an array is not of its shape, or a score or bound is NaN, or not finite where it must be.
+    ImportError
+        If HiGHS is not installed.
+    ArithmeticError
+        If HiGHS fails.
+
+    Examples
+    --------
+    >>> arc = [[0, 4, 1, 1], [0, 0, 3, 1], [0, 2, 0, 3], [0, 1, 1, 0]]
+    >>> upper = np.full((4, 4, 4), 0.5)
+    >>> decoded, counts = price_and_cut(arc, upper, lambda chains: np.where(chains[:, 2] == 3, 0.5, 0.0))
+    >>> decoded.heads.tolist(), decoded.score, decoded.certified, counts.chains, counts.scored
+    ([-1, 0, 1, 2], 10.5, True, 12, 9)
+    """
+    growing = _Growing(arc, upper, score, options)
+    growing.begin()
     while True:
-        program.solve()
-        if program.cut():
-            continue
-        if not program.price():
-            break
-    return program.result()
+        growing.solve()
+        if not growing.cut() and not growing.price():
+            return growing.result()
+
+
+def full_program(
+    arc, score: Callable, options: PricingOptions = DEFAULTS, lazy_rows: bool = False
+) -> tuple[Decoded, Counts]:
+    """Solve the same program by brute force: all chains are scored, and all columns and rows are in it from the start.
+
+    Parameters
+    ----------
+    arc, score, options
+        As for `price_and_cut`.
+    lazy_rows : bool
+        Whether rows of GPArc wait until they are violated.  (Rows that cut off sets of words always do; those of ArcGP
+        and NoGP are implied by the others.)
+
+    Examples
+    --------
+    >>> full_program(np.ones((4, 4)), lambda chains: np.ones(len(chains)))[0].bound
+    5.0
+    """
+    size = (len(arc),) * 3
+    growing = _Growing(arc, np.full(size, np.inf), score, options)
+    growing.eager = not lazy_rows
+    growing.add_chains(np.argwhere(_chains(len(arc))))
+    growing.add_arcs(*np.nonzero(~np.eye(len(arc), dtype=bool)))
+    while True:
+        growing.solve()
+        if not growing.cut():
+            return growing.result()
+
+
+def _chains(n_nodes: int) -> np.ndarray:
+    """Return where in [g, h, m] there are chains."""
+    other, word = ~np.eye(n_nodes, dtype=bool), np.arange(n_nodes) > 0
+    return other[:, :, None] & other[None] & other[:, None] & word[:, None] & word
 
 
 class _Growing:
-    def __init__(self, arc, bounds, score, options):
-        n = len(arc)
-        self.n = n
-        self.arc, self.bounds, self.score, self.options = arc, bounds, score, options
-        finite = arc[np.isfinite(arc)]
-        self.scale = max(1e-300, float(np.abs(finite).max(initial=0.0))) or 1.0
+    """The program and what it consists of: which arc, chain or set of words has which column or row."""
+
+    def __init__(self, arc, upper, score: Callable, options: PricingOptions):
+        self.arc, self.worth = _check(arc, upper, options)
+        self.n_nodes = n_nodes = len(self.arc)
+        self.score, self.options = score, options
+        # The solver's tolerances are absolute.
+        self.scale = float(np.abs(self.arc).max(initial=0.0)) or 1.0
+        self.state = np.full((n_nodes,) * 3, UNKNOWN, np.uint8)
+        self.arc_column = np.full((n_nodes, n_nodes), -1, np.int64)
+        self.arc_row = np.full((n_nodes, n_nodes), -1, np.int64)
+        self.chains = np.zeros((0, 3), np.int64)
+        self.chain_column, self.chain_row = np.zeros((2, 0), np.int64)
+        self.sets, self.set_row = np.zeros((0, n_nodes), bool), np.zeros(0, np.int64)
+        self.scored = self.solves = self.iterations = 0
+        self.eager = False
         self.program = Program()
-        self.exact = np.full((n, n, n), np.nan)
-        self.exists = np.zeros((n, n, n), bool)
-        self.arc_column = np.full((n, n), -1, np.int64)
-        self.gp_row = np.full((n, n), -1, np.int64)
-        self.chain = np.zeros((0, 3), np.int64)
-        self.chain_column = np.zeros(0, np.int64)
-        self.chain_row = np.zeros(0, np.int64)
-        self.cut_sets = np.zeros((0, n), bool)
-        self.cut_rows = np.zeros(0, np.int64)
-        self.scored = self.solves = self.simplex = 0
-        rows = n - 1 + options.single_root
-        self.program.add_rows(Rows(*[np.zeros(0, np.int64)] * 2, np.zeros(0), np.ones(rows), np.ones(rows)))
+        heads = np.ones(n_nodes - 1 + options.single_root)
+        self.program.add_rows(Rows(*np.zeros((2, 0), np.int64), np.zeros(0), heads, heads))
 
-    # arcs and chains
+    # -- columns
 
-    def add_arcs(self, h, m):
-        key = np.unique(h * self.n + m)
-        h, m = key // self.n, key % self.n
-        new = self.arc_column[h, m] < 0
-        h, m = h[new], m[new]
-        if not len(h):
-            return
-        count = np.arange(len(h))
-        cut, crossing = np.nonzero(self.cut_sets[:, m] & ~self.cut_sets[:, h])
-        column, row = [count, crossing], [m - 1, self.cut_rows[cut]]
-        if self.options.single_root:
-            roots = np.flatnonzero(h == 0)
-            column.append(roots)
-            row.append(np.full(len(roots), self.n - 1))
-        column, row = np.concatenate(column), np.concatenate(row)
-        first = self.program.add_columns(self.arc[h, m] / self.scale, entries=(column, row, np.ones(len(row))))
-        self.arc_column[h, m] = first + count
-        inner = h > 0
-        columns = self.arc_column[h, m][inner]
-        k = len(columns)
-        first = self.program.add_rows(Rows(np.arange(k), columns, np.full(k, -1.0), np.zeros(k), np.zeros(k)))
-        self.gp_row[h[inner], m[inner]] = first + np.arange(k)
+    def add_arcs(self, h: np.ndarray, m: np.ndarray) -> None:
+        """Add arcs that are not there, with their rows OneGP."""
+        wanted = np.zeros(self.arc_column.shape, bool)
+        wanted[h, m] = True
+        wanted[:, 0] = False
+        h, m = np.nonzero(wanted & (self.arc_column < 0))
+        number, roots, inner = np.arange(len(h)), np.flatnonzero(h == 0), np.flatnonzero(h)
+        if not self.options.single_root:
+            roots = roots[:0]
+        entered, crossing = np.nonzero(self.sets[:, m] & ~self.sets[:, h])
+        column = np.concatenate([number, roots, crossing])
+        row = np.concatenate([m - 1, np.full(len(roots), self.n_nodes - 1), self.set_row[entered]])
+        first = self._columns(self.arc[h, m], column, row)
+        self.arc_column[h, m] = first + number
+        entries = (np.arange(len(inner)), first + inner, np.full(len(inner), -1.0))
+        self.arc_row[h[inner], m[inner]] = entries[0] + self.program.add_rows(
+            Rows(*entries, *np.zeros((2, len(inner))))
+        )
 
-    def evaluate(self, chains):
-        """Score."""
-        new = np.isnan(self.exact[tuple(chains.T)])
-        chains = chains[new]
-        if len(chains):
-            key = np.unique((chains[:, 0] * self.n + chains[:, 1]) * self.n + chains[:, 2])
-            chains = np.stack([key // self.n**2, key // self.n % self.n, key % self.n], 1)
-            self.exact[tuple(chains.T)] = self.score(np.ascontiguousarray(chains, np.int32))
-            self.scored += len(chains)
-
-    def add_chains(self, chains):
-        chains = chains[~self.exists[tuple(chains.T)]]
+    def add_chains(self, chains: np.ndarray) -> None:
+        """Add chains that are not there, with their arcs; score those that are not scored yet."""
+        chains = chains[self.state[tuple(chains.T)] != ADDED].astype(np.int64)
         if not len(chains):
             return
         self.evaluate(chains)
         g, h, m = chains.T
         self.add_arcs(np.concatenate([g, h]), np.concatenate([h, m]))
-        costs = self.exact[g, h, m] / self.scale
-        count = len(chains)
-        first = self.program.add_columns(
-            costs, entries=(np.arange(count), self.gp_row[h, m], np.ones(count))
-        )
-        self.exists[g, h, m] = True
-        columns = first + np.arange(count)
-        self.chain = np.concatenate([self.chain, chains])
-        self.chain_column = np.concatenate([self.chain_column, columns])
-        self.chain_row = np.concatenate([self.chain_row, np.full(count, -1)])
-        if not self.options.lazy_rows:
-            self.add_chain_rows(np.arange(len(self.chain) - count, len(self.chain)))
+        number = np.arange(len(chains))
+        first = self._columns(self.worth[g, h, m], number, self.arc_row[h, m])
+        self.state[g, h, m] = ADDED
+        self.chains = np.concatenate([self.chains, chains])
+        self.chain_column = np.concatenate([self.chain_column, first + number])
+        self.chain_row = np.concatenate([self.chain_row, np.full(len(chains), -1)])
+        if self.eager:
+            self.tie(np.arange(len(self.chains) - len(chains), len(self.chains)))
 
-    def add_chain_rows(self, which):
-        k = len(which)
-        above = self.arc_column[self.chain[which, 0], self.chain[which, 1]]
-        columns = np.stack([self.chain_column[which], above], 1).reshape(-1)
-        first = self.program.add_rows(
-            Rows(np.repeat(np.arange(k), 2), columns, np.tile([1.0, -1.0], k), np.full(k, -np.inf), np.zeros(k))
-        )
-        self.chain_row[which] = first + np.arange(k)
+    def _columns(self, scores: np.ndarray, column: np.ndarray, row: np.ndarray) -> int:
+        """Add columns with ones in some rows.  No bound above: the rows have it, and its dual would be missed."""
+        return self.program.add_columns(scores / self.scale, 0.0, np.inf, (column, row, np.ones(len(row))))
 
-    def begin(self):
-        n = self.n
-        words = np.arange(1, n)
-        if self.options.everything:
-            g, h, m = np.meshgrid(*[np.arange(n)] * 3, indexing="ij")
-            keep = (h > 0) & (m > 0) & (g != h) & (g != m) & (h != m)
-            self.add_arcs(np.zeros(n - 1, np.int64), words)
-            self.add_chains(np.stack([g[keep], h[keep], m[keep]], 1))
-            return
-        optimistic = self.arc.copy()
-        over = self.bounds.over_g.copy()
-        over[0] = 0.0
-        optimistic += np.where(np.isfinite(over), over, 0.0)
-        np.fill_diagonal(optimistic, -np.inf)
-        best = np.argsort(-optimistic[:, 1:], axis=0, kind="stable")[: self.options.heads]
-        tree = maximum_arborescence(optimistic, self.options.single_root)
-        chosen = np.zeros((n, n), bool)
-        chosen[best, words[None]] = True
-        chosen[tree[1:], words] = True
-        np.fill_diagonal(chosen, False)
-        g, h, m = np.nonzero(chosen[:, :, None] & chosen[None, :, :] & ~np.eye(n, dtype=bool)[:, None, :])
-        chains = np.stack([g, h, m], 1)
-        # From the root every word can be reached: with these columns there is always a solution.
-        h, m = np.nonzero(chosen)
-        h, m = h[h > 0], m[h > 0]
-        self.add_arcs(np.zeros(n - 1, np.int64), words)
-        self.add_chains(np.unique(np.concatenate([chains, np.stack([0 * h, h, m], 1)]), axis=0))
+    def evaluate(self, chains: np.ndarray) -> None:
+        """Score chains that are not scored yet; no chain comes twice."""
+        chains = chains[self.state[tuple(chains.T)] == UNKNOWN]
+        if len(chains):
+            scores = np.asarray(self.score(np.ascontiguousarray(chains, np.int32)), np.float64)
+            if scores.shape != (len(chains),) or not np.isfinite(scores).all():
+                raise ValueError(f"score must return one finite number for each of {len(chains)} chains")
+            self.worth[tuple(chains.T)] = scores
+            self.state[tuple(chains.T)] = SCORED
+            self.scored += len(chains)
 
-    def solve(self):
+    # -- rows
+
+    def tie(self, which: np.ndarray) -> None:
+        """Add the rows GPArc that tie some chains to their upper arcs; OneGP ties them to their lower ones."""
+        above = self.arc_column[self.chains[which, 0], self.chains[which, 1]]
+        first = self.program.add_rows(at_most(self.chain_column[which], above, 1.0))
+        self.chain_row[which] = first + np.arange(len(which))
+
+    def add_sets(self, sets: np.ndarray) -> None:
+        """Add a row for each set of words: an arc must enter it."""
+        entering = ~sets[:, :, None] & sets[:, None] & (self.arc_column >= 0)
+        columns = [self.arc_column[arcs] for arcs in entering]
+        first = self.program.add_rows(rows_of([(c, np.ones(len(c))) for c in columns], 1.0, np.inf))
+        self.set_row = np.concatenate([self.set_row, first + np.arange(len(sets))])
+        self.sets = np.concatenate([self.sets, sets])
+
+    # -- the loop
+
+    def begin(self) -> None:
+        """Add arcs that promise most, the best tree of them, and all chains that they form."""
+        n_nodes = self.n_nodes
+        best = self.worth.max(axis=0, initial=-np.inf)
+        hopes = self.arc + np.where(np.isfinite(best), best, 0.0)
+        np.fill_diagonal(hopes, -np.inf)
+        chosen = np.zeros((n_nodes, n_nodes), bool)
+        order = np.argsort(-hopes, axis=0, kind="stable")[: self.options.heads]
+        np.put_along_axis(chosen, order, True, axis=0)
+        chosen[maximum_arborescence(hopes, self.options.single_root)[1:], np.arange(1, n_nodes)] = True
+        # From the root every word can be reached, as in Riedel et al. (2012), section 4.2.
+        from_root = np.zeros((n_nodes, 1, 1), bool)
+        from_root[:1] = True
+        self.add_arcs(np.zeros(n_nodes - 1, np.int64), np.arange(1, n_nodes))
+        self.add_chains(np.argwhere(_chains(n_nodes) & chosen & (chosen[:, :, None] | from_root)))
+
+    def solve(self) -> None:
+        """Solve, and read the values of arcs and chains."""
         status = self.program.solve()
-        assert status == "optimal", status
+        if status != "optimal":
+            raise ArithmeticError(f"HiGHS did not solve a program of {self.program.n_columns} columns: {status}")
         self.solves += 1
-        self.simplex += self.program.iterations
-        x = self.program.values
-        self.z = np.zeros((self.n, self.n))
-        used = self.arc_column >= 0
-        self.z[used] = x[self.arc_column[used]]
-        self.chain_values = x[self.chain_column]
+        self.iterations += self.program.iterations
+        values = self.program.values
+        self.arcs = np.where(self.arc_column >= 0, values[self.arc_column] if len(values) else 0.0, 0.0)
+        self.values = values[self.chain_column]
 
-    def cut(self):
-        tolerance = 1e-6
-        sets = np.zeros((self.n, self.n), bool)
-        count = _violated_sets(self.z, tolerance, sets)
-        if count:
-            sets = np.unique(sets[:count], axis=0)
-            entries = []
-            for members in sets:
-                entering = np.zeros((self.n, self.n), bool)
-                entering[np.ix_(~members, members)] = True
-                columns = self.arc_column[entering & (self.arc_column >= 0)]
-                entries.append((columns, np.ones(len(columns))))
-            first = self.program.add_rows(rows_of(entries, 1.0, np.inf))
-            self.cut_rows = np.concatenate([self.cut_rows, first + np.arange(len(sets))])
-            self.cut_sets = np.concatenate([self.cut_sets, sets])
-        if not self.options.lazy_rows:
-            return count > 0
-        above = self.z[self.chain[:, 0], self.chain[:, 1]]
-        broken = np.flatnonzero((self.chain_row < 0) & (self.chain_values > above + tolerance))
-        if len(broken):
-            self.add_chain_rows(broken)
-        missing = _implied(self.z, self.exists, tolerance)
-        if len(missing):
-            self.add_chains(missing.astype(np.int64))
-        return count + len(broken) + len(missing) > 0
+    def cut(self) -> bool:
+        """Add rows that the solution violates, and chains that it implies; say whether there were any."""
+        sets = starved_sets(self.arcs, _CUT)
+        known = (sets[:, None] == self.sets[None]).all(axis=2).any(axis=1)
+        self.add_sets(sets[~known])
+        over = self.values > self.arcs[self.chains[:, 0], self.chains[:, 1]] + _CUT
+        broken = np.flatnonzero(over & (self.chain_row < 0))
+        self.tie(broken)
+        missing = missing_chains(self.arcs, self.state, _CUT)
+        self.add_chains(missing)
+        return bool((~known).any() or len(broken) or len(missing))
 
-    def budgets(self):
-        """lambda[h, m] tightened."""
-        n, duals = self.n, self.program.duals * self.scale
-        price = np.zeros((n, n))
-        price[:, 1:] += duals[: n - 1]
+    def price(self) -> bool:
+        """Score chains until those that may be worth something are known; add those that are; say if there were any."""
+        limit, values = self._duals()
+        while True:
+            chains = promising_chains(limit, self.worth, self.state, values)
+            known = self.state[tuple(chains.T)] == SCORED
+            if known.all():
+                self.add_chains(chains)
+                return len(chains) > 0
+            self.evaluate(chains)
+
+    def _duals(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first and the last argument of `promising_chains`."""
+        duals, n_nodes = self.program.duals * self.scale, self.n_nodes
+        limit = np.zeros((n_nodes, n_nodes))
+        limit[:, 1:] = duals[: n_nodes - 1]
         if self.options.single_root:
-            price[0] += duals[n - 1]
-        for members, dual in zip(self.cut_sets, duals[self.cut_rows], strict=True):
+            limit[0] += duals[n_nodes - 1]
+        for members, dual in zip(self.sets, duals[self.set_row], strict=True):
             if dual != 0.0:
-                price[np.ix_(~members, members)] += dual
-        rows = self.chain_row >= 0
-        mu = np.zeros(len(self.chain))
-        mu[rows] = duals[self.chain_row[rows]]
-        self.mu = mu
-        np.subtract.at(price, (self.chain[:, 0], self.chain[:, 1]), mu)
-        return price - self.arc
+                limit[np.ix_(~members, members)] += dual
+        tied = np.where(self.chain_row >= 0, duals[self.chain_row], 0.0)
+        g, h, m = self.chains.T
+        np.subtract.at(limit, (g, h), tied)
+        values = np.full((n_nodes, n_nodes), -np.inf)
+        np.maximum.at(values, (h, m), self.worth[g, h, m] - tied)
+        return limit - self.arc + self.options.tolerance * self.scale, values
 
-    def price(self):
-        tolerance = self.options.tolerance * self.scale
-        if self.options.everything:
-            return False
-        limit = self.budgets()
-        mu = np.zeros((self.n,) * 3)
-        mu[tuple(self.chain.T)] = self.mu
-        while True:
-            chains, need = _candidates(
-                limit, self.bounds.over_g, self.bounds.over_m, self.exact, self.exists, mu, tolerance
-            )
-            if not len(chains):
-                return False
-            known = ~np.isnan(self.exact[tuple(chains.T)])
-            if known.any():
-                self.add_chains(chains[known].astype(np.int64))
-                return True
-            order = np.lexsort((-need, chains[:, 2]))
-            chains = chains[order]
-            rank = np.arange(len(chains)) - np.searchsorted(chains[:, 2], chains[:, 2])
-            self.evaluate(chains[rank < self.options.batch].astype(np.int64))
-
-    def result(self):
-        n = self.n
-        heads = maximum_arborescence(self.z, self.options.single_root)
-        words = np.arange(1, n)
+    def result(self) -> tuple[Decoded, Counts]:
+        """Project the solution to a tree and say what is known about it."""
+        heads = maximum_arborescence(self.arcs, self.options.single_root)
+        words = np.arange(1, self.n_nodes)
         inner = words[heads[1:] > 0]
-        chains = np.stack([heads[heads[inner]], heads[inner], inner], 1).astype(np.int64)
+        chains = np.stack([heads[heads[inner]], heads[inner], inner], axis=1).astype(np.int64)
+
         self.evaluate(chains)
-        score = float(self.arc[heads[1:], words].sum() + self.exact[tuple(chains.T)].sum())
-        value = self.program.objective * self.scale
-        bound = max(value, score)
-        agreed = bool(np.abs(self.z - np.round(self.z)).max() < 1e-6)
-        certified = bound - score <= 1e-6 * (1 + abs(score))
+        score = float(self.arc[heads[1:], words].sum() + self.worth[tuple(chains.T)].sum())
+        # The solver's optimum is right up to its tolerance; no bound is below a tree's score.
+        bound = max(self.program.objective * self.scale, score)
+        values = np.concatenate([self.arcs.reshape(-1), self.values])
+        agreed = bool(np.abs(values - np.rint(values)).max(initial=0.0) < _CUT)
+        certified = agreed or bound - score <= _CUT * (1.0 + abs(score))
+        n = self.n_nodes - 1
         counts = Counts(
-            (n - 1) * (n - 2) * (n - 2) if n > 2 else 0, self.scored, len(self.chain),
-            int((self.arc_column >= 0).sum()), self.program.n_rows, len(self.cut_rows), self.solves, self.simplex,
+            chains=n * max(n - 1, 0) ** 2,
+            scored=self.scored,
+            added=len(self.chains),
+            arcs=int((self.arc_column >= 0).sum()),
+            rows=self.program.n_rows,
+            cuts=len(self.sets),
+            solves=self.solves,
+            iterations=self.iterations,
         )
-        self.value = value
-        return Decoded(heads, score, bound, agreed, certified, self.simplex, 0.0), counts
+        return Decoded(heads, score, bound, agreed, certified, self.iterations, 0.0), counts
 
 
-@kernel
-def _violated_sets(z, tolerance, sets):
-    """Write sets of words that less than one unit of arcs enters; return how many."""
-    n = z.shape[0]
-    count = 0
-    flow = np.zeros((n, n))
-    queue = np.empty(n, np.int64)
-    parent = np.empty(n, np.int64)
-    covered = np.zeros(n, np.bool_)
-    for target in range(1, n):
-        if covered[target]:
-            continue
-        flow[:, :] = 0.0
-        total = 0.0
-        while True:
-            parent[:] = -1
-            parent[0] = 0
-            queue[0] = 0
-            first, last = 0, 1
-            while first < last and parent[target] < 0:
-                v = queue[first]
-                first += 1
-                for w in range(1, n):
-                    if parent[w] < 0 and z[v, w] - flow[v, w] + flow[w, v] > 1e-9:
-                        parent[w] = v
-                        queue[last] = w
-                        last += 1
-            if parent[target] < 0:
-                break
-            room = np.inf
-            w = target
-            while w != 0:
-                v = parent[w]
-                room = min(room, z[v, w] - flow[v, w] + flow[w, v])
-                w = v
-            w = target
-            while w != 0:
-                v = parent[w]
-                back = min(room, flow[w, v])
-                flow[w, v] -= back
-                flow[v, w] += room - back
-                w = v
-            total += room
-            if total >= 1.0 - tolerance:
-                break
-        if total < 1.0 - tolerance:
-            for w in range(n):
-                inside = parent[w] < 0
-                sets[count, w] = inside
-                covered[w] |= inside
-            count += 1
-    return count
-
-
-@kernel
-def _implied(z, exists, tolerance):
-    """List chains that are not there, whose two arcs sum to more than 1 (ArcGP)."""
-    n = z.shape[0]
-    found = np.empty((n * n, 3), np.int32)
-    count = 0
-    for h in range(1, n):
-        for g in range(n):
-            if z[g, h] > tolerance:
-                for m in range(1, n):
-                    if m != g and z[h, m] > tolerance and z[g, h] + z[h, m] > 1.0 + tolerance and not exists[g, h, m]:
-                        if count < n * n:
-                            found[count, 0] = g
-                            found[count, 1] = h
-                            found[count, 2] = m
-                            count += 1
-    return found[:count].copy()
-
-
-@kernel
-def _candidates(limit, over_g, over_m, exact, exists, mu, tolerance):
-    """List chains that may improve the program."""
-    n = limit.shape[0]
-    top = np.full((n, n), -np.inf)
-    for h in range(1, n):
-        for m in range(1, n):
-            if h == m:
-                continue
-            if over_g[h, m] <= limit[h, m]:
-                top[h, m] = over_g[h, m]
-            for g in range(n):
-                if g != h and g != m:
-                    if exists[g, h, m]:
-                        value = exact[g, h, m] - mu[g, h, m]
-                    elif np.isnan(exact[g, h, m]):
-                        value = min(over_g[h, m], over_m[g, h])
-                    else:
-                        value = exact[g, h, m]
-                    top[h, m] = max(top[h, m], value)
-    found = np.empty((16, 3), np.int32)
-    needs = np.empty(16)
-    count = 0
-    need = np.empty(n)
-    for g in range(n):
-        for h in range(1, n):
-            if g == h:
-                continue
-            spare = limit[g, h] - (top[g, h] if g > 0 else 0.0)
-            spare = max(spare, 0.0)
-            total = 0.0
-            for m in range(1, n):
-                need[m] = 0.0
-                if m != h and m != g and not exists[g, h, m] and top[h, m] > limit[h, m]:
-                    if np.isnan(exact[g, h, m]):
-                        value = min(over_g[h, m], over_m[g, h])
-                    else:
-                        value = exact[g, h, m]
-                    need[m] = max(0.0, value - limit[h, m] - tolerance)
-                    total += need[m]
-            while total > spare:
-                worst = 0
-                need[0] = 0.0
-                for m in range(1, n):
-                    if need[m] > need[worst]:
-                        worst = m
-                if worst == 0:
-                    break
-                if count == needs.shape[0]:
-                    longer = np.empty((2 * count, 3), np.int32)
-                    longer[:count] = found
-                    found = longer
-                    more = np.empty(2 * count)
-                    more[:count] = needs
-                    needs = more
-                found[count, 0] = g
-                found[count, 1] = h
-                found[count, 2] = worst
-                needs[count] = need[worst]
-                count += 1
-                total -= need[worst]
-                need[worst] = 0.0
-    return found[:count].copy(), needs[:count].copy()
+def _check(arc, upper, options: PricingOptions) -> tuple[np.ndarray, np.ndarray]:
+    """Return the arrays as they are worked with: own copies, 0 where no arc is, minus infinity where no chain is."""
+    arc, upper = np.array(arc, np.float64), np.asarray(upper, np.float64)
+    if arc.ndim != 2 or arc.shape[0] != arc.shape[1] or not len(arc):
+        raise ValueError(f"arc has the shape {arc.shape}; (N, N) is expected")
+    if upper.shape != (len(arc),) * 3:
+        raise ValueError(f"upper has the shape {upper.shape}; {(len(arc),) * 3} is expected")
+    np.fill_diagonal(arc, 0.0)
+    arc[:, 0] = 0.0
+    if not np.isfinite(arc).all():
+        raise ValueError("arc has a score that is not finite")
+    upper = np.where(_chains(len(arc)), upper, -np.inf)
+    if np.isnan(upper).any():
+        raise ValueError("upper has a bound that is NaN")
+    if options.heads < 0:
+        raise ValueError(f"heads is {options.heads}; 0 or more is expected")
+    if not 0.0 <= options.tolerance < np.inf:
+        raise ValueError(f"tolerance is {options.tolerance}; 0 or more is expected")
+    return arc, upper

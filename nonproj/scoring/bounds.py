@@ -17,8 +17,10 @@ from .._kernel import kernel
 from .hashing import Hashed
 from .listing import Parts
 
-ORDERS = np.array([[1, 1, 1], [0, 1, 1], [0, 1, 0], [1, 0, 1], [1, 0, 0], [0, 0, 0]], np.uint8)
-"""The six orders of three words: whether ``h > g``, ``m > h`` and ``m > g``."""
+ORDERS = np.array([[1, 1, 1], [0, 1, 1], [0, 1, 0], [1, 0, 1], [1, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]], np.uint8)
+"""The six orders of three words: whether ``h > g``, ``m > h`` and ``m > g``; the last stands thrice, for a vector."""
+
+_N_ORDERS = 8
 
 _PAIRS = np.array([[1, 2], [0, 2], [0, 1]], np.int32)
 """The two other slots of ``g h m`` when one is left out."""
@@ -122,7 +124,7 @@ def chain_bounds(hashed: Hashed, weights: np.ndarray, unit: float = 1.0) -> Chai
     if plain.n_plain != plain.shares.shape[2]:
         raise ValueError("hashed has templates over sets of values; templates over grandparents are expected")
     n_nodes = plain.shares.shape[1] - 2
-    codes = np.ascontiguousarray(_codes_of(ORDERS)[:, plain.codes].astype(np.uint32))
+    codes = np.ascontiguousarray(_codes_of(ORDERS)[:, plain.codes].T.astype(np.uint32))
     exact, most = np.zeros((2, 3, n_nodes, n_nodes, len(ORDERS)))
     looked_up = _bound_pairs(plain.shares, plain.shift, codes, weights, _PAIRS, exact, most)
     upper = np.empty((n_nodes, n_nodes, n_nodes))
@@ -153,28 +155,33 @@ def _maximise(distinct, counts, shift, codes, weights, best):
     best[0, : counts[1], : counts[2]] = -np.inf
     best[1, : counts[0], : counts[2]] = -np.inf
     best[2, : counts[0], : counts[1]] = -np.inf
+    value = np.empty(_N_ORDERS, best.dtype)
     for a in range(counts[0]):
         for b in range(counts[1]):
             key = np.uint32(distinct[0, a] + distinct[1, b])
             for c in range(counts[2]):
                 place = np.uint32(np.uint32(key + distinct[2, c]) >> shift)
-                for order in range(codes.shape[0]):
-                    value = 0.0
-                    for code in codes[order]:
-                        value += weights[place ^ code]
-                    best[0, b, c, order] = max(best[0, b, c, order], value)
-                    best[1, a, c, order] = max(best[1, a, c, order], value)
-                    best[2, a, b, order] = max(best[2, a, b, order], value)
+                for order in range(_N_ORDERS):
+                    value[order] = 0
+                for k in range(codes.shape[0]):
+                    for order in range(_N_ORDERS):
+                        value[order] += weights[place ^ codes[k, order]]
+                for order in range(_N_ORDERS):
+                    best[0, b, c, order] = max(best[0, b, c, order], value[order])
+                for order in range(_N_ORDERS):
+                    best[1, a, c, order] = max(best[1, a, c, order], value[order])
+                for order in range(_N_ORDERS):
+                    best[2, a, b, order] = max(best[2, a, b, order], value[order])
 
 
 @kernel
 def _bound_pairs(shares, shift, codes, weights, pairs, exact, most):
     """Add each template to ``exact[k]``, if slot ``k`` is all one to it, or to all of ``most``; return the look-ups."""
-    n_nodes, n_orders = exact.shape[1], exact.shape[3]
+    n_nodes = exact.shape[1]
     types = np.empty((3, n_nodes), np.int64)
     distinct = np.empty((3, n_nodes), np.uint32)
     counts = np.empty(3, np.int64)
-    best = np.empty((3, n_nodes, n_nodes, n_orders))
+    best = np.empty((3, n_nodes, n_nodes, _N_ORDERS), np.float32)
     looked_up = 0
     for t in range(shares.shape[2]):
         _find_types(shares[:, :n_nodes], t, types, distinct, counts)
@@ -190,7 +197,7 @@ def _bound_pairs(shares, shift, codes, weights, pairs, exact, most):
                 one, two = pairs[k]
                 for i in range(n_nodes):
                     for j in range(n_nodes):
-                        for order in range(n_orders):
+                        for order in range(_N_ORDERS):
                             sums[k, i, j, order] += best[k, types[one, i], types[two, j], order]
     return looked_up
 
