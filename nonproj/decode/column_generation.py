@@ -83,7 +83,7 @@ def price_and_cut(arc, upper, score: Callable, options: PricingOptions = DEFAULT
         Upper bounds of the scores of chains ``[g, h, m]``; infinity is always valid.  Entries that are no chain are
         ignored.
     score : callable
-        ``score(chains)`` returns the scores, float64[C], of int32[C, 3] chains; it is asked for each chain at most once.
+        ``score(chains)`` returns the scores, float64[C], of int32[C, 3] chains; no chain is asked for twice.
     options : PricingOptions
 
     Returns

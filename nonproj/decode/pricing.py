@@ -1,7 +1,7 @@
 """Which columns and rows a program of arcs and chains lacks: pricing, and the separation of two families of rows.
 
-No solver here: values and duals of a program in, what to add to it out.  A *chain* ``g -> h -> m`` is a grandparent part
-of three different words.
+No solver here: values and duals of a program in, what to add to it out.  A *chain* ``g -> h -> m`` is a grandparent
+part of three different words.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def promising_chains(limit, worth, state, values) -> np.ndarray:
 
     Notes
     -----
-    Riedel, Smith and McCallum (2012), sections 4.3.1 and 4.3.3, going further than they do.  A chain needs a dual of the
-    row OneGP at its lower arc ``h -> m``, a dual of the row GPArc at its upper arc ``g -> h``, or some of both, that sum
-    to its score.  None of these rows has a right-hand side, so all that binds their duals is the limit of each arc: OneGP's
-    dual there, and all duals of GPArc below it, must not exceed it together.  OneGP's is raised first (their
-    tightened duals), up to the limit, or as far as the best chain over the arc needs it: an arc whose best chain
-    stays within the limit is done with (their filter by ``p, c``), and what it leaves is spent on the chains below
-    the arc.  Those which it is not enough for are returned, the most demanding first and no more than necessary.
+    Riedel, Smith and McCallum (2012), sections 4.3.1 and 4.3.3, going further than they do.  The dual of OneGP at a
+    chain's lower arc ``h -> m`` and that of its own row GPArc, at the upper arc ``g -> h``, must sum to its score at
+    least.  None of these rows has a right-hand side, so all that binds their duals is the limit of each arc: OneGP's
+    dual there, and all duals of GPArc below it, must not exceed it together.  OneGP's is raised first (their tightened
+    duals), up to the limit, or as far as the best chain over the arc needs it: an arc whose best chain stays within
+    the limit is done with (their filter by ``p, c``), and what it leaves is spent on the chains below the arc.  Those
+    which it is not enough for are returned, the most demanding first and no more than necessary.
 
     Examples
     --------

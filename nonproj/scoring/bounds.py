@@ -2,9 +2,9 @@
 
 Riedel, Smith and McCallum (2012), section 4.3.2: of the three words ``g -> h -> m`` two are known, and each template is
 given the best value that it has with any third word of the sentence, for each template another.  Words that look alike
-to a template are one *type* to it (where it names tags, one for each tag), so a template costs a look-up for each triple
-of types in place of one for each triple of words; and a template that does not name one of the words at all costs one
-for each pair of types, and is exact.  All geometrical codes of a triple of types are on one cache line.
+to a template are one *type* to it (where it names tags, one for each tag), so a template costs a look-up for each
+triple of types in place of one for each triple of words; and a template that does not name one of the words at all
+costs one for each pair of types, and is exact.  All geometrical codes of a triple of types are on one cache line.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._kernel import kernel
+from .._kernel import inlined_kernel, kernel
 from .hashing import Hashed
 from .listing import Parts
 
-ORDERS = np.array([[1, 1, 1], [0, 1, 1], [0, 1, 0], [1, 0, 1], [1, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]], np.uint8)
-"""The six orders of three words: whether ``h > g``, ``m > h`` and ``m > g``; the last stands thrice, for a vector."""
-
-_N_ORDERS = 8
+ORDERS = np.array([[1, 1, 1], [0, 1, 1], [0, 1, 0], [1, 0, 1], [1, 0, 0], [0, 0, 0]], np.uint8)
+"""The six orders of three words: whether ``h > g``, ``m > h`` and ``m > g``."""
 
 _PAIRS = np.array([[1, 2], [0, 2], [0, 1]], np.int32)
 """The two other slots of ``g h m`` when one is left out."""
@@ -125,7 +123,7 @@ def chain_bounds(hashed: Hashed, weights: np.ndarray, unit: float = 1.0) -> Chai
         raise ValueError("hashed has templates over sets of values; templates over grandparents are expected")
     n_nodes = plain.shares.shape[1] - 2
     codes = np.ascontiguousarray(_codes_of(ORDERS)[:, plain.codes].T.astype(np.uint32))
-    exact, most = np.zeros((2, 3, n_nodes, n_nodes, len(ORDERS)))
+    exact, most = np.zeros((2, 3, len(ORDERS), n_nodes, n_nodes))
     looked_up = _bound_pairs(plain.shares, plain.shift, codes, weights, _PAIRS, exact, most)
     upper = np.empty((n_nodes, n_nodes, n_nodes))
     _combine(exact, most, float(unit), upper)
@@ -151,37 +149,51 @@ def _find_types(shares, t, types, distinct, counts):
 
 @kernel
 def _maximise(distinct, counts, shift, codes, weights, best):
-    """Write into ``best[k, i, j, order]`` the best that a template has for two types, over those of slot ``k``."""
-    best[0, : counts[1], : counts[2]] = -np.inf
-    best[1, : counts[0], : counts[2]] = -np.inf
-    best[2, : counts[0], : counts[1]] = -np.inf
-    value = np.empty(_N_ORDERS, best.dtype)
+    """Write into ``best[k, order, i, j]`` the best that a template has for two types, over those of slot ``k``."""
+    n_orders = codes.shape[1]
+    best[0, :, : counts[1], : counts[2]] = -np.inf
+    best[1, :, : counts[0], : counts[2]] = -np.inf
+    best[2, :, : counts[0], : counts[1]] = -np.inf
+    places = np.empty((counts[1], counts[2]), np.uint32)
+    values = np.empty((n_orders, counts[2]), np.float32)
+    touched = 0.0
     for a in range(counts[0]):
+        # The places are looked up first, because the processor then waits for many lines of the table at a time.
         for b in range(counts[1]):
             key = np.uint32(distinct[0, a] + distinct[1, b])
             for c in range(counts[2]):
-                place = np.uint32(np.uint32(key + distinct[2, c]) >> shift)
-                for order in range(_N_ORDERS):
-                    value[order] = 0
-                for k in range(codes.shape[0]):
-                    for order in range(_N_ORDERS):
-                        value[order] += weights[place ^ codes[k, order]]
-                for order in range(_N_ORDERS):
-                    best[0, b, c, order] = max(best[0, b, c, order], value[order])
-                for order in range(_N_ORDERS):
-                    best[1, a, c, order] = max(best[1, a, c, order], value[order])
-                for order in range(_N_ORDERS):
-                    best[2, a, b, order] = max(best[2, a, b, order], value[order])
+                places[b, c] = np.uint32(np.uint32(key + distinct[2, c]) >> shift)
+                touched += weights[places[b, c]]
+        for b in range(counts[1]):
+            for c in range(counts[2]):
+                for order in range(n_orders):
+                    values[order, c] = weights[places[b, c] ^ codes[0, order]]
+                for k in range(1, codes.shape[0]):
+                    for order in range(n_orders):
+                        values[order, c] += weights[places[b, c] ^ codes[k, order]]
+            for order in range(n_orders):
+                _raise(best[0, order, b], values[order])
+                _raise(best[1, order, a], values[order])
+                for c in range(counts[2]):
+                    best[2, order, a, b] = max(best[2, order, a, b], values[order, c])
+    return touched
+
+
+@inlined_kernel
+def _raise(row, values):
+    """Replace the first entries of a row by these values where they are more."""
+    for c in range(values.shape[0]):
+        row[c] = max(row[c], values[c])
 
 
 @kernel
 def _bound_pairs(shares, shift, codes, weights, pairs, exact, most):
     """Add each template to ``exact[k]``, if slot ``k`` is all one to it, or to all of ``most``; return the look-ups."""
-    n_nodes = exact.shape[1]
+    n_orders, n_nodes = exact.shape[1], exact.shape[2]
     types = np.empty((3, n_nodes), np.int64)
     distinct = np.empty((3, n_nodes), np.uint32)
     counts = np.empty(3, np.int64)
-    best = np.empty((3, n_nodes, n_nodes, _N_ORDERS), np.float32)
+    best = np.empty((3, n_orders, n_nodes, n_nodes), np.float32)
     looked_up = 0
     for t in range(shares.shape[2]):
         _find_types(shares[:, :n_nodes], t, types, distinct, counts)
@@ -194,11 +206,11 @@ def _bound_pairs(shares, shift, codes, weights, pairs, exact, most):
         for k in range(3):
             if alone < 0 or alone == k:
                 sums = exact if alone == k else most
-                one, two = pairs[k]
-                for i in range(n_nodes):
-                    for j in range(n_nodes):
-                        for order in range(_N_ORDERS):
-                            sums[k, i, j, order] += best[k, types[one, i], types[two, j], order]
+                one, two = types[pairs[k, 0]], types[pairs[k, 1]]
+                for order in range(n_orders):
+                    for i in range(n_nodes):
+                        for j in range(n_nodes):
+                            sums[k, order, i, j] += best[k, order, one[i], two[j]]
     return looked_up
 
 
@@ -209,13 +221,13 @@ def _combine(exact, most, unit, upper):
     for g in range(n_nodes):
         for h in range(n_nodes):
             for m in range(n_nodes):
-                if h == 0 or m == 0 or g == h or g == m or h == m:
+                if h == 0 or m == 0 or h == m or g in (h, m):
                     upper[g, h, m] = -np.inf
                     continue
                 if m > h:
                     order = 0 if h > g else (1 if m > g else 2)
                 else:
                     order = 5 if h < g else (3 if m > g else 4)
-                least = min(most[0, h, m, order], most[1, g, m, order], most[2, g, h, order])
-                known = exact[0, h, m, order] + exact[1, g, m, order] + exact[2, g, h, order]
+                least = min(most[0, order, h, m], most[1, order, g, m], most[2, order, g, h])
+                known = exact[0, order, h, m] + exact[1, order, g, m] + exact[2, order, g, h]
                 upper[g, h, m] = (known + least) * unit
