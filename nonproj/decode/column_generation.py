@@ -185,6 +185,8 @@ class _Growing:
         wanted[h, m] = True
         wanted[:, 0] = False
         h, m = np.nonzero(wanted & (self.arc_column < 0))
+        if not len(h):
+            return
         number, roots, inner = np.arange(len(h)), np.flatnonzero(h == 0), np.flatnonzero(h)
         if not self.options.single_root:
             roots = roots[:0]
@@ -234,6 +236,8 @@ class _Growing:
 
     def tie(self, which: np.ndarray) -> None:
         """Add the rows GPArc that tie some chains to their upper arcs; OneGP ties them to their lower ones."""
+        if not len(which):
+            return
         above = self.arc_column[self.chains[which, 0], self.chains[which, 1]]
         first = self.program.add_rows(at_most(self.chain_column[which], above, 1.0))
         self.chain_row[which] = first + np.arange(len(which))
@@ -279,13 +283,14 @@ class _Growing:
         """Add rows that the solution violates, and chains that it implies; say whether there were any."""
         sets = starved_sets(self.arcs, _CUT)
         known = (sets[:, None] == self.sets[None]).all(axis=2).any(axis=1)
-        self.add_sets(sets[~known])
+        if not known.all():
+            self.add_sets(sets[~known])
         over = self.values > self.arcs[self.chains[:, 0], self.chains[:, 1]] + _CUT
         broken = np.flatnonzero(over & (self.chain_row < 0))
         self.tie(broken)
         missing = missing_chains(self.arcs, self.state, _CUT)
         self.add_chains(missing)
-        return bool((~known).any() or len(broken) or len(missing))
+        return bool(not known.all() or len(broken) or len(missing))
 
     def price(self) -> bool:
         """Score chains until those that may be worth something are known; add those that are; say if there were any."""
