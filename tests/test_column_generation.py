@@ -123,6 +123,16 @@ def test_the_optimum_is_that_of_the_rows_of_the_papers():
         )
 
 
+@pytest.mark.parametrize("arcs,chains", [(1e-3, 1e3), (1e5, 1e5), (1e3, 1e-3), (0.0, 1.0), (0.0, 0.0)])
+def test_scores_of_any_size(arcs, chains):
+    for seed in range(6):
+        arc, cube = draw(seed + 300, 5, 9)
+        arc, cube = arcs * arc, chains * cube
+        expected = full_program(arc, Scores(cube))[0].bound
+        decoded, _ = price_and_cut(arc, np.full(cube.shape, np.inf), Scores(cube))
+        assert decoded.bound == pytest.approx(expected, rel=1e-6, abs=1e-6 * max(arcs, chains))
+
+
 @pytest.mark.parametrize("lazy_rows", [False, True])
 def test_brute_force_reaches_the_same(lazy_rows):
     for seed in range(20):
