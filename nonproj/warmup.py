@@ -17,11 +17,14 @@ from .decode.arborescence import maximum_arborescence
 from .decode.branch_and_bound import branch_and_bound
 from .decode.dual import DualOptions
 from .decode.marginals import marginals
+from .decode.pricing import missing_chains, promising_chains, starved_sets
 from .decode.projective import maximum_projective_tree
 from .learning.trainer import train
 from .model import Model
 from .parts import full_arc_space, part_index
 from .pipeline import Parser
+from .scoring.bounds import chain_bounds
+from .scoring.hashing import hash_tokens
 from .types import GRANDPARENT, MODELS, PartScores, Sentence
 
 _SENTENCES = (
@@ -68,6 +71,9 @@ def warm_up() -> None:
                 parser = Parser(model, dataclasses.replace(model.config.decoding, **options))
                 for sentence in treebank:
                     parser.parse(sentence)
+            if name == MODELS[-1]:
+                weights = model.weights["parser"]
+                chain_bounds(hash_tokens(parser.encode(treebank[0]), parser.scorer.tables[-1], len(weights)), weights)
             del model, parser  # mapped files cannot be removed everywhere
     search()
     scores = np.arange(16.0).reshape(4, 4)
@@ -75,6 +81,10 @@ def warm_up() -> None:
         marginals(scores, single_root)
         maximum_arborescence(scores, single_root)
         maximum_projective_tree(scores, single_root)
+    state = np.zeros((4, 4, 4), np.uint8)
+    promising_chains(scores, state.astype(np.float64), state, scores)
+    missing_chains(scores, state, 0.0)
+    starved_sets(scores, 0.0)
 
 
 def search() -> None:
