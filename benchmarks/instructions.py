@@ -176,7 +176,7 @@ def count(model: Path, source: Path, sentences: int) -> tuple[str, dict[str, flo
             between = read_callgrind(Path(folder))
         if len(between) < 4 * len(names):
             raise CountError(f"valgrind dumped {len(between)} counts, {4 * len(names)} expected")
-        # Dump i is what came before mark i: loading, the few, what lies between, the more, the next one's first call ...
+        # A dump is what came before a mark: the first call, the few, nothing, the more; then the next subject.
         differences = [between[4 * i + 3] - between[4 * i + 1] for i in range(len(names))]
     each = int(words) * (MORE - FEW)
     return how, {name: difference / each for name, difference in zip(names, differences, strict=True)}

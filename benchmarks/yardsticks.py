@@ -1,8 +1,8 @@
-"""Two programs from PyPI that do the same work, as a live measure: a figure is worth most beside another one of its hour.
+"""Two programs from PyPI that do the same work, as a live measure: a figure is worth most beside one of the same hour.
 
 `ufal.udpipe` (Straka and Strakova 2017) is a transition-based parser in C++ with a small neural network; of it only the
-parser is used, on the tags of the file.  `ufal.chu_liu_edmonds` is the maximum arborescence alone, in C++.  Either may be
-missing: `load` then says so in one line, and the benchmark goes on without it.
+parser is used, on the tags of the file.  `ufal.chu_liu_edmonds` is the maximum arborescence alone, in C++.  Either may
+be missing: `load` then says so in one line, and the benchmark goes on without it.
 """
 
 from __future__ import annotations
@@ -87,9 +87,7 @@ class UDPipe:
         self._udpipe, self._model = udpipe, udpipe.Model.load(str(path))
         if not self._model:
             raise RuntimeError(f"{path}: UDPipe cannot load it")
-        self._pipeline = udpipe.Pipeline(
-            self._model, "conllu", udpipe.Pipeline.NONE, udpipe.Pipeline.DEFAULT, "conllu"
-        )
+        self._pipeline = udpipe.Pipeline(self._model, "conllu", udpipe.Pipeline.NONE, udpipe.Pipeline.DEFAULT, "conllu")
 
     def parse(self, source: Path, target: Path) -> None:
         """Parse a file to a file."""
