@@ -1,4 +1,4 @@
-"""What only a process of its own can tell: the time until it answers, its memory, its use of all cores, its training."""
+"""What only a process of its own can tell: the time until it answers, its memory, its use of all cores, training."""
 
 from __future__ import annotations
 
