@@ -27,14 +27,12 @@ LENGTHS = (10, 20, 40, 80, 160)
 
 
 class Curve(NamedTuple):
-    """Microseconds a word by length, and how they grow.
+    """Time by length, and how it grows.
 
     Attributes
     ----------
     times : dict of int to dict of str to float
-        For each length, for each stage and their sum ``"all"``, microseconds a word: the best.
-    cpu : dict of int to float
-        The sum in time of the processor.
+        For each length, for each stage and their sum ``"all"``, microseconds of the processor a word: the best.
     iterations : dict of int to float
         Of the subgradient method, per sentence.
     exponent : float
@@ -42,7 +40,6 @@ class Curve(NamedTuple):
     """
 
     times: dict[int, dict[str, float]]
-    cpu: dict[int, float]
     iterations: dict[int, float]
     exponent: float
 
@@ -94,10 +91,9 @@ def measure(parser: Parser, source: Path, repeats: int, words: int) -> Curve:
 
 def curve(found: Mapping[int, Mapping[str, Summary]], counts: Mapping[int, int], iterations: dict) -> Curve:
     """Put measured times together."""
-    times = {n: {stage: 1e6 * s.best / counts[n] for stage, s in stages.items()} for n, stages in found.items()}
-    cpu = {n: 1e6 * stages["all"].cpu / counts[n] for n, stages in found.items()}
-    exponent = fit_exponent(list(cpu), list(cpu.values())) if len(cpu) > 1 else float("nan")
-    return Curve(times, cpu, iterations, exponent)
+    times = {n: {stage: 1e6 * s.cpu / counts[n] for stage, s in stages.items()} for n, stages in found.items()}
+    totals = [each["all"] for each in times.values()]
+    return Curve(times, iterations, fit_exponent(list(times), totals) if len(times) > 1 else float("nan"))
 
 
 def dominant(times: Mapping[str, float]) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,19 @@ class Child(NamedTuple):
     peak: float
 
 
+LAUNCHER = """
+import json, os, sys, time
+begin = time.perf_counter()
+null = os.open(os.devnull, os.O_WRONLY)
+process = os.posix_spawn(sys.executable, [sys.executable, "-m", "nonproj", *sys.argv[1:]], os.environ,
+                         file_actions=[(os.POSIX_SPAWN_DUP2, null, 1)])
+_, status, usage = os.wait4(process, 0)
+wall = time.perf_counter() - begin
+print(json.dumps([os.waitstatus_to_exitcode(status), wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss]))
+"""
+"""A process between: one that is started inherits its parent's peak of memory, so its parent must be small."""
+
+
 def run(arguments: Sequence[str | Path]) -> Child:
     """Run ``nonproj`` with some arguments in a fresh interpreter and wait for it.
 
@@ -36,19 +49,13 @@ def run(arguments: Sequence[str | Path]) -> Child:
     RuntimeError
         If it fails; the message is what it said last.
     """
-    with tempfile.TemporaryFile() as errors:
-        begin = time.perf_counter()
-        command = [sys.executable, "-m", "nonproj", *map(str, arguments)]
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=errors)
-        _, status, usage = os.wait4(process.pid, 0)  # the usage of this very child and those that it waited for
-        wall = time.perf_counter() - begin
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            errors.seek(0)
-            lines = errors.read().decode(errors="replace").splitlines() or ["it said nothing"]
-            raise RuntimeError(f"nonproj {' '.join(command[3:])} failed: {lines[-1]}")
-    unit = 2**20 if sys.platform == "darwin" else 2**10
-    return Child(Seconds(wall, usage.ru_utime + usage.ru_stime), usage.ru_maxrss / unit)
+    command = [sys.executable, "-c", LAUNCHER, *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    code, wall, cpu, peak = json.loads(done.stdout) if done.stdout else (1, 0.0, 0.0, 0.0)
+    if code:
+        lines = done.stderr.splitlines() or ["it said nothing"]
+        raise RuntimeError(f"nonproj {' '.join(command[3:])} failed: {lines[-1]}")
+    return Child(Seconds(wall, cpu), peak / (2**20 if sys.platform == "darwin" else 2**10))
 
 
 def cold_starts(model: Path, source: Path, repeats: int) -> dict[str, Summary]:

@@ -12,7 +12,7 @@ import argparse
 import itertools
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -122,6 +122,19 @@ def facts(batches: list[Batch]) -> dict[str, float]:
     }
 
 
+def runs_of(subjects: Mapping[Hashable, tuple[Parser, Path]], target: Path) -> dict:
+    """Return what `clock.interleave` runs: ``(name, "stages")`` and ``(name, "whole")`` for each parser on its file."""
+    runs = {}
+    for name, (parser, source) in subjects.items():
+        runs[name, "stages"] = partial(_times_of_stages, parser, source, target)
+        runs[name, "whole"] = partial(run_whole, parser, source, target)
+    return runs
+
+
+def _times_of_stages(parser: Parser, source: Path, target: Path) -> dict[str, Seconds]:
+    return run_stages(parser, source, target)[0]
+
+
 def measure(
     subjects: Mapping[str, tuple[Parser, Path]], repeats: int
 ) -> tuple[dict[str, dict[str, Summary]], dict[str, dict[str, float]]]:
@@ -141,11 +154,7 @@ def measure(
     """
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "out.conll"
-        runs = {}
-        for name, (parser, source) in subjects.items():
-            runs[name, "stages"] = partial(lambda p, s: run_stages(p, s, target)[0], parser, source)
-            runs[name, "whole"] = partial(run_whole, parser, source, target)
-        measured = interleave(runs, repeats)
+        measured = interleave(runs_of(subjects, target), repeats)
         counts = {name: facts(run_stages(*subject, target)[1]) for name, subject in subjects.items()}
     times = {name: measured[name, "stages"] | {"whole": measured[name, "whole"]["whole"]} for name in subjects}
     return times, counts
