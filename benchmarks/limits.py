@@ -199,7 +199,7 @@ def measure(parser: Parser, source: Path, repeats: int, sentences: int) -> tuple
     weights = {name: parser.model.weights[table] for name, table in TABLE_OF.items()}
     runs = {"kernel": partial(_call, big), "small": partial(_call, small), "replay": partial(_replay_all, big, weights)}
     times = interleave(runs, repeats)
-    paces = {size: pace(size) for size in SIZES}
+    paces = {size: pace(size, min(repeats, 5)) for size in SIZES}
     words = sum(len(sentence) for batch in batches for sentence in batch.sentences)
     found = {}
     for name in big[0][0]:

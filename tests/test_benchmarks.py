@@ -3,6 +3,7 @@ figures."""
 
 from __future__ import annotations
 
+import doctest
 import subprocess
 import sys
 from dataclasses import replace
@@ -21,7 +22,19 @@ from nonproj.pipeline import Parser
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the benchmarks are no part of the package
 try:
-    from benchmarks import bench, history, instructions, lengths, limits, memory, processes, report, stages, yardsticks
+    from benchmarks import (
+        bench,
+        clock,
+        history,
+        instructions,
+        lengths,
+        limits,
+        memory,
+        processes,
+        report,
+        stages,
+        yardsticks,
+    )
     from benchmarks.clock import Clock, Seconds, Summary, interleave, summarise
 finally:
     sys.path.pop(0)
@@ -89,6 +102,13 @@ def test_a_clock_adds_up():
     clock.time("a", sorted, range(100_000))
     assert clock.seconds["a"].wall > once.wall > 0
     assert clock.seconds["a"].cpu > once.cpu
+
+
+@pytest.mark.parametrize(
+    "module", [bench, clock, history, instructions, lengths, memory, report], ids=lambda m: m.__name__
+)
+def test_examples_in_docstrings(module):
+    assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
 
 
 # -- stages ------------------------------------------------------------------------------------------------------------
