@@ -69,7 +69,7 @@ class Size(NamedTuple):
 
 
 SHORT = Size(repeats=5, processes=3, copies=5, words=3200, sentences=192, counted=0, epochs=0)
-FULL = Size(repeats=15, processes=7, copies=40, words=10**9, sentences=10**9, counted=20, epochs=2)
+FULL = Size(repeats=15, processes=5, copies=20, words=10**9, sentences=10**9, counted=20, epochs=2)
 
 
 def say(text: str) -> None:
@@ -77,7 +77,7 @@ def say(text: str) -> None:
     sys.stderr.write(f"bench: {text}\n")
 
 
-def measure(subjects: Sequence[Subject], size: Size, cache: Path) -> Run:
+def measure(subjects: Sequence[Subject], size: Size, cache: Path, train: bool) -> Run:
     """Measure everything.
 
     Parameters
@@ -86,10 +86,12 @@ def measure(subjects: Sequence[Subject], size: Size, cache: Path) -> Run:
     size : Size
     cache : Path
         Folder where yardsticks that had to be trained are kept.
+    train : bool
+        Whether to train those that are missing.
     """
     run = Run()
     parsers = {subject: Parser(Model.load(subject.model)) for subject in subjects}
-    measure_speed(run, parsers, _udpipe_parsers(subjects, cache, size.epochs > 0), size)
+    measure_speed(run, parsers, _udpipe_parsers(subjects, cache, train), size)
     for subject, parser in parsers.items():
         say(f"{' '.join(subject.names)}: arborescences, lengths, limits")
         measure_arborescence(run, subject, parser, size)
@@ -118,7 +120,7 @@ def _udpipe_parsers(subjects: Sequence[Subject], cache: Path, train: bool) -> di
             if path.exists():
                 found[subject.test] = yardsticks.UDPipe(udpipe, path)
             else:
-                say(f"{subject.train.name}: UDPipe is not trained on it; the full benchmark does that")
+                say(f"{subject.train.name}: UDPipe is not trained on it; --yardsticks train does that, once")
         except RuntimeError as error:
             say(f"{subject.train.name}: measured without UDPipe: {error}")
     return found
@@ -261,8 +263,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--history", type=Path, default=history.PATH, help="CSV file that figures are appended to")
     parser.add_argument("--cache", type=Path, default=Path("data/bench"), help="folder of trained yardsticks")
     parser.add_argument("--markdown", type=Path, metavar="PAGE", help="put the tables between the marks of a page")
+    parser.add_argument(
+        "--yardsticks",
+        choices=("use", "train"),
+        help="train those that are missing (with --full), or use what is there",
+    )
     options = parser.parse_args(arguments)
-    run = measure(subjects_of(options.paths), FULL if options.full else SHORT, options.cache)
+    train = (options.yardsticks or ("train" if options.full else "use")) == "train"
+    run = measure(subjects_of(options.paths), FULL if options.full else SHORT, options.cache, train)
     history.append(options.history, run.figures)
     text = report.render(run.figures)
     sys.stdout.write(text)

@@ -49,6 +49,11 @@ class Figures:
         value = self.get(key, measure)
         return "–" if value is None else format(value, form)
 
+    @property
+    def measures(self) -> set[str]:
+        """Return the names of all figures."""
+        return {measure for _, measure in self._values}
+
     def having(self, measure: str) -> list[Key]:
         """Return the treebanks and models for which a figure was taken."""
         return [key for key in self.keys if self.get(key, measure) is not None]
@@ -126,7 +131,7 @@ def by_length(figures: Figures) -> str:
 
 def process(figures: Figures) -> str:
     """Fresh processes, memory, cores, training."""
-    jobs = sorted({m for _, m in figures._values if m.startswith("jobs.")}, key=lambda m: int(m[5:]))
+    jobs = sorted((m for m in figures.measures if m.startswith("jobs.")), key=lambda m: int(m[5:]))
     columns: list[tuple[str, str, str]] = [
         ("`--help`, s", "start.help", ".2f"),
         ("first parse, s", "start.first", ".2f"),
