@@ -111,7 +111,7 @@ def measure(subjects: Sequence[Subject], size: Size, cache: Path, train: bool) -
 def _udpipe_parsers(subjects: Sequence[Subject], cache: Path, train: bool) -> dict[Path, yardsticks.UDPipe]:
     """Load UDPipe's parsers of the treebanks, by test file; train those that are missing, if that is wanted."""
     udpipe, found = yardsticks.load("ufal.udpipe", say), {}
-    for subject in subjects if udpipe else ():
+    for subject in {subject.train: subject for subject in subjects}.values() if udpipe else ():
         path = yardsticks.udpipe_path(cache, subject.train)
         try:
             if train and not path.exists():

@@ -33,6 +33,7 @@ try:
         processes,
         report,
         stages,
+        variants,
         yardsticks,
     )
     from benchmarks.clock import Clock, Seconds, Summary, interleave, summarise
@@ -187,6 +188,27 @@ def test_the_ring_goes_through_all_lines():
     assert [int(memory._chase(ring, np.uint32(0), np.int64(steps))) for steps in range(5)] == [0, 2, 1, 3, 0]
     table = np.arange(8, dtype=np.int16)
     assert memory._gather(table, np.array([1, 2], np.uint32), np.array([0, 4], np.uint32)) == 1 + 2 + 5 + 6
+
+
+# -- variants ----------------------------------------------------------------------------------------------------------
+
+
+def test_where_weights_lie_and_batches_change_no_tree(subject, parser):
+    times, counts = variants.measure(parser.model, subject.test, 1)
+    assert list(times) == ["as it is", "pruning", "paper", "huge", "small", "sentence"]
+    for name in ("huge", "small", "sentence"):
+        assert counts[name]["uas"] == counts["as it is"]["uas"]
+        assert counts[name]["parts_per_word"] == counts["as it is"]["parts_per_word"]
+    assert counts["pruning"]["arcs_per_word"] > counts["as it is"]["arcs_per_word"]
+
+
+@pytest.mark.parametrize("huge", [True, False])
+def test_a_copy_in_other_pages_is_aligned_and_the_same(parser, huge):
+    copy = variants.in_pages(parser.model, huge).weights
+    for name, table in parser.model.weights.items():
+        assert copy[name].ctypes.data % (2 << 20) == 0
+        assert copy[name].dtype == table.dtype
+        assert np.array_equal(copy[name], table)
 
 
 # -- instructions ------------------------------------------------------------------------------------------------------
