@@ -33,6 +33,7 @@ endif
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 WARM = $(VENV)/.warm
+MEASURE = $(VENV)/.bench
 FILE = models/$(LANG)-$(MODEL).nonproj
 SOURCES = $(wildcard nonproj/*.py nonproj/*/*.py)
 FETCH = "$(BIN)/python" data_scripts/fetch.py $(LANG) --out "$(DATA)" --paths $(if $(TREEBANKS),--source "$(TREEBANKS)")
@@ -41,9 +42,10 @@ NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); make it by: make t
 DECODE_TESTS = $(wildcard $(patsubst %,tests/test_%.py,arborescence projective automata marginals prune dual lagrange \
 	linear_program column_generation branch_and_bound)) nonproj/decode $(wildcard nonproj/lagrange.py)
 
+THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent)))
 LEARN_TESTS = tests/test_scoring.py tests/test_learning.py
 
-.PHONY: help setup train evaluate parse test test-decode test-bounds test-python bench lint clean
+.PHONY: help setup train evaluate parse test test-decode test-bounds test-python bench bench-full lint clean
 
 help: ## say what there is to make (the default)
 	@echo "make TARGET [LANG=turkish] [MODEL=grandparent] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folder] [ARGS='...']"
@@ -94,9 +96,21 @@ test-bounds: $(READY) ## run the tests of kernels with the bounds of arrays chec
 test-python: $(READY) ## run the tests of decoders and scores uncompiled, as honest coverage wants; some minutes
 	@NUMBA_DISABLE_JIT=1 "$(BIN)/python" -m pytest -W ignore::RuntimeWarning $(DECODE_TESTS) tests/test_scoring.py $(ARGS)
 
-bench: $(WARM) ## measure the speed of that model on its treebank's test file, stage by stage
+$(MEASURE): $(READY)
+	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --editable '.[bench]' >&2 && \
+		touch $@ || echo "the yardsticks cannot be installed; measured without those that are not there" >&2
+
+bench: $(WARM) $(MEASURE) ## measure that model on its treebank's test file; 1 to 2 minutes
 	@$(NEEDS_MODEL)
-	@$(PATHS) && "$(BIN)/python" -m benchmarks.bench $(FILE) "$$test" $(ARGS)
+	@$(PATHS) && "$(BIN)/python" -m benchmarks.bench --cache "$(DATA)/bench" $(FILE) "$$train" "$$test" $(ARGS)
+
+bench-full: $(WARM) $(MEASURE) ## measure all models that are there, with training and instructions; long
+	@set --; for file in $(THERE); do \
+		name=$${file#models/}; paths=$$("$(BIN)/python" data_scripts/fetch.py $${name%-*} --out "$(DATA)" --paths \
+			$(if $(TREEBANKS),--source "$(TREEBANKS)")) || exit; \
+		set -- "$$@" "$$file" "$$(echo "$$paths" | sed -n 1p)" "$$(echo "$$paths" | sed -n 2p)"; \
+	done; test $$# -gt 0 || { echo "there is no model; make one by: make train LANG=$(LANG) MODEL=$(MODEL)" >&2; exit 2; }; \
+	"$(BIN)/python" -m benchmarks.bench --full --cache "$(DATA)/bench" --markdown benchmarks/README.md "$$@" $(ARGS)
 
 lint: $(READY) ## check the style
 	@"$(BIN)/ruff" check . && "$(BIN)/ruff" format --check .

@@ -1,127 +1,281 @@
-"""Speed of a trained parser: file to file, and stage by stage, on one core.
+"""The whole benchmark: every figure of one or several models, taken in one run and appended to a history.
 
-    python -m benchmarks.bench models/danish-grandparent.nonproj data/danish/danish_ddt_test.conll
+    python -m benchmarks.bench MODEL TRAIN TEST [MODEL TRAIN TEST ...]          1 to 2 minutes for a model
+    python -m benchmarks.bench --full --markdown benchmarks/README.md ...       with training and instructions
 
-The file is parsed once to compile and to warm the caches, then ``--repeat`` times.  Every run appends a line to
-``benchmarks/history.csv`` with the commit it was measured on; seconds on different machines do not compare.
+The short run measures speed stage by stage and from file to file, in turns with UDPipe on the same file; the
+arborescence alone; fresh processes; memory; speed by length; all cores; and what limits scoring.  The full one takes
+more repeats, counts instructions, times training, and trains UDPipe where that has not been done (once, and long: a
+quarter of an hour or more for a treebank).
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import os
-import resource
-import subprocess
 import sys
 import tempfile
-import time
-from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+from benchmarks import history, instructions, lengths, limits, processes, report, stages, yardsticks
+from benchmarks.clock import Summary, interleave
+from benchmarks.history import Run
 from nonproj import conll
+from nonproj.evaluate import evaluate
 from nonproj.model import Model
 from nonproj.pipeline import Parser
 
-HISTORY = Path(__file__).with_name("history.csv")
-STAGES = ("read", "encode", "prune", "score", "decode", "label", "write")
+
+class Subject(NamedTuple):
+    """A model, the treebank that it was trained on, and the file that it parses."""
+
+    model: Path
+    train: Path
+    test: Path
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The treebank and the model, as the history calls them."""
+        return self.test.stem, self.model.stem
 
 
-def stages(parser: Parser, path: str) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the seconds of each stage over one file, and figures about the decoding."""
-    seconds: dict[str, float] = defaultdict(float)
+class Size(NamedTuple):
+    """How much is measured.
 
-    def timed(name, function, *arguments):
-        begin = time.perf_counter()
-        result = function(*arguments)
-        seconds[name] += time.perf_counter() - begin
-        return result
+    Attributes
+    ----------
+    repeats : int
+        Of everything inside one process.
+    processes : int
+        Fresh processes of each kind.
+    copies : int
+        Of the file, where processes share the work.
+    words, sentences : int
+        At most so many words are cut to lengths; so many sentences are held against the limits.
+    counted : int
+        Sentences whose instructions are counted; 0 for none.
+    epochs : int
+        Of training; 0 for none.
+    """
 
-    facts = defaultdict(float)
-    sentences = timed("read", lambda: list(conll.read(path)))
-    for sentence in sentences:
-        tokens = timed("encode", parser.encode, sentence)
-        arcs = timed("prune", parser.prune, tokens)
-        index, scores = timed("score", parser.score, tokens, arcs)
-        decoded = timed("decode", parser.decode, arcs, index, scores)
-        labels = timed("label", parser.label, tokens, decoded.heads)
-        timed("write", conll.replace, sentence, decoded.heads, labels)
-        facts["words"] += len(sentence)
-        facts["arcs_per_word"] += len(arcs.head)
-        facts["parts_per_word"] += sum(map(len, scores))
-        facts["iterations"] += decoded.iterations / len(sentences)
-        facts["certified"] += decoded.certified / len(sentences)
-        facts["automata_per_word"] += decoded.recomputed * decoded.iterations * (len(sentence) + 1)
-    for name in ("arcs_per_word", "parts_per_word", "automata_per_word"):
-        facts[name] /= facts["words"]
-    return seconds, facts
+    repeats: int
+    processes: int
+    copies: int
+    words: int
+    sentences: int
+    counted: int
+    epochs: int
 
 
-def end_to_end(parser: Parser, path: str, repeat: int) -> float:
-    """Return words a second, file to file."""
-    words = 0
+SHORT = Size(repeats=5, processes=3, copies=5, words=3200, sentences=192, counted=0, epochs=0)
+FULL = Size(repeats=15, processes=5, copies=20, words=10**9, sentences=10**9, counted=20, epochs=2)
+
+
+def say(text: str) -> None:
+    """Tell the user, on standard error, how far things are."""
+    sys.stderr.write(f"bench: {text}\n")
+
+
+def measure(subjects: Sequence[Subject], size: Size, cache: Path, train: bool) -> Run:
+    """Measure everything.
+
+    Parameters
+    ----------
+    subjects : sequence of Subject
+    size : Size
+    cache : Path
+        Folder where yardsticks that had to be trained are kept.
+    train : bool
+        Whether to train those that are missing.
+    """
+    run = Run()
+    parsers = {subject: Parser(Model.load(subject.model)) for subject in subjects}
+    measure_speed(run, parsers, _udpipe_parsers(subjects, cache, train), size)
+    for subject, parser in parsers.items():
+        say(f"{' '.join(subject.names)}: arborescences, lengths, limits")
+        measure_arborescence(run, subject, parser, size)
+        measure_lengths(run, subject, parser, size)
+        measure_limits(run, subject, parser, size)
+        say(f"{' '.join(subject.names)}: processes")
+        measure_processes(run, subject, size)
+        if size.counted:
+            say(f"{' '.join(subject.names)}: instructions")
+            measure_instructions(run, subject, size)
+        if size.epochs:
+            say(f"{' '.join(subject.names)}: training")
+            measure_training(run, subject, size)
+    return run
+
+
+def _udpipe_parsers(subjects: Sequence[Subject], cache: Path, train: bool) -> dict[Path, yardsticks.UDPipe]:
+    """Load UDPipe's parsers of the treebanks, by test file; train those that are missing, if that is wanted."""
+    udpipe, found = yardsticks.load("ufal.udpipe", say), {}
+    for subject in {subject.train: subject for subject in subjects}.values() if udpipe else ():
+        path = yardsticks.udpipe_path(cache, subject.train)
+        try:
+            if train and not path.exists():
+                say(f"{subject.train.name}: training UDPipe, which takes long, once")
+                yardsticks.train_udpipe(udpipe, subject.train, path)
+            if path.exists():
+                found[subject.test] = yardsticks.UDPipe(udpipe, path)
+            else:
+                say(f"{subject.train.name}: UDPipe is not trained on it; --yardsticks train does that, once")
+        except RuntimeError as error:
+            say(f"{subject.train.name}: measured without UDPipe: {error}")
+    return found
+
+
+def measure_speed(run: Run, parsers: dict[Subject, Parser], others: dict[Path, yardsticks.UDPipe], size: Size) -> None:
+    """Time parsing, ours and theirs in turns; count; compare the trees with the gold ones."""
+    say("speed, all parsers in turns")
     with tempfile.TemporaryDirectory() as folder:
-        begin = time.perf_counter()
-        for _ in range(repeat):
-            parses = parser.parse_all(conll.read(path))
-            rows = ((sentence, parse.decoded.heads, parse.labels) for sentence, parse in parses)
-            with conll.open_output(os.path.join(folder, "out.conll")) as stream:
-                conll.write(rows, stream)
-        seconds = time.perf_counter() - begin
-        words = repeat * sum(len(sentence) for sentence in conll.read(path))
-    return words / seconds
+        target = Path(folder) / "out.conll"
+        pairs = {subject: (parser, subject.test) for subject, parser in parsers.items()}
+        runs = stages.runs_of(pairs, target)
+        runs |= {file: lambda other=other, file=file: other.run(file, target) for file, other in others.items()}
+        times = interleave(runs, size.repeats)
+        for subject, parser in parsers.items():
+            counts = stages.facts(stages.run_stages(parser, subject.test, target)[1])
+            _add_speed(run, subject, times, counts)
+            run.add(*subject.names, "uas", 100 * _uas(subject.test, target), "%")
+            if subject.test in others:
+                ours, theirs = times[subject, "whole"]["whole"], times[subject.test]["whole"]
+                others[subject.test].parse(subject.test, target)
+                _add_rate(run, subject, "udpipe.words_per_second", counts["words"], theirs)
+                run.add(*subject.names, "udpipe.ratio", theirs.cpu / ours.cpu, "times")
+                run.add(*subject.names, "udpipe.uas", 100 * _uas(subject.test, target), "%")
 
 
-def first_parse(model: str, path: str) -> float:
-    """Return the seconds a fresh process takes to parse one sentence."""
-    first = next(iter(conll.read(path)))
-    begin = time.perf_counter()
-    command = [sys.executable, "-m", "nonproj", "parse", "-m", model, "-", "-q"]
-    subprocess.run(command, input="".join(first.lines).encode(), stdout=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - begin
+def _add_speed(run: Run, subject: Subject, times: dict, counts: dict[str, float]) -> None:
+    """Add what was timed and counted of one parser."""
+    words = counts["words"]
+    _add_rate(run, subject, "words_per_second", words, times[subject, "whole"]["whole"])
+    for stage, summary in times[subject, "stages"].items():
+        _add_each(run, subject, f"stage.{stage}", words, summary)
+    for name, value in counts.items():
+        run.add(*subject.names, name, value, "count" if name in ("words", "sentences") else "mean")
 
 
-def commit() -> str:
-    """Return the commit of the source, with a plus sign where it has been changed since."""
-
-    def git(*arguments):
-        return subprocess.run(["git", *arguments], capture_output=True, text=True, cwd=HISTORY.parent).stdout.strip()
-
-    return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain", "--", "../nonproj") else "")
+def _add_rate(run: Run, subject: Subject, name: str, words: float, time: Summary) -> None:
+    for suffix, seconds in (("", time.best), (".median", time.median), (".cpu", time.cpu)):
+        run.add(*subject.names, name + suffix, words / seconds, "words/s")
 
 
-def measure(model: str, path: str, repeat: int) -> dict:
-    """Return one line of the history."""
-    parser = Parser(Model.load(model))
-    stages(parser, path)
-    seconds, facts = stages(parser, path)
-    row = {"commit": commit(), "model": Path(model).stem, "file": Path(path).name}
-    row["words_per_second"] = round(end_to_end(parser, path, repeat))
-    row |= {f"{name}_us": round(1e6 * seconds[name] / facts["words"], 2) for name in STAGES}
-    row |= {name: round(value, 3) for name, value in facts.items()}
-    row["first_parse_s"] = round(first_parse(model, path), 2)
-    row["peak_mib"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-    return row
+def _add_each(run: Run, subject: Subject, name: str, words: float, time: Summary) -> None:
+    for suffix, seconds in (("", time.best), (".median", time.median), (".cpu", time.cpu)):
+        run.add(*subject.names, name + suffix, 1e6 * seconds / words, "us/word")
 
 
-def main() -> None:
-    """Measure, print, and append to the history."""
+def _uas(gold: Path, parsed: Path) -> float:
+    return evaluate(conll.read(gold, require_heads=True), conll.read(parsed)).uas
+
+
+def measure_arborescence(run: Run, subject: Subject, parser: Parser, size: Size) -> None:
+    """Time the arborescence alone over the first-order scores of the file, ours and theirs in turns."""
+    batches = limits.batches_of(parser, subject.test, 10**9)
+    matrices = [matrix for batch in batches for matrix in batch.first]
+    words = sum(len(matrix) - 1 for matrix in matrices)
+    module = yardsticks.load("ufal.chu_liu_edmonds", say)
+    times = interleave(yardsticks.arborescence_runs(module, matrices), size.repeats)
+    _add_each(run, subject, "arborescence", words, times["ours"]["whole"])
+    if module:
+        _add_each(run, subject, "chu_liu_edmonds", words, times["theirs"]["whole"])
+        ratio = times["theirs"]["whole"].cpu / times["ours"]["whole"].cpu
+        run.add(*subject.names, "chu_liu_edmonds.ratio", ratio, "times")
+
+
+def measure_lengths(run: Run, subject: Subject, parser: Parser, size: Size) -> None:
+    """Time the parser by length."""
+    found = lengths.measure(parser, subject.test, max(size.repeats // 2, 1), size.words)
+    for length, times in found.times.items():
+        for stage, value in times.items():
+            run.add(*subject.names, f"length.{length}.{stage}", value, "us/word")
+        run.add(*subject.names, f"length.{length}.iterations", found.iterations[length], "mean")
+    run.add(*subject.names, "length.exponent", found.exponent, "power")
+
+
+def measure_limits(run: Run, subject: Subject, parser: Parser, size: Size) -> None:
+    """Hold the scoring kernels against memory."""
+    found, paces = limits.measure(parser, subject.test, size.repeats, size.sentences)
+    units = dict.fromkeys(limits.Limit._fields, "us/word") | {"lookups": "1/word", "lines": "1/word"}
+    units |= {"touched": "bytes", "table": "bytes"}
+    for name, limit in found.items():
+        for field, value in limit._asdict().items():
+            run.add(*subject.names, f"limit.{name}.{field}", value, units[field])
+    for bytes_, found_pace in paces.items():
+        for field, value in found_pace._asdict().items():
+            run.add(*subject.names, f"memory.{bytes_}.{field}", value, "ns")
+
+
+def measure_processes(run: Run, subject: Subject, size: Size) -> None:
+    """Time fresh processes, take their memory, and share the work among as many as there are cores."""
+    for name, time in processes.cold_starts(subject.model, subject.test, size.processes).items():
+        for suffix, value in (("", time.best), (".median", time.median), (".cpu", time.cpu)):
+            run.add(*subject.names, f"start.{name}{suffix}", value, "s")
+    run.add(*subject.names, "peak_memory", processes.peak_memory(subject.model, subject.test), "MiB")
+    words, times = processes.shared_work(subject.model, subject.test, size.copies, size.processes)
+    for jobs, time in times.items():
+        run.add(*subject.names, f"jobs.{jobs}", words / time.best, "words/s")
+    if len(times) == 1:
+        say("there is one core only, so nothing can be said of more")
+
+
+def measure_instructions(run: Run, subject: Subject, size: Size) -> None:
+    """Count instructions, where that can be done."""
+    try:
+        how, counts = instructions.count(subject.model, subject.test, size.counted)
+    except instructions.CountError as error:
+        say(str(error))
+        return
+    for name, value in counts.items():
+        run.add(*subject.names, f"instructions.{name}", value, f"1/word ({how})")
+
+
+def measure_training(run: Run, subject: Subject, size: Size) -> None:
+    """Time training."""
+    for name, value in processes.train(subject.model, subject.train, size.epochs).items():
+        run.add(*subject.names, f"train.{name}", value, "MiB" if name == "memory" else "s")
+
+
+def subjects_of(words: Sequence[str]) -> list[Subject]:
+    """Read ``MODEL TRAIN TEST ...``.
+
+    Raises
+    ------
+    SystemExit
+        If they are no triples or a file is missing.
+    """
+    if len(words) % 3:
+        raise SystemExit(f"bench: triples of MODEL TRAIN TEST are expected, {len(words)} paths were given")
+    for word in words:
+        if not Path(word).is_file():
+            raise SystemExit(f"bench: {word}: no such file")
+    paths = [Path(word) for word in words]
+    return [Subject(*triple) for triple in zip(paths[::3], paths[1::3], paths[2::3], strict=True)]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, append to the history, and print; or write the tables into a page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model")
-    parser.add_argument("file")
-    parser.add_argument("--repeat", type=int, default=5, help="times the file is parsed end to end (default 5)")
-    parser.add_argument("--no-history", action="store_true", help="do not append to benchmarks/history.csv")
-    options = parser.parse_args()
-    row = measure(options.model, options.file, options.repeat)
-    width = max(map(len, row))
-    sys.stdout.writelines(f"{name:{width}}  {value}\n" for name, value in row.items())
-    if not options.no_history:
-        new = not HISTORY.exists()
-        with HISTORY.open("a", newline="") as stream:
-            writer = csv.DictWriter(stream, list(row))
-            if new:
-                writer.writeheader()
-            writer.writerow(row)
+    parser.add_argument("paths", nargs="+", metavar="MODEL TRAIN TEST")
+    parser.add_argument("--full", action="store_true", help="take longer and measure more")
+    parser.add_argument("--history", type=Path, default=history.PATH, help="CSV file that figures are appended to")
+    parser.add_argument("--cache", type=Path, default=Path("data/bench"), help="folder of trained yardsticks")
+    parser.add_argument("--markdown", type=Path, metavar="PAGE", help="put the tables between the marks of a page")
+    parser.add_argument(
+        "--yardsticks",
+        choices=("use", "train"),
+        help="train those that are missing (with --full), or use what is there",
+    )
+    options = parser.parse_args(arguments)
+    train = (options.yardsticks or ("train" if options.full else "use")) == "train"
+    run = measure(subjects_of(options.paths), FULL if options.full else SHORT, options.cache, train)
+    history.append(options.history, run.figures)
+    text = report.render(run.figures)
+    sys.stdout.write(text)
+    if options.markdown:
+        report.put(options.markdown, text)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,126 @@
+"""Speed by the length of sentences: the same words, run together and cut into sentences of so many each.
+
+    python -m benchmarks.lengths MODEL FILE
+
+Words are real and in their order; sentences are not, and long ones are harder to decode than real ones of that length.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.clock import Summary, interleave
+from benchmarks.stages import facts, run_stages
+from nonproj import conll
+from nonproj.model import Model
+from nonproj.pipeline import Parser
+
+LENGTHS = (10, 20, 40, 80, 160)
+
+
+class Curve(NamedTuple):
+    """Time by length, and how it grows.
+
+    Attributes
+    ----------
+    times : dict of int to dict of str to float
+        For each length, for each stage and their sum ``"all"``, microseconds of the processor a word: the best.
+    iterations : dict of int to float
+        Of the subgradient method, per sentence.
+    exponent : float
+        ``all`` grows as the length to this power.
+    """
+
+    times: dict[int, dict[str, float]]
+    iterations: dict[int, float]
+    exponent: float
+
+
+def fit_exponent(lengths: Sequence[float], times: Sequence[float]) -> float:
+    """Return ``b`` of ``times = a * lengths ** b``, by least squares of the logarithms.
+
+    Examples
+    --------
+    >>> round(fit_exponent([10, 20, 40], [3, 6, 12]), 6)
+    1.0
+    """
+    return float(np.polyfit(np.log(lengths), np.log(times), 1)[0])
+
+
+def cut(source: Path, target: Path, length: int, words: int) -> int:
+    """Write the first words of a file as sentences of a given length, without heads; return how many were written."""
+    rows = [row for sentence in conll.read(source) for row in sentence.rows][:words]
+    rows = rows[: len(rows) // length * length]
+    with open(target, "w", encoding="utf-8") as stream:
+        for i, row in enumerate(rows):
+            stream.write("\t".join([str(i % length + 1), *row[1:6], "_", "_", "_", "_"]) + "\n")
+            if i % length == length - 1:
+                stream.write("\n")
+    return len(rows)
+
+
+def measure(parser: Parser, source: Path, repeats: int, words: int) -> Curve:
+    """Measure a parser on one file, its first so many words cut to all lengths that they allow.
+
+    Parameters
+    ----------
+    parser : Parser
+    source : Path
+    repeats : int
+    words : int
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder, runs, counts = Path(name), {}, {}
+        target = folder / "out"
+        for length in LENGTHS:
+            counts[length] = cut(source, folder / str(length), length, words)
+            if counts[length]:
+                runs[length] = partial(lambda file: run_stages(parser, file, target)[0], folder / str(length))
+        found = interleave(runs, repeats)
+        iterations = {n: facts(run_stages(parser, folder / str(n), target)[1])["iterations"] for n in found}
+    return curve(found, counts, iterations)
+
+
+def curve(found: Mapping[int, Mapping[str, Summary]], counts: Mapping[int, int], iterations: dict) -> Curve:
+    """Put measured times together."""
+    times = {n: {stage: 1e6 * s.cpu / counts[n] for stage, s in stages.items()} for n, stages in found.items()}
+    totals = [each["all"] for each in times.values()]
+    return Curve(times, iterations, fit_exponent(list(times), totals) if len(times) > 1 else float("nan"))
+
+
+def dominant(times: Mapping[str, float]) -> str:
+    """Return the stage that takes most of the time.
+
+    Examples
+    --------
+    >>> dominant({"read": 1.0, "decode": 2.0, "all": 3.0})
+    'decode'
+    """
+    return max((name for name in times if name != "all"), key=times.__getitem__)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    found = measure(Parser(Model.load(options.model)), options.file, options.repeats, 10**9)
+    for length, times in found.times.items():
+        most = dominant(times)
+        text = f"{length:>4} words {times['all']:>8.1f} us a word, {most} {times[most]:.1f}"
+        sys.stdout.write(f"{text}, {found.iterations[length]:.0f} iterations\n")
+    sys.stdout.write(f"grows as length ** {found.exponent:.2f}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""How long a read at a random place takes, by the size of the table: what the caches of this machine are worth.
+
+python -m benchmarks.memory
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj._kernel import kernel
+
+LINE_BYTES = 64
+"""Bytes of a cache line."""
+
+SIZES = tuple(1 << bits for bits in range(14, 27, 2))
+"""Bytes of the tables: 16 KB, inside any first-level cache, to 64 MB, beyond most last-level ones."""
+
+READS = 1 << 19
+"""Reads of a measurement."""
+
+CHUNK = 1 << 10
+"""Places that are prepared; each round reads them at an offset of its own, so preparing them takes no part."""
+
+
+class Pace(NamedTuple):
+    """Nanoseconds a read: when each must wait for the one before, and when many can be under way at once."""
+
+    dependent: float
+    independent: float
+
+
+def pace(size: int, repeats: int = 5) -> Pace:
+    """Measure reads at random places of a table of so many bytes, a power of two; the best of some repeats.
+
+    Weights are int16, as in a model.  Each repeat reads other places.
+    """
+    chance = np.random.default_rng(size)
+    lines = size // LINE_BYTES
+    ring = np.empty((lines, LINE_BYTES // 4), np.uint32)  # one entry a line, so that each read is of another line
+    order = chance.permutation(lines).astype(np.uint32)
+    ring[order, 0] = np.roll(order, -1)
+    table = np.ones(size // 2, np.int16)  # not zeros: those would all be one page of the system's
+    dependent = [_timed(_chase, ring, order[0], np.int64(READS)) for _ in range(repeats + 1)]
+    independent = []
+    for _ in range(repeats + 1):
+        places = chance.integers(0, len(table), CHUNK).astype(np.uint32)
+        offsets = chance.integers(0, len(table), READS // CHUNK).astype(np.uint32)
+        independent.append(_timed(_gather, table, places, offsets))
+    return Pace(min(dependent[1:]), min(independent[1:]))
+
+
+def nearest(size: float) -> int:
+    """Return which of `SIZES` is nearest to a number of bytes, in ratio.
+
+    Examples
+    --------
+    >>> nearest(70_000)
+    65536
+    """
+    return min(SIZES, key=lambda known: abs(np.log(known / size)))
+
+
+def _timed(function, *arguments) -> float:
+    """Return the nanoseconds of the processor that one of the reads takes."""
+    begin = time.process_time_ns()
+    function(*arguments)
+    return (time.process_time_ns() - begin) / READS
+
+
+@kernel
+def _chase(ring, line, steps):
+    """Follow a ring of lines for so many steps."""
+    for _ in range(steps):
+        line = ring[line, 0]
+    return line
+
+
+@kernel
+def _gather(table, places, offsets):
+    """Sum the table at all places, moved by each of the offsets."""
+    total = np.int64(0)
+    for offset in offsets:
+        for place in places:
+            total += table[place ^ offset]
+    return total
+
+
+def main() -> None:
+    """Measure and print."""
+    for size in SIZES:
+        dependent, independent = pace(size)
+        sys.stdout.write(f"{size // 1024:>6} KB {dependent:>8.2f} ns dependent {independent:>8.2f} ns independent\n")
+
+
+if __name__ == "__main__":
+    main()
