@@ -1,0 +1,194 @@
+"""What all experiments share: the sizes of a run, its models and treebanks, and sentences made ready for a decoder."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import logging
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+from nonproj import conll
+from nonproj.config import Config
+from nonproj.decode.descent import APPENDIX_A
+from nonproj.decode.dual import DualOptions
+from nonproj.learning.trainer import train
+from nonproj.model import Model
+from nonproj.pipeline import Parser
+from nonproj.scoring.templates import load_templates
+from nonproj.types import ArcSpace, PartIndex, PartScores, Sentence
+
+ROOT = Path(__file__).resolve().parents[1]
+LANGUAGES = ("danish", "dutch", "english", "basque")
+CHAINS = "chains"
+"""The name of a model beside those of `nonproj.types.MODELS`: arcs and grandparents, no siblings (Riedel et al. 2012)."""
+
+BETA = 0.001
+"""Share of the arc scores that the arborescence sees: Koo et al. (2010), appendix A.2."""
+
+log = logging.getLogger("experiments")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The sizes of a run and where things are.
+
+    Attributes
+    ----------
+    results : Path
+        Folder that results are written to.
+    models : Path
+        Folder of models, ``LANGUAGE-MODEL.nonproj``; what it lacks is trained into it.
+    data : Path
+        Folder of treebanks that may be written to.
+    files : mapping of str to (Path, Path)
+        Training and test file by language, in place of the known treebanks.
+    languages : tuple of str
+    sentences : int
+        Sentences of each test file, the first ones; 0 for all.
+    program_sentences, program_words : int
+        Sentences for linear and integer programs without pruning, and their greatest length.
+    iterations : int
+        K of the papers' runs.
+    instances : int
+        Random instances.
+    config : Path or None
+        Configuration for what must be trained, in place of the language's own.
+    """
+
+    results: Path
+    models: Path
+    data: Path = ROOT / "data"
+    files: Mapping[str, tuple[Path, Path]] = field(default_factory=dict, hash=False)
+    languages: tuple[str, ...] = LANGUAGES
+    sentences: int = 0
+    program_sentences: int = 60
+    program_words: int = 25
+    iterations: int = 5000
+    instances: int = 300
+    config: Path | None = None
+
+    def sizes(self) -> str:
+        """What the numbers of a unit depend on beside its model, as text."""
+        sizes = (self.sentences, self.program_sentences, self.program_words, self.iterations, self.instances)
+        return ",".join(map(str, sizes))
+
+
+class Problem(NamedTuple):
+    """One sentence, pruned and scored."""
+
+    sentence: Sentence
+    arcs: ArcSpace
+    index: PartIndex
+    scores: PartScores
+
+    @property
+    def parts(self) -> tuple[ArcSpace, PartIndex, PartScores]:
+        """What decoders take."""
+        return self.arcs, self.index, self.scores
+
+
+class Workload(NamedTuple):
+    """The test sentences of a language under one model.
+
+    Attributes
+    ----------
+    problems : list of Problem
+    order : int
+        The model's number.
+    options : DualOptions
+        The model's own way of decoding.
+    paper : DualOptions
+        That of Koo et al. (2010): their step sizes, K and beta; tau as the model was trained with.
+    """
+
+    problems: list[Problem]
+    order: int
+    options: DualOptions
+    paper: DualOptions
+
+
+def timed(function: Callable, *arguments) -> tuple[object, float]:
+    """Return what a function returns, and the processor seconds it took."""
+    begin = time.process_time()
+    result = function(*arguments)
+    return result, time.process_time() - begin
+
+
+def treebank(setting: Setting, language: str) -> tuple[Path, Path]:
+    """Return the training and the test file of a language, fetched where they are missing."""
+    if language in setting.files:
+        return setting.files[language]
+    command = [sys.executable, str(ROOT / "data_scripts" / "fetch.py"), language, "--out", str(setting.data), "--paths"]
+    output = subprocess.run(command, stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout
+    train_file, test_file = output.splitlines()
+    return Path(train_file), Path(test_file)
+
+
+def model_file(setting: Setting, language: str, model: str) -> Path:
+    """Return the file of a model, which is trained where it is missing."""
+    path = setting.models / f"{language}-{model}.nonproj"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        log.info("training %s", path.name)
+        sentences = list(conll.read(treebank(setting, language)[0], require_heads=True))
+        # Under a name of its own until it is complete; `Model.save` sees to that.
+        train(sentences, _config(setting, language, model)).save(path)
+    return path
+
+
+def _config(setting: Setting, language: str, model: str) -> Config:
+    """The configuration that ``make train`` would take."""
+    names = (f"{language}-{model}", language)
+    files = [path for name in names if (path := ROOT / "configs" / f"{name}.yaml").exists()]
+    path = setting.config or (files[0] if files else None)
+    config = Config.load(path) if path else Config()
+    changes: dict[str, object] = {"model": "grandparent" if model == CHAINS else model}
+    if model == CHAINS:
+        changes["features.folder"] = str(_chain_templates(setting.models / "chain-features"))
+    return config.with_overrides(changes)
+
+
+def _chain_templates(folder: Path) -> Path:
+    """Write templates that see no siblings: a score for each modifier of a head, whatever stands beside it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    templates = load_templates() | {"sibling": {"part": "sibling", "codes": ["none"], "templates": ["h.pos"]}}
+    for name, spec in templates.items():
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(dict(spec), allow_unicode=True), encoding="utf-8")
+    return folder
+
+
+def fingerprint(setting: Setting, language: str, model: str) -> str:
+    """Return a digest of what a unit's numbers depend on: the sizes of the run, the model and the sentences."""
+    digest = hashlib.blake2b(setting.sizes().encode(), digest_size=4)
+    digest.update(model_file(setting, language, model).read_bytes())
+    digest.update(treebank(setting, language)[1].read_bytes())
+    return digest.hexdigest()
+
+
+def workload(setting: Setting, language: str, model: str) -> Workload:
+    """Return the test sentences of a language, ready for decoding by a model; the last few are remembered."""
+    path, test = model_file(setting, language, model), treebank(setting, language)[1]
+    return _workload(path, os.path.getmtime(path), test, setting.sentences, setting.iterations)
+
+
+@functools.lru_cache(maxsize=2)
+def _workload(path: Path, _: float, test: Path, count: int, iterations: int) -> Workload:
+    """Prune and score each sentence as the parser does."""
+    parser = Parser(Model.load(path))
+    sentences = list(conll.read(test, require_heads=True))[: count or None]
+    problems = []
+    for sentence in sentences:
+        tokens = parser.encode(sentence)
+        arcs = parser.prune(tokens)
+        problems.append(Problem(sentence, arcs, *parser.score(tokens, arcs)))
+    paper = parser.options._replace(rule=APPENDIX_A, max_iterations=iterations, beta=BETA)
+    return Workload(problems, parser.order, parser.options, paper)
