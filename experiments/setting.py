@@ -31,6 +31,9 @@ LANGUAGES = ("danish", "dutch", "english", "basque")
 CHAINS = "chains"
 """The name of a model beside those of `nonproj.types.MODELS`: arcs and grandparents, no siblings (Riedel et al. 2012)."""
 
+RANDOM = "random"
+"""Stands in the place of a language for scores drawn at random."""
+
 BETA = 0.001
 """Share of the arc scores that the arborescence sees: Koo et al. (2010), appendix A.2."""
 
@@ -140,8 +143,10 @@ def model_file(setting: Setting, language: str, model: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         log.info("training %s", path.name)
         sentences = list(conll.read(treebank(setting, language)[0], require_heads=True))
-        # Under a name of its own until it is complete; `Model.save` sees to that.
-        train(sentences, _config(setting, language, model)).save(path)
+        trained = train(sentences, _config(setting, language, model))
+        if trained.meta["interrupted"]:
+            raise KeyboardInterrupt  # the trainer itself would be content with fewer epochs
+        trained.save(path)
     return path
 
 
@@ -169,6 +174,8 @@ def _chain_templates(folder: Path) -> Path:
 def fingerprint(setting: Setting, language: str, model: str) -> str:
     """Return a digest of what a unit's numbers depend on: the sizes of the run, the model and the sentences."""
     digest = hashlib.blake2b(setting.sizes().encode(), digest_size=4)
+    if language == RANDOM:
+        return digest.hexdigest()
     digest.update(model_file(setting, language, model).read_bytes())
     digest.update(treebank(setting, language)[1].read_bytes())
     return digest.hexdigest()
