@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -181,16 +181,20 @@ def fingerprint(setting: Setting, language: str, model: str) -> str:
     return digest.hexdigest()
 
 
-def workload(setting: Setting, language: str, model: str) -> Workload:
-    """Return the test sentences of a language, ready for decoding by a model; the last few are remembered."""
+def workload(setting: Setting, language: str, model: str, projective: bool = False) -> Workload:
+    """Return the test sentences of a language, ready for decoding by a model; the last few are remembered.
+
+    With ``projective``, pruning leaves a projective tree in any case.
+    """
     path, test = model_file(setting, language, model), treebank(setting, language)[1]
-    return _workload(path, os.path.getmtime(path), test, setting.sentences, setting.iterations)
+    return _workload(path, os.path.getmtime(path), test, setting.sentences, setting.iterations, projective)
 
 
 @functools.lru_cache(maxsize=2)
-def _workload(path: Path, _: float, test: Path, count: int, iterations: int) -> Workload:
+def _workload(path: Path, _: float, test: Path, count: int, iterations: int, projective: bool) -> Workload:
     """Prune and score each sentence as the parser does."""
-    parser = Parser(Model.load(path))
+    model = Model.load(path)
+    parser = Parser(model, replace(model.config.decoding, projective=projective))
     sentences = list(conll.read(test, require_heads=True))[: count or None]
     problems = []
     for sentence in sentences:

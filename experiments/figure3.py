@@ -1,0 +1,73 @@
+"""Koo et al. (2010), figure 3: how many head automata lazy decoding recomputes at each iteration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from experiments.layout import NAMES, figure, languages, percent, pick, table
+from experiments.setting import Setting, workload
+from experiments.store import Row
+from nonproj.decode.dual import dual_trace
+from nonproj.types import MODELS
+
+TITLE = "Figure 3 of Koo et al. (2010): head automata recomputed at each iteration"
+NOTE = """Same: the paper's step sizes, K = 5000, lazy decoding of section 7.4; each sentence counts as long as it runs. \
+Different: the data (see table 1).  The paper's curves cannot be read off its text, only that their axis ends at 30 %.  The first \
+iteration decodes all automata; later ones are averaged over the iterations since the one before in the table, and over \
+the sentences that still run: few after the first hundred, all of them hard ones."""
+
+SHOWN = (1, 2, 5, 10, 50, 100, 500, 1000, 5000)
+
+
+def units(setting: Setting) -> list[tuple[str, str]]:
+    """Language and model."""
+    return [(language, model) for language in ("english", "danish") for model in MODELS[1:] if language in setting.languages]
+
+
+def run(setting: Setting, language: str, model: str) -> list[Row]:
+    """Average the share of automata decoded at each iteration, over growing windows of iterations."""
+    work = workload(setting, language, model)
+    total, running = np.zeros(setting.iterations), np.zeros(setting.iterations)
+    for problem in work.problems:
+        _, trace = dual_trace(*problem.parts, work.order, work.paper)
+        total[: len(trace.decoded)] += trace.decoded / (len(problem.sentence) + 1)
+        running[: len(trace.decoded)] += 1
+    rows = []
+    # About 20 windows for each factor of ten; the ends that the table shows are among them.
+    ends = sorted({int(k) for k in np.geomspace(1, setting.iterations, 75)} | {k for k in SHOWN if k <= setting.iterations})
+    for begin, end in zip([0, *ends], ends, strict=False):
+        count = running[begin:end].sum()
+        if count:
+            share = float(total[begin:end].sum() / count)
+            row = {"language": language, "model": model, "iteration": end, "running": int(running[end - 1])}
+            rows.append(row | {"recomputed": share})
+    return rows
+
+
+def page(rows: list[Row], papers: dict) -> list[str]:
+    """Return the curves at a few iterations."""
+    lines = [["paper, both models", *["–"] * (len(SHOWN) - 1), papers["axis"]]]
+    for language in languages(rows):
+        for model in MODELS[1:]:
+            by_iteration = {row["iteration"]: row for row in pick(rows, language=language, model=model)}
+            cells = [by_iteration.get(k) for k in SHOWN]
+            shown = [f"**{percent(row['recomputed'], 1)}** ({row['running']})" if row else "–" for row in cells]
+            lines.append([f"{language.title()} {NAMES[model]}", *shown])
+    header = ["% recomputed (sentences running)", *(f"k = {k}" for k in SHOWN)]
+    return [table(header, lines), "![Head automata recomputed](figure3.png)"]
+
+
+def plot(rows: list[Row], folder: Path) -> None:
+    """Draw the curves."""
+
+    def draw(axes) -> None:
+        for language in languages(rows):
+            for model in MODELS[1:]:
+                curve = pick(rows, language=language, model=model)
+                x, y = [row["iteration"] for row in curve], [100 * row["recomputed"] for row in curve]
+                axes[0].plot(x, y, label=f"{language.title()} {NAMES[model]}")
+        axes[0].set(xscale="log", xlabel="iteration", ylabel="% of head automata recomputed", ylim=(0, None))
+
+    figure(folder / "figure3.png", 1, draw)
