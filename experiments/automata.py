@@ -18,14 +18,6 @@ from nonproj.parts import tree_score
 from nonproj.types import MODELS, SIBLING
 
 TITLE = "Section 7.6 of Koo et al. (2010): how good is z* alone?"
-NOTE = """Same: z* is the argmax over Z, every head choosing its modifiers by itself, with all of the arcs' scores; \
-precision and recall of its arcs against the gold tree, without punctuation.  Different: the data (see table 1), the \
-margin in training, and that candidates have been pruned, so that recall cannot be complete.  The rows of G+S are ours: \
-there the up-arcs z*↑ (each word's choice of its own head) are one for each word, so precision is recall.
-
-The second table follows the automata of the sibling model through the iterations of the paper's algorithm: precision and recall of z(k), \
-beside the tree y(k) of the same iteration.  A sentence that has ended keeps its last arcs."""
-
 SHOWN = (1, 2, 3, 5, 10, 20, 50, 100, 200)
 
 
@@ -95,7 +87,7 @@ def page(rows: list[Row], papers: dict) -> list[str]:
     """Return the comparison with the paper, and the course of the automata."""
     lines = []
     for row in pick(rows, iteration=0):
-        name = f"{str(row['language']).title()} {NAMES[row['model']]}, {row['what'].replace('z', 'z*').replace(' up', '↑')}"
+        name = f"{str(row['language']).title()} {NAMES[row['model']]}, {'z*↑' if row['what'] == 'z up' else 'z*'}"
         theirs = papers if row["language"] == "english" and row["model"] == "sibling" else {}
         lines.append([name, *(beside(theirs.get(side), percent(row[side])) for side in ("precision", "recall"))])
     courses = []

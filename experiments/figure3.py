@@ -13,17 +13,12 @@ from nonproj.decode.dual import dual_trace
 from nonproj.types import MODELS
 
 TITLE = "Figure 3 of Koo et al. (2010): head automata recomputed at each iteration"
-NOTE = """Same: the paper's step sizes, K = 5000, lazy decoding of section 7.4; each sentence counts as long as it runs. \
-Different: the data (see table 1).  The paper's curves cannot be read off its text, only that their axis ends at 30 %.  The first \
-iteration decodes all automata; later ones are averaged over the iterations since the one before in the table, and over \
-the sentences that still run: few after the first hundred, all of them hard ones."""
-
 SHOWN = (1, 2, 5, 10, 50, 100, 500, 1000, 5000)
 
 
 def units(setting: Setting) -> list[tuple[str, str]]:
     """Language and model."""
-    return [(language, model) for language in ("english", "danish") for model in MODELS[1:] if language in setting.languages]
+    return [(language, model) for language in setting.among("english", "danish") for model in MODELS[1:]]
 
 
 def run(setting: Setting, language: str, model: str) -> list[Row]:
@@ -36,7 +31,8 @@ def run(setting: Setting, language: str, model: str) -> list[Row]:
         running[: len(trace.decoded)] += 1
     rows = []
     # About 20 windows for each factor of ten; the ends that the table shows are among them.
-    ends = sorted({int(k) for k in np.geomspace(1, setting.iterations, 75)} | {k for k in SHOWN if k <= setting.iterations})
+    grid = {int(k) for k in np.geomspace(1, setting.iterations, 75)}
+    ends = sorted(grid | {k for k in SHOWN if k <= setting.iterations})
     for begin, end in zip([0, *ends], ends, strict=False):
         count = running[begin:end].sum()
         if count:

@@ -14,17 +14,13 @@ from nonproj.decode.dual import dual_decomposition
 from nonproj.types import MODELS
 
 TITLE = "Figure 4 of Koo et al. (2010): early stopping"
-NOTE = """Same: the paper's step sizes; without a certificate the best tree seen is returned; "match" is the share of \
-sentences with the same tree as at K = 5000.  Different: the data (see table 1).  The paper's figure is of the sibling model; the \
-numbers beside ours are those its text and table 2 give.  Ours with G+S, and by Polyak's step sizes, are added."""
-
 LIMITS = (1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500)
 RULES = ("paper", "polyak")
 
 
 def units(setting: Setting) -> list[tuple[str, str]]:
     """Language and model."""
-    return [(language, model) for language in ("english", "danish") for model in MODELS[1:] if language in setting.languages]
+    return [(language, model) for language in setting.among("english", "danish") for model in MODELS[1:]]
 
 
 def run(setting: Setting, language: str, model: str) -> list[Row]:

@@ -11,11 +11,6 @@ from nonproj.decode.dual import dual_decomposition
 from nonproj.types import MODELS
 
 TITLE = "Table 1 of Rush et al. (2010): sentences by number of iterations"
-NOTE = """Same: the share of sentences whose exact solution, with agreement as its certificate, came in a given range of \
-iterations; ** is the rest, without one within K = 50.  Different: theirs are other problems, phrase structure \
-joined with dependencies or with tags, two oracles that are nearly right by themselves; ours is Koo et al.'s parser, \
-by the paper's step sizes and by Polyak's."""
-
 LIMIT = 50
 BINS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 10), (11, 20), (21, 50))
 

@@ -16,12 +16,6 @@ from nonproj.lagrange import AppendixA, Decaying, Polyak, Progress, relax
 from nonproj.parts import tree_score
 
 TITLE = "Figures 8 and 9 of Rush and Collins (2012): the course of the bound"
-NOTE = """Same: best dual, best primal and their gap after each iteration (figure 8), the dual under several rules for the \
-step size (figure 9).  Different: theirs is a sentence in translation and three constant step sizes; ours is \
-one sentence under the sibling model, the one that takes most iterations of those that the paper's rule certifies within 300, \
-and beside constant sizes (multiples of the first gap, as scores have another unit) there are the rule of Koo et al. \
-(appendix A.1), which is the tutorial's c / (t + 1), c / sqrt(k), and Polyak's."""
-
 LONGEST = 300
 RULES = ("paper", "polyak", "constant 1", "constant 0.3", "constant 0.03", "decaying")
 SHOWN = (1, 2, 5, 10, 20, 50, 100, 200, 300)
@@ -97,8 +91,8 @@ def page(rows: list[Row], papers: dict) -> list[str]:
         lines.append([rule, *cells, closed])
     first = rows[0]
     return [
-        f"Best dual minus best primal after k iterations: {str(first['language']).title()}, sentence {first['sentence']}"
-        f" of the test file, {first['words']} words; the optimum is {max(row['best_primal'] for row in rows):.4g}.",
+        f"Best dual minus best primal after k iterations; {str(first['language']).title()} test sentence "
+        f"{first['sentence']}, {first['words']} words; the optimum is {max(row['best_primal'] for row in rows):.4g}.",
         table(["step sizes", *(f"k = {k}" for k in SHOWN), "closed at"], lines),
         "![Figure 8](figure8.png)",
         "![Figure 9](figure9.png)",

@@ -29,7 +29,7 @@ from nonproj.types import ArcSpace, PartIndex, PartScores, Sentence
 ROOT = Path(__file__).resolve().parents[1]
 LANGUAGES = ("danish", "dutch", "english", "basque")
 CHAINS = "chains"
-"""The name of a model beside those of `nonproj.types.MODELS`: arcs and grandparents, no siblings (Riedel et al. 2012)."""
+"""A model beside those of `nonproj.types.MODELS`: arcs and grandparents, no siblings (Riedel et al. 2012)."""
 
 RANDOM = "random"
 """Stands in the place of a language for scores drawn at random."""
@@ -78,6 +78,10 @@ class Setting:
     iterations: int = 5000
     instances: int = 300
     config: Path | None = None
+
+    def among(self, *languages: str) -> list[str]:
+        """Return those of some languages that the run covers."""
+        return [language for language in languages if language in self.languages]
 
     def sizes(self) -> str:
         """What the numbers of a unit depend on beside its model, as text."""

@@ -10,12 +10,6 @@ from nonproj.decode.dual import dual_decomposition
 from nonproj.types import MODELS
 
 TITLE = "Table 1 of Koo et al. (2010): accuracy, certificates, speed"
-NOTE = """Same: models, decoding over Z in training, K = 5000, the step sizes of appendix A, beta = 0.001, UAS without \
-punctuation, certificates as agreement of the subproblems.  Danish: the official test file, 4 of 5,190 training sentences \
-missing.  Different: Dutch is UD LassySmall, not Alpino; English is a 5 % sample of the Penn Treebank, set against \
-the paper's PTB row; Basque (CoNLL 2007) is not in the paper.  Features are our own; training has a margin, which also \
-tightens the relaxation; parsing prunes to some three heads a word.  Seconds are of decoding alone, ours on this \
-machine, theirs of 2010 and perhaps with scoring, so only their order of magnitude says anything."""
 
 
 def units(setting: Setting) -> list[tuple[str, str]]:

@@ -17,19 +17,6 @@ from nonproj.parts import full_arc_space, part_index
 from nonproj.types import MODELS, Decoded, PartScores
 
 TITLE = "Table 2 of Koo et al. (2010): dual decomposition against linear programs"
-NOTE = """Same: LP(S) and LP(M) have a flow of one commodity or one for each word, the ILP is exact, solutions that are \
-not integral are projected to the nearest tree; DD-K is dual decomposition by the paper's rule.  Different: English \
-is the test part of a 5 % sample, not section 22, and Danish is shown beside it; the solver is HiGHS on one core, not Gurobi. \
-The paper says little of how siblings and grandparents enter its programs: LP(S) and LP(M) here have each head's \
-transitions as a path and all four families of Riedel et al. (2012); "pairs" has each part as a conjunction of its \
-arcs, and only the two families of Martins et al. (2009); "compact" has the hull of each head automaton, so its optimum is the bound \
-that dual decomposition descends to.  "Polyak-250" is our own way of decoding.  Seconds are processor time, relative to \
-DD-5000 in each column, so the speed of machines is out of it, but not that a solver is general and our decoder is not.
-
-Random instances: all arcs of 10 words, scores of transitions drawn from a normal distribution, of arcs zero.  The \
-paper gives no distribution.  In its G+S automata a transition's score depends on the grandparent; ours is a sibling score \
-plus a grandparent score, both drawn.  The integer program has 50 of the instances: its share is known."""
-
 WORDS = 10
 ENOUGH = 50
 """Random instances for the integer program, whose share of integral solutions is known beforehand."""
@@ -48,8 +35,8 @@ METHODS = (*LINEAR, *DUAL)
 
 def units(setting: Setting) -> list[tuple[str, str, str]]:
     """Language (or random scores), model and method."""
-    places = [language for language in ("english", "danish") if language in setting.languages]
-    return [(place, model, method) for place in (*places, RANDOM) for model in MODELS[1:] for method in METHODS]
+    places = (*setting.among("english", "danish"), RANDOM)
+    return [(place, model, method) for place in places for model in MODELS[1:] for method in METHODS]
 
 
 def run(setting: Setting, language: str, model: str, method: str) -> list[Row]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.layout import beside, languages, percent, pick, table
+from experiments.layout import languages, percent, pick, table
 from experiments.measure import summary
 from experiments.setting import Setting, timed, workload
 from experiments.store import Row
@@ -11,10 +11,6 @@ from nonproj.evaluate import nonprojective
 from nonproj.types import MODELS
 
 TITLE = "Table 3 of Koo et al. (2010): projective and non-projective decoding"
-NOTE = """Same: trees by Eisner's algorithm in place of arborescences, the rest of the decoder as it was, the paper's step sizes, the same \
-model and the same arcs for both.  Different: the paper's languages are English (PTB) and Czech (PDT), which we have not; Dutch, Danish \
-and Basque stand for Czech.  The last column is the share of crossing arcs in the gold trees: 0 in our English, which \
-was made from phrase structure."""
 
 
 def units(setting: Setting) -> list[tuple[str, str]]:
