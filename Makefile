@@ -43,7 +43,7 @@ DECODE_TESTS = $(wildcard $(patsubst %,tests/test_%.py,arborescence projective a
 
 LEARN_TESTS = tests/test_scoring.py tests/test_learning.py
 
-.PHONY: help setup train evaluate parse test test-decode test-bounds test-python bench lint clean
+.PHONY: help setup train evaluate parse test test-decode test-bounds test-python bench reproduce lint clean
 
 help: ## say what there is to make (the default)
 	@echo "make TARGET [LANG=turkish] [MODEL=grandparent] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folder] [ARGS='...']"
@@ -97,6 +97,12 @@ test-python: $(READY) ## run the tests of decoders and scores uncompiled, as hon
 bench: $(WARM) ## measure the speed of that model on its treebank's test file, stage by stage
 	@$(NEEDS_MODEL)
 	@$(PATHS) && "$(BIN)/python" -m benchmarks.bench $(FILE) "$$test" $(ARGS)
+
+reproduce: $(WARM) ## make the papers' tables again, into results/, or one of them: reproduce-table2; see ARGS=--help
+	@"$(BIN)/python" -m experiments --data "$(DATA)" $(ARGS)
+
+reproduce-%: $(WARM)
+	@"$(BIN)/python" -m experiments $* --data "$(DATA)" $(ARGS)
 
 lint: $(READY) ## check the style
 	@"$(BIN)/ruff" check . && "$(BIN)/ruff" format --check .
