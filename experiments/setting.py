@@ -160,17 +160,22 @@ def _config(setting: Setting, language: str, model: str) -> Config:
     files = [path for name in names if (path := ROOT / "configs" / f"{name}.yaml").exists()]
     path = setting.config or (files[0] if files else None)
     config = Config.load(path) if path else Config()
-    changes: dict[str, object] = {"model": "grandparent" if model == CHAINS else model}
+    changes: dict[str, object] = {"model": model}
     if model == CHAINS:
-        changes["features.folder"] = str(_chain_templates(setting.models / "chain-features"))
+        # Without pruning in parsing, there must be hardly any in training.
+        changes = {"model": "grandparent", "pruner.threshold": 1e-300, "pruner.max_heads": 30, "pruner.folds": 0}
+        changes |= {"features.folder": str(_chain_templates(setting.models / "chain-features")), "labeler.epochs": 0}
+        if not setting.config:
+            changes["training.epochs"] = 6
     return config.with_overrides(changes)
 
 
 def _chain_templates(folder: Path) -> Path:
-    """Write templates that see no siblings: a score for each modifier of a head, whatever stands beside it."""
+    """Write the usual templates, without those over siblings."""
     folder.mkdir(parents=True, exist_ok=True)
-    templates = load_templates() | {"sibling": {"part": "sibling", "codes": ["none"], "templates": ["h.pos"]}}
-    for name, spec in templates.items():
+    files = load_templates()
+    files["sibling"] = {**files["sibling"], "templates": []}
+    for name, spec in files.items():
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(dict(spec), allow_unicode=True), encoding="utf-8")
     return folder
 
