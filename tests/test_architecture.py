@@ -21,7 +21,7 @@ LEVELS = (
     ("scoring", "decode"),
     ("model", "evaluate", "significance", "report"),
     ("pipeline",),
-    ("parallel",),
+    ("parallel", "price_and_cut"),
     ("learning",),
     ("estimator", "warmup"),
     ("commands",),

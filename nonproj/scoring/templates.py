@@ -45,6 +45,10 @@ CODES = {
 PART_OF = {"arc": "arc", "sibling": "sibling", "grandparent": "grandparent", "pruner": "arc", "label": "label"}
 """The files of templates, and the type of part that each is about."""
 
+MAY_BE_EMPTY = ("sibling", "grandparent")
+"""Files whose list of templates may be empty: parts of that type then score nothing, and a G+S model without templates
+over siblings is one of grandparents alone."""
+
 CODE_BITS = 4
 """Geometrical codes are below ``2 ** CODE_BITS``."""
 
@@ -324,7 +328,8 @@ def _check_file(name: str, spec: object) -> None:
     if spec["part"] != part:
         raise ConfigError(key, f"part is {spec['part']}, {part} expected")
     for word in ("codes", "templates"):
-        if not isinstance(spec[word], list) or not spec[word] or not all(isinstance(item, str) for item in spec[word]):
+        empty = spec[word] == [] and not (word == "templates" and name in MAY_BE_EMPTY)
+        if not isinstance(spec[word], list) or empty or not all(isinstance(item, str) for item in spec[word]):
             raise ConfigError(key, f"{word} is no list of texts")
     for code in spec["codes"]:
         if code not in CODES[part]:
