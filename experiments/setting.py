@@ -58,7 +58,7 @@ class Setting:
     sentences : int
         Sentences of each test file, the first ones; 0 for all.
     program_sentences, program_words : int
-        Sentences for linear and integer programs without pruning, and their greatest length.
+        Sentences for programs with all arcs, chains and rows, and the most words that these may have.
     iterations : int
         K of the papers' runs.
     instances : int
@@ -73,8 +73,8 @@ class Setting:
     files: Mapping[str, tuple[Path, Path]] = field(default_factory=dict, hash=False)
     languages: tuple[str, ...] = LANGUAGES
     sentences: int = 0
-    program_sentences: int = 60
-    program_words: int = 25
+    program_sentences: int = 120
+    program_words: int = 30
     iterations: int = 5000
     instances: int = 300
     config: Path | None = None

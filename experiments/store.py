@@ -36,9 +36,10 @@ def appearing(path: Path) -> Iterator[Path]:
 
 
 def write_rows(path: Path, rows: Sequence[Row]) -> None:
-    """Write rows that all have the same columns."""
+    """Write rows; a column that a row has not stays empty there."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
     with appearing(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]) if rows else [], lineterminator="\n")
+        writer = csv.DictWriter(stream, names, restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows({name: _short(value) for name, value in row.items()} for row in rows)
 
