@@ -18,6 +18,7 @@ from nonproj.parts import tree_score
 from nonproj.types import MODELS, SIBLING
 
 TITLE = "Section 7.6 of Koo et al. (2010): how good is z* alone?"
+SIZES = ("sentences",)
 SHOWN = (1, 2, 3, 5, 10, 20, 50, 100, 200)
 
 

@@ -13,6 +13,7 @@ from nonproj.decode.dual import dual_trace
 from nonproj.types import MODELS
 
 TITLE = "Figure 3 of Koo et al. (2010): head automata recomputed at each iteration"
+SIZES = ("sentences", "iterations")
 SHOWN = (1, 2, 5, 10, 50, 100, 500, 1000, 5000)
 
 

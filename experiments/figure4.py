@@ -14,6 +14,7 @@ from nonproj.decode.dual import dual_decomposition
 from nonproj.types import MODELS
 
 TITLE = "Figure 4 of Koo et al. (2010): early stopping"
+SIZES = ("sentences", "iterations")
 LIMITS = (1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500)
 RULES = ("paper", "polyak")
 

@@ -11,6 +11,7 @@ from nonproj.decode.dual import dual_decomposition
 from nonproj.types import MODELS
 
 TITLE = "Table 1 of Rush et al. (2010): sentences by number of iterations"
+SIZES = ("sentences",)
 LIMIT = 50
 BINS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 10), (11, 20), (21, 50))
 

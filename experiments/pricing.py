@@ -21,6 +21,7 @@ from nonproj.price_and_cut import PricingParser
 from nonproj.types import Sentence
 
 TITLE = "Tables 1 and 2 of Riedel et al. (2012): price and cut, and tighter polytopes"
+SIZES = ("sentences", "program_sentences", "program_words")
 
 METHODS = ("brute force", "price and cut")
 POLYTOPES = {

@@ -16,6 +16,7 @@ from nonproj.lagrange import AppendixA, Decaying, Polyak, Progress, relax
 from nonproj.parts import tree_score
 
 TITLE = "Figures 8 and 9 of Rush and Collins (2012): the course of the bound"
+SIZES = ("sentences", "iterations")
 LONGEST = 300
 RULES = ("paper", "polyak", "constant 1", "constant 0.3", "constant 0.03", "decaying")
 SHOWN = (1, 2, 5, 10, 20, 50, 100, 200, 300)

@@ -25,8 +25,8 @@ EXPERIMENTS: dict[str, ModuleType] = {
     "progress": progress,
     "pricing": pricing,
 }
-"""In the order of the page.  Each has ``TITLE``, ``units(setting)``, ``run(setting, *unit)``, ``page(rows, papers)``,
-and perhaps ``plot(rows, folder)``."""
+"""In the order of the page.  Each has ``TITLE``, ``SIZES`` (fields of `Setting` that its numbers depend on),
+``units(setting)``, ``run(setting, *unit)``, ``page(rows, papers)``, and perhaps ``plot(rows, folder)``."""
 
 PAPERS, NOTES = (
     yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8")) for name in ("papers.yaml", "notes.yaml")
@@ -62,7 +62,7 @@ def run_experiment(setting: Setting, name: str) -> list[Row]:
 def unit_file(setting: Setting, name: str, unit: Sequence[str]) -> Path:
     """Return where the rows of a unit are kept; the name changes with all that they depend on but the code."""
     words = "-".join(unit).replace(" ", "-").replace("(", "").replace(")", "")
-    return setting.results / "runs" / name / f"{words}-{fingerprint(setting, *unit[:2])}.csv"
+    return setting.results / "runs" / name / f"{words}-{fingerprint(setting, EXPERIMENTS[name].SIZES, *unit[:2])}.csv"
 
 
 def write_page(setting: Setting) -> None:

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -82,11 +82,6 @@ class Setting:
     def among(self, *languages: str) -> list[str]:
         """Return those of some languages that the run covers."""
         return [language for language in languages if language in self.languages]
-
-    def sizes(self) -> str:
-        """What the numbers of a unit depend on beside its model, as text."""
-        sizes = (self.sentences, self.program_sentences, self.program_words, self.iterations, self.instances)
-        return ",".join(map(str, sizes))
 
 
 class Problem(NamedTuple):
@@ -180,9 +175,9 @@ def _chain_templates(folder: Path) -> Path:
     return folder
 
 
-def fingerprint(setting: Setting, language: str, model: str) -> str:
-    """Return a digest of what a unit's numbers depend on: the sizes of the run, the model and the sentences."""
-    digest = hashlib.blake2b(setting.sizes().encode(), digest_size=4)
+def fingerprint(setting: Setting, sizes: Sequence[str], language: str, model: str) -> str:
+    """Return a digest of what a unit's numbers depend on: some sizes of the run, the model and the sentences."""
+    digest = hashlib.blake2b(repr([getattr(setting, name) for name in sizes]).encode(), digest_size=4)
     if language == RANDOM:
         return digest.hexdigest()
     digest.update(model_file(setting, language, model).read_bytes())

@@ -10,6 +10,7 @@ from nonproj.decode.dual import dual_decomposition
 from nonproj.types import MODELS
 
 TITLE = "Table 1 of Koo et al. (2010): accuracy, certificates, speed"
+SIZES = ("sentences", "iterations")
 
 
 def units(setting: Setting) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ from nonproj.parts import full_arc_space, part_index
 from nonproj.types import MODELS, Decoded, PartScores
 
 TITLE = "Table 2 of Koo et al. (2010): dual decomposition against linear programs"
+SIZES = ("sentences", "iterations", "instances")
 WORDS = 10
 ENOUGH = 50
 """Random instances for the integer program, whose share of integral solutions is known beforehand."""

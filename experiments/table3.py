@@ -11,6 +11,7 @@ from nonproj.evaluate import nonprojective
 from nonproj.types import MODELS
 
 TITLE = "Table 3 of Koo et al. (2010): projective and non-projective decoding"
+SIZES = ("sentences", "iterations")
 
 
 def units(setting: Setting) -> list[tuple[str, str]]:
