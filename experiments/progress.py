@@ -121,7 +121,7 @@ def plot(rows: list[Row], folder: Path) -> None:
             axes[0].plot(k, [row["dual"] for row in course], label=rule, linewidth=0.9)
             axes[1].plot(k[:-1], [row["step"] for row in course[:-1]], label=rule, linewidth=0.9)
         optimum = max(row["best_primal"] for row in rows)
-        start = rows[0]["dual"] - optimum
+        start = (rows[0]["dual"] - optimum) or 1.0
         axes[0].set(xlabel="iteration", ylabel="dual", ylim=(optimum - 0.05 * start, optimum + 1.5 * start))
         axes[1].set(xlabel="iteration", ylabel="step size", yscale="log")
 
