@@ -31,6 +31,9 @@ LANGUAGES = ("danish", "dutch", "english", "basque")
 CHAINS = "chains"
 """A model beside those of `nonproj.types.MODELS`: arcs and grandparents, no siblings (Riedel et al. 2012)."""
 
+PLAIN = "-plain"
+"""Ending of the name of a model that is trained without margin, as the perceptron of Koo et al. (2010) is."""
+
 RANDOM = "random"
 """Stands in the place of a language for scores drawn at random."""
 
@@ -151,6 +154,7 @@ def model_file(setting: Setting, language: str, model: str) -> Path:
 
 def _config(setting: Setting, language: str, model: str) -> Config:
     """The configuration that ``make train`` would take."""
+    margin, model = not model.endswith(PLAIN), model.removesuffix(PLAIN)
     names = (f"{language}-{model}", language)
     files = [path for name in names if (path := ROOT / "configs" / f"{name}.yaml").exists()]
     path = setting.config or (files[0] if files else None)
@@ -162,6 +166,8 @@ def _config(setting: Setting, language: str, model: str) -> Config:
         changes |= {"features.folder": str(_chain_templates(setting.models / "chain-features")), "labeler.epochs": 0}
         if not setting.config:
             changes["training.epochs"] = 6
+    if not margin:
+        changes["training.margin"] = 0.0
     return config.with_overrides(changes)
 
 
