@@ -19,6 +19,7 @@ SHORT = {
     "program_words": 12,
     "iterations": 300,
     "instances": 3,
+    "training": 300,
     "config": ROOT / "configs" / "smoke.yaml",
 }
 """Sizes of the short version, which shows that all works and nothing else."""

@@ -110,11 +110,13 @@ def plot(rows: list[Row], folder: Path) -> None:
     """Draw how the automata come nearer to the trees."""
 
     def draw(axes) -> None:
-        for i, language in enumerate(languages(rows)):
-            for what, side, line in (("z", "precision", "-"), ("z", "recall", "--"), ("y", "recall", ":")):
+        shared = [100 * row[side] for row in rows if row["model"] == "sibling" for side in ("precision", "recall")]
+        for each, (what, side) in zip(axes, (("z", "precision"), ("z", "recall"), ("y", "recall")), strict=True):
+            for language in languages(rows):
                 course = [row for row in pick(rows, language=language, model="sibling", what=what) if row["iteration"]]
                 x, y = [row["iteration"] for row in course], [100 * row[side] for row in course]
-                axes[0].plot(x, y, line, color=f"C{i}", label=f"{language.title()} {what}, {side}")
-        axes[0].set(xscale="log", xlabel="iteration", ylabel="per cent")
+                each.plot(x, y, label=language.title())
+            each.set(xscale="log", xlabel="iteration", ylabel="per cent", ylim=(min(shared) - 1, max(shared) + 1))
+            each.set_title({"z": f"{side} of the automata", "y": "accuracy of the trees"}[what], fontsize="medium")
 
-    figure(folder / "automata.png", 1, draw)
+    figure(folder / "automata.png", 3, draw)

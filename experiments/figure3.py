@@ -45,7 +45,7 @@ def run(setting: Setting, language: str, model: str) -> list[Row]:
 
 def page(rows: list[Row], papers: dict) -> list[str]:
     """Return the curves at a few iterations."""
-    lines = [["paper, both models", *["–"] * (len(SHOWN) - 1), papers["axis"]]]
+    lines = [[f"paper, both models: {papers['axis']}", *["–"] * len(SHOWN)]]
     for language in languages(rows):
         for model in MODELS[1:]:
             by_iteration = {row["iteration"]: row for row in pick(rows, language=language, model=model)}

@@ -12,13 +12,13 @@ from experiments.store import Row
 from nonproj.decode.automata_kinds import bigram_automata
 from nonproj.decode.dual import dual_decomposition
 from nonproj.decode.oracles import AutomataOracle, TreeOracle
-from nonproj.lagrange import AppendixA, Decaying, Polyak, Progress, relax
+from nonproj.lagrange import AppendixA, Decaying, Polyak, relax
 from nonproj.parts import tree_score
 
 TITLE = "Figures 8 and 9 of Rush and Collins (2012): the course of the bound"
 SIZES = ("sentences", "iterations")
 LONGEST = 300
-RULES = ("paper", "polyak", "constant 1", "constant 0.3", "constant 0.03", "decaying")
+RULES = ("paper", "polyak", "constant 0.1", "constant 0.02", "constant 0.004", "decaying 0.1")
 SHOWN = (1, 2, 5, 10, 20, 50, 100, 200, 300)
 
 
@@ -48,24 +48,13 @@ def run(setting: Setting, language: str, model: str) -> list[Row]:
 
 
 def _rule(name: str, gap: float):
-    """A fresh step rule by its name; the unit of constant steps is the first gap."""
+    """A fresh step rule by its name; the unit of constant and decaying steps is the first gap."""
     if name == "paper":
         return AppendixA()
     if name == "polyak":
         return Polyak()
-    if name == "decaying":
-        return Decaying(gap)
-    return _Constant(float(name.split()[1]) * gap)
-
-
-class _Constant:
-    """The same step each time."""
-
-    def __init__(self, size: float):
-        self.size = size
-
-    def __call__(self, progress: Progress) -> float:
-        return self.size
+    kind, size = name.split()
+    return Decaying(float(size) * gap, power=0.5 if kind == "decaying" else 0.0)
 
 
 def _trace(problem: Problem, single_root: bool, beta: float, rule, limit: int) -> dict[str, list[float]]:

@@ -11,7 +11,7 @@ import yaml
 
 from experiments import automata, figure3, figure4, iterations, pricing, progress, table1, table2, table3
 from experiments.layout import languages
-from experiments.setting import Setting, fingerprint
+from experiments.setting import RANDOM, Setting, fingerprint
 from experiments.store import Row, appearing, read_rows, write_rows
 
 EXPERIMENTS: dict[str, ModuleType] = {
@@ -74,7 +74,7 @@ def write_page(setting: Setting) -> None:
             continue
         rows, papers = read_rows(path), PAPERS[name]
         text += [f"## {experiment.TITLE}", *experiment.page(rows, papers), NOTES[name].strip()]
-        covered = ", ".join(language.title() for language in languages(rows))
+        covered = ", ".join(language.title() for language in languages(rows) if language != RANDOM)
         text.append(f"The paper's figures: {papers['source']}.  Ours: [{name}.csv]({name}.csv), {covered}.")
     with appearing(setting.results / "README.md") as temporary:
         temporary.write_text("\n\n".join(text) + "\n", encoding="utf-8")

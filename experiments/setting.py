@@ -66,6 +66,8 @@ class Setting:
         K of the papers' runs.
     instances : int
         Random instances.
+    training : int
+        Sentences of each training file, the first ones; 0 for all.
     config : Path or None
         Configuration for what must be trained, in place of the language's own.
     """
@@ -80,6 +82,7 @@ class Setting:
     program_words: int = 30
     iterations: int = 5000
     instances: int = 300
+    training: int = 0
     config: Path | None = None
 
     def among(self, *languages: str) -> list[str]:
@@ -144,7 +147,7 @@ def model_file(setting: Setting, language: str, model: str) -> Path:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         log.info("training %s", path.name)
-        sentences = list(conll.read(treebank(setting, language)[0], require_heads=True))
+        sentences = list(conll.read(treebank(setting, language)[0], require_heads=True))[: setting.training or None]
         trained = train(sentences, _config(setting, language, model))
         if trained.meta["interrupted"]:
             raise KeyboardInterrupt  # the trainer itself would be content with fewer epochs

@@ -93,7 +93,7 @@ def page(rows: list[Row], papers: dict) -> list[str]:
     text = ["Each cell: the paper (WSJ section 22) / **ours**, shares in per cent, times as multiples of DD-5000's."]
     for model in MODELS[1:]:
         theirs = papers["rows"][model]
-        reference = theirs["DD-5000"]["time"]
+        reference = float(theirs["DD-5000"]["time"])
         lines = []
         for method in METHODS:
             cells, paper = [], theirs.get(method, {})
@@ -101,12 +101,14 @@ def page(rows: list[Row], papers: dict) -> list[str]:
                 row = pick(rows, language=place, model=model, method=method)[0]
                 base = pick(rows, language=place, model=model, method="DD-5000")[0]["seconds"]
                 shown = paper if place == "english" else {}
-                time = None if not shown else f"{shown['time'] / reference:.2g}"
+                time = None if not shown else f"{float(shown['time']) / reference:.2g}"
                 cells.append(beside(shown.get("uas"), percent(row["uas"])))
                 cells.append(beside(shown.get("integral"), percent(row["integral"])))
                 cells.append(beside(time, f"{row['seconds'] / base:.2g}"))
             drawn = pick(rows, language=RANDOM, model=model, method=method)[0]
             lines.append([method, *cells, beside(paper.get("random"), percent(drawn["integral"], 1))])
-        counts = ", ".join(f"{pick(rows, language=p, model=model)[0]['problems']} {p}" for p in (*places, RANDOM))
+        counts = ", ".join(
+            f"{pick(rows, language=p, model=model)[0]['problems']} {p.title()}" for p in (*places, RANDOM)
+        )
         text += [f"{NAMES[model]} ({counts}):", table(header, lines)]
     return text

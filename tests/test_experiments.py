@@ -278,7 +278,7 @@ def test_the_best_bounds_close_in(setting):
         assert all(later >= earlier for earlier, later in pairwise(primal))
         assert all(low <= high + 1e-6 * (1 + abs(high)) for low, high in zip(primal, dual, strict=True))
         assert [row["iteration"] for row in course] == list(range(1, len(course) + 1))
-    steps = [row["step"] for row in groups[("constant 0.3",)][:-1]]
+    steps = [row["step"] for row in groups[("constant 0.1",)][:-1]]
     assert len(set(steps)) <= 1
 
 
