@@ -45,7 +45,7 @@ DECODE_TESTS = $(wildcard $(patsubst %,tests/test_%.py,arborescence projective a
 THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent)))
 LEARN_TESTS = tests/test_scoring.py tests/test_learning.py
 
-.PHONY: help setup train evaluate parse test test-decode test-bounds test-python bench bench-full lint clean
+.PHONY: help setup train evaluate parse test test-decode test-bounds test-python bench bench-full reproduce lint clean
 
 help: ## say what there is to make (the default)
 	@echo "make TARGET [LANG=turkish] [MODEL=grandparent] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folder] [ARGS='...']"
@@ -111,6 +111,12 @@ bench-full: $(WARM) $(MEASURE) ## measure all models that are there, with traini
 		set -- "$$@" "$$file" "$$(echo "$$paths" | sed -n 1p)" "$$(echo "$$paths" | sed -n 2p)"; \
 	done; test $$# -gt 0 || { echo "there is no model; make one by: make train LANG=$(LANG) MODEL=$(MODEL)" >&2; exit 2; }; \
 	"$(BIN)/python" -m benchmarks.bench --full --cache "$(DATA)/bench" --markdown benchmarks/README.md "$$@" $(ARGS)
+
+reproduce: $(WARM) ## make the papers' tables again, into results/, or one of them: reproduce-table2; see ARGS=--help
+	@"$(BIN)/python" -m experiments --data "$(DATA)" $(ARGS)
+
+reproduce-%: $(WARM)
+	@"$(BIN)/python" -m experiments $* --data "$(DATA)" $(ARGS)
 
 lint: $(READY) ## check the style
 	@"$(BIN)/ruff" check . && "$(BIN)/ruff" format --check .

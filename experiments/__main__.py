@@ -1,0 +1,69 @@
+"""Make the papers' tables again: all, or the named ones.  What is done already is not done again."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from experiments.runner import EXPERIMENTS, run_all
+from experiments.setting import LANGUAGES, ROOT, Setting
+
+SHORT = {
+    "languages": ("danish", "english"),
+    "sentences": 12,
+    "program_sentences": 3,
+    "program_words": 12,
+    "iterations": 300,
+    "instances": 3,
+    "training": 300,
+    "config": ROOT / "configs" / "smoke.yaml",
+}
+"""Sizes of the short version, which shows that all works and nothing else."""
+
+
+def parse_arguments(arguments: list[str] | None = None) -> tuple[Setting, list[str]]:
+    """Return what the command line asks for."""
+    parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(EXPERIMENTS)} (default: all)")
+    parser.add_argument("--short", action="store_true", help="a few sentences, small models, into results/short")
+    parser.add_argument("--models", type=Path, help="folder of LANGUAGE-MODEL.nonproj; what it lacks is trained")
+    parser.add_argument("--results", type=Path, help="folder to write to (default: results)")
+    parser.add_argument("--data", type=Path, default=ROOT / "data", help="folder for treebanks that must be fetched")
+    parser.add_argument("--languages", default="", help=f"some of {','.join(LANGUAGES)}, with commas")
+    options = parser.parse_args(arguments)
+    for name in options.names:
+        if name not in EXPERIMENTS:
+            parser.error(f"there is no experiment {name}; there are {', '.join(EXPERIMENTS)}")
+    results = options.results or (ROOT / "results" / "short" if options.short else ROOT / "results")
+    models = options.models or (results / "models" if options.short else ROOT / "models")
+    setting = Setting(results, models, options.data)
+    if options.short:
+        setting = replace(setting, **SHORT)
+    chosen = tuple(options.languages.split(",")) if options.languages else setting.languages
+    for language in chosen:
+        if language not in LANGUAGES:
+            parser.error(f"there is no language {language}; there are {', '.join(LANGUAGES)}")
+    return replace(setting, languages=chosen), options.names or list(EXPERIMENTS)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run what is asked for."""
+    # One core, so that seconds mean the same for every method.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    logging.getLogger("experiments").setLevel(logging.INFO)
+    try:
+        run_all(*parse_arguments(arguments))
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped; the same command goes on from here\n")
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

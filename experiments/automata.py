@@ -1,0 +1,122 @@
+"""Koo et al. (2010), section 7.6: how good the automata's choice z* is by itself, and what multipliers make of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from experiments.layout import NAMES, beside, figure, languages, percent, pick, table
+from experiments.measure import counted, words
+from experiments.setting import BETA, Problem, Setting, workload
+from experiments.store import Row
+from nonproj.decode.automata import decode_relaxed
+from nonproj.decode.automata_kinds import bigram_automata
+from nonproj.decode.oracles import AutomataOracle, TreeOracle
+from nonproj.lagrange import AppendixA, relax
+from nonproj.parts import tree_score
+from nonproj.types import MODELS, SIBLING
+
+TITLE = "Section 7.6 of Koo et al. (2010): how good is z* alone?"
+SIZES = ("sentences",)
+SHOWN = (1, 2, 3, 5, 10, 20, 50, 100, 200)
+
+
+def units(setting: Setting) -> list[tuple[str, str]]:
+    """Language and model."""
+    return [(language, model) for language in setting.languages for model in MODELS[1:]]
+
+
+def run(setting: Setting, language: str, model: str) -> list[Row]:
+    """Compare the arcs of the automata with the gold tree."""
+    work = workload(setting, language, model)
+    head = {"language": language, "model": model}
+    total = sum(words(problem) for problem in work.problems)
+    chosen = [decode_relaxed(*p.parts, work.order, work.options.tau) for p in work.problems]
+    rows = [head | _shares("z", 0, work.problems, [each.chosen for each in chosen], total)]
+    if work.order != SIBLING:
+        return [*rows, head | _shares("z up", 0, work.problems, [each.chosen_up for each in chosen], total)]
+    # Each sentence's arcs at the iterations to be shown, of the automata and of the tree.
+    recorded = [_follow(problem, work.options.single_root) for problem in work.problems]
+    for i, k in enumerate(SHOWN):
+        for what, side in (("z", 0), ("y", 1)):
+            rows.append(head | _shares(what, k, work.problems, [each[side][i] for each in recorded], total))
+    return rows
+
+
+def _shares(what: str, k: int, problems: list[Problem], chosen: list[np.ndarray], total: int) -> Row:
+    """Precision and recall of chosen arcs, one array of 0 and 1 over the arcs for each sentence."""
+    picked = right = 0
+    for problem, arcs in zip(problems, chosen, strict=True):
+        mine = (arcs > 0) & counted(problem)
+        picked += int(mine.sum())
+        right += int((problem.sentence.heads[problem.arcs.modifier] == problem.arcs.head)[mine].sum())
+    return {"what": what, "iteration": k, "precision": right / max(picked, 1), "recall": right / total}
+
+
+class _Recorder:
+    """An oracle that remembers which arcs it chose at each call."""
+
+    def __init__(self, oracle):
+        self.oracle, self.calls = oracle, []
+
+    def __call__(self, weights: np.ndarray):
+        answer = self.oracle(weights)
+        self.calls.append(answer[1].astype(np.int8))
+        return answer
+
+
+def _follow(problem: Problem, single_root: bool) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Run figure 1 of the paper; return the arcs of the automata and of the tree at the iterations `SHOWN`."""
+    arcs, index, scores = problem.parts
+    trees = _Recorder(TreeOracle(arcs, BETA * scores.arc, single_root))
+    automata = bigram_automata(arcs, index, scores.sibling)
+    heads = _Recorder(AutomataOracle(arcs, automata, (1.0 - BETA) * scores.arc))
+    relax(
+        trees,
+        heads,
+        lambda tree: tree_score(arcs, index, scores, tree),
+        len(arcs.head),
+        rule=AppendixA(),
+        max_iterations=SHOWN[-1],
+    )
+    at = [min(k, len(heads.calls)) - 1 for k in SHOWN]
+    return [heads.calls[k] for k in at], [trees.calls[k] for k in at]
+
+
+def page(rows: list[Row], papers: dict) -> list[str]:
+    """Return the comparison with the paper, and the course of the automata."""
+    lines = []
+    for row in pick(rows, iteration=0):
+        name = f"{str(row['language']).title()} {NAMES[row['model']]}, {'z*↑' if row['what'] == 'z up' else 'z*'}"
+        theirs = papers if row["language"] == "english" and row["model"] == "sibling" else {}
+        lines.append([name, *(beside(theirs.get(side), percent(row[side])) for side in ("precision", "recall"))])
+    courses = []
+    for language in languages(rows):
+        for what in ("z", "y"):
+            course = {row["iteration"]: row for row in pick(rows, language=language, model="sibling", what=what)}
+            cells = [f"{percent(course[k]['precision'], 1)} / {percent(course[k]['recall'], 1)}" for k in SHOWN]
+            courses.append([f"{language.title()}, {what}(k)", *cells])
+    return [
+        "The paper (PTB validation) / **ours**:",
+        table(["arcs", "precision", "recall"], lines),
+        "Precision / recall, sibling model:",
+        table(["", *(f"k = {k}" for k in SHOWN)], courses),
+        "![Automata and trees](automata.png)",
+    ]
+
+
+def plot(rows: list[Row], folder: Path) -> None:
+    """Draw how the automata come nearer to the trees."""
+
+    def draw(axes) -> None:
+        shared = [100 * row[side] for row in rows if row["model"] == "sibling" for side in ("precision", "recall")]
+        for each, (what, side) in zip(axes, (("z", "precision"), ("z", "recall"), ("y", "recall")), strict=True):
+            for language in languages(rows):
+                course = [row for row in pick(rows, language=language, model="sibling", what=what) if row["iteration"]]
+                x, y = [row["iteration"] for row in course], [100 * row[side] for row in course]
+                each.plot(x, y, label=language.title())
+            each.set(xscale="log", xlabel="iteration", ylabel="per cent", ylim=(min(shared) - 1, max(shared) + 1))
+            each.set_title({"z": f"{side} of the automata", "y": "accuracy of the trees"}[what], fontsize="medium")
+
+    figure(folder / "automata.png", 3, draw)

@@ -1,0 +1,80 @@
+"""Runs experiments unit by unit; what is done already, with the same sizes, models and sentences, is not done again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+import yaml
+
+from experiments import automata, figure3, figure4, iterations, pricing, progress, table1, table2, table3
+from experiments.layout import languages
+from experiments.setting import RANDOM, Setting, fingerprint
+from experiments.store import Row, appearing, read_rows, write_rows
+
+EXPERIMENTS: dict[str, ModuleType] = {
+    "table1": table1,
+    "table2": table2,
+    "table3": table3,
+    "figure3": figure3,
+    "figure4": figure4,
+    "automata": automata,
+    "iterations": iterations,
+    "progress": progress,
+    "pricing": pricing,
+}
+"""In the order of the page.  Each has ``TITLE``, ``SIZES`` (fields of `Setting` that its numbers depend on),
+``units(setting)``, ``run(setting, *unit)``, ``page(rows, papers)``, and perhaps ``plot(rows, folder)``."""
+
+PAPERS, NOTES = (
+    yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8")) for name in ("papers.yaml", "notes.yaml")
+)
+
+log = logging.getLogger("experiments")
+
+
+def run_all(setting: Setting, names: Sequence[str]) -> None:
+    """Run experiments by name and write their tables and plots, then the page of all that there are results of."""
+    for name in names:
+        rows = run_experiment(setting, name)
+        write_rows(setting.results / f"{name}.csv", rows)
+        if hasattr(EXPERIMENTS[name], "plot"):
+            EXPERIMENTS[name].plot(rows, setting.results)
+    write_page(setting)
+
+
+def run_experiment(setting: Setting, name: str) -> list[Row]:
+    """Return the rows of all units of an experiment; each unit is on disk as soon as it is done."""
+    experiment, rows = EXPERIMENTS[name], []
+    units = experiment.units(setting)
+    for number, unit in enumerate(units, 1):
+        path = unit_file(setting, name, unit)
+        if not path.exists():
+            log.info("%s, %d of %d: %s", name, number, len(units), " ".join(unit))
+            write_rows(path, experiment.run(setting, *unit))
+        # Read back, so that a resumed run and a run in one go have the same digits.
+        rows += read_rows(path)
+    return rows
+
+
+def unit_file(setting: Setting, name: str, unit: Sequence[str]) -> Path:
+    """Return where the rows of a unit are kept; the name changes with all that they depend on but the code."""
+    words = "-".join(unit).replace(" ", "-").replace("(", "").replace(")", "")
+    return setting.results / "runs" / name / f"{words}-{fingerprint(setting, EXPERIMENTS[name].SIZES, *unit[:2])}.csv"
+
+
+def write_page(setting: Setting) -> None:
+    """Write ``README.md`` over the tables that are there."""
+    text = ["# The papers' tables and figures, made again", NOTES["head"].strip()]
+    for name, experiment in EXPERIMENTS.items():
+        path = setting.results / f"{name}.csv"
+        if not path.exists():
+            continue
+        rows, papers = read_rows(path), PAPERS[name]
+        text += [f"## {experiment.TITLE}", *experiment.page(rows, papers), NOTES[name].strip()]
+        covered = ", ".join(language.title() for language in languages(rows) if language != RANDOM)
+        text.append(f"The paper's figures: {papers['source']}.  Ours: [{name}.csv]({name}.csv), {covered}.")
+    with appearing(setting.results / "README.md") as temporary:
+        temporary.write_text("\n\n".join(text) + "\n", encoding="utf-8")

@@ -1,0 +1,218 @@
+"""What all experiments share: the sizes of a run, its models and treebanks, and sentences made ready for a decoder."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import logging
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+from nonproj import conll
+from nonproj.config import Config
+from nonproj.decode.descent import APPENDIX_A
+from nonproj.decode.dual import DualOptions
+from nonproj.learning.trainer import train
+from nonproj.model import Model
+from nonproj.pipeline import Parser
+from nonproj.scoring.templates import load_templates
+from nonproj.types import ArcSpace, PartIndex, PartScores, Sentence
+
+ROOT = Path(__file__).resolve().parents[1]
+LANGUAGES = ("danish", "dutch", "english", "basque")
+CHAINS = "chains"
+"""A model beside those of `nonproj.types.MODELS`: arcs and grandparents, no siblings (Riedel et al. 2012)."""
+
+PLAIN = "-plain"
+"""Ending of the name of a model that is trained without margin, as the perceptron of Koo et al. (2010) is."""
+
+RANDOM = "random"
+"""Stands in the place of a language for scores drawn at random."""
+
+BETA = 0.001
+"""Share of the arc scores that the arborescence sees: Koo et al. (2010), appendix A.2."""
+
+log = logging.getLogger("experiments")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The sizes of a run and where things are.
+
+    Attributes
+    ----------
+    results : Path
+        Folder that results are written to.
+    models : Path
+        Folder of models, ``LANGUAGE-MODEL.nonproj``; what it lacks is trained into it.
+    data : Path
+        Folder of treebanks that may be written to.
+    files : mapping of str to (Path, Path)
+        Training and test file by language, in place of the known treebanks.
+    languages : tuple of str
+    sentences : int
+        Sentences of each test file, the first ones; 0 for all.
+    program_sentences, program_words : int
+        Sentences for programs with all arcs, chains and rows, and the most words that these may have.
+    iterations : int
+        K of the papers' runs.
+    instances : int
+        Random instances.
+    training : int
+        Sentences of each training file, the first ones; 0 for all.
+    config : Path or None
+        Configuration for what must be trained, in place of the language's own.
+    """
+
+    results: Path
+    models: Path
+    data: Path = ROOT / "data"
+    files: Mapping[str, tuple[Path, Path]] = field(default_factory=dict, hash=False)
+    languages: tuple[str, ...] = LANGUAGES
+    sentences: int = 0
+    program_sentences: int = 120
+    program_words: int = 30
+    iterations: int = 5000
+    instances: int = 300
+    training: int = 0
+    config: Path | None = None
+
+    def among(self, *languages: str) -> list[str]:
+        """Return those of some languages that the run covers."""
+        return [language for language in languages if language in self.languages]
+
+
+class Problem(NamedTuple):
+    """One sentence, pruned and scored."""
+
+    sentence: Sentence
+    arcs: ArcSpace
+    index: PartIndex
+    scores: PartScores
+
+    @property
+    def parts(self) -> tuple[ArcSpace, PartIndex, PartScores]:
+        """What decoders take."""
+        return self.arcs, self.index, self.scores
+
+
+class Workload(NamedTuple):
+    """The test sentences of a language under one model.
+
+    Attributes
+    ----------
+    problems : list of Problem
+    order : int
+        The model's number.
+    options : DualOptions
+        The model's own way of decoding.
+    paper : DualOptions
+        That of Koo et al. (2010): their step sizes, K and beta; tau as the model was trained with.
+    """
+
+    problems: list[Problem]
+    order: int
+    options: DualOptions
+    paper: DualOptions
+
+
+def timed(function: Callable, *arguments) -> tuple[object, float]:
+    """Return what a function returns, and the processor seconds it took."""
+    begin = time.process_time()
+    result = function(*arguments)
+    return result, time.process_time() - begin
+
+
+def treebank(setting: Setting, language: str) -> tuple[Path, Path]:
+    """Return the training and the test file of a language, fetched where they are missing."""
+    if language in setting.files:
+        return setting.files[language]
+    command = [sys.executable, str(ROOT / "data_scripts" / "fetch.py"), language, "--out", str(setting.data), "--paths"]
+    output = subprocess.run(command, stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout
+    train_file, test_file = output.splitlines()
+    return Path(train_file), Path(test_file)
+
+
+def model_file(setting: Setting, language: str, model: str) -> Path:
+    """Return the file of a model, which is trained where it is missing."""
+    path = setting.models / f"{language}-{model}.nonproj"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        log.info("training %s", path.name)
+        sentences = list(conll.read(treebank(setting, language)[0], require_heads=True))[: setting.training or None]
+        trained = train(sentences, _config(setting, language, model))
+        if trained.meta["interrupted"]:
+            raise KeyboardInterrupt  # the trainer itself would be content with fewer epochs
+        trained.save(path)
+    return path
+
+
+def _config(setting: Setting, language: str, model: str) -> Config:
+    """The configuration that ``make train`` would take."""
+    margin, model = not model.endswith(PLAIN), model.removesuffix(PLAIN)
+    names = (f"{language}-{model}", language)
+    files = [path for name in names if (path := ROOT / "configs" / f"{name}.yaml").exists()]
+    path = setting.config or (files[0] if files else None)
+    config = Config.load(path) if path else Config()
+    changes: dict[str, object] = {"model": model}
+    if model == CHAINS:
+        # Without pruning in parsing, there must be hardly any in training.
+        changes = {"model": "grandparent", "pruner.threshold": 1e-300, "pruner.max_heads": 30, "pruner.folds": 0}
+        changes |= {"features.folder": str(_chain_templates(setting.models / "chain-features")), "labeler.epochs": 0}
+        if not setting.config:
+            changes["training.epochs"] = 6
+    if not margin:
+        changes["training.margin"] = 0.0
+    return config.with_overrides(changes)
+
+
+def _chain_templates(folder: Path) -> Path:
+    """Write the usual templates, without those over siblings."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = load_templates()
+    files["sibling"] = {**files["sibling"], "templates": []}
+    for name, spec in files.items():
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(dict(spec), allow_unicode=True), encoding="utf-8")
+    return folder
+
+
+def fingerprint(setting: Setting, sizes: Sequence[str], language: str, model: str) -> str:
+    """Return a digest of what a unit's numbers depend on: some sizes of the run, the model and the sentences."""
+    digest = hashlib.blake2b(repr([getattr(setting, name) for name in sizes]).encode(), digest_size=4)
+    if language == RANDOM:
+        return digest.hexdigest()
+    digest.update(model_file(setting, language, model).read_bytes())
+    digest.update(treebank(setting, language)[1].read_bytes())
+    return digest.hexdigest()
+
+
+def workload(setting: Setting, language: str, model: str, projective: bool = False) -> Workload:
+    """Return the test sentences of a language, ready for decoding by a model; the last few are remembered.
+
+    With ``projective``, pruning leaves a projective tree in any case.
+    """
+    path, test = model_file(setting, language, model), treebank(setting, language)[1]
+    return _workload(path, os.path.getmtime(path), test, setting.sentences, setting.iterations, projective)
+
+
+@functools.lru_cache(maxsize=2)
+def _workload(path: Path, _: float, test: Path, count: int, iterations: int, projective: bool) -> Workload:
+    """Prune and score each sentence as the parser does."""
+    model = Model.load(path)
+    parser = Parser(model, replace(model.config.decoding, projective=projective))
+    sentences = list(conll.read(test, require_heads=True))[: count or None]
+    problems = []
+    for sentence in sentences:
+        tokens = parser.encode(sentence)
+        arcs = parser.prune(tokens)
+        problems.append(Problem(sentence, arcs, *parser.score(tokens, arcs)))
+    paper = parser.options._replace(rule=APPENDIX_A, max_iterations=iterations, beta=BETA)
+    return Workload(problems, parser.order, parser.options, paper)

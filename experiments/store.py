@@ -1,0 +1,73 @@
+"""Results on disk: a CSV file for each unit of work, which appears when it is complete, so that runs can be resumed."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+Row = dict[str, object]
+"""A line of a table: numbers and texts by column."""
+
+
+@contextmanager
+def appearing(path: Path) -> Iterator[Path]:
+    """Yield the name of a temporary file beside ``path``, which takes its place only if all goes well.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with appearing(folder / "a.txt") as temporary:
+    ...     _ = temporary.write_text("one")
+    >>> [path.name for path in folder.iterdir()]
+    ['a.txt']
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The ending stays as it is: writers of images go by it.
+    temporary = path.with_name(f".{os.getpid()}.{path.name}")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_rows(path: Path, rows: Sequence[Row]) -> None:
+    """Write rows; a column that a row has not stays empty there."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    with appearing(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, names, restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: _short(value) for name, value in row.items()} for row in rows)
+
+
+def _short(value: object) -> object:
+    """Seven digits are enough for any figure here."""
+    return f"{value:.7g}" if isinstance(value, float) else value
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Read rows; what looks like a number is one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.csv"
+    >>> write_rows(path, [{"language": "danish", "sentences": 322, "uas": 0.91}])
+    >>> read_rows(path)
+    [{'language': 'danish', 'sentences': 322, 'uas': 0.91}]
+    """
+    with open(path, encoding="utf-8", newline="") as stream:
+        return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(stream)]
+
+
+def _value(text: str) -> object:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,367 @@
+"""The papers' experiments in small: they run, they resume, and what must be true of their numbers is."""
+
+from __future__ import annotations
+
+import doctest
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from dataclasses import fields, replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("highspy")
+
+from experiments import __main__ as program  # noqa: E402
+from experiments import layout, runner, store, table2  # noqa: E402
+from experiments.setting import RANDOM, Setting  # noqa: E402
+
+
+def scrambled(count: int, seed: int) -> str:
+    """Sentences of few words whose trees mean nothing, so that parsers trained on them find decoding hard."""
+    chance, text = random.Random(seed), ""
+    for _ in range(count):
+        n = chance.randint(6, 10)
+        order = chance.sample(range(1, n + 1), n)
+        head = {word: chance.choice([0, *order[:i]]) if i else 0 for i, word in enumerate(order)}
+        for i in range(1, n + 1):
+            form = chance.choice("abcdefgh")
+            text += f"{i}\t{form}\t{form}\t{form.upper()}\t{form.upper()}\t_\t{head[i]}\tx\t_\t_\n"
+        text += "\n"
+    return text
+
+
+SMALL = """
+features: {bits: 14}
+pruner: {bits: 14, epochs: 1, folds: 0}
+training: {epochs: 2}
+labeler: {epochs: 0, bits: 12}
+decoding: {threshold: 0.0001}
+"""
+
+
+@pytest.fixture(scope="module")
+def setting(tmp_path_factory) -> Setting:
+    """All experiments, once, on two languages that cannot be learnt."""
+    folder = tmp_path_factory.mktemp("experiments")
+    (folder / "small.yaml").write_text(SMALL, encoding="utf-8")
+    files = {}
+    for seed, language in enumerate(("danish", "english")):
+        files[language] = folder / f"{language}-train.conll", folder / f"{language}-test.conll"
+        for path, count, number in zip(files[language], (30, 9), (seed, seed + 10), strict=True):
+            path.write_text(scrambled(count, number), encoding="utf-8")
+    setting = Setting(
+        folder / "results",
+        folder / "models",
+        files=files,
+        languages=tuple(files),
+        sentences=8,
+        program_sentences=4,
+        program_words=8,
+        iterations=60,
+        instances=4,
+        config=folder / "small.yaml",
+    )
+    runner.run_all(setting, list(runner.EXPERIMENTS))
+    return setting
+
+
+def rows_of(setting: Setting, name: str) -> list[store.Row]:
+    """The rows of an experiment, as they are on disk."""
+    return store.read_rows(setting.results / f"{name}.csv")
+
+
+def grouped(rows: list[store.Row], *names: str) -> dict[tuple, list[store.Row]]:
+    """Rows by some of their columns."""
+    groups = defaultdict(list)
+    for row in rows:
+        groups[tuple(row[name] for name in names)].append(row)
+    return groups
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    """All files in a folder."""
+    return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_names_all_tables_and_figures(setting):
+    page = (setting.results / "README.md").read_text(encoding="utf-8")
+    for name, experiment in runner.EXPERIMENTS.items():
+        assert f"## {experiment.TITLE}\n" in page
+        assert f"[{name}.csv]({name}.csv), Danish" in page or "English" in page
+        assert runner.NOTES[name].strip() in page
+        assert runner.PAPERS[name]["source"] in page
+    for link in re.findall(r"\]\(([^)]*)\)", page):
+        assert (setting.results / link).stat().st_size > 100, link
+    assert {path.name for path in setting.results.glob("*.png")} == set(re.findall(r"\((\w+\.png)\)", page))
+
+
+def test_tables_are_rectangular(setting):
+    page = (setting.results / "README.md").read_text(encoding="utf-8")
+    tables = re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE)
+    assert len(tables) >= len(runner.EXPERIMENTS)
+    for table in tables:
+        assert len({line.count("|") for line in table.splitlines()}) == 1, table
+        assert len(table.splitlines()) > 2
+
+
+def test_papers_figures_stand_beside_ours(setting):
+    """Figures that only the paper has, from three corners of the page."""
+    page = (setting.results / "README.md").read_text(encoding="utf-8")
+    rows = rows_of(setting, "table1")
+    ours = next(row["uas"] for row in rows if (row["model"], row["rule"]) == ("grandparent", "paper"))
+    assert f"| 91.78 / **{100 * ours:.2f}** |" in page
+    for text in ("| 91.11 / **", "| 43.5 | 20.1 |", "| 760 % | 6 % |"):
+        assert text in page, text
+
+
+def test_every_experiment_is_complete():
+    assert set(runner.EXPERIMENTS) == set(runner.PAPERS) == set(runner.NOTES) - {"head"}
+    known = {field.name for field in fields(Setting)}
+    for experiment in runner.EXPERIMENTS.values():
+        assert set(experiment.SIZES) <= known
+
+
+@pytest.mark.parametrize("module", [layout, store])
+def test_examples_in_docstrings(module):
+    result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.attempted
+    assert not result.failed
+
+
+# -- resuming ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_done_is_not_done_again(setting, monkeypatch):
+    before = contents(setting.results)
+
+    def fail(*_):
+        raise AssertionError("this unit is done")
+
+    for experiment in runner.EXPERIMENTS.values():
+        monkeypatch.setattr(experiment, "run", fail)
+    runner.run_all(setting, list(runner.EXPERIMENTS))
+    assert contents(setting.results) == before
+
+
+def test_only_what_is_missing_is_done(setting, monkeypatch):
+    before = contents(setting.results)
+    experiment, calls = runner.EXPERIMENTS["iterations"], []
+    real = experiment.run
+    monkeypatch.setattr(experiment, "run", lambda *unit: calls.append(unit[1:]) or real(*unit))
+    unit = experiment.units(setting)[1]
+    runner.unit_file(setting, "iterations", unit).unlink()
+    runner.run_all(setting, ["iterations"])
+    assert calls == [unit]
+    assert contents(setting.results) == before
+
+
+def test_an_interrupted_run_leaves_whole_files_only_and_goes_on(setting, monkeypatch, tmp_path):
+    other = replace(setting, results=tmp_path / "results")
+    experiment, calls = runner.EXPERIMENTS["iterations"], []
+    real = experiment.run
+
+    def stopping(*unit):
+        calls.append(unit[1:])
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return real(*unit)
+
+    monkeypatch.setattr(experiment, "run", stopping)
+    monkeypatch.setattr(program, "parse_arguments", lambda _: (other, ["iterations"]))
+    units = experiment.units(other)
+    assert program.main([]) == 130
+    assert [path.name for path in contents(other.results)] == sorted(
+        runner.unit_file(other, "iterations", unit).name for unit in units[:2]
+    )
+    assert program.main([]) == 0
+    assert calls == [*units[:3], *units[2:]]
+    assert (other.results / "iterations.csv").read_bytes() == (setting.results / "iterations.csv").read_bytes()
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path):
+    class Unprintable:
+        def __str__(self):
+            raise KeyboardInterrupt
+
+    path = tmp_path / "runs" / "a.csv"
+    with pytest.raises(KeyboardInterrupt):
+        store.write_rows(path, [{"a": 1}, {"a": Unprintable()}])
+    assert contents(tmp_path) == {}
+    store.write_rows(path, [{"a": 1}])
+    with pytest.raises(KeyboardInterrupt):
+        store.write_rows(path, [{"a": 2}, {"a": Unprintable()}])
+    assert contents(tmp_path) == {path: b"a\n1\n"}
+
+
+def test_other_sizes_models_and_sentences_are_other_units(setting, tmp_path):
+    unit = ("danish", "sibling")
+    name = runner.unit_file(setting, "table1", unit)
+    assert runner.unit_file(replace(setting, sentences=7), "table1", unit) != name
+    assert runner.unit_file(replace(setting, program_words=7), "table1", unit) == name
+    english = {"danish": setting.files["english"]}
+    assert runner.unit_file(replace(setting, files=english), "table1", unit) != name
+    for model in ("danish-arc.nonproj", "danish-sibling.nonproj"):
+        shutil.copy(setting.models / model, tmp_path)
+    moved = replace(setting, models=tmp_path)
+    assert runner.unit_file(moved, "table1", unit) == name
+    shutil.copy(tmp_path / "danish-arc.nonproj", tmp_path / "danish-sibling.nonproj")
+    assert runner.unit_file(moved, "table1", unit) != name
+
+
+# -- laws --------------------------------------------------------------------------------------------------------------
+
+
+def test_shares_of_sentences_sum_to_one(setting):
+    for rows in grouped(rows_of(setting, "iterations"), "language", "model", "rule").values():
+        assert sum(row["share"] for row in rows) == pytest.approx(1.0, abs=1e-6)
+        edges = [(row["low"], row["high"]) for row in rows]
+        assert edges[0][0] == 1
+        assert all(high + 1 == low for (_, high), (low, _) in pairwise(edges))
+
+
+def test_linear_programs_bound_the_optimum_in_order(setting):
+    groups = grouped(rows_of(setting, "table2"), "language", "model")
+    assert len(groups) == 6
+    for (language, model), rows in groups.items():
+        bound = {row["method"]: row["bound"] for row in rows}
+        score = {row["method"]: row["score"] for row in rows}
+        exact = score["ILP"]
+        slack = 1e-5 * (1 + abs(exact))
+        assert bound["ILP"] == pytest.approx(exact, abs=slack)
+        for method in table2.METHODS:
+            assert score[method] <= exact + slack <= bound[method] + 2 * slack, (language, model, method)
+        for tight, loose in (
+            ("LP(M)", "LP(S)"),
+            ("compact", "LP(M)"),
+            ("LP(M)", "LP(M) pairs"),
+            ("LP(S)", "LP(S) pairs"),
+            ("compact", "DD-5000"),
+            ("DD-5000", "DD-250"),
+        ):
+            assert bound[tight] <= bound[loose] + slack, (language, model, tight, loose)
+        if language == RANDOM:
+            assert bound["LP(S) pairs"] > bound["LP(S)"] > exact + slack, "random problems are not that easy"
+        else:
+            assert all(0 < row["uas"] <= 1 for row in rows)
+
+
+def test_random_problems_are_always_the_same():
+    (first, *_), (again, other) = table2.random_problems(1, 2), table2.random_problems(2, 2)
+    np.testing.assert_array_equal(first[2].sibling, again[2].sibling)
+    assert not np.array_equal(again[2].grandparent, other[2].grandparent)
+    assert abs(other[2].sibling.std() - 1) < 0.1
+    assert not other[2].arc.any()
+
+
+def test_the_best_bounds_close_in(setting):
+    rows = rows_of(setting, "progress")
+    groups = grouped(rows, "rule")
+    assert len(groups) == 6
+    assert max(map(len, groups.values())) > 5
+    for course in groups.values():
+        dual, primal = ([row[name] for row in course] for name in ("best_dual", "best_primal"))
+        assert all(later <= earlier for earlier, later in pairwise(dual))
+        assert all(later >= earlier for earlier, later in pairwise(primal))
+        assert all(low <= high + 1e-6 * (1 + abs(high)) for low, high in zip(primal, dual, strict=True))
+        assert [row["iteration"] for row in course] == list(range(1, len(course) + 1))
+    steps = [row["step"] for row in groups[("constant 0.1",)][:-1]]
+    assert len(set(steps)) <= 1
+
+
+def test_lazy_decoding_begins_with_all_automata(setting):
+    for course in grouped(rows_of(setting, "figure3"), "language", "model").values():
+        assert (course[0]["iteration"], course[0]["running"], course[0]["recomputed"]) == (1, setting.sentences, 1)
+        assert all(0 <= row["recomputed"] <= 1 for row in course)
+        assert course[-1]["recomputed"] < 1, "by then some heads are settled"
+        assert all(later["running"] <= earlier["running"] for earlier, later in pairwise(course))
+
+
+def test_certificates_grow_with_the_limit(setting):
+    for course in grouped(rows_of(setting, "figure4"), "language", "model", "rule").values():
+        assert (course[-1]["K"], course[-1]["match"]) == (setting.iterations, 1)
+        for name in ("agreed", "certified", "iterations"):
+            assert all(later[name] >= earlier[name] for earlier, later in pairwise(course))
+        assert all(row["agreed"] <= row["match"] + 1e-9 for row in course), "an agreed tree is the last word"
+
+
+def test_table_1_agrees_with_figure_4(setting):
+    """Two experiments decode the same sentences in the same way."""
+    first = {(row["language"], row["model"]): row for row in rows_of(setting, "table1") if row["rule"] == "paper"}
+    for row in rows_of(setting, "figure4"):
+        if (row["rule"], row["K"]) == ("paper", setting.iterations):
+            for name in ("uas", "agreed", "certified", "iterations"):
+                assert row[name] == first[row["language"], row["model"]][name]
+
+
+def test_projective_decoding_cannot_cross(setting):
+    rows = rows_of(setting, "table3")
+    assert all(row["crossing"] > 0 for row in rows), "random trees cross"
+    for free, projective in grouped(rows, "language", "model").values():
+        assert (free["projective"], projective["projective"]) == (0, 1)
+        assert projective["uas"] < 1
+
+
+def test_automata_end_where_trees_do(setting):
+    for rows in grouped(rows_of(setting, "automata"), "language").values():
+        up = [row for row in rows if row["what"] == "z up"]
+        trees = [row for row in rows if row["what"] == "y"]
+        assert len(up) == 1
+        assert len(trees) == 9
+        for row in (*up, *trees):  # one head for each word
+            assert row["precision"] == row["recall"]
+        for row in rows:
+            assert 0 < row["precision"] <= 1
+        of_siblings = [row for row in rows if (row["model"], row["what"]) == ("sibling", "z")]
+        assert of_siblings[0]["recall"] == pytest.approx(of_siblings[1]["recall"], abs=0.1), "z* is nearly z(1)"
+
+
+def test_price_and_cut_finds_the_same_optimum_with_less(setting):
+    rows = rows_of(setting, "pricing")
+    brute, priced = (next(row for row in rows if row["method"] == name) for name in ("brute force", "price and cut"))
+    assert (brute["scored"], brute["added"], priced["same"]) == (1, 1, 1)
+    assert priced["objective"] == pytest.approx(1.0, abs=1e-5)
+    assert 0 < priced["added"] <= priced["scored"] < 1
+    bound = {row["method"]: row["bound"] for row in rows if row["part"] == "families"}
+    slack = 1e-5 * (1 + abs(bound["all"]))
+    assert bound["all"] == pytest.approx(bound["all, not implied"], abs=slack)
+    assert bound["all"] <= min(bound["ArcGP + GPArc"], bound["OneGP + NoGP"]) + slack
+
+
+# -- the two front doors -----------------------------------------------------------------------------------------------
+
+
+def test_the_command_line(capsys):
+    setting, names = program.parse_arguments(["--short", "--languages", "danish", "table2"])
+    assert (setting.languages, names, setting.results) == (("danish",), ["table2"], ROOT / "results" / "short")
+    assert setting.models == setting.results / "models"
+    setting, names = program.parse_arguments([])
+    assert (setting.sentences, setting.iterations, names) == (0, 5000, list(runner.EXPERIMENTS))
+    for words, message in (
+        (["table9"], "there is no experiment table9; there are table1, "),
+        (["--languages", "klingon"], "there is no language klingon; there are danish, "),
+    ):
+        with pytest.raises(SystemExit):
+            program.parse_arguments(words)
+        assert message in capsys.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not there")
+def test_make_has_a_target_for_each():
+    for name in ("", *runner.EXPERIMENTS):
+        target = f"reproduce-{name}".removesuffix("-")
+        run = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True)
+        assert f"-m experiments {name}".rstrip() in run.stdout
