@@ -17,7 +17,7 @@ PACKAGE = ROOT / "nonproj"
 LEVELS = (
     ("errors", "types", "_kernel", "__init__"),
     ("files", "engine"),
-    ("conll", "config", "parts", "lagrange"),
+    ("conll", "cutting", "config", "parts", "lagrange"),
     ("scoring", "decode"),
     ("model", "evaluate", "significance", "report"),
     ("pipeline",),
@@ -30,7 +30,7 @@ LEVELS = (
 )
 """The rooms from the ground up: a room may use those below it, and those of its own level that are named in PEERS."""
 
-PEERS = {("report", "evaluate"), ("significance", "evaluate")}
+PEERS = {("report", "evaluate"), ("significance", "evaluate"), ("cutting", "conll")}
 
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 FILES = sorted(PACKAGE.rglob("*.py"))
