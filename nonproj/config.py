@@ -1,7 +1,7 @@
-"""Options: one schema for the files in YAML, the command line and the model file.
+"""Options: one declaration of each for the files in YAML, the command line and the model file.
 
-Every option is declared once, as a field of a frozen dataclass whose metadata say what it means and what values it may
-have; what is checked, and what errors and help say, follows from that.  Paths are relative to the current folder.
+What is checked, and what errors and help say, follows from it: see `nonproj.schema`.  Paths are relative to the current
+folder.
 """
 
 from __future__ import annotations
@@ -13,149 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from .errors import ConfigError
-
-_INTEGERS = 1 << 53
-_WORDS = {int: "an integer", float: "a number", str: "a path"}
+from .schema import Option, Section, dotted, option, show
 
 
 @dataclass(frozen=True)
-class Option:
-    """What one option means and may be.
-
-    Attributes
-    ----------
-    default : object
-        Its value where nobody sets it.
-    help : str
-        What it is for, in a few words.
-    kinds : tuple of type
-        Of ``int``, ``float``, ``bool`` and ``str``; empty where only ``choices`` are allowed.
-    choices : tuple
-        Values that are allowed besides those of the kinds.
-    low, high : float
-        Bounds of a number, both included...
-    above, below : bool
-        ...unless these exclude the lower or the upper one.
-
-    Examples
-    --------
-    >>> Option(10, "passes over the training data", (int,), low=1).expected
-    'an integer of at least 1'
-    """
-
-    default: Any
-    help: str
-    kinds: tuple[type, ...] = ()
-    choices: tuple = ()
-    low: float = -_INTEGERS
-    high: float = _INTEGERS
-    above: bool = False
-    below: bool = False
-
-    @property
-    def expected(self) -> str:
-        """What would be right, in words."""
-        words = [_show(choice) for choice in self.choices]
-        for kind in self.kinds:
-            words += ["true", "false"] if kind is bool else [_WORDS[kind] + ("" if kind is str else self._bounds())]
-        return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
-
-    def _bounds(self) -> str:
-        low = f"{'above' if self.above else 'of at least'} {self.low:.10g}"
-        high = f"{'below' if self.below else 'at most'} {self.high:.10g}"
-        if self.high == _INTEGERS:
-            return "" if self.low == -_INTEGERS else " " + low
-        return f" from {self.low:.10g} to {self.high:.10g}" if not (self.above or self.below) else f" {low} and {high}"
-
-    def check(self, key: str, value: object) -> Any:
-        """Return the value as the program wants it (a whole number may stand for a float).
-
-        Raises
-        ------
-        ConfigError
-            If it is of the wrong type or out of range; ``key`` is the option's dotted name.
-        """
-        for choice in self.choices:
-            if type(value) is type(choice) and value == choice:
-                return choice
-        number = _as_float(value) if float in self.kinds else None
-        value = value if number is None else number
-        if type(value) not in self.kinds or not self._within(value):
-            raise ConfigError(key, f"{_show(value)} is wrong, {self.expected} expected")
-        return value
-
-    def _within(self, value: object) -> bool:
-        if isinstance(value, str):
-            return value != "" and "\0" not in value
-        low = value > self.low if self.above else value >= self.low
-        high = value < self.high if self.below else value <= self.high
-        return type(value) is bool or (low and high)  # a NaN is neither
-
-    def parse(self, key: str, text: str) -> Any:
-        """Return the value that a text on the command line stands for, checked.
-
-        Paths are taken as they are, whatever YAML would make of them; everything else is a scalar of YAML.
-        """
-        if str in self.kinds:
-            value = None if text in ("", "null", "~") else text
-            return self.check(key, value)
-        import yaml
-
-        try:
-            value = yaml.safe_load(text)
-        except (yaml.YAMLError, ValueError):
-            value = text
-        return self.check(key, value)
-
-
-def _as_float(value: object) -> float | None:
-    """The number that a value is or spells (YAML 1.1 takes ``1e-4`` for a string), or None."""
-    if type(value) not in (int, float, str):
-        return None
-    try:
-        return float(value)
-    except (ValueError, OverflowError):
-        return None
-
-
-def _show(value: object) -> str:
-    """Write a value as YAML would, cut where it is long."""
-    if isinstance(value, Mapping | list | tuple):
-        return "a mapping" if isinstance(value, Mapping) else "a list"
-    text = {True: "true", False: "false"}[value] if isinstance(value, bool) else "null" if value is None else str(value)
-    text = " ".join(text.split()) or "an empty text"
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _option(default: object, *arguments, **bounds) -> Any:
-    """Declare a field that is an option."""
-    return field(default=default, metadata={"option": Option(default, *arguments, **bounds)})
-
-
-class _Section:
-    """A group of options that checks itself."""
-
-    _name = ""
-
-    def __init_subclass__(cls, name: str = ""):
-        cls._name = name
-
-    def __post_init__(self):
-        for item in fields(self):
-            key, value = _dotted(self._name, item.name), getattr(self, item.name)
-            if "option" in item.metadata:
-                object.__setattr__(self, item.name, item.metadata["option"].check(key, value))
-            elif not isinstance(value, item.default_factory):
-                raise ConfigError(key, f"{_show(value)} is wrong, options of this section expected")
-
-
-@dataclass(frozen=True)
-class TreebankConfig(_Section, name="treebank"):
+class TreebankConfig(Section, name="treebank"):
     """Where the sentences are."""
 
-    train: str | None = _option(None, "file to train on", (str,), (None,))
-    test: str | None = _option(None, "file to evaluate on", (str,), (None,))
-    held_out: float | str = _option(
+    train: str | None = option(None, "file to train on", (str,), (None,))
+    test: str | None = option(None, "file to evaluate on", (str,), (None,))
+    held_out: float | str = option(
         0.1,
         "share of the training sentences, the last ones, to hold out, or a file",
         (float, str),
@@ -163,34 +30,34 @@ class TreebankConfig(_Section, name="treebank"):
         high=1,
         below=True,
     )
-    root: str = _option(
+    root: str = option(
         "auto", "words a tree may hang from the root; auto: as in the training data", (), ("auto", "single", "multi")
     )
 
 
 @dataclass(frozen=True)
-class FeaturesConfig(_Section, name="features"):
+class FeaturesConfig(Section, name="features"):
     """What the model looks at."""
 
-    folder: str | None = _option(
+    folder: str | None = option(
         None, "folder of feature templates; null: those that come with the program", (str,), (None,)
     )
-    bits: int = _option(23, "binary logarithm of the number of weights", (int,), low=10, high=28)
-    rare: int = _option(1, "a string must be seen so often in training to be known", (int,), low=1)
+    bits: int = option(23, "binary logarithm of the number of weights", (int,), low=10, high=28)
+    rare: int = option(1, "a string must be seen so often in training to be known", (int,), low=1)
 
 
 @dataclass(frozen=True)
-class PrunerConfig(_Section, name="pruner"):
+class PrunerConfig(Section, name="pruner"):
     """The first-order model that chooses candidate arcs."""
 
-    epochs: int = _option(2, "passes over the training data", (int,), low=1)
-    learning_rate: float = _option(0.1, "step size of its stochastic gradient", (float,), low=0, above=True)
-    bits: int = _option(20, "binary logarithm of the number of its weights", (int,), low=10, high=28)
-    threshold: float = _option(
+    epochs: int = option(2, "passes over the training data", (int,), low=1)
+    learning_rate: float = option(0.1, "step size of its stochastic gradient", (float,), low=0, above=True)
+    bits: int = option(20, "binary logarithm of the number of its weights", (int,), low=10, high=28)
+    threshold: float = option(
         1e-4, "least marginal of an arc in training, as a share of the best head's", (float,), low=0, high=1, above=True
     )
-    max_heads: int = _option(10, "candidate heads of a word at most", (int,), low=1, high=10**9)
-    folds: int = _option(
+    max_heads: int = option(10, "candidate heads of a word at most", (int,), low=1, high=10**9)
+    folds: int = option(
         5,
         "prune training data by models that have not seen it, from so many folds; 0: by the one model",
         (int,),
@@ -200,51 +67,51 @@ class PrunerConfig(_Section, name="pruner"):
 
 
 @dataclass(frozen=True)
-class TrainingConfig(_Section, name="training"):
+class TrainingConfig(Section, name="training"):
     """The averaged perceptron."""
 
-    epochs: int = _option(10, "passes over the training data", (int,), low=1)
-    decoder: str = _option(
+    epochs: int = option(10, "passes over the training data", (int,), low=1)
+    decoder: str = option(
         "relaxed", "what the perceptron learns against: head automata alone, or trees", (), ("relaxed", "dual")
     )
-    margin: float = _option(300.0, "score by which the gold tree should win, for each wrong arc", (float,), low=0)
-    shuffle: bool = _option(True, "a new order of the sentences in each epoch", (bool,))
+    margin: float = option(300.0, "score by which the gold tree should win, for each wrong arc", (float,), low=0)
+    shuffle: bool = option(True, "a new order of the sentences in each epoch", (bool,))
 
 
 @dataclass(frozen=True)
-class DecodingConfig(_Section, name="decoding"):
+class DecodingConfig(Section, name="decoding"):
     """Dual decomposition."""
 
-    max_iterations: int = _option(250, "iterations of the subgradient method at most", (int,), low=1, high=10**9)
-    exact: bool = _option(True, "search on where the gap does not close: branch and bound", (bool,))
-    search_limit: int = _option(
+    max_iterations: int = option(250, "iterations of the subgradient method at most", (int,), low=1, high=10**9)
+    exact: bool = option(True, "search on where the gap does not close: branch and bound", (bool,))
+    search_limit: int = option(
         1_000_000, "head automata that such a search may decode, for each sentence", (int,), low=0
     )
-    full: bool = _option(False, "look for the tree among all arcs, pruned ones too; ten times as slow", (bool,))
-    step: str = _option("polyak", "rule of the step sizes; paper: that of Koo et al. 2010", (), ("polyak", "paper"))
-    beta: float = _option(0.5, "share of the arc scores that the arborescence is given", (float,), low=0, high=1)
-    tau: float = _option(
+    full: bool = option(False, "look for the tree among all arcs, pruned ones too; ten times as slow", (bool,))
+    step: str = option("polyak", "rule of the step sizes; paper: that of Koo et al. 2010", (), ("polyak", "paper"))
+    beta: float = option(0.5, "share of the arc scores that the arborescence is given", (float,), low=0, high=1)
+    tau: float = option(
         0.5, "share of the rest that an arc's head is given, its modifier having what is left", (float,), low=0, high=1
     )
-    projective: bool = _option(False, "projective trees only", (bool,))
-    single_root: str | bool = _option("auto", "one word hangs from the root; auto: as trained", (bool,), ("auto",))
-    threshold: float = _option(
+    projective: bool = option(False, "projective trees only", (bool,))
+    single_root: str | bool = option("auto", "one word hangs from the root; auto: as trained", (bool,), ("auto",))
+    threshold: float = option(
         0.003, "least marginal of an arc in parsing, as a share of the best head's", (float,), low=0, high=1, above=True
     )
-    tolerance: float = _option(1e-9, "gap between bound and score that still counts as none", (float,), low=0)
+    tolerance: float = option(1e-9, "gap between bound and score that still counts as none", (float,), low=0)
 
 
 @dataclass(frozen=True)
-class LabelerConfig(_Section, name="labeler"):
+class LabelerConfig(Section, name="labeler"):
     """The model that labels the arcs of a tree."""
 
-    epochs: int = _option(8, "passes over the training data; 0: one and the same label for all", (int,), low=0)
-    margin: float = _option(40.0, "score by which the right label must win in training", (float,), low=0)
-    bits: int = _option(22, "binary logarithm of the number of its weights", (int,), low=12, high=28)
+    epochs: int = option(8, "passes over the training data; 0: one and the same label for all", (int,), low=0)
+    margin: float = option(40.0, "score by which the right label must win in training", (float,), low=0)
+    bits: int = option(22, "binary logarithm of the number of its weights", (int,), low=12, high=28)
 
 
 @dataclass(frozen=True)
-class Config(_Section):
+class Config(Section):
     """All options of a parser.
 
     Raises
@@ -262,13 +129,13 @@ class Config(_Section):
     nonproj.errors.ConfigError: training.epoch: no such option; did you mean training.epochs?
     """
 
-    model: str = _option(
+    model: str = option(
         "grandparent",
         "parts that are scored: arcs; siblings too; grandparents too",
         (),
         ("arc", "sibling", "grandparent"),
     )
-    seed: int = _option(0, "seed of all random choices", (int,), low=0)
+    seed: int = option(0, "seed of all random choices", (int,), low=0)
     treebank: TreebankConfig = field(default_factory=TreebankConfig)
     features: FeaturesConfig = field(default_factory=FeaturesConfig)
     pruner: PrunerConfig = field(default_factory=PrunerConfig)
@@ -356,19 +223,15 @@ def options() -> Iterator[tuple[str, Option]]:
                 yield f"{outer.name}.{inner.name}", inner.metadata["option"]
 
 
-def _dotted(section: str, name: object) -> str:
-    return f"{section}.{name}" if section else str(name)
-
-
 def _build(cls: type, values: object) -> Any:
     """Make a section, and those in it, of nested mappings."""
     if not isinstance(values, Mapping):
-        raise ConfigError(cls._name, f"{_show(values)} is wrong, a mapping from options to values expected")
+        raise ConfigError(cls._name, f"{show(values)} is wrong, a mapping from options to values expected")
     known = {item.name: item for item in fields(cls)}
     arguments = {}
     for name, value in values.items():
         if name not in known:
-            raise _unknown(_dotted(cls._name, name), [_dotted(cls._name, other) for other in known])
+            raise _unknown(dotted(cls._name, name), [dotted(cls._name, other) for other in known])
         if "option" in known[name].metadata:
             arguments[name] = value
         elif value is not None:  # a section without options is none at all

@@ -10,20 +10,17 @@ A `Sentence` carries its own lines, so that writing is to replace two columns an
 from __future__ import annotations
 
 import contextlib
-import gzip
 import io
-import os
 import re
-import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TextIO
+from typing import BinaryIO, TextIO
 
 import numpy as np
 
-from nonproj.errors import DataError, FileError
-from nonproj.files import open_output, reason
+from nonproj.errors import DataError
+from nonproj.files import byte_lines, open_input, open_output, stream_fault
 from nonproj.types import Sentence
 
 COLUMNS = ("ID", "FORM", "LEMMA", "CPOSTAG", "POSTAG", "FEATS", "HEAD", "DEPREL", "PHEAD", "PDEPREL")
@@ -71,103 +68,7 @@ def read(source: str | Path | BinaryIO | TextIO, *, require_heads: bool = False)
     >>> sentence.forms, sentence.heads
     (['Det', 'regner'], array([-1,  2,  0], dtype=int32))
     """
-    return _sentences(*_open(source), require_heads)
-
-
-def _open(source: str | Path | BinaryIO | TextIO) -> tuple:
-    """Return a stream, its name, and a context that closes it if it was opened here."""
-    left_open = contextlib.nullcontext()
-    if hasattr(source, "read"):
-        name = getattr(source, "name", None)
-        return source, name if isinstance(name, str) else "<stream>", left_open
-    if str(source) == "-":
-        return getattr(sys.stdin, "buffer", sys.stdin), "<stdin>", left_open
-    try:
-        stream = open(os.fspath(source), "rb")  # noqa: SIM115 (closed by the generator)
-    except OSError as error:
-        raise FileError(str(source), reason(error)) from None
-    return stream, str(source), stream
-
-
-class Piece(NamedTuple):
-    """Some whole sentences of a file, as they stand there: what one worker is given at a time.
-
-    Attributes
-    ----------
-    text : bytes
-        The lines.
-    path : str
-        The file they came from.
-    line : int
-        The number, from 1, of the first of them in that file.
-    """
-
-    text: bytes
-    path: str
-    line: int
-
-    def read(self, *, require_heads: bool = False) -> Iterator[Sentence]:
-        """Read the sentences, as `read` reads them from the whole file: lines of the same numbers, the same errors."""
-        stream = io.BytesIO(self.text)
-        return _sentences(stream, self.path, contextlib.nullcontext(), require_heads, self.line - 1)
-
-
-def cut(source: str | Path | BinaryIO | TextIO, size: int = 1 << 16) -> Iterator[Piece]:
-    """Cut a treebank between sentences, without looking into them.
-
-    Parameters
-    ----------
-    source : str, Path or stream
-        As for `read`.
-    size : int
-        A piece ends with the first sentence that brings it to so many bytes.
-
-    Yields
-    ------
-    Piece
-        Read one after another, they give the sentences of `read`.  A file without sentences is one piece.
-
-    Raises
-    ------
-    DataError, FileError
-        Where the file cannot be read on; the sentences before that place have been handed over.
-
-    Examples
-    --------
-    >>> word = "1\\tRegn\\t_\\tN\\tNC\\t_\\t0\\tROOT\\t_\\t_\\n"
-    >>> [(piece.line, len(piece.text)) for piece in cut(io.StringIO(f"{word}\\n{word}\\n\\n{word}"), size=20)]
-    [(1, 28), (3, 28), (5, 28)]
-    """
-    stream, name, closing = _open(source)
-    number, first, lines, length, ended, worded, fault = 0, 1, [], 0, 0, False, None
-    try:
-        with closing:
-            for line in _bytes(stream):
-                number += 1
-                if line.strip(b" \r\n"):
-                    if length >= size and ended:  # only now: blank lines at the very end go with the last piece
-                        yield Piece(b"".join(lines[:ended]), name, first)
-                        first, lines, length, ended = first + ended, lines[ended:], 0, 0
-                    worded = worded or number > 1 or line.removeprefix(_BOM.encode()).strip(b" \r\n") != b""
-                elif worded:
-                    ended, worded = len(lines) + 1, False
-                lines.append(line)
-                length += len(line)
-    except (EOFError, zlib.error, OSError) as error:
-        fault, lines = _fault(error, name, number), lines[:ended]
-    if lines or fault is None:
-        yield Piece(b"".join(lines), name, first)
-    if fault:
-        raise fault
-
-
-def _bytes(stream: BinaryIO | TextIO) -> Iterator[bytes]:
-    """Return the lines of a stream as they stand in it, unpacked if need be."""
-    if hasattr(stream, "encoding"):
-        return map(str.encode, stream)
-    if hasattr(stream, "peek") and stream.peek(2)[:1] == b"\x1f":  # no text starts with this byte, gzip data does
-        stream = io.BufferedReader(gzip.GzipFile(fileobj=stream))
-    return iter(stream)
+    return _sentences(*open_input(source), require_heads)
 
 
 def _sentences(stream, name: str, closing, require_heads: bool, number: int = 0) -> Iterator[Sentence]:
@@ -175,7 +76,7 @@ def _sentences(stream, name: str, closing, require_heads: bool, number: int = 0)
     first, block, worded, sentence = number + 1, [], False, None
     try:
         with closing:
-            for line in stream if hasattr(stream, "encoding") else map(bytes.decode, _bytes(stream)):
+            for line in stream if hasattr(stream, "encoding") else map(bytes.decode, byte_lines(stream)):
                 number += 1
                 block.append(line)
                 if not line.isspace() or line.strip(" \r\n"):
@@ -185,26 +86,13 @@ def _sentences(stream, name: str, closing, require_heads: bool, number: int = 0)
                     yield sentence
                     first, block, worded = number + 1, [], False
     except (UnicodeDecodeError, EOFError, zlib.error, OSError) as error:
-        raise _fault(error, name, number) from None
+        raise stream_fault(error, name, number) from None
     if worded:
         yield _sentence(block, name, first, require_heads)
     elif sentence is None:
         raise DataError(name, 1, "no sentences; the file is empty" if not number else "no sentences; only blank lines")
     else:
         sentence.lines.extend(block)
-
-
-def _fault(error: Exception, name: str, number: int) -> DataError | FileError:
-    """Return what a stream that broke after so many lines is to be called."""
-    if isinstance(error, UnicodeDecodeError):
-        number += 1 + error.object.count(b"\n", 0, error.start)
-        byte = f"byte 0x{error.object[error.start]:02x}"
-        return DataError(name, number, f"{byte} is not UTF-8; recode the file to UTF-8 first")
-    if isinstance(error, EOFError):
-        return DataError(name, number + 1, "the gzip data is cut short here")
-    if isinstance(error, gzip.BadGzipFile | zlib.error):
-        return DataError(name, number + 1, f"the gzip data is broken here ({error})")
-    return FileError(name, reason(error))
 
 
 def _sentence(block: list[str], name: str, first: int, require_heads: bool) -> Sentence:

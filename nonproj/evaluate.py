@@ -14,6 +14,7 @@ from itertools import zip_longest
 import numpy as np
 
 from nonproj.errors import DataError
+from nonproj.report import as_text
 from nonproj.types import Decoded, Sentence
 
 ARC_LENGTHS = (("root", 0, 0), ("1", 1, 1), ("2", 2, 2), ("3-6", 3, 6), ("7+", 7, None))
@@ -207,7 +208,7 @@ class Evaluation:
 
     def table(self) -> str:
         """Return the figures as plain text, in per cent."""
-        return _as_text(self.as_dict())
+        return as_text(self.as_dict())
 
     def words(self) -> dict[str, np.ndarray]:
         """Return the columns of the table of words that all figures are sums over.
@@ -304,53 +305,6 @@ def _attachment(words: dict, both: np.ndarray | None, chosen: np.ndarray) -> dic
         "uas": _share(words["right"][chosen]),
         "las": None if both is None else _share(both[chosen]),
     }
-
-
-def _percent(share: float | None) -> str:
-    """Write a share in per cent."""
-    return "-" if share is None else f"{100 * share:.2f}"
-
-
-def _as_text(figures: dict) -> str:
-    """Lay the figures out as plain text."""
-    scopes = figures["without_punctuation"], figures["with_punctuation"]
-    names = {
-        "uas": "unlabelled attachment (UAS)",
-        "las": "labelled attachment (LAS)",
-        "label_accuracy": "label accuracy",
-        "complete": "complete trees",
-        "complete_labelled": "complete trees, labelled",
-        "root_accuracy": "roots found",
-    }
-    lines = [f"{figures['sentences']} sentences, {figures['words']} words; per cent", ""]
-    lines.append(_row("", "without punctuation", "with punctuation"))
-    lines += [_row(name, *(_percent(scope[key]) for scope in scopes)) for key, name in names.items()]
-    for measure in ("precision", "recall"):
-        lines.append(
-            _row(f"non-projective arcs, {measure}", *(_percent(scope["nonprojective"][measure]) for scope in scopes))
-        )
-    lines.append(_row("words counted", *(str(scope["words"]) for scope in scopes)))
-    kept = scopes[0]
-    lines += ["", _row("without punctuation, arcs of length", "precision", "recall", "gold arcs")]
-    for name, arcs in kept["by_arc_length"].items():
-        lines.append(_row(f"  {name}", _percent(arcs["precision"]), _percent(arcs["recall"]), str(arcs["gold"])))
-    lines += ["", _row("without punctuation, sentences of", "UAS", "LAS", "words")]
-    for name, part in kept["by_sentence_length"].items():
-        lines.append(_row(f"  {name} words", _percent(part["uas"]), _percent(part["las"]), str(part["words"])))
-    if figures["certificates"]:
-        known = figures["certificates"]
-        lines += ["", _row("trees provably best over the candidate arcs", "agreed", "certified", "iterations")]
-        shares = _percent(known["agreed"]), _percent(known["certified"])
-        lines.append(_row(f"  {known['sentences']} sentences", *shares, f"{known['mean_iterations']:.1f}"))
-    if figures["speed"]:
-        speed = figures["speed"]
-        lines += ["", f"{speed['seconds']:.2f} seconds, {speed['words_per_second']:.0f} words a second"]
-    return "\n".join(line.rstrip() for line in lines) + "\n"
-
-
-def _row(name: str, *cells: str) -> str:
-    """Lay out one row of the table."""
-    return f"{name:<44}" + "".join(f"{cell:>21}" if len(cells) == 2 else f"{cell:>14}" for cell in cells)
 
 
 def evaluate(gold: Iterable[Sentence], predicted: Iterable[Sentence], decoded: Iterable[Decoded] | None = None):

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files: read as they stand, from disk, pipe or archive; written whole or not at all."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import gzip
 import io
 import os
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-from .errors import FileError
+from .errors import DataError, FileError
 
 
 def reason(error: OSError) -> str:
@@ -29,6 +30,77 @@ def reason(error: OSError) -> str:
     if isinstance(error, PermissionError):
         return "permission denied"
     return (error.strerror or str(error) or type(error).__name__).lower()
+
+
+def open_input(source: str | Path | BinaryIO | TextIO) -> tuple:
+    """Open a file to be read, unless it is open already.
+
+    Parameters
+    ----------
+    source : str, Path or stream
+        A file, ``-`` for standard input, or an open stream of bytes or text.
+
+    Returns
+    -------
+    tuple
+        The stream; its name; and a context that closes it if it was opened here.
+
+    Raises
+    ------
+    FileError
+        The file cannot be opened.
+
+    Examples
+    --------
+    >>> stream, name, closing = open_input(io.BytesIO(b"one"))
+    >>> name
+    '<stream>'
+    """
+    left_open = contextlib.nullcontext()
+    if hasattr(source, "read"):
+        name = getattr(source, "name", None)
+        return source, name if isinstance(name, str) else "<stream>", left_open
+    if str(source) == "-":
+        return getattr(sys.stdin, "buffer", sys.stdin), "<stdin>", left_open
+    try:
+        stream = open(os.fspath(source), "rb")  # noqa: SIM115 (closed by the context)
+    except OSError as error:
+        raise FileError(str(source), reason(error)) from None
+    return stream, str(source), stream
+
+
+def byte_lines(stream: BinaryIO | TextIO) -> Iterator[bytes]:
+    """Return the lines of a stream as they stand in it, unpacked if it is a file or pipe compressed by gzip.
+
+    Examples
+    --------
+    >>> list(byte_lines(io.BufferedReader(io.BytesIO(gzip.compress(b"one\\r\\ntwo")))))
+    [b'one\\r\\n', b'two']
+    """
+    if hasattr(stream, "encoding"):
+        return map(str.encode, stream)
+    if hasattr(stream, "peek") and stream.peek(2)[:1] == b"\x1f":  # no text starts with this byte, gzip data does
+        stream = io.BufferedReader(gzip.GzipFile(fileobj=stream))
+    return iter(stream)
+
+
+def stream_fault(error: Exception, name: str, number: int) -> DataError | FileError:
+    """Return what a stream is to be called that broke after so many lines.
+
+    Examples
+    --------
+    >>> print(stream_fault(EOFError(), "a.conll.gz", 7))
+    a.conll.gz:8: the gzip data is cut short here
+    """
+    if isinstance(error, UnicodeDecodeError):
+        number += 1 + error.object.count(b"\n", 0, error.start)
+        byte = f"byte 0x{error.object[error.start]:02x}"
+        return DataError(name, number, f"{byte} is not UTF-8; recode the file to UTF-8 first")
+    if isinstance(error, EOFError):
+        return DataError(name, number + 1, "the gzip data is cut short here")
+    if isinstance(error, gzip.BadGzipFile | zlib.error):
+        return DataError(name, number + 1, f"the gzip data is broken here ({error})")
+    return FileError(name, reason(error))
 
 
 @contextlib.contextmanager

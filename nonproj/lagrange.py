@@ -162,7 +162,7 @@ def relax(
     right : Oracle
         ``argmax over z of f(z) - u . z``.
     objective : callable
-        The whole objective of a solution of the left oracle.
+        The whole objective of a solution of the left oracle; minus infinity where something forbids that solution.
     size : int
         Number of shared variables.
     rule : callable
@@ -175,6 +175,12 @@ def relax(
     Returns
     -------
     Relaxation
+        Where every solution seen was forbidden: the first one, with the score minus infinity and no certificate.
+
+    Raises
+    ------
+    ValueError
+        If an oracle's maximum or a step is not finite, or an objective is NaN or plus infinity.
 
     Notes
     -----
@@ -202,7 +208,8 @@ def relax(
         of_left, y, solution = left(u)
         of_right, z, _ = right(-u)
         dual, primal = of_left + of_right, objective(solution)
-        if primal > result.score:
+        _check_values(of_left, of_right, primal)
+        if result.iterations == 0 or primal > result.score:
             result.solution, result.score = solution, primal
         stalled = dual >= result.bound
         result.bound = min(result.bound, dual)
@@ -215,7 +222,7 @@ def relax(
             result.solution, result.score = solution, primal
             result.agreed = result.certified = True
             break
-        if result.bound - result.score <= tolerance * (1 + abs(result.score)):
+        if result.score > -np.inf and result.bound - result.score <= tolerance * (1 + abs(result.score)):
             result.certified = True
             left_over -= 1
             if left_over < 0:
@@ -224,8 +231,19 @@ def relax(
         if step == 0:
             # `AppendixA` after a first gap of zero: nothing will move any more.
             break
+        if not np.isfinite(step):
+            raise ValueError(f"the step rule returned {step}; a finite step is expected")
         result.trace["step"][-1] = step
         u += step * subgradient
     # A closed gap may round to either side of zero; no bound is below a solution's objective.
     result.bound = max(result.bound, result.score)
     return result
+
+
+def _check_values(of_left: float, of_right: float, primal: float) -> None:
+    """Refuse what would make the bound no bound; a solution may be forbidden, but a problem must have one."""
+    for name, value in (("left", of_left), ("right", of_right)):
+        if not np.isfinite(value):
+            raise ValueError(f"the maximum of the {name} oracle is {value}; a finite number is expected")
+    if not primal < np.inf:
+        raise ValueError(f"the objective is {primal}; a number is expected, or minus infinity for what is forbidden")

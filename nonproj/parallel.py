@@ -1,8 +1,8 @@
 """Parsing by many workers: a file in pieces out, texts in their order back.
 
-A file is cut between sentences (`nonproj.conll.cut`).  A worker reads, parses and lays out a piece as one process does,
-and the caller only writes texts one after another.  Workers are those of `nonproj.engine`; each loads the model once,
-by its path, and maps it, so all workers of a machine share its pages.
+A file is cut between sentences (`nonproj.cutting.cut`).  A worker reads, parses and lays out a piece as one process
+does, and the caller only writes texts one after another.  Workers are those of `nonproj.engine`; each loads the model
+once, by its path, and maps it, so all workers of a machine share its pages.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from . import conll
+from . import conll, cutting
 from .config import DecodingConfig
-from .conll import Piece
+from .cutting import Piece
 from .engine import in_order
 from .errors import ModelError, NonprojError
 from .evaluate import Evaluation
@@ -209,7 +209,7 @@ def parse_text(
     ClusterError, ModelError
         Workers cannot do their share.
     """
-    tasks = ((recipe, comments, piece) for piece in conll.cut(source))
+    tasks = ((recipe, comments, piece) for piece in cutting.cut(source))
     for parsed in in_order(workers, parse_piece, tasks):
         stream.write(parsed.text)
         yield from parsed.facts
@@ -226,7 +226,7 @@ def evaluate_text(workers, recipe: Recipe, source, progress: Callable) -> Evalua
 
     def parts():
         nonlocal seconds, pieces
-        for part in in_order(workers, evaluate_piece, ((recipe, piece) for piece in conll.cut(source))):
+        for part in in_order(workers, evaluate_piece, ((recipe, piece) for piece in cutting.cut(source))):
             evaluation.extend(part)
             seconds, pieces = seconds + part.seconds, pieces + 1
             yield from range(len(part))

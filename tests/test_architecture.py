@@ -16,8 +16,8 @@ PACKAGE = ROOT / "nonproj"
 
 LEVELS = (
     ("errors", "types", "_kernel", "__init__"),
-    ("files", "engine"),
-    ("conll", "config", "parts", "lagrange"),
+    ("files", "engine", "schema"),
+    ("conll", "cutting", "config", "parts", "lagrange"),
     ("scoring", "decode"),
     ("model", "evaluate", "significance", "report"),
     ("pipeline",),
@@ -30,7 +30,7 @@ LEVELS = (
 )
 """The rooms from the ground up: a room may use those below it, and those of its own level that are named in PEERS."""
 
-PEERS = {("report", "evaluate"), ("significance", "evaluate")}
+PEERS = {("evaluate", "report"), ("significance", "evaluate"), ("cutting", "conll")}
 
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -90,7 +90,7 @@ def test_no_print_and_one_njit(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_are_short_and_mathematics_is_exact(path):
     text = path.read_text(encoding="utf-8")
-    assert text.count("\n") <= 500
+    assert text.count("\n") <= 400
     switched_on = [
         node
         for node in ast.walk(ast.parse(text))

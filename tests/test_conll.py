@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from nonproj import conll
-from nonproj.errors import DataError, NonprojError
+from nonproj.errors import DataError, FileError, NonprojError
 from nonproj.types import Sentence
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -330,7 +330,7 @@ def test_files_that_cannot_be_read(tmp_path):
         (tmp_path / "none.conll", "no such file"),
         (tmp_path, "this is a folder, a file is expected"),
     ):
-        with pytest.raises(conll.FileError) as caught:
+        with pytest.raises(FileError) as caught:
             conll.read(path)  # at once, not at the first sentence
         assert str(caught.value) == f"{path}: {message}"
         assert isinstance(caught.value, NonprojError)
@@ -341,7 +341,7 @@ def test_permission(tmp_path):
     path = tmp_path / "a.conll"
     path.write_text(GOOD)
     path.chmod(0)
-    with pytest.raises(conll.FileError, match="permission denied"):
+    with pytest.raises(FileError, match="permission denied"):
         conll.read(path)
 
 
@@ -440,7 +440,7 @@ def test_files_that_cannot_be_written(tmp_path):
         (missing, f"cannot be written: there is no folder '{missing.parent}'"),
         (tmp_path, "cannot be written: this is a folder, a file is expected"),
     ):
-        with pytest.raises(conll.FileError) as caught, conll.open_output(path):
+        with pytest.raises(FileError) as caught, conll.open_output(path):
             pass
         assert str(caught.value) == f"{path}: {message}"
 

@@ -299,14 +299,64 @@ def test_errors_name_what_is_wrong():
         bigram_automata(arcs, part_index(arcs, SIBLING), np.zeros(3))
     with pytest.raises(ValueError, match=r"scores has shape \(3,\); one score for each of 4 arcs is expected"):
         best_paths(arcs, automata, np.zeros(3))
-    with pytest.raises(ValueError, match=r"scores\[1\] is nan; scores must be finite"):
-        parse_with_automata(arcs, automata, np.array([0.0, np.nan, 0.0, 0.0]))
     with pytest.raises(ValueError, match=r"heads has shape \(2,\); \(3,\) is expected"):
         tree_paths(arcs, automata, np.zeros(4), [-1, 0])
     with pytest.raises(ValueError, match="max_iterations is 0; 1 or more"):
         parse_with_automata(arcs, automata, np.zeros(4), DualOptions(max_iterations=0))
     with pytest.raises(ValueError, match="rule is 2; 0 .paper. or 1 .polyak. is expected"):
         parse_with_automata(arcs, automata, np.zeros(4), DualOptions(rule=2))
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_arc_scores_and_multipliers_must_be_finite(wrong):
+    arcs = full_arc_space(2)
+    automata, scores = head_automata(arcs, 1), np.array([0.0, wrong, 0.0, 0.0])
+    for call in (
+        lambda: parse_with_automata(arcs, automata, scores),
+        lambda: best_paths(arcs, automata, scores),
+        lambda: tree_paths(arcs, automata, scores, [-1, 0, 0]),
+        lambda: AutomataOracle(arcs, automata, scores),
+        lambda: TreeOracle(arcs, scores),
+    ):
+        with pytest.raises(ValueError, match=rf"^scores\[1\] is {wrong}; scores of arcs must be finite"):
+            call()
+    for oracle in (AutomataOracle(arcs, automata, np.zeros(4)), TreeOracle(arcs, np.zeros(4))):
+        with pytest.raises(ValueError, match=rf"^weights\[1\] is {wrong}; scores of arcs must be finite"):
+            oracle(scores)
+        with pytest.raises(ValueError, match=r"^weights has shape \(3,\); one score for each of 4 arcs"):
+            oracle(np.zeros(3))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_an_arc_that_automata_forbid_is_as_if_it_were_not_there(seed):
+    """Minus infinity as the paper's g: the best tree is that over the other arcs."""
+    rng = np.random.default_rng(seed)
+    arcs = full_arc_space(4)
+    kept = (rng.random(len(arcs.head)) < 0.6) | (arcs.head == 0)
+    scores, g = rng.standard_normal(len(kept)), rng.standard_normal((5, 3, 3, 5))
+    forbidden = set(zip(arcs.head[~kept].tolist(), arcs.modifier[~kept].tolist(), strict=True))
+
+    def parse(arcs, scores, forbidden):
+        def move(h, s, t, m):
+            return -np.inf if (h, m) in forbidden else g[h, s, t, m]
+
+        automata = tabulate_automata(arcs, 3, move, lambda q, s: 0.1 * s)
+        return parse_with_automata(arcs, automata, scores, DualOptions(max_iterations=1000))
+
+    whole = parse(arcs, scores, forbidden)
+    part = parse(arc_space(arcs.head[kept], arcs.modifier[kept], 4), scores[kept], set())
+    assert {(int(h), m) for m, h in enumerate(whole.heads) if m} & forbidden == set()
+    assert whole.score <= part.bound + 1e-9 and part.score <= whole.bound + 1e-9
+    if whole.certified and part.certified:
+        assert whole.score == pytest.approx(part.score, abs=1e-6)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_a_function_that_is_no_score_is_named(wrong):
+    arcs = full_arc_space(2)
+    automata = tabulate_automata(arcs, 1, lambda h, s, t, m: wrong if (h, m) == (0, 2) else -np.inf, lambda q, s: 0.0)
+    with pytest.raises(ValueError, match=rf"automata.take\[1\] is {wrong}; numbers or minus infinity are expected"):
+        parse_with_automata(arcs, automata, np.zeros(4))
 
 
 def test_broken_automata_are_named():

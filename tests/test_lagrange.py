@@ -86,3 +86,43 @@ def test_bounds_hold_at_each_iteration():
     assert min(found.trace["dual"]) >= optimum - 1e-9
     assert max(found.trace["primal"]) <= optimum + 1e-9
     assert found.bound == max(min(found.trace["dual"]), found.score)
+
+
+def choosers():
+    """Two choosers of one item out of three, and their joint objective."""
+    one, other = np.array([3.0, 2.0, 0.0]), np.array([0.0, 2.0, 3.0])
+
+    def chooser(likes):
+        def choose(weights):
+            best = int(np.argmax(likes + weights))
+            return float((likes + weights)[best]), np.eye(3)[best], best
+
+        return choose
+
+    return chooser(one), chooser(other), lambda item: float((one + other)[item])
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_is_refused(wrong):
+    left, right, objective = choosers()
+    for name, oracles in (
+        ("left", (lambda u: (wrong, *left(u)[1:]), right)),
+        ("right", (left, lambda u: (wrong, *right(u)[1:]))),
+    ):
+        with pytest.raises(ValueError, match=f"the maximum of the {name} oracle is {wrong}; a finite number"):
+            relax(*oracles, objective, 3, rule=Decaying(1.0))
+    with pytest.raises(ValueError, match=f"the step rule returned {wrong}; a finite step is expected"):
+        relax(left, right, objective, 3, rule=lambda progress: wrong)
+    if wrong != -np.inf:
+        with pytest.raises(ValueError, match=f"the objective is {wrong}; a number is expected, or minus infinity"):
+            relax(left, right, lambda item: wrong, 3, rule=Decaying(1.0))
+
+
+def test_a_forbidden_solution_is_the_last_choice_and_never_certified():
+    left, right, objective = choosers()
+    allowed = relax(left, right, lambda item: -np.inf if item == 0 else objective(item), 3, rule=Decaying(1.0))
+    assert (allowed.solution, allowed.score, allowed.agreed) == (1, 4.0, True)
+    assert allowed.trace["primal"][0] == -np.inf  # the left oracle's first wish
+    none = relax(left, right, lambda item: -np.inf, 3, rule=Decaying(1e-3), max_iterations=5, tolerance=10.0)
+    assert (none.solution, none.score, none.bound) == (0, -np.inf, pytest.approx(6.0, abs=0.1))
+    assert not none.certified and none.iterations == 5

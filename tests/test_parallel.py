@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from toy import treebank
 
-from nonproj import conll, engine, parallel
+from nonproj import conll, cutting, engine, parallel
 from nonproj.cli import main
 from nonproj.errors import ClusterError, ModelError, NonprojError
 from nonproj.model import Model
@@ -48,7 +48,7 @@ def here(folder, tmp_path, monkeypatch) -> Path:
     for path in folder.iterdir():
         (tmp_path / path.name).symlink_to(path)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(conll, "cut", functools.partial(conll.cut, size=1500))
+    monkeypatch.setattr(cutting, "cut", functools.partial(cutting.cut, size=1500))
     return tmp_path
 
 
@@ -119,9 +119,9 @@ def test_pieces_read_as_the_whole_does(name, size, tmp_path):
     path = tmp_path / "a.conll"
     path.write_bytes(BROKEN[name])
     whole = facts(conll.read(path))
-    assert facts(sentence for piece in conll.cut(path, size) for sentence in piece.read()) == whole
+    assert facts(sentence for piece in cutting.cut(path, size) for sentence in piece.read()) == whole
     if not name.startswith("gzip"):
-        pieces = list(conll.cut(path, size))
+        pieces = list(cutting.cut(path, size))
         assert b"".join(piece.text for piece in pieces) == BROKEN[name]
         if size == 1 and name == "whole":
             assert len(pieces) == 7
@@ -139,7 +139,7 @@ def test_a_piece_is_handed_over_before_the_rest_is_read():
         def __iter__(self):
             return lines()
 
-    pieces = conll.cut(Stream(), 1)
+    pieces = cutting.cut(Stream(), 1)
     assert [next(pieces).line for _ in range(2)] == [1, 3]
 
 

@@ -170,7 +170,7 @@ def best_paths(arcs: ArcSpace, automata: HeadAutomata, scores) -> Paths:
     Raises
     ------
     ValueError
-        If the automata are of other arcs, or a score is NaN or plus infinity.
+        If the automata are of other arcs, a score of theirs is NaN or plus infinity, or one of an arc is not finite.
 
     Notes
     -----
@@ -291,14 +291,21 @@ def check_automata(arcs: ArcSpace, automata: HeadAutomata) -> HeadAutomata:
     return checked
 
 
-def _check_scores(arcs, scores) -> np.ndarray:
-    """Return the scores of the arcs as kernels want them."""
+def _check_scores(arcs, scores, name: str = "scores") -> np.ndarray:
+    """Return the scores of the arcs, or their multipliers, as kernels want them.
+
+    Trees and automata share them out, and minus infinity has no shares: what is forbidden, an automaton forbids.
+    """
     scores = _writable(scores, np.float64)
     if scores.shape != arcs.head.shape:
-        raise ValueError(f"scores has shape {scores.shape}; one score for each of {len(arcs.head)} arcs is expected")
+        raise ValueError(f"{name} has shape {scores.shape}; one score for each of {len(arcs.head)} arcs is expected")
     finite = np.isfinite(scores)
     if not finite.all():
-        raise ValueError(f"scores[{int(finite.argmin())}] is {scores[finite.argmin()]}; scores must be finite")
+        place = int(finite.argmin())
+        raise ValueError(
+            f"{name}[{place}] is {scores[place]}; scores of arcs must be finite (forbid an arc by leaving it out, or by"
+            " automata whose moves that take it score minus infinity)"
+        )
     return scores
 
 

@@ -27,8 +27,6 @@ from nonproj.decode.projective import maximum_projective_tree_sparse
 from nonproj.lagrange import AppendixA, Decaying, Polyak, Progress, relax
 from nonproj.types import ArcSpace, Decoded
 
-_FLOOR = -1e300  # stands for the score of a tree that some automaton rejects: the loop wants a number
-
 
 class AutomataOracle:
     """All head automata, as an oracle of `nonproj.lagrange.relax`: the argmax over Z at given multipliers.
@@ -74,7 +72,7 @@ class AutomataOracle:
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray, Paths]:
         """Return the maximum, the arcs taken, and the paths, which the next call overwrites."""
-        gain, paths = self._scores + weights, self._paths
+        gain, paths = self._scores + _check_scores(self._arcs, weights, "weights"), self._paths
         moved = np.full(len(paths.values), self._gain is None)
         if self._gain is not None:
             moved[self._arcs.head[gain != self._gain]] = True
@@ -112,7 +110,7 @@ class TreeOracle:
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the maximum, the arcs of the tree, and its heads."""
-        theta = self._scores + weights
+        theta = self._scores + _check_scores(self._arcs, weights, "weights")
         heads = self._decode(self._arcs, theta, self._single_root)
         used = (heads[self._arcs.modifier] == self._arcs.head).astype(np.float64)
         return float(theta @ used), used, heads
@@ -126,7 +124,7 @@ class _OnceAccepted:
     plain: Decaying = field(default_factory=lambda: Decaying(1.0))
 
     def __call__(self, progress: Progress) -> float:
-        return (self.plain if progress.best <= _FLOOR else self.rule)(progress)
+        return (self.plain if progress.best == -np.inf else self.rule)(progress)
 
 
 def parse_with_automata(arcs: ArcSpace, automata: HeadAutomata, scores, options: DualOptions = DEFAULTS) -> Decoded:
@@ -182,7 +180,7 @@ def parse_with_automata(arcs: ArcSpace, automata: HeadAutomata, scores, options:
 
     def objective(tree: np.ndarray) -> float:
         forced = (tree[arcs.modifier] == arcs.head).astype(np.int8)
-        return max(float(_best_paths(arcs, automata, scores, forced, every, work, paths)), _FLOOR)
+        return float(_best_paths(arcs, automata, scores, forced, every, work, paths))  # minus infinity: rejected
 
     rule = _OnceAccepted(AppendixA() if options.rule == APPENDIX_A else Polyak())
     found = relax(
@@ -194,6 +192,5 @@ def parse_with_automata(arcs: ArcSpace, automata: HeadAutomata, scores, options:
         max_iterations=options.max_iterations,
         tolerance=options.tolerance,
     )
-    score = found.score if found.score > _FLOOR else -np.inf
     share = heads.decoded / (heads.calls * (len(arcs.start) - 1))
-    return Decoded(found.solution, score, found.bound, found.agreed, found.certified, found.iterations, share)
+    return Decoded(found.solution, found.score, found.bound, found.agreed, found.certified, found.iterations, share)
