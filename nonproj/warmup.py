@@ -14,10 +14,13 @@ import numpy as np
 
 from .config import Config
 from .decode.arborescence import maximum_arborescence
+from .decode.general_automata import head_automata
 from .decode.marginals import marginals
+from .decode.oracles import parse_with_automata
 from .decode.projective import maximum_projective_tree
 from .learning.trainer import train
 from .model import Model
+from .parts import full_arc_space
 from .pipeline import Parser
 from .types import MODELS, Sentence
 
@@ -42,7 +45,7 @@ def sentences() -> list[Sentence]:
 
 
 def warm_up() -> None:
-    """Train each model, with every decoder, save it, load it, and parse."""
+    """Train each model, with every decoder, save it, load it, and parse; then call what no model needs."""
     treebank = sentences()
     for name in MODELS:
         for decoder in ("relaxed", "dual"):
@@ -71,6 +74,8 @@ def warm_up() -> None:
         marginals(scores, single_root)
         maximum_arborescence(scores, single_root)
         maximum_projective_tree(scores, single_root)
+    arcs = full_arc_space(1)
+    parse_with_automata(arcs, head_automata(arcs, 1), np.zeros(len(arcs.head)))
 
 
 if __name__ == "__main__":
