@@ -16,7 +16,9 @@ from .config import Config
 from .decode.arborescence import maximum_arborescence
 from .decode.branch_and_bound import branch_and_bound
 from .decode.dual import DualOptions
+from .decode.general_automata import head_automata
 from .decode.marginals import marginals
+from .decode.oracles import parse_with_automata
 from .decode.pricing import missing_chains, promising_chains, starved_sets
 from .decode.projective import maximum_projective_tree
 from .learning.trainer import train
@@ -48,7 +50,7 @@ def sentences() -> list[Sentence]:
 
 
 def warm_up() -> None:
-    """Train each model, with every decoder, save it, load it, and parse."""
+    """Train each model, with every decoder, save it, load it, and parse; then call what no model needs."""
     treebank = sentences()
     for name in MODELS:
         for decoder in ("relaxed", "dual"):
@@ -85,6 +87,8 @@ def warm_up() -> None:
     promising_chains(scores, state.astype(np.float64), state, scores)
     missing_chains(scores, state, 0.0)
     starved_sets(scores, 0.0)
+    arcs = full_arc_space(1)
+    parse_with_automata(arcs, head_automata(arcs, 1), np.zeros(len(arcs.head)))
 
 
 def search() -> None:

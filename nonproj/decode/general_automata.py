@@ -335,7 +335,8 @@ def _viterbi(arcs, automata, q, gain, forced, work):
     """Fill the table of one half-automaton; return the value of its best path."""
     base, size = automata.state_start[q], automata.state_start[q + 1] - automata.state_start[q]
     top, after, back, take, skip = work.top, work.next, work.back, automata.take, automata.skip
-    top[:size] = automata.initial[base : base + size]
+    for s in range(size):  # a loop, as slices that are assigned take seconds to compile
+        top[s] = automata.initial[base + s]
     move = automata.move_start[q]
     for j in range(arcs.out_start[q + 1] - arcs.out_start[q]):
         a = arcs.out[arcs.out_start[q] + j]
@@ -351,7 +352,8 @@ def _viterbi(arcs, automata, q, gain, forced, work):
                 after[t], back[j * size + t] = taking, 2 * from_taking + 1
             else:
                 after[t], back[j * size + t] = passing, 2 * from_passing
-        top[:size] = after[:size]
+        for t in range(size):
+            top[t] = after[t]
         move += size * size
     best = -np.inf
     for s in range(size):
