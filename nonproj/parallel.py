@@ -181,9 +181,7 @@ def evaluate_piece(recipe: Recipe, piece: Piece) -> Evaluation:
 # -- what the caller does ----------------------------------------------------------------------------------------------
 
 
-def parse_text(
-    workers, recipe: Recipe, source, stream: TextIO, comments: bool = False, size: int = 1 << 16
-) -> Iterator:
+def parse_text(workers, recipe: Recipe, source, stream: TextIO, comments: bool = False) -> Iterator:
     """Parse a treebank by workers and write the text that one process would write.
 
     Parameters
