@@ -9,6 +9,7 @@ Times are of the process and hold everything from the sentence to the tree: enco
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 
 import numpy as np
@@ -50,24 +51,26 @@ def first_table(parser: PricingParser, sentences) -> None:
             rows.append([*values, result.agreed, result.certified, right, len(sentence), result.bound, parts.looked_up])
     table = np.array(rows, float).reshape(len(sentences), 2, -1)
     sums = table.sum(axis=0)
-    print(f"{len(sentences)} sentences, {int(sums[0, 10])} words")
-    print(
-        f"largest difference of objectives, relative: {max(apart):.1e}; within 1e-6: {np.mean(np.array(apart) < 1e-6):.2%}"
-    )
-    print(
-        f"look-ups for bounds: {sums[0, 12] / sums[0, 1] / templates:.2%} of those of scoring all; {bounding:.2f} s of it"
-    )
-    names = ("price and cut", "brute force")
-    for name, mine, each in zip(names, sums, table.transpose(1, 0, 2), strict=True):
+    far, worst = np.mean(np.array(apart) >= 1e-6), max(apart)
+    say(f"{len(sentences)} sentences, {int(sums[0, 10])} words")
+    say(f"objectives differ by {worst:.1e} of themselves at most, by 1e-6 or more in {far:.2%} of sentences")
+    say(f"bounds take {sums[0, 12] / sums[0, 1] / templates:.2%} of the look-ups of all scores, and {bounding:.2f} s")
+    for name, mine, each in zip(("price and cut", "brute force"), sums, table.transpose(1, 0, 2), strict=True):
         seconds, chains, scored, added, n_rows, solves, iterations, agreed, certified, right, words, value, _ = mine
-        share = (each[:, 2] / np.maximum(each[:, 1], 1)).mean()
-        print(
-            f"{name:14s} {seconds:8.2f} s, {len(sentences) / seconds:7.2f} sentences/s, {sums[1, 0] / seconds:6.2f} times; "
-            f"scored {scored / chains:.2%} (mean of sentences {share:.2%}), added {added / chains:.2%}, "
-            f"rows {n_rows / len(sentences):.0f}, solves {solves / len(sentences):.1f}, simplex {iterations:.0f}, "
-            f"objective {value / sums[1, 11]:.6%}, integral {agreed / len(sentences):.1%}, "
-            f"certified {certified / len(sentences):.1%}, UAS {right / words:.2%}"
+        count, share = len(sentences), (each[:, 2] / np.maximum(each[:, 1], 1)).mean()
+        say(
+            f"{name:14s} {seconds:8.2f} s, {count / seconds:7.2f} sentences/s, {sums[1, 0] / seconds:6.2f} times; "
+            f"chains scored {scored / chains:.2%} (mean of sentences {share:.2%}), added {added / chains:.2%}; "
+            f"rows {n_rows / count:.0f}, solves {solves / count:.1f}, simplex {iterations / count:.0f} a sentence; "
+            f"objective {value / sums[1, 11]:.6%}, integral {agreed / count:.1%}, "
+            f"certified {certified / count:.1%}, UAS {right / words:.2%}"
         )
+
+
+def say(line: str) -> None:
+    """Write a line at once."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 def solve_with(parser: PricingParser, sentence, families) -> tuple[np.ndarray, bool]:
@@ -97,10 +100,9 @@ def second_table(parser: PricingParser, sentences) -> None:
             integral += whole
             right += np.count_nonzero(heads[1:] == sentence.heads[1:])
         words = sum(map(len, sentences))
-        print(
+        say(
             f"{'+'.join(families):24s} {seconds:8.2f} s, {len(sentences) / seconds:6.2f} sentences/s, "
-            f"integral {integral / len(sentences):.1%}, UAS {right / words:.2%}",
-            flush=True,
+            f"integral {integral / len(sentences):.1%}, UAS {right / words:.2%}"
         )
 
 

@@ -15,10 +15,13 @@ import numpy as np
 from .config import Config
 from .decode.arborescence import maximum_arborescence
 from .decode.marginals import marginals
+from .decode.pricing import missing_chains, promising_chains, starved_sets
 from .decode.projective import maximum_projective_tree
 from .learning.trainer import train
 from .model import Model
 from .pipeline import Parser
+from .scoring.bounds import chain_bounds
+from .scoring.hashing import hash_tokens
 from .types import MODELS, Sentence
 
 _SENTENCES = (
@@ -65,12 +68,19 @@ def warm_up() -> None:
                 parser = Parser(model, dataclasses.replace(model.config.decoding, **options))
                 for sentence in treebank:
                     parser.parse(sentence)
+            if name == MODELS[-1]:
+                weights = model.weights["parser"]
+                chain_bounds(hash_tokens(parser.encode(treebank[0]), parser.scorer.tables[-1], len(weights)), weights)
             del model, parser  # mapped files cannot be removed everywhere
     scores = np.arange(16.0).reshape(4, 4)
     for single_root in (False, True):
         marginals(scores, single_root)
         maximum_arborescence(scores, single_root)
         maximum_projective_tree(scores, single_root)
+    state = np.zeros((4, 4, 4), np.uint8)
+    promising_chains(scores, state.astype(np.float64), state, scores)
+    missing_chains(scores, state, 0.0)
+    starved_sets(scores, 0.0)
 
 
 if __name__ == "__main__":

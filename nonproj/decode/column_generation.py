@@ -33,7 +33,7 @@ class PricingOptions(NamedTuple):
     single_root : bool
         Whether exactly one word is headed by the root.
     tolerance : float
-        Reduced costs up to this, relative to the largest score of an arc, count as none.
+        Reduced costs up to this, relative to the largest score of an arc or initial chain, count as none.
     """
 
     heads: int = 2
@@ -142,7 +142,7 @@ def full_program(
     size = (len(arc),) * 3
     growing = _Growing(arc, np.full(size, np.inf), score, options)
     growing.eager = not lazy_rows
-    growing.add_chains(np.argwhere(_chains(len(arc))))
+    growing.start(np.argwhere(_chains(len(arc))))
     growing.add_arcs(*np.nonzero(~np.eye(len(arc), dtype=bool)))
     while True:
         growing.solve()
@@ -163,8 +163,7 @@ class _Growing:
         self.arc, self.worth = _check(arc, upper, options)
         self.n_nodes = n_nodes = len(self.arc)
         self.score, self.options = score, options
-        # The solver's tolerances are absolute.
-        self.scale = float(np.abs(self.arc).max(initial=0.0)) or 1.0
+        self.scale = 1.0
         self.state = np.full((n_nodes,) * 3, UNKNOWN, np.uint8)
         self.arc_column = np.full((n_nodes, n_nodes), -1, np.int64)
         self.arc_row = np.full((n_nodes, n_nodes), -1, np.int64)
@@ -185,6 +184,8 @@ class _Growing:
         wanted[h, m] = True
         wanted[:, 0] = False
         h, m = np.nonzero(wanted & (self.arc_column < 0))
+        if not len(h):
+            return
         number, roots, inner = np.arange(len(h)), np.flatnonzero(h == 0), np.flatnonzero(h)
         if not self.options.single_root:
             roots = roots[:0]
@@ -234,6 +235,8 @@ class _Growing:
 
     def tie(self, which: np.ndarray) -> None:
         """Add the rows GPArc that tie some chains to their upper arcs; OneGP ties them to their lower ones."""
+        if not len(which):
+            return
         above = self.arc_column[self.chains[which, 0], self.chains[which, 1]]
         first = self.program.add_rows(at_most(self.chain_column[which], above, 1.0))
         self.chain_row[which] = first + np.arange(len(which))
@@ -261,8 +264,16 @@ class _Growing:
         # From the root every word can be reached, as in Riedel et al. (2012), section 4.2.
         from_root = np.zeros((n_nodes, 1, 1), bool)
         from_root[:1] = True
-        self.add_arcs(np.zeros(n_nodes - 1, np.int64), np.arange(1, n_nodes))
-        self.add_chains(np.argwhere(_chains(n_nodes) & chosen & (chosen[:, :, None] | from_root)))
+        self.start(np.argwhere(_chains(n_nodes) & chosen & (chosen[:, :, None] | from_root)))
+
+    def start(self, chains: np.ndarray) -> None:
+        """Add the arcs from the root and the first chains."""
+        self.evaluate(chains)
+        # The solver's tolerances are absolute.
+        known = np.append(self.worth[tuple(chains.T)], self.arc)
+        self.scale = float(np.abs(known).max()) or 1.0
+        self.add_arcs(np.zeros(self.n_nodes - 1, np.int64), np.arange(1, self.n_nodes))
+        self.add_chains(chains)
 
     def solve(self) -> None:
         """Solve, and read the values of arcs and chains."""
@@ -279,13 +290,14 @@ class _Growing:
         """Add rows that the solution violates, and chains that it implies; say whether there were any."""
         sets = starved_sets(self.arcs, _CUT)
         known = (sets[:, None] == self.sets[None]).all(axis=2).any(axis=1)
-        self.add_sets(sets[~known])
+        if not known.all():
+            self.add_sets(sets[~known])
         over = self.values > self.arcs[self.chains[:, 0], self.chains[:, 1]] + _CUT
         broken = np.flatnonzero(over & (self.chain_row < 0))
         self.tie(broken)
         missing = missing_chains(self.arcs, self.state, _CUT)
         self.add_chains(missing)
-        return bool((~known).any() or len(broken) or len(missing))
+        return bool(not known.all() or len(broken) or len(missing))
 
     def price(self) -> bool:
         """Score chains until those that may be worth something are known; add those that are; say if there were any."""

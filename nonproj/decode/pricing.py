@@ -106,7 +106,7 @@ def starved_sets(arcs, tolerance: float) -> np.ndarray:
     """
     sets = np.zeros(arcs.shape, np.bool_)
     count = _starved_sets(arcs, float(tolerance), sets)
-    return np.unique(sets[:count], axis=0)
+    return np.unique(sets[:count], axis=0) if count > 1 else sets[:count]
 
 
 @kernel

@@ -1,0 +1,375 @@
+"""Price and cut: against the whole program, with any bounds; its separation and bounds against their definitions."""
+
+import io
+import math
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import naive_pricing
+import naive_programs
+import naive_trees
+import numpy as np
+import pytest
+import yaml
+from toy import treebank
+
+from nonproj import conll
+from nonproj.config import Config
+from nonproj.decode.column_generation import PricingOptions, full_program, price_and_cut
+from nonproj.decode.linear_program import LinearOptions, linear_program
+from nonproj.decode.pricing import ADDED, missing_chains, promising_chains, starved_sets
+from nonproj.learning.trainer import train
+from nonproj.parts import full_arc_space, part_index
+from nonproj.price_and_cut import PricingParser
+from nonproj.price_and_cut import price_and_cut as parse
+from nonproj.scoring.bounds import chain_bounds, chain_parts
+from nonproj.scoring.hashing import hash_tokens
+from nonproj.scoring.listing import grandparent_parts
+from nonproj.scoring.score import score_parts
+from nonproj.scoring.templates import compile_templates, load_templates
+from nonproj.types import GRANDPARENT, PartScores
+
+pytest.importorskip("highspy")
+
+KINDS = ("continuous", "integer")
+BOUNDS = ("exact", "loose", "infinite", "mixed")
+
+
+def near(value):
+    return pytest.approx(value, abs=1e-6, rel=1e-6)
+
+
+def draw(seed, smallest=2, largest=7):
+    """Scores of all arcs and chains; chains matter as much as arcs, so that relaxations are fractional."""
+    rng = np.random.default_rng(seed)
+    n_nodes = int(rng.integers(smallest, largest + 1)) + 1
+    if KINDS[seed % 2] == "integer":
+        return rng.integers(-2, 3, (n_nodes,) * 2).astype(float), rng.integers(-3, 4, (n_nodes,) * 3).astype(float)
+    return rng.standard_normal((n_nodes,) * 2), 1.5 * rng.standard_normal((n_nodes,) * 3)
+
+
+def upper_of(cube, kind, rng):
+    """Bounds of these scores."""
+    infinite = {"exact": 0.0, "loose": 0.0, "infinite": 1.0, "mixed": 0.3}[kind]
+    loose = cube + (rng.random(cube.shape) * 2 if kind in ("loose", "mixed") else 0.0)
+    return np.where(rng.random(cube.shape) < infinite, np.inf, loose)
+
+
+class Scores:
+    """Scores chains, and remembers which."""
+
+    def __init__(self, cube):
+        self.cube, self.asked = cube, []
+
+    def __call__(self, chains):
+        assert chains.dtype == np.int32
+        self.asked += [tuple(chain) for chain in chains.tolist()]
+        return self.cube[tuple(chains.T)]
+
+
+def parts_of(arc, cube):
+    """The same scores as parts of a G+S model without scores of siblings."""
+    arcs = full_arc_space(len(arc) - 1)
+    index = part_index(arcs, GRANDPARENT)
+    g, h, m = grandparent_parts(arcs, index).nodes.T
+    scores = PartScores(arc[arcs.head, arcs.modifier], np.zeros(index.sibling_start[-1]), cube[g, h, m])
+    return arcs, index, scores
+
+
+def check(decoded, counts, arc, cube):
+    """What is true of every result."""
+    heads = decoded.heads.tolist()
+    assert naive_trees.is_tree(heads)
+    words = range(1, len(heads))
+    chains = [(heads[heads[m]], heads[m], m) for m in words if heads[m]]
+    assert decoded.score == near(sum(arc[heads[m], m] for m in words) + sum(cube[chain] for chain in chains))
+    assert decoded.score <= decoded.bound
+    assert decoded.certified == (decoded.bound - decoded.score <= 1e-6 * (1 + abs(decoded.score)))
+    assert decoded.certified or not decoded.agreed
+    assert counts.chains == len(naive_pricing.chains(len(heads)))
+    assert counts.added <= counts.scored <= counts.chains
+
+
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_the_optimum_is_that_of_the_whole_program(bounds):
+    """Of LP(M) with all families of rows, whatever the bounds are, and scores of chains are asked for once."""
+    fractional = certified = 0
+    for seed in range(40):
+        arc, cube = draw(seed)
+        single_root = seed % 3 == 0
+        scores = Scores(cube)
+        upper = upper_of(cube, bounds, np.random.default_rng(seed))
+        decoded, counts = price_and_cut(arc, upper, scores, PricingOptions(heads=seed % 4, single_root=single_root))
+        options = LinearOptions(single_root=single_root)
+        expected = linear_program(*parts_of(arc, cube), GRANDPARENT, options)[0]
+        assert decoded.bound == near(expected.bound)
+        check(decoded, counts, arc, cube)
+        assert len(scores.asked) == len(set(scores.asked)) == counts.scored
+        assert set(scores.asked) <= set(naive_pricing.chains(len(arc)))
+        assert not single_root or (decoded.heads == 0).sum() == 1
+        fractional += not decoded.agreed
+        certified += decoded.certified
+    assert fractional > 5
+    assert certified > 5
+
+
+def test_the_optimum_is_that_of_the_rows_of_the_papers():
+    for seed in range(10):
+        arc, cube = draw(seed + 100, 1, 5)
+        decoded, _ = price_and_cut(arc, np.full(cube.shape, np.inf), Scores(cube))
+        assert decoded.bound == near(
+            naive_programs.relaxed_optimum(*parts_of(arc, cube), GRANDPARENT, LinearOptions("multi"))
+        )
+
+
+@pytest.mark.parametrize("arcs,chains", [(1e-3, 1e3), (1e5, 1e5), (1e3, 1e-3), (0.0, 1.0), (0.0, 0.0)])
+def test_scores_of_any_size(arcs, chains):
+    for seed in range(6):
+        arc, cube = draw(seed + 300, 5, 9)
+        arc, cube = arcs * arc, chains * cube
+        expected = full_program(arc, Scores(cube))[0].bound
+        decoded, _ = price_and_cut(arc, np.full(cube.shape, np.inf), Scores(cube))
+        assert decoded.bound == pytest.approx(expected, rel=1e-6, abs=1e-6 * max(arcs, chains))
+
+
+@pytest.mark.parametrize("lazy_rows", [False, True])
+def test_brute_force_reaches_the_same(lazy_rows):
+    for seed in range(20):
+        arc, cube = draw(seed + 200)
+        options = PricingOptions(single_root=bool(seed % 2))
+        scores = Scores(cube)
+        decoded, counts = full_program(arc, scores, options, lazy_rows)
+        check(decoded, counts, arc, cube)
+        assert counts.scored == counts.added == counts.chains == len(scores.asked)
+        assert decoded.bound == near(price_and_cut(arc, cube, Scores(cube), options)[0].bound)
+
+
+def test_parts_that_cannot_matter_are_not_scored():
+    """One tree stands out by far: only chains that the program begins with are looked at."""
+    rng = np.random.default_rng(0)
+    n = 14
+    heads = np.array([-1, *(int(rng.integers(m)) for m in range(1, n + 1))])
+    arc = rng.standard_normal((n + 1, n + 1))
+    arc[heads[1:], np.arange(1, n + 1)] += 100.0
+    cube = rng.standard_normal((n + 1,) * 3)
+    decoded, counts = price_and_cut(arc, np.full(cube.shape, 5.0), Scores(cube))
+    assert decoded.heads.tolist() == heads.tolist()
+    assert decoded.certified
+    assert counts.scored < 8 * n < counts.chains / 10
+
+
+def test_few_words_need_no_chains():
+    assert price_and_cut(np.zeros((1, 1)), np.zeros((1, 1, 1)), Scores(None))[0].heads.tolist() == [-1]
+    decoded, counts = price_and_cut(np.full((2, 2), 3.0), np.zeros((2, 2, 2)), Scores(np.zeros((2, 2, 2))))
+    assert (decoded.heads.tolist(), decoded.score, decoded.bound) == ([-1, 0], 3.0, 3.0)
+    assert (counts.chains, counts.scored) == (0, 0)
+
+
+def test_errors_name_what_is_wrong():
+    arc, cube = np.zeros((4, 4)), np.zeros((4, 4, 4))
+    scores = Scores(cube)
+    wrong = arc.copy()
+    wrong[1, 2] = np.inf
+    nan = cube.copy()
+    nan[0, 1, 2] = np.nan
+    for arguments, message in (
+        ((np.zeros((3, 4)), cube, scores), "arc has the shape"),
+        ((arc, np.zeros((4, 4)), scores), "upper has the shape"),
+        ((wrong, cube, scores), "arc has a score that is not finite"),
+        ((arc, nan, scores), "upper has a bound that is NaN"),
+        ((arc, cube, scores, PricingOptions(heads=-1)), "heads is -1"),
+        ((arc, cube, scores, PricingOptions(tolerance=np.nan)), "tolerance is nan"),
+        ((arc, cube, lambda chains: np.zeros(1)), "one finite number for each"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            price_and_cut(*arguments)
+
+
+def test_without_the_solver_one_line_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    with pytest.raises(ImportError, match=r"pip install nonproj\[programs\]"):
+        price_and_cut(np.zeros((3, 3)), np.zeros((3, 3, 3)), Scores(np.zeros((3, 3, 3))))
+
+
+# -- separation and pricing
+
+
+def fractional_arcs(seed):
+    """Values of arcs, one unit into each word: mixtures of few head vectors, trees or not."""
+    rng = np.random.default_rng(seed)
+    n_nodes = int(rng.integers(2, 7))
+    arcs = np.zeros((n_nodes, n_nodes))
+    for weight in rng.dirichlet(np.ones(int(rng.integers(1, 4)))):
+        for m in range(1, n_nodes):
+            arcs[rng.choice([h for h in range(n_nodes) if h != m]), m] += weight
+    return arcs
+
+
+def test_starved_sets_are_found_where_there_are_any():
+    empty = 0
+    for seed in range(200):
+        arcs = fractional_arcs(seed)
+        sets = starved_sets(arcs, 1e-6)
+        expected = naive_pricing.starved(arcs, 1e-6)
+        found = [frozenset(np.flatnonzero(members).tolist()) for members in sets]
+        assert set(found) <= set(expected)
+        assert bool(found) == bool(expected)
+        assert len(found) == len(set(found))
+        empty += not found
+    assert 20 < empty < 180
+
+
+def test_chains_that_the_arcs_imply_are_found():
+    for seed in range(60):
+        arcs = fractional_arcs(seed)
+        rng = np.random.default_rng(seed)
+        state = (rng.random((len(arcs),) * 3) < 0.3).astype(np.uint8) * ADDED
+        added = {tuple(chain) for chain in np.argwhere(state).tolist()}
+        found = [tuple(chain) for chain in missing_chains(arcs, state, 1e-6).tolist()]
+        assert sorted(found) == sorted(naive_pricing.missing(arcs, added, 1e-6))
+
+
+def test_duals_pay_for_all_chains_where_none_is_promising():
+    """Built as the notes say: OneGP's dual at each arc, and what chains need beyond it, within every arc's limit."""
+    none = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        n_nodes = int(rng.integers(3, 6))
+        limit = rng.uniform(0, 3, (n_nodes, n_nodes))
+        worth = np.full((n_nodes,) * 3, -np.inf)
+        for chain in naive_pricing.chains(n_nodes):
+            worth[chain] = rng.uniform(-3, 2.3)
+        nothing = np.full((n_nodes, n_nodes), -np.inf)
+        state = np.zeros(worth.shape, np.uint8)
+        if len(promising_chains(limit, worth, state, nothing)):
+            continue
+        none += 1
+        spent = np.zeros(limit.shape)
+        for h in range(1, n_nodes):
+            for m in range(1, n_nodes):
+                one_gp = min(limit[h, m], worth[:, h, m].max()) if h != m else -np.inf
+                spent[h, m] += max(one_gp, -1e9)
+                for g in range(n_nodes):
+                    if worth[g, h, m] > -np.inf:
+                        spent[g, h] += max(0.0, worth[g, h, m] - one_gp)
+        assert (spent <= limit + 1e-12).all()
+    assert 10 < none < 90
+
+
+# -- bounds, and a model
+
+
+@pytest.fixture(scope="module")
+def files():
+    """Templates of arcs and grandparents, some of the latter over two words."""
+    files = load_templates()
+    files["sibling"] = {**files["sibling"], "templates": []}
+    texts = ["g.pos h.pos m.pos", "g.pos m.pos", "g.form h.pos m.form", "h+1.pos m.form", "g.pos h.pos m-1.form"]
+    files["grandparent"] = {**files["grandparent"], "templates": texts}
+    return files
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    return list(conll.read(io.StringIO(treebank(40))))
+
+
+@pytest.fixture(scope="module")
+def model(files, sentences, tmp_path_factory):
+    """Trained for a moment, without pruning."""
+    folder = tmp_path_factory.mktemp("features")
+    for name, spec in files.items():
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(spec), encoding="utf-8")
+    options = {"features.folder": str(folder), "features.bits": 14, "pruner.bits": 12, "labeler.bits": 12}
+    options |= {"pruner.threshold": 1e-300, "pruner.folds": 0, "labeler.epochs": 0, "training.epochs": 2}
+    return train(sentences, Config().with_overrides(options))
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.float32])
+@pytest.mark.parametrize("codes", [["direction", "order"], ["none"], ["order"]])
+def test_bounds_are_those_of_the_definition_and_no_chain_scores_more(model, sentences, dtype, codes):
+    parser = PricingParser(model).parser
+    spec = {**model.templates["grandparent"], "codes": codes}
+    table = compile_templates(spec, parser.encoder.attributes)
+    rng = np.random.default_rng(0)
+    weights = rng.integers(-1000, 1000, 1 << 12).astype(dtype)
+    for sentence in sentences[:4]:
+        hashed = hash_tokens(parser.encode(sentence), table, len(weights))
+        bounds = chain_bounds(hashed, weights, 0.5)
+        chains = naive_pricing.chains(len(sentence) + 1)
+        scores = score_parts(hashed, chain_parts(chains), weights, 0.5)
+        upper = bounds.upper[tuple(np.array(chains).T)]
+        assert (upper >= scores).all()
+        assert np.isfinite(bounds.upper).sum() == len(chains)
+        types = [[naive_pricing.types_of(hashed, t, slot) for slot in range(3)] for t in range(len(table.salt))]
+        assert bounds.looked_up == sum(map(math.prod, types))
+        for number in rng.choice(len(chains), 12):
+            assert upper[number] == 0.5 * naive_pricing.upper_bound(hashed, weights, chains[number])
+
+
+def test_bounds_of_templates_over_two_words_are_scores(model, sentences):
+    parser = PricingParser(model).parser
+    spec = {**model.templates["grandparent"], "templates": ["g.pos m.form", "h.pos m.pos", "g.form h.form"]}
+    weights = np.random.default_rng(1).standard_normal(1 << 12).astype(np.float32)
+    table = compile_templates(spec, parser.encoder.attributes)
+    hashed = hash_tokens(parser.encode(sentences[0]), table, len(weights))
+    chains = naive_pricing.chains(len(sentences[0]) + 1)
+    scores = score_parts(hashed, chain_parts(chains), weights)
+    np.testing.assert_allclose(chain_bounds(hashed, weights).upper[tuple(np.array(chains).T)], scores, atol=1e-5)
+
+
+def test_bounds_refuse_what_they_cannot_bound(model, sentences):
+    parser = PricingParser(model).parser
+    tokens, tables = parser.encode(sentences[0]), parser.scorer.tables
+    weights = np.zeros(1 << 12, np.float32)
+    hashed = hash_tokens(tokens, tables[2], len(weights))
+    with pytest.raises(ValueError, match="weights has the shape"):
+        chain_bounds(hashed, weights[:16])
+    with pytest.raises(ValueError, match="unit is"):
+        chain_bounds(hashed, weights, 0.0)
+    with pytest.raises(ValueError, match="templates over sets"):
+        chain_bounds(hash_tokens(tokens, tables[0], len(weights)), weights)
+    with pytest.raises(ValueError, match="shape"):
+        chain_parts([[1, 2]])
+
+
+def test_a_model_parses_as_by_brute_force_and_scores_less(model, sentences):
+    parser = PricingParser(model)
+    scored = chains = 0
+    for sentence in sentences:
+        decoded, counts = parser.parse(sentence)
+        for lazy_rows in (False, True):
+            expected, full = parser.brute_force(sentence, lazy_rows)
+            assert decoded.bound == near(expected.bound)
+            assert full.scored == full.chains == counts.chains
+        assert expected.score == near(decoded.score) or not (expected.certified and decoded.certified)
+        assert counts.looked_up > 0
+        scored, chains = scored + counts.scored, chains + counts.chains
+    assert scored < 0.4 * chains
+    again, _ = parse(model, sentences[0])
+    assert again.heads.tolist() == parser.parse(sentences[0])[0].heads.tolist()
+
+
+def test_other_models_are_refused(model, sentences):
+    arcs_only = replace(model, config=model.config.with_overrides({"model": "arc"}))
+    siblings = replace(model, templates={**model.templates, "sibling": load_templates()["sibling"]})
+    for other in (arcs_only, siblings):
+        with pytest.raises(ValueError, match="without templates over siblings"):
+            parse(other, sentences[0])
+
+
+def test_a_real_treebank_needs_few_chains(treebanks):
+    """Trained on little: what it takes is time for sentences as long as real ones are."""
+    path = treebanks / "danish" / "danish_ddt_train.conll"
+    sentences = [s for s in conll.read(path) if len(s) <= 20][:150]
+    options = {"features.bits": 16, "pruner.bits": 14, "labeler.epochs": 0, "training.epochs": 2}
+    options |= {"pruner.threshold": 1e-300, "pruner.folds": 0, "pruner.max_heads": 30}
+    folder = Path(__file__).parents[1] / "features" / "grandparents"
+    trained = train(sentences, Config().with_overrides(options | {"features.folder": str(folder)}))
+    parser = PricingParser(trained)
+    test = [s for s in conll.read(treebanks / "danish" / "danish_ddt_test.conll") if 10 <= len(s) <= 20][:15]
+    results = [(parser.parse(s), parser.brute_force(s)) for s in test]
+    for (decoded, _), (expected, _) in results:
+        assert decoded.bound == near(expected.bound)
+    assert sum(c.scored for (_, c), _ in results) < 0.13 * sum(c.chains for (_, c), _ in results)
