@@ -7,7 +7,7 @@ from pathlib import Path
 
 from experiments.store import Row, appearing
 
-NAMES = {"arc": "arc", "sibling": "sibling", "grandparent": "G+S", "chains": "grandparents"}
+NAMES = {"arc": "arc", "sibling": "sibling", "grandparent": "G+S"}
 """What models are called on the page."""
 
 

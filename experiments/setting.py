@@ -14,8 +14,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-
 from nonproj import conll
 from nonproj.config import Config
 from nonproj.decode.descent import APPENDIX_A
@@ -23,12 +21,11 @@ from nonproj.decode.dual import DualOptions
 from nonproj.learning.trainer import train
 from nonproj.model import Model
 from nonproj.pipeline import Parser
-from nonproj.scoring.templates import load_templates
 from nonproj.types import ArcSpace, PartIndex, PartScores, Sentence
 
 ROOT = Path(__file__).resolve().parents[1]
 LANGUAGES = ("danish", "dutch", "english", "basque")
-CHAINS = "chains"
+CHAINS = "grandparents"
 """A model beside those of `nonproj.types.MODELS`: arcs and grandparents, no siblings (Riedel et al. 2012)."""
 
 PLAIN = "-plain"
@@ -164,24 +161,10 @@ def _config(setting: Setting, language: str, model: str) -> Config:
     config = Config.load(path) if path else Config()
     changes: dict[str, object] = {"model": model}
     if model == CHAINS:
-        # Without pruning in parsing, there must be hardly any in training.
-        changes = {"model": "grandparent", "pruner.threshold": 1e-300, "pruner.max_heads": 30, "pruner.folds": 0}
-        changes |= {"features.folder": str(_chain_templates(setting.models / "chain-features")), "labeler.epochs": 0}
-        if not setting.config:
-            changes["training.epochs"] = 6
+        changes = {"model": "grandparent", "features.folder": str(ROOT / "features" / "grandparents")}
     if not margin:
         changes["training.margin"] = 0.0
     return config.with_overrides(changes)
-
-
-def _chain_templates(folder: Path) -> Path:
-    """Write the usual templates, without those over siblings."""
-    folder.mkdir(parents=True, exist_ok=True)
-    files = load_templates()
-    files["sibling"] = {**files["sibling"], "templates": []}
-    for name, spec in files.items():
-        (folder / f"{name}.yaml").write_text(yaml.safe_dump(dict(spec), allow_unicode=True), encoding="utf-8")
-    return folder
 
 
 def fingerprint(setting: Setting, sizes: Sequence[str], language: str, model: str) -> str:

@@ -107,8 +107,7 @@ def page(rows: list[Row], papers: dict) -> list[str]:
                 cells.append(beside(time, f"{row['seconds'] / base:.2g}"))
             drawn = pick(rows, language=RANDOM, model=model, method=method)[0]
             lines.append([method, *cells, beside(paper.get("random"), percent(drawn["integral"], 1))])
-        counts = ", ".join(
-            f"{pick(rows, language=p, model=model)[0]['problems']} {p.title()}" for p in (*places, RANDOM)
-        )
+        sizes = [(place, pick(rows, language=place, model=model)[0]["problems"]) for place in (*places, RANDOM)]
+        counts = ", ".join(f"{place.title()} {size}" for place, size in sizes)
         text += [f"{NAMES[model]} ({counts}):", table(header, lines)]
     return text
