@@ -63,6 +63,7 @@ def variants(model: Model) -> dict[str, Parser]:
 
     return {
         "as it is": Parser(model),
+        "no search": changed(exact=False),
         "pruning": changed(threshold=model.config.pruner.threshold),
         "paper": changed(step="paper"),
         "huge": Parser(in_pages(model, huge=True)),
