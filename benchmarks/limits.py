@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.clock import Clock, Seconds, interleave
-from benchmarks.memory import LINE_BYTES, SIZES, nearest, pace
+from benchmarks.memory import LINE_BYTES, SIZES, independent_at, pace
 from benchmarks.stages import STAGES, Batch, do_stage
 from nonproj import conll
 from nonproj._kernel import kernel
@@ -208,7 +208,7 @@ def measure(parser: Parser, source: Path, repeats: int, sentences: int) -> tuple
         size = weights[name].itemsize
         touched = float(np.mean([_touched([job[name].places for job in group], size) for group in big]))
         near = (lookups - lines) * paces[SIZES[0]].independent
-        estimates = [(near + lines * paces[nearest(n)].independent) / 1e3 for n in (touched, weights[name].nbytes)]
+        estimates = [(near + lines * independent_at(paces, n)) / 1e3 for n in (touched, weights[name].nbytes)]
         measured = [1e6 * times[run][name].cpu / words for run in ("replay", "small", "kernel")]
         found[name] = Limit(lookups, lines, touched, weights[name].nbytes, *estimates, *measured)
     return found, paces

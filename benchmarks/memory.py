@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -53,15 +54,17 @@ def pace(size: int, repeats: int = 5) -> Pace:
     return Pace(min(dependent[1:]), min(independent[1:]))
 
 
-def nearest(size: float) -> int:
-    """Return which of `SIZES` is nearest to a number of bytes, in ratio.
+def independent_at(paces: Mapping[int, Pace], size: float) -> float:
+    """Return the pace of independent reads for a table of any size: between those measured, along the logarithms.
 
     Examples
     --------
-    >>> nearest(70_000)
-    65536
+    >>> round(independent_at({1: Pace(9.0, 1.0), 16: Pace(9.0, 4.0)}, 4), 6)
+    2.0
     """
-    return min(SIZES, key=lambda known: abs(np.log(known / size)))
+    sizes = sorted(paces)
+    logarithms = np.log([paces[known].independent for known in sizes])
+    return float(np.exp(np.interp(np.log(size), np.log(sizes), logarithms)))
 
 
 def _timed(function, *arguments) -> float:

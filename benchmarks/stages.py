@@ -66,6 +66,8 @@ def do_stage(name: str, parser: Parser, batch: Batch) -> None:
         batch.scored = [parser.score(t, a) for t, a in zip(batch.tokens, batch.arcs, strict=True)]
     elif name == "decode":
         batch.decoded = [parser.decode(a, *s) for a, s in zip(batch.arcs, batch.scored, strict=True)]
+        if parser.full:  # what it scores over all arcs is then counted as decoding
+            batch.decoded = [parser.widen(*row)[1] for row in zip(batch.tokens, batch.arcs, batch.decoded, strict=True)]
     elif name == "label":
         batch.labels = [parser.label(t, d.heads) for t, d in zip(batch.tokens, batch.decoded, strict=True)]
     else:

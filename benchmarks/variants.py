@@ -2,9 +2,9 @@
 
     python -m benchmarks.variants MODEL FILE
 
-``pruning`` prunes in parsing as training does; ``paper`` takes the step sizes of Koo et al. (2010); ``huge`` has the
-weights in huge pages, ``small`` in pages of 4 KB, both copied from the file; ``sentence`` parses one sentence at a time
-in place of a batch stage by stage.
+``pruning`` prunes in parsing as training does; ``paper`` takes the step sizes of Koo et al. (2010); ``unsearched`` does without branch and bound where a gap is left;
+``huge`` has the weights in huge pages, ``small`` in pages of 4 KB, both copied from the file; ``sentence`` parses one
+sentence at a time in place of a batch stage by stage.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ def variants(model: Model) -> dict[str, Parser]:
         "no search": changed(exact=False),
         "pruning": changed(threshold=model.config.pruner.threshold),
         "paper": changed(step="paper"),
+        "unsearched": changed(exact=False),
         "huge": Parser(in_pages(model, huge=True)),
         "small": Parser(in_pages(model, huge=False)),
     }
@@ -114,13 +115,13 @@ def measure(model: Model, source: Path, repeats: int) -> tuple[dict[str, Summary
 def table(times: Mapping[str, Summary], counts: Mapping[str, Mapping[str, float]]) -> str:
     """Return the comparison as plain text."""
     heads = ("us/word", "ratio", "arcs", "parts", "iterations", "certified", "UAS")
-    lines = [f"{'':<10}" + "".join(f"{head:>12}" for head in heads)]
+    lines = [f"{'':<12}" + "".join(f"{head:>12}" for head in heads)]
     for name, time in times.items():
         facts_ = counts[name]
         values = [1e6 * time.cpu / facts_["words"], time.cpu / times["as it is"].cpu]
         values += [facts_[key] for key in ("arcs_per_word", "parts_per_word", "iterations")]
         values += [100 * facts_["certified"], 100 * facts_["uas"]]
-        lines.append(f"{name:<10}" + "".join(f"{value:>12.2f}" for value in values))
+        lines.append(f"{name:<12}" + "".join(f"{value:>12.2f}" for value in values))
     return "\n".join([*lines, "microseconds of the processor a word; arcs and parts a word, iterations a sentence"])
 
 

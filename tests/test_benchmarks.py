@@ -115,7 +115,7 @@ def test_examples_in_docstrings(module):
 # -- stages ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [{}, {"projective": True}, {"single_root": True}])
+@pytest.mark.parametrize("options", [{}, {"projective": True}, {"single_root": True}, {"exact": False}, {"full": True}])
 def test_stages_write_what_the_parser_writes(subject, parser, options, tmp_path):
     parser = Parser(parser.model, replace(parser.model.config.decoding, **options))
     staged, whole = tmp_path / "staged", tmp_path / "whole"
@@ -195,7 +195,7 @@ def test_the_ring_goes_through_all_lines():
 
 def test_where_weights_lie_and_batches_change_no_tree(subject, parser):
     times, counts = variants.measure(parser.model, subject.test, 1)
-    assert list(times) == ["as it is", "pruning", "paper", "huge", "small", "sentence"]
+    assert list(times) == ["as it is", "pruning", "paper", "unsearched", "huge", "small", "sentence"]
     for name in ("huge", "small", "sentence"):
         assert counts[name]["uas"] == counts["as it is"]["uas"]
         assert counts[name]["parts_per_word"] == counts["as it is"]["parts_per_word"]
