@@ -49,8 +49,8 @@ class Size(NamedTuple):
         Of everything inside one process.
     processes : int
         Fresh processes of each kind.
-    copies : int
-        Of the file, where processes share the work.
+    shared : int
+        Words at least of the copies of the file, run together, that processes share.
     words, sentences : int
         At most so many words are cut to lengths; so many sentences are held against the limits.
     counted : int
@@ -61,15 +61,15 @@ class Size(NamedTuple):
 
     repeats: int
     processes: int
-    copies: int
+    shared: int
     words: int
     sentences: int
     counted: int
     epochs: int
 
 
-SHORT = Size(repeats=5, processes=3, copies=5, words=3200, sentences=192, counted=0, epochs=0)
-FULL = Size(repeats=15, processes=5, copies=20, words=10**9, sentences=10**9, counted=20, epochs=2)
+SHORT = Size(repeats=5, processes=3, shared=100_000, words=3200, sentences=192, counted=0, epochs=0)
+FULL = Size(repeats=15, processes=5, shared=500_000, words=10**9, sentences=10**9, counted=20, epochs=2)
 
 
 def say(text: str) -> None:
@@ -214,7 +214,7 @@ def measure_processes(run: Run, subject: Subject, size: Size) -> None:
         for suffix, value in (("", time.best), (".median", time.median), (".cpu", time.cpu)):
             run.add(*subject.names, f"start.{name}{suffix}", value, "s")
     run.add(*subject.names, "peak_memory", processes.peak_memory(subject.model, subject.test), "MiB")
-    words, times = processes.shared_work(subject.model, subject.test, size.copies, size.processes)
+    words, times = processes.shared_work(subject.model, subject.test, size.shared, size.processes)
     for jobs, time in times.items():
         run.add(*subject.names, f"jobs.{jobs}", words / time.best, "words/s")
     if len(times) == 1:

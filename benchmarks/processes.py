@@ -87,8 +87,8 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def shared_work(model: Path, source: Path, copies: int, repeats: int) -> tuple[int, dict[int, Summary]]:
-    """Time whole processes, start included, over copies of a file run together: on one core and on all.
+def shared_work(model: Path, source: Path, shared: int, repeats: int) -> tuple[int, dict[int, Summary]]:
+    """Time whole processes, start included, over copies of a file with so many words: on one core and on all.
 
     Returns
     -------
@@ -97,14 +97,15 @@ def shared_work(model: Path, source: Path, copies: int, repeats: int) -> tuple[i
         By the number of ``--jobs``.
     """
     text = source.read_text(encoding="utf-8").rstrip("\n") + "\n\n"
-    words = copies * sum(map(len, conll.read(source)))
+    once = sum(map(len, conll.read(source)))
+    copies = -(-shared // once)
     with tempfile.TemporaryDirectory() as folder:
         many = Path(folder) / source.name
         many.write_text(text * copies, encoding="utf-8")
         parse = ["parse", "-q", "-m", model.absolute(), many, "-o", Path(folder) / "out.conll", "--jobs"]
         jobs = sorted({1, cores()})
         times = interleave({n: partial(_seconds, "whole", [*parse, str(n)]) for n in jobs}, repeats)
-    return words, {n: times[n]["whole"] for n in jobs}
+    return copies * once, {n: times[n]["whole"] for n in jobs}
 
 
 def train(model: Path, treebank: Path, epochs: int) -> Mapping[str, float]:

@@ -40,7 +40,7 @@ try:
 finally:
     sys.path.pop(0)
 
-TINY = bench.Size(repeats=1, processes=1, copies=1, words=100, sentences=20, counted=0, epochs=0)
+TINY = bench.Size(repeats=1, processes=1, shared=1, words=100, sentences=20, counted=0, epochs=0)
 SMALL = {
     "features.bits": 16,
     "pruner.bits": 14,
