@@ -2,9 +2,9 @@
 
     python -m benchmarks.variants MODEL FILE
 
-``pruning`` prunes in parsing as training does; ``paper`` takes the step sizes of Koo et al. (2010); ``unsearched`` does without branch and bound where a gap is left;
-``huge`` has the weights in huge pages, ``small`` in pages of 4 KB, both copied from the file; ``sentence`` parses one
-sentence at a time in place of a batch stage by stage.
+``pruning`` prunes in parsing as training does; ``paper`` takes the step sizes of Koo et al. (2010); ``unsearched`` does
+without branch and bound where a gap is left; ``huge`` has the weights in huge pages, ``small`` in pages of 4 KB, both
+copied from the file; ``sentence`` parses one sentence at a time in place of a batch stage by stage.
 """
 
 from __future__ import annotations
