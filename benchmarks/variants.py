@@ -63,7 +63,6 @@ def variants(model: Model) -> dict[str, Parser]:
 
     return {
         "as it is": Parser(model),
-        "no search": changed(exact=False),
         "pruning": changed(threshold=model.config.pruner.threshold),
         "paper": changed(step="paper"),
         "unsearched": changed(exact=False),
