@@ -264,6 +264,7 @@ def load_yaml(path: str | Path) -> Any:
         """Refuses a key that is there twice, of which YAML would silently take the last."""
 
         def construct_mapping(self, node, deep=False):
+            """Make a mapping, unless a key stands in it twice."""
             seen = set()
             for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
                 if key.value in seen:

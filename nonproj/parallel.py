@@ -223,6 +223,7 @@ def evaluate_text(workers, recipe: Recipe, source, progress: Callable) -> Evalua
     evaluation, seconds, pieces = Evaluation(), 0.0, 0
 
     def parts():
+        """Add up the pieces, and give as many things as there are sentences, for the progress."""
         nonlocal seconds, pieces
         for part in in_order(workers, evaluate_piece, ((recipe, piece) for piece in cutting.cut(source))):
             evaluation.extend(part)

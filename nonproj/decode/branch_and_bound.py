@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.decode.arborescence import _report
 from nonproj.decode.descent import _AGREED, _STOPPED, Descent, Trace, _descend, _settle_single, _start
-from nonproj.decode.dual import DEFAULTS, DualOptions, check_all, decode_trusted
+from nonproj.decode.dual import DEFAULTS, DualOptions, check_all, conclude, decode_trusted
 from nonproj.parts import _index_arcs, _index_parts
 from nonproj.types import ARC, GRANDPARENT, ArcSpace, Decoded, PartIndex, PartScores
 
@@ -118,16 +117,12 @@ def search_trusted(
     problem = arcs, index, scores, model
     n_nodes, n_arcs = len(arcs.start) - 1, len(arcs.head)
     heads, lowest, disputes = np.empty(n_nodes, np.int32), np.empty((3, n_arcs)), np.zeros(n_arcs, np.int64)
-    outcome, iterations, score, bound, decoded = _bound(
-        *problem, options, _NOTHING, lowest, -np.inf, lowest, disputes, heads
-    )
-    if outcome < 0:
-        _report(-outcome)
-    share, bound = decoded / (iterations * n_nodes), max(bound, score)
-    first = Decoded(heads, score, bound, outcome == _AGREED, outcome != _STOPPED, iterations, share)
-    if outcome != _STOPPED:
+    found = _bound(*problem, options, _NOTHING, lowest, -np.inf, lowest, disputes, heads)
+    first = conclude(heads, found)
+    if first.certified:
         return first
-    return _Search(problem, first, options, search).run(_Node(-bound, 0, np.ones(n_arcs, np.bool_), lowest, disputes))
+    node = _Node(-first.bound, 0, np.ones(n_arcs, np.bool_), lowest, disputes)
+    return _Search(problem, first, found[-1], options, search).run(node)
 
 
 class _Node(NamedTuple):
@@ -147,13 +142,12 @@ class _Node(NamedTuple):
 class _Search:
     """The state of one search: what is open, the best tree so far, and the highest bound of what is closed."""
 
-    def __init__(self, problem: tuple, first: Decoded, options: DualOptions, search: SearchOptions):
+    def __init__(self, problem: tuple, first: Decoded, decoded: int, options: DualOptions, search: SearchOptions):
         self.problem, self.search = problem, search
         self.options = options._replace(max_iterations=search.node_iterations)
         self.n_nodes, self.n_arcs = len(problem[0].start) - 1, len(problem[0].head)
         self.heads, self.score, self.closed = first.heads, first.score, -np.inf
-        self.iterations, self.decoded = first.iterations, round(first.recomputed * first.iterations * self.n_nodes)
-        self.nodes = 0
+        self.iterations, self.decoded, self.nodes = first.iterations, decoded, 0
         self.open: list[_Node] = []
 
     def run(self, first: _Node) -> Decoded:

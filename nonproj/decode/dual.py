@@ -175,14 +175,32 @@ def _run(arcs, index, scores, model, options, traced) -> tuple[Decoded, Trace]:
         _report(_find_tree(arcs, scores.arc, options, heads))
         score = _tree_score(arcs, index, scores, heads)
         return Decoded(heads, score, score, True, True, 0, 0.0), trace
-    outcome, iterations, score, bound, decoded = _decode(arcs, index, scores, int(model), options, trace, heads)
+    found = _decode(arcs, index, scores, int(model), options, trace, heads)
+    result = conclude(heads, found)
+    return result, Trace(*[values[: result.iterations] for values in trace]) if traced else trace
+
+
+def conclude(heads: np.ndarray, found: tuple) -> Decoded:
+    """Return what the subgradient method found.
+
+    Parameters
+    ----------
+    heads : ndarray of shape (N,), int32
+        The tree that it wrote.
+    found : tuple
+        Outcome, iterations, score, bound and automata decoded, as the kernel returns them.
+
+    Raises
+    ------
+    ValueError
+        If there is no tree.
+    """
+    outcome, iterations, score, bound, decoded = found
     if outcome < 0:
         _report(-outcome)
-    share = decoded / (iterations * n_nodes)
+    share = decoded / (iterations * len(heads))
     # A closed gap may round to either side of zero; no bound is below a tree's score.
-    bound = max(bound, score)
-    result = Decoded(heads, score, bound, outcome == _AGREED, outcome != _STOPPED, iterations, share)
-    return result, Trace(*[values[:iterations] for values in trace]) if traced else trace
+    return Decoded(heads, score, max(bound, score), outcome == _AGREED, outcome != _STOPPED, iterations, share)
 
 
 def check_options(options: DualOptions) -> DualOptions:
