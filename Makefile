@@ -40,7 +40,8 @@ FETCH = "$(BIN)/python" data_scripts/fetch.py $(LANG) --out "$(DATA)" --paths $(
 PATHS = paths=$$($(FETCH)) && train=$$(echo "$$paths" | sed -n 1p) && test=$$(echo "$$paths" | sed -n 2p)
 NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); make it by: make train LANG=$(LANG) MODEL=$(MODEL)" >&2; exit 2; }
 DECODE_TESTS = $(wildcard $(patsubst %,tests/test_%.py,arborescence projective automata general_automata marginals prune \
-	dual lagrange linear_program column_generation branch_and_bound)) nonproj/decode $(wildcard nonproj/lagrange.py)
+	dual lagrange linear_program column_generation branch_and_bound)) \
+	$(addprefix nonproj/,trees automata dual programs relaxation)
 
 THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent)))
 LEARN_TESTS = tests/test_scoring.py tests/test_learning.py

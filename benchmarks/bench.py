@@ -21,8 +21,8 @@ from typing import NamedTuple
 from benchmarks import history, instructions, lengths, limits, processes, report, stages, yardsticks
 from benchmarks.clock import Summary, interleave
 from benchmarks.history import Run
-from nonproj import conll
-from nonproj.evaluate import evaluate
+from nonproj.evaluation.scores import evaluate
+from nonproj.io import conll
 from nonproj.model import Model
 from nonproj.pipeline import Parser
 

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from benchmarks.processes import ROOT
 from benchmarks.stages import STAGES, Batch, do_stage
-from nonproj import conll
+from nonproj.io import conll
 from nonproj.model import Model
 from nonproj.pipeline import Parser
 from nonproj.scoring.score import score_pairs, score_parts

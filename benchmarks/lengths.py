@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.clock import Summary, interleave
 from benchmarks.stages import facts, run_stages
-from nonproj import conll
+from nonproj.io import conll
 from nonproj.model import Model
 from nonproj.pipeline import Parser
 

@@ -24,10 +24,10 @@ import numpy as np
 from benchmarks.clock import Clock, Seconds, interleave
 from benchmarks.memory import LINE_BYTES, SIZES, independent_at, pace
 from benchmarks.stages import STAGES, Batch, do_stage
-from nonproj import conll
 from nonproj._kernel import kernel
+from nonproj.io import conll
 from nonproj.model import Model
-from nonproj.parts import full_arc_space
+from nonproj.parts.space import full_arc_space
 from nonproj.pipeline import BATCH, Parser
 from nonproj.scoring.hashing import Hashed, _hash_part, hash_tokens, special_places
 from nonproj.scoring.labels import LINE, label_parts, label_scores

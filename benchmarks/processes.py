@@ -15,7 +15,7 @@ from typing import NamedTuple
 import yaml
 
 from benchmarks.clock import Seconds, Summary, interleave
-from nonproj import conll
+from nonproj.io import conll
 from nonproj.model import Model
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -18,13 +18,13 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.clock import Clock, Seconds, Summary, interleave
-from nonproj import conll
-from nonproj.decode.marginals import marginals
-from nonproj.decode.prune import prune
+from nonproj.io import conll
 from nonproj.model import Model
 from nonproj.pipeline import BATCH, Parser
-from nonproj.scoring.alphabet import Tokens
 from nonproj.scoring.scorer import dense_arc_scores
+from nonproj.scoring.vocabulary import Tokens
+from nonproj.trees.marginals import marginals
+from nonproj.trees.pruning import prune
 from nonproj.types import Sentence
 
 STAGES = ("read", "encode", "first", "marginals", "prune", "score", "decode", "label", "write")

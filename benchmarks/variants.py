@@ -23,8 +23,8 @@ import numpy as np
 
 from benchmarks.clock import Clock, Seconds, Summary, interleave
 from benchmarks.stages import facts, run_stages, run_whole
-from nonproj import conll
-from nonproj.evaluate import evaluate
+from nonproj.evaluation.scores import evaluate
+from nonproj.io import conll
 from nonproj.model import Model
 from nonproj.pipeline import Parser
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.clock import Clock, Seconds
-from nonproj.decode.arborescence import maximum_arborescence
+from nonproj.trees.arborescence import maximum_arborescence
 
 NAMES = ("ufal.udpipe", "ufal.chu_liu_edmonds")
 

@@ -11,8 +11,8 @@ import argparse
 import sys
 from itertools import islice
 
-from nonproj import conll
 from nonproj.errors import NonprojError
+from nonproj.io import conll
 from nonproj.model import Model
 from nonproj.pipeline import Parse, Parser
 from nonproj.types import Decoded, Sentence

@@ -27,12 +27,13 @@ from itertools import islice
 
 import numpy as np
 
-from nonproj import NonprojError, conll
-from nonproj.config import Config
-from nonproj.decode.automata_kinds import valency_automata
-from nonproj.decode.oracles import parse_with_automata
-from nonproj.evaluate import Evaluation
+from nonproj import NonprojError
+from nonproj.automata.tables import valency_automata
+from nonproj.dual.oracles import parse_with_automata
+from nonproj.evaluation.scores import Evaluation
+from nonproj.io import conll
 from nonproj.learning.trainer import train
+from nonproj.options.config import Config
 from nonproj.pipeline import Parser
 
 MOST = 3  # this many modifiers or more are one state

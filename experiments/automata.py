@@ -10,11 +10,11 @@ from experiments.layout import NAMES, beside, figure, languages, percent, pick, 
 from experiments.measure import counted, words
 from experiments.setting import BETA, Problem, Setting, workload
 from experiments.store import Row
-from nonproj.decode.automata import decode_relaxed
-from nonproj.decode.automata_kinds import bigram_automata
-from nonproj.decode.oracles import AutomataOracle, TreeOracle
-from nonproj.lagrange import AppendixA, relax
-from nonproj.parts import tree_score
+from nonproj.automata.compiled import decode_relaxed
+from nonproj.automata.tables import bigram_automata
+from nonproj.dual.oracles import AutomataOracle, TreeOracle
+from nonproj.parts.space import tree_score
+from nonproj.relaxation.subgradient import AppendixA, relax
 from nonproj.types import MODELS, SIBLING
 
 TITLE = "Section 7.6 of Koo et al. (2010): how good is z* alone?"

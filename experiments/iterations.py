@@ -7,7 +7,7 @@ import numpy as np
 from experiments.layout import NAMES, table
 from experiments.setting import Setting, workload
 from experiments.store import Row
-from nonproj.decode.dual import dual_decomposition
+from nonproj.dual.decomposition import dual_decomposition
 from nonproj.types import MODELS
 
 TITLE = "Table 1 of Rush et al. (2010): sentences by number of iterations"

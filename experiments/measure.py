@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from experiments.setting import Problem
-from nonproj.evaluate import Evaluation, is_punctuation
+from nonproj.evaluation.scores import Evaluation, is_punctuation
 from nonproj.types import Decoded
 
 

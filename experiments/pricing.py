@@ -9,15 +9,15 @@ import numpy as np
 from experiments.layout import languages, percent, pick, seconds, table
 from experiments.setting import CHAINS, Setting, model_file, timed, treebank
 from experiments.store import Row
-from nonproj import conll
-from nonproj.decode.arborescence import maximum_arborescence_sparse
-from nonproj.decode.linear_program import add_tree
-from nonproj.decode.part_polytope import FAMILIES, grandparent_limits, grandparent_rows
-from nonproj.decode.program import Program
-from nonproj.evaluate import Evaluation
+from nonproj.evaluation.scores import Evaluation
+from nonproj.io import conll
 from nonproj.model import Model
-from nonproj.parts import full_arc_space
-from nonproj.price_and_cut import PricingParser
+from nonproj.parts.space import full_arc_space
+from nonproj.programs.linear_program import add_tree
+from nonproj.programs.part_polytope import FAMILIES, grandparent_limits, grandparent_rows
+from nonproj.programs.price_and_cut import PricingParser
+from nonproj.programs.solver import Program
+from nonproj.trees.arborescence import maximum_arborescence_sparse
 from nonproj.types import Sentence
 
 TITLE = "Tables 1 and 2 of Riedel et al. (2012): price and cut, and tighter polytopes"

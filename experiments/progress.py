@@ -9,11 +9,11 @@ import numpy as np
 from experiments.layout import figure, pick, table
 from experiments.setting import BETA, Problem, Setting, workload
 from experiments.store import Row
-from nonproj.decode.automata_kinds import bigram_automata
-from nonproj.decode.dual import dual_decomposition
-from nonproj.decode.oracles import AutomataOracle, TreeOracle
-from nonproj.lagrange import AppendixA, Decaying, Polyak, relax
-from nonproj.parts import tree_score
+from nonproj.automata.tables import bigram_automata
+from nonproj.dual.decomposition import dual_decomposition
+from nonproj.dual.oracles import AutomataOracle, TreeOracle
+from nonproj.parts.space import tree_score
+from nonproj.relaxation.subgradient import AppendixA, Decaying, Polyak, relax
 
 TITLE = "Figures 8 and 9 of Rush and Collins (2012): the course of the bound"
 SIZES = ("sentences", "iterations")

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from nonproj import conll
-from nonproj.config import Config
-from nonproj.decode.descent import APPENDIX_A
-from nonproj.decode.dual import DualOptions
+from nonproj.dual.decomposition import DualOptions
+from nonproj.dual.subgradient import APPENDIX_A
+from nonproj.io import conll
 from nonproj.learning.trainer import train
 from nonproj.model import Model
+from nonproj.options.config import Config
 from nonproj.pipeline import Parser
 from nonproj.types import ArcSpace, PartIndex, PartScores, Sentence
 

@@ -10,10 +10,10 @@ from experiments.layout import NAMES, beside, languages, percent, pick, table
 from experiments.measure import unlabelled
 from experiments.setting import BETA, RANDOM, Setting, timed, workload
 from experiments.store import Row
-from nonproj.decode.descent import APPENDIX_A
-from nonproj.decode.dual import DualOptions, dual_decomposition
-from nonproj.decode.linear_program import LinearOptions, linear_program
-from nonproj.parts import full_arc_space, part_index
+from nonproj.dual.decomposition import DualOptions, dual_decomposition
+from nonproj.dual.subgradient import APPENDIX_A
+from nonproj.parts.space import full_arc_space, part_index
+from nonproj.programs.linear_program import LinearOptions, linear_program
 from nonproj.types import MODELS, Decoded, PartScores
 
 TITLE = "Table 2 of Koo et al. (2010): dual decomposition against linear programs"

@@ -6,8 +6,8 @@ from experiments.layout import languages, percent, pick, table
 from experiments.measure import summary
 from experiments.setting import Setting, timed, workload
 from experiments.store import Row
-from nonproj.decode.dual import dual_decomposition
-from nonproj.evaluate import nonprojective
+from nonproj.dual.decomposition import dual_decomposition
+from nonproj.evaluation.scores import nonprojective
 from nonproj.types import MODELS
 
 TITLE = "Table 3 of Koo et al. (2010): projective and non-projective decoding"

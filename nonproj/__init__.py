@@ -10,12 +10,12 @@ import importlib
 __version__ = "0.1.0"
 
 _MODULES = {
-    "Config": "config",
+    "Config": "options.config",
     "ConfigError": "errors",
     "DataError": "errors",
     "Decoded": "types",
     "DependencyParser": "estimator",
-    "Evaluation": "evaluate",
+    "Evaluation": "evaluation.scores",
     "FileError": "errors",
     "Model": "model",
     "ModelError": "errors",
@@ -23,9 +23,9 @@ _MODULES = {
     "Parse": "pipeline",
     "Parser": "pipeline",
     "Sentence": "types",
-    "read": "conll",
+    "read": "io.conll",
     "train": "learning.trainer",
-    "write": "conll",
+    "write": "io.conll",
 }
 
 __all__ = sorted([*_MODULES, "__version__"])

@@ -12,14 +12,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from . import conll
-from .config import Config
-from .errors import ConfigError
-from .evaluate import Evaluation, nonprojective
-from .learning.trainer import train
-from .model import Model
-from .pipeline import Parse, Parser
-from .types import Decoded, Sentence
+from nonproj.errors import ConfigError
+from nonproj.evaluation.scores import Evaluation, nonprojective
+from nonproj.io import conll
+from nonproj.learning.trainer import train
+from nonproj.model import Model
+from nonproj.options.config import Config
+from nonproj.pipeline import Parse, Parser
+from nonproj.types import Decoded, Sentence
 
 _KEYS = {
     "model": "model",
@@ -42,7 +42,7 @@ _DEFAULT = Config()
 
 
 class DependencyParser(BaseEstimator):
-    """A non-projective dependency parser; where a parameter is not given, it is as in a `nonproj.config.Config`.
+    """A non-projective dependency parser; defaults are those of `nonproj.options.config.Config`.
 
     Sentences, wherever ``X`` stands, are a list of `nonproj.types.Sentence` or of ``conllu.TokenList`` (they may be
     mixed), or the path of a CoNLL-X or CoNLL-U file.

@@ -31,11 +31,11 @@ from typing import Any
 
 import numpy as np
 
-from .config import Config
-from .errors import ConfigError, FileError, ModelError
-from .files import open_binary, reason
-from .scoring.alphabet import ATTRIBUTES, FEAT
-from .scoring.templates import CODE_BITS, LABEL_BITS, check_templates
+from nonproj.errors import ConfigError, FileError, ModelError
+from nonproj.io.files import open_binary, reason
+from nonproj.options.config import Config
+from nonproj.scoring.templates import CODE_BITS, LABEL_BITS, check_templates
+from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT
 
 MAGIC = b"\x93nonproj"
 """The first bytes of a model file; no text starts with them."""

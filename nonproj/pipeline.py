@@ -11,19 +11,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .config import DecodingConfig
-from .decode.branch_and_bound import SearchOptions, check_search, search_trusted
-from .decode.dual import RULES, DualOptions, check_options, decode_trusted
-from .decode.marginals import marginals
-from .decode.prune import prune
-from .model import Model
-from .parts import full_arc_space, part_index
-from .scoring.alphabet import Encoder, Tokens
-from .scoring.hashing import hash_tokens
-from .scoring.labels import label_parts, label_scores
-from .scoring.scorer import Scorer, dense_arc_scores
-from .scoring.templates import compile_templates
-from .types import MODELS, ArcSpace, Decoded, PartIndex, PartScores, Sentence
+from nonproj.dual.branch_and_bound import SearchOptions, check_search, search_trusted
+from nonproj.dual.decomposition import RULES, DualOptions, check_options, decode_trusted
+from nonproj.model import Model
+from nonproj.options.config import DecodingConfig
+from nonproj.parts.space import full_arc_space, part_index
+from nonproj.scoring.hashing import hash_tokens
+from nonproj.scoring.labels import label_parts, label_scores
+from nonproj.scoring.scorer import Scorer, dense_arc_scores
+from nonproj.scoring.templates import compile_templates
+from nonproj.scoring.vocabulary import Encoder, Tokens
+from nonproj.trees.marginals import marginals
+from nonproj.trees.pruning import prune
+from nonproj.types import MODELS, ArcSpace, Decoded, PartIndex, PartScores, Sentence
 
 FULL_WORDS = 160
 """Longer sentences have too many parts, 2 n^3, to be looked at without pruning: here it is 8 million."""

@@ -12,22 +12,22 @@ from pathlib import Path
 
 import numpy as np
 
-from .config import Config
-from .decode.arborescence import maximum_arborescence
-from .decode.branch_and_bound import branch_and_bound
-from .decode.dual import DualOptions
-from .decode.general_automata import head_automata
-from .decode.marginals import marginals
-from .decode.oracles import parse_with_automata
-from .decode.pricing import missing_chains, promising_chains, starved_sets
-from .decode.projective import maximum_projective_tree
-from .learning.trainer import train
-from .model import Model
-from .parts import full_arc_space, part_index
-from .pipeline import Parser
-from .scoring.bounds import chain_bounds
-from .scoring.hashing import hash_tokens
-from .types import GRANDPARENT, MODELS, PartScores, Sentence
+from nonproj.automata.general import head_automata
+from nonproj.dual.branch_and_bound import branch_and_bound
+from nonproj.dual.decomposition import DualOptions
+from nonproj.dual.oracles import parse_with_automata
+from nonproj.learning.trainer import train
+from nonproj.model import Model
+from nonproj.options.config import Config
+from nonproj.parts.space import full_arc_space, part_index
+from nonproj.pipeline import Parser
+from nonproj.programs.pricing import missing_chains, promising_chains, starved_sets
+from nonproj.scoring.bounds import chain_bounds
+from nonproj.scoring.hashing import hash_tokens
+from nonproj.trees.arborescence import maximum_arborescence
+from nonproj.trees.marginals import marginals
+from nonproj.trees.projective import maximum_projective_tree
+from nonproj.types import GRANDPARENT, MODELS, PartScores, Sentence
 
 _SENTENCES = (
     # A hearing is scheduled on the issue today: two arcs cross.

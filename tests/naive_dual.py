@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 from naive_trees import END, START, candidates
 
-from nonproj.decode.arborescence import maximum_arborescence_sparse
-from nonproj.decode.projective import maximum_projective_tree_sparse
+from nonproj.trees.arborescence import maximum_arborescence_sparse
+from nonproj.trees.projective import maximum_projective_tree_sparse
 from nonproj.types import GRANDPARENT
 
 
@@ -61,7 +61,7 @@ def relaxed_value(arcs, index, scores, tau, relaxed):
 
 
 def oracles(arcs, index, scores, model, beta, tau, trees):
-    """The two oracles of figures 1 and 2 for `nonproj.lagrange.relax`; the trees are enumerated."""
+    """The two oracles of figures 1 and 2 for `nonproj.relaxation.subgradient.relax`; the trees are enumerated."""
     n_arcs = len(arcs.head)
     pairs = list(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
     marks = [np.array([1.0 if tree[m] == h else 0.0 for h, m in pairs]) for tree in trees]

@@ -6,8 +6,8 @@ import hashlib
 
 from naive_trees import candidates
 
-from nonproj.scoring.alphabet import ATTRIBUTES, END, FEAT, FIRST, OUTSIDE, ROOT, START, UNKNOWN
 from nonproj.scoring.templates import SLOTS, parse_template
+from nonproj.scoring.vocabulary import ATTRIBUTES, END, FEAT, FIRST, OUTSIDE, ROOT, START, UNKNOWN
 
 
 def number_of(sentence, alphabets, node, attribute):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nonproj.scoring.alphabet import (
+from nonproj.scoring.vocabulary import (
     ATTRIBUTES,
     END,
     FEAT,

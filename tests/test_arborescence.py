@@ -6,8 +6,8 @@ import naive_trees as naive
 import numpy as np
 import pytest
 
-from nonproj.decode.arborescence import maximum_arborescence, maximum_arborescence_sparse
-from nonproj.parts import arc_space_from_mask, full_arc_space
+from nonproj.parts.space import arc_space_from_mask, full_arc_space
+from nonproj.trees.arborescence import maximum_arborescence, maximum_arborescence_sparse
 
 
 def draw(rng, n, kind):

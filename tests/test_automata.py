@@ -7,8 +7,8 @@ import naive_trees
 import numpy as np
 import pytest
 
-from nonproj.decode.automata import decode_relaxed
-from nonproj.parts import arc_space, arc_space_from_mask, full_arc_space, gold_parts, part_index, tree_score
+from nonproj.automata.compiled import decode_relaxed
+from nonproj.parts.space import arc_space, arc_space_from_mask, full_arc_space, gold_parts, part_index, tree_score
 from nonproj.types import GRANDPARENT, SIBLING, PartScores
 
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from toy import treebank
 
-from nonproj import conll
-from nonproj.config import Config
+from nonproj.io import conll
 from nonproj.learning.trainer import train
 from nonproj.model import Model
+from nonproj.options.config import Config
 from nonproj.pipeline import Parser
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -6,10 +6,10 @@ import pytest
 from test_automata import draw_problem
 from test_dual import check_laws, trees_over
 
-from nonproj.decode.branch_and_bound import SearchOptions, _bound, _restrict, branch_and_bound
-from nonproj.decode.descent import _AGREED, APPENDIX_A, POLYAK, _start
-from nonproj.decode.dual import DualOptions, check_options, dual_decomposition
-from nonproj.parts import arc_space_from_mask, part_index, tree_score
+from nonproj.dual.branch_and_bound import SearchOptions, _bound, _restrict, branch_and_bound
+from nonproj.dual.decomposition import DualOptions, check_options, dual_decomposition
+from nonproj.dual.subgradient import _AGREED, APPENDIX_A, POLYAK, _start
+from nonproj.parts.space import arc_space_from_mask, part_index, tree_score
 from nonproj.types import ARC, GRANDPARENT, SIBLING, PartScores
 
 KINDS = ("continuous", "integer")
@@ -49,7 +49,7 @@ def test_certifies_what_enumeration_finds(model, form, kind):
 def test_agrees_with_the_integer_program(seed, model):
     """Each of 300 instances, of 4 to 8 words: integer program, search and enumeration; and the programs' bounds."""
     pytest.importorskip("highspy")
-    from nonproj.decode.linear_program import LinearOptions, linear_program
+    from nonproj.programs.linear_program import LinearOptions, linear_program
 
     rng = np.random.default_rng(seed)
     n = int(rng.integers(4, 9))

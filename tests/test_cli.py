@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from toy import treebank
 
-from nonproj.cli import main
+from nonproj.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
@@ -63,7 +63,7 @@ def columns(text: str) -> list[list[str]]:
 def test_answers_at_once(words):
     program = f"""
 import sys
-from nonproj.cli import main
+from nonproj.cli.main import main
 try:
     main({words!r})
 except SystemExit:
@@ -191,8 +191,8 @@ def test_statistics_do_not_overwrite_another_file(here, capsys, words, name):
 
 @pytest.mark.parametrize("option", ["--single-root", "--projective", "--max-iterations=1", "--exact"])
 def test_decoding_options(here, option):
-    from nonproj.conll import read
-    from nonproj.evaluate import nonprojective
+    from nonproj.evaluation.scores import nonprojective
+    from nonproj.io.conll import read
 
     assert main(["parse", "-m", "toy.nonproj", "test.conll", "-o", "out.conll", option, "--stats", "s.jsonl"]) == 0
     facts = [json.loads(line) for line in Path("s.jsonl").read_text().splitlines()]

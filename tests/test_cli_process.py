@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 from toy import treebank
 
-from nonproj import conll
-from nonproj.cli import main
-from nonproj.config import Config
+from nonproj.cli.main import main
+from nonproj.io import conll
 from nonproj.model import Model
+from nonproj.options.config import Config
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "--epochs", "2", "-qq"]
 
 INTERRUPTED = """
 import sys
-from nonproj import cli
+from nonproj.cli import main as cli
 from nonproj.learning.perceptron import Perceptron
 update, calls = Perceptron.update, []
 def interrupted(self, example):

@@ -14,15 +14,15 @@ import pytest
 import yaml
 from toy import treebank
 
-from nonproj import conll
-from nonproj.config import Config
-from nonproj.decode.column_generation import PricingOptions, full_program, price_and_cut
-from nonproj.decode.linear_program import LinearOptions, linear_program
-from nonproj.decode.pricing import ADDED, missing_chains, promising_chains, starved_sets
+from nonproj.io import conll
 from nonproj.learning.trainer import train
-from nonproj.parts import full_arc_space, part_index
-from nonproj.price_and_cut import PricingParser
-from nonproj.price_and_cut import price_and_cut as parse
+from nonproj.options.config import Config
+from nonproj.parts.space import full_arc_space, part_index
+from nonproj.programs.column_generation import PricingOptions, full_program, price_and_cut
+from nonproj.programs.linear_program import LinearOptions, linear_program
+from nonproj.programs.price_and_cut import PricingParser
+from nonproj.programs.price_and_cut import price_and_cut as parse
+from nonproj.programs.pricing import ADDED, missing_chains, promising_chains, starved_sets
 from nonproj.scoring.bounds import chain_bounds, chain_parts
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.listing import grandparent_parts

@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
-from nonproj.config import Config, DecodingConfig, TrainingConfig, load_yaml, options
 from nonproj.errors import ConfigError
+from nonproj.options.config import Config, DecodingConfig, TrainingConfig, load_yaml, options
 from nonproj.scoring.templates import PART_OF, attributes_of, compile_templates, load_templates
 
 
@@ -188,7 +188,7 @@ def test_files(tmp_path):
 
 
 def test_options_need_neither_numba_nor_yaml():
-    code = "import sys, nonproj.config; sys.exit(bool({'numpy', 'numba', 'yaml'} & set(sys.modules)))"
+    code = "import sys, nonproj.options.config; sys.exit(bool({'numpy', 'numba', 'yaml'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -12,8 +12,8 @@ import conllu
 import numpy as np
 import pytest
 
-from nonproj import conll
 from nonproj.errors import DataError, FileError, NonprojError
+from nonproj.io import conll
 from nonproj.types import Sentence
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -102,7 +102,7 @@ def test_round_trip_through_gzip(treebanks, tmp_path):
     assert len(list(conll.read(misnamed))) == 350
 
 
-COPY = "from nonproj import conll; conll.write(((s, s.heads) for s in conll.read('-')), '-')"
+COPY = "from nonproj.io import conll; conll.write(((s, s.heads) for s in conll.read('-')), '-')"
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
@@ -446,7 +446,7 @@ def test_files_that_cannot_be_written(tmp_path):
 
 
 def test_import_is_light():
-    code = "import sys, nonproj.conll; assert not {'numba', 'conllu', 'sklearn'} & set(sys.modules)"
+    code = "import sys, nonproj.io.conll; assert not {'numba', 'conllu', 'sklearn'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from test_automata import draw_problem
 
-from nonproj.decode.arborescence import maximum_arborescence_sparse
-from nonproj.decode.descent import APPENDIX_A, POLYAK
-from nonproj.decode.dual import DualOptions, dual_decomposition, dual_trace
-from nonproj.lagrange import AppendixA, Polyak, relax
-from nonproj.parts import arc_space_from_mask, full_arc_space, part_index, tree_score
+from nonproj.dual.decomposition import DualOptions, dual_decomposition, dual_trace
+from nonproj.dual.subgradient import APPENDIX_A, POLYAK
+from nonproj.parts.space import arc_space_from_mask, full_arc_space, part_index, tree_score
+from nonproj.relaxation.subgradient import AppendixA, Polyak, relax
+from nonproj.trees.arborescence import maximum_arborescence_sparse
 from nonproj.types import ARC, GRANDPARENT, SIBLING, PartScores
 
 RULES = {APPENDIX_A: AppendixA, POLYAK: Polyak}

@@ -15,11 +15,11 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils import estimator_checks
 from toy import treebank
 
-from nonproj import conll
-from nonproj.config import Config
 from nonproj.errors import DataError, ModelError
 from nonproj.estimator import DependencyParser
-from nonproj.evaluate import nonprojective
+from nonproj.evaluation.scores import nonprojective
+from nonproj.io import conll
+from nonproj.options.config import Config
 
 SMALL = {"bits": 16, "epochs": 2, "labeler_epochs": 2}
 

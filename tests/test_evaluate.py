@@ -10,10 +10,10 @@ import unicodedata
 import numpy as np
 import pytest
 
-from nonproj import conll
 from nonproj.errors import DataError
-from nonproj.evaluate import Evaluation, evaluate, is_punctuation, nonprojective
-from nonproj.significance import compare
+from nonproj.evaluation.scores import Evaluation, evaluate, is_punctuation, nonprojective
+from nonproj.evaluation.significance import compare
+from nonproj.io import conll
 from nonproj.types import Decoded, Sentence
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent

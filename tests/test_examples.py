@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from toy import treebank
 
-from nonproj.cli import main, parse_arguments
-from nonproj.config import options
-from nonproj.decode.dual import DualOptions
-from nonproj.parts import full_arc_space
+from nonproj.cli.main import main, parse_arguments
+from nonproj.dual.decomposition import DualOptions
+from nonproj.options.config import options
+from nonproj.parts.space import full_arc_space
 from nonproj.types import PartScores, Sentence
 
 ROOT = Path(__file__).resolve().parents[1]

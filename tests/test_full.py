@@ -10,11 +10,11 @@ import pytest
 from toy import treebank
 
 import nonproj.pipeline
-from nonproj import conll
-from nonproj.cli import main
-from nonproj.config import Config
+from nonproj.cli.main import main
+from nonproj.io import conll
 from nonproj.learning.trainer import train
-from nonproj.parts import full_arc_space
+from nonproj.options.config import Config
+from nonproj.parts.space import full_arc_space
 from nonproj.pipeline import Parser
 
 SMALL = {"features.bits": 12, "pruner.bits": 12, "labeler.bits": 12, "pruner.folds": 0, "training.epochs": 1}

@@ -10,14 +10,14 @@ import pytest
 from test_automata import draw_problem
 from test_dual import trees_over
 
-from nonproj.decode.automata import decode_relaxed
-from nonproj.decode.automata_kinds import bigram_automata, tabulate_automata, valency_automata
-from nonproj.decode.descent import APPENDIX_A, POLYAK
-from nonproj.decode.dual import DualOptions, dual_decomposition, dual_trace
-from nonproj.decode.general_automata import best_paths, check_automata, head_automata, moves, tree_paths
-from nonproj.decode.oracles import AutomataOracle, TreeOracle, parse_with_automata
-from nonproj.lagrange import AppendixA, Polyak, relax
-from nonproj.parts import arc_space, full_arc_space, part_index, tree_score
+from nonproj.automata.compiled import decode_relaxed
+from nonproj.automata.general import best_paths, check_automata, head_automata, moves, tree_paths
+from nonproj.automata.tables import bigram_automata, tabulate_automata, valency_automata
+from nonproj.dual.decomposition import DualOptions, dual_decomposition, dual_trace
+from nonproj.dual.oracles import AutomataOracle, TreeOracle, parse_with_automata
+from nonproj.dual.subgradient import APPENDIX_A, POLYAK
+from nonproj.parts.space import arc_space, full_arc_space, part_index, tree_score
+from nonproj.relaxation.subgradient import AppendixA, Polyak, relax
 from nonproj.types import ARC, SIBLING, PartScores
 
 RULES = {APPENDIX_A: AppendixA, POLYAK: Polyak}

@@ -54,7 +54,7 @@ def test_each_kernel_has_one_signature_and_the_warm_up_leaves_none_to_compile():
 _SMALL = """
 import json, sys
 import nonproj._kernel as kernels
-from nonproj.parts import _index_arcs, full_arc_space
+from nonproj.parts.space import _index_arcs, full_arc_space
 
 arcs = full_arc_space(3).head.tolist()
 json.dump([kernels.cache_folder().name, arcs, sum(_index_arcs.stats.cache_misses.values())], sys.stdout)
@@ -83,7 +83,7 @@ def test_processes_that_start_at_once_share_a_cache_and_changed_source_gets_its_
     assert all(process[:2] == found[0][:2] for process in found)
     assert found[0][1] == [0, 2, 3, 0, 1, 3, 0, 1, 2]
     assert outcome(start(package.parent, tmp_path / "cache"))[2] == 0
-    source = package / "parts.py"
+    source = package / "parts" / "space.py"
     source.write_text(source.read_text() + "\n# another source\n")
     name, arcs, compiled = outcome(start(package.parent, tmp_path / "cache"))
     assert name != found[0][0]

@@ -6,10 +6,10 @@ import pytest
 from test_score import draw
 
 from nonproj.learning.labeler import Labeler
-from nonproj.scoring.alphabet import Encoder
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import LINE, add_labels, label_parts, label_scores
 from nonproj.scoring.templates import CODE_BITS, CODES, attributes_of, compile_templates, load_templates
+from nonproj.scoring.vocabulary import Encoder
 from nonproj.types import Sentence
 
 BITS = 14

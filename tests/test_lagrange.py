@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from nonproj.lagrange import AppendixA, Decaying, Polyak, Progress, relax
+from nonproj.relaxation.subgradient import AppendixA, Decaying, Polyak, Progress, relax
 
 
 def chain(unary, pairwise, forbid_last=None):

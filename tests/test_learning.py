@@ -7,22 +7,22 @@ import numpy as np
 import pytest
 from toy import treebank
 
-from nonproj import conll
-from nonproj.config import Config
-from nonproj.decode.dual import DualOptions
-from nonproj.decode.marginals import marginals
+from nonproj.dual.decomposition import DualOptions
 from nonproj.errors import ConfigError, DataError
+from nonproj.io import conll
 from nonproj.learning.perceptron import Example, Perceptron
 from nonproj.learning.pruner import Pruner
 from nonproj.learning.trainer import Trainer, train
-from nonproj.parts import full_arc_space, gold_parts, part_index
+from nonproj.options.config import Config
+from nonproj.parts.space import full_arc_space, gold_parts, part_index
 from nonproj.pipeline import Parser
-from nonproj.scoring.alphabet import Encoder
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.listing import arc_parts
 from nonproj.scoring.score import score_parts
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import attributes_of, compile_templates, load_templates
+from nonproj.scoring.vocabulary import Encoder
+from nonproj.trees.marginals import marginals
 from nonproj.types import GRANDPARENT, MODELS
 
 SMALL = {

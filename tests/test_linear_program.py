@@ -9,14 +9,14 @@ import pytest
 from test_automata import draw_problem
 from test_dual import trees_over
 
-from nonproj.decode.arborescence import maximum_arborescence_sparse
-from nonproj.decode.descent import APPENDIX_A, POLYAK
-from nonproj.decode.dual import DualOptions, dual_decomposition
-from nonproj.decode.linear_program import LinearOptions, linear_program
-from nonproj.decode.part_polytope import FAMILIES, grandparent_limits, grandparent_rows
-from nonproj.decode.polytope import rows_of
-from nonproj.decode.program import Program
-from nonproj.parts import arc_space, full_arc_space, part_index, tree_score
+from nonproj.dual.decomposition import DualOptions, dual_decomposition
+from nonproj.dual.subgradient import APPENDIX_A, POLYAK
+from nonproj.parts.space import arc_space, full_arc_space, part_index, tree_score
+from nonproj.programs.linear_program import LinearOptions, linear_program
+from nonproj.programs.part_polytope import FAMILIES, grandparent_limits, grandparent_rows
+from nonproj.programs.solver import Program
+from nonproj.programs.tree_polytope import rows_of
+from nonproj.trees.arborescence import maximum_arborescence_sparse
 from nonproj.types import ARC, GRANDPARENT, SIBLING, PartScores
 
 pytest.importorskip("highspy")

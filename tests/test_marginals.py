@@ -6,8 +6,8 @@ import naive_trees as naive
 import numpy as np
 import pytest
 
-from nonproj.decode.arborescence import maximum_arborescence
-from nonproj.decode.marginals import _marginals_by_logarithms, marginals
+from nonproj.trees.arborescence import maximum_arborescence
+from nonproj.trees.marginals import _marginals_by_logarithms, marginals
 
 ROOTS = pytest.mark.parametrize("single_root", [False, True])
 

@@ -14,24 +14,25 @@ import numpy as np
 import pytest
 from toy import treebank
 
-from nonproj import conll, engine
-from nonproj.cli import main
-from nonproj.config import Config
+from nonproj.cli.main import main
+from nonproj.io import conll
 from nonproj.learning.mixing import Learner, Mixing, Sparse, learn_shard, shard_of, sparse
 from nonproj.learning.trainer import train
 from nonproj.model import Model
-from nonproj.parts import full_arc_space
+from nonproj.options.config import Config
+from nonproj.parts.space import full_arc_space
 from nonproj.pipeline import dual_options
-from nonproj.scoring.alphabet import Encoder
 from nonproj.scoring.templates import attributes_of, load_templates
+from nonproj.scoring.vocabulary import Encoder
 from nonproj.types import MODELS
+from nonproj.workers import pool as engine
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "-qq"]
 
 INTERRUPTED = """
 import sys
-from nonproj import cli
+from nonproj.cli import main as cli
 from nonproj.learning.mixing import Mixing
 epoch, calls = Mixing.epoch, []
 def interrupted(self, *arguments):

@@ -11,9 +11,9 @@ import numba
 import numpy as np
 import pytest
 
-from nonproj.config import Config
 from nonproj.errors import FileError, ModelError
 from nonproj.model import DTYPES, FORMAT, Model
+from nonproj.options.config import Config
 from nonproj.scoring.templates import attributes_of, load_templates
 
 STRANGE = ["hus", "a\nb", "\0", "\ud800", '"\\', "😀", "", "a\u2028b"]

@@ -13,9 +13,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from nonproj.config import Config
 from nonproj.errors import ModelError
 from nonproj.model import Model
+from nonproj.options.config import Config
 from nonproj.scoring.templates import attributes_of, load_templates
 
 START, ROOM = 64, 4096

@@ -19,10 +19,13 @@ from pathlib import Path
 import pytest
 from toy import treebank
 
-from nonproj import conll, cutting, engine, parallel
-from nonproj.cli import main
+from nonproj.cli.main import main
 from nonproj.errors import ClusterError, ModelError, NonprojError
+from nonproj.io import conll
+from nonproj.io import splitting as cutting
 from nonproj.model import Model
+from nonproj.workers import parsing as parallel
+from nonproj.workers import pool as engine
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "--epochs", "2", "-qq"]

@@ -4,7 +4,7 @@ import naive_trees as naive
 import numpy as np
 import pytest
 
-from nonproj.parts import arc_space, arc_space_from_mask, full_arc_space, gold_parts, part_index, tree_score
+from nonproj.parts.space import arc_space, arc_space_from_mask, full_arc_space, gold_parts, part_index, tree_score
 from nonproj.types import ARC, GRANDPARENT, SIBLING, PartScores
 
 

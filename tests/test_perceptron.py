@@ -11,13 +11,13 @@ from test_score import draw_arcs
 from test_scoring import draw_sentence
 from toy import treebank
 
-from nonproj import conll
-from nonproj.decode.dual import DualOptions, dual_decomposition
+from nonproj.dual.decomposition import DualOptions, dual_decomposition
+from nonproj.io import conll
 from nonproj.learning.perceptron import Example, Perceptron, relaxed_parts
-from nonproj.parts import arc_space_from_mask, full_arc_space, gold_parts, part_index
-from nonproj.scoring.alphabet import Encoder
+from nonproj.parts.space import arc_space_from_mask, full_arc_space, gold_parts, part_index
 from nonproj.scoring.scorer import PART_TYPES, Scorer
 from nonproj.scoring.templates import attributes_of, load_templates
+from nonproj.scoring.vocabulary import Encoder
 from nonproj.types import ARC, GRANDPARENT, SIBLING, PartScores
 
 BITS = 12

@@ -6,10 +6,10 @@ import naive_trees as naive
 import numpy as np
 import pytest
 
-from nonproj.decode.arborescence import maximum_arborescence, maximum_arborescence_sparse
-from nonproj.decode.marginals import marginals
-from nonproj.decode.projective import maximum_projective_tree, maximum_projective_tree_sparse
-from nonproj.decode.prune import prune
+from nonproj.trees.arborescence import maximum_arborescence, maximum_arborescence_sparse
+from nonproj.trees.marginals import marginals
+from nonproj.trees.projective import maximum_projective_tree, maximum_projective_tree_sparse
+from nonproj.trees.pruning import prune
 
 ROOTS = pytest.mark.parametrize("single_root", [False, True])
 

@@ -11,9 +11,9 @@ from test_score import draw
 from test_scoring import draw_sentence
 
 from nonproj.learning.pruner import _NEGLIGIBLE, Pruner
-from nonproj.parts import full_arc_space
-from nonproj.scoring.alphabet import Encoder
+from nonproj.parts.space import full_arc_space
 from nonproj.scoring.templates import attributes_of, compile_templates, load_templates
+from nonproj.scoring.vocabulary import Encoder
 
 BITS = 12
 SPEC = load_templates()["pruner"]

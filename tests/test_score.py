@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 from test_scoring import draw_sentence
 
-from nonproj.parts import arc_space_from_mask, full_arc_space, part_index
-from nonproj.scoring.alphabet import Encoder
+from nonproj.parts.space import arc_space_from_mask, full_arc_space, part_index
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.listing import arc_parts, grandparent_parts, sibling_parts
 from nonproj.scoring.score import add_parts, quantise, score_parts
 from nonproj.scoring.scorer import PART_TYPES, Scorer, dense_arc_scores
 from nonproj.scoring.templates import CODE_BITS, CODES, attributes_of, compile_templates, load_templates
+from nonproj.scoring.vocabulary import Encoder
 from nonproj.types import GRANDPARENT, Sentence
 
 BITS = 12

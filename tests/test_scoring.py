@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from nonproj.errors import ConfigError
-from nonproj.parts import arc_space, full_arc_space, part_index
-from nonproj.scoring.alphabet import FEAT, Encoder
+from nonproj.parts.space import arc_space, full_arc_space, part_index
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import add_labels, label_parts, label_scores
 from nonproj.scoring.listing import arc_parts, grandparent_parts, sibling_parts
 from nonproj.scoring.score import add_parts, score_parts
 from nonproj.scoring.templates import attributes_of, compile_templates, load_templates, parse_template
+from nonproj.scoring.vocabulary import FEAT, Encoder
 from nonproj.types import GRANDPARENT, Sentence
 
 BITS = 14
@@ -149,7 +149,7 @@ def test_numbers_depend_on_the_data_alone_and_rare_words_are_unknown():
 
 
 def test_an_encoder_forgets_and_stays_right(monkeypatch):
-    monkeypatch.setattr("nonproj.scoring.alphabet._CACHED_WORDS", 10)
+    monkeypatch.setattr("nonproj.scoring.vocabulary._CACHED_WORDS", 10)
     rng = np.random.default_rng(6)
     sentences = [draw_sentence(rng, 8) for _ in range(30)]
     encoder = Encoder.from_sentences(sentences, ["form", "suffix2", "shape"], rare=1)

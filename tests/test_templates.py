@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from naive_scoring import random64
 
-from nonproj.config import Config
 from nonproj.errors import ConfigError, ModelError
 from nonproj.model import Model
-from nonproj.scoring.alphabet import ATTRIBUTES, FEAT, MARGIN
+from nonproj.options.config import Config
 from nonproj.scoring.templates import (
     CODES,
     SLOTS,
@@ -19,6 +18,7 @@ from nonproj.scoring.templates import (
     load_templates,
     parse_template,
 )
+from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, MARGIN
 
 KNOWN = (
     "form, lower, lemma, cpos, pos, feats, tag, prefix2, prefix3, prefix4, prefix5, suffix1, suffix2, suffix3, "

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..scoring.alphabet import Tokens
-from ..scoring.hashing import hash_tokens
-from ..scoring.labels import add_labels, label_parts, label_scores
-from ..scoring.templates import TemplateTable
+from nonproj.scoring.hashing import hash_tokens
+from nonproj.scoring.labels import add_labels, label_parts, label_scores
+from nonproj.scoring.templates import TemplateTable
+from nonproj.scoring.vocabulary import Tokens
 
 
 class Labeler:

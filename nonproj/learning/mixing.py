@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..decode.dual import DualOptions
-from ..engine import DEATHS, LostError, in_order
-from ..errors import ConfigError
-from ..parts import part_index
-from ..scoring.alphabet import Tokens
-from ..scoring.scorer import Scorer
-from ..types import ArcSpace
-from .perceptron import Example, Perceptron
+from nonproj.dual.decomposition import DualOptions
+from nonproj.errors import ConfigError
+from nonproj.learning.perceptron import Example, Perceptron
+from nonproj.parts.space import part_index
+from nonproj.scoring.scorer import Scorer
+from nonproj.scoring.vocabulary import Tokens
+from nonproj.types import ArcSpace
+from nonproj.workers.pool import DEATHS, LostError, in_order
 
 
 class Learner(NamedTuple):
@@ -136,7 +136,7 @@ class Mixing:
     Parameters
     ----------
     workers : Here or Cluster
-        See `nonproj.engine`.
+        See `nonproj.workers.pool`.
     learner : Learner
     tokens, heads, arcs : list of Tokens, of ndarray and of ArcSpace
         Of each sentence.

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..decode.arborescence import maximum_arborescence_sparse
-from ..decode.automata import decode_relaxed
-from ..decode.dual import DualOptions, dual_decomposition
-from ..parts import PartIndicators, gold_parts
-from ..scoring.alphabet import Tokens
-from ..scoring.scorer import Scorer
-from ..types import ARC, ArcSpace, PartIndex, PartScores
+from nonproj.automata.compiled import decode_relaxed
+from nonproj.dual.decomposition import DualOptions, dual_decomposition
+from nonproj.parts.space import PartIndicators, gold_parts
+from nonproj.scoring.scorer import Scorer
+from nonproj.scoring.vocabulary import Tokens
+from nonproj.trees.arborescence import maximum_arborescence_sparse
+from nonproj.types import ARC, ArcSpace, PartIndex, PartScores
 
 
 class Example(NamedTuple):

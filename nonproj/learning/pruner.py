@@ -11,14 +11,14 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from .._kernel import inlined_kernel, kernel
-from ..decode.marginals import marginals
-from ..parts import full_arc_space
-from ..scoring.alphabet import Tokens
-from ..scoring.hashing import Hashed, _hash_part, hash_tokens, special_places
-from ..scoring.listing import Parts, arc_parts
-from ..scoring.score import score_parts
-from ..scoring.templates import TemplateTable
+from nonproj._kernel import inlined_kernel, kernel
+from nonproj.parts.space import full_arc_space
+from nonproj.scoring.hashing import Hashed, _hash_part, hash_tokens, special_places
+from nonproj.scoring.listing import Parts, arc_parts
+from nonproj.scoring.score import score_parts
+from nonproj.scoring.templates import TemplateTable
+from nonproj.scoring.vocabulary import Tokens
+from nonproj.trees.marginals import marginals
 
 _NEGLIGIBLE = 1e-4
 """Gradients smaller than this are left out: nine arcs in ten have one, and together they move nothing."""

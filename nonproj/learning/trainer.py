@@ -10,24 +10,24 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import __version__
-from ..config import Config
-from ..decode.marginals import marginals
-from ..decode.prune import prune
-from ..errors import ConfigError, DataError
-from ..evaluate import Evaluation
-from ..model import Model
-from ..parts import arc_space
-from ..pipeline import Parser, dual_options
-from ..scoring.alphabet import Encoder
-from ..scoring.score import quantise
-from ..scoring.scorer import dense_arc_scores
-from ..scoring.templates import LABEL_BITS, attributes_of, compile_templates, load_templates
-from ..types import MODELS, ArcSpace, Sentence
-from .labeler import Labeler
-from .mixing import Learner, Mixing, check_shards, shard_of
-from .perceptron import Perceptron
-from .pruner import Pruner
+from nonproj import __version__
+from nonproj.errors import ConfigError, DataError
+from nonproj.evaluation.scores import Evaluation
+from nonproj.learning.labeler import Labeler
+from nonproj.learning.mixing import Learner, Mixing, check_shards, shard_of
+from nonproj.learning.perceptron import Perceptron
+from nonproj.learning.pruner import Pruner
+from nonproj.model import Model
+from nonproj.options.config import Config
+from nonproj.parts.space import arc_space
+from nonproj.pipeline import Parser, dual_options
+from nonproj.scoring.score import quantise
+from nonproj.scoring.scorer import dense_arc_scores
+from nonproj.scoring.templates import LABEL_BITS, attributes_of, compile_templates, load_templates
+from nonproj.scoring.vocabulary import Encoder
+from nonproj.trees.marginals import marginals
+from nonproj.trees.pruning import prune
+from nonproj.types import MODELS, ArcSpace, Sentence
 
 log = logging.getLogger("nonproj")
 
@@ -59,7 +59,7 @@ def train(
     progress : callable, optional
         ``progress(iterable, description)`` wraps the long loops, as ``tqdm`` does.
     workers : Here or Cluster, optional
-        See `nonproj.engine`: the parser is trained by them, by iterative parameter mixing.
+        See `nonproj.workers.pool`: the parser is trained by them, by iterative parameter mixing.
     shards : int, optional
         Into how many parts they divide the sentences; by default those of the checkpoint, or one for each worker.
 

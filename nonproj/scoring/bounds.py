@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._kernel import inlined_kernel, kernel
-from .hashing import Hashed
-from .listing import Parts
+from nonproj._kernel import inlined_kernel, kernel
+from nonproj.scoring.hashing import Hashed
+from nonproj.scoring.listing import Parts
 
 ORDERS = np.array([[1, 1, 1], [0, 1, 1], [0, 1, 0], [1, 0, 1], [1, 0, 0], [0, 0, 0]], np.uint8)
 """The six orders of three words: whether ``h > g``, ``m > h`` and ``m > g``."""
@@ -101,7 +101,7 @@ def chain_bounds(hashed: Hashed, weights: np.ndarray, unit: float = 1.0) -> Chai
 
     Examples
     --------
-    >>> from nonproj.scoring.alphabet import Encoder
+    >>> from nonproj.scoring.vocabulary import Encoder
     >>> from nonproj.scoring.hashing import hash_tokens
     >>> from nonproj.scoring.templates import compile_templates
     >>> from nonproj.types import Sentence

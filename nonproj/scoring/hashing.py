@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._kernel import inlined_kernel, kernel
-from .alphabet import END, MARGIN, START, Tokens
-from .listing import DIRECTION, Parts
-from .templates import TemplateTable
+from nonproj._kernel import inlined_kernel, kernel
+from nonproj.scoring.listing import DIRECTION, Parts
+from nonproj.scoring.templates import TemplateTable
+from nonproj.scoring.vocabulary import END, MARGIN, START, Tokens
 
 
 class Plain(NamedTuple):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._kernel import inlined_kernel, kernel
-from .hashing import Hashed, _hash_part, special_places
-from .listing import DIRECTION, DISTANCE, Parts, _distance_bin
-from .templates import LABEL_BITS
+from nonproj._kernel import inlined_kernel, kernel
+from nonproj.scoring.hashing import Hashed, _hash_part, special_places
+from nonproj.scoring.listing import DIRECTION, DISTANCE, Parts, _distance_bin
+from nonproj.scoring.templates import LABEL_BITS
 
 LINE = 16
 """Weights in a cache line of 64 bytes."""

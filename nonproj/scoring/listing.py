@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._kernel import kernel
-from ..types import ArcSpace, PartIndex
+from nonproj._kernel import kernel
+from nonproj.types import ArcSpace, PartIndex
 
 DIRECTION, DISTANCE = 1, 2
 """Numbers of geometrical codes; 0 is none, and 2 is the order of the three words for grandparent parts."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._kernel import kernel
-from .hashing import Hashed, _between_places, _feat_places, _hash_part, _room, special_places
-from .listing import DIRECTION, DISTANCE, Parts, _distance_bin
+from nonproj._kernel import kernel
+from nonproj.scoring.hashing import Hashed, _between_places, _feat_places, _hash_part, _room, special_places
+from nonproj.scoring.listing import DIRECTION, DISTANCE, Parts, _distance_bin
 
 
 def quantise(weights: np.ndarray) -> tuple[np.ndarray, float]:

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..types import ARC, GRANDPARENT, ArcSpace, PartIndex, PartScores
-from .alphabet import Tokens
-from .hashing import Hashed, hash_tokens
-from .listing import Parts, arc_parts, grandparent_parts, sibling_parts
-from .score import add_parts, score_pairs, score_parts
-from .templates import TemplateTable, compile_templates
+from nonproj.scoring.hashing import Hashed, hash_tokens
+from nonproj.scoring.listing import Parts, arc_parts, grandparent_parts, sibling_parts
+from nonproj.scoring.score import add_parts, score_pairs, score_parts
+from nonproj.scoring.templates import TemplateTable, compile_templates
+from nonproj.scoring.vocabulary import Tokens
+from nonproj.types import ARC, GRANDPARENT, ArcSpace, PartIndex, PartScores
 
 PART_TYPES = ("arc", "sibling", "grandparent")
 

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..config import load_yaml
-from ..errors import ConfigError
-from .alphabet import ATTRIBUTES, FEAT, MARGIN
+from nonproj.errors import ConfigError
+from nonproj.options.config import load_yaml
+from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, MARGIN
 
 SLOTS = {
     "arc": ("h", "m"),
@@ -115,7 +115,7 @@ def parse_template(text: str, part: str) -> list[Term]:
     ----------
     text : str
         Terms separated by blanks: ``slot.attribute``, ``slot+k.attribute`` or ``between.attribute``; a file may name
-        attributes of `nonproj.scoring.alphabet.ATTRIBUTES` and ``feat``, each single morphological feature.
+        attributes of `nonproj.scoring.vocabulary.ATTRIBUTES` and ``feat``, each single morphological feature.
     part : str
         A key of `SLOTS`.
 

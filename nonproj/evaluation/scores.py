@@ -1,0 +1,371 @@
+"""Evaluation by the conventions of the CoNLL-X shared task (Buchholz & Marsi 2006), and what is known of the trees.
+
+All figures are shares of words that a tree got right, in total and by kind of arc.  An `Evaluation` only collects a row
+for each word; the figures are sums over that table, so each is one line that can be compared with its definition.
+"""
+
+from __future__ import annotations
+
+import functools
+import unicodedata
+from collections.abc import Iterable
+from itertools import zip_longest
+
+import numpy as np
+
+from nonproj.errors import DataError
+from nonproj.evaluation.report import as_text
+from nonproj.types import Decoded, Sentence
+
+ARC_LENGTHS = (("root", 0, 0), ("1", 1, 1), ("2", 2, 2), ("3-6", 3, 6), ("7+", 7, None))
+"""Bins of arc length: name, lowest, highest; an arc from the root has length 0."""
+
+SENTENCE_LENGTHS = (("1-10", 1, 10), ("11-20", 11, 20), ("21-30", 21, 30), ("31-40", 31, 40), ("41+", 41, None))
+"""Bins of sentence length, in words: name, lowest, highest."""
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def is_punctuation(form: str) -> bool:
+    """Return whether all characters of a word are of a Unicode category P (so ``_`` is punctuation, ``$`` is not).
+
+    Examples
+    --------
+    >>> [is_punctuation(form) for form in ("...", "_", "$", "o'clock", "»")]
+    [True, True, False, False, True]
+    """
+    return all(unicodedata.category(character)[0] == "P" for character in form)
+
+
+def nonprojective(heads) -> np.ndarray:
+    """Return which arcs of a tree are non-projective.
+
+    The arc ``h -> m`` is non-projective when some word strictly between ``h`` and ``m`` is no descendant of ``h``.
+    Arcs from the root are projective by this definition.  Sets of words are the bits of integers: O(n^2 / 64) at most.
+
+    Parameters
+    ----------
+    heads : array_like of int, shape (N,)
+        A tree; ``heads[0]`` is not looked at.
+
+    Returns
+    -------
+    ndarray of shape (N,), bool
+        For each word, whether the arc into it is non-projective; False at 0.
+
+    Raises
+    ------
+    ValueError
+        ``heads`` is no tree.
+
+    Examples
+    --------
+    >>> nonprojective([-1, 3, 0, 2, 1])  # 1 -> 4 passes over 2 and 3, which do not depend on 1
+    array([False,  True, False, False,  True])
+    """
+    heads = np.asarray(heads).tolist()
+    size = len(heads)
+    children = [[] for _ in range(size)]
+    for modifier in range(1, size):
+        if not 0 <= heads[modifier] < size:
+            raise ValueError(f"heads[{modifier}] is {heads[modifier]}, a number from 0 to {size - 1} expected")
+        children[heads[modifier]].append(modifier)
+    order = [0]
+    for node in order:  # grows while it is read: from the root downwards
+        order += children[node]
+    if len(order) < size:
+        raise ValueError("heads has a cycle, a tree is expected")
+    below = [1 << node for node in range(size)]
+    for node in reversed(order[1:]):
+        below[heads[node]] |= below[node]
+    flags = np.zeros(size, dtype=bool)
+    for modifier in range(1, size):
+        low, high = sorted((heads[modifier], modifier))
+        between = (1 << high) - (2 << low)
+        flags[modifier] = (between & ~below[heads[modifier]]) > 0
+    return flags
+
+
+class Evaluation:
+    """Collects trees and their gold trees, sentence by sentence, and gives the figures.
+
+    Attributes
+    ----------
+    seconds : float or None
+        Wall-clock time that parsing took, if known; set by whoever measured it.
+
+    Examples
+    --------
+    >>> gold = Sentence([[str(i), form, "_", "_", "_", "_", "_", label, "_", "_"] for i, form, label in
+    ...                  ((1, "Det", "subj"), (2, "regner", "ROOT"), (3, ".", "pnct"))], np.array([-1, 2, 0, 2]))
+    >>> evaluation = Evaluation()
+    >>> evaluation.add(gold, [-1, 2, 0, 1], ["subj", "ROOT", "pnct"])
+    >>> evaluation.uas, evaluation.as_dict()["with_punctuation"]["uas"]
+    (1.0, 0.6666666666666666)
+    """
+
+    def __init__(self):
+        self.seconds: float | None = None
+        self._gold, self._predicted, self._lengths = [], [], []
+        self._punctuation, self._labels_right = [], []
+        self._gold_crosses, self._predicted_crosses = [], []
+        self._decoded = []
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def add(
+        self, sentence: Sentence, heads, labels: Iterable[str] | None = None, decoded: Decoded | None = None
+    ) -> None:
+        """Add one sentence.
+
+        Parameters
+        ----------
+        sentence : Sentence
+            The gold tree and its labels.
+        heads : array_like of int, shape (N,)
+            The predicted tree.
+        labels : iterable of n str, optional
+            The predicted labels: for all sentences or for none.
+        decoded : Decoded, optional
+            What the decoder said of its tree: for the certificate rate.
+
+        Raises
+        ------
+        DataError
+            The sentence has no gold heads.
+        ValueError
+            ``heads`` is no tree of this sentence, or ``labels`` has another length.
+        """
+        if sentence.heads is None:
+            raise DataError(sentence.path, _line(sentence, 0), "HEAD is absent (_); evaluation needs gold heads")
+        heads = np.asarray(heads, dtype=np.int32)
+        n = len(sentence)
+        if heads.shape != (n + 1,):
+            raise ValueError(f"heads has the shape {heads.shape}, {(n + 1,)} expected")
+        predicted_crosses = nonprojective(heads)
+        right = None
+        if labels is not None:
+            right = np.array([ours == gold for ours, gold in zip(labels, sentence.labels, strict=True)], dtype=bool)
+        if len(self) and (right is None) != (self._labels_right[0] is None):
+            raise ValueError("labels are given for some sentences and not for others")
+        self._labels_right.append(right)
+        self._gold.append(np.asarray(sentence.heads[1:], dtype=np.int32))
+        self._predicted.append(heads[1:])
+        self._lengths.append(n)
+        self._punctuation.append(np.array([is_punctuation(form) for form in sentence.forms], dtype=bool))
+        self._gold_crosses.append(nonprojective(sentence.heads)[1:])
+        self._predicted_crosses.append(predicted_crosses[1:])
+        if decoded is not None:
+            self._decoded.append((decoded.agreed, decoded.certified, decoded.iterations))
+
+    def extend(self, other: Evaluation) -> None:
+        """Add the sentences of another evaluation behind those that are here; times are not added."""
+        for name, rows in vars(other).items():
+            if name != "seconds":
+                getattr(self, name).extend(rows)
+
+    @property
+    def uas(self) -> float:
+        """Unlabelled attachment score without punctuation."""
+        return self.as_dict()["without_punctuation"]["uas"]
+
+    @property
+    def las(self) -> float | None:
+        """Labelled attachment score without punctuation; None where there were no labels."""
+        return self.as_dict()["without_punctuation"]["las"]
+
+    def as_dict(self) -> dict:
+        """Return all figures; shares from 0 to 1, None where there is nothing to count.
+
+        Returns
+        -------
+        dict
+            ``sentences``, ``words``, ``without_punctuation`` and ``with_punctuation`` (each with the same figures, over
+            the words that count), ``certificates`` and ``speed`` (None where unknown).  Numbers and None only.
+        """
+        words = self.words()
+        certificates = None
+        if self._decoded:
+            agreed, certified, iterations = np.array(self._decoded, dtype=np.float64).T
+            certificates = {
+                "sentences": len(self._decoded),
+                "agreed": float(agreed.mean()),
+                "certified": float(certified.mean()),
+                "mean_iterations": float(iterations.mean()),
+            }
+        speed = None
+        if self.seconds:
+            per_second = {"words_per_second": len(words["gold"]), "sentences_per_second": len(self)}
+            speed = {"seconds": self.seconds} | {name: count / self.seconds for name, count in per_second.items()}
+        return {
+            "sentences": len(self),
+            "words": len(words["gold"]),
+            "without_punctuation": _figures(words, ~words["punctuation"]),
+            "with_punctuation": _figures(words, np.ones_like(words["punctuation"])),
+            "certificates": certificates,
+            "speed": speed,
+        }
+
+    def table(self) -> str:
+        """Return the figures as plain text, in per cent."""
+        return as_text(self.as_dict())
+
+    def words(self) -> dict[str, np.ndarray]:
+        """Return the columns of the table of words that all figures are sums over.
+
+        Returns
+        -------
+        dict of str to ndarray
+            ``sentence`` (counted from 0), its ``length``, ``gold`` and ``predicted`` head, ``gold_distance`` and
+            ``predicted_distance``, ``gold_crosses`` and ``predicted_crosses``, ``punctuation``, whether the head is
+            ``right``, and ``label_right`` (None without labels).
+        """
+        empty = [np.zeros(0, dtype=np.int32)]
+        lengths = np.array(self._lengths, dtype=np.int64)
+        gold = np.concatenate(self._gold or empty)
+        predicted = np.concatenate(self._predicted or empty)
+        position = np.concatenate([np.arange(1, length + 1) for length in lengths] or empty)
+        right = gold == predicted
+        labelled = self._labels_right and self._labels_right[0] is not None
+        return {
+            "sentence": np.repeat(np.arange(len(lengths)), lengths),
+            "length": np.repeat(lengths, lengths),
+            "gold": gold,
+            "predicted": predicted,
+            "gold_distance": np.where(gold == 0, 0, abs(position - gold)),
+            "predicted_distance": np.where(predicted == 0, 0, abs(position - predicted)),
+            "gold_crosses": np.concatenate(self._gold_crosses or empty).astype(bool),
+            "predicted_crosses": np.concatenate(self._predicted_crosses or empty).astype(bool),
+            "punctuation": np.concatenate(self._punctuation or empty).astype(bool),
+            "right": right,
+            "label_right": np.concatenate(self._labels_right) if labelled else None,
+        }
+
+
+def _figures(words: dict, counted: np.ndarray) -> dict:
+    """Return the figures over the words that count."""
+    words = {name: column if column is None else column[counted] for name, column in words.items()}
+    right, label = words["right"], words["label_right"]
+    both = None if label is None else right & label
+    root_gold, root_predicted = words["gold"] == 0, words["predicted"] == 0
+    return {
+        "words": len(right),
+        "uas": _share(right),
+        "las": _share(both),
+        "label_accuracy": _share(label),
+        "complete": _complete(words["sentence"], right),
+        "complete_labelled": _complete(words["sentence"], both),
+        "root_accuracy": _share(right[root_gold]),
+        "nonprojective": _precision_recall(right, words["gold_crosses"], words["predicted_crosses"]),
+        "root": _precision_recall(right, root_gold, root_predicted),
+        "by_arc_length": {
+            name: _precision_recall(
+                right, _within(words["gold_distance"], low, high), _within(words["predicted_distance"], low, high)
+            )
+            for name, low, high in ARC_LENGTHS
+        },
+        "by_sentence_length": {
+            name: _attachment(words, both, _within(words["length"], low, high)) for name, low, high in SENTENCE_LENGTHS
+        },
+    }
+
+
+def _share(flags: np.ndarray | None) -> float | None:
+    """Return the share that is true."""
+    return None if flags is None or not len(flags) else float(flags.mean())
+
+
+def _within(values: np.ndarray, low: int, high: int | None) -> np.ndarray:
+    """Return which values lie in a bin."""
+    return (values >= low) & (values <= (high if high is not None else np.inf))
+
+
+def _complete(sentence: np.ndarray, right: np.ndarray | None) -> float | None:
+    """Return the share of sentences, among those with any word that counts, without a wrong word."""
+    if right is None or not len(right):
+        return None
+    return 1.0 - len(np.unique(sentence[~right])) / len(np.unique(sentence))
+
+
+def _precision_recall(right: np.ndarray, in_gold: np.ndarray, in_predicted: np.ndarray) -> dict:
+    """Return how many gold and predicted arcs are of a kind, and the shares of them that are right."""
+    return {
+        "gold": int(in_gold.sum()),
+        "predicted": int(in_predicted.sum()),
+        "precision": _share(right[in_predicted]),
+        "recall": _share(right[in_gold]),
+    }
+
+
+def _attachment(words: dict, both: np.ndarray | None, chosen: np.ndarray) -> dict:
+    """Return attachment scores of some of the words."""
+    return {
+        "sentences": len(np.unique(words["sentence"][chosen])),
+        "words": int(chosen.sum()),
+        "uas": _share(words["right"][chosen]),
+        "las": None if both is None else _share(both[chosen]),
+    }
+
+
+def evaluate(gold: Iterable[Sentence], predicted: Iterable[Sentence], decoded: Iterable[Decoded] | None = None):
+    """Compare two files of the same sentences, as `nonproj.io.conll.read` reads them.
+
+    Parameters
+    ----------
+    gold, predicted : iterable of Sentence
+        The treebank, and the output of a parser.
+    decoded : iterable of Decoded, optional
+        What the decoder said of each tree.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    DataError
+        The files do not hold the same words, or a head is absent.
+
+    Examples
+    --------
+    >>> gold = [Sentence([["1", "Regn", "_", "_", "_", "_", "0", "ROOT", "_", "_"]], np.array([-1, 0]))]
+    >>> evaluate(gold, gold).las
+    1.0
+    """
+    evaluation = Evaluation()
+    known = iter(decoded) if decoded is not None else None
+    last = None
+    for ours, theirs in zip_longest(gold, predicted):
+        if ours is None or theirs is None:
+            _raise_shorter(last, ours, theirs, len(evaluation))
+        _same_words(ours, theirs)
+        evaluation.add(ours, theirs.heads, theirs.labels, next(known, None) if known else None)
+        last = ours, theirs
+    return evaluation
+
+
+def _line(sentence: Sentence, word: int) -> int:
+    """Return the line of a word (counted from 0, or -1 for the last) in the sentence's file."""
+    return sentence.line + (sentence.word_lines[word] if sentence.word_lines else 0)
+
+
+def _raise_shorter(last: tuple | None, ours: Sentence | None, theirs: Sentence | None, count: int) -> None:
+    """Raise for two files of which one ends before the other."""
+    longer = theirs if ours is None else ours
+    ended = longer if last is None else last[0] if ours is None else last[1]
+    message = f"the sentences end here, after {count}, but go on in {longer.path}:{_line(longer, 0)}"
+    raise DataError(ended.path, _line(ended, -1), message)
+
+
+def _same_words(gold: Sentence, predicted: Sentence) -> None:
+    """Raise unless a sentence is the gold sentence with a tree of its own."""
+    for i, (ours, theirs) in enumerate(zip(gold.forms, predicted.forms, strict=False)):
+        if ours != theirs:
+            place = f"{gold.path}:{_line(gold, i)}"
+            raise DataError(predicted.path, _line(predicted, i), f"FORM is {theirs!r}, {ours!r} in {place}")
+    if len(gold) != len(predicted):
+        place = f"{gold.path}:{_line(gold, 0)}"
+        message = f"a sentence of {len(predicted)} words, {len(gold)} in {place}"
+        raise DataError(predicted.path, _line(predicted, 0), message)
+    if predicted.heads is None:
+        raise DataError(predicted.path, _line(predicted, 0), "HEAD is absent (_); evaluation needs a tree")

@@ -1,0 +1,173 @@
+"""What options are: fields of frozen dataclasses, whose metadata say what they mean and what values they may have.
+
+A dataclass of options is a `Section`, which checks itself; those of this program are in `nonproj.options.config`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from nonproj.errors import ConfigError
+
+_INTEGERS = 1 << 53
+_WORDS = {int: "an integer", float: "a number", str: "a path"}
+
+
+@dataclass(frozen=True)
+class Option:
+    """What one option means and may be.
+
+    Attributes
+    ----------
+    default : object
+        Its value where nobody sets it.
+    help : str
+        What it is for, in a few words.
+    kinds : tuple of type
+        Of ``int``, ``float``, ``bool`` and ``str``; empty where only ``choices`` are allowed.
+    choices : tuple
+        Values that are allowed besides those of the kinds.
+    low, high : float
+        Bounds of a number, both included...
+    above, below : bool
+        ...unless these exclude the lower or the upper one.
+
+    Examples
+    --------
+    >>> Option(10, "passes over the training data", (int,), low=1).expected
+    'an integer of at least 1'
+    """
+
+    default: Any
+    help: str
+    kinds: tuple[type, ...] = ()
+    choices: tuple = ()
+    low: float = -_INTEGERS
+    high: float = _INTEGERS
+    above: bool = False
+    below: bool = False
+
+    @property
+    def expected(self) -> str:
+        """What would be right, in words."""
+        words = [show(choice) for choice in self.choices]
+        for kind in self.kinds:
+            words += ["true", "false"] if kind is bool else [_WORDS[kind] + ("" if kind is str else self._bounds())]
+        return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+    def _bounds(self) -> str:
+        low = f"{'above' if self.above else 'of at least'} {self.low:.10g}"
+        high = f"{'below' if self.below else 'at most'} {self.high:.10g}"
+        if self.high == _INTEGERS:
+            return "" if self.low == -_INTEGERS else " " + low
+        return f" from {self.low:.10g} to {self.high:.10g}" if not (self.above or self.below) else f" {low} and {high}"
+
+    def check(self, key: str, value: object) -> Any:
+        """Return the value as the program wants it (a whole number may stand for a float).
+
+        Raises
+        ------
+        ConfigError
+            If it is of the wrong type or out of range; ``key`` is the option's dotted name.
+        """
+        for choice in self.choices:
+            if type(value) is type(choice) and value == choice:
+                return choice
+        number = _as_float(value) if float in self.kinds else None
+        value = value if number is None else number
+        if type(value) not in self.kinds or not self._within(value):
+            raise ConfigError(key, f"{show(value)} is wrong, {self.expected} expected")
+        return value
+
+    def _within(self, value: object) -> bool:
+        if isinstance(value, str):
+            return value != "" and "\0" not in value
+        low = value > self.low if self.above else value >= self.low
+        high = value < self.high if self.below else value <= self.high
+        return type(value) is bool or (low and high)  # a NaN is neither
+
+    def parse(self, key: str, text: str) -> Any:
+        """Return the value that a text on the command line stands for, checked.
+
+        Paths are taken as they are, whatever YAML would make of them; everything else is a scalar of YAML.
+        """
+        if str in self.kinds:
+            value = None if text in ("", "null", "~") else text
+            return self.check(key, value)
+        import yaml
+
+        try:
+            value = yaml.safe_load(text)
+        except (yaml.YAMLError, ValueError):
+            value = text
+        return self.check(key, value)
+
+
+def _as_float(value: object) -> float | None:
+    """The number that a value is or spells (YAML 1.1 takes ``1e-4`` for a string), or None."""
+    if type(value) not in (int, float, str):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def show(value: object) -> str:
+    """Write a value as YAML would, cut where it is long.
+
+    Examples
+    --------
+    >>> show(None), show(True), show("")
+    ('null', 'true', 'an empty text')
+    """
+    if isinstance(value, Mapping | list | tuple):
+        return "a mapping" if isinstance(value, Mapping) else "a list"
+    text = {True: "true", False: "false"}[value] if isinstance(value, bool) else "null" if value is None else str(value)
+    text = " ".join(text.split()) or "an empty text"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def option(default: object, *arguments, **bounds) -> Any:
+    """Declare a field that is an option; arguments as for `Option`.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Oven(Section, name="oven"):
+    ...     degrees: int = option(180, "how hot", (int,), low=0, high=250)
+    >>> Oven(300)
+    Traceback (most recent call last):
+    nonproj.errors.ConfigError: oven.degrees: 300 is wrong, an integer from 0 to 250 expected
+    """
+    return field(default=default, metadata={"option": Option(default, *arguments, **bounds)})
+
+
+class Section:
+    """A group of options that checks itself: a base of frozen dataclasses, given the name of the group."""
+
+    _name = ""
+
+    def __init_subclass__(cls, name: str = ""):
+        cls._name = name
+
+    def __post_init__(self):
+        for item in fields(self):
+            key, value = dotted(self._name, item.name), getattr(self, item.name)
+            if "option" in item.metadata:
+                object.__setattr__(self, item.name, item.metadata["option"].check(key, value))
+            elif not isinstance(value, item.default_factory):
+                raise ConfigError(key, f"{show(value)} is wrong, options of this section expected")
+
+
+def dotted(section: str, name: object) -> str:
+    """Return the name of an option with that of its section, which is empty for options that are in none.
+
+    Examples
+    --------
+    >>> dotted("pruner", "epochs"), dotted("", "seed")
+    ('pruner.epochs', 'seed')
+    """
+    return f"{section}.{name}" if section else str(name)

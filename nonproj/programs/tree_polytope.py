@@ -1,0 +1,247 @@
+"""The polytope of trees, and relaxations of it, as sparse rows of linear programs: no scores, and no solver.
+
+Columns ``0 .. A - 1`` of every program are the arcs.  Each function here adds one family of rows over them, and over
+columns of its own where it needs some, which begin at ``first``.  A row may be a bound on either side; `numpy.inf`
+stands for none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.types import ArcSpace
+
+
+class Rows(NamedTuple):
+    """Sparse rows, numbered from 0: ``lower <= A x <= upper``.
+
+    Attributes
+    ----------
+    row, column : ndarray of shape (E,), int64
+        Where the ``E`` entries are; no place twice.
+    value : ndarray of shape (E,), float64
+        What they are.
+    lower, upper : ndarray of shape (R,), float64
+        Bounds of the ``R`` rows.
+    """
+
+    row: np.ndarray
+    column: np.ndarray
+    value: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+def rows_of(entries: Iterable[tuple[Iterable[int], Iterable[float]]], lower, upper) -> Rows:
+    """Gather rows given one by one.
+
+    Parameters
+    ----------
+    entries : iterable of (columns, values)
+        The entries of each of ``R`` rows.
+    lower, upper : float or array-like of shape (R,)
+        Their bounds.
+
+    Returns
+    -------
+    Rows
+
+    Examples
+    --------
+    >>> rows_of([([0, 1], [1.0, -1.0]), ([2], [1.0])], -np.inf, [0.0, 1.0]).row
+    array([0, 0, 1])
+    """
+    entries = [(np.asarray(columns, np.int64), np.asarray(values, np.float64)) for columns, values in entries]
+    sizes = [len(columns) for columns, _ in entries]
+    empty = [(np.zeros(0, np.int64), np.zeros(0))]
+    columns, values = zip(*(entries or empty), strict=True)
+    bounds = [np.ascontiguousarray(np.broadcast_to(bound, len(entries)), np.float64) for bound in (lower, upper)]
+    return Rows(np.repeat(np.arange(len(sizes)), sizes), np.concatenate(columns), np.concatenate(values), *bounds)
+
+
+def stack(blocks: Iterable[Rows]) -> Rows:
+    """Put blocks of rows one below the other.
+
+    Examples
+    --------
+    >>> block = rows_of([([0], [1.0])], 0.0, 1.0)
+    >>> stack([block, block]).row
+    array([0, 1])
+    """
+    blocks = [*blocks] or [rows_of([], 0.0, 0.0)]
+    above = np.cumsum([0] + [len(block.lower) for block in blocks[:-1]])
+    numbered = [block._replace(row=block.row + shift) for block, shift in zip(blocks, above, strict=True)]
+    return Rows(*[np.concatenate(field) for field in zip(*numbered, strict=True)])
+
+
+def one_head(arcs: ArcSpace, single_root: bool = False) -> Rows:
+    """Every word has one head; with a single root, the root has one modifier.
+
+    Parameters
+    ----------
+    arcs : ArcSpace
+        The arcs that may be used.
+    single_root : bool
+        Whether exactly one word is headed by the root.
+
+    Returns
+    -------
+    Rows
+        OneHead of Riedel et al. (2012), section 3.1, ``n`` rows, over the arcs.  The root's row cuts a face off the
+        arborescence polytope, so what was integral stays so.
+
+    Examples
+    --------
+    >>> from nonproj.parts.space import full_arc_space
+    >>> rows = one_head(full_arc_space(2), single_root=True)
+    >>> list(zip(rows.row.tolist(), rows.column.tolist()))
+    [(0, 0), (0, 1), (1, 2), (1, 3), (2, 0), (2, 2)]
+    """
+    n_nodes = len(arcs.start) - 1
+    groups = [np.arange(arcs.start[m], arcs.start[m + 1]) for m in range(1, n_nodes)]
+    if single_root:
+        groups.append(np.flatnonzero(arcs.head == 0))
+    return rows_of([(group, np.ones(len(group))) for group in groups], 1.0, 1.0)
+
+
+def single_commodity(arcs: ArcSpace, first: int) -> Rows:
+    """Connect all words by one flow: a relaxation of the arborescence polytope, exact for integers.
+
+    Parameters
+    ----------
+    arcs : ArcSpace
+        The arcs that may be used.
+    first : int
+        The column of arc 0's flow; the ``A`` flows, from 0 to ``n``, are columns in a row.
+
+    Returns
+    -------
+    Rows
+        Source, Consume and NoFlow of Martins, Smith and Xing (2009) in the notation of Riedel et al. (2012), section
+        3.1: the root sends ``n`` units, each word keeps one, and an arc carries at most ``n`` times its own value.
+
+    Examples
+    --------
+    >>> from nonproj.parts.space import full_arc_space
+    >>> rows = single_commodity(full_arc_space(2), first=4)
+    >>> rows.lower.tolist(), rows.upper.tolist()
+    ([2.0, 1.0, 1.0, -inf, -inf, -inf, -inf], [2.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    """
+    n_arcs, n_nodes = len(arcs.head), len(arcs.start) - 1
+    flows = first + np.arange(n_arcs)
+    leaving = arcs.head != 0
+    # Row 0 is Source, row m is Consume of word m.
+    balance = Rows(
+        np.concatenate([arcs.head[~leaving], arcs.modifier, arcs.head[leaving]]).astype(np.int64),
+        np.concatenate([flows[~leaving], flows, flows[leaving]]),
+        np.concatenate([np.ones(np.count_nonzero(~leaving)), np.ones(n_arcs), -np.ones(np.count_nonzero(leaving))]),
+        *[np.array([n_nodes - 1.0] + [1.0] * (n_nodes - 1))] * 2,
+    )
+    return stack([balance, at_most(flows, np.arange(n_arcs), n_nodes - 1.0)])
+
+
+class Commodities(NamedTuple):
+    """The columns of the multi-commodity flow: flow ``i`` carries word ``word[i]``'s commodity over arc ``arc[i]``.
+
+    Both int64[F].  A word's commodity does not leave it again, and what enters it is the arcs' own values, so flows
+    over arcs from or into a commodity's own word need no columns.
+    """
+
+    word: np.ndarray
+    arc: np.ndarray
+
+
+def commodities(arcs: ArcSpace) -> Commodities:
+    """List the columns that `multi_commodity` needs.
+
+    Examples
+    --------
+    >>> from nonproj.parts.space import full_arc_space
+    >>> commodities(full_arc_space(2))
+    Commodities(word=array([1, 2]), arc=array([2, 0]))
+    """
+    words = np.arange(1, len(arcs.start) - 1)
+    word, arc = np.nonzero((arcs.head[None] != words[:, None]) & (arcs.modifier[None] != words[:, None]))
+    return Commodities(word + 1, arc)
+
+
+def multi_commodity(arcs: ArcSpace, first: int) -> Rows:
+    """Connect each word by a flow of its own: with `one_head`, the arborescence polytope itself.
+
+    Parameters
+    ----------
+    arcs : ArcSpace
+        The arcs that may be used.
+    first : int
+        The first column of the flows, from 0 to 1, which are in the order of `commodities`.
+
+    Returns
+    -------
+    Rows
+        The root sends a unit of each commodity to its word and no other word keeps any; an arc carries at most its own
+        value of each (Martins et al. 2009; the integrality is Magnanti and Wolsey's, 1995, "Optimal trees").
+
+    Examples
+    --------
+    >>> from nonproj.parts.space import full_arc_space
+    >>> len(multi_commodity(full_arc_space(3), first=9).lower)
+    18
+    """
+    n_words = len(arcs.start) - 2
+    word, arc = commodities(arcs)
+    flows = first + np.arange(len(word))
+    # Where commodity k passes word j: row (k - 1) * n + j - 1, of which those with j = k stay empty and are dropped.
+    into = (word - 1) * n_words + arcs.modifier[arc] - 1
+    out = (word - 1) * n_words + arcs.head[arc] - 1
+    inner = arcs.head[arc] != 0
+    # The last arc of a commodity's way, into its own word, carries that arc's own value.
+    last = np.flatnonzero(arcs.head != 0)
+    end = (arcs.modifier[last].astype(np.int64) - 1) * n_words + arcs.head[last] - 1
+    row = np.concatenate([into, out[inner], end])
+    passed = np.flatnonzero(np.arange(n_words**2) % (n_words + 1)) if n_words else np.zeros(0, np.int64)
+    balance = Rows(
+        np.searchsorted(passed, row),
+        np.concatenate([flows, flows[inner], last]),
+        np.concatenate([np.ones(len(flows)), -np.ones(np.count_nonzero(inner) + len(last))]),
+        *[np.zeros(len(passed))] * 2,
+    )
+    return stack([balance, at_most(flows, arc, 1.0)])
+
+
+def at_most(columns: np.ndarray, limits: np.ndarray, factor: float) -> Rows:
+    """Return a row ``x[column] <= factor * x[limit]`` for each pair.
+
+    Examples
+    --------
+    >>> at_most(np.array([3]), np.array([0]), 2.0).value
+    array([ 1., -2.])
+    """
+    count = len(columns)
+    return Rows(
+        np.repeat(np.arange(count), 2),
+        np.stack([columns, limits], axis=1).reshape(-1).astype(np.int64),
+        np.tile([1.0, -factor], count),
+        np.full(count, -np.inf),
+        np.zeros(count),
+    )
+
+
+def equal(row, column, total_row, total, factor: float = 1.0) -> Rows:
+    """Return rows ``sum of columns - factor * total = 0``, one for each total.
+
+    Examples
+    --------
+    >>> equal([0, 0], [3, 4], [0], [1]).value
+    array([ 1.,  1., -1.])
+    """
+    zeros = np.zeros(len(total))
+    return Rows(
+        np.concatenate([row, total_row]).astype(np.int64),
+        np.concatenate([column, total]).astype(np.int64),
+        np.concatenate([np.ones(len(row)), np.full(len(total), -factor)]),
+        zeros,
+        zeros,
+    )

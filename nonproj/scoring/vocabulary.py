@@ -1,0 +1,178 @@
+"""From strings to integers, once, at the border.
+
+A word is known to the rest of the parser as a row of small integers, one for each attribute that the templates use, and
+as a list of morphological features.  The rows of words already met are kept, so a word costs one look-up of its five
+columns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.types import Sentence
+
+OUTSIDE, UNKNOWN, START, END, ROOT, FIRST = 0, 1, 2, 3, 4, 5
+"""Reserved numbers of every attribute: beyond the sentence's ends, a string not seen in training, the two ends of a
+sequence of siblings, the root; the strings seen in training start at `FIRST`."""
+
+MARGIN = 3
+"""Rows of `OUTSIDE` before the root and after the last word: the largest offset a template may use."""
+
+_CACHED_WORDS = 200_000
+
+
+class Tokens(NamedTuple):
+    """A sentence as integers.
+
+    Attributes
+    ----------
+    atoms : ndarray of shape (N + 2 * MARGIN, n_attributes), int32
+        Node ``i`` is row ``i + MARGIN``.
+    feat_start : ndarray of shape (N + 1,), int32
+        The morphological features of node ``i`` are ``feat[feat_start[i]:feat_start[i + 1]]``.
+    feat : ndarray, int32
+        Numbers of morphological features.
+    """
+
+    atoms: np.ndarray
+    feat_start: np.ndarray
+    feat: np.ndarray
+
+    @property
+    def n_nodes(self) -> int:
+        """N, the root included."""
+        return self.feat_start.shape[0] - 1
+
+
+def _shape(form: str) -> str:
+    """Case, digits and the rest, each run at most twice: ``Danmarks`` is ``Xxx``, ``1990'erne`` ``dd'xx``."""
+    classes = re.sub(r"\d", "d", re.sub(r"[^\W\d_]", lambda c: "X" if c.group().isupper() else "x", form))
+    return re.sub(r"(.)\1{2,}", r"\1\1", classes)
+
+
+ATTRIBUTES = {
+    "form": lambda form, lemma, cpos, pos, feats: form,
+    "lower": lambda form, lemma, cpos, pos, feats: form.lower(),
+    "lemma": lambda form, lemma, cpos, pos, feats: lemma if lemma != "_" else form.lower(),
+    "cpos": lambda form, lemma, cpos, pos, feats: cpos,
+    "pos": lambda form, lemma, cpos, pos, feats: pos if pos != "_" else cpos,
+    "feats": lambda form, lemma, cpos, pos, feats: feats,
+    "tag": lambda form, lemma, cpos, pos, feats: f"{pos if pos != '_' else cpos} {feats}",
+    "prefix2": lambda form, lemma, cpos, pos, feats: form[:2].lower(),
+    "prefix3": lambda form, lemma, cpos, pos, feats: form[:3].lower(),
+    "prefix4": lambda form, lemma, cpos, pos, feats: form[:4].lower(),
+    "prefix5": lambda form, lemma, cpos, pos, feats: form[:5].lower(),
+    "suffix1": lambda form, lemma, cpos, pos, feats: form[-1:].lower(),
+    "suffix2": lambda form, lemma, cpos, pos, feats: form[-2:].lower(),
+    "suffix3": lambda form, lemma, cpos, pos, feats: form[-3:].lower(),
+    "suffix4": lambda form, lemma, cpos, pos, feats: form[-4:].lower(),
+    "shape": lambda form, lemma, cpos, pos, feats: _shape(form),
+}
+"""Attributes of a word that templates may name, as functions of its columns FORM, LEMMA, CPOSTAG, POSTAG and FEATS.
+
+An absent lemma is the lower-cased form, an absent fine tag the coarse one."""
+
+FEAT = "feat"
+"""Name of the alphabet of single morphological features."""
+
+
+def _columns(row: Sequence[str]) -> tuple[str, str, str, str, str]:
+    return row[1], row[2], row[3], row[4], row[5]
+
+
+def _features_of(feats: str) -> list[str]:
+    return [] if feats == "_" else feats.split("|")
+
+
+class Encoder:
+    """Turns sentences into `Tokens`.
+
+    Parameters
+    ----------
+    alphabets : dict of str to list of str
+        For each attribute its known strings, in the order of their numbers (from `FIRST`).
+
+    Examples
+    --------
+    >>> from nonproj.types import Sentence
+    >>> row = ["1", "Hus", "_", "N", "NC", "num=sg|gen=n", "0", "ROOT", "_", "_"]
+    >>> encoder = Encoder.from_sentences([Sentence([row])], ["form", "pos"], rare=1)
+    >>> encoder.encode(Sentence([row])).atoms[3:5].tolist()
+    [[4, 4], [5, 5]]
+    """
+
+    def __init__(self, alphabets: dict[str, list[str]]):
+        self.alphabets = alphabets
+        self.attributes = [name for name in alphabets if name != FEAT]
+        self._numbers = {name: {s: i for i, s in enumerate(strings, FIRST)} for name, strings in alphabets.items()}
+        self._clear()
+
+    def _clear(self) -> None:
+        self._word_row: dict[tuple, int] = {}
+        self._table = np.zeros((1024, len(self.attributes)), np.int32)
+        self._feats: list[list[int]] = []
+
+    @classmethod
+    def from_sentences(cls, sentences: Iterable[Sentence], attributes: Sequence[str], rare: int) -> Encoder:
+        """Build the alphabets of the named attributes: every string seen at least ``rare`` times.
+
+        Strings are numbered by falling frequency, then alphabetically, so the numbers depend on the data alone.
+        """
+        words = Counter(_columns(row) for sentence in sentences for row in sentence.rows)
+        alphabets = {}
+        for name in attributes:
+            counts: Counter = Counter()
+            for columns, count in words.items():
+                counts[ATTRIBUTES[name](*columns)] += count
+            alphabets[name] = _known(counts, rare)
+        counts = Counter()
+        for columns, count in words.items():
+            for feature in _features_of(columns[4]):
+                counts[feature] += count
+        alphabets[FEAT] = _known(counts, rare)
+        return cls(alphabets)
+
+    def column(self, attribute: str) -> int:
+        """Return the column of an attribute in `Tokens.atoms`."""
+        return self.attributes.index(attribute)
+
+    def encode(self, sentence: Sentence) -> Tokens:
+        """Return a sentence of n words as integers."""
+        known = self._word_row
+        if len(known) > _CACHED_WORDS:
+            self._clear()
+            known = self._word_row
+        ids = []
+        for row in sentence.rows:
+            columns = (row[1], row[2], row[3], row[4], row[5])
+            number = known.get(columns)
+            ids.append(self._add(columns) if number is None else number)
+        n_nodes = len(ids) + 1
+        atoms = np.zeros((n_nodes + 2 * MARGIN, len(self.attributes)), np.int32)
+        atoms[MARGIN] = ROOT
+        self._table.take(ids, 0, atoms[MARGIN + 1 : MARGIN + n_nodes])
+        feat, feat_start, feats = [], [0, 0], self._feats
+        for number in ids:
+            feat += feats[number]
+            feat_start.append(len(feat))
+        return Tokens(atoms, np.array(feat_start, np.int32), np.array(feat, np.int32))
+
+    def _add(self, columns: tuple[str, str, str, str, str]) -> int:
+        number = len(self._word_row)
+        if number == len(self._table):
+            self._table = np.concatenate([self._table, np.zeros_like(self._table)])
+        for j, name in enumerate(self.attributes):
+            self._table[number, j] = self._numbers[name].get(ATTRIBUTES[name](*columns), UNKNOWN)
+        numbers = self._numbers[FEAT]
+        self._feats.append([numbers[f] for f in _features_of(columns[4]) if f in numbers])
+        self._word_row[columns] = number
+        return number
+
+
+def _known(counts: Counter, rare: int) -> list[str]:
+    return [s for s, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if count >= rare]

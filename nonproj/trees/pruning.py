@@ -1,0 +1,179 @@
+"""Pruning: the arcs that first-order marginals leave in play, a spanning tree always among them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nonproj._kernel import kernel
+from nonproj.parts.space import _index_arcs, _writable
+from nonproj.trees.arborescence import _best_dense_tree, _count_roots, _report, _square
+from nonproj.trees.projective import _best_projective_tree
+from nonproj.types import ArcSpace
+
+_FLOOR = -1000.0  # stands for the logarithm of zero, which is below -745 for every positive number
+
+
+def prune(
+    marginals,
+    *,
+    threshold: float = 1e-4,
+    max_heads: int = 10,
+    single_root: bool = False,
+    projective: bool = False,
+    keep=None,
+) -> ArcSpace:
+    """Keep the probable arcs, and those of the most probable tree.
+
+    Parameters
+    ----------
+    marginals : array-like of shape (N, N), float64
+        ``p[h, m]``, as `nonproj.trees.marginals.marginals` returns them.  The diagonal and column 0 are ignored.
+    threshold : float
+        An arc stays when its marginal is positive and at least this share of that of the word's best head; from 0 to 1.
+    max_heads : int
+        At most so many heads of a word stay: the most probable, the lowest among equals.
+    single_root : bool
+        Whether the tree that always stays has exactly one word headed by the root.
+    projective : bool
+        Whether the best projective tree stays, too.  Where none has arcs with positive marginals only, it takes others.
+    keep : array-like of shape (N,), int, or None
+        Heads that stay in any case: the gold tree in training.  Entry 0 and negative entries are ignored.
+
+    Returns
+    -------
+    ArcSpace
+        The arcs that stay: those within threshold and ``max_heads``, those of the arborescence with the highest product
+        of marginals, of the projective tree, and of ``keep``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range, or the arcs with positive marginals hold no such tree.
+
+    References
+    ----------
+    Koo, Rush, Collins, Jaakkola and Sontag (2010), section 7: pruning by the marginals of an arc-factored model.
+
+    Examples
+    --------
+    >>> arcs = prune([[0.0, 0.9, 0.2], [0.0, 0.0, 0.8], [0.0, 0.1, 0.0]], threshold=0.2)
+    >>> list(zip(arcs.head.tolist(), arcs.modifier.tolist()))
+    [(0, 1), (0, 2), (1, 2)]
+    """
+    p = _square(marginals, "marginals")
+    if not 0.0 <= threshold <= 1.0:
+        raise ValueError(f"threshold is {threshold}; a share from 0 to 1 is expected")
+    if max_heads < 1:
+        raise ValueError(f"max_heads is {max_heads}; at least 1 is expected")
+    if not (p >= 0.0).all():
+        raise ValueError("marginals must be probabilities, not negative and not NaN")
+    mask = np.zeros(p.shape, np.bool_)
+    if keep is not None:
+        _mark_kept(keep, mask)
+    _report(_mark_probable(p, float(threshold), int(max_heads), bool(single_root), mask))
+    if projective and _mark_projective(p, bool(single_root), mask) != 0:
+        raise ValueError("no projective tree spans the words")
+    return _index_arcs(mask)
+
+
+def _mark_kept(keep, mask: np.ndarray) -> None:
+    """Set mask[keep[m], m] for every word that has a head."""
+    keep = _writable(keep, np.int32)
+    if keep.shape != (len(mask),):
+        raise ValueError(f"keep has shape {keep.shape}; {len(mask)} heads, the root's first, are expected")
+    words = 1 + np.flatnonzero(keep[1:] >= 0)
+    wrong = words[(keep[words] >= len(mask)) | (keep[words] == words)]
+    if len(wrong):
+        raise ValueError(
+            f"keep has {keep[wrong[0]]} as head of word {wrong[0]}; 0 .. {len(mask) - 1} or -1 is expected"
+        )
+    mask[keep[words], words] = True
+
+
+@kernel
+def _mark_probable(p, threshold, max_heads, single_root, mask):
+    """Set mask[h, m] of the arcs that stay; return 0, or 1: no tree, 2: none with a single root."""
+    n_nodes = p.shape[0]
+    heads = np.empty(n_nodes, np.int32)
+    chosen = np.empty(n_nodes, np.int32)
+    heads[0] = -1
+    for m in range(1, n_nodes):
+        best = 0
+        for h in range(1, n_nodes):
+            if p[h, m] > p[best, m] and h != m:
+                best = h
+        heads[m] = best
+        if p[best, m] > 0.0:
+            _mark_heads(p, m, threshold * p[best, m], max_heads, chosen, mask)
+    # The heads that are best word by word are the best tree if they are a tree.
+    if not (_reaches_root(heads) and (not single_root or _count_roots(heads) == 1)):
+        status = _best_dense_tree(_logarithms(p), single_root, heads)
+        if status != 0:
+            return status
+    for m in range(1, n_nodes):
+        if p[heads[m], m] == 0.0:
+            return 1
+        mask[heads[m], m] = True
+    return 0
+
+
+@kernel
+def _mark_heads(p, m, least, max_heads, chosen, mask):
+    """Set mask[h, m] of the most probable heads of word m with at least so much, sorting them into int32[N]."""
+    count = 0
+    for h in range(p.shape[0]):
+        if p[h, m] >= least and p[h, m] > 0.0 and h != m:
+            # Insertion, most probable first, behind equals; what falls off the end is lost.
+            position = min(count, max_heads)
+            while position > 0 and p[chosen[position - 1], m] < p[h, m]:
+                if position < max_heads:
+                    chosen[position] = chosen[position - 1]
+                position -= 1
+            if position < max_heads:
+                chosen[position] = h
+            count = min(count + 1, max_heads)
+    for position in range(count):
+        mask[chosen[position], m] = True
+
+
+@kernel
+def _logarithms(p):
+    """Return the logarithms, minus infinity for zero."""
+    logarithms = np.full(p.shape, -np.inf)
+    for h in range(p.shape[0]):
+        for m in range(1, p.shape[0]):
+            if p[h, m] > 0.0:
+                logarithms[h, m] = np.log(p[h, m])
+    return logarithms
+
+
+@kernel
+def _reaches_root(heads):
+    """Whether every word hangs from the root."""
+    n_nodes = heads.shape[0]
+    seen = np.zeros(n_nodes, np.int32)
+    for word in range(1, n_nodes):
+        node = word
+        while node > 0 and seen[node] == 0:
+            seen[node] = word
+            node = heads[node]
+        if node > 0 and seen[node] == word:
+            return False
+    return True
+
+
+@kernel
+def _mark_projective(p, single_root, mask):
+    """Set mask[h, m] of the best projective tree, arcs of probability zero last; return its status."""
+    n_nodes = p.shape[0]
+    arcs = _index_arcs(np.ones((n_nodes, n_nodes), np.bool_))
+    scores = np.empty(arcs.head.shape[0])
+    for a in range(scores.shape[0]):
+        probability = p[arcs.head[a], arcs.modifier[a]]
+        scores[a] = np.log(probability) if probability > 0.0 else _FLOOR
+    heads = np.empty(n_nodes, np.int32)
+    status = _best_projective_tree(arcs, scores, single_root, heads)
+    if status == 0:
+        for m in range(1, n_nodes):
+            mask[heads[m], m] = True
+    return status
