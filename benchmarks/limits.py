@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from nonproj.scoring.listing import Parts, arc_parts
 
 from benchmarks.clock import Clock, Seconds, interleave
 from benchmarks.memory import LINE_BYTES, SIZES, independent_at, pace
@@ -27,11 +28,10 @@ from benchmarks.stages import STAGES, Batch, do_stage
 from nonproj._kernel import kernel
 from nonproj.io import conll
 from nonproj.model import Model
-from nonproj.parts.space import full_arc_space
+from nonproj.parts.arcs import full_arc_space
 from nonproj.pipeline import BATCH, Parser
 from nonproj.scoring.hashing import Hashed, _hash_part, hash_tokens, special_places
 from nonproj.scoring.labels import LINE, label_parts, label_scores
-from nonproj.scoring.listing import Parts, arc_parts
 from nonproj.scoring.score import score_pairs, score_parts
 from nonproj.scoring.scorer import PART_TYPES
 

@@ -26,10 +26,10 @@ from collections import Counter
 from itertools import islice
 
 import numpy as np
-
-from nonproj import NonprojError
 from nonproj.automata.tables import valency_automata
 from nonproj.dual.oracles import parse_with_automata
+
+from nonproj import NonprojError
 from nonproj.evaluation.scores import Evaluation
 from nonproj.io import conll
 from nonproj.learning.trainer import train

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from nonproj.automata.tables import bigram_automata
+from nonproj.dual.oracles import AutomataOracle, TreeOracle
 
 from experiments.layout import NAMES, beside, figure, languages, percent, pick, table
 from experiments.measure import counted, words
 from experiments.setting import BETA, Problem, Setting, workload
 from experiments.store import Row
 from nonproj.automata.compiled import decode_relaxed
-from nonproj.automata.tables import bigram_automata
-from nonproj.dual.oracles import AutomataOracle, TreeOracle
 from nonproj.parts.space import tree_score
 from nonproj.relaxation.subgradient import AppendixA, relax
 from nonproj.types import MODELS, SIBLING

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from nonproj.programs.part_polytope import FAMILIES, grandparent_limits, grandparent_rows
 
 from experiments.layout import languages, percent, pick, seconds, table
 from experiments.setting import CHAINS, Setting, model_file, timed, treebank
@@ -12,9 +13,8 @@ from experiments.store import Row
 from nonproj.evaluation.scores import Evaluation
 from nonproj.io import conll
 from nonproj.model import Model
-from nonproj.parts.space import full_arc_space
+from nonproj.parts.arcs import full_arc_space
 from nonproj.programs.linear_program import add_tree
-from nonproj.programs.part_polytope import FAMILIES, grandparent_limits, grandparent_rows
 from nonproj.programs.price_and_cut import PricingParser
 from nonproj.programs.solver import Program
 from nonproj.trees.arborescence import maximum_arborescence_sparse

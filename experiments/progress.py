@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from nonproj.automata.tables import bigram_automata
+from nonproj.dual.oracles import AutomataOracle, TreeOracle
 
 from experiments.layout import figure, pick, table
 from experiments.setting import BETA, Problem, Setting, workload
 from experiments.store import Row
-from nonproj.automata.tables import bigram_automata
 from nonproj.dual.decomposition import dual_decomposition
-from nonproj.dual.oracles import AutomataOracle, TreeOracle
 from nonproj.parts.space import tree_score
 from nonproj.relaxation.subgradient import AppendixA, Decaying, Polyak, relax
 

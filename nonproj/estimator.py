@@ -18,11 +18,12 @@ from nonproj.io import conll
 from nonproj.learning.trainer import train
 from nonproj.model import Model
 from nonproj.options.config import Config
+from nonproj.parts.registry import set_name
 from nonproj.pipeline import Parse, Parser
 from nonproj.types import Decoded, Sentence
 
 _KEYS = {
-    "model": "model",
+    "parts": "parts",
     "epochs": "training.epochs",
     "margin": "training.margin",
     "bits": "features.bits",
@@ -49,8 +50,8 @@ class DependencyParser(BaseEstimator):
 
     Parameters
     ----------
-    model : {"grandparent", "sibling", "arc"}, default="grandparent"
-        Which parts are scored: grandparents and siblings (G+S), adjacent siblings, or single arcs.
+    parts : {"grandparent", "sibling", "arc"} or list of str, default="grandparent"
+        The part types that are scored: arcs, siblings and grandparents (G+S), arcs and siblings, arcs alone; or a list.
     epochs : int
         Passes of the perceptron over the sentences.
     margin : float
@@ -90,7 +91,7 @@ class DependencyParser(BaseEstimator):
 
     def __init__(
         self,
-        model=_DEFAULT.model,
+        parts="grandparent",
         *,
         epochs=_DEFAULT.training.epochs,
         margin=_DEFAULT.training.margin,
@@ -105,7 +106,7 @@ class DependencyParser(BaseEstimator):
         single_root=_DEFAULT.decoding.single_root,
         random_state=_DEFAULT.seed,
     ):
-        self.model = model
+        self.parts = parts
         self.epochs = epochs
         self.margin = margin
         self.bits = bits
@@ -194,6 +195,7 @@ class DependencyParser(BaseEstimator):
         model = Model.load(path)
         config = model.config.as_dict()
         parser = cls(**{name: _look_up(config, key) for name, key in _KEYS.items()})
+        parser.parts = set_name(model.config.parts)
         parser._use(model)
         return parser
 

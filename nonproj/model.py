@@ -3,7 +3,7 @@
 The file, all numbers little-endian::
 
     0    8 bytes    "\\x93nonproj"
-    8    u64        format, 2
+    8    u64        format, 3
     16   u64        bytes of the header
     24   u64        bytes of the whole file
     32   32 bytes   BLAKE2b of bytes 0 to 31 and the header
@@ -40,8 +40,8 @@ from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT
 MAGIC = b"\x93nonproj"
 """The first bytes of a model file; no text starts with them."""
 
-FORMAT = 2
-"""The version of the format that is written and read; in the first one features were hashed differently."""
+FORMAT = 3
+"""The version of the format that is written and read; models of earlier versions must be trained again."""
 
 DTYPES = {name: np.dtype(name).newbyteorder("<") for name in ("float32", "float64", "int16", "int32", "int64", "uint8")}
 """The dtypes that arrays may have."""
@@ -317,7 +317,7 @@ def _problem(model: Model) -> str | None:
         if type(strings) is not list or not _strings(strings):
             return f"the strings of the attribute '{name}' are none"
     try:
-        used = check_templates(model.templates)
+        used = check_templates(model.templates, model.config.parts)
     except ConfigError as error:
         return str(error)
     for name in (*used, FEAT):

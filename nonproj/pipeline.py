@@ -11,11 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.dual.branch_and_bound import SearchOptions, check_search, search_trusted
-from nonproj.dual.decomposition import RULES, DualOptions, check_options, decode_trusted
+from nonproj.dual.branch_and_bound import search_trusted
+from nonproj.dual.decomposition import decode_trusted
+from nonproj.dual.options import RULES, DualOptions, SearchOptions, check_options, check_search
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
-from nonproj.parts.space import full_arc_space, part_index
+from nonproj.parts.arcs import full_arc_space
+from nonproj.parts.space import part_space
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import label_parts, label_scores
 from nonproj.scoring.scorer import Scorer, dense_arc_scores
@@ -23,7 +25,7 @@ from nonproj.scoring.templates import compile_templates
 from nonproj.scoring.vocabulary import Encoder, Tokens
 from nonproj.trees.marginals import marginals
 from nonproj.trees.pruning import prune
-from nonproj.types import MODELS, ArcSpace, Decoded, PartIndex, PartScores, Sentence
+from nonproj.types import ArcSpace, Decoded, PartSpace, Sentence
 
 FULL_WORDS = 160
 """Longer sentences have too many parts, 2 n^3, to be looked at without pruning: here it is 8 million."""
@@ -97,8 +99,7 @@ class Parser:
         self.units = model.meta.get("scales", {})
         self.encoder = Encoder(model.alphabets)
         attributes = self.encoder.attributes
-        self.order = MODELS.index(config.model)
-        self.scorer = Scorer(model.templates, attributes, self.order)
+        self.scorer = Scorer(model.templates, attributes, config.parts)
         self.pruner_table = compile_templates(model.templates["pruner"], attributes)
         self.label_table = compile_templates(model.templates["label"], attributes)
 
@@ -130,7 +131,7 @@ class Parser:
         tokens = [self.encode(sentence) for sentence in sentences]
         arcs = [self.prune(t) for t in tokens]
         scored = [self.score(t, a) for t, a in zip(tokens, arcs, strict=True)]
-        decoded = [self.decode(a, *s) for a, s in zip(arcs, scored, strict=True)]
+        decoded = [self.decode(*s) for s in scored]
         pruned = [None] * len(sentences)
         if self.full:
             arcs, decoded, pruned = zip(*map(self.widen, tokens, arcs, decoded), strict=True)
@@ -154,21 +155,21 @@ class Parser:
             projective=self.options.projective,
         )
 
-    def score(self, tokens: Tokens, arcs: ArcSpace) -> tuple[PartIndex, PartScores]:
-        """Number the parts over the arcs and score them."""
-        weights, unit = self._table("parser")
-        index = part_index(arcs, self.order)
-        return index, self.scorer.score(self.scorer.featurise(tokens, arcs, index, len(weights)), weights, unit)
+    def score(self, tokens: Tokens, arcs: ArcSpace) -> tuple[PartSpace, np.ndarray]:
+        """Number the parts over the arcs and score them, float64[P]."""
+        weights, scale = self._table("parser")
+        parts = part_space(arcs, self.scorer.types)
+        return parts, self.scorer.score(self.scorer.features(tokens, parts, len(weights)), weights, scale)
 
     def _table(self, name: str) -> tuple[np.ndarray, float]:
         """A weight table and its unit."""
         return self.model.weights[name], self.units.get(name, 1.0)
 
-    def decode(self, arcs: ArcSpace, index: PartIndex, scores: PartScores) -> Decoded:
-        """The best tree over the arcs, by dual decomposition and, where that leaves a gap, by branch and bound."""
+    def decode(self, parts: PartSpace, scores: np.ndarray) -> Decoded:
+        """Return the best tree, by dual decomposition and, where that leaves a gap, by branch and bound."""
         if self.search:
-            return search_trusted(arcs, index, scores, self.order, self.options, self.search)
-        return decode_trusted(arcs, index, scores, self.order, self.options)
+            return search_trusted(parts, scores, self.options, self.search)
+        return decode_trusted(parts, scores, self.options)
 
     def widen(self, tokens: Tokens, arcs: ArcSpace, decoded: Decoded) -> tuple[ArcSpace, Decoded, Decoded | None]:
         """Look for the best tree over all arcs, so that its certificate is about the model without pruning.
@@ -185,7 +186,7 @@ class Parser:
         if tokens.n_nodes - 1 > FULL_WORDS:
             return arcs, decoded, None
         everything = full_arc_space(tokens.n_nodes - 1)
-        found = self.decode(everything, *self.score(tokens, everything))
+        found = self.decode(*self.score(tokens, everything))
         if found.score < decoded.score and not found.certified:
             # The search hit its limit before it saw this tree.
             closed = found.bound - decoded.score <= self.options.tolerance * (1.0 + abs(decoded.score))

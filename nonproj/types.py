@@ -1,8 +1,8 @@
-"""Every object that crosses the border between two rooms, with its shapes.
+"""The data structures that most packages share, with their shapes.
 
-Symbols, one legend for all files: ``n`` words, ``N = n + 1`` nodes (node 0 is the root), ``h`` head,
-``m`` modifier, ``s`` previous sibling, ``g`` grandparent, ``A`` arcs after pruning, ``S`` sibling parts,
-``G`` grandparent parts.  A tree is ``heads``, ``int32[N]`` with ``heads[0] == -1``.
+Symbols, the same in all files: ``n`` words, ``N = n + 1`` nodes (node 0 is the root), ``h`` head, ``m`` modifier, ``s``
+previous sibling, ``g`` grandparent, ``A`` candidate arcs, ``P`` parts of all types.  A tree is ``heads``, ``int32[N]``
+with ``heads[0] == -1``.
 """
 
 from __future__ import annotations
@@ -11,12 +11,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-
-ARC, SIBLING, GRANDPARENT = 0, 1, 2
-"""The three models, as kernels see them: arc-factored, sibling, grandparent and sibling (G+S)."""
-
-MODELS = ("arc", "sibling", "grandparent")
-"""Their names, in the order of their numbers."""
 
 
 @dataclass(slots=True)
@@ -84,38 +78,66 @@ class ArcSpace(NamedTuple):
     out_start: np.ndarray
 
 
-class PartIndex(NamedTuple):
-    """Where the higher-order parts of each head lie in the flat vectors of `PartScores`.
+class PartRows(NamedTuple):
+    """The parts of one type as rows of words and geometric codes, which is all that features look at.
 
     Attributes
     ----------
-    sibling_start : ndarray of shape (2 * N + 1,), int32
-        Half-automaton ``q = 2 * h + side`` with ``k`` candidate modifiers ``c_1 .. c_k``, outward from
-        the head, has a part for each transition from position ``a`` to position ``b``,
-        ``0 <= a < b <= k + 1``; position 0 is START and ``k + 1`` is END.  Transition ``(a, b)`` is part
-        ``sibling_start[q] + b * (b - 1) // 2 + a``; ``(k + 1) * (k + 2) // 2`` parts in all.
-        All zeros for an arc-factored model.
-    grandparent_start : ndarray of shape (N + 1,), int32
-        Word ``h`` with ``p`` arcs into it and ``k`` arcs out of it (left and right) has ``p * k`` parts:
-        the one of ``i``-th arc in, ``start[h] + i``, and ``j``-th arc out, ``out[out_start[2 * h] + j]``,
-        is part ``grandparent_start[h] + i * k + j``.  Where grandparent and modifier are the same word
-        the part is never used (an automaton may not choose it).  All zeros unless the model is G+S.
+    nodes : ndarray of shape (P, n_slots), int32
+        The words of each part; node ``N`` stands for START (or none) and ``N + 1`` for END.
+    codes : ndarray of shape (P, 3), uint8
+        The three geometric codes of each part, numbered as in the part type's ``codes``; see `nonproj.parts.geometry`.
     """
 
-    sibling_start: np.ndarray
-    grandparent_start: np.ndarray
+    nodes: np.ndarray
+    codes: np.ndarray
 
 
-class PartScores(NamedTuple):
-    """Scores aligned with the parts: ``arc`` float64[A], ``sibling`` float64[S], ``grandparent`` float64[G].
+@dataclass(frozen=True, slots=True, eq=False)
+class PartSpace:
+    """All parts over a sentence's candidate arcs, in one flat numbering; `nonproj.parts.space.part_space` makes it.
 
-    The score of a tree is the sum over its arcs, over the transitions (START and END included) of every
-    half-automaton, and over its chains ``g -> h -> m``.
+    Scores, gold and predicted indicators and updates are ``float64[P]`` vectors in this numbering.
+
+    Attributes
+    ----------
+    arcs : ArcSpace
+        The candidate arcs; arc ``a`` is part ``a``.
+    types : tuple of PartType
+        The set of part types, arcs first.
+    starts : tuple of ndarray, int64
+        For each type what its ``number`` returned: where its parts lie.
+    offsets : tuple of int
+        The parts of type ``i`` are ``offsets[i]:offsets[i + 1]``; the last entry is ``P``.
     """
 
-    arc: np.ndarray
-    sibling: np.ndarray
-    grandparent: np.ndarray
+    arcs: ArcSpace
+    types: tuple
+    starts: tuple[np.ndarray, ...]
+    offsets: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return self.offsets[-1]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the part types."""
+        return tuple(part_type.name for part_type in self.types)
+
+    def start(self, name: str) -> np.ndarray:
+        """Return where the parts of a type lie; empty where the set has no such type."""
+        for part_type, start in zip(self.types, self.starts, strict=True):
+            if part_type.name == name:
+                return start
+        return _NO_PARTS
+
+    def range(self, name: str) -> slice:
+        """Return the parts of a type as a slice of the flat vectors; empty where the set has no such type."""
+        start = self.start(name)
+        return slice(int(start[0]), int(start[-1])) if len(start) else slice(0, 0)
+
+
+_NO_PARTS = np.empty(0, np.int64)
 
 
 class Decoded(NamedTuple):

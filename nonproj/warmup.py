@@ -12,14 +12,16 @@ from pathlib import Path
 
 import numpy as np
 
-from nonproj.automata.general import head_automata
 from nonproj.dual.branch_and_bound import branch_and_bound
-from nonproj.dual.decomposition import DualOptions
-from nonproj.dual.oracles import parse_with_automata
+from nonproj.dual.general import parse_with_automata
+from nonproj.dual.options import DualOptions
 from nonproj.learning.trainer import train
 from nonproj.model import Model
 from nonproj.options.config import Config
-from nonproj.parts.space import full_arc_space, part_index
+from nonproj.parts.arcs import full_arc_space
+from nonproj.parts.automaton import head_automata
+from nonproj.parts.registry import PART_SETS
+from nonproj.parts.space import part_space
 from nonproj.pipeline import Parser
 from nonproj.programs.pricing import missing_chains, promising_chains, starved_sets
 from nonproj.scoring.bounds import chain_bounds
@@ -27,7 +29,7 @@ from nonproj.scoring.hashing import hash_tokens
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.trees.marginals import marginals
 from nonproj.trees.projective import maximum_projective_tree
-from nonproj.types import GRANDPARENT, MODELS, PartScores, Sentence
+from nonproj.types import Sentence
 
 _SENTENCES = (
     # A hearing is scheduled on the issue today: two arcs cross.
@@ -52,11 +54,11 @@ def sentences() -> list[Sentence]:
 def warm_up() -> None:
     """Train each model, with every decoder, save it, load it, and parse; then call what no model needs."""
     treebank = sentences()
-    for name in MODELS:
+    for name in PART_SETS:
         for decoder in ("relaxed", "dual"):
             config = Config().with_overrides(
                 {
-                    "model": name,
+                    "parts": name,
                     "training.decoder": decoder,
                     "training.epochs": 2,
                     "features.bits": 12,
@@ -73,7 +75,7 @@ def warm_up() -> None:
                 parser = Parser(model, dataclasses.replace(model.config.decoding, **options))
                 for sentence in treebank:
                     parser.parse(sentence)
-            if name == MODELS[-1]:
+            if name == "grandparent":
                 weights = model.weights["parser"]
                 chain_bounds(hash_tokens(parser.encode(treebank[0]), parser.scorer.tables[-1], len(weights)), weights)
             del model, parser  # mapped files cannot be removed everywhere
@@ -94,11 +96,8 @@ def warm_up() -> None:
 def search() -> None:
     """Search where one iteration is not enough."""
     rng = np.random.default_rng(0)
-    arcs = full_arc_space(5)
-    index = part_index(arcs, GRANDPARENT)
-    sizes = len(arcs.head), index.sibling_start[-1], index.grandparent_start[-1]
-    scores = PartScores(*[rng.normal(size=size) for size in sizes])
-    branch_and_bound(arcs, index, scores, GRANDPARENT, DualOptions(max_iterations=1))
+    parts = part_space(full_arc_space(5), "grandparent")
+    branch_and_bound(parts, rng.normal(size=len(parts)), DualOptions(max_iterations=1))
 
 
 if __name__ == "__main__":

@@ -16,8 +16,9 @@ PACKAGE = ROOT / "nonproj"
 
 LEVELS = (
     ("errors", "types", "_kernel", "__init__"),
-    ("io", "options", "parts", "relaxation"),
-    ("scoring", "trees"),
+    ("io", "parts", "relaxation"),
+    ("options", "trees"),
+    ("scoring",),
     ("automata",),
     ("dual",),
     ("model", "evaluation"),

@@ -12,6 +12,7 @@ import naive_trees
 import numpy as np
 import pytest
 import yaml
+from nonproj.scoring.listing import grandparent_parts
 from toy import treebank
 
 from nonproj.io import conll
@@ -25,7 +26,6 @@ from nonproj.programs.price_and_cut import price_and_cut as parse
 from nonproj.programs.pricing import ADDED, missing_chains, promising_chains, starved_sets
 from nonproj.scoring.bounds import chain_bounds, chain_parts
 from nonproj.scoring.hashing import hash_tokens
-from nonproj.scoring.listing import grandparent_parts
 from nonproj.scoring.score import score_parts
 from nonproj.scoring.templates import compile_templates, load_templates
 from nonproj.types import GRANDPARENT, PartScores

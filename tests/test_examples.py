@@ -18,7 +18,7 @@ from toy import treebank
 from nonproj.cli.main import main, parse_arguments
 from nonproj.dual.decomposition import DualOptions
 from nonproj.options.config import options
-from nonproj.parts.space import full_arc_space
+from nonproj.parts.arcs import full_arc_space
 from nonproj.types import PartScores, Sentence
 
 ROOT = Path(__file__).resolve().parents[1]

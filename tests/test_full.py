@@ -14,7 +14,7 @@ from nonproj.cli.main import main
 from nonproj.io import conll
 from nonproj.learning.trainer import train
 from nonproj.options.config import Config
-from nonproj.parts.space import full_arc_space
+from nonproj.parts.arcs import full_arc_space
 from nonproj.pipeline import Parser
 
 SMALL = {"features.bits": 12, "pruner.bits": 12, "labeler.bits": 12, "pruner.folds": 0, "training.epochs": 1}

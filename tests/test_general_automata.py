@@ -7,14 +7,14 @@ import naive_automata
 import naive_trees
 import numpy as np
 import pytest
+from nonproj.automata.tables import bigram_automata, tabulate_automata, valency_automata
+from nonproj.dual.oracles import AutomataOracle, TreeOracle, parse_with_automata
 from test_automata import draw_problem
 from test_dual import trees_over
 
 from nonproj.automata.compiled import decode_relaxed
 from nonproj.automata.general import best_paths, check_automata, head_automata, moves, tree_paths
-from nonproj.automata.tables import bigram_automata, tabulate_automata, valency_automata
 from nonproj.dual.decomposition import DualOptions, dual_decomposition, dual_trace
-from nonproj.dual.oracles import AutomataOracle, TreeOracle, parse_with_automata
 from nonproj.dual.subgradient import APPENDIX_A, POLYAK
 from nonproj.parts.space import arc_space, full_arc_space, part_index, tree_score
 from nonproj.relaxation.subgradient import AppendixA, Polyak, relax

@@ -5,6 +5,7 @@ import io
 
 import numpy as np
 import pytest
+from nonproj.scoring.listing import arc_parts
 from toy import treebank
 
 from nonproj.dual.decomposition import DualOptions
@@ -17,7 +18,6 @@ from nonproj.options.config import Config
 from nonproj.parts.space import full_arc_space, gold_parts, part_index
 from nonproj.pipeline import Parser
 from nonproj.scoring.hashing import hash_tokens
-from nonproj.scoring.listing import arc_parts
 from nonproj.scoring.score import score_parts
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import attributes_of, compile_templates, load_templates

@@ -6,6 +6,7 @@ import naive_programs
 import naive_trees
 import numpy as np
 import pytest
+from nonproj.programs.part_polytope import FAMILIES, grandparent_limits, grandparent_rows
 from test_automata import draw_problem
 from test_dual import trees_over
 
@@ -13,7 +14,6 @@ from nonproj.dual.decomposition import DualOptions, dual_decomposition
 from nonproj.dual.subgradient import APPENDIX_A, POLYAK
 from nonproj.parts.space import arc_space, full_arc_space, part_index, tree_score
 from nonproj.programs.linear_program import LinearOptions, linear_program
-from nonproj.programs.part_polytope import FAMILIES, grandparent_limits, grandparent_rows
 from nonproj.programs.solver import Program
 from nonproj.programs.tree_polytope import rows_of
 from nonproj.trees.arborescence import maximum_arborescence_sparse

@@ -20,7 +20,7 @@ from nonproj.learning.mixing import Learner, Mixing, Sparse, learn_shard, shard_
 from nonproj.learning.trainer import train
 from nonproj.model import Model
 from nonproj.options.config import Config
-from nonproj.parts.space import full_arc_space
+from nonproj.parts.arcs import full_arc_space
 from nonproj.pipeline import dual_options
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vocabulary import Encoder

@@ -11,7 +11,7 @@ from test_score import draw
 from test_scoring import draw_sentence
 
 from nonproj.learning.pruner import _NEGLIGIBLE, Pruner
-from nonproj.parts.space import full_arc_space
+from nonproj.parts.arcs import full_arc_space
 from nonproj.scoring.templates import attributes_of, compile_templates, load_templates
 from nonproj.scoring.vocabulary import Encoder
 

@@ -3,11 +3,11 @@
 import naive_scoring as naive
 import numpy as np
 import pytest
+from nonproj.scoring.listing import arc_parts, grandparent_parts, sibling_parts
 from test_scoring import draw_sentence
 
 from nonproj.parts.space import arc_space_from_mask, full_arc_space, part_index
 from nonproj.scoring.hashing import hash_tokens
-from nonproj.scoring.listing import arc_parts, grandparent_parts, sibling_parts
 from nonproj.scoring.score import add_parts, quantise, score_parts
 from nonproj.scoring.scorer import PART_TYPES, Scorer, dense_arc_scores
 from nonproj.scoring.templates import CODE_BITS, CODES, attributes_of, compile_templates, load_templates

@@ -3,12 +3,12 @@
 import naive_scoring as naive
 import numpy as np
 import pytest
+from nonproj.scoring.listing import arc_parts, grandparent_parts, sibling_parts
 
 from nonproj.errors import ConfigError
 from nonproj.parts.space import arc_space, full_arc_space, part_index
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import add_labels, label_parts, label_scores
-from nonproj.scoring.listing import arc_parts, grandparent_parts, sibling_parts
 from nonproj.scoring.score import add_parts, score_parts
 from nonproj.scoring.templates import attributes_of, compile_templates, load_templates, parse_template
 from nonproj.scoring.vocabulary import FEAT, Encoder

@@ -1,13 +1,7 @@
-"""Head automata in general: any finite set of states (Koo et al. 2010, section 3, example 2).
+"""Head automata in general: any finite set of states, given as tables (Koo et al. 2010, section 3, example 2).
 
-The half-automaton ``q = 2 * h + side`` of head ``h`` reads its candidate modifiers outward, those of ``ArcSpace.out``.
-At each it either takes the candidate, moving from state ``s`` to ``t`` for the paper's ``g(h, s, t, m)``, or passes it
-by, which in the paper leaves the state as it is and costs nothing; here passing has scores of its own, so that an
-automaton may also notice what it skips.  Viterbi takes O(k |S|^2) for k candidates.
-
-Arc scores and multipliers are not part of the tables: they are added wherever an arc is taken.  The tables of siblings
-and of valency are in `nonproj.automata.tables`, trees come in by `nonproj.dual.oracles`; and
-`nonproj.automata.compiled` has the special cases, siblings and grandparents, that the parser uses.
+`nonproj.parts.automaton` says what the tables are, and part types make them; trees come in by `nonproj.dual.general`.
+Viterbi takes O(k |S|^2) for k candidates.  `nonproj.automata.compiled` has the special cases that the parser uses.
 """
 
 from __future__ import annotations
@@ -17,34 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.parts.space import _writable
-from nonproj.types import ArcSpace
+from nonproj.parts.arcs import as_array
+from nonproj.parts.automaton import HeadAutomata, head_automata, moves
+from nonproj.types import ArcSpace, PartSpace
 
-_FREE = -1
-
-
-class HeadAutomata(NamedTuple):
-    """A weighted automaton for each side of each head; minus infinity forbids.
-
-    Attributes
-    ----------
-    state_start : ndarray of shape (2 * N + 1,), int32
-        The states of half-automaton ``q`` are ``state_start[q]:state_start[q + 1]``, counted from 0 within it.
-    initial, final : ndarray of shape (states,), float64
-        Score of starting and of ending in each state.
-    move_start : ndarray of shape (2 * N + 1,), int64
-        The moves of ``q`` are ``move_start[q]:move_start[q + 1]``; with ``S`` states, the move from ``s`` to ``t`` at
-        the ``j``-th candidate outward is ``move_start[q] + (j * S + s) * S + t``.
-    take, skip : ndarray of shape (moves,), float64
-        Score of each move when the candidate is taken, the paper's ``g``, and when it is passed by.
-    """
-
-    state_start: np.ndarray
-    initial: np.ndarray
-    final: np.ndarray
-    move_start: np.ndarray
-    take: np.ndarray
-    skip: np.ndarray
+FREE = -1
 
 
 class Paths(NamedTuple):
@@ -76,78 +47,65 @@ class Workspace(NamedTuple):
     back: np.ndarray
 
 
-# -- automata ----------------------------------------------------------------------------------------------------------
-
-
-def head_automata(arcs: ArcSpace, n_states) -> HeadAutomata:
-    """Make automata that take nothing, to be filled by way of `moves`.
-
-    They start in state 0, may end in any state, and pass every candidate by without leaving their state.
+def general_automata(parts: PartSpace, scores: np.ndarray) -> HeadAutomata:
+    """Return the automata of a set of part types: the product of those of its types.
 
     Parameters
     ----------
-    arcs : ArcSpace
-        The arcs that may be used.
-    n_states : int or array-like of shape (2 * N,), int
-        States of each half-automaton, 1 or more.
-
-    Returns
-    -------
-    HeadAutomata
+    parts : PartSpace
+    scores : ndarray of shape (P,), float64
+        The scores of all parts; those of arcs are not part of the tables.
 
     Raises
     ------
-    ValueError
-        If there are not 2 N numbers of states, or one is below 1.
+    NotImplementedError
+        If a type of the set has no automata in general form.
 
     Examples
     --------
-    The right half-automaton of the root, number 1, may take any one word, for 2 points:
-
-    >>> from nonproj.parts.space import full_arc_space
-    >>> arcs = full_arc_space(3)
-    >>> automata = head_automata(arcs, 2)
-    >>> take, skip = moves(automata, 1)
-    >>> take.shape  # candidate, state before, state after
-    (3, 2, 2)
-    >>> take[:, 0, 1] = 2.0
-    >>> best_paths(arcs, automata, np.zeros(9)).values
-    array([2., 0., 0., 0.])
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.space import part_space
+    >>> parts = part_space(full_arc_space(2), "sibling")
+    >>> general_automata(parts, np.arange(19.0)).final[:5]  # the root, from each state to END; it has no left side
+    array([ 4.,  8.,  9., 10., 11.])
     """
-    n_halves = len(arcs.out_start) - 1
-    sizes = np.asarray(n_states)
-    if sizes.ndim == 0:
-        sizes = np.full(n_halves, sizes)
-    if sizes.shape != (n_halves,) or sizes.dtype.kind not in "iu" or (sizes < 1).any():
-        raise ValueError(f"n_states is {n_states!r}; {n_halves} positive integers are expected, or one for all")
-    state_start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
-    move_start = np.concatenate([[0], np.cumsum(np.diff(arcs.out_start) * sizes.astype(np.int64) ** 2)])
-    initial, final = np.full(state_start[-1], -np.inf), np.zeros(state_start[-1])
-    initial[state_start[:-1]] = 0.0
-    take, skip = np.full(move_start[-1], -np.inf), np.full(move_start[-1], -np.inf)
-    automata = HeadAutomata(state_start, initial, final, move_start.astype(np.int64), take, skip)
-    for q in range(n_halves):
-        stay = np.arange(sizes[q])
-        moves(automata, q)[1][:, stay, stay] = 0.0
+    tables = [
+        part_type.automata(parts.arcs, start, scores)
+        for part_type, start in zip(parts.types, parts.starts, strict=True)
+    ]
+    tables = [table for table in tables if table is not None]
+    if not tables:
+        automata = head_automata(parts.arcs, 1)
+        automata.take[:] = 0.0
+        return automata
+    automata = tables[0]
+    for table in tables[1:]:
+        automata = product(parts.arcs, automata, table)
     return automata
 
 
-def moves(automata: HeadAutomata, q: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the tables ``take[j, s, t]`` and ``skip[j, s, t]`` of one half-automaton: views, to be read and written.
+def product(arcs: ArcSpace, one: HeadAutomata, other: HeadAutomata) -> HeadAutomata:
+    """Return automata whose states are pairs of states and whose scores are sums of scores.
 
     Examples
     --------
-    >>> from nonproj.parts.space import full_arc_space
-    >>> take, skip = moves(head_automata(full_arc_space(1), 2), 1)
-    >>> take.tolist(), skip.tolist()
-    ([[[-inf, -inf], [-inf, -inf]]], [[[0.0, -inf], [-inf, 0.0]]])
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> arcs = full_arc_space(2)
+    >>> product(arcs, head_automata(arcs, 2), head_automata(arcs, 3)).state_start
+    array([ 0,  6, 12, 18, 24, 30, 36], dtype=int32)
     """
-    size = int(automata.state_start[q + 1] - automata.state_start[q])
-    part = slice(automata.move_start[q], automata.move_start[q + 1])
-    return automata.take[part].reshape(-1, size, size), automata.skip[part].reshape(-1, size, size)
-
-
-# -- decoding ----------------------------------------------------------------------------------------------------------
+    sizes = np.diff(one.state_start), np.diff(other.state_start)
+    automata = head_automata(arcs, sizes[0] * sizes[1])
+    for q, (rows, columns) in enumerate(zip(*sizes, strict=True)):
+        size = rows * columns
+        for mine, left, right in zip(moves(automata, q), moves(one, q), moves(other, q), strict=True):
+            mine[:] = (left[:, :, None, :, None] + right[:, None, :, None, :]).reshape(-1, size, size)
+        begin = automata.state_start[q]
+        for name in ("initial", "final"):
+            left = getattr(one, name)[one.state_start[q] :][:rows]
+            right = getattr(other, name)[other.state_start[q] :][:columns]
+            getattr(automata, name)[begin : begin + size] = (left[:, None] + right[None]).reshape(-1)
+    return automata
 
 
 def best_paths(arcs: ArcSpace, automata: HeadAutomata, scores) -> Paths:
@@ -178,14 +136,14 @@ def best_paths(arcs: ArcSpace, automata: HeadAutomata, scores) -> Paths:
 
     Examples
     --------
-    >>> from nonproj.parts.space import full_arc_space
+    >>> from nonproj.parts.arcs import full_arc_space
     >>> arcs = full_arc_space(2)
     >>> automata = head_automata(arcs, 2)
     >>> moves(automata, 1)[0][:, 0, 1] = 0.0  # the root, to the right: one word at most, and no other word has any
     >>> best_paths(arcs, automata, np.array([3.0, 5.0, 4.0, 5.0]))[:2]
     (array([0, 0, 1, 0], dtype=int8), array([0, 0, 1, 0], dtype=int32))
     """
-    return _paths(arcs, automata, scores, np.full(len(arcs.head), _FREE, np.int8))
+    return _paths(arcs, automata, scores, np.full(len(arcs.head), FREE, np.int8))
 
 
 def tree_paths(arcs: ArcSpace, automata: HeadAutomata, scores, heads) -> Paths:
@@ -216,14 +174,14 @@ def tree_paths(arcs: ArcSpace, automata: HeadAutomata, scores, heads) -> Paths:
 
     Examples
     --------
-    >>> from nonproj.parts.space import full_arc_space
+    >>> from nonproj.parts.arcs import full_arc_space
     >>> arcs = full_arc_space(2)
     >>> automata = head_automata(arcs, 2)
     >>> moves(automata, 1)[0][:, 0, 1] = 0.0  # the root, to the right: one word at most, and no other word has any
     >>> tree_paths(arcs, automata, np.array([3.0, 5.0, 4.0, 5.0]), [-1, 0, 1]).values  # of the root, 1 and 2
     array([  3., -inf,   0.])
     """
-    heads = _writable(heads, np.int32)
+    heads = as_array(heads, np.int32)
     if heads.shape != (len(arcs.start) - 1,):
         raise ValueError(f"heads has shape {heads.shape}; ({len(arcs.start) - 1},) is expected")
     forced = (heads[arcs.modifier] == arcs.head).astype(np.int8)
@@ -235,13 +193,13 @@ def tree_paths(arcs: ArcSpace, automata: HeadAutomata, scores, heads) -> Paths:
 
 def _paths(arcs, automata, scores, forced) -> Paths:
     """Check the automata and decode them all."""
-    automata, scores = check_automata(arcs, automata), _check_scores(arcs, scores)
-    work, paths = _room(arcs, automata)
-    _best_paths(arcs, automata, scores, forced, np.ones(len(paths.values), np.bool_), work, paths)
+    automata, scores = check_automata(arcs, automata), check_arc_scores(arcs, scores)
+    work, paths = new_paths(arcs, automata)
+    decode_paths(arcs, automata, scores, forced, np.ones(len(paths.values), np.bool_), work, paths)
     return paths
 
 
-def _room(arcs: ArcSpace, automata: HeadAutomata) -> tuple[Workspace, Paths]:
+def new_paths(arcs: ArcSpace, automata: HeadAutomata) -> tuple[Workspace, Paths]:
     """Return what decoding writes to, to be used for as many calls as one likes."""
     n_nodes, n_arcs = len(arcs.start) - 1, len(arcs.head)
     sizes, ks = np.diff(automata.state_start).astype(np.int64), np.diff(arcs.out_start)
@@ -260,14 +218,14 @@ def check_automata(arcs: ArcSpace, automata: HeadAutomata) -> HeadAutomata:
 
     Examples
     --------
-    >>> from nonproj.parts.space import full_arc_space
+    >>> from nonproj.parts.arcs import full_arc_space
     >>> check_automata(full_arc_space(2), head_automata(full_arc_space(1), 1))
     Traceback (most recent call last):
         ...
     ValueError: automata.state_start has shape (5,); (7,) is expected over these arcs
     """
     dtypes = (np.int32, np.float64, np.float64, np.int64, np.float64, np.float64)
-    checked = HeadAutomata(*[_writable(part, dtype) for part, dtype in zip(automata, dtypes, strict=True)])
+    checked = HeadAutomata(*[as_array(part, dtype) for part, dtype in zip(automata, dtypes, strict=True)])
     if checked.state_start.shape != arcs.out_start.shape:
         raise ValueError(
             f"automata.state_start has shape {checked.state_start.shape}; {arcs.out_start.shape} is expected over these"
@@ -291,12 +249,12 @@ def check_automata(arcs: ArcSpace, automata: HeadAutomata) -> HeadAutomata:
     return checked
 
 
-def _check_scores(arcs, scores, name: str = "scores") -> np.ndarray:
+def check_arc_scores(arcs, scores, name: str = "scores") -> np.ndarray:
     """Return the scores of the arcs, or their multipliers, as kernels want them.
 
     Trees and automata share them out, and minus infinity has no shares: what is forbidden, an automaton forbids.
     """
-    scores = _writable(scores, np.float64)
+    scores = as_array(scores, np.float64)
     if scores.shape != arcs.head.shape:
         raise ValueError(f"{name} has shape {scores.shape}; one score for each of {len(arcs.head)} arcs is expected")
     finite = np.isfinite(scores)
@@ -309,11 +267,8 @@ def _check_scores(arcs, scores, name: str = "scores") -> np.ndarray:
     return scores
 
 
-# -- kernels -----------------------------------------------------------------------------------------------------------
-
-
 @kernel
-def _best_paths(arcs, automata, gain, forced, moved, work, paths):
+def decode_paths(arcs, automata, gain, forced, moved, work, paths):
     """Decode the heads that moved; return the sum of all heads' values.
 
     forced int8[A] is 1 where an arc must be taken, 0 where it must not, -1 where the automaton may choose.

@@ -83,7 +83,7 @@ def _config(options: argparse.Namespace) -> Config:
             raise ConfigError(key, "section.key=value is expected after --set")
         overrides[key.strip()] = value.strip()
     named = {
-        "model": options.model,
+        "parts": options.parts,
         "seed": options.seed,
         "training.epochs": options.epochs,
         "treebank.held_out": options.held_out,
@@ -289,7 +289,7 @@ def describe(model: Model) -> dict:
 def _as_text(path: str, facts: dict) -> str:
     """Lay the description of a model out as plain text."""
     meta = dict(facts["training"])
-    lines = [f"{path}: {facts['config']['model']} model"]
+    lines = [f"{path}: {', '.join(facts['config']['parts'])}"]
     if facts["verified"]:
         lines.append("checksums are right")
     lines += ["", "weights"]

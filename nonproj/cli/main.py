@@ -82,7 +82,11 @@ def _add_train(parser: Arguments) -> None:
     parser.add_argument("train", nargs="?", metavar="TRAIN", help="treebank with gold heads (default: the config's)")
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="the model file to write")
     parser.add_argument("-c", "--config", metavar="YAML", help="configuration; the options below go before it")
-    parser.add_argument("--model", metavar="KIND", choices=("arc", "sibling", "grandparent"), help="parts of the model")
+    parser.add_argument(
+        "--parts",
+        metavar="SET",
+        help="part types: arc, sibling, grandparent, or a list such as arc,grandparent",
+    )
     parser.add_argument("--test", metavar="FILE", help="treebank to evaluate the model on when it is trained")
     parser.add_argument(
         "--held-out",

@@ -6,72 +6,30 @@ All of a sentence's decoding is one call into compiled code over its sparse arcs
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from nonproj.automata.compiled import check_problem
-from nonproj.dual.subgradient import _AGREED, _STOPPED, POLYAK, Trace, _decode, _find_tree
-from nonproj.parts.space import _tree_score
+from nonproj.automata.compiled import compiled_starts, is_compiled
+from nonproj.dual.general import parse_with_general_automata
+from nonproj.dual.options import DEFAULTS, DualOptions, check_options
+from nonproj.dual.subgradient import AGREED, STOPPED, Trace, find_tree, minimise_dual
+from nonproj.parts.space import check_scores
 from nonproj.trees.arborescence import _report
-from nonproj.types import ARC, MODELS, ArcSpace, Decoded, PartIndex, PartScores
+from nonproj.types import Decoded, PartSpace
 
-RULES = ("paper", "polyak")
-"""Names of the step rules, in the order of their numbers."""
-
-
-class DualOptions(NamedTuple):
-    """How to decode.
-
-    Attributes
-    ----------
-    max_iterations : int
-        K; without a certificate by then, the best tree seen is returned (section 7.5).
-    beta : float
-        Share of the arc scores that the arborescence sees (appendix A.2).
-    tau : float
-        In a grandparent model the share of the rest that the automaton of an arc's head sees; the automaton of its
-        modifier sees what is left.
-    single_root : bool
-        Whether exactly one word is headed by the root.
-    projective : bool
-        Look for projective trees, by Eisner's algorithm (section 7.7).
-    tolerance : float
-        A gap of at most ``tolerance * (1 + |score|)`` counts as none.
-    rule : int
-        ``APPENDIX_A`` (the paper's step sizes) or ``POLYAK``, see `dual_decomposition`.
-    """
-
-    max_iterations: int = 250
-    beta: float = 0.5
-    tau: float = 0.5
-    single_root: bool = False
-    projective: bool = False
-    tolerance: float = 1e-9
-    rule: int = POLYAK
+NO_TRACE = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
+_NO_ROOM = np.empty((0, 0)), np.empty(0, np.int64)
 
 
-DEFAULTS = DualOptions()
-
-
-_NO_TRACE = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
-
-
-def dual_decomposition(
-    arcs: ArcSpace, index: PartIndex, scores: PartScores, model: int, options: DualOptions = DEFAULTS
-) -> Decoded:
-    """Find the best tree over the given arcs, with a bound and, mostly, a certificate.
+def dual_decomposition(parts: PartSpace, scores, options: DualOptions = DEFAULTS) -> Decoded:
+    """Find the best tree over the candidate arcs, with a bound and, mostly, a certificate.
 
     Parameters
     ----------
-    arcs : ArcSpace
-        The arcs that may be used; some tree must.
-    index : PartIndex
-        The parts over them.
-    scores : PartScores
-        Of float64.
-    model : int
-        ``ARC`` (the arborescence alone), ``SIBLING`` or ``GRANDPARENT``.
+    parts : PartSpace
+        Some tree must exist over its arcs.  Arcs alone are decoded by the arborescence alone, the sets of
+        `nonproj.automata.compiled.COMPILED` by compiled code, and other sets by their general automata.
+    scores : array-like of shape (P,), float64
+        The scores of all parts.
     options : DualOptions
 
     Returns
@@ -81,103 +39,103 @@ def dual_decomposition(
     Raises
     ------
     ValueError
-        If there is no such model or no tree, the index is another model's, an array of scores does not have one finite
-        entry for each part, or an option is out of its range.
+        If there is no tree, there is not one finite score for each part, or an option is out of its range.
 
     Notes
     -----
     Koo et al. (2010), figures 1 and 2, early stopping of section 7.5, lazy decoding of section 7.4.
 
     ``APPENDIX_A`` takes the steps of appendix A.1: the first iteration's gap over one more than the number of times the
-    dual has risen. ``POLYAK`` takes the gap between the dual and the best tree seen, over the number of multipliers
+    dual has risen.  ``POLYAK`` takes the gap between the dual and the best tree seen, over the number of multipliers
     that move (the subgradient's squared norm), times a scale that shrinks when the bound stalls (Polyak 1969,
     "Minimization of unsmooth functionals").  It needs a quarter to a half of the iterations.
 
     Examples
     --------
-    >>> from nonproj.parts.space import full_arc_space, part_index
-    >>> arcs = full_arc_space(2)
-    >>> index = part_index(arcs, 1)
-    >>> scores = PartScores(np.array([1.0, 2.0, 4.0, 8.0]), np.zeros(index.sibling_start[-1]), np.zeros(0))
-    >>> dual_decomposition(arcs, index, scores, 1)[:5]
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.space import part_space
+    >>> parts = part_space(full_arc_space(2), "sibling")
+    >>> scores = np.zeros(len(parts))
+    >>> scores[:4] = [1.0, 2.0, 4.0, 8.0]
+    >>> dual_decomposition(parts, scores)[:5]
     (array([-1,  0,  1], dtype=int32), 9.0, 9.0, True, True)
     """
-    scores, options = check_all(arcs, index, scores, model, options)
-    return _run(arcs, index, scores, model, options, False)[0]
+    return decode_trusted(parts, check_scores(parts, scores, finite=True), check_options(options))
 
 
-def decode_trusted(arcs: ArcSpace, index: PartIndex, scores: PartScores, model: int, options: DualOptions) -> Decoded:
-    """Decode as `dual_decomposition` does what the program itself has made, without a look at it.
+def decode_trusted(parts: PartSpace, scores: np.ndarray, options: DualOptions) -> Decoded:
+    """Decode as `dual_decomposition` does, without validation.
 
     Parameters
     ----------
-    arcs, index, scores, model
-        As for `dual_decomposition`, from `part_index` and `nonproj.scoring`.
+    parts : PartSpace
+    scores : ndarray of shape (P,), float64
+        Finite and contiguous.
     options : DualOptions
         From `check_options`.
     """
-    return _run(arcs, index, scores, model, options, False)[0]
+    if len(parts.types) == 1:
+        return _best_tree(parts, scores, options)
+    if not is_compiled(parts):
+        return parse_with_general_automata(parts, scores, options)
+    return _decode(parts, scores, options, NO_TRACE)
 
 
-def dual_trace(
-    arcs: ArcSpace, index: PartIndex, scores: PartScores, model: int, options: DualOptions = DEFAULTS
-) -> tuple[Decoded, Trace]:
-    """Decode as `dual_decomposition` does, and tell what happened at each iteration.
+def dual_trace(parts: PartSpace, scores, options: DualOptions = DEFAULTS) -> tuple[Decoded, Trace]:
+    """Decode as `dual_decomposition` does, and record what happens at each iteration.
 
     Parameters
     ----------
-    arcs, index, scores, model, options
-        As for `dual_decomposition`.
+    parts, scores, options
+        As for `dual_decomposition`, of a set whose automata are compiled, or of arcs alone.
 
     Returns
     -------
     Decoded
         The same as that of `dual_decomposition`.
     Trace
-        One entry for each iteration; none for an arc-factored model.
+        One entry for each iteration; none for arcs alone.
 
     Raises
     ------
     ValueError
-        As `dual_decomposition`.
+        As `dual_decomposition`, or if the set has other automata.
 
     Examples
     --------
-    >>> from nonproj.parts.space import full_arc_space, part_index
-    >>> arcs = full_arc_space(2)
-    >>> index = part_index(arcs, 1)
-    >>> scores = PartScores(np.array([1.0, 2.0, 4.0, 8.0]), np.zeros(index.sibling_start[-1]), np.zeros(0))
-    >>> from nonproj.dual.subgradient import APPENDIX_A
-    >>> decoded, trace = dual_trace(arcs, index, scores, 1, DualOptions(rule=APPENDIX_A))
+    >>> from nonproj.dual.options import APPENDIX_A
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.space import part_space
+    >>> parts = part_space(full_arc_space(2), "sibling")
+    >>> scores = np.zeros(len(parts))
+    >>> scores[:4] = [1.0, 2.0, 4.0, 8.0]
+    >>> decoded, trace = dual_trace(parts, scores, DualOptions(rule=APPENDIX_A))
     >>> len(trace.dual) == decoded.iterations, float(trace.dual.min()), decoded.bound
     (True, 9.0, 9.0)
     """
-    scores, options = check_all(arcs, index, scores, model, options)
-    return _run(arcs, index, scores, model, options, True)
+    scores, options = check_scores(parts, scores, finite=True), check_options(options)
+    if len(parts.types) == 1:
+        return _best_tree(parts, scores, options), NO_TRACE
+    if not is_compiled(parts):
+        raise ValueError(f"the automata of {', '.join(parts.names)} are not compiled; they leave no trace")
+    size = options.max_iterations
+    trace = Trace(np.empty(size), np.empty(size), np.empty(size), np.empty(size, np.int32))
+    decoded = _decode(parts, scores, options, trace)
+    return decoded, Trace(*[values[: decoded.iterations] for values in trace])
 
 
-def check_all(
-    arcs: ArcSpace, index: PartIndex, scores: PartScores, model: int, options: DualOptions
-) -> tuple[PartScores, DualOptions]:
-    """Return scores and options as kernels want them, or name what is wrong, as `dual_decomposition` does."""
-    if model not in range(len(MODELS)):
-        raise ValueError(f"model is {model!r}; 0 (arc), 1 (sibling) or 2 (grandparent) is expected")
-    return check_problem(arcs, index, scores, model), check_options(options)
+def _best_tree(parts: PartSpace, scores: np.ndarray, options: DualOptions) -> Decoded:
+    """Return the best tree where there are only arcs."""
+    heads = np.empty(len(parts.arcs.start) - 1, np.int32)
+    _report(find_tree(parts.arcs, scores, options, heads))
+    score = sum(scores[heads[parts.arcs.modifier] == parts.arcs.head].tolist())
+    return Decoded(heads, score, score, True, True, 0, 0.0)
 
 
-def _run(arcs, index, scores, model, options, traced) -> tuple[Decoded, Trace]:
-    """Decode a problem that is in order, and name what the kernel returned."""
-    room = options.max_iterations if traced and model != ARC else 0
-    n_nodes = len(arcs.start) - 1
-    heads = np.empty(n_nodes, np.int32)
-    trace = Trace(np.empty(room), np.empty(room), np.empty(room), np.empty(room, np.int32)) if room else _NO_TRACE
-    if model == ARC:
-        _report(_find_tree(arcs, scores.arc, options, heads))
-        score = _tree_score(arcs, index, scores, heads)
-        return Decoded(heads, score, score, True, True, 0, 0.0), trace
-    found = _decode(arcs, index, scores, int(model), options, trace, heads)
-    result = conclude(heads, found)
-    return result, Trace(*[values[: result.iterations] for values in trace]) if traced else trace
+def _decode(parts: PartSpace, scores: np.ndarray, options: DualOptions, trace: Trace) -> Decoded:
+    """Run the compiled subgradient method."""
+    heads = np.empty(len(parts.arcs.start) - 1, np.int32)
+    return conclude(heads, minimise_dual(parts.arcs, compiled_starts(parts), scores, options, _NO_ROOM, trace, heads))
 
 
 def conclude(heads: np.ndarray, found: tuple) -> Decoded:
@@ -200,27 +158,4 @@ def conclude(heads: np.ndarray, found: tuple) -> Decoded:
         _report(-outcome)
     share = decoded / (iterations * len(heads))
     # A closed gap may round to either side of zero; no bound is below a tree's score.
-    return Decoded(heads, score, max(bound, score), outcome == _AGREED, outcome != _STOPPED, iterations, share)
-
-
-def check_options(options: DualOptions) -> DualOptions:
-    """Return the options with the types that kernels want, or name the one that is out of its range."""
-    options = DualOptions(
-        int(options.max_iterations),
-        float(options.beta),
-        float(options.tau),
-        bool(options.single_root),
-        bool(options.projective),
-        float(options.tolerance),
-        int(options.rule),
-    )
-    if options.max_iterations < 1:
-        raise ValueError(f"max_iterations is {options.max_iterations}; 1 or more is expected")
-    for name in ("beta", "tau"):
-        if not 0.0 <= getattr(options, name) <= 1.0:
-            raise ValueError(f"{name} is {getattr(options, name)}; a share from 0 to 1 is expected")
-    if not 0.0 <= options.tolerance < np.inf:
-        raise ValueError(f"tolerance is {options.tolerance}; 0 or more is expected")
-    if options.rule not in range(len(RULES)):
-        raise ValueError(f"rule is {options.rule}; 0 (paper) or 1 (polyak) is expected")
-    return options
+    return Decoded(heads, score, max(bound, score), outcome == AGREED, outcome != STOPPED, iterations, share)

@@ -1,7 +1,7 @@
-"""The subgradient method over an arborescence and head automata, compiled: what `nonproj.dual.decomposition` and
-`nonproj.dual.branch_and_bound` run.
+"""The subgradient method over an arborescence and head automata, compiled.
 
-The readable form of the loop is `nonproj.relaxation.subgradient`; tests hold the two equal, step by step.
+`nonproj.dual.decomposition` and `nonproj.dual.branch_and_bound` run it.  The readable form of the loop is
+`nonproj.relaxation.subgradient`; tests hold the two equal, step by step.
 """
 
 from __future__ import annotations
@@ -11,16 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.automata.compiled import _decode_head, _new_workspace
-from nonproj.parts.space import _tree_score
+from nonproj.automata.compiled import Choice, SplitScores, decode_head, new_workspace, tree_value
+from nonproj.dual.options import APPENDIX_A
 from nonproj.trees.arborescence import _best_tree
 from nonproj.trees.projective import _best_projective_tree
-from nonproj.types import GRANDPARENT
 
-_AGREED, _CLOSED, _STOPPED = 0, 1, 2
-
-APPENDIX_A, POLYAK = 0, 1
-"""Step rules."""
+AGREED, CLOSED, STOPPED = 0, 1, 2
+"""How the method ends: the subproblems agree, the gap is closed, or neither."""
 
 POLYAK_SCALE, POLYAK_PATIENCE, POLYAK_DECAY = 1.7, 20, 0.7
 """Scale of Polyak's step, and by how much it shrinks after so many iterations in a row without a better bound."""
@@ -58,20 +55,17 @@ class Descent(NamedTuple):
 
     Attributes
     ----------
-    weights, taken, raised : ndarray of shape (A,), float64
-        The three copies of an arc's score, which move with the multipliers and always have the same sum: in the tree,
-        in its head's automaton, in its modifier's.
+    split : SplitScores
+        The three copies of each arc's score, which move with the multipliers.
     lowest : ndarray of shape (3, A) or (0, A), float64
-        The three where the bound was lowest, if there is room for them.
+        The three copies where the bound was lowest, if there is room for them.
     disputes : ndarray of shape (A,) or (0,), int64
         How often tree and automata disagreed on each arc, if there is room for it.
     incumbent : float
-        Score of a tree known from elsewhere; once the bound is not above it, the rest is not worth a look.
+        Score of a tree known from elsewhere; the method ends once the bound is not above it.
     """
 
-    weights: np.ndarray
-    taken: np.ndarray
-    raised: np.ndarray
+    split: SplitScores
     lowest: np.ndarray
     disputes: np.ndarray
     incumbent: float
@@ -86,7 +80,7 @@ class Pace(NamedTuple):
 
 
 @kernel
-def _find_tree(arcs, scores, options, heads):
+def find_tree(arcs, scores, options, heads):
     """Write the best tree of the wanted kind to int32[N]; return a status as `_best_tree`."""
     if options.projective:
         return _best_projective_tree(arcs, scores, options.single_root, heads)
@@ -94,126 +88,99 @@ def _find_tree(arcs, scores, options, heads):
 
 
 @kernel
-def _mark_tree(arcs, heads, weights, used):
-    """Mark the arcs of a tree; return the sum of their weights and whether any mark changed."""
+def _mark_tree(arcs, heads, y_score, y):
+    """Mark the arcs of a tree; return the sum of their scores and whether any mark changed."""
     value = 0.0
     changed = False
     for a in range(arcs.head.shape[0]):
         mark = 1 if heads[arcs.modifier[a]] == arcs.head[a] else 0
         if mark == 1:
-            value += weights[a]
-        changed |= used[a] != mark
-        used[a] = mark
+            value += y_score[a]
+        changed |= y[a] != mark
+        y[a] = mark
     return value, changed
 
 
 @kernel
-def _decode(arcs, index, scores, model, options, trace, heads):
-    """Run the subgradient method from the start; return as `_descend`."""
-    weights, taken, raised = _start(scores, model, options)
-    descent = Descent(weights, taken, raised, np.empty((0, 0)), np.empty(0, np.int64), -np.inf)
-    return _descend(arcs, index, scores, model, options, descent, trace, heads)
+def minimise_dual(arcs, starts, scores, options, room, trace, heads):
+    """Run the subgradient method from multipliers of zero; ``room`` is `Descent`'s ``(lowest, disputes)``.
 
-
-@kernel
-def _start(scores, model, options):
-    """Share each arc's score out over its three copies: return ``weights``, ``taken`` and ``raised`` of `Descent`."""
-    tau = options.tau if model == GRANDPARENT else 1.0
-    rest = 1.0 - options.beta
-    return scores.arc * options.beta, scores.arc * (rest * tau), scores.arc * (rest * (1.0 - tau))
-
-
-@kernel
-def _settle_single(arcs, scores, weights, taken, raised):
-    """Give each arc that is its modifier's only one so much in its head's automaton that it is taken.
-
-    Every tree has that arc, so the tree's score does not change.  Taking a modifier changes two transitions for one,
-    adds a chain to each side at most, and the arc's own score; the bonus is more than all of these.
+    Returns as `descend`.
     """
-    bonus = 1.0 + _largest(scores.arc) + 3.0 * _largest(scores.sibling) + _largest(scores.grandparent)
-    for m in range(1, arcs.start.shape[0] - 1):
-        if arcs.start[m + 1] - arcs.start[m] == 1:
-            a = arcs.start[m]
-            weights[a], taken[a], raised[a] = scores.arc[a] - bonus, bonus, 0.0
+    lowest, disputes = room
+    arc, rest = scores[: arcs.head.shape[0]], 1.0 - options.beta
+    tau = options.tau if starts.grandparent.shape[0] > 0 else 1.0
+    split = SplitScores(arc * options.beta, arc * (rest * tau), arc * (rest * (1.0 - tau)))
+    return descend(arcs, starts, scores, options, Descent(split, lowest, disputes, -np.inf), trace, heads)
 
 
 @kernel
-def _largest(values):
-    """Return the largest absolute value, 0 where there is none."""
-    largest = 0.0
-    for i in range(values.shape[0]):
-        largest = max(largest, abs(values[i]))
-    return largest
-
-
-@kernel
-def _descend(arcs, index, scores, model, options, descent, trace, heads):
+def descend(arcs, starts, scores, options, descent, trace, heads):
     """Run the subgradient method; return outcome (or minus a status), iterations, score, bound, automata decoded.
 
     heads is written when a tree is better than the incumbent, or when the subproblems agree.
     """
     n_arcs, n_nodes = arcs.head.shape[0], arcs.start.shape[0] - 1
-    work = _new_workspace(n_arcs)
-    weights, taken, raised, lowest = descent.weights, descent.taken, descent.raised, descent.lowest
-    disputes = descent.disputes
-    used, chosen, chosen_up = np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int8)
-    moved, values = np.ones(n_nodes, np.bool_), np.zeros(n_nodes)
+    work, split, lowest = new_workspace(n_arcs), descent.split, descent.lowest
+    y, choice = np.zeros(n_arcs, np.int8), Choice(np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int8))
+    moved, values, numbers = np.ones(n_nodes, np.bool_), np.zeros(n_nodes), np.empty(4 * n_nodes, np.int64)
     tree = np.empty(n_nodes, np.int32)
     score, bound, primal = descent.incumbent, np.inf, -np.inf
     pace = Pace(np.array([np.inf, 0.0, 1.0]), np.zeros(2, np.int64))
     grace = GRACE if score == -np.inf else 0
     decoded, left = 0, grace
     for k in range(options.max_iterations):
-        status = _find_tree(arcs, weights, options, tree)
+        status = find_tree(arcs, split.y, options, tree)
         if status != 0:
             return -status, k, score, bound, decoded
-        dual, changed = _mark_tree(arcs, tree, weights, used)
+        dual, changed = _mark_tree(arcs, tree, split.y, y)
         decoded_now = 0
         for h in range(n_nodes):
             if moved[h]:
-                values[h] = _decode_head(arcs, index, scores, taken, raised, model, h, work, chosen, chosen_up)
+                values[h] = decode_head(arcs, starts, scores, split, h, work, choice)
                 moved[h] = False
                 decoded_now += 1
             dual += values[h]
         decoded += decoded_now
         if changed or k == 0:
-            primal = _tree_score(arcs, index, scores, tree)
+            primal = tree_value(arcs, starts, scores, y, numbers)
             if primal > score:
                 score = primal
                 heads[:] = tree
         stalled = dual >= bound
         if not stalled and lowest.shape[0] == 3:
-            lowest[0], lowest[1], lowest[2] = weights, taken, raised
+            lowest[0], lowest[1], lowest[2] = split.y, split.z, split.grandparent
         bound = min(bound, dual)
         if trace.dual.shape[0] > k:
             trace.dual[k], trace.primal[k], trace.step[k], trace.decoded[k] = dual, primal, 0.0, decoded_now
-        norm = _disputed(used, chosen, chosen_up, model, disputes)
+        norm = _count_disputes(starts, y, choice, descent.disputes)
         if norm == 0:
             # The tree may tie with an earlier one; what agreed is what is returned.
             heads[:] = tree
-            return _AGREED, k + 1, primal, bound, decoded
+            return AGREED, k + 1, primal, bound, decoded
         if bound - score <= options.tolerance * (1.0 + abs(score)):
             left -= 1
             if left < 0:
-                return _CLOSED, k + 1, score, bound, decoded
+                return CLOSED, k + 1, score, bound, decoded
         step = _step(options.rule, pace, dual, primal, score, stalled, norm)
         if step == 0.0:
             # The paper's rule after a first gap of zero: nothing will move any more.
-            return _CLOSED if left < grace else _STOPPED, k + 1, score, bound, decoded
+            return CLOSED if left < grace else STOPPED, k + 1, score, bound, decoded
         if trace.dual.shape[0] > k:
             trace.step[k] = step
-        _move(arcs, step, model, used, chosen, chosen_up, weights, taken, raised, moved)
-    outcome = _CLOSED if left < grace else _STOPPED
+        _move(arcs, starts, step, y, choice, split, moved)
+    outcome = CLOSED if left < grace else STOPPED
     return outcome, options.max_iterations, score, bound, decoded
 
 
 @kernel
-def _disputed(used, chosen, chosen_up, model, disputes):
-    """Count the multipliers over which tree and automata disagree, and each arc's share if there is room for it."""
+def _count_disputes(starts, y, choice, disputes):
+    """Count the multipliers over which tree and automata disagree, and for each arc if there is room for it."""
+    z, z_grandparent, grandparents = choice.z, choice.z_grandparent, starts.grandparent.shape[0] > 0
     count = 0
-    for a in range(used.shape[0]):
-        here = 1 if used[a] != chosen[a] else 0
-        if model == GRANDPARENT and used[a] != chosen_up[a]:
+    for a in range(y.shape[0]):
+        here = 1 if y[a] != z[a] else 0
+        if grandparents and y[a] != z_grandparent[a]:
             here += 1
         count += here
         if disputes.shape[0] > 0:
@@ -242,16 +209,18 @@ def _step(rule, pace, dual, primal, score, stalled, norm):
 
 
 @kernel
-def _move(arcs, step, model, used, chosen, chosen_up, weights, taken, raised, moved):
-    """Step the multipliers u (and v) of the arcs in dispute, and mark the automata that see them."""
-    for a in range(used.shape[0]):
-        if chosen[a] != used[a]:
-            change = step * (chosen[a] - used[a])
-            weights[a] += change
-            taken[a] -= change
+def _move(arcs, starts, step, y, choice, split, moved):
+    """Step the multipliers u and v of the arcs in dispute, and mark the automata that see them."""
+    y_score, z_score, grandparent_score = split.y, split.z, split.grandparent
+    z, z_grandparent, grandparents = choice.z, choice.z_grandparent, starts.grandparent.shape[0] > 0
+    for a in range(y.shape[0]):
+        if z[a] != y[a]:
+            change = step * (z[a] - y[a])
+            y_score[a] += change
+            z_score[a] -= change
             moved[arcs.head[a]] = True
-        if model == GRANDPARENT and chosen_up[a] != used[a]:
-            change = step * (chosen_up[a] - used[a])
-            weights[a] += change
-            raised[a] -= change
+        if grandparents and z_grandparent[a] != y[a]:
+            change = step * (z_grandparent[a] - y[a])
+            y_score[a] += change
+            grandparent_score[a] -= change
             moved[arcs.modifier[a]] = True

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.dual.decomposition import DualOptions
+from nonproj.dual.options import DualOptions
 from nonproj.errors import ConfigError
 from nonproj.learning.perceptron import Example, Perceptron
-from nonproj.parts.space import part_index
+from nonproj.parts.space import part_space
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import ArcSpace
@@ -29,7 +29,7 @@ class Learner(NamedTuple):
 
     files: Mapping[str, Mapping]
     attributes: Sequence[str]
-    model: int
+    parts: tuple[str, ...]
     bits: int
     margin: float
     options: DualOptions
@@ -37,7 +37,7 @@ class Learner(NamedTuple):
 
     def perceptron(self) -> Perceptron:
         """Make the perceptron, all its weights zero."""
-        scorer = Scorer(self.files, self.attributes, self.model)
+        scorer = Scorer(self.files, self.attributes, self.parts)
         return Perceptron(scorer, self.bits, self.margin, self.options, self.relaxed)
 
 
@@ -67,9 +67,11 @@ class Learnt(NamedTuple):
     missed: int
 
 
-def shard_of(tokens: list[Tokens], heads: list[np.ndarray], arcs: list[ArcSpace], model: int) -> list[Example]:
+def shard_of(
+    tokens: list[Tokens], heads: list[np.ndarray], arcs: list[ArcSpace], parts: tuple[str, ...]
+) -> list[Example]:
     """Make the examples of a shard, on the worker that is to keep them."""
-    return [Example(t, h, a, part_index(a, model)) for t, h, a in zip(tokens, heads, arcs, strict=True)]
+    return [Example(t, h, part_space(a, parts)) for t, h, a in zip(tokens, heads, arcs, strict=True)]
 
 
 def learn_shard(learner: Learner, weights: Sparse, step: int, shard: list[Example], order: np.ndarray) -> Learnt:
@@ -147,7 +149,7 @@ class Mixing:
     def __init__(self, workers, learner: Learner, tokens, heads, arcs, shards: int):
         self.workers, self.learner, self.shards = workers, learner, shards
         self.kept = [
-            workers.keep(shard_of, tokens[k::shards], heads[k::shards], arcs[k::shards], learner.model)
+            workers.keep(shard_of, tokens[k::shards], heads[k::shards], arcs[k::shards], learner.parts)
             for k in range(shards)
         ]
 

@@ -10,22 +10,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.automata.compiled import decode_relaxed
-from nonproj.dual.decomposition import DualOptions, dual_decomposition
-from nonproj.parts.space import PartIndicators, gold_parts
+from nonproj.automata.relaxed import decode_relaxed
+from nonproj.dual.decomposition import dual_decomposition
+from nonproj.dual.options import DualOptions
+from nonproj.parts.space import indicators, tree_indicators
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.vocabulary import Tokens
-from nonproj.trees.arborescence import maximum_arborescence_sparse
-from nonproj.types import ARC, ArcSpace, PartIndex, PartScores
+from nonproj.types import PartSpace
 
 
 class Example(NamedTuple):
-    """One sentence in training: its words, its gold tree, the arcs its pruner left and their parts."""
+    """One sentence in training: its words, its gold tree, and the parts over the arcs that its pruner left."""
 
     tokens: Tokens
     heads: np.ndarray
-    arcs: ArcSpace
-    index: PartIndex
+    parts: PartSpace
 
 
 class Perceptron:
@@ -65,40 +64,38 @@ class Perceptron:
 
     def update(self, example: Example) -> int:
         """Learn from one sentence; return the number of words whose gold arc its decoding missed."""
-        tokens, heads, arcs, index = example
-        featurised = self.scorer.featurise(tokens, arcs, index, len(self.weights))
-        scores = self.scorer.score(featurised, self.weights)
-        gold = gold_parts(arcs, index, heads)
+        tokens, heads, parts = example
+        features = self.scorer.features(tokens, parts, len(self.weights))
+        scores = self.scorer.score(features, self.weights)
+        gold = tree_indicators(parts, heads)
+        n_arcs = len(parts.arcs.head)
         if self.margin:
-            scores = scores._replace(arc=scores.arc + self.margin * (0.5 - gold.arc))
-        delta = [np.subtract(g, p, dtype=np.float64) for g, p in zip(gold, self._decode(example, scores), strict=True)]
-        if any(change.any() for change in delta):
-            self.scorer.add(featurised, delta, float(self.step), self.weights, self.total)
+            scores[:n_arcs] += self.margin * (0.5 - gold[:n_arcs])
+        delta = gold - self._decode(parts, scores)
+        if delta.any():
+            self.scorer.add(features, delta, float(self.step), self.weights, self.total)
         self.step += 1
-        return int(np.count_nonzero(delta[0] > 0))
+        return int(np.count_nonzero(delta[:n_arcs] > 0))
 
-    def _decode(self, example: Example, scores: PartScores) -> PartIndicators:
-        """The parts of the best structure, in Z or among the trees."""
-        _, _, arcs, index = example
-        if self.scorer.model == ARC:
-            return gold_parts(arcs, index, maximum_arborescence_sparse(arcs, scores.arc, self.options.single_root))
-        if self.relaxed:
-            return relaxed_parts(arcs, index, scores, self.scorer.model, self.options.tau)
-        return gold_parts(arcs, index, dual_decomposition(arcs, index, scores, self.scorer.model, self.options).heads)
+    def _decode(self, parts: PartSpace, scores: np.ndarray) -> np.ndarray:
+        """Return the indicators of the best structure, in Z or among the trees."""
+        if self.relaxed and len(parts.types) > 1:
+            return relaxed_indicators(parts, scores, self.options.tau)
+        return tree_indicators(parts, dual_decomposition(parts, scores, self.options).heads)
 
     def averaged(self) -> np.ndarray:
         """Return the mean of the weights over all steps, float32."""
         return (self.weights - self.total / self.step).astype(np.float32)
 
 
-def relaxed_parts(arcs: ArcSpace, index: PartIndex, scores: PartScores, model: int, tau: float) -> PartIndicators:
-    """Return the parts of the best structure in Z.
+def relaxed_indicators(parts: PartSpace, scores: np.ndarray, tau: float) -> np.ndarray:
+    """Return the indicators of the best structure in Z, float64[P].
 
-    An arc counts ``tau`` where its head's automaton takes it and ``1 - tau`` where its modifier's automaton takes it as
-    the way to its grandparent, as its score does.
+    Where words choose grandparents, an arc counts ``tau`` where its head chooses it and ``1 - tau`` where its modifier
+    chooses it as the way to its grandparent, as its score does.
     """
-    relaxed = decode_relaxed(arcs, index, scores, model, tau)
-    arc = relaxed.chosen
-    if model > 1:
-        arc = tau * relaxed.chosen + (1.0 - tau) * relaxed.chosen_up
-    return PartIndicators(arc, relaxed.sibling, relaxed.grandparent)
+    relaxed = decode_relaxed(parts, scores, tau)
+    predicted = indicators(parts, relaxed.z, relaxed.z_grandparent)
+    if relaxed.z_grandparent.any():
+        predicted[: len(parts.arcs.head)] = tau * relaxed.z + (1.0 - tau) * relaxed.z_grandparent
+    return predicted

@@ -12,13 +12,14 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
-from nonproj.parts.space import full_arc_space
+from nonproj.parts.arc import Arc
+from nonproj.parts.arcs import full_arc_space
 from nonproj.scoring.hashing import Hashed, _hash_part, hash_tokens, special_places
-from nonproj.scoring.listing import Parts, arc_parts
 from nonproj.scoring.score import score_parts
 from nonproj.scoring.templates import TemplateTable
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.trees.marginals import marginals
+from nonproj.types import PartRows
 
 _NEGLIGIBLE = 1e-4
 """Gradients smaller than this are left out: nine arcs in ten have one, and together they move nothing."""
@@ -54,7 +55,7 @@ class Pruner:
     def update(self, tokens: Tokens, heads: np.ndarray, single_root: bool) -> float:
         """One step on one sentence; return its negative log-likelihood."""
         arcs = full_arc_space(tokens.n_nodes - 1)
-        parts = arc_parts(arcs)
+        parts = Arc().rows(arcs, None)
         hashed = hash_tokens(tokens, self.table, len(self.weights))
         flat = score_parts(hashed, parts, self.weights)
         scores = np.full((tokens.n_nodes, tokens.n_nodes), -np.inf)
@@ -66,7 +67,7 @@ class Pruner:
         self._descend(hashed, parts, gradient)
         return log_partition - flat[gold].sum()
 
-    def _descend(self, hashed: Hashed, parts: Parts, gradient: np.ndarray) -> None:
+    def _descend(self, hashed: Hashed, parts: PartRows, gradient: np.ndarray) -> None:
         special = special_places(hashed, parts)
         _adagrad(
             hashed.plain, parts.nodes, parts.codes, special, gradient, self.learning_rate, self.weights, self.squares

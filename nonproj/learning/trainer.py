@@ -19,7 +19,7 @@ from nonproj.learning.perceptron import Perceptron
 from nonproj.learning.pruner import Pruner
 from nonproj.model import Model
 from nonproj.options.config import Config
-from nonproj.parts.space import arc_space
+from nonproj.parts.arcs import arc_space
 from nonproj.pipeline import Parser, dual_options
 from nonproj.scoring.score import quantise
 from nonproj.scoring.scorer import dense_arc_scores
@@ -27,7 +27,7 @@ from nonproj.scoring.templates import LABEL_BITS, attributes_of, compile_templat
 from nonproj.scoring.vocabulary import Encoder
 from nonproj.trees.marginals import marginals
 from nonproj.trees.pruning import prune
-from nonproj.types import MODELS, ArcSpace, Sentence
+from nonproj.types import ArcSpace, Sentence
 
 log = logging.getLogger("nonproj")
 
@@ -89,7 +89,7 @@ class Trainer:
         self.workers, self.shards = workers, shards
         self.sentences, self.held_out = sentences, held_out
         self.config, self.checkpoint, self.progress = config, checkpoint, progress
-        self.files = load_templates(config.features.folder)
+        self.files = load_templates(config.features.folder, config.parts)
         roots = [int(np.count_nonzero(s.heads[1:] == 0)) for s in sentences]
         self.multi_root = config.treebank.root == "multi" or (config.treebank.root == "auto" and max(roots) > 1)
         self.meta = {
@@ -223,7 +223,7 @@ class Trainer:
         return Learner(
             self.files,
             self.attributes,
-            MODELS.index(config.model),
+            config.parts,
             config.features.bits,
             config.training.margin,
             dual_options(config.decoding, not self.multi_root),
@@ -244,7 +244,7 @@ class Trainer:
         if self.workers:
             mixing = Mixing(self.workers, self._learner(), self.tokens, heads, spaces, self.shards)
         else:
-            examples = shard_of(self.tokens, heads, spaces, perceptron.scorer.model)
+            examples = shard_of(self.tokens, heads, spaces, self.config.parts)
         for epoch in range(done, self.config.training.epochs):
             begin = time.perf_counter()
             order, name = self._order(epoch, 0), f"epoch {epoch + 1}"

@@ -14,6 +14,29 @@ from typing import Any
 
 from nonproj.errors import ConfigError
 from nonproj.options.schema import Option, Section, dotted, option, show
+from nonproj.parts.registry import PART_SETS, PART_TYPES, part_set
+
+
+class PartsOption(Option):
+    """A set of part types: its name, or the names of the types."""
+
+    @property
+    def expected(self) -> str:
+        """What would be right, in words."""
+        return f"{', '.join(PART_SETS)} or a list of {', '.join(PART_TYPES)}"
+
+    def check(self, key: str, value: object) -> tuple[str, ...]:
+        """Return the names of the part types in their usual order; a string may name a set, or types with commas."""
+        if isinstance(value, str) and value not in PART_SETS:
+            value = [name.strip() for name in value.split(",")]
+        if not isinstance(value, str) and not (
+            isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
+        ):
+            raise ConfigError(key, f"{show(value)} is wrong, {self.expected} expected")
+        try:
+            return tuple(part_type.name for part_type in part_set(value))
+        except ValueError as error:
+            raise ConfigError(key, f"{error}; {self.expected} expected") from None
 
 
 @dataclass(frozen=True)
@@ -121,19 +144,16 @@ class Config(Section):
 
     Examples
     --------
-    >>> config = Config.from_dict({"model": "sibling", "training": {"epochs": 5}})
-    >>> config.model, config.training.epochs, config.pruner.epochs
-    ('sibling', 5, 2)
+    >>> config = Config.from_dict({"parts": "sibling", "training": {"epochs": 5}})
+    >>> config.parts, config.training.epochs, config.pruner.epochs
+    (('arc', 'sibling'), 5, 2)
     >>> Config.from_dict({"training": {"epoch": 5}})
     Traceback (most recent call last):
     nonproj.errors.ConfigError: training.epoch: no such option; did you mean training.epochs?
     """
 
-    model: str = option(
-        "grandparent",
-        "parts that are scored: arcs; siblings too; grandparents too",
-        (),
-        ("arc", "sibling", "grandparent"),
+    parts: tuple[str, ...] = field(
+        default="grandparent", metadata={"option": PartsOption("grandparent", "part types that are scored")}
     )
     seed: int = option(0, "seed of all random choices", (int,), low=0)
     treebank: TreebankConfig = field(default_factory=TreebankConfig)

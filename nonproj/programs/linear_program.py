@@ -1,8 +1,8 @@
 """Linear and integer programs of parsing: the relaxations that dual decomposition is compared with (Koo et al. 2010,
 section 7.2), and the one that it solves.
 
-What the rows are is in `nonproj.programs.tree_polytope` and `nonproj.programs.part_polytope`, the solver in
-`nonproj.programs.solver`.
+The rows of trees are in `nonproj.programs.tree_polytope`, those of parts are declared by the part types, and the solver
+is in `nonproj.programs.solver`.
 """
 
 from __future__ import annotations
@@ -11,22 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.automata.compiled import check_problem
-from nonproj.parts.space import gold_parts, tree_score
-from nonproj.programs.part_polytope import (
-    FAMILIES,
-    Copies,
-    check_families,
-    grandparent_limits,
-    grandparent_paths,
-    grandparent_rows,
-    sibling_pairs,
-    sibling_paths,
-)
+from nonproj.parts.constraints import Rows
+from nonproj.parts.grandparent import FAMILIES, check_families, grandparent_rows
+from nonproj.parts.sibling import sibling_pairs
+from nonproj.parts.space import check_scores, tree_indicators, tree_score
+from nonproj.programs.automaton_polytope import Copies, grandparent_paths
 from nonproj.programs.solver import Program
 from nonproj.programs.tree_polytope import commodities, multi_commodity, one_head, single_commodity
 from nonproj.trees.arborescence import maximum_arborescence_sparse
-from nonproj.types import GRANDPARENT, MODELS, SIBLING, ArcSpace, Decoded, PartIndex, PartScores
+from nonproj.types import ArcSpace, Decoded, PartSpace
 
 RELAXATIONS = ("single", "multi", "compact")
 """Which polytope stands for the trees, and with ``compact`` which one for the automata of a grandparent model."""
@@ -49,7 +42,7 @@ class LinearOptions(NamedTuple):
         by itself is the conjunction of its arcs, which is looser. ``compact`` always has paths.
     families : tuple of str
         Constraints between arcs and grandparents, for ``single`` and ``multi``; see
-        `nonproj.programs.part_polytope.grandparent_rows`.
+        `nonproj.parts.grandparent.grandparent_rows`.
     integer : bool
         Whether arcs must be 0 or 1: then the optimum is the best tree (for enough families).  The smallest program,
         with ``single``, is mostly the quickest.
@@ -74,12 +67,12 @@ DEFAULTS = LinearOptions()
 
 
 class Fractional(NamedTuple):
-    """A solution as the solver has it, aligned with `PartScores`.
+    """A solution as the solver has it.
 
     Attributes
     ----------
-    arc, sibling, grandparent : ndarray of shape (A,), (S,) and (G,), float64
-        Values from 0 to 1.
+    values : ndarray of shape (P,), float64
+        The value of each part, from 0 to 1.
     value : float
         Their score, the optimum of the program.
     status : str
@@ -88,9 +81,7 @@ class Fractional(NamedTuple):
         The size of the program; nodes of branch and bound.
     """
 
-    arc: np.ndarray
-    sibling: np.ndarray
-    grandparent: np.ndarray
+    values: np.ndarray
     value: float
     status: str
     columns: int
@@ -98,21 +89,15 @@ class Fractional(NamedTuple):
     nodes: int
 
 
-def linear_program(
-    arcs: ArcSpace, index: PartIndex, scores: PartScores, model: int, options: LinearOptions = DEFAULTS
-) -> tuple[Decoded, Fractional]:
+def linear_program(parts: PartSpace, scores, options: LinearOptions = DEFAULTS) -> tuple[Decoded, Fractional]:
     """Solve a linear relaxation of parsing, or the integer program itself.
 
     Parameters
     ----------
-    arcs : ArcSpace
-        The arcs that may be used; some tree must.
-    index : PartIndex
-        The parts over them.
-    scores : PartScores
-        Of float64.
-    model : int
-        ``ARC``, ``SIBLING`` or ``GRANDPARENT``.
+    parts : PartSpace
+        Some tree must exist over its arcs.
+    scores : array-like of shape (P,), float64
+        The scores of all parts.
     options : LinearOptions
 
     Returns
@@ -127,8 +112,7 @@ def linear_program(
     Raises
     ------
     ValueError
-        If there is no such model, option or tree, the index is another model's, or an array of scores does not have
-        one finite entry for each part.
+        If there is no such option or tree, or there is not one finite score for each part.
     ImportError
         If HiGHS is not installed.
 
@@ -138,36 +122,35 @@ def linear_program(
     They took them from Martins, Smith and Xing (2009), "Concise integer linear programming formulations for dependency
     parsing"; the projection is theirs too.  For grandparents see Riedel et al. (2012), section 3.2, and for the compact
     program Rush and Collins (2012), section 9.5: its optimum is the lowest bound that dual decomposition can reach, for
-    arcs agreed both as ``chosen`` and as ``chosen_up``.  In a sibling model it is LP(M) with paths.
+    arcs agreed both as ``z`` and as ``z_grandparent``.  For every other set it is LP(M) with paths.
 
     A solver's optimum is one within its tolerances, about 1e-7 of each row.  When the time is over before an optimum is
     found, ``bound`` is infinite, or that of branch and bound.
 
     Examples
     --------
-    >>> from nonproj.parts.space import full_arc_space, part_index
-    >>> arcs = full_arc_space(2)
-    >>> index = part_index(arcs, 1)
-    >>> scores = PartScores(np.array([1.0, 2.0, 4.0, 8.0]), np.zeros(index.sibling_start[-1]), np.zeros(0))
-    >>> decoded, fractional = linear_program(arcs, index, scores, 1)
-    >>> decoded[:5], fractional.arc.tolist()
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.space import part_space
+    >>> parts = part_space(full_arc_space(2), "sibling")
+    >>> scores = np.zeros(len(parts))
+    >>> scores[:4] = [1.0, 2.0, 4.0, 8.0]
+    >>> decoded, fractional = linear_program(parts, scores)
+    >>> decoded[:5], fractional.values[:4].tolist()
     ((array([-1,  0,  1], dtype=int32), 9.0, 9.0, True, True), [1.0, 0.0, 0.0, 1.0])
     """
-    if model not in range(len(MODELS)):
-        raise ValueError(f"model is {model!r}; 0 (arc), 1 (sibling) or 2 (grandparent) is expected")
-    scores = check_problem(arcs, index, scores, model)
+    scores, arcs = check_scores(parts, scores, finite=True), parts.arcs
     _check_options(options)
     # An infeasible program would say the same less clearly.
     maximum_arborescence_sparse(arcs, np.zeros(len(arcs.head)), options.single_root)
     program = Program(options.seconds)
-    add_tree(program, arcs, scores.arc, options.relaxation, options.single_root)
-    copies = _add_parts(program, arcs, index, scores, model, options)
+    add_tree(program, arcs, scores[: len(arcs.head)], options.relaxation, options.single_root)
+    copies = _add_parts(program, parts, scores, options)
     if options.integer:
         # Arcs that are integral leave no choice to the other columns.
         program.set_integer(np.arange(len(arcs.head)))
     status = program.solve()
-    fractional = _read(program, scores, copies, status)
-    return _project(program, arcs, index, scores, fractional, options), fractional
+    fractional = _read(program, parts, scores, copies, status)
+    return _project(program, parts, scores, fractional, options), fractional
 
 
 def add_tree(program: Program, arcs: ArcSpace, costs, relaxation: str = "multi", single_root: bool = False) -> None:
@@ -188,7 +171,7 @@ def add_tree(program: Program, arcs: ArcSpace, costs, relaxation: str = "multi",
 
     Examples
     --------
-    >>> from nonproj.parts.space import full_arc_space
+    >>> from nonproj.parts.arcs import full_arc_space
     >>> program = Program()
     >>> add_tree(program, full_arc_space(2), [1.0, 5.0, 2.0, 5.0])
     >>> program.solve(), program.objective
@@ -217,60 +200,56 @@ def _check_options(options: LinearOptions) -> None:
         raise ValueError(f"seconds is {options.seconds}; more than 0 is expected")
 
 
-def _add_parts(program, arcs, index, scores, model, options) -> Copies:
-    """Put siblings and grandparents into the program; return which part each of these columns, the last, stands for."""
-    n_siblings, n_grandparents = len(scores.sibling), len(scores.grandparent)
-    first = program.n_columns
-    if options.relaxation == "compact" and model == GRANDPARENT:
-        copies, rows = grandparent_paths(arcs, index, first)
-        chains = np.append(scores.grandparent, 0.0)
-        program.add_columns(scores.sibling[copies.sibling] + chains[copies.grandparent], 0.0, copies.upper)
+def _add_parts(program: Program, parts: PartSpace, scores: np.ndarray, options: LinearOptions) -> Copies | None:
+    """Put the parts beyond arcs into the program; return what its last columns stand for, if not one part each."""
+    if options.relaxation == "compact" and parts.names == ("arc", "sibling", "grandparent"):
+        copies, rows = grandparent_paths(parts, program.n_columns)
+        costs = scores[copies.sibling] + np.where(copies.grandparent < 0, 0.0, scores[copies.grandparent])
+        program.add_columns(costs, 0.0, copies.upper)
         program.add_rows(rows)
         return copies
-    none = np.full
-    copies = Copies(
-        np.concatenate([np.arange(n_siblings), none(n_grandparents, -1)]),
-        np.concatenate([none(n_siblings, -1), np.arange(n_grandparents)]),
-        np.concatenate([np.ones(n_siblings), grandparent_limits(arcs, index) if model == GRANDPARENT else []]),
-    )
-    program.add_columns(np.concatenate([scores.sibling, scores.grandparent]), 0.0, copies.upper)
-    if model >= SIBLING:
-        loose = options.siblings == "pairs" and options.relaxation != "compact"
-        program.add_rows((sibling_pairs if loose else sibling_paths)(arcs, index, first))
-    if model == GRANDPARENT:
-        program.add_rows(grandparent_rows(arcs, index, first + n_siblings, options.families))
-    return copies
+    first, blocks = program.n_columns - len(parts.arcs.head), []
+    for part_type, start in zip(parts.types[1:], parts.starts[1:], strict=True):
+        program.add_columns(scores[start[0] : start[-1]], 0.0, part_type.upper(parts.arcs, start))
+        blocks.append(_constraints(part_type, parts.arcs, start, first + int(start[0]), options))
+    for rows in blocks:
+        program.add_rows(rows)
+    return None
 
 
-def _read(program, scores, copies, status) -> Fractional:
+def _constraints(part_type, arcs: ArcSpace, start: np.ndarray, first: int, options: LinearOptions) -> Rows:
+    """Return the rows of a part type, in the variant that the options ask for."""
+    if part_type.name == "sibling" and options.siblings == "pairs" and options.relaxation != "compact":
+        return sibling_pairs(arcs, start, first)
+    if part_type.name == "grandparent":
+        return grandparent_rows(arcs, start, first, options.families)
+    return part_type.constraints(arcs, start, first)
+
+
+def _read(program: Program, parts: PartSpace, scores, copies: Copies | None, status: str) -> Fractional:
     """Return the solution part by part; zeros where there is none."""
     x = program.values
     if len(x) != program.n_columns or not np.isfinite(x).all():
         x = np.zeros(program.n_columns)
-    of_parts = x[len(x) - len(copies.sibling) :]
-    parts = [
-        np.bincount(part[part >= 0], of_parts[part >= 0], len(values))
-        for part, values in zip(copies[:2], scores[1:], strict=True)
-    ]
-    arc = x[: len(scores.arc)]
-    value = float(arc @ scores.arc + parts[0] @ scores.sibling + parts[1] @ scores.grandparent)
-    return Fractional(arc, *parts, value, status, program.n_columns, program.n_rows, program.nodes)
-
-
-def _project(program, arcs, index, scores, fractional, options) -> Decoded:
-    """Return the tree that is nearest to a solution, and what is known about it."""
-    heads = maximum_arborescence_sparse(arcs, fractional.arc, options.single_root)
-    score = tree_score(arcs, index, scores, heads)
-    tree = gold_parts(arcs, index, heads)
-    agreed = fractional.status == "optimal" and all(
-        np.allclose(found, wanted, rtol=0.0, atol=options.tolerance)
-        for found, wanted in zip(fractional[:3], tree, strict=True)
-    )
-    if fractional.status == "optimal" or options.integer:
-        bound = program.bound
+    n_arcs = len(parts.arcs.head)
+    values = np.zeros(len(parts))
+    values[:n_arcs] = x[:n_arcs]
+    if copies is None:
+        values[n_arcs:] = x[len(x) - (len(parts) - n_arcs) :]
     else:
-        bound = np.inf
+        of_copies = x[len(x) - len(copies.sibling) :]
+        for part in copies[:2]:
+            values += np.bincount(part[part >= 0], of_copies[part >= 0], len(parts))
+    return Fractional(values, float(values @ scores), status, program.n_columns, program.n_rows, program.nodes)
+
+
+def _project(program: Program, parts: PartSpace, scores, fractional: Fractional, options: LinearOptions) -> Decoded:
+    """Return the tree that is nearest to a solution, and what is known about it."""
+    heads = maximum_arborescence_sparse(parts.arcs, fractional.values[: len(parts.arcs.head)], options.single_root)
+    score = tree_score(parts, scores, heads)
+    tree = tree_indicators(parts, heads)
+    agreed = fractional.status == "optimal" and np.allclose(fractional.values, tree, rtol=0.0, atol=options.tolerance)
     # The solver's optimum is right up to its tolerance; no bound is below a tree's score.
-    bound = max(bound, score)
+    bound = max(program.bound if fractional.status == "optimal" or options.integer else np.inf, score)
     certified = bound - score <= options.tolerance * (1.0 + abs(score))
     return Decoded(heads, score, bound, agreed, certified, program.iterations, 0.0)

@@ -15,7 +15,7 @@ from nonproj.scoring.bounds import chain_bounds, chain_parts
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.score import score_parts
 from nonproj.scoring.scorer import dense_arc_scores
-from nonproj.types import GRANDPARENT, Decoded, Sentence
+from nonproj.types import Decoded, Sentence
 
 
 class PricingParser:
@@ -24,15 +24,15 @@ class PricingParser:
     Parameters
     ----------
     model : Model
-        Of the kind ``grandparent``, with an empty list of templates over siblings.  To parse well without pruning, it
-        must have been trained with little of it.
+        Of arcs and grandparents, ``parts: [arc, grandparent]``.  To parse well without pruning, it must have been
+        trained with little of it.
     options : PricingOptions, optional
         By default trees have one root if those of training had.
 
     Raises
     ------
     ValueError
-        If the model scores siblings, or does not score grandparents.
+        If the model has other part types.
 
     Examples
     --------
@@ -43,8 +43,8 @@ class PricingParser:
     """
 
     def __init__(self, model: Model, options: PricingOptions | None = None):
-        if model.config.model != "grandparent" or model.templates["sibling"]["templates"]:
-            raise ValueError("price and cut is for models of arcs and grandparents, without templates over siblings")
+        if model.config.parts != ("arc", "grandparent"):
+            raise ValueError(f"price and cut is for arcs and grandparents, not for {', '.join(model.config.parts)}")
         self.parser = Parser(model)
         self.options = options or DEFAULTS._replace(single_root=bool(self.parser.options.single_root))
 
@@ -88,7 +88,7 @@ class PricingParser:
         tokens = self.parser.encode(sentence)
         tables = self.parser.scorer.tables
         arc = dense_arc_scores(tokens, tables[0], weights, unit)
-        hashed = hash_tokens(tokens, tables[GRANDPARENT], len(weights))
+        hashed = hash_tokens(tokens, tables[1], len(weights))
         return arc, hashed, lambda chains: score_parts(hashed, chain_parts(chains), weights, unit)
 
 
@@ -121,11 +121,12 @@ def price_and_cut(
     >>> from nonproj.options.config import Config
     >>> from nonproj.scoring.templates import attributes_of, load_templates
     >>> files = {name: {**spec, "templates": spec["templates"][:3]} for name, spec in load_templates().items()}
-    >>> files["sibling"]["templates"] = []
+    >>> del files["sibling"]
+    >>> config = Config().with_overrides({"parts": ["arc", "grandparent"]})
     >>> alphabets = {name: ["a", "b"] for name in [*attributes_of(files), "feat"]}
     >>> weights = {name: np.arange(1024, dtype=np.float32) for name in ("parser", "pruner", "labeler")}
     >>> sentence = Sentence([[str(i), form, *"______", "_", "_"] for i, form in enumerate("abab", 1)])
-    >>> decoded, counts = price_and_cut(Model(Config(), alphabets, files, [], weights, {}), sentence)
+    >>> decoded, counts = price_and_cut(Model(config, alphabets, files, [], weights, {}), sentence)
     >>> decoded.certified, counts.chains, counts.scored <= counts.chains
     (True, 36, True)
     """

@@ -15,7 +15,7 @@ import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
 from nonproj.scoring.hashing import Hashed
-from nonproj.scoring.listing import Parts
+from nonproj.types import PartRows
 
 ORDERS = np.array([[1, 1, 1], [0, 1, 1], [0, 1, 0], [1, 0, 1], [1, 0, 0], [0, 0, 0]], np.uint8)
 """The six orders of three words: whether ``h > g``, ``m > h`` and ``m > g``."""
@@ -39,7 +39,7 @@ class ChainBounds(NamedTuple):
     looked_up: int
 
 
-def chain_parts(chains) -> Parts:
+def chain_parts(chains) -> PartRows:
     """Return some chains as parts, with their codes.
 
     Parameters
@@ -61,11 +61,11 @@ def chain_parts(chains) -> Parts:
     if nodes.ndim != 2 or nodes.shape[1] != 3:
         raise ValueError(f"chains have the shape {nodes.shape}; (P, 3) is expected")
     g, h, m = nodes.T
-    return Parts(nodes, _codes_of(np.stack([h > g, m > h, m > g], axis=1)))
+    return PartRows(nodes, _codes_of(np.stack([h > g, m > h, m > g], axis=1)))
 
 
 def _codes_of(orders: np.ndarray) -> np.ndarray:
-    """The geometrical codes of some orders, as `nonproj.scoring.listing.grandparent_parts` has them."""
+    """The geometrical codes of some orders, as `nonproj.parts.geometry` has them."""
     above, below, across = orders.astype(np.uint8).T
     return np.stack([0 * above, 1 + below, 3 + 4 * above + 2 * below + across], axis=1).astype(np.uint8)
 

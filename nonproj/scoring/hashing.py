@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
-from nonproj.scoring.listing import DIRECTION, Parts
+from nonproj.parts.geometry import DIRECTION
 from nonproj.scoring.templates import TemplateTable
 from nonproj.scoring.vocabulary import END, MARGIN, START, Tokens
+from nonproj.types import PartRows
 
 
 class Plain(NamedTuple):
@@ -136,7 +137,7 @@ def _terms(table: TemplateTable) -> tuple[np.ndarray, ...]:
     )
 
 
-def special_places(hashed: Hashed, parts: Parts) -> Special:
+def special_places(hashed: Hashed, parts: PartRows) -> Special:
     """Return the places of the templates over the words between and over single features, of each part."""
     if hashed.plain.n_plain == hashed.plain.shares.shape[2]:
         return _NO_SPECIAL

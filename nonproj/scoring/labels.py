@@ -9,16 +9,17 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
+from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.scoring.hashing import Hashed, _hash_part, special_places
-from nonproj.scoring.listing import DIRECTION, DISTANCE, Parts, _distance_bin
 from nonproj.scoring.templates import LABEL_BITS
+from nonproj.types import PartRows
 
 LINE = 16
 """Weights in a cache line of 64 bytes."""
 
 
-def label_parts(heads: np.ndarray) -> Parts:
-    """Return the arcs of a tree as parts of words (h, m, g, l, r, a, z), see `nonproj.scoring.templates.SLOTS`.
+def label_parts(heads: np.ndarray) -> PartRows:
+    """Return the arcs of a tree as parts of words (h, m, g, l, r, a, z), see `nonproj.scoring.templates.LABEL_SLOTS`.
 
     Parameters
     ----------
@@ -26,7 +27,7 @@ def label_parts(heads: np.ndarray) -> Parts:
 
     Returns
     -------
-    Parts
+    PartRows
         ``n`` parts, in the order of the modifiers.  Words that are not there are node ``N``.
 
     Examples
@@ -38,7 +39,7 @@ def label_parts(heads: np.ndarray) -> Parts:
     nodes = np.empty((n_nodes - 1, 7), np.int32)
     codes = np.empty((n_nodes - 1, 3), np.uint8)
     _fill_labels(heads, nodes, codes)
-    return Parts(nodes, codes)
+    return PartRows(nodes, codes)
 
 
 @kernel
@@ -59,16 +60,15 @@ def _fill_labels(heads, nodes, codes):
         else:
             first[h] = m
         last[h] = m
-        right = 1 if m > h else 0
         codes[m - 1, 0] = 0
-        codes[m - 1, DIRECTION] = 1 + right
-        codes[m - 1, DISTANCE] = 3 + 2 * _distance_bin(abs(h - m)) + right
+        codes[m - 1, DIRECTION] = direction_code(h, m)
+        codes[m - 1, DISTANCE] = distance_code(h, m, 1 if m > h else 0)
     for m in range(1, n_nodes):
         nodes[m - 1, 5] = first[m]
         nodes[m - 1, 6] = last[m]
 
 
-def label_scores(hashed: Hashed, parts: Parts, n_labels: int, weights: np.ndarray) -> np.ndarray:
+def label_scores(hashed: Hashed, parts: PartRows, n_labels: int, weights: np.ndarray) -> np.ndarray:
     """Score every label of every arc.
 
     Returns
@@ -122,7 +122,7 @@ def _score_labels(plain, nodes, codes, special, weights, line, scores):
 
 
 def add_labels(
-    hashed: Hashed, parts: Parts, gold, predicted, step: float, weights: np.ndarray, total: np.ndarray
+    hashed: Hashed, parts: PartRows, gold, predicted, step: float, weights: np.ndarray, total: np.ndarray
 ) -> None:
     """Move the weights of every arc whose predicted label is not the gold one (`nonproj.scoring.score.add_parts`
     explains ``step``).

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.scoring.hashing import Hashed, _between_places, _feat_places, _hash_part, _room, special_places
-from nonproj.scoring.listing import DIRECTION, DISTANCE, Parts, _distance_bin
+from nonproj.types import PartRows
 
 
 def quantise(weights: np.ndarray) -> tuple[np.ndarray, float]:
@@ -29,14 +30,14 @@ def quantise(weights: np.ndarray) -> tuple[np.ndarray, float]:
     return np.rint(weights / unit).astype(np.int16), unit
 
 
-def score_parts(hashed: Hashed, parts: Parts, weights: np.ndarray, unit: float = 1.0) -> np.ndarray:
+def score_parts(hashed: Hashed, parts: PartRows, weights: np.ndarray, unit: float = 1.0) -> np.ndarray:
     """Return the score of each part.
 
     Parameters
     ----------
     hashed : Hashed
         From `hash_tokens`, for the same type of part.
-    parts : Parts
+    parts : PartRows
         P of them.
     weights : ndarray, float32 or int16
         A power of two of them.
@@ -80,7 +81,7 @@ def _sum_of(weights: np.ndarray) -> np.ndarray:
 
 
 def add_parts(
-    hashed: Hashed, parts: Parts, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray
+    hashed: Hashed, parts: PartRows, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray
 ) -> None:
     """Add ``delta`` times each part's features to the weights, and ``step`` times that to the averager's total.
 
@@ -137,8 +138,8 @@ def _score_pairs(hashed, weights, zero, unit, scores):
         scores[h, 0] = -np.inf
         for m in range(1, n_nodes):
             nodes[0, 0], nodes[0, 1] = h, m
-            right = 1 if m > h else 0
-            codes[DIRECTION], codes[DISTANCE] = 1 + right, 3 + 2 * _distance_bin(abs(h - m)) + right
+            codes[DIRECTION] = direction_code(h, m)
+            codes[DISTANCE] = distance_code(h, m, 1 if m > h else 0)
             _hash_part(flat, n_nodes + 2, n_templates, n_plain, shift, nodes, 0, keys)
             total = zero[0]
             for c in wanted:

@@ -1,4 +1,4 @@
-"""The three higher-order part types together: a sentence and its arcs in, `PartScores` out."""
+"""All parts of a sentence: their features, their scores, and the transposed update."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nonproj.parts.registry import part_set
 from nonproj.scoring.hashing import Hashed, hash_tokens
-from nonproj.scoring.listing import Parts, arc_parts, grandparent_parts, sibling_parts
 from nonproj.scoring.score import add_parts, score_pairs, score_parts
 from nonproj.scoring.templates import TemplateTable, compile_templates
 from nonproj.scoring.vocabulary import Tokens
-from nonproj.types import ARC, GRANDPARENT, ArcSpace, PartIndex, PartScores
-
-PART_TYPES = ("arc", "sibling", "grandparent")
+from nonproj.types import PartRows, PartSpace
 
 
-class Featurised(NamedTuple):
-    """A sentence's parts of each type, ready to be looked up: one pair for each part type of the model."""
+class Features(NamedTuple):
+    """The features of a sentence's parts, ready to be looked up: hashes and rows for each part type."""
 
-    pairs: list[tuple[Hashed, Parts]]
+    parts: PartSpace
+    pairs: list[tuple[Hashed, PartRows]]
 
 
 class Scorer:
@@ -32,40 +31,37 @@ class Scorer:
         The template files, by part type.
     attributes : sequence of str
         Columns of `Tokens.atoms`.
-    model : int
-        `ARC`, `SIBLING` or `GRANDPARENT`.
+    parts : str or sequence of str
+        The set of part types, as for `nonproj.parts.registry.part_set`.
     """
 
-    def __init__(self, files: Mapping[str, Mapping], attributes: Sequence[str], model: int):
-        self.model = model
+    def __init__(self, files: Mapping[str, Mapping], attributes: Sequence[str], parts: str | Sequence[str]):
+        self.types = part_set(parts)
         self.tables: list[TemplateTable] = [
-            compile_templates(files[name], attributes) for name in PART_TYPES[: model + 1]
+            compile_templates(files[part_type.name], attributes) for part_type in self.types
         ]
 
-    def featurise(self, tokens: Tokens, arcs: ArcSpace, index: PartIndex, n_weights: int) -> Featurised:
-        """List and hash the parts that the arcs allow."""
-        parts = [arc_parts(arcs)]
-        if self.model > ARC:
-            parts.append(sibling_parts(arcs, index))
-        if self.model == GRANDPARENT:
-            parts.append(grandparent_parts(arcs, index))
-        return Featurised([(hash_tokens(tokens, t, n_weights), p) for t, p in zip(self.tables, parts, strict=True)])
+    def features(self, tokens: Tokens, parts: PartSpace, n_weights: int) -> Features:
+        """List and hash the parts."""
+        pairs = [
+            (hash_tokens(tokens, table, n_weights), part_type.rows(parts.arcs, start))
+            for part_type, start, table in zip(parts.types, parts.starts, self.tables, strict=True)
+        ]
+        return Features(parts, pairs)
 
-    def score(self, featurised: Featurised, weights: np.ndarray, unit: float = 1.0) -> PartScores:
-        """Return the scores of all parts; types the model lacks have none."""
-        scores = [score_parts(hashed, parts, weights, unit) for hashed, parts in featurised.pairs]
-        return PartScores(*scores, *[np.empty(0) for _ in range(3 - len(scores))])
+    def score(self, features: Features, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
+        """Return the scores of all parts, float64[P]."""
+        return np.concatenate([score_parts(hashed, rows, weights, scale) for hashed, rows in features.pairs])
 
-    def add(
-        self, featurised: Featurised, delta: Sequence[np.ndarray], step: float, weights: np.ndarray, total: np.ndarray
-    ):
-        """Add ``delta`` (float64, aligned with the parts of each type) times the features to the weights."""
-        for (hashed, parts), change in zip(featurised.pairs, delta, strict=False):
-            add_parts(hashed, parts, change, step, weights, total)
+    def add(self, features: Features, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray) -> None:
+        """Add ``delta``, float64[P], times the features to the weights; for ``step`` see `add_parts`."""
+        offsets = features.parts.offsets
+        for (hashed, rows), begin, end in zip(features.pairs, offsets, offsets[1:], strict=False):
+            add_parts(hashed, rows, delta[begin:end], step, weights, total)
 
 
-def dense_arc_scores(tokens: Tokens, table: TemplateTable, weights: np.ndarray, unit: float = 1.0) -> np.ndarray:
-    """Score every pair of words under an arc-factored model.
+def dense_arc_scores(tokens: Tokens, table: TemplateTable, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
+    """Score every pair of words by an arc-factored model.
 
     Parameters
     ----------
@@ -74,7 +70,7 @@ def dense_arc_scores(tokens: Tokens, table: TemplateTable, weights: np.ndarray, 
     table : TemplateTable
         Templates over arcs.
     weights : ndarray, float32 or int16
-    unit : float
+    scale : float
         What a weight of 1 stands for.
 
     Returns
@@ -82,4 +78,4 @@ def dense_arc_scores(tokens: Tokens, table: TemplateTable, weights: np.ndarray, 
     ndarray of shape (N, N), float64
         ``s[h, m]``; minus infinity on the diagonal and in column 0.
     """
-    return score_pairs(hash_tokens(tokens, table, len(weights)), weights, unit)
+    return score_pairs(hash_tokens(tokens, table, len(weights)), weights, scale)

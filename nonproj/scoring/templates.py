@@ -23,31 +23,15 @@ import numpy as np
 
 from nonproj.errors import ConfigError
 from nonproj.options.config import load_yaml
+from nonproj.parts.registry import PART_TYPES, part_set
 from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, MARGIN
 
-SLOTS = {
-    "arc": ("h", "m"),
-    "sibling": ("h", "s", "m"),
-    "grandparent": ("g", "h", "m"),
-    "label": ("h", "m", "g", "l", "r", "a", "z"),
-}
-"""The words of each type of part: head, modifier, previous sibling, grandparent; for labels also the modifier's nearest
-siblings left and right, and its own first and last modifier."""
+LABEL_SLOTS = ("h", "m", "g", "l", "r", "a", "z")
+"""The words that the label of an arc looks at: head, modifier, grandparent, the modifier's nearest siblings left and
+right, and its own first and last modifier."""
 
-CODES = {
-    "arc": ("none", "direction", "distance"),
-    "sibling": ("none", "direction", "distance"),
-    "grandparent": ("none", "direction", "order"),
-    "label": ("none", "direction", "distance"),
-}
-"""The geometrical codes that a file of templates may name, by type of part; numbered in this order."""
-
-PART_OF = {"arc": "arc", "sibling": "sibling", "grandparent": "grandparent", "pruner": "arc", "label": "label"}
-"""The files of templates, and the type of part that each is about."""
-
-MAY_BE_EMPTY = ("sibling", "grandparent")
-"""Files whose list of templates may be empty: parts of that type then score nothing, and a G+S model without templates
-over siblings is one of grandparents alone."""
+LABEL_CODES = ("none", "direction", "distance")
+"""The geometric codes of labelled arcs."""
 
 CODE_BITS = 4
 """Geometrical codes are below ``2 ** CODE_BITS``."""
@@ -108,6 +92,27 @@ class Term(NamedTuple):
     attribute: str
 
 
+def slots_of(part: str) -> tuple[str, ...]:
+    """Return the words that a part type, or ``label``, looks at, as templates name them."""
+    return LABEL_SLOTS if part == "label" else PART_TYPES[part].slots
+
+
+def codes_of(part: str) -> tuple[str, ...]:
+    """Return the geometric codes of a part type, or of ``label``, in the order of their numbers."""
+    return LABEL_CODES if part == "label" else PART_TYPES[part].codes
+
+
+def template_files(parts: str | Sequence[str]) -> dict[str, str]:
+    """Return the template files of a set of part types, and which part type, or ``label``, each is about.
+
+    Examples
+    --------
+    >>> template_files("sibling")
+    {'arc': 'arc', 'sibling': 'sibling', 'pruner': 'arc', 'label': 'label'}
+    """
+    return {part_type.name: part_type.name for part_type in part_set(parts)} | {"pruner": "arc", "label": "label"}
+
+
 def parse_template(text: str, part: str) -> list[Term]:
     """Parse one template.
 
@@ -117,7 +122,7 @@ def parse_template(text: str, part: str) -> list[Term]:
         Terms separated by blanks: ``slot.attribute``, ``slot+k.attribute`` or ``between.attribute``; a file may name
         attributes of `nonproj.scoring.vocabulary.ATTRIBUTES` and ``feat``, each single morphological feature.
     part : str
-        A key of `SLOTS`.
+        The name of a part type, or ``label``.
 
     Raises
     ------
@@ -135,8 +140,8 @@ def parse_template(text: str, part: str) -> list[Term]:
         if not match:
             raise ConfigError(f"features.{part}", f"'{word}' in '{text}' is not of the form slot+offset.attribute")
         slot, offset, between, attribute = match.groups()
-        if slot is not None and slot not in SLOTS[part]:
-            raise ConfigError(f"features.{part}", f"'{word}': the words of this part are {', '.join(SLOTS[part])}")
+        if slot is not None and slot not in slots_of(part):
+            raise ConfigError(f"features.{part}", f"'{word}': the words of this part are {', '.join(slots_of(part))}")
         if attribute != FEAT and attribute not in ATTRIBUTES:
             raise ConfigError(f"features.{part}", f"'{word}': known attributes are {', '.join([*ATTRIBUTES, FEAT])}")
         if abs(int(offset or 0)) > MARGIN:
@@ -195,7 +200,7 @@ def compile_templates(spec: Mapping, attributes: Sequence[str]) -> TemplateTable
     Parameters
     ----------
     spec : mapping
-        ``part`` (a key of `SLOTS`), ``codes`` (of `CODES`) and ``templates`` (a list of strings).
+        ``part`` (the name of a part type, or ``label``), ``codes`` (of `codes_of`) and ``templates`` (strings).
     attributes : sequence of str
         The columns of `Tokens.atoms`.
 
@@ -205,10 +210,10 @@ def compile_templates(spec: Mapping, attributes: Sequence[str]) -> TemplateTable
         If a template or a code is unknown.
     """
     part = spec["part"]
-    slots = SLOTS[part]
-    unknown = [code for code in spec["codes"] if code not in CODES[part]]
+    slots, known = slots_of(part), codes_of(part)
+    unknown = [code for code in spec["codes"] if code not in known]
     if unknown:
-        raise ConfigError(f"features.{part}", f"code '{unknown[0]}': the known ones are {', '.join(CODES[part])}")
+        raise ConfigError(f"features.{part}", f"code '{unknown[0]}': the known ones are {', '.join(known)}")
     texts = sorted(
         dict.fromkeys(" ".join(t.split()) for t in spec["templates"]), key=lambda t: _kind(parse_template(t, part))
     )
@@ -247,19 +252,21 @@ def compile_templates(spec: Mapping, attributes: Sequence[str]) -> TemplateTable
         between_attribute=between_attribute,
         between_coefficient=between_coefficient,
         feat_coefficient=feat_coefficient,
-        codes=np.array([CODES[part].index(code) for code in spec["codes"]], np.int32),
+        codes=np.array([known.index(code) for code in spec["codes"]], np.int32),
         code_shift=np.uint32(LABEL_BITS if part == "label" else 0),
     )
 
 
-def load_templates(folder: str | Path | None = None) -> dict[str, dict]:
-    """Read the templates of a model from the five files of a folder.
+def load_templates(folder: str | Path | None = None, parts: str | Sequence[str] = "grandparent") -> dict[str, dict]:
+    """Read the template files of a set of part types.
 
     Parameters
     ----------
     folder : str or Path, optional
-        Holds ``arc.yaml``, ``sibling.yaml``, ``grandparent.yaml``, ``pruner.yaml`` and ``label.yaml``, each with
+        Holds a file for each part type, such as ``arc.yaml``, and ``pruner.yaml`` and ``label.yaml``, each with
         ``part``, ``codes`` and ``templates``.  By default the folder that comes with the program.
+    parts : str or sequence of str
+        As for `nonproj.parts.registry.part_set`.
 
     Returns
     -------
@@ -280,11 +287,11 @@ def load_templates(folder: str | Path | None = None) -> dict[str, dict]:
     if not path.is_dir():
         raise ConfigError("features.folder", f"there is no folder {path}")
     files = {}
-    for name in PART_OF:
-        file = path / f"{name}.yaml"
+    for name, part in template_files(parts).items():
+        file = path / (PART_TYPES[name].templates if name in PART_TYPES else f"{name}.yaml")
         spec = load_yaml(file)
         try:
-            _check_file(name, spec)
+            _check_file(name, part, spec)
         except ConfigError as error:
             raise ConfigError(str(file), error.message) from None
         files[name] = spec
@@ -297,25 +304,26 @@ def _default_folder() -> Path:
     return installed if installed.is_dir() else installed.parent.parent / "features"
 
 
-def check_templates(files: Mapping[str, Mapping]) -> list[str]:
-    """Check the templates of a whole model, as `load_templates` returns them, and return the attributes that they name.
+def check_templates(files: Mapping[str, Mapping], parts: str | Sequence[str]) -> list[str]:
+    """Check the templates of a model, as `load_templates` returns them, and return the attributes that they name.
 
     Raises
     ------
     ConfigError
         If a file's content is missing or wrong.
     """
-    for name in PART_OF:
-        _check_file(name, files.get(name))
+    expected = template_files(parts)
+    for name, part in expected.items():
+        _check_file(name, part, files.get(name))
     for name in files:
-        if name not in PART_OF:
-            raise ConfigError(f"features.{name}", f"unknown; the known files are {', '.join(PART_OF)}")
+        if name not in expected:
+            raise ConfigError(f"features.{name}", f"unknown; the known files are {', '.join(expected)}")
     return attributes_of(files)
 
 
-def _check_file(name: str, spec: object) -> None:
-    """Check the content of one file."""
-    key, part, wanted = f"features.{name}", PART_OF[name], ("part", "codes", "templates")
+def _check_file(name: str, part: str, spec: object) -> None:
+    """Check the content of one file about a part type, or ``label``."""
+    key, wanted, known = f"features.{name}", ("part", "codes", "templates"), codes_of(part)
     if not isinstance(spec, Mapping):
         raise ConfigError(key, f"the keys {', '.join(wanted)} expected")
     for word in [*spec, *wanted]:
@@ -328,11 +336,10 @@ def _check_file(name: str, spec: object) -> None:
     if spec["part"] != part:
         raise ConfigError(key, f"part is {spec['part']}, {part} expected")
     for word in ("codes", "templates"):
-        empty = spec[word] == [] and not (word == "templates" and name in MAY_BE_EMPTY)
-        if not isinstance(spec[word], list) or empty or not all(isinstance(item, str) for item in spec[word]):
+        if not isinstance(spec[word], list) or not spec[word] or not all(isinstance(item, str) for item in spec[word]):
             raise ConfigError(key, f"{word} is no list of texts")
     for code in spec["codes"]:
-        if code not in CODES[part]:
-            raise ConfigError(key, f"code '{code}': the known ones are {', '.join(CODES[part])}")
+        if code not in known:
+            raise ConfigError(key, f"code '{code}': the known ones are {', '.join(known)}")
     for text in spec["templates"]:
         parse_template(text, part)

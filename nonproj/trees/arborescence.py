@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.parts.space import _writable
+from nonproj.parts.arcs import as_array
 from nonproj.trees.contraction import _DONE, _contract, _expand, _new_forest
 from nonproj.types import ArcSpace
 
@@ -79,7 +79,7 @@ def maximum_arborescence_sparse(arcs: ArcSpace, scores, single_root: bool = Fals
 
     Examples
     --------
-    >>> from nonproj.parts.space import arc_space
+    >>> from nonproj.parts.arcs import arc_space
     >>> maximum_arborescence_sparse(arc_space([0, 2, 0, 1], [1, 1, 2, 2], 2), [1.0, 5.0, 2.0, 5.0])
     array([-1,  2,  0], dtype=int32)
     """
@@ -91,7 +91,7 @@ def maximum_arborescence_sparse(arcs: ArcSpace, scores, single_root: bool = Fals
 
 def _square(values, name: str) -> np.ndarray:
     """Return a square matrix of float64 as kernels want it, or say that it is none."""
-    values = _writable(values, np.float64)
+    values = as_array(values, np.float64)
     if values.ndim != 2 or values.shape[0] != values.shape[1] or len(values) == 0:
         raise ValueError(f"{name} has shape {values.shape}; (N, N) with N = words + 1 is expected")
     return values
@@ -99,7 +99,7 @@ def _square(values, name: str) -> np.ndarray:
 
 def _arc_scores(arcs: ArcSpace, scores) -> np.ndarray:
     """Return the scores of arcs as kernels want them, or say what is wrong."""
-    scores = _writable(scores, np.float64)
+    scores = as_array(scores, np.float64)
     if scores.shape != arcs.head.shape:
         raise ValueError(f"scores has shape {scores.shape}; one score for each of {len(arcs.head)} arcs is expected")
     if not (scores < np.inf).all():

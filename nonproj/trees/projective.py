@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.parts.space import _index_arcs
+from nonproj.parts.arcs import index_arcs
 from nonproj.trees.arborescence import _arc_scores, _square
 from nonproj.types import ArcSpace
 
@@ -47,7 +47,7 @@ def maximum_projective_tree(scores, single_root: bool = False) -> np.ndarray:
     """
     scores = _square(scores, "scores")
     # Plus infinity and NaN are arcs here, so that `_arc_scores` finds them.
-    arcs = _index_arcs(scores != -np.inf)
+    arcs = index_arcs(scores != -np.inf)
     return maximum_projective_tree_sparse(arcs, scores[arcs.head, arcs.modifier], single_root)
 
 
@@ -75,7 +75,7 @@ def maximum_projective_tree_sparse(arcs: ArcSpace, scores, single_root: bool = F
 
     Examples
     --------
-    >>> from nonproj.parts.space import arc_space
+    >>> from nonproj.parts.arcs import arc_space
     >>> maximum_projective_tree_sparse(arc_space([0, 2, 0, 1], [1, 1, 2, 2], 2), [1.0, 5.0, 2.0, 5.0])
     array([-1,  2,  0], dtype=int32)
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.parts.space import _index_arcs, _writable
+from nonproj.parts.arcs import as_array, index_arcs
 from nonproj.trees.arborescence import _best_dense_tree, _count_roots, _report, _square
 from nonproj.trees.projective import _best_projective_tree
 from nonproj.types import ArcSpace
@@ -73,12 +73,12 @@ def prune(
     _report(_mark_probable(p, float(threshold), int(max_heads), bool(single_root), mask))
     if projective and _mark_projective(p, bool(single_root), mask) != 0:
         raise ValueError("no projective tree spans the words")
-    return _index_arcs(mask)
+    return index_arcs(mask)
 
 
 def _mark_kept(keep, mask: np.ndarray) -> None:
     """Set mask[keep[m], m] for every word that has a head."""
-    keep = _writable(keep, np.int32)
+    keep = as_array(keep, np.int32)
     if keep.shape != (len(mask),):
         raise ValueError(f"keep has shape {keep.shape}; {len(mask)} heads, the root's first, are expected")
     words = 1 + np.flatnonzero(keep[1:] >= 0)
@@ -166,7 +166,7 @@ def _reaches_root(heads):
 def _mark_projective(p, single_root, mask):
     """Set mask[h, m] of the best projective tree, arcs of probability zero last; return its status."""
     n_nodes = p.shape[0]
-    arcs = _index_arcs(np.ones((n_nodes, n_nodes), np.bool_))
+    arcs = index_arcs(np.ones((n_nodes, n_nodes), np.bool_))
     scores = np.empty(arcs.head.shape[0])
     for a in range(scores.shape[0]):
         probability = p[arcs.head[a], arcs.modifier[a]]

@@ -13,20 +13,20 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nonproj.automata.general import (
-    _FREE,
-    HeadAutomata,
+    FREE,
     Paths,
-    _best_paths,
-    _check_scores,
-    _room,
+    check_arc_scores,
     check_automata,
+    decode_paths,
+    general_automata,
+    new_paths,
 )
-from nonproj.dual.decomposition import DEFAULTS, DualOptions
-from nonproj.dual.subgradient import APPENDIX_A, POLYAK
+from nonproj.dual.options import APPENDIX_A, DEFAULTS, DualOptions, check_options
+from nonproj.parts.automaton import HeadAutomata
 from nonproj.relaxation.subgradient import AppendixA, Decaying, Polyak, Progress, relax
 from nonproj.trees.arborescence import maximum_arborescence_sparse
 from nonproj.trees.projective import maximum_projective_tree_sparse
-from nonproj.types import ArcSpace, Decoded
+from nonproj.types import ArcSpace, Decoded, PartSpace
 
 
 class AutomataOracle:
@@ -55,30 +55,32 @@ class AutomataOracle:
 
     Examples
     --------
-    >>> from nonproj.automata.tables import valency_automata
-    >>> from nonproj.parts.space import full_arc_space
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.automaton import head_automata
     >>> arcs = full_arc_space(2)
-    >>> oracle = AutomataOracle(arcs, valency_automata(arcs, np.zeros((4, 1)), np.zeros((6, 1))), np.zeros(4))
+    >>> free = head_automata(arcs, 1)
+    >>> free.take[:] = 0.0
+    >>> oracle = AutomataOracle(arcs, free, np.zeros(4))
     >>> oracle(np.array([1.0, -1.0, 2.0, -1.0]))[:2]
     (3.0, array([1., 0., 1., 0.]))
     """
 
     def __init__(self, arcs: ArcSpace, automata: HeadAutomata, scores):
         self._arcs, self._automata = arcs, check_automata(arcs, automata)
-        self._scores = _check_scores(arcs, scores)
-        self._work, self._paths = _room(arcs, self._automata)
-        self._free = np.full(len(arcs.head), _FREE, np.int8)
+        self._scores = check_arc_scores(arcs, scores)
+        self._work, self._paths = new_paths(arcs, self._automata)
+        self._free = np.full(len(arcs.head), FREE, np.int8)
         self._gain: np.ndarray | None = None
         self.calls = self.decoded = 0
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray, Paths]:
         """Return the maximum, the arcs taken, and the paths, which the next call overwrites."""
-        gain, paths = self._scores + _check_scores(self._arcs, weights, "weights"), self._paths
+        gain, paths = self._scores + check_arc_scores(self._arcs, weights, "weights"), self._paths
         moved = np.full(len(paths.values), self._gain is None)
         if self._gain is not None:
             moved[self._arcs.head[gain != self._gain]] = True
         self._gain = gain
-        value = float(_best_paths(self._arcs, self._automata, gain, self._free, moved, self._work, paths))
+        value = float(decode_paths(self._arcs, self._automata, gain, self._free, moved, self._work, paths))
         if value == -np.inf:
             raise ValueError(f"the automaton of head {paths.values.argmin()} accepts no choice of modifiers")
         self.calls += 1
@@ -100,18 +102,18 @@ class TreeOracle:
 
     Examples
     --------
-    >>> from nonproj.parts.space import full_arc_space
+    >>> from nonproj.parts.arcs import full_arc_space
     >>> TreeOracle(full_arc_space(2), np.array([1.0, 2.0, 4.0, 8.0]))(np.zeros(4))
     (9.0, array([1., 0., 0., 1.]), array([-1,  0,  1], dtype=int32))
     """
 
     def __init__(self, arcs: ArcSpace, scores, single_root: bool = False, projective: bool = False):
-        self._arcs, self._scores, self._single_root = arcs, _check_scores(arcs, scores), single_root
+        self._arcs, self._scores, self._single_root = arcs, check_arc_scores(arcs, scores), single_root
         self._decode = maximum_projective_tree_sparse if projective else maximum_arborescence_sparse
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the maximum, the arcs of the tree, and its heads."""
-        theta = self._scores + _check_scores(self._arcs, weights, "weights")
+        theta = self._scores + check_arc_scores(self._arcs, weights, "weights")
         heads = self._decode(self._arcs, theta, self._single_root)
         used = (heads[self._arcs.modifier] == self._arcs.head).astype(np.float64)
         return float(theta @ used), used, heads
@@ -126,6 +128,11 @@ class _OnceAccepted:
 
     def __call__(self, progress: Progress) -> float:
         return (self.plain if progress.best == -np.inf else self.rule)(progress)
+
+
+def parse_with_general_automata(parts: PartSpace, scores: np.ndarray, options: DualOptions) -> Decoded:
+    """Find the best tree under any set of part types whose automata have a general form; see `parse_with_automata`."""
+    return parse_with_automata(parts.arcs, general_automata(parts, scores), scores[: len(parts.arcs.head)], options)
 
 
 def parse_with_automata(arcs: ArcSpace, automata: HeadAutomata, scores, options: DualOptions = DEFAULTS) -> Decoded:
@@ -155,33 +162,32 @@ def parse_with_automata(arcs: ArcSpace, automata: HeadAutomata, scores, options:
     Notes
     -----
     Koo et al. (2010), figure 1, by `nonproj.relaxation.subgradient.relax` over a `TreeOracle` and an `AutomataOracle`:
-    a loop in Python over compiled oracles, some 0.1 ms an iteration.  With `bigram_automata` it does what
-    `nonproj.dual.decomposition.dual_decomposition` does for a sibling model.
+    a loop in Python over compiled oracles, some 0.1 ms an iteration.  For siblings it does what
+    `nonproj.dual.decomposition.dual_decomposition` does in compiled code.
 
     Examples
     --------
     All words like the root best, but no head may have more than one modifier on a side:
 
-    >>> from nonproj.automata.tables import valency_automata
-    >>> from nonproj.parts.space import full_arc_space
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.automaton import head_automata, moves
     >>> arcs = full_arc_space(2)
-    >>> one_a_side = valency_automata(arcs, np.zeros((4, 3)), np.tile([0.0, 0.0, -np.inf], (6, 1)))
+    >>> one_a_side = head_automata(arcs, 2)
+    >>> for q in range(6):
+    ...     moves(one_a_side, q)[0][:, 0, 1] = 0.0
     >>> parse_with_automata(arcs, one_a_side, np.array([4.0, 1.0, 3.0, 1.0]))[:5]
     (array([-1,  0,  1], dtype=int32), 5.0, 5.0, True, True)
     """
-    scores = _check_scores(arcs, scores)
-    if options.max_iterations < 1:
-        raise ValueError(f"max_iterations is {options.max_iterations}; 1 or more is expected")
-    if options.rule not in (APPENDIX_A, POLYAK):
-        raise ValueError(f"rule is {options.rule}; 0 (paper) or 1 (polyak) is expected")
+    scores = check_arc_scores(arcs, scores)
+    options = check_options(options)
     tree = TreeOracle(arcs, options.beta * scores, options.single_root, options.projective)
     heads = AutomataOracle(arcs, automata, (1.0 - options.beta) * scores)
     automata = check_automata(arcs, automata)
-    (work, paths), every = _room(arcs, automata), np.ones(len(arcs.start) - 1, np.bool_)
+    (work, paths), every = new_paths(arcs, automata), np.ones(len(arcs.start) - 1, np.bool_)
 
     def objective(tree: np.ndarray) -> float:
         forced = (tree[arcs.modifier] == arcs.head).astype(np.int8)
-        return float(_best_paths(arcs, automata, scores, forced, every, work, paths))  # minus infinity: rejected
+        return float(decode_paths(arcs, automata, scores, forced, every, work, paths))  # minus infinity: rejected
 
     rule = _OnceAccepted(AppendixA() if options.rule == APPENDIX_A else Polyak())
     found = relax(

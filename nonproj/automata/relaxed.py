@@ -1,0 +1,89 @@
+"""Decoding over the relaxed set Z, in which every head chooses its modifiers whatever the others choose."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.automata.compiled import Choice, SplitScores, compiled_starts, decode_all_heads, is_compiled
+from nonproj.automata.general import best_paths, general_automata
+from nonproj.parts.space import check_scores
+from nonproj.types import PartSpace
+
+
+class Relaxed(NamedTuple):
+    """The best structure in Z.
+
+    Attributes
+    ----------
+    z : ndarray of shape (A,), int8
+        1 where the arc's head chooses its modifier.
+    z_grandparent : ndarray of shape (A,), int8
+        1 where the arc's modifier chooses its head as the grandparent of its own modifiers; zeros in a set without
+        grandparents.
+    value : float
+        Its score, an upper bound of every tree's.
+    """
+
+    z: np.ndarray
+    z_grandparent: np.ndarray
+    value: float
+
+
+def decode_relaxed(parts: PartSpace, scores, tau: float) -> Relaxed:
+    """Return the argmax over Z.
+
+    Parameters
+    ----------
+    parts : PartSpace
+        Of any set but arcs alone.
+    scores : array-like of shape (P,), float64
+        The scores of all parts.
+    tau : float
+        In a set with grandparents the share of an arc's score that its head's automaton sees; its modifier's sees the
+        rest.
+
+    Returns
+    -------
+    Relaxed
+
+    Raises
+    ------
+    ValueError
+        If the set has no automata, there is not one finite score for each part, or (in a set with grandparents) a word
+        has no arc into it.
+
+    Notes
+    -----
+    Koo et al. (2010), equation 3 and section 6.  Ties go to the lowest grandparent, and among previous siblings to the
+    one farthest inward, START first.
+
+    Examples
+    --------
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.space import part_space
+    >>> parts = part_space(full_arc_space(2), "sibling")
+    >>> scores = np.zeros(len(parts))
+    >>> scores[:4] = [1.0, -1.0, -1.0, 1.0]
+    >>> decode_relaxed(parts, scores, 1.0).z
+    array([1, 0, 0, 1], dtype=int8)
+    """
+    if len(parts.types) == 1:
+        raise ValueError("the set of part types is arcs alone; they have no head automata")
+    scores, arcs = check_scores(parts, scores, finite=True), parts.arcs
+    n_arcs = len(arcs.head)
+    choice = Choice(np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int8))
+    if not is_compiled(parts):
+        paths = best_paths(arcs, general_automata(parts, scores), scores[:n_arcs])
+        return Relaxed(paths.chosen, choice.z_grandparent, float(paths.values.sum()))
+    starts = compiled_starts(parts)
+    orphans = np.flatnonzero(np.diff(arcs.start)[1:] == 0)
+    share = 1.0
+    if len(starts.grandparent):
+        share = float(tau)
+        if len(orphans):
+            raise ValueError(f"no arc into word {orphans[0] + 1}: with grandparent parts every word chooses one")
+    split = SplitScores(np.empty(0), scores[:n_arcs] * share, scores[:n_arcs] * (1.0 - share))
+    value = decode_all_heads(arcs, starts, scores, split, choice)
+    return Relaxed(choice.z, choice.z_grandparent, value)

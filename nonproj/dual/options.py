@@ -1,0 +1,96 @@
+"""Options of dual decomposition and of branch and bound, and what is wrong with them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+APPENDIX_A, POLYAK = 0, 1
+"""Step rules, as kernels see them."""
+
+RULES = ("paper", "polyak")
+"""Names of the step rules, in the order of their numbers."""
+
+
+class DualOptions(NamedTuple):
+    """How to decode.
+
+    Attributes
+    ----------
+    max_iterations : int
+        K; without a certificate by then, the best tree seen is returned (section 7.5).
+    beta : float
+        Share of the arc scores that the arborescence sees (appendix A.2).
+    tau : float
+        In a set with grandparents the share of the rest that the automaton of an arc's head sees; the automaton of its
+        modifier sees what is left.
+    single_root : bool
+        Whether exactly one word is headed by the root.
+    projective : bool
+        Look for projective trees, by Eisner's algorithm (section 7.7).
+    tolerance : float
+        A gap of at most ``tolerance * (1 + |score|)`` counts as none.
+    rule : int
+        ``APPENDIX_A`` (the paper's step sizes) or ``POLYAK``, see `nonproj.dual.decomposition.dual_decomposition`.
+    """
+
+    max_iterations: int = 250
+    beta: float = 0.5
+    tau: float = 0.5
+    single_root: bool = False
+    projective: bool = False
+    tolerance: float = 1e-9
+    rule: int = POLYAK
+
+
+class SearchOptions(NamedTuple):
+    """How far branch and bound searches.
+
+    Attributes
+    ----------
+    automata_limit : int
+        Head automata to decode after the root node; when there were so many, no other node is split, and the incumbent
+        is returned with the lowest bound proved.  A million take about a second.
+    node_iterations : int
+        Iterations of the subgradient method in each node after the root node, at most.
+    """
+
+    automata_limit: int = 1_000_000
+    node_iterations: int = 30
+
+
+DEFAULTS, SEARCH = DualOptions(), SearchOptions()
+
+
+def check_options(options: DualOptions) -> DualOptions:
+    """Return the options with the types that kernels want, or name the one that is out of its range."""
+    options = DualOptions(
+        int(options.max_iterations),
+        float(options.beta),
+        float(options.tau),
+        bool(options.single_root),
+        bool(options.projective),
+        float(options.tolerance),
+        int(options.rule),
+    )
+    if options.max_iterations < 1:
+        raise ValueError(f"max_iterations is {options.max_iterations}; 1 or more is expected")
+    for name in ("beta", "tau"):
+        if not 0.0 <= getattr(options, name) <= 1.0:
+            raise ValueError(f"{name} is {getattr(options, name)}; a share from 0 to 1 is expected")
+    if not 0.0 <= options.tolerance < np.inf:
+        raise ValueError(f"tolerance is {options.tolerance}; 0 or more is expected")
+    if options.rule not in range(len(RULES)):
+        raise ValueError(f"rule is {options.rule}; 0 (paper) or 1 (polyak) is expected")
+    return options
+
+
+def check_search(search: SearchOptions) -> SearchOptions:
+    """Return the limits with the types that kernels want, or name the one that is out of its range."""
+    search = SearchOptions(int(search.automata_limit), int(search.node_iterations))
+    if search.automata_limit < 0:
+        raise ValueError(f"automata_limit is {search.automata_limit}; 0 or more is expected")
+    if search.node_iterations < 1:
+        raise ValueError(f"node_iterations is {search.node_iterations}; 1 or more is expected")
+    return search

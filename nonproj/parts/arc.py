@@ -1,0 +1,57 @@
+"""Arcs, the first-order parts: arc number ``a`` of the `ArcSpace` is part number ``a``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nonproj._kernel import kernel
+from nonproj.parts.base import PartType
+from nonproj.parts.constraints import Rows, rows_of
+from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
+from nonproj.types import ArcSpace, PartRows
+
+
+class Arc(PartType):
+    """Arcs ``h -> m``.  Every set of part types has them, and they come first."""
+
+    name = "arc"
+    slots = ("h", "m")
+
+    def number(self, arcs: ArcSpace, first: int) -> np.ndarray:
+        """Number the arcs as the `ArcSpace` does."""
+        return np.array([first, first + len(arcs.head)])
+
+    def rows(self, arcs: ArcSpace, start: np.ndarray) -> PartRows:
+        """Return head and modifier of every arc, and its direction and length."""
+        nodes = np.empty((len(arcs.head), 2), np.int32)
+        codes = np.empty((len(nodes), 3), np.uint8)
+        _fill(arcs, nodes, codes)
+        return PartRows(nodes, codes)
+
+    def used(self, arcs: ArcSpace, start: np.ndarray, z: np.ndarray, z_grandparent: np.ndarray) -> np.ndarray:
+        """Return the arcs that heads choose."""
+        return start[0] + np.flatnonzero(z)
+
+    def restrict(self, arcs: ArcSpace, start: np.ndarray, keep: np.ndarray) -> np.ndarray:
+        """Return the arcs that remain."""
+        return start[0] + np.flatnonzero(keep)
+
+    def automata(self, arcs: ArcSpace, start: np.ndarray, scores: np.ndarray) -> None:
+        """Arc scores are no part of the tables: decoders add them wherever an arc is chosen."""
+        return
+
+    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
+        """Arcs are the columns that others are tied to."""
+        return rows_of([], 0.0, 0.0)
+
+
+@kernel
+def _fill(arcs, nodes, codes):
+    """Words and codes of every arc."""
+    for a in range(nodes.shape[0]):
+        h, m = arcs.head[a], arcs.modifier[a]
+        nodes[a, 0] = h
+        nodes[a, 1] = m
+        codes[a, 0] = 0
+        codes[a, DIRECTION] = direction_code(h, m)
+        codes[a, DISTANCE] = distance_code(h, m, 1 if m > h else 0)

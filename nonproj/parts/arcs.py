@@ -1,0 +1,150 @@
+"""The candidate arcs of a sentence, indexed by modifier and outward from each head."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nonproj._kernel import kernel
+from nonproj.types import ArcSpace
+
+
+def arc_space(heads, modifiers, n_words: int) -> ArcSpace:
+    """Index a list of arcs given in any order.
+
+    Parameters
+    ----------
+    heads, modifiers : array-like of shape (A,), int
+        Arc ``a`` goes from ``heads[a]``, in ``0 .. n``, to ``modifiers[a]``, in ``1 .. n``.
+    n_words : int
+        Words of the sentence, ``n``.
+
+    Returns
+    -------
+    ArcSpace
+        The arcs sorted by modifier and head.
+
+    Raises
+    ------
+    ValueError
+        If an arc is out of range, a loop, or given twice.
+
+    Examples
+    --------
+    >>> arcs = arc_space([2, 0, 1], [1, 2, 2], n_words=2)
+    >>> list(zip(arcs.head.tolist(), arcs.modifier.tolist()))
+    [(2, 1), (0, 2), (1, 2)]
+    """
+    heads, modifiers = _integers(heads, "heads"), _integers(modifiers, "modifiers")
+    if heads.shape != modifiers.shape:
+        raise ValueError(f"heads has {len(heads)} entries and modifiers {len(modifiers)}; as many are expected")
+    wrong = (heads < 0) | (heads > n_words) | (modifiers < 1) | (modifiers > n_words) | (heads == modifiers)
+    if wrong.any():
+        h, m = heads[wrong][0], modifiers[wrong][0]
+        raise ValueError(
+            f"arc {h} -> {m} is not an arc: heads are 0 .. {n_words}, modifiers 1 .. {n_words}, and no loops"
+        )
+    mask = np.zeros((n_words + 1, n_words + 1), np.bool_)
+    mask[heads, modifiers] = True
+    if np.count_nonzero(mask) != len(heads):
+        _, first = np.unique(heads * (n_words + 1) + modifiers, return_index=True)
+        twice = np.setdiff1d(np.arange(len(heads)), first)[0]
+        raise ValueError(f"arc {heads[twice]} -> {modifiers[twice]} is given twice")
+    return index_arcs(mask)
+
+
+def arc_space_from_mask(mask: np.ndarray) -> ArcSpace:
+    """Index the arcs of a mask.
+
+    Parameters
+    ----------
+    mask : ndarray of shape (N, N), bool
+        ``mask[h, m]`` where the arc ``h -> m`` exists.  The diagonal and column 0 are ignored.
+
+    Returns
+    -------
+    ArcSpace
+        The arcs sorted by modifier and head.
+
+    Raises
+    ------
+    ValueError
+        If the mask is not a square matrix of bool.
+
+    Examples
+    --------
+    >>> arc_space_from_mask(np.ones((3, 3), dtype=bool)).head
+    array([0, 2, 0, 1], dtype=int32)
+    """
+    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+        raise ValueError(f"mask must be an array of bool, not {getattr(mask, 'dtype', type(mask).__name__)}")
+    if mask.ndim != 2 or mask.shape[0] != mask.shape[1] or len(mask) == 0:
+        raise ValueError(f"mask has shape {mask.shape}; (N, N) with N = words + 1 is expected")
+    return index_arcs(as_array(mask, np.bool_))
+
+
+def full_arc_space(n_words: int) -> ArcSpace:
+    """Index all ``n * n`` arcs of a sentence of ``n_words`` words.
+
+    Examples
+    --------
+    >>> len(full_arc_space(3).head)
+    9
+    """
+    if n_words < 0:
+        raise ValueError(f"n_words is {n_words}; it cannot be negative")
+    return index_arcs(np.ones((n_words + 1, n_words + 1), np.bool_))
+
+
+def as_array(array, dtype) -> np.ndarray:
+    """Return a contiguous, writable array of this dtype (kernels have one signature), copied only where needed."""
+    array = np.ascontiguousarray(array, dtype)
+    return array if array.flags.writeable else array.copy()
+
+
+def _integers(values, name: str) -> np.ndarray:
+    """Return a vector as int64, or say that it is none."""
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise ValueError(f"{name} must be a vector of integers, not {array.dtype} of shape {array.shape}")
+    return array.astype(np.int64)
+
+
+@kernel
+def index_arcs(mask):
+    """Index the arcs of a mask[h, m]: by modifier, and outward from each head."""
+    n_nodes = mask.shape[0]
+    count = 0
+    for h in range(n_nodes):
+        for m in range(1, n_nodes):
+            if mask[h, m] and h != m:
+                count += 1
+    head = np.empty(count, np.int32)
+    modifier = np.empty(count, np.int32)
+    start = np.empty(n_nodes + 1, np.int32)
+    out = np.empty(count, np.int32)
+    out_start = np.zeros(2 * n_nodes + 1, np.int32)
+    a = 0
+    start[0] = 0
+    for m in range(n_nodes):
+        if m > 0:
+            for h in range(n_nodes):
+                if mask[h, m] and h != m:
+                    head[a] = h
+                    modifier[a] = m
+                    out_start[2 * h + (m > h) + 1] += 1
+                    a += 1
+        start[m + 1] = a
+    for q in range(2 * n_nodes):
+        out_start[q + 1] += out_start[q]
+    # Modifiers rise: right sides fill from the front, left sides (outward is falling) from the back.
+    filled = np.zeros(2 * n_nodes, np.int32)
+    for a in range(count):
+        h = head[a]
+        if modifier[a] > h:
+            q = 2 * h + 1
+            out[out_start[q] + filled[q]] = a
+        else:
+            q = 2 * h
+            out[out_start[q + 1] - 1 - filled[q]] = a
+        filled[q] += 1
+    return ArcSpace(head, modifier, start, out, out_start)

@@ -1,0 +1,106 @@
+"""Sparse rows of linear programs, as part types and trees declare them: no scores, and no solver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Rows(NamedTuple):
+    """Sparse rows, numbered from 0: ``lower <= A x <= upper``.
+
+    Attributes
+    ----------
+    row, column : ndarray of shape (E,), int64
+        Where the ``E`` entries are; no place twice.
+    value : ndarray of shape (E,), float64
+        What they are.
+    lower, upper : ndarray of shape (R,), float64
+        Bounds of the ``R`` rows.
+    """
+
+    row: np.ndarray
+    column: np.ndarray
+    value: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+def rows_of(entries: Iterable[tuple[Iterable[int], Iterable[float]]], lower, upper) -> Rows:
+    """Gather rows given one by one.
+
+    Parameters
+    ----------
+    entries : iterable of (columns, values)
+        The entries of each of ``R`` rows.
+    lower, upper : float or array-like of shape (R,)
+        Their bounds.
+
+    Returns
+    -------
+    Rows
+
+    Examples
+    --------
+    >>> rows_of([([0, 1], [1.0, -1.0]), ([2], [1.0])], -np.inf, [0.0, 1.0]).row
+    array([0, 0, 1])
+    """
+    entries = [(np.asarray(columns, np.int64), np.asarray(values, np.float64)) for columns, values in entries]
+    sizes = [len(columns) for columns, _ in entries]
+    empty = [(np.zeros(0, np.int64), np.zeros(0))]
+    columns, values = zip(*(entries or empty), strict=True)
+    bounds = [np.ascontiguousarray(np.broadcast_to(bound, len(entries)), np.float64) for bound in (lower, upper)]
+    return Rows(np.repeat(np.arange(len(sizes)), sizes), np.concatenate(columns), np.concatenate(values), *bounds)
+
+
+def stack(blocks: Iterable[Rows]) -> Rows:
+    """Put blocks of rows one below the other.
+
+    Examples
+    --------
+    >>> block = rows_of([([0], [1.0])], 0.0, 1.0)
+    >>> stack([block, block]).row
+    array([0, 1])
+    """
+    blocks = [*blocks] or [rows_of([], 0.0, 0.0)]
+    above = np.cumsum([0] + [len(block.lower) for block in blocks[:-1]])
+    numbered = [block._replace(row=block.row + shift) for block, shift in zip(blocks, above, strict=True)]
+    return Rows(*[np.concatenate(field) for field in zip(*numbered, strict=True)])
+
+
+def at_most(columns: np.ndarray, limits: np.ndarray, factor: float) -> Rows:
+    """Return a row ``x[column] <= factor * x[limit]`` for each pair.
+
+    Examples
+    --------
+    >>> at_most(np.array([3]), np.array([0]), 2.0).value
+    array([ 1., -2.])
+    """
+    count = len(columns)
+    return Rows(
+        np.repeat(np.arange(count), 2),
+        np.stack([columns, limits], axis=1).reshape(-1).astype(np.int64),
+        np.tile([1.0, -factor], count),
+        np.full(count, -np.inf),
+        np.zeros(count),
+    )
+
+
+def equal(row, column, total_row, total, factor: float = 1.0) -> Rows:
+    """Return rows ``sum of columns - factor * total = 0``, one for each total.
+
+    Examples
+    --------
+    >>> equal([0, 0], [3, 4], [0], [1]).value
+    array([ 1.,  1., -1.])
+    """
+    zeros = np.zeros(len(total))
+    return Rows(
+        np.concatenate([row, total_row]).astype(np.int64),
+        np.concatenate([column, total]).astype(np.int64),
+        np.concatenate([np.ones(len(row)), np.full(len(total), -factor)]),
+        zeros,
+        zeros,
+    )

@@ -1,0 +1,229 @@
+"""Adjacent siblings: the transitions of each half-automaton between successive modifiers (Koo et al. 2010, example 1).
+
+Half-automaton ``q = 2 * h + side`` with ``k`` candidate modifiers ``c_1 .. c_k``, outward from the head, has a part for
+each transition from position ``a`` to position ``b``, ``0 <= a < b <= k + 1``; 0 is START and ``k + 1`` END.
+Transition ``(a, b)`` is part ``start[q] + b * (b - 1) // 2 + a``; there are ``(k + 1) * (k + 2) // 2``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nonproj._kernel import kernel
+from nonproj.parts.automaton import HeadAutomata, head_automata, moves
+from nonproj.parts.base import PartType
+from nonproj.parts.constraints import Rows, equal, rows_of, stack
+from nonproj.parts.geometry import DIRECTION, DISTANCE, distance_code
+from nonproj.types import ArcSpace, PartRows
+
+
+class Sibling(PartType):
+    """Transitions ``h -> s, m`` from one modifier of a head to the next on the same side, START and END included."""
+
+    name = "sibling"
+    slots = ("h", "s", "m")
+    influence = 3.0  # one transition becomes two
+
+    def number(self, arcs: ArcSpace, first: int) -> np.ndarray:
+        """Number the transitions of each half-automaton, ``start`` int64[2 * N + 1]."""
+        start = np.empty(len(arcs.out_start), np.int64)
+        _number(arcs, first, start)
+        return start
+
+    def rows(self, arcs: ArcSpace, start: np.ndarray) -> PartRows:
+        """Return head, previous sibling and modifier of every transition, its direction, and the siblings' distance."""
+        nodes = np.empty((start[-1] - start[0], 3), np.int32)
+        codes = np.empty((len(nodes), 3), np.uint8)
+        _fill(arcs, nodes, codes)
+        return PartRows(nodes, codes)
+
+    def used(self, arcs: ArcSpace, start: np.ndarray, z: np.ndarray, z_grandparent: np.ndarray) -> np.ndarray:
+        """Return the transitions over the modifiers that heads choose."""
+        numbers = np.empty(len(arcs.head) + len(start) - 1, np.int64)
+        return numbers[: list_siblings(arcs, start, z, numbers, 0)]
+
+    def restrict(self, arcs: ArcSpace, start: np.ndarray, keep: np.ndarray) -> np.ndarray:
+        """Return the transitions between candidates that remain, START and END."""
+        numbers = np.empty(start[-1] - start[0], np.int64)
+        return numbers[: _restrict(arcs, start, keep, numbers)]
+
+    def automata(self, arcs: ArcSpace, start: np.ndarray, scores: np.ndarray) -> HeadAutomata:
+        """Return the bigram automata: the state is the position of the previous sibling, 0 is START."""
+        automata = head_automata(arcs, np.diff(arcs.out_start) + 1)
+        for q, k in enumerate(np.diff(arcs.out_start)):
+            take, _ = moves(automata, q)
+            final = automata.final[automata.state_start[q] : automata.state_start[q + 1]]
+            for b in range(1, k + 2):
+                part = start[q] + b * (b - 1) // 2
+                row = take[b - 1, :b, b] if b <= k else final
+                row[:] = scores[part : part + b]
+        return automata
+
+    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
+        """Return the rows of `sibling_paths`."""
+        return sibling_paths(arcs, start, first)
+
+
+def sibling_paths(arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
+    """Make the transitions of each half-automaton a path over the modifiers that it takes: the automaton's own hull.
+
+    Parameters
+    ----------
+    arcs : ArcSpace
+        The arcs that may be used.
+    start : ndarray of shape (2 * N + 1,), int64
+        From `Sibling.number`.
+    first : int
+        The column of sibling part 0; the ``S`` parts, from 0 to 1, are columns in a row.
+
+    Returns
+    -------
+    Rows
+        A unit leaves START; as much enters a candidate as leaves it, and as much as the value of its arc.  These are
+        the Viterbi recurrences of Koo et al. (2010), example 1, as a flow (Rush and Collins 2012, section 9.5).
+
+    Examples
+    --------
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> arcs = full_arc_space(1)
+    >>> len(sibling_paths(arcs, Sibling().number(arcs, 1), first=1).lower)
+    6
+    """
+    blocks = []
+    for q in range(len(start) - 1):
+        out = arcs.out[arcs.out_start[q] : arcs.out_start[q + 1]].astype(np.int64)
+        k, base = len(out), first + int(start[q] - start[0])
+        row, transition, value = path_entries(k)
+        unit = np.zeros(k + 1)
+        unit[0] = 1.0
+        blocks.append(Rows(row, base + transition, value, unit, unit))
+        into, taken = entering(k)
+        blocks.append(equal(taken - 1, base + into, np.arange(k), out))
+    return stack(blocks)
+
+
+def sibling_pairs(arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
+    """Make each transition the conjunction of its two arcs and of no arc between them: looser than `sibling_paths`.
+
+    Parameters
+    ----------
+    arcs, start, first
+        As for `sibling_paths`.
+
+    Returns
+    -------
+    Rows
+        A transition's value is at most that of each of its arcs and one minus that of each arc between them, and at
+        least one less all that these lack: the linearisation by which Martins et al. (2009) make pairs of arcs,
+        one transition at a time.  For integers as exact as the paths.
+
+    Examples
+    --------
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> arcs = full_arc_space(1)
+    >>> len(sibling_pairs(arcs, Sibling().number(arcs, 1), first=1).lower)
+    9
+    """
+    entries, lower, upper = [], [], []
+    for q in range(len(start) - 1):
+        out = arcs.out[arcs.out_start[q] : arcs.out_start[q + 1]].astype(np.int64)
+        k, base = len(out), first + int(start[q] - start[0])
+        for transition, (a, b) in enumerate(zip(*transitions(k), strict=True)):
+            part = base + transition
+            used = [out[p - 1] for p in (a, b) if 0 < p <= k]
+            between = out[a : b - 1]
+            entries += [([part, arc], [1.0, -1.0]) for arc in used]
+            entries += [([part, arc], [1.0, 1.0]) for arc in between]
+            entries.append(([part, *used, *between], [1.0] + [-1.0] * len(used) + [1.0] * len(between)))
+            lower += [-np.inf] * (len(used) + len(between)) + [1.0 - len(used)]
+            upper += [0.0] * len(used) + [1.0] * len(between) + [np.inf]
+    return rows_of(entries, lower, upper)
+
+
+def transitions(k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return where each transition over k candidates begins and ends, in the order of their numbers."""
+    ends = np.arange(1, k + 2)
+    tip = np.repeat(ends, ends)
+    return np.arange(len(tip)) - tip * (tip - 1) // 2, tip
+
+
+def path_entries(k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the entries of a path: row 0 is what leaves START, row b what enters candidate b less what leaves it."""
+    tail, tip = transitions(k)
+    transition = np.arange(len(tip))
+    inner = tip <= k
+    row = np.concatenate([tip[inner], tail])
+    value = np.concatenate([np.ones(inner.sum()), np.where(tail == 0, 1.0, -1.0)])
+    return row, np.concatenate([transition[inner], transition]), value
+
+
+def entering(k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the transitions that take a candidate, and its position from 1 to k."""
+    _, tip = transitions(k)
+    taking = np.flatnonzero(tip <= k)
+    return taking, tip[taking]
+
+
+@kernel
+def _number(arcs, first, start):
+    """Lay out the transitions of each half-automaton, from part ``first`` on."""
+    start[0] = first
+    for q in range(start.shape[0] - 1):
+        k = np.int64(arcs.out_start[q + 1] - arcs.out_start[q])
+        start[q + 1] = start[q] + (k + 1) * (k + 2) // 2
+
+
+@kernel
+def _fill(arcs, nodes, codes):
+    """Words and codes of every transition; the distance is between the siblings (head and sibling at the ends)."""
+    n_nodes = arcs.start.shape[0] - 1
+    row = 0
+    for q in range(2 * n_nodes):
+        h, right = q // 2, q % 2
+        first = arcs.out_start[q]
+        k = arcs.out_start[q + 1] - first
+        for b in range(1, k + 2):
+            m = arcs.modifier[arcs.out[first + b - 1]] if b <= k else n_nodes + 1
+            for a in range(b):
+                s = arcs.modifier[arcs.out[first + a - 1]] if a > 0 else n_nodes
+                near = h if a == 0 else s
+                far = near if b == k + 1 else m
+                nodes[row, 0] = h
+                nodes[row, 1] = s
+                nodes[row, 2] = m
+                codes[row, 0] = 0
+                codes[row, DIRECTION] = 1 + right
+                codes[row, DISTANCE] = distance_code(near, far, right)
+                row += 1
+
+
+@kernel
+def list_siblings(arcs, start, z, numbers, count):
+    """Write the transitions over the chosen arcs to ``numbers[count:]``; return the new count."""
+    out, out_start = arcs.out, arcs.out_start
+    for q in range(out_start.shape[0] - 1):
+        first, k = out_start[q], out_start[q + 1] - out_start[q]
+        previous = 0
+        for b in range(1, k + 2):
+            if b == k + 1 or z[out[first + b - 1]] == 1:
+                numbers[count] = start[q] + b * (b - 1) // 2 + previous
+                count += 1
+                previous = b
+    return count
+
+
+@kernel
+def _restrict(arcs, start, keep, numbers):
+    """Write the transitions between candidates to keep, START and END; return how many there are."""
+    count = 0
+    for q in range(start.shape[0] - 1):
+        first, k = arcs.out_start[q], arcs.out_start[q + 1] - arcs.out_start[q]
+        for b in range(1, k + 2):
+            if b <= k and not keep[arcs.out[first + b - 1]]:
+                continue
+            row = start[q] + b * (b - 1) // 2
+            for a in range(b):
+                if a == 0 or keep[arcs.out[first + a - 1]]:
+                    numbers[count] = row + a
+                    count += 1
+    return count
