@@ -197,7 +197,7 @@ def restrict(parts: PartSpace, keep: np.ndarray) -> tuple[PartSpace, np.ndarray]
     >>> from nonproj.parts.arcs import full_arc_space
     >>> fewer, numbers = restrict(part_space(full_arc_space(2), "sibling"), np.array([True, False, True, True]))
     >>> len(fewer), numbers[:4]
-    (13, array([0, 2, 3, 4]))
+    (16, array([0, 2, 3, 4]))
     """
     arcs = parts.arcs
     mask = np.zeros((len(arcs.start) - 1,) * 2, np.bool_)
