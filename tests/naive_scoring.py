@@ -6,7 +6,7 @@ import hashlib
 
 from naive_trees import candidates
 
-from nonproj.scoring.templates import SLOTS, parse_template
+from nonproj.scoring.templates import parse_template, slots_of
 from nonproj.scoring.vocabulary import ATTRIBUTES, END, FEAT, FIRST, OUTSIDE, ROOT, START, UNKNOWN
 
 
@@ -54,7 +54,7 @@ def code_of(name, part, nodes, n):
     """The geometrical code of a part."""
     if name == "none":
         return 0
-    slot = dict(zip(SLOTS[part], nodes, strict=True))
+    slot = dict(zip(slots_of(part), nodes, strict=True))
     h, m = slot["h"], slot["m"]
     right = int(m > h)
     if name == "direction":
@@ -86,7 +86,7 @@ def places(sentence, alphabets, spec, nodes, bits, side=None):
             return sibling_code(name, *nodes, side, n)
         return code_of(name, part, nodes, n)
 
-    slots = dict(zip(SLOTS[part], nodes, strict=True))
+    slots = dict(zip(slots_of(part), nodes, strict=True))
     found = []
     for template in spec["templates"]:
         text = " ".join(template.split())

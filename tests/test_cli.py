@@ -85,7 +85,7 @@ sys.exit(f"imported {{heavy}}" if heavy else 0)
         (["parse", "--modle=a"], "nonproj parse: unknown option --modle; did you mean --model?"),
         (["parse"], "a model is expected: MODEL or -m MODEL"),
         (["parse", "-m", "a", "b", "c"], "unknown argument 'c'"),
-        (["train", "-o", "a", "--model", "arcs"], "unknown --model 'arcs'; did you mean arc?"),
+        (["train", "-o", "a", "--part", "arc"], "unknown option --part; did you mean --parts?"),
         (["parse", "-m", "a", "--single-root", "--multi-root"], "not allowed with"),
         (["evaluate", "a"], "either SYSTEM, a parsed file, or --model is expected"),
         (["evaluate", "a", "b", "-m", "c"], "either SYSTEM, a parsed file, or --model is expected"),
@@ -304,7 +304,7 @@ def test_damaged_model(here, capsys):
 
 
 def test_train_and_evaluate(here, capsys):
-    arguments = ["train", "train.conll", "-o", "m.nonproj", "--epochs", "2", "--model", "sibling", "--seed", "7"]
+    arguments = ["train", "train.conll", "-o", "m.nonproj", "--epochs", "2", "--parts", "sibling", "--seed", "7"]
     assert main([*arguments, *SMALL, "--test", "test.conll", "--held-out", "0.2"]) == 0
     output, error = capsys.readouterr()
     assert "unlabelled attachment (UAS)" in output
@@ -314,7 +314,7 @@ def test_train_and_evaluate(here, capsys):
     assert not Path("m.nonproj.checkpoint").exists()
     main(["inspect", "m.nonproj", "--json"])
     facts = json.loads(capsys.readouterr().out)
-    assert (facts["config"]["model"], facts["config"]["seed"]) == ("sibling", 7)
+    assert (facts["config"]["parts"], facts["config"]["seed"]) == (["arc", "sibling"], 7)
     assert facts["training"]["sentences"] == 48
     last = facts["training"]["log"][-1]
     main(["evaluate", "-m", "m.nonproj", "train.conll", "--json"])
@@ -323,7 +323,7 @@ def test_train_and_evaluate(here, capsys):
 
 
 def test_interrupted_training_keeps_the_last_epoch_and_goes_on(here, capsys):
-    arguments = ["train", "train.conll", "-o", "m.nonproj", "--model", "arc", *SMALL]
+    arguments = ["train", "train.conll", "-o", "m.nonproj", "--parts", "arc", *SMALL]
     process = start(*arguments, "--epochs", "100000")
     for line in process.stderr:
         if line.startswith(b"epoch 2:"):
@@ -341,7 +341,7 @@ def test_interrupted_training_keeps_the_last_epoch_and_goes_on(here, capsys):
     done = len(facts["log"]) + 1
     assert main([*arguments, "--epochs", str(done), "--resume", "-qq"]) == 0
     assert not Path("m.nonproj.checkpoint").exists()
-    straight = ["train", "train.conll", "-o", "n.nonproj", "--model", "arc", *SMALL, "--epochs", str(done), "-qq"]
+    straight = ["train", "train.conll", "-o", "n.nonproj", "--parts", "arc", *SMALL, "--epochs", str(done), "-qq"]
     assert main(straight) == 0
     for name in ("m", "n"):
         main(["parse", "-m", f"{name}.nonproj", "test.conll", "-o", f"{name}.conll"])

@@ -12,7 +12,7 @@ import pytest
 
 from nonproj.errors import ConfigError
 from nonproj.options.config import Config, DecodingConfig, TrainingConfig, load_yaml, options
-from nonproj.scoring.templates import PART_OF, attributes_of, compile_templates, load_templates
+from nonproj.scoring.templates import attributes_of, compile_templates, load_templates, template_files
 
 
 def message(values) -> str:
@@ -40,8 +40,8 @@ def test_defaults_are_allowed_and_survive_json():
     plain = config.as_dict()
     assert Config.from_dict(json.loads(json.dumps(plain))) == config
     for key, option in options():
-        assert look_up(config, key) == option.default
-        assert option.check(key, option.default) == option.default
+        assert look_up(config, key) == option.check(key, option.default)
+        assert option.check(key, option.default) == (option.default if key != "parts" else config.parts)
         assert option.help
         assert option.expected
 
@@ -57,12 +57,32 @@ def test_every_option_survives_the_command_line_and_a_file(tmp_path):
         assert value != option.default, key
         text = {True: "true", False: "false"}.get(value, str(value)) if isinstance(value, bool) else str(value)
         expected = Config.from_dict(nested(key, value))
-        assert look_up(expected, key) == value
+        assert look_up(expected, key) == option.check(key, value)
         assert expected != Config()
         assert Config().with_overrides({key: text}) == expected == Config().with_overrides({key: value})
         path = tmp_path / "a.yaml"
         path.write_text("\n".join("  " * i + part + ":" for i, part in enumerate(key.split("."))) + f" {text}\n")
         assert Config.load(path) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("siblings", "no set of part types is named siblings; did you mean sibling?"),
+        (["arc", "siblin"], "no part type is named siblin; did you mean sibling?"),
+        (["sibling"], "arc is missing; every set of part types has it"),
+        (["arc", "arc"], "a part type is there twice: arc, arc"),
+    ],
+)
+def test_a_wrong_set_of_part_types_is_named(value, expected):
+    assert message({"parts": value}) == f"parts: {expected}"
+
+
+@pytest.mark.parametrize(
+    "value", [["grandparent", "arc"], ("arc", "grandparent"), "grandparent, arc", "arc,grandparent"]
+)
+def test_a_set_of_part_types_may_be_listed(value):
+    assert Config.from_dict({"parts": value}).parts == ("arc", "grandparent")
 
 
 def test_unknown_keys_name_the_nearest():
@@ -71,7 +91,7 @@ def test_unknown_keys_name_the_nearest():
     text = message({"epochs": 3})
     assert all(key in text for key in ("pruner.epochs", "training.epochs", "labeler.epochs"))
     assert message({"max_iterations": 3}).endswith("did you mean decoding.max_iterations?")
-    assert "the known ones here are model, seed, treebank" in message({"zzzz": 1})
+    assert "the known ones here are parts, seed, treebank" in message({"zzzz": 1})
     assert message({3: 4}).startswith("3: no such option")
 
 
@@ -100,8 +120,8 @@ def test_unknown_keys_name_the_nearest():
         ("treebank.train", "", "null or a path"),
         ("decoding.single_root", "yes", "auto, true or false"),
         ("decoding.single_root", 1, "auto, true or false"),
-        ("model", "grand", "arc, sibling or grandparent"),
-        ("model", ["arc"], "arc, sibling or grandparent"),
+        ("parts", [], "the name of a set or a list of part types"),
+        ("parts", ["arc", 3], "the name of a set or a list of part types"),
     ],
 )
 def test_wrong_values(key, value, expected):
@@ -143,7 +163,7 @@ def test_overrides():
     for path in ("2024", "a: b.conll", "x #1.conll", "[a].conll", "true"):  # a path is itself
         assert Config().with_overrides({"treebank.train": path}).treebank.train == path
     assert config.with_overrides({"treebank.train": "a"}).with_overrides({"treebank.train": "null"}) == config
-    for key, text in {"seed": "[", "seed ": "1", "training": "3", "training.epochs": "1.5", "model": "{}"}.items():
+    for key, text in {"seed": "[", "seed ": "1", "training": "3", "training.epochs": "1.5", "parts": "{}"}.items():
         with pytest.raises(ConfigError) as caught:
             Config().with_overrides({key: text})
         assert caught.value.key == key
@@ -162,7 +182,7 @@ def test_files(tmp_path):
     path.write_bytes(b"")
     assert Config.load(path) == Config()
     path.write_bytes(b"\xef\xbb\xbfseed: 3\n")
-    assert Config.load(path, {"model": "arc"}) == Config(seed=3, model="arc")
+    assert Config.load(path, {"parts": "arc"}) == Config(seed=3, parts="arc")
     assert failure(b"seed: -1").key == "seed"
     assert str(path) in failure(b"seed: -1").message
     assert failure(b"[1, 2]").key == str(path)
@@ -198,18 +218,18 @@ def test_options_need_neither_numba_nor_yaml():
 @pytest.fixture
 def folder(tmp_path):
     """A small folder of templates."""
-    for name, part in PART_OF.items():
+    for name, part in template_files("grandparent").items():
         (tmp_path / f"{name}.yaml").write_text(f"part: {part}\ncodes: [direction]\ntemplates:\n  - h.pos m.pos\n")
     return tmp_path
 
 
 def test_templates_that_come_along():
     files = load_templates()
-    assert list(files) == list(PART_OF)
+    assert list(files) == list(template_files("grandparent"))
     attributes = attributes_of(files)
     for name, spec in files.items():
         table = compile_templates(spec, attributes)
-        assert spec["part"] == PART_OF[name]
+        assert spec["part"] == template_files("grandparent")[name]
         assert table.n_plain + table.n_between + table.n_feat == len(set(spec["templates"])) > 10
 
 

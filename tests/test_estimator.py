@@ -105,7 +105,7 @@ def test_model_selection():
     scores = cross_val_score(DependencyParser("arc", **SMALL), everything, cv=3)
     assert scores.shape == (3,)
     assert scores.min() > 0.5
-    search = GridSearchCV(DependencyParser(**SMALL), {"model": ["arc", "sibling"]}, cv=2, error_score="raise")
+    search = GridSearchCV(DependencyParser(**SMALL), {"parts": ["arc", "sibling"]}, cv=2, error_score="raise")
     search.fit(everything)
     assert search.best_estimator_.model in ("arc", "sibling")
     assert len(search.predict(everything)) == 30
@@ -203,7 +203,7 @@ def test_save_and_load(fitted, tmp_path):
     ("parameters", "message"),
     [
         ({"epochs": 0}, "epochs: 0"),
-        ({"model": "third-order"}, "model: third-order"),
+        ({"parts": "third-order"}, "parts: no part type is named third-order"),
         ({"threshold": "high"}, "threshold: high"),
         ({"single_root": "maybe"}, "single_root: maybe"),
         ({"random_state": -1}, "random_state: -1"),

@@ -8,7 +8,7 @@ from test_score import draw
 from nonproj.learning.labeler import Labeler
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import LINE, add_labels, label_parts, label_scores
-from nonproj.scoring.templates import CODE_BITS, CODES, attributes_of, compile_templates, load_templates
+from nonproj.scoring.templates import CODE_BITS, attributes_of, codes_of, compile_templates, load_templates
 from nonproj.scoring.vocabulary import Encoder
 from nonproj.types import Sentence
 
@@ -36,7 +36,7 @@ def test_parts_are_those_of_the_definition(seed):
     heads = draw_tree(rng, n)
     parts, expected = label_parts(heads), naive.labelled(heads.tolist())
     assert parts.nodes.tolist() == [list(nodes) for nodes in expected]
-    for number, name in enumerate(CODES["label"]):
+    for number, name in enumerate(codes_of("label")):
         codes = [naive.code_of(name, "label", nodes, n) for nodes in expected]
         assert parts.codes[:, number].tolist() == codes
         assert max(codes) < 1 << CODE_BITS

@@ -15,7 +15,9 @@ from nonproj.learning.perceptron import Example, Perceptron
 from nonproj.learning.pruner import Pruner
 from nonproj.learning.trainer import Trainer, train
 from nonproj.options.config import Config
-from nonproj.parts.space import full_arc_space, gold_parts, part_index
+from nonproj.parts.arcs import full_arc_space
+from nonproj.parts.registry import PART_SETS
+from nonproj.parts.space import part_space, tree_indicators
 from nonproj.pipeline import Parser
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.score import score_parts
@@ -23,7 +25,6 @@ from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import attributes_of, compile_templates, load_templates
 from nonproj.scoring.vocabulary import Encoder
 from nonproj.trees.marginals import marginals
-from nonproj.types import GRANDPARENT, MODELS
 
 SMALL = {
     "features.bits": 16,
@@ -51,10 +52,10 @@ def accuracy(model, sentences):
 
 
 @pytest.mark.parametrize("decoder", ["relaxed", "dual"])
-@pytest.mark.parametrize("model", MODELS)
-def test_a_toy_language_is_learnt(model, decoder):
+@pytest.mark.parametrize("parts", [*PART_SETS, ["arc", "grandparent"]], ids=str)
+def test_a_toy_language_is_learnt(parts, decoder):
     sentences = toy_treebank(60)
-    trained = train(sentences[:45], small(model=model, training__decoder=decoder), held_out=sentences[45:])
+    trained = train(sentences[:45], small(parts=parts, training__decoder=decoder), held_out=sentences[45:])
     assert accuracy(trained, sentences[45:]) > 0.9
     log = trained.meta["log"]
     assert [entry["epoch"] for entry in log] == [1, 2, 3, 4]
@@ -122,8 +123,7 @@ def test_gold_arcs_are_among_the_candidates_whatever_the_pruner_says():
     trainer.attributes = trainer.encoder.attributes
     trainer.tokens = [trainer.encoder.encode(s) for s in sentences]
     for arcs, sentence in zip(trainer._train_pruner(), sentences, strict=True):
-        index = part_index(arcs, GRANDPARENT)
-        assert gold_parts(arcs, index, sentence.heads).arc.sum() == len(sentence)
+        assert tree_indicators(part_space(arcs, "arc"), sentence.heads).sum() == len(sentence)
     assert 0 < trainer.meta["pruning_training"]["gold_kept"] <= 1
 
 
@@ -148,20 +148,20 @@ def test_roots_are_as_in_the_training_data():
     assert all((parser.parse(s).decoded.heads == 0).sum() == 1 for s in sentences)
 
 
-def perceptron_and_examples(model=GRANDPARENT, margin=0.0):
+def perceptron_and_examples(parts="grandparent", margin=0.0):
     sentences, files = toy_treebank(6), load_templates()
     encoder = Encoder.from_sentences(sentences, attributes_of(files), 1)
-    perceptron = Perceptron(Scorer(files, encoder.attributes, model), 14, margin, DualOptions())
+    perceptron = Perceptron(Scorer(files, encoder.attributes, parts), 14, margin, DualOptions())
     examples = []
     for sentence in sentences:
-        arcs = full_arc_space(len(sentence))
-        examples.append(Example(encoder.encode(sentence), sentence.heads, arcs, part_index(arcs, model)))
+        space = part_space(full_arc_space(len(sentence)), parts)
+        examples.append(Example(encoder.encode(sentence), sentence.heads, space))
     return perceptron, examples
 
 
-@pytest.mark.parametrize("model", [0, 1, 2])
-def test_lazy_averaging_is_the_mean_over_all_steps(model):
-    perceptron, examples = perceptron_and_examples(model)
+@pytest.mark.parametrize("parts", PART_SETS)
+def test_lazy_averaging_is_the_mean_over_all_steps(parts):
+    perceptron, examples = perceptron_and_examples(parts)
     history = []
     for _ in range(3):
         for example in examples:
@@ -180,11 +180,8 @@ def test_an_update_moves_the_weights_by_gold_less_predicted():
     missed = perceptron.update(example)
     assert missed > 0
     first = perceptron.weights.copy()
-    gold = gold_parts(example.arcs, example.index, example.heads)
-    featurised = perceptron.scorer.featurise(example.tokens, example.arcs, example.index, len(first))
-    scores = perceptron.scorer.score(featurised, first)
-    value = sum(float(g @ s) for g, s in zip(gold, scores, strict=True))
-    assert value > 0
+    features = perceptron.scorer.features(example.tokens, example.parts, len(first))
+    assert tree_indicators(example.parts, example.heads) @ perceptron.scorer.score(features, first) > 0
     # Zero weights tie everywhere: the automata take nothing, so the change is made of gold parts and empty sides.
     assert (first > 0).any() and (first < 0).any()
 

@@ -24,7 +24,6 @@ from nonproj.parts.arcs import full_arc_space
 from nonproj.pipeline import dual_options
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vocabulary import Encoder
-from nonproj.types import MODELS
 from nonproj.workers import pool as engine
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -53,13 +52,13 @@ def plain(items):
 class Material:
     """Some sentences, all their arcs, and a learner."""
 
-    def __init__(self, count: int, model: str = "sibling", **options):
+    def __init__(self, count: int, parts: str = "sibling", **options):
         sentences = list(conll.read(io.StringIO(treebank(count))))
         files = load_templates()
         encoder = Encoder.from_sentences(sentences, attributes_of(files), 1)
-        config = Config().with_overrides({"model": model})
+        config = Config().with_overrides({"parts": parts})
         decoding = dual_options(config.decoding, True)
-        self.learner = Learner(files, encoder.attributes, MODELS.index(model), 14, 30.0, decoding, True)
+        self.learner = Learner(files, encoder.attributes, config.parts, 14, 30.0, decoding, True)
         self.tokens = [encoder.encode(sentence) for sentence in sentences]
         self.heads = [sentence.heads for sentence in sentences]
         self.arcs = [full_arc_space(len(sentence)) for sentence in sentences]
@@ -93,11 +92,11 @@ def assert_equal(one, other) -> None:
 # -- what it computes --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", ["arc", "sibling", "grandparent"])
-def test_one_shard_is_serial_training(model):
-    material = Material(9, model)
+@pytest.mark.parametrize("parts", ["arc", "sibling", "grandparent"])
+def test_one_shard_is_serial_training(parts):
+    material = Material(9, parts)
     serial = material.learner.perceptron()
-    examples = shard_of(material.tokens, material.heads, material.arcs, material.learner.model)
+    examples = shard_of(material.tokens, material.heads, material.arcs, material.learner.parts)
     missed = [sum(serial.update(examples[i]) for i in order) for order in material.orders(3)]
     assert_equal(material.trained(engine.Here(), 1, 3), serial)
     assert material.missed == missed
@@ -106,7 +105,7 @@ def test_one_shard_is_serial_training(model):
 @pytest.mark.parametrize("shards", [2, 3, 5])
 def test_weights_are_means_and_their_average_is_over_all_steps_and_shards(material, shards):
     """By the definition: every step of every shard is written down; a shard that has done all its steps waits."""
-    examples = shard_of(material.tokens, material.heads, material.arcs, material.learner.model)
+    examples = shard_of(material.tokens, material.heads, material.arcs, material.learner.parts)
     mixed = np.zeros(1 << material.learner.bits)
     history, steps = [mixed], -(-material.count // shards)
     for order in material.orders(2):
@@ -130,7 +129,7 @@ def test_weights_are_means_and_their_average_is_over_all_steps_and_shards(materi
 
 
 def test_an_epoch_of_a_shard_tells_only_what_changed(material):
-    shard = shard_of(material.tokens[:2], material.heads[:2], material.arcs[:2], material.learner.model)
+    shard = shard_of(material.tokens[:2], material.heads[:2], material.arcs[:2], material.learner.parts)
     start = np.zeros(1 << material.learner.bits, np.float32)
     start[[3, 5]] = 7.0
     learnt = learn_shard(material.learner, sparse(start), 4, shard, np.array([1, 0]))

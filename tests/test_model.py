@@ -29,7 +29,7 @@ def a_model(tables=None, strings=STRANGE) -> Model:
         }
     templates = load_templates()
     alphabets = {name: list(strings) for name in [*attributes_of(templates), "feat"]}
-    config = Config.from_dict({"model": "sibling", "training": {"epochs": 3}})
+    config = Config.from_dict({"parts": "sibling", "training": {"epochs": 3}})
     return Model(config, alphabets, templates, ["subj", "æ"], tables, {"log": [{"uas": 0.5, "las": None}]})
 
 

@@ -3,16 +3,17 @@
 import naive_scoring as naive
 import numpy as np
 import pytest
-from nonproj.scoring.listing import arc_parts, grandparent_parts, sibling_parts
 from test_scoring import draw_sentence
 
-from nonproj.parts.space import arc_space_from_mask, full_arc_space, part_index
+from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
+from nonproj.parts.registry import PART_SETS, PART_TYPES
+from nonproj.parts.space import part_space
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.score import add_parts, quantise, score_parts
-from nonproj.scoring.scorer import PART_TYPES, Scorer, dense_arc_scores
-from nonproj.scoring.templates import CODE_BITS, CODES, attributes_of, compile_templates, load_templates
+from nonproj.scoring.scorer import Scorer, dense_arc_scores
+from nonproj.scoring.templates import CODE_BITS, attributes_of, compile_templates, load_templates
 from nonproj.scoring.vocabulary import Encoder
-from nonproj.types import GRANDPARENT, Sentence
+from nonproj.types import Sentence
 
 BITS = 12
 SMALL = {
@@ -47,20 +48,19 @@ def draw(seed, spec, n):
 
 
 def parts_of(part, arcs):
-    if part == "arc":
-        return arc_parts(arcs)
-    return {"sibling": sibling_parts, "grandparent": grandparent_parts}[part](arcs, part_index(arcs, GRANDPARENT))
+    """The rows of all parts of a type."""
+    return PART_TYPES[part].rows(arcs, PART_TYPES[part].number(arcs, 0))
 
 
-@pytest.mark.parametrize("part", PART_TYPES)
+@pytest.mark.parametrize("part", ["arc", "sibling", "grandparent"])
 @pytest.mark.parametrize("seed", range(12))
-def test_parts_are_listed_as_the_index_numbers_them(part, seed):
+def test_rows_are_in_the_order_of_part_numbers(part, seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 14))
     arcs = draw_arcs(rng, n)
     parts, expected = parts_of(part, arcs), naive.listed(part, arcs)
     assert parts.nodes.tolist() == [list(nodes) for nodes, _ in expected]
-    for number, name in enumerate(CODES[part]):
+    for number, name in enumerate(PART_TYPES[part].codes):
         if part == "sibling":
             codes = [naive.sibling_code(name, *nodes, side, n) for nodes, side in expected]
         else:
@@ -105,7 +105,7 @@ def test_weights_of_16_bits_score_as_what_they_stand_for(seed):
     assert short.dtype == np.int16
     assert np.abs(short).max() == 32767
     assert np.abs(short * unit - weights).max() <= unit / 2 + 1e-7
-    parts = arc_parts(full_arc_space(7))
+    parts = parts_of("arc", full_arc_space(7))
     hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
     exact = score_parts(hashed, parts, (short * unit).astype(np.float32))
     np.testing.assert_allclose(score_parts(hashed, parts, short, unit), exact, atol=1e-3)
@@ -117,36 +117,32 @@ def test_a_table_of_zeros_can_be_quantised():
     assert not short.any()
 
 
-@pytest.mark.parametrize("model", [0, 1, 2])
+@pytest.mark.parametrize("name", [*PART_SETS, ["arc", "grandparent"]], ids=str)
 @pytest.mark.parametrize("seed", range(3))
-def test_the_scorer_puts_the_part_types_together(model, seed):
+def test_the_scorer_puts_the_part_types_together(name, seed):
     """Each type's scores are its own file's; one update of all types is the sum of theirs, over one table."""
     files = load_templates()
     rng = np.random.default_rng(seed)
     sentence = draw_sentence(rng, 5)
     encoder = Encoder.from_sentences([sentence], attributes_of(files), 1)
     arcs = draw_arcs(rng, 5)
-    index = part_index(arcs, model)
+    parts = part_space(arcs, name)
     weights = rng.integers(-4, 5, 1 << BITS).astype(np.float32)
-    scorer = Scorer(files, encoder.attributes, model)
-    featurised = scorer.featurise(encoder.encode(sentence), arcs, index, len(weights))
-    scores = scorer.score(featurised, weights)
-    moved, delta = np.zeros(len(weights)), []
-    for number, part in enumerate(PART_TYPES):
-        if number > model:
-            assert scores[number].shape == (0,)
-            delta.append(np.zeros(0))
-            continue
-        parts = naive.listed(part, arcs)
-        assert scores[number].shape == (len(parts),)
-        delta.append(np.zeros(len(parts)))
-        for p in rng.permutation(len(parts))[:15]:
-            places = naive.places(sentence, encoder.alphabets, files[part], parts[p][0], BITS, parts[p][1])
-            assert scores[number][p] == sum(float(weights[i]) for i in places)
-            delta[number][p] = rng.integers(-2, 3)
-            np.add.at(moved, places, delta[number][p])
+    scorer = Scorer(files, encoder.attributes, name)
+    features = scorer.features(encoder.encode(sentence), parts, len(weights))
+    scores = scorer.score(features, weights)
+    assert scores.shape == (len(parts),)
+    moved, delta = np.zeros(len(weights)), np.zeros(len(parts))
+    for part in parts.names:
+        first, listed = parts.range(part).start, naive.listed(part, arcs)
+        assert parts.range(part).stop == first + len(listed)
+        for p in rng.permutation(len(listed))[:15]:
+            places = naive.places(sentence, encoder.alphabets, files[part], listed[p][0], BITS, listed[p][1])
+            assert scores[first + p] == sum(float(weights[i]) for i in places)
+            delta[first + p] = rng.integers(-2, 3)
+            np.add.at(moved, places, delta[first + p])
     changed, total = weights.copy(), np.zeros(len(weights))
-    scorer.add(featurised, delta, 2.0, changed, total)
+    scorer.add(features, delta, 2.0, changed, total)
     assert (changed == weights + moved).all()
     assert (total == 2 * moved).all()
 
@@ -174,7 +170,7 @@ def test_a_sentence_scores_the_same_whatever_was_scored_before():
 
     def scored(one):
         return score_parts(
-            hash_tokens(encoder.encode(one), table, len(weights)), arc_parts(full_arc_space(len(one))), weights
+            hash_tokens(encoder.encode(one), table, len(weights)), parts_of("arc", full_arc_space(len(one))), weights
         ).tolist()
 
     before = scored(sentence)

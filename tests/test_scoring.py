@@ -3,16 +3,16 @@
 import naive_scoring as naive
 import numpy as np
 import pytest
-from nonproj.scoring.listing import arc_parts, grandparent_parts, sibling_parts
 
 from nonproj.errors import ConfigError
-from nonproj.parts.space import arc_space, full_arc_space, part_index
+from nonproj.parts.arcs import arc_space, full_arc_space
+from nonproj.parts.registry import PART_TYPES
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import add_labels, label_parts, label_scores
 from nonproj.scoring.score import add_parts, score_parts
 from nonproj.scoring.templates import attributes_of, compile_templates, load_templates, parse_template
 from nonproj.scoring.vocabulary import FEAT, Encoder
-from nonproj.types import GRANDPARENT, Sentence
+from nonproj.types import Sentence
 
 BITS = 14
 
@@ -37,14 +37,11 @@ def setup(seed, spec, n=7):
     return rng, sentence, encoder, compile_templates(spec, encoder.attributes)
 
 
-def listed(part, arcs, index):
-    """The parts that the kernels list, and for siblings the side of each."""
-    if part == "arc":
-        return arc_parts(arcs), None
-    if part == "grandparent":
-        return grandparent_parts(arcs, index), None
-    sides = np.repeat(np.arange(len(index.sibling_start) - 1) % 2, np.diff(index.sibling_start))
-    return sibling_parts(arcs, index), sides
+def rows_of(part, arcs):
+    """The rows that the kernels list, and for siblings the side of each."""
+    start = PART_TYPES[part].number(arcs, 0)
+    sides = np.repeat(np.arange(len(start) - 1) % 2, np.diff(start)) if part == "sibling" else None
+    return PART_TYPES[part].rows(arcs, start), sides
 
 
 SPECIAL = {
@@ -69,8 +66,7 @@ def test_scores_equal_the_twin(part, file, seed):
     n = 1 + 3 * seed
     rng, sentence, encoder, table = setup(seed, spec, n)
     arcs = full_arc_space(n)
-    index = part_index(arcs, GRANDPARENT)
-    parts, sides = listed(part, arcs, index)
+    parts, sides = rows_of(part, arcs)
     weights = rng.standard_normal(1 << BITS).astype(np.float32)
     hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
     scores = score_parts(hashed, parts, weights)
@@ -93,7 +89,7 @@ def test_the_update_is_the_transpose_of_the_score(seed):
     spec = load_templates()["grandparent"]
     rng, sentence, encoder, table = setup(seed, spec, 9)
     arcs = full_arc_space(9)
-    parts = grandparent_parts(arcs, part_index(arcs, GRANDPARENT))
+    parts, _ = rows_of("grandparent", arcs)
     weights = rng.integers(-5, 6, 1 << BITS).astype(np.float32)
     hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
     x = rng.integers(-1, 2, len(parts.nodes)).astype(float)
@@ -188,9 +184,9 @@ def test_pruned_arcs_score_as_they_do_among_all():
     scores = dict(
         zip(
             zip(everything.head.tolist(), everything.modifier.tolist(), strict=True),
-            score_parts(hashed, arc_parts(everything), weights).tolist(),
+            score_parts(hashed, rows_of("arc", everything)[0], weights).tolist(),
             strict=True,
         )
     )
-    found = score_parts(hashed, arc_parts(few), weights).tolist()
+    found = score_parts(hashed, rows_of("arc", few)[0], weights).tolist()
     assert found == [scores[h, m] for h, m in zip(few.head.tolist(), few.modifier.tolist(), strict=True)]

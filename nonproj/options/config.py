@@ -14,29 +14,29 @@ from typing import Any
 
 from nonproj.errors import ConfigError
 from nonproj.options.schema import Option, Section, dotted, option, show
-from nonproj.parts.registry import PART_SETS, PART_TYPES, part_set
 
 
 class PartsOption(Option):
-    """A set of part types: its name, or the names of the types."""
+    """A set of part types: its name, or the names of the types; checked against those that are registered."""
 
     @property
     def expected(self) -> str:
         """What would be right, in words."""
-        return f"{', '.join(PART_SETS)} or a list of {', '.join(PART_TYPES)}"
+        return "the name of a set or a list of part types"
 
     def check(self, key: str, value: object) -> tuple[str, ...]:
         """Return the names of the part types in their usual order; a string may name a set, or types with commas."""
-        if isinstance(value, str) and value not in PART_SETS:
+        from nonproj.parts.registry import PART_SETS, part_set  # imports numba, which the other options do not need
+
+        if isinstance(value, str) and value not in PART_SETS and "," in value:
             value = [name.strip() for name in value.split(",")]
-        if not isinstance(value, str) and not (
-            isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
-        ):
+        names = [value] if isinstance(value, str) else value
+        if not isinstance(names, list | tuple) or not names or not all(isinstance(name, str) for name in names):
             raise ConfigError(key, f"{show(value)} is wrong, {self.expected} expected")
         try:
             return tuple(part_type.name for part_type in part_set(value))
         except ValueError as error:
-            raise ConfigError(key, f"{error}; {self.expected} expected") from None
+            raise ConfigError(key, str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,10 @@ class Config(Section):
     """
 
     parts: tuple[str, ...] = field(
-        default="grandparent", metadata={"option": PartsOption("grandparent", "part types that are scored")}
+        default="grandparent",
+        metadata={
+            "option": PartsOption("grandparent", "part types that are scored", (), ("grandparent", "sibling", "arc"))
+        },
     )
     seed: int = option(0, "seed of all random choices", (int,), low=0)
     treebank: TreebankConfig = field(default_factory=TreebankConfig)
@@ -176,7 +179,7 @@ class Config(Section):
 
     def as_dict(self) -> dict:
         """Return nested dictionaries of plain values, fit for JSON; `from_dict` takes them back."""
-        return asdict(self)
+        return asdict(self) | {"parts": list(self.parts)}
 
     def with_overrides(self, overrides: Mapping[str, object]) -> Config:
         """Return a copy in which some options have other values.
