@@ -1,14 +1,16 @@
 """The project's only njit, and the folder where its compiled code is kept.
 
-Numba's cache looks at the file of a kernel and not at the files of the kernels it calls, so an edited helper would
-leave its callers stale (numba issue 1833).  The folder is therefore named by a digest of every source that kernels are
-made of, of the versions involved and of the flags that change the generated code.
+Numba's cache looks at the file of a kernel, but not at the files of the kernels that it calls or of the constants that
+it compiles in, so an edited helper would leave its callers stale (numba issue 1833).  The folder is therefore named by
+a digest of every source that a kernel can reach through imports, of the versions involved and of the flags that change
+the generated code.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -20,17 +22,39 @@ _PACKAGE = Path(__file__).parent
 _FLAGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT", "NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")
 
 
-def source_digest() -> str:
+_IMPORT = re.compile(rb"^(?:from|import) (nonproj[\w.]*)(?: import (\([^)]*\)|.*))?", re.MULTILINE)
+
+
+def source_digest(package: Path = _PACKAGE) -> str:
     """Return a digest of all that determines the compiled code, 16 hexadecimal digits."""
     digest = hashlib.blake2b(digest_size=8)
     digest.update(f"{sys.version} {numba.__version__} {np.__version__}".encode())
     digest.update(" ".join(os.environ.get(flag, "") for flag in _FLAGS).encode())
-    for path in sorted(_PACKAGE.rglob("*.py")):
-        text = path.read_bytes()
-        if b"_kernel" in text or path.name == "types.py":
-            digest.update(str(path.relative_to(_PACKAGE)).encode())
-            digest.update(text)
+    for name, text in sorted(_kernel_sources(package).items()):
+        digest.update(name.encode())
+        digest.update(text)
     return digest.hexdigest()
+
+
+def _kernel_sources(package: Path) -> dict[str, bytes]:
+    """Return the modules with kernels and all that they import, directly or not, when they are loaded: name to text.
+
+    A regular expression finds imports in a tenth of the time of a syntax tree.
+    """
+    texts = {}
+    for path in package.rglob("*.py"):
+        name = ".".join(("nonproj", *path.relative_to(package).with_suffix("").parts))
+        texts[name.removesuffix(".__init__")] = path.read_bytes()
+    found = {}
+    waiting = [name for name, text in texts.items() if b"\nfrom nonproj._kernel import" in text]
+    while waiting:
+        name = waiting.pop()
+        if name in texts and name not in found:
+            found[name] = texts[name]
+            for module, names in _IMPORT.findall(texts[name]):
+                base = module.decode()
+                waiting += [base, *(f"{base}.{word}" for word in re.findall(r"\w+", names.decode()))]
+    return found
 
 
 def cache_folder() -> Path:

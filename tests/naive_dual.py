@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
-from naive_trees import END, START, candidates
+from naive_trees import END, START, all_trees, candidates, is_projective
 
-from nonproj.trees.arborescence import maximum_arborescence_sparse
-from nonproj.trees.projective import maximum_projective_tree_sparse
 from nonproj.types import GRANDPARENT
 
 
@@ -157,16 +156,29 @@ class Automata:
         return taken[self.arc[h, m]] + (0.0 if k is None else self.scores.grandparent[row + outward.index(m)])
 
 
-class Tree:
-    """The best tree at prices [u] or [u, v], ties as the package's own decoders have them: an oracle."""
+@functools.cache
+def trees_of(n, single_root, projective):
+    """All trees of n words of one form, as an array with a row of heads for each."""
+    return np.array([tree for tree in all_trees(n, single_root) if not projective or is_projective(tree)])
 
-    def __init__(self, arcs, scores, model, options):
-        self.arcs, self.weights, self.copies = arcs, options.beta * scores.arc, 2 if model == GRANDPARENT else 1
-        self.single_root = options.single_root
-        self.decode = maximum_projective_tree_sparse if options.projective else maximum_arborescence_sparse
+
+class Tree:
+    """The best tree at prices [u] or [u, v], by enumeration: an oracle.
+
+    Where several trees are best, ``prefer(theta)`` returns the heads of the one that is wanted: it must be one of them.
+    """
+
+    def __init__(self, arcs, scores, model, options, prefer):
+        self.weights, self.copies = options.beta * scores.arc, 2 if model == GRANDPARENT else 1
+        trees = trees_of(len(arcs.start) - 2, options.single_root, options.projective)
+        marks = (trees[:, arcs.modifier] == arcs.head).astype(float)
+        over_arcs = marks.sum(axis=1) == len(arcs.start) - 2
+        self.trees, self.marks, self.prefer = trees[over_arcs].tolist(), marks[over_arcs], prefer
 
     def __call__(self, prices):
         theta = self.weights + prices.reshape(self.copies, -1).sum(axis=0)
-        heads = self.decode(self.arcs, theta, self.single_root)
-        used = (heads[self.arcs.modifier] == self.arcs.head).astype(float)
-        return float(used @ theta), np.tile(used, self.copies), heads.tolist()
+        values = self.marks @ theta
+        heads = self.prefer(theta).tolist()
+        best = self.trees.index(heads)
+        assert values[best] == values.max(), "the preferred tree is not a best one"
+        return float(values[best]), np.tile(self.marks[best], self.copies), heads

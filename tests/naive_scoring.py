@@ -3,11 +3,48 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 
 from naive_trees import candidates
 
-from nonproj.scoring.templates import parse_template, slots_of
-from nonproj.scoring.vocabulary import ATTRIBUTES, END, FEAT, FIRST, OUTSIDE, ROOT, START, UNKNOWN
+OUTSIDE, UNKNOWN, START, END, ROOT, FIRST = range(6)
+"""Reserved numbers of every attribute; the strings of an alphabet are numbered from FIRST."""
+
+WORDS_OF = {"arc": "hm", "sibling": "hsm", "grandparent": "ghm", "label": "hmglraz"}
+"""The words of each type of part, in the order in which they are hashed."""
+
+
+def shape_of(form):
+    """Upper case X, lower case x, decimal digits d, the rest as it is; of each run at most two."""
+    classes = ["d" if c.isdecimal() else "Xx"[not c.isupper()] if c.isalnum() else c for c in form]
+    return "".join("".join(list(run)[:2]) for _, run in itertools.groupby(classes))
+
+
+def text_of(row, attribute):
+    """The string of an attribute of a word, read off its ten columns."""
+    _, form, lemma, coarse, fine, feats = row[:6]
+    tag = coarse if fine == "_" else fine
+    if attribute.startswith("prefix"):
+        return form[: int(attribute[6:])].lower()
+    if attribute.startswith("suffix"):
+        return form[-int(attribute[6:]) :].lower()
+    return {
+        "form": form,
+        "lower": form.lower(),
+        "lemma": form.lower() if lemma == "_" else lemma,
+        "cpos": coarse,
+        "pos": tag,
+        "feats": feats,
+        "tag": f"{tag} {feats}",
+        "shape": shape_of(form),
+    }[attribute]
+
+
+def terms_of(template):
+    """The terms of a template, such as ``h.pos`` or ``m+1.form``: word (None for those between), offset, attribute."""
+    for term in template.split():
+        word, attribute = term.split(".")
+        yield (None, 0, attribute) if word == "between" else (word[0], int(word[1:] or 0), attribute)
 
 
 def number_of(sentence, alphabets, node, attribute):
@@ -21,9 +58,7 @@ def number_of(sentence, alphabets, node, attribute):
         return ROOT
     if not 0 <= node <= n:
         return OUTSIDE
-    row = sentence.rows[node - 1]
-    known = alphabets[attribute]
-    text = ATTRIBUTES[attribute](*row[1:6])
+    known, text = alphabets[attribute], text_of(sentence.rows[node - 1], attribute)
     return FIRST + known.index(text) if text in known else UNKNOWN
 
 
@@ -31,7 +66,7 @@ def feats_of(sentence, alphabets, node):
     """The numbers of a word's known single features."""
     if not 1 <= node <= len(sentence) or sentence.rows[node - 1][5] == "_":
         return []
-    known = alphabets[FEAT]
+    known = alphabets["feat"]
     return [FIRST + known.index(f) for f in sentence.rows[node - 1][5].split("|") if f in known]
 
 
@@ -54,7 +89,7 @@ def code_of(name, part, nodes, n):
     """The geometrical code of a part."""
     if name == "none":
         return 0
-    slot = dict(zip(slots_of(part), nodes, strict=True))
+    slot = dict(zip(WORDS_OF[part], nodes, strict=True))
     h, m = slot["h"], slot["m"]
     right = int(m > h)
     if name == "direction":
@@ -86,29 +121,26 @@ def places(sentence, alphabets, spec, nodes, bits, side=None):
             return sibling_code(name, *nodes, side, n)
         return code_of(name, part, nodes, n)
 
-    slots = dict(zip(slots_of(part), nodes, strict=True))
+    slots = dict(zip(WORDS_OF[part], nodes, strict=True))
     found = []
     for template in spec["templates"]:
         text = " ".join(template.split())
         key, special = upper(random64(f"{part}/{text}")), [[]]
         kind = "plain"
-        for term in parse_template(text, part):
-            coefficient = random64(f"{part}/{text}/{term}")
-            if term.slot is None:
+        for word, offset, attribute in terms_of(text):
+            coefficient = random64(f"{part}/{text}/Term(slot={word!r}, offset={offset}, attribute={attribute!r})")
+            if word is None:
                 low, high = sorted((slots["h"], slots["m"]))
-                values = {number_of(sentence, alphabets, b, term.attribute) for b in range(low + 1, high)}
+                values = {number_of(sentence, alphabets, b, attribute) for b in range(low + 1, high)}
                 special, kind = [[*rest, upper(coefficient * v)] for rest in special for v in values], "special"
-            elif term.attribute == FEAT:
-                values = feats_of(sentence, alphabets, slots[term.slot])
+            elif attribute == "feat":
+                values = feats_of(sentence, alphabets, slots[word])
                 special, kind = [[*rest, upper(coefficient * v)] for rest in special for v in values], "special"
             else:
                 # Beyond the sentence there is nothing; what stands for none or for an end has no neighbours.
-                node = slots[term.slot]
-                node = node if node > n else node + term.offset
-                beyond = slots[term.slot] <= n and not 0 <= node <= n
-                key += upper(
-                    coefficient * (OUTSIDE if beyond else number_of(sentence, alphabets, node, term.attribute))
-                )
+                node = slots[word] if slots[word] > n else slots[word] + offset
+                beyond = slots[word] <= n and not 0 <= node <= n
+                key += upper(coefficient * (OUTSIDE if beyond else number_of(sentence, alphabets, node, attribute)))
         names = spec["codes"] if kind == "plain" else ["direction"]
         for extra in special:
             place = ((key + sum(extra)) % 2**32) >> (32 - bits)

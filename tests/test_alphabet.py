@@ -1,5 +1,6 @@
 """From strings to numbers: what each attribute is, how strings are numbered, and where they lie."""
 
+import naive_scoring
 import numpy as np
 import pytest
 
@@ -78,6 +79,16 @@ def encoder_of(*rows, attributes=("form",), rare=1):
 )
 def test_attributes_of_a_word(columns, expected):
     assert {name: ATTRIBUTES[name](*columns) for name in expected} == expected
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_attributes_equal_the_twin(name):
+    letters, rng = "abAB12²Ⅷ٣ßǅøÆ中'_-. ", np.random.default_rng(0)
+    for _ in range(300):
+        form, lemma, cpos, pos, feats = ("".join(rng.choice(list(letters), rng.integers(1, 9))) for _ in range(5))
+        lemma, pos, feats = (text if rng.random() < 0.7 else "_" for text in (lemma, pos, feats))
+        row = word(form, lemma, cpos, pos, feats)
+        assert ATTRIBUTES[name](*row[1:6]) == naive_scoring.text_of(row, name), row
 
 
 def test_strings_are_numbered_by_falling_frequency_then_alphabetically():

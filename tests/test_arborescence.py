@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import naive_trees as naive
+import networkx
 import numpy as np
 import pytest
 
@@ -182,7 +183,6 @@ def test_input_is_untouched_and_may_be_read_only():
 
 @pytest.mark.parametrize("n", [10, 30, 60])
 def test_equals_networkx(n):
-    networkx = pytest.importorskip("networkx")
     scores = draw(np.random.default_rng(n), n, "continuous")
     graph = networkx.DiGraph()
     for h in range(n + 1):

@@ -143,7 +143,9 @@ def test_statistics_are_json_for_everyone(folder, tmp_path):
     stats = tmp_path / "stats"
     words = ["parse", str(folder / "toy.nonproj"), str(folder / "train.conll"), "-o", os.devnull, "--stats", str(stats)]
     assert main([*words, "--max-iterations", "1"]) == 0
-    for line in stats.read_text().splitlines():
+    lines = stats.read_text().splitlines()
+    assert len(lines) == sum(1 for _ in conll.read(folder / "train.conll")) > 0
+    for line in lines:
         facts = json.loads(line, parse_constant=pytest.fail)
         assert facts["gap"] >= -1e-6 * max(1.0, abs(facts["bound"]))
         assert facts["certified"] or not facts["agreed"]

@@ -1,5 +1,7 @@
 """Dual decomposition against enumeration, against the readable loop step by step, and the laws of its bounds."""
 
+from functools import partial
+
 import naive_dual
 import naive_trees
 import numpy as np
@@ -11,6 +13,7 @@ from nonproj.dual.subgradient import APPENDIX_A, POLYAK
 from nonproj.parts.space import arc_space_from_mask, full_arc_space, part_index, tree_score
 from nonproj.relaxation.subgradient import AppendixA, Polyak, relax
 from nonproj.trees.arborescence import maximum_arborescence_sparse
+from nonproj.trees.projective import maximum_projective_tree_sparse
 from nonproj.types import ARC, GRANDPARENT, SIBLING, PartScores
 
 RULES = {APPENDIX_A: AppendixA, POLYAK: Polyak}
@@ -135,8 +138,9 @@ def test_kernel_equals_the_eager_loop_bit_by_bit_where_arithmetic_is_exact(model
         arcs, index, scores, options = exact_problem(rng, int(rng.integers(1, 7)), model, spread, form)
         decoded, trace = dual_trace(arcs, index, scores, model, options)
         automata = naive_dual.Automata(arcs, index, scores, model, options.beta, options.tau)
+        decode = maximum_projective_tree_sparse if options.projective else maximum_arborescence_sparse
         twin = relax(
-            naive_dual.Tree(arcs, scores, model, options),
+            naive_dual.Tree(arcs, scores, model, options, partial(decode, arcs, single_root=options.single_root)),
             automata,
             lambda heads, parts=(arcs, index, scores): naive_trees.score_of_tree(heads, *parts),
             len(arcs.head) * (2 if model == GRANDPARENT else 1),
@@ -161,17 +165,19 @@ def test_kernel_equals_the_eager_loop_bit_by_bit_where_arithmetic_is_exact(model
 
 
 @pytest.mark.parametrize("model", [SIBLING, GRANDPARENT])
-@pytest.mark.parametrize("seed", range(10))
-def test_lazy_automata_are_counted_and_change_nothing(model, seed):
-    """The first iteration decodes all automata, later ones fewer; the readable loop, which decodes all, is the same."""
-    rng = np.random.default_rng(seed)
-    arcs, index, scores = draw_problem(rng, 9, model, "continuous", pruned=True)
-    decoded, trace = dual_trace(arcs, index, scores, model, DualOptions(max_iterations=80))
-    assert trace.decoded[0] == 10
-    assert trace.decoded.max() <= 10
-    assert decoded.recomputed == pytest.approx(trace.decoded.sum() / (10 * decoded.iterations))
-    if decoded.iterations > 3:
-        assert trace.decoded[1:].min() < 10
+def test_the_first_iteration_decodes_all_automata_and_later_ones_fewer(model):
+    long = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        arcs, index, scores = draw_problem(rng, 9, model, "continuous", pruned=True)
+        decoded, trace = dual_trace(arcs, index, scores, model, DualOptions(max_iterations=80))
+        assert trace.decoded[0] == 10
+        assert trace.decoded.max() <= 10
+        assert decoded.recomputed == pytest.approx(trace.decoded.sum() / (10 * decoded.iterations))
+        if decoded.iterations > 3:
+            assert trace.decoded[1:].min() < 10
+            long += 1
+    assert long >= 5
 
 
 @pytest.mark.parametrize("model", [SIBLING, GRANDPARENT])
@@ -209,19 +215,22 @@ def test_neither_beta_nor_tau_nor_the_rule_changes_a_certified_optimum(model):
 
 
 @pytest.mark.parametrize("model", [ARC, SIBLING, GRANDPARENT])
-@pytest.mark.parametrize("seed", range(10))
-def test_a_constant_on_all_arcs_into_a_word_only_shifts_the_score(model, seed):
-    rng = np.random.default_rng(seed)
-    arcs, index, scores = draw_problem(rng, 7, model, "continuous", pruned=True)
-    scores = scores._replace(arc=4 * scores.arc)
-    shifted = scores._replace(arc=scores.arc + 7.0 * (arcs.modifier == 3))
-    before = dual_decomposition(arcs, index, scores, model, DualOptions(2000))
-    after = dual_decomposition(arcs, index, shifted, model, DualOptions(2000))
-    if before.certified and after.certified:
-        assert before.heads.tolist() == after.heads.tolist()
-        assert after.score == pytest.approx(before.score + 7.0)
-    assert after.bound >= before.score + 7.0 - 1e-8
-    assert before.bound >= after.score - 7.0 - 1e-8
+def test_a_constant_on_all_arcs_into_a_word_only_shifts_the_score(model):
+    both = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        arcs, index, scores = draw_problem(rng, 7, model, "continuous", pruned=True)
+        scores = scores._replace(arc=4 * scores.arc)
+        shifted = scores._replace(arc=scores.arc + 7.0 * (arcs.modifier == 3))
+        before = dual_decomposition(arcs, index, scores, model, DualOptions(2000))
+        after = dual_decomposition(arcs, index, shifted, model, DualOptions(2000))
+        if before.certified and after.certified:
+            assert before.heads.tolist() == after.heads.tolist()
+            assert after.score == pytest.approx(before.score + 7.0)
+            both += 1
+        assert after.bound >= before.score + 7.0 - 1e-8
+        assert before.bound >= after.score - 7.0 - 1e-8
+    assert both >= 8
 
 
 def test_early_stopping_returns_the_best_tree_seen():

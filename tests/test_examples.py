@@ -55,7 +55,9 @@ def load(name: str):
 
 def test_all_examples_are_tested():
     here = Path(__file__).read_text(encoding="utf-8")
-    for path in (ROOT / "examples").glob("*.py"):
+    examples = sorted((ROOT / "examples").glob("*.py"))
+    assert len(examples) >= 4
+    for path in examples:
         assert f'run("{path.name}"' in here, path.name
 
 
@@ -166,5 +168,7 @@ def test_the_snippets_of_the_readme_run(folder, monkeypatch, capsys):
 
 
 def test_the_readme_speaks_of_files_that_are_there():
-    for target in re.findall(r"\]\((?!http)([^)#]+)\)", README):
+    targets = re.findall(r"\]\((?!http)([^)#]+)\)", README)
+    assert len(targets) >= 3
+    for target in targets:
         assert (ROOT / target).exists(), target

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import nonproj
+from nonproj._kernel import source_digest
 
 _PROGRAM = """
 import importlib, json, pkgutil, sys
@@ -61,6 +62,13 @@ json.dump([kernels.cache_folder().name, arcs, sum(_index_arcs.stats.cache_misses
 """
 
 
+def copy_package(folder):
+    """A copy of the package's sources, free to be edited."""
+    package = folder / "copy" / "nonproj"
+    shutil.copytree(Path(nonproj.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    return package
+
+
 def start(folder, cache):
     """A process that uses one kernel of the package in a folder."""
     environment = os.environ | {"NONPROJ_CACHE": str(cache), "PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1"}
@@ -77,8 +85,7 @@ def outcome(process):
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
 def test_processes_that_start_at_once_share_a_cache_and_changed_source_gets_its_own(tmp_path):
-    package = tmp_path / "here" / "nonproj"
-    shutil.copytree(Path(nonproj.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    package = copy_package(tmp_path)
     found = [outcome(process) for process in [start(package.parent, tmp_path / "cache") for _ in range(4)]]
     assert all(process[:2] == found[0][:2] for process in found)
     assert found[0][1] == [0, 2, 3, 0, 1, 3, 0, 1, 2]
@@ -89,3 +96,59 @@ def test_processes_that_start_at_once_share_a_cache_and_changed_source_gets_its_
     assert name != found[0][0]
     assert arcs == found[0][1]
     assert compiled > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("scoring/templates.py", "LABEL_BITS = 8", "LABEL_BITS = 9"),
+        ("scoring/vocabulary.py", "MARGIN = 3", "MARGIN = 4"),
+        ("options/schema.py", "def ", "LIMIT = 1\n\n\ndef "),
+        ("trees/marginals.py", "def ", "LIMIT = 1\n\n\ndef "),
+    ],
+)
+def test_a_changed_constant_that_kernels_can_reach_changes_the_digest(name, old, new, tmp_path):
+    """The first two are compiled into kernels and stand in files without any; the third is imported by such a file."""
+    package = copy_package(tmp_path)
+    before = source_digest(package)
+    source = package / name
+    text = source.read_text()
+    assert text.count(old) >= 1
+    source.write_text(text.replace(old, new, 1))
+    assert source_digest(package) != before
+    source.write_text(text)
+    assert source_digest(package) == before
+
+
+@pytest.mark.parametrize("name", ["cli/main.py", "evaluation/report.py", "workers/pool.py", "estimator.py"])
+def test_a_changed_file_that_no_kernel_reaches_leaves_the_digest(name, tmp_path):
+    package = copy_package(tmp_path)
+    before = source_digest(package)
+    source = package / name
+    source.write_text(source.read_text() + "\n\nLIMIT = 1\n")
+    assert source_digest(package) == before
+
+
+def test_imports_of_all_forms_are_followed(tmp_path):
+    package = tmp_path / "nonproj"
+    sources = {
+        "_kernel.py": "",
+        "low.py": "LIMIT = 1",
+        "inner/__init__.py": "",
+        "inner/plain.py": "import nonproj.low as low",
+        "inner/listed.py": "from nonproj import inner, low",
+        "inner/broken.py": "from nonproj.inner import (\n    listed,\n    plain,\n)",
+        "late.py": "def run():\n    from nonproj import other",
+        "other.py": "",
+    }
+    for module in ("nonproj.inner.plain", "nonproj.inner.listed", "nonproj.inner.broken", "nonproj.late"):
+        for name, text in sources.items():
+            path = package / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        (package / "high.py").write_text(f"import math\nfrom nonproj._kernel import kernel\nimport {module}\n")
+        before = source_digest(package)
+        (package / "other.py").write_text("LIMIT = 2")
+        assert source_digest(package) == before, "imported by a function that is called later, if at all"
+        (package / "low.py").write_text("LIMIT = 2")
+        assert (source_digest(package) != before) == (module != "nonproj.late"), module

@@ -224,6 +224,7 @@ def test_the_pruner_descends():
 def test_a_parse_does_not_look_at_gold_columns():
     sentences = toy_treebank(20)
     parser = Parser(train(sentences, small()))
+    certified = 0
     for sentence in sentences:
         before = parser.parse(sentence)
         blind = type(sentence)([[*row[:6], "_", "_", "_", "_"] for row in sentence.rows])
@@ -232,6 +233,8 @@ def test_a_parse_does_not_look_at_gold_columns():
         assert before.labels == after.labels
         if before.decoded.certified:
             assert before.decoded.bound == pytest.approx(before.decoded.score)
+            certified += 1
+    assert certified == len(sentences)
 
 
 def test_a_batch_is_parsed_as_its_sentences_and_a_stream_sentence_by_sentence():
