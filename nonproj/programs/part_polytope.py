@@ -1,8 +1,8 @@
-"""Polytopes of siblings and grandparents over the arcs, as sparse rows of linear programs: no scores, and no solver.
+"""Rows that tie sibling and grandparent parts to arcs: sparse matrices, without scores or a solver.
 
-The conventions are those of `nonproj.programs.tree_polytope`.  The hull of an automaton is the polytope of paths
-through its Viterbi; the rows of Martins et al. (2009) and of Riedel et al. (2012) tie single parts to their arcs, and
-are looser.
+The conventions are those of `nonproj.programs.tree_polytope`.  The convex hull of a head automaton is the polytope of
+paths through its Viterbi lattice.  The rows of Martins et al. (2009) and Riedel et al. (2012) tie each part to its arcs
+separately, which is looser.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ FAMILIES = ("ArcGP", "GPArc", "OneGP", "NoGP")
 
 
 def sibling_paths(arcs: ArcSpace, index: PartIndex, first: int) -> Rows:
-    """Make the transitions of each half-automaton a path over the modifiers that it takes: the automaton's own hull.
+    """Return rows that make the transitions of each half-automaton a path over its modifiers: its convex hull.
 
     Parameters
     ----------
     arcs : ArcSpace
-        The arcs that may be used.
+        The candidate arcs.
     index : PartIndex
         The parts over them.
     first : int
-        The column of sibling part 0; the ``S`` parts, from 0 to 1, are columns in a row.
+        The column of sibling part 0; the ``S`` parts, from 0 to 1, are consecutive columns.
 
     Returns
     -------
     Rows
-        A unit leaves START; as much enters a candidate as leaves it, and as much as the value of its arc.  These are
-        the Viterbi recurrences of Koo et al. (2010), example 1, as a flow (Rush and Collins 2012, section 9.5).
+        One unit of flow leaves START; the flow into and out of each candidate modifier is the value of its arc.  This
+        is the Viterbi recurrence of Koo et al. (2010), example 1, as a flow (Rush and Collins 2012, section 9.5).
 
     Examples
     --------
@@ -48,16 +48,16 @@ def sibling_paths(arcs: ArcSpace, index: PartIndex, first: int) -> Rows:
         out = arcs.out[arcs.out_start[q] : arcs.out_start[q + 1]].astype(np.int64)
         k, base = len(out), first + int(index.sibling_start[q])
         row, transition, value = _path(k)
-        unit = np.zeros(k + 1)
-        unit[0] = 1.0
-        blocks.append(Rows(row, base + transition, value, unit, unit))
-        into, taken = _into(k)
-        blocks.append(equal(taken - 1, base + into, np.arange(k), out))
+        balance = np.zeros(k + 1)
+        balance[0] = 1.0
+        blocks.append(Rows(row, base + transition, value, balance, balance))
+        entering, position = _entering(k)
+        blocks.append(equal(position - 1, base + entering, np.arange(k), out))
     return stack(blocks)
 
 
 def sibling_pairs(arcs: ArcSpace, index: PartIndex, first: int) -> Rows:
-    """Make each transition the conjunction of its two arcs and of no arc between them: looser than `sibling_paths`.
+    """Return rows that make each transition the conjunction of its two arcs and of no arc between them.
 
     Parameters
     ----------
@@ -67,9 +67,9 @@ def sibling_pairs(arcs: ArcSpace, index: PartIndex, first: int) -> Rows:
     Returns
     -------
     Rows
-        A transition's value is at most that of each of its arcs and one minus that of each arc between them, and at
-        least one less all that these lack: the linearisation by which Martins et al. (2009) make pairs of arcs,
-        one transition at a time.  For integers as exact as the paths.
+        A transition is at most ``z`` of each of its arcs and ``1 - z`` of each arc between them, and at least 1 minus
+        the sum of ``1 - z`` over its arcs and ``z`` over those between: the linearisation of Martins et al. (2009) for
+        pairs of arcs, one transition at a time.  Looser than `sibling_paths`, but exact for integers.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def sibling_pairs(arcs: ArcSpace, index: PartIndex, first: int) -> Rows:
 
 
 def grandparent_limits(arcs: ArcSpace, index: PartIndex) -> np.ndarray:
-    """Return upper bounds of the grandparent parts, float64[G]: 0 where grandparent and modifier are one word, else 1.
+    """Return upper bounds of the grandparent parts, float64[G]: 0 if grandparent and modifier are one word, else 1.
 
     Examples
     --------
@@ -113,21 +113,21 @@ def grandparent_limits(arcs: ArcSpace, index: PartIndex) -> np.ndarray:
 
 
 def grandparent_rows(arcs: ArcSpace, index: PartIndex, first: int, families=FAMILIES, implied: bool = False) -> Rows:
-    """Tie grandparents to arcs by any of four families of constraints.
+    """Return rows that tie grandparent parts to arcs, of any of four families.
 
     Parameters
     ----------
     arcs : ArcSpace
-        The arcs that may be used.
+        The candidate arcs.
     index : PartIndex
         The parts over them.
     first : int
-        The column of grandparent part 0; the ``G`` parts, from 0 to `grandparent_limits`, are columns in a row.
+        The column of grandparent part 0; the ``G`` parts, from 0 to `grandparent_limits`, are consecutive columns.
     families : iterable of str
         Of `FAMILIES`.  ArcGP with GPArc, or OneGP with NoGP, are exact for integers.
     implied : bool
-        Whether to keep rows that others imply: with OneGP and GPArc together (and `one_head`) all of ArcGP and NoGP
-        and half of GPArc.
+        Whether to keep implied rows: OneGP, GPArc and `one_head` together imply all of ArcGP and NoGP and half of
+        GPArc.
 
     Returns
     -------
@@ -140,9 +140,9 @@ def grandparent_rows(arcs: ArcSpace, index: PartIndex, first: int, families=FAMI
 
     Notes
     -----
-    Riedel, Smith and McCallum (2012), section 3.2.  ArcGP and GPArc are those of Martins et al. (2009).  That NoGP is
-    implied is said there; of ArcGP it follows from OneGP, GPArc and OneHead: what enters a modifier ``c`` from ``p``
-    under other grandparents than ``g`` is at most the value of the other arcs into ``p``.
+    Riedel, Smith and McCallum (2012), section 3.2.  ArcGP and GPArc are those of Martins et al. (2009).  The paper
+    shows that NoGP is implied.  OneGP, GPArc and OneHead imply ArcGP: the parts over an arc ``p -> c`` with
+    grandparents other than ``g`` sum to at most the values of the other arcs into ``p``.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def grandparent_rows(arcs: ArcSpace, index: PartIndex, first: int, families=FAMI
 
 
 def check_families(families) -> set[str]:
-    """Return the set of families, or name the one that does not exist.
+    """Return the families as a set; raise an error if one does not exist.
 
     Examples
     --------
@@ -212,14 +212,14 @@ def grandparent_arcs(arcs: ArcSpace, index: PartIndex) -> tuple[np.ndarray, np.n
 
 
 class Copies(NamedTuple):
-    """The columns of `grandparent_paths`: a copy of each transition of a head for each of its candidate grandparents.
+    """The columns of `grandparent_paths`: one copy of each transition of a head for each candidate grandparent.
 
     Attributes
     ----------
     sibling, grandparent : ndarray of shape (C,), int64
-        The parts that a column stands for; ``grandparent`` is -1 where it has none.
+        The parts of a column; ``grandparent`` is -1 if it has none.
     upper : ndarray of shape (C,), float64
-        0 where the transition takes the grandparent as a modifier, else 1.
+        0 if the grandparent is a modifier in the transition, else 1.
     """
 
     sibling: np.ndarray
@@ -228,12 +228,12 @@ class Copies(NamedTuple):
 
 
 def grandparent_paths(arcs: ArcSpace, index: PartIndex, first: int) -> tuple[Copies, Rows]:
-    """Make each head choose a grandparent, and a path for this grandparent: the hull of the G+S automaton.
+    """Return rows that make each head choose a grandparent and a path under it: the convex hull of the G+S automaton.
 
     Parameters
     ----------
     arcs : ArcSpace
-        The arcs that may be used.
+        The candidate arcs.
     index : PartIndex
         The parts over them, of a grandparent model.
     first : int
@@ -242,10 +242,10 @@ def grandparent_paths(arcs: ArcSpace, index: PartIndex, first: int) -> tuple[Cop
     Returns
     -------
     Copies
-        What the columns are; their costs are those of the parts.
+        What the columns stand for; the cost of a column is the sum of its parts' scores.
     Rows
-        As much leaves START under a grandparent as is the value of its arc (``z_up`` of Koo et al. 2010, section 4);
-        over all grandparents as much enters a modifier as is the value of its arc (``z``).
+        The flow out of START under a grandparent is the value of its arc (the grandparent variables of Koo et al. 2010,
+        section 4); the flow into a modifier, summed over grandparents, is the value of its arc (``z``).
 
     Notes
     -----
@@ -273,31 +273,32 @@ def _copies_of_head(arcs: ArcSpace, index: PartIndex, h: int, first: int) -> tup
     begin, middle, end = arcs.out_start[2 * h : 2 * h + 3]
     out = arcs.out[begin:end].astype(np.int64)
     size = int(index.sibling_start[2 * h + 2] - index.sibling_start[2 * h])
-    copies, blocks, taking, taken = [], [], [], []
+    copies, blocks, into_modifier, position_of = [], [], [], []
     for i, arc in enumerate(into):
         for q, k, before in ((2 * h, middle - begin, 0), (2 * h + 1, end - middle, middle - begin)):
             part = int(index.sibling_start[q] - index.sibling_start[2 * h])
             row, transition, value = _path(k)
-            unit = np.zeros(k + 1)
-            unit[0] = float(arc < 0)
-            rows = Rows(row, first + i * size + part + transition, value, unit, unit)
+            balance = np.zeros(k + 1)
+            balance[0] = float(arc < 0)
+            rows = Rows(row, first + i * size + part + transition, value, balance, balance)
             if arc >= 0:
                 rows = rows._replace(
                     row=np.append(rows.row, 0), column=np.append(rows.column, arc), value=np.append(rows.value, -1.0)
                 )
             blocks.append(rows)
-            entering, position = _into(k)
-            taking.append(first + i * size + part + entering)
-            taken.append(before + position - 1)
+            entering, position = _entering(k)
+            into_modifier.append(first + i * size + part + entering)
+            position_of.append(before + position - 1)
             copies.append(_copy(arcs, index, h, (q, k, before, i, int(arc))))
     modifiers = np.arange(len(out))
-    blocks.append(equal(*[np.concatenate([*x, np.zeros(0, np.int64)]) for x in (taken, taking)], modifiers, out))
+    entries = [np.concatenate([*x, np.zeros(0, np.int64)]) for x in (position_of, into_modifier)]
+    blocks.append(equal(*entries, modifiers, out))
     empty = Copies(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
     return Copies(*[np.concatenate(field) for field in zip(empty, *copies, strict=True)]), stack(blocks)
 
 
 def _copy(arcs: ArcSpace, index: PartIndex, h: int, half: tuple[int, int, int, int, int]) -> Copies:
-    """Return what the transitions of one half-automaton stand for under one grandparent (none where its arc is -1)."""
+    """Return the columns of one half-automaton under one grandparent; arc -1 stands for none, at the root."""
     q, k, before, i, arc = half
     tail, tip = _transitions(k)
     sibling = int(index.sibling_start[q]) + np.arange(len(tip), dtype=np.int64)
@@ -313,14 +314,14 @@ def _copy(arcs: ArcSpace, index: PartIndex, h: int, half: tuple[int, int, int, i
 
 
 def _transitions(k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return where each transition over k candidates begins and ends, in the order of `PartIndex`."""
+    """Return the tail and tip of each transition over k candidates, in the order of sibling parts."""
     ends = np.arange(1, k + 2)
     tip = np.repeat(ends, ends)
     return np.arange(len(tip)) - tip * (tip - 1) // 2, tip
 
 
 def _path(k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the entries of a path: row 0 is what leaves START, row b what enters candidate b less what leaves it."""
+    """Return the entries of a path: row 0 is the flow out of START, row b the net flow into candidate b."""
     tail, tip = _transitions(k)
     transition = np.arange(len(tip))
     inner = tip <= k
@@ -329,12 +330,12 @@ def _path(k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _signs(tail: np.ndarray) -> np.ndarray:
-    """Return 1 for what leaves START, -1 for what leaves a candidate."""
+    """Return 1 for transitions out of START, -1 for those out of a candidate."""
     return np.where(tail == 0, 1.0, -1.0)
 
 
-def _into(k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the transitions that take a candidate, and its position from 1 to k."""
+def _entering(k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the transitions into candidates, and the candidate's position, from 1 to k, of each."""
     _, tip = _transitions(k)
-    taking = np.flatnonzero(tip <= k)
-    return taking, tip[taking]
+    entering = np.flatnonzero(tip <= k)
+    return entering, tip[entering]
