@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -354,6 +355,17 @@ def test_public_things_are_documented(path):
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
             assert ast.get_docstring(node), f"{node.name} has no docstring"
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.glob("*/__init__.py")), ids=relative)
+def test_packages_read_like_a_table_of_contents(path):
+    """An ``__init__.py`` holds only a docstring, which lists the modules, each in single backticks."""
+    body = parse(path).body
+    if body:  # those that are still empty are to be written
+        assert len(body) == 1
+        listed = set(re.findall(r"`(\w+)`", ast.get_docstring(parse(path)) or ""))
+        modules = {file.stem for file in path.parent.glob("*.py")} - {"__init__"}
+        assert modules <= listed, f"not listed: {modules - listed}"
 
 
 def test_public_names_exist():
