@@ -35,6 +35,7 @@ READY = $(VENV)/.ready
 WARM = $(VENV)/.warm
 MEASURE = $(VENV)/.bench
 FILE = models/$(LANG)-$(MODEL).nonproj
+PYTEST = "$(BIN)/python" -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS))
 SOURCES = $(wildcard nonproj/*.py nonproj/*/*.py)
 FETCH = "$(BIN)/python" data_scripts/fetch.py $(LANG) --out "$(DATA)" --paths $(if $(TREEBANKS),--source "$(TREEBANKS)")
 PATHS = paths=$$($(FETCH)) && train=$$(echo "$$paths" | sed -n 1p) && test=$$(echo "$$paths" | sed -n 2p)
@@ -86,16 +87,16 @@ parse: $(WARM) ## parse a file with that model: IN=file OUT=file
 	@"$(BIN)/nonproj" parse -m $(FILE) "$(IN)" -o "$(OUT)" $(ARGS)
 
 test: $(WARM) ## run all tests
-	@"$(BIN)/python" -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS)) $(ARGS)
+	@$(PYTEST) $(ARGS)
 
 test-decode: $(WARM) ## run the tests of the decoders alone
-	@"$(BIN)/python" -m pytest $(DECODE_TESTS) $(ARGS)
+	@$(PYTEST) $(DECODE_TESTS) $(ARGS)
 
 test-bounds: $(READY) ## run the tests of kernels with the bounds of arrays checked
-	@NUMBA_BOUNDSCHECK=1 "$(BIN)/python" -m pytest $(DECODE_TESTS) $(LEARN_TESTS) $(ARGS)
+	@NUMBA_BOUNDSCHECK=1 $(PYTEST) $(DECODE_TESTS) $(LEARN_TESTS) $(ARGS)
 
 test-python: $(READY) ## run the tests of decoders and scores uncompiled, as honest coverage wants; some minutes
-	@NUMBA_DISABLE_JIT=1 "$(BIN)/python" -m pytest -W ignore::RuntimeWarning $(DECODE_TESTS) tests/test_scoring.py $(ARGS)
+	@NUMBA_DISABLE_JIT=1 $(PYTEST) -W ignore::RuntimeWarning $(DECODE_TESTS) tests/test_scoring.py $(ARGS)
 
 $(MEASURE): $(READY)
 	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --editable '.[bench]' >&2 && \

@@ -8,7 +8,7 @@ import numpy as np
 from nonproj.programs.part_polytope import FAMILIES, grandparent_limits, grandparent_rows
 
 from experiments.layout import languages, percent, pick, seconds, table
-from experiments.setting import CHAINS, Setting, model_file, timed, treebank
+from experiments.setting import GRANDPARENTS, Setting, model_file, timed, treebank
 from experiments.store import Row
 from nonproj.evaluation.scores import Evaluation
 from nonproj.io import conll
@@ -30,16 +30,16 @@ POLYTOPES = {
     "all": (FAMILIES, True),
     "all, not implied": (FAMILIES, False),
 }
-"""Families of rows, and whether those that others imply are kept."""
+"""Families of rows, and whether to keep implied rows."""
 
 
 def units(setting: Setting) -> list[tuple[str, str, str]]:
-    """Language, model and table."""
-    return [(x, CHAINS, part) for x in setting.among("danish", "dutch") for part in ("price and cut", "families")]
+    """Return languages, the model, and tables."""
+    return [(x, GRANDPARENTS, part) for x in setting.among("danish", "dutch") for part in ("price and cut", "families")]
 
 
 def run(setting: Setting, language: str, model: str, part: str) -> list[Row]:
-    """Solve each sentence in two ways, or over each polytope."""
+    """Solve each sentence by both methods, or over each polytope."""
     parser = PricingParser(Model.load(model_file(setting, language, model)))
     path = treebank(setting, language)[1]
     sentences = list(conll.read(path, require_heads=True))[: setting.sentences or None]
@@ -51,26 +51,26 @@ def run(setting: Setting, language: str, model: str, part: str) -> list[Row]:
 
 
 def _spread(items: Sequence[Sentence], count: int) -> list[Sentence]:
-    """Return so many items at equal distances, or all if there are fewer."""
+    """Return ``count`` evenly spaced items, or all if there are fewer."""
     return [items[i] for i in np.unique(np.linspace(0, len(items) - 1, min(count, len(items))).astype(int))]
 
 
 def _price(parser: PricingParser, sentences: Sequence[Sentence]) -> Iterable[Row]:
-    """Parse by both methods, sentence by sentence, from the words to the tree."""
-    parser.parse(sentences[0]), parser.brute_force(sentences[0])  # compiled before the clock runs
+    """Parse each sentence by both methods; time includes scoring."""
+    parser.parse(sentences[0]), parser.brute_force(sentences[0])  # compile before timing
     brute = [timed(parser.brute_force, sentence) for sentence in sentences]
     priced = [timed(parser.parse, sentence) for sentence in sentences]
     exact = np.array([decoded.bound for (decoded, _), _ in brute])
     for method, runs in zip(METHODS, (brute, priced), strict=True):
         decoded, counts = [each[0][0] for each in runs], [each[0][1] for each in runs]
-        chains = sum(each.chains for each in counts)
+        parts = sum(each.grandparents for each in counts)
         yield {
             "method": method,
             "sentences": len(runs),
             "seconds": sum(spent for _, spent in runs) / len(runs),
-            "scored": sum(each.scored for each in counts) / max(chains, 1),
-            "added": sum(each.added for each in counts) / max(chains, 1),
-            "scored_mean": float(np.mean([each.scored / each.chains for each in counts if each.chains])),
+            "scored": sum(each.scored for each in counts) / max(parts, 1),
+            "added": sum(each.added for each in counts) / max(parts, 1),
+            "scored_mean": float(np.mean([each.scored / each.grandparents for each in counts if each.grandparents])),
             "objective": sum(each.bound for each in decoded) / float(exact.sum()),
             "same": float(np.mean([np.isclose(e.bound, b, 1e-6, 1e-6) for e, b in zip(decoded, exact, strict=True)])),
             "integer": float(np.mean([each.agreed for each in decoded])),
@@ -79,6 +79,7 @@ def _price(parser: PricingParser, sentences: Sequence[Sentence]) -> Iterable[Row
 
 
 def _accuracy(sentences: Sequence[Sentence], trees: Sequence[np.ndarray]) -> float:
+    """Return the unlabeled attachment score."""
     evaluation = Evaluation()
     for sentence, heads in zip(sentences, trees, strict=True):
         evaluation.add(sentence, heads)
@@ -86,7 +87,7 @@ def _accuracy(sentences: Sequence[Sentence], trees: Sequence[np.ndarray]) -> flo
 
 
 def _families(parser: PricingParser, sentences: Sequence[Sentence]) -> Iterable[Row]:
-    """Solve the whole program at once, with some families of rows; scoring is not timed."""
+    """Solve the full program with each choice of families of rows; time excludes scoring."""
     problems = []
     for sentence in sentences:
         arcs = full_arc_space(len(sentence))
@@ -105,7 +106,7 @@ def _families(parser: PricingParser, sentences: Sequence[Sentence]) -> Iterable[
 
 
 def _solve(arcs, index, scores, families, implied: bool, single_root: bool) -> tuple[np.ndarray, bool, float]:
-    """Solve a program of arcs and grandparents over a flow of one commodity; return tree, if integral, optimum."""
+    """Solve a grandparent program over a single-commodity flow; return tree, integrality, optimum."""
     program = Program()
     add_tree(program, arcs, scores.arc, "single", single_root)
     first = program.add_columns(scores.grandparent, 0.0, grandparent_limits(arcs, index))
@@ -119,7 +120,7 @@ def _solve(arcs, index, scores, families, implied: bool, single_root: bool) -> t
 
 
 def page(rows: list[Row], papers: dict) -> list[str]:
-    """Return both tables."""
+    """Lay out both tables."""
     lines = []
     for name, theirs in papers["price and cut"].items():
         figures = [f"{theirs[key]} %" for key in ("speed", "scored", "added", "objective", "integer", "uas")]
@@ -146,7 +147,7 @@ def page(rows: list[Row], papers: dict) -> list[str]:
 
 
 def _relative(brute: Row, priced: Row) -> list[str]:
-    """The cells of price and cut."""
+    """Return the cells of price and cut in one row."""
     return [
         f"{percent(brute['seconds'] / priced['seconds'], 0)} %",
         f"{percent(priced['scored'], 1)} % (mean of sentences {percent(priced['scored_mean'], 1)} %)",

@@ -25,7 +25,7 @@ from nonproj.types import ArcSpace, PartIndex, PartScores, Sentence
 
 ROOT = Path(__file__).resolve().parents[1]
 LANGUAGES = ("danish", "dutch", "english", "basque")
-CHAINS = "grandparents"
+GRANDPARENTS = "grandparents"
 """A model beside those of `nonproj.types.MODELS`: arcs and grandparents, no siblings (Riedel et al. 2012)."""
 
 PLAIN = "-plain"
@@ -58,7 +58,7 @@ class Setting:
     sentences : int
         Sentences of each test file, the first ones; 0 for all.
     program_sentences, program_words : int
-        Sentences for programs with all arcs, chains and rows, and the most words that these may have.
+        Sentences for programs with all arcs, grandparent parts and rows, and the most words that these may have.
     iterations : int
         K of the papers' runs.
     instances : int
@@ -160,7 +160,7 @@ def _config(setting: Setting, language: str, model: str) -> Config:
     path = setting.config or (files[0] if files else None)
     config = Config.load(path) if path else Config()
     changes: dict[str, object] = {"model": model}
-    if model == CHAINS:
+    if model == GRANDPARENTS:
         changes = {"model": "grandparent", "features.folder": str(ROOT / "features" / "grandparents")}
     if not margin:
         changes["training.margin"] = 0.0

@@ -22,7 +22,7 @@ _PACKAGE = Path(__file__).parent
 _FLAGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT", "NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")
 
 
-_IMPORT = re.compile(rb"^(?:from|import) (nonproj[\w.]*)(?: import (\([^)]*\)|.*))?", re.MULTILINE)
+_IMPORT = re.compile(rb"\n(?:from|import) (nonproj[\w.]*)(?: import (\([^)]*\)|.*))?")
 
 
 def source_digest(package: Path = _PACKAGE) -> str:
@@ -44,7 +44,7 @@ def _kernel_sources(package: Path) -> dict[str, bytes]:
     texts = {}
     for path in package.rglob("*.py"):
         name = ".".join(("nonproj", *path.relative_to(package).with_suffix("").parts))
-        texts[name.removesuffix(".__init__")] = path.read_bytes()
+        texts[name.removesuffix(".__init__")] = b"\n" + path.read_bytes()
     found = {}
     waiting = [name for name, text in texts.items() if b"\nfrom nonproj._kernel import" in text]
     while waiting:

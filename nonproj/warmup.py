@@ -23,8 +23,8 @@ from nonproj.parts.automaton import head_automata
 from nonproj.parts.registry import PART_SETS
 from nonproj.parts.space import part_space
 from nonproj.pipeline import Parser
-from nonproj.programs.pricing import missing_chains, promising_chains, starved_sets
-from nonproj.scoring.bounds import chain_bounds
+from nonproj.programs.pricing import promising_parts, violated_arc_gp, violated_cutsets
+from nonproj.scoring.bounds import grandparent_bounds
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.trees.marginals import marginals
@@ -77,7 +77,8 @@ def warm_up() -> None:
                     parser.parse(sentence)
             if name == "grandparent":
                 weights = model.weights["parser"]
-                chain_bounds(hash_tokens(parser.encode(treebank[0]), parser.scorer.tables[-1], len(weights)), weights)
+                hashed = hash_tokens(parser.encode(treebank[0]), parser.scorer.tables[-1], len(weights))
+                grandparent_bounds(hashed, weights)
             del model, parser  # mapped files cannot be removed everywhere
     search()
     scores = np.arange(16.0).reshape(4, 4)
@@ -86,9 +87,9 @@ def warm_up() -> None:
         maximum_arborescence(scores, single_root)
         maximum_projective_tree(scores, single_root)
     state = np.zeros((4, 4, 4), np.uint8)
-    promising_chains(scores, state.astype(np.float64), state, scores)
-    missing_chains(scores, state, 0.0)
-    starved_sets(scores, 0.0)
+    promising_parts(scores, state.astype(np.float64), state, scores)
+    violated_arc_gp(scores, state, 0.0)
+    violated_cutsets(scores, 0.0)
     arcs = full_arc_space(1)
     parse_with_automata(arcs, head_automata(arcs, 1), np.zeros(len(arcs.head)))
 

@@ -1,4 +1,4 @@
-"""What price and cut needs, from the definitions: bounds template by template, sets of words, implied chains."""
+"""Bounds and separation of price and cut, from their definitions."""
 
 from __future__ import annotations
 
@@ -7,52 +7,52 @@ import itertools
 import numpy as np
 
 
-def chains(n_nodes):
-    """All chains (g, h, m) of three words, of which only g may be the root."""
+def grandparent_parts(n_nodes):
+    """All grandparent parts (g, h, m): three different nodes, of which only g may be the root."""
     words = range(1, n_nodes)
     return [(g, h, m) for g in range(n_nodes) for h in words for m in words if len({g, h, m}) == 3]
 
 
-def places(hashed, chain, order_of):
-    """For each template, the places that are looked up for three words, their order being that of other three."""
+def places(hashed, part, order_of):
+    """For each template, the places that are looked up for a part, its words ordered like those of another part."""
     g, h, m = order_of
     codes = (0, 1 + (m > h), 3 + 4 * (h > g) + 2 * (m > h) + (m > g))
     plain = hashed.plain
     result = []
     for t in range(plain.shares.shape[2]):
-        key = sum(int(plain.shares[slot, word, t]) for slot, word in enumerate(chain)) % 2**32
+        key = sum(int(plain.shares[slot, word, t]) for slot, word in enumerate(part)) % 2**32
         result.append([(key >> int(plain.shift)) ^ codes[c] for c in plain.codes])
     return result
 
 
-def template_scores(hashed, weights, chain, order_of):
+def template_scores(hashed, weights, part, order_of):
     """The score of each template."""
-    return [sum(float(weights[p]) for p in row) for row in places(hashed, chain, order_of)]
+    return [sum(float(weights[p]) for p in row) for row in places(hashed, part, order_of)]
 
 
 def types_of(hashed, t, slot):
-    """How many words of one slot a template tells apart."""
+    """The number of types of a template in one slot."""
     return len(set(hashed.plain.shares[slot, :-2, t].tolist()))
 
 
-def upper_bound(hashed, weights, chain):
-    """The least of three bounds, in each of which one word of a chain is replaced, for each template by the best.
+def upper_bound(hashed, weights, part):
+    """The least of three bounds, each of which replaces one word of a part by the best word for each template.
 
-    Templates that do not tell the words of some slot apart are not bounded: they have their score.
+    Templates with a single type in some slot are not bounded: they have their exact score.
     """
     n_nodes, n_templates = hashed.plain.shares.shape[1] - 2, hashed.plain.shares.shape[2]
     loose = [t for t in range(n_templates) if all(types_of(hashed, t, slot) > 1 for slot in range(3))]
-    own = template_scores(hashed, weights, chain, chain)
+    own = template_scores(hashed, weights, part, part)
     bounds = []
     for slot in range(3):
-        others = [tuple(w if i == slot else x for i, x in enumerate(chain)) for w in range(n_nodes)]
-        scores = np.array([template_scores(hashed, weights, other, chain) for other in others])
+        others = [tuple(w if i == slot else x for i, x in enumerate(part)) for w in range(n_nodes)]
+        scores = np.array([template_scores(hashed, weights, other, part) for other in others])
         bounds.append(scores[:, loose].max(axis=0).sum())
     return sum(own[t] for t in range(n_templates) if t not in loose) + min(bounds)
 
 
-def starved(arcs, tolerance):
-    """All sets of words that less than one unit enters, as frozensets."""
+def violated_cutsets(arcs, tolerance):
+    """All sets of words that arcs of less than 1 in total enter, as frozensets."""
     n_nodes = len(arcs)
     found = []
     for size in range(1, n_nodes):
@@ -63,10 +63,10 @@ def starved(arcs, tolerance):
     return found
 
 
-def missing(arcs, added, tolerance):
-    """Chains that are not added although their arcs sum to more than 1."""
+def violated_arc_gp(arcs, added, tolerance):
+    """Grandparent parts that are not added although their arcs sum to more than 1."""
     found = []
-    for g, h, m in chains(len(arcs)):
+    for g, h, m in grandparent_parts(len(arcs)):
         if (
             (g, h, m) not in added
             and min(arcs[g, h], arcs[h, m]) > tolerance

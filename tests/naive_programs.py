@@ -1,5 +1,5 @@
-"""Linear programs of parsing from their definitions: every row of the papers, written out over named variables, and
-programs over all trees and all choices of automata; solved by scipy."""
+"""Linear programs of parsing from their definitions, solved by scipy: all rows of the papers over named variables, and
+programs over all trees and all choices of the automata."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nonproj.types import ARC, GRANDPARENT
 
 
 class Named:
-    """A program over variables with names: a dictionary of costs, one of bounds, and rows that are dictionaries."""
+    """A linear program over named variables."""
 
     def __init__(self):
         self.costs, self.bounds, self.rows = {}, {}, []
@@ -29,7 +29,7 @@ class Named:
         self.rows.append((terms, sense, right))
 
     def maximum(self):
-        """The optimum; minus infinity where nothing is feasible."""
+        """The optimum; minus infinity if the program is infeasible."""
         number = {name: i for i, name in enumerate(self.costs)}
         sides = {"=": [], "<": []}
         for terms, sense, right in self.rows:
@@ -55,7 +55,7 @@ def pairs_of(arcs):
 
 
 def add_trees(program, arcs, scores, relaxation, single_root):
-    """Arcs and flows, as Martins et al. (2009) have them."""
+    """Arcs and flows of Martins et al. (2009)."""
     pairs, n = pairs_of(arcs), len(arcs.start) - 2
     for arc, score in zip(pairs, scores.arc, strict=True):
         program.variable(("arc", *arc), float(score))
@@ -78,7 +78,7 @@ def add_trees(program, arcs, scores, relaxation, single_root):
 
 
 def add_siblings(program, arcs, index, scores, form):
-    """Transitions: ('sibling', h, side, previous, next)."""
+    """Transitions ('sibling', h, side, previous, next) and their rows."""
     for h, side in itertools.product(range(len(arcs.start) - 1), (0, 1)):
         row = [START, *candidates(arcs, h, side), END]
         transitions = list(itertools.combinations(range(len(row)), 2))
@@ -109,17 +109,17 @@ def add_siblings(program, arcs, index, scores, form):
 
 
 def add_grandparents(program, arcs, index, scores, families):
-    """Chains ('gp', g, p, c), and the families of Riedel et al. (2012), section 3.2, without leaving any out."""
+    """Grandparent parts ('gp', g, p, c) and all rows of some families of Riedel et al. (2012), section 3.2."""
     pairs, n = pairs_of(arcs), len(arcs.start) - 2
-    chains = []
+    parts = []
     for p in range(1, n + 1):
         outward = candidates(arcs, p, 0) + candidates(arcs, p, 1)
         for i, g in enumerate([g for g, m in pairs if m == p]):
             for j, c in enumerate(outward):
                 part = index.grandparent_start[p] + i * len(outward) + j
-                chains.append((g, p, c))
+                parts.append((g, p, c))
                 program.variable(("gp", g, p, c), float(scores.grandparent[part]), 0.0 if g == c else 1.0)
-    for g, p, c in chains:
+    for g, p, c in parts:
         gp, above, below = ("gp", g, p, c), ("arc", g, p), ("arc", p, c)
         if "ArcGP" in families:
             program.row([(1.0, above), (1.0, below), (-1.0, gp)], "<", 1.0)
@@ -128,11 +128,11 @@ def add_grandparents(program, arcs, index, scores, families):
             program.row([(1.0, below), (-1.0, gp)], ">", 0.0)
     for p, c in pairs:
         if "OneGP" in families and p > 0:
-            above = [(1.0, ("gp", *chain)) for chain in chains if chain[1:] == (p, c)]
+            above = [(1.0, ("gp", *part)) for part in parts if part[1:] == (p, c)]
             program.row([*above, (-1.0, ("arc", p, c))], "=", 0.0)
     for g, p in pairs:
         if "NoGP" in families:
-            below = [(1.0, ("gp", *chain)) for chain in chains if chain[:2] == (g, p)]
+            below = [(1.0, ("gp", *part)) for part in parts if part[:2] == (g, p)]
             program.row([*below, (-float(n), ("arc", g, p))], "<", 0.0)
 
 
@@ -148,8 +148,8 @@ def relaxed_optimum(arcs, index, scores, model, options):
 
 
 def hull_optimum(arcs, index, scores, model, trees):
-    """The program that dual decomposition relaxes to: mixtures of trees, and for each head mixtures of its choices,
-    that agree on the arcs (Rush and Collins 2012, section 9.1)."""
+    """The optimum of the LP relaxation of dual decomposition: convex combinations of trees and, for each head, of its
+    choices, that agree on the arcs (Rush and Collins 2012, section 9.1)."""
     program = Named()
     pairs = pairs_of(arcs)
     agree = {("down", a): [] for a in range(len(pairs))} | {("up", a): [] for a in range(len(pairs))}

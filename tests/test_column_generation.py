@@ -1,4 +1,4 @@
-"""Price and cut: against the whole program, with any bounds; its separation and bounds against their definitions."""
+"""Price and cut against the full program; its separation, pricing and bounds against their definitions."""
 
 import io
 import math
@@ -23,8 +23,8 @@ from nonproj.programs.column_generation import PricingOptions, full_program, pri
 from nonproj.programs.linear_program import LinearOptions, linear_program
 from nonproj.programs.price_and_cut import PricingParser
 from nonproj.programs.price_and_cut import price_and_cut as parse
-from nonproj.programs.pricing import ADDED, missing_chains, promising_chains, starved_sets
-from nonproj.scoring.bounds import chain_bounds, chain_parts
+from nonproj.programs.pricing import ADDED, promising_parts, violated_arc_gp, violated_cutsets
+from nonproj.scoring.bounds import grandparent_bounds, parts_of_triples
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.score import score_parts
 from nonproj.scoring.templates import compile_templates, load_templates
@@ -41,7 +41,7 @@ def near(value):
 
 
 def draw(seed, smallest=2, largest=7):
-    """Scores of all arcs and chains; chains matter as much as arcs, so that relaxations are fractional."""
+    """Scores of all arcs and grandparent parts, of similar size, so that some relaxations are fractional."""
     rng = np.random.default_rng(seed)
     n_nodes = int(rng.integers(smallest, largest + 1)) + 1
     if KINDS[seed % 2] == "integer":
@@ -50,26 +50,26 @@ def draw(seed, smallest=2, largest=7):
 
 
 def upper_of(cube, kind, rng):
-    """Bounds of these scores."""
+    """Upper bounds of these scores."""
     infinite = {"exact": 0.0, "loose": 0.0, "infinite": 1.0, "mixed": 0.3}[kind]
     loose = cube + (rng.random(cube.shape) * 2 if kind in ("loose", "mixed") else 0.0)
     return np.where(rng.random(cube.shape) < infinite, np.inf, loose)
 
 
 class Scores:
-    """Scores chains, and remembers which."""
+    """Scores grandparent parts and records which."""
 
     def __init__(self, cube):
         self.cube, self.asked = cube, []
 
-    def __call__(self, chains):
-        assert chains.dtype == np.int32
-        self.asked += [tuple(chain) for chain in chains.tolist()]
-        return self.cube[tuple(chains.T)]
+    def __call__(self, parts):
+        assert parts.dtype == np.int32
+        self.asked += [tuple(part) for part in parts.tolist()]
+        return self.cube[tuple(parts.T)]
 
 
 def parts_of(arc, cube):
-    """The same scores as parts of a G+S model without scores of siblings."""
+    """The same scores as those of a G+S model without sibling scores."""
     arcs = full_arc_space(len(arc) - 1)
     index = part_index(arcs, GRANDPARENT)
     g, h, m = grandparent_parts(arcs, index).nodes.T
@@ -78,22 +78,22 @@ def parts_of(arc, cube):
 
 
 def check(decoded, counts, arc, cube):
-    """What is true of every result."""
+    """Assert what holds for every result."""
     heads = decoded.heads.tolist()
     assert naive_trees.is_tree(heads)
     words = range(1, len(heads))
-    chains = [(heads[heads[m]], heads[m], m) for m in words if heads[m]]
-    assert decoded.score == near(sum(arc[heads[m], m] for m in words) + sum(cube[chain] for chain in chains))
+    parts = [(heads[heads[m]], heads[m], m) for m in words if heads[m]]
+    assert decoded.score == near(sum(arc[heads[m], m] for m in words) + sum(cube[part] for part in parts))
     assert decoded.score <= decoded.bound
     assert decoded.certified == (decoded.bound - decoded.score <= 1e-6 * (1 + abs(decoded.score)))
     assert decoded.certified or not decoded.agreed
-    assert counts.chains == len(naive_pricing.chains(len(heads)))
-    assert counts.added <= counts.scored <= counts.chains
+    assert counts.grandparents == len(naive_pricing.grandparent_parts(len(heads)))
+    assert counts.added <= counts.scored <= counts.grandparents
 
 
 @pytest.mark.parametrize("bounds", BOUNDS)
-def test_the_optimum_is_that_of_the_whole_program(bounds):
-    """Of LP(M) with all families of rows, whatever the bounds are, and scores of chains are asked for once."""
+def test_price_and_cut_reaches_the_optimum_of_the_full_program(bounds):
+    """LP(M) with all families of rows, for any valid bounds; no part is scored twice."""
     fractional = certified = 0
     for seed in range(40):
         arc, cube = draw(seed)
@@ -106,7 +106,7 @@ def test_the_optimum_is_that_of_the_whole_program(bounds):
         assert decoded.bound == near(expected.bound)
         check(decoded, counts, arc, cube)
         assert len(scores.asked) == len(set(scores.asked)) == counts.scored
-        assert set(scores.asked) <= set(naive_pricing.chains(len(arc)))
+        assert set(scores.asked) <= set(naive_pricing.grandparent_parts(len(arc)))
         assert not single_root or (decoded.heads == 0).sum() == 1
         fractional += not decoded.agreed
         certified += decoded.certified
@@ -114,7 +114,7 @@ def test_the_optimum_is_that_of_the_whole_program(bounds):
     assert certified > 5
 
 
-def test_the_optimum_is_that_of_the_rows_of_the_papers():
+def test_price_and_cut_reaches_the_optimum_of_the_rows_in_the_papers():
     for seed in range(10):
         arc, cube = draw(seed + 100, 1, 5)
         decoded, _ = price_and_cut(arc, np.full(cube.shape, np.inf), Scores(cube))
@@ -123,30 +123,30 @@ def test_the_optimum_is_that_of_the_rows_of_the_papers():
         )
 
 
-@pytest.mark.parametrize("arcs,chains", [(1e-3, 1e3), (1e5, 1e5), (1e3, 1e-3), (0.0, 1.0), (0.0, 0.0)])
-def test_scores_of_any_size(arcs, chains):
+@pytest.mark.parametrize("arcs,grandparents", [(1e-3, 1e3), (1e5, 1e5), (1e3, 1e-3), (0.0, 1.0), (0.0, 0.0)])
+def test_scores_may_have_any_magnitude(arcs, grandparents):
     for seed in range(6):
         arc, cube = draw(seed + 300, 5, 9)
-        arc, cube = arcs * arc, chains * cube
+        arc, cube = arcs * arc, grandparents * cube
         expected = full_program(arc, Scores(cube))[0].bound
         decoded, _ = price_and_cut(arc, np.full(cube.shape, np.inf), Scores(cube))
-        assert decoded.bound == pytest.approx(expected, rel=1e-6, abs=1e-6 * max(arcs, chains))
+        assert decoded.bound == pytest.approx(expected, rel=1e-6, abs=1e-6 * max(arcs, grandparents))
 
 
 @pytest.mark.parametrize("lazy_rows", [False, True])
-def test_brute_force_reaches_the_same(lazy_rows):
+def test_the_full_program_has_the_same_optimum(lazy_rows):
     for seed in range(20):
         arc, cube = draw(seed + 200)
         options = PricingOptions(single_root=bool(seed % 2))
         scores = Scores(cube)
         decoded, counts = full_program(arc, scores, options, lazy_rows)
         check(decoded, counts, arc, cube)
-        assert counts.scored == counts.added == counts.chains == len(scores.asked)
+        assert counts.scored == counts.added == counts.grandparents == len(scores.asked)
         assert decoded.bound == near(price_and_cut(arc, cube, Scores(cube), options)[0].bound)
 
 
 def test_parts_that_cannot_matter_are_not_scored():
-    """One tree stands out by far: only chains that the program begins with are looked at."""
+    """If one tree is the best by far, only the initial parts are scored."""
     rng = np.random.default_rng(0)
     n = 14
     heads = np.array([-1, *(int(rng.integers(m)) for m in range(1, n + 1))])
@@ -156,17 +156,17 @@ def test_parts_that_cannot_matter_are_not_scored():
     decoded, counts = price_and_cut(arc, np.full(cube.shape, 5.0), Scores(cube))
     assert decoded.heads.tolist() == heads.tolist()
     assert decoded.certified
-    assert counts.scored < 8 * n < counts.chains / 10
+    assert counts.scored < 8 * n < counts.grandparents / 10
 
 
-def test_few_words_need_no_chains():
+def test_sentences_of_no_or_one_word_have_no_grandparent_parts():
     assert price_and_cut(np.zeros((1, 1)), np.zeros((1, 1, 1)), Scores(None))[0].heads.tolist() == [-1]
     decoded, counts = price_and_cut(np.full((2, 2), 3.0), np.zeros((2, 2, 2)), Scores(np.zeros((2, 2, 2))))
     assert (decoded.heads.tolist(), decoded.score, decoded.bound) == ([-1, 0], 3.0, 3.0)
-    assert (counts.chains, counts.scored) == (0, 0)
+    assert (counts.grandparents, counts.scored) == (0, 0)
 
 
-def test_errors_name_what_is_wrong():
+def test_errors_name_the_invalid_argument():
     arc, cube = np.zeros((4, 4)), np.zeros((4, 4, 4))
     scores = Scores(cube)
     wrong = arc.copy()
@@ -174,19 +174,19 @@ def test_errors_name_what_is_wrong():
     nan = cube.copy()
     nan[0, 1, 2] = np.nan
     for arguments, message in (
-        ((np.zeros((3, 4)), cube, scores), "arc has the shape"),
-        ((arc, np.zeros((4, 4)), scores), "upper has the shape"),
-        ((wrong, cube, scores), "arc has a score that is not finite"),
-        ((arc, nan, scores), "upper has a bound that is NaN"),
+        ((np.zeros((3, 4)), cube, scores), "arc_scores has the shape"),
+        ((arc, np.zeros((4, 4)), scores), "upper_bounds has the shape"),
+        ((wrong, cube, scores), "arc_scores has an entry that is not finite"),
+        ((arc, nan, scores), "upper_bounds has an entry that is NaN"),
         ((arc, cube, scores, PricingOptions(heads=-1)), "heads is -1"),
         ((arc, cube, scores, PricingOptions(tolerance=np.nan)), "tolerance is nan"),
-        ((arc, cube, lambda chains: np.zeros(1)), "one finite number for each"),
+        ((arc, cube, lambda parts: np.zeros(1)), "one finite number for each"),
     ):
         with pytest.raises(ValueError, match=message):
             price_and_cut(*arguments)
 
 
-def test_without_the_solver_one_line_says_what_to_install(monkeypatch):
+def test_without_highs_the_error_names_the_extra_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "highspy", None)
     with pytest.raises(ImportError, match=r"pip install nonproj\[programs\]"):
         price_and_cut(np.zeros((3, 3)), np.zeros((3, 3, 3)), Scores(np.zeros((3, 3, 3))))
@@ -196,7 +196,7 @@ def test_without_the_solver_one_line_says_what_to_install(monkeypatch):
 
 
 def fractional_arcs(seed):
-    """Values of arcs, one unit into each word: mixtures of few head vectors, trees or not."""
+    """Values of arcs that sum to 1 into each word: convex combinations of few head vectors, trees or not."""
     rng = np.random.default_rng(seed)
     n_nodes = int(rng.integers(2, 7))
     arcs = np.zeros((n_nodes, n_nodes))
@@ -206,12 +206,12 @@ def fractional_arcs(seed):
     return arcs
 
 
-def test_starved_sets_are_found_where_there_are_any():
+def test_violated_cutsets_are_found_if_there_are_any():
     empty = 0
     for seed in range(200):
         arcs = fractional_arcs(seed)
-        sets = starved_sets(arcs, 1e-6)
-        expected = naive_pricing.starved(arcs, 1e-6)
+        sets = violated_cutsets(arcs, 1e-6)
+        expected = naive_pricing.violated_cutsets(arcs, 1e-6)
         found = [frozenset(np.flatnonzero(members).tolist()) for members in sets]
         assert set(found) <= set(expected)
         assert bool(found) == bool(expected)
@@ -220,40 +220,40 @@ def test_starved_sets_are_found_where_there_are_any():
     assert 20 < empty < 180
 
 
-def test_chains_that_the_arcs_imply_are_found():
+def test_all_violated_rows_arc_gp_are_found():
     for seed in range(60):
         arcs = fractional_arcs(seed)
         rng = np.random.default_rng(seed)
         state = (rng.random((len(arcs),) * 3) < 0.3).astype(np.uint8) * ADDED
-        added = {tuple(chain) for chain in np.argwhere(state).tolist()}
-        found = [tuple(chain) for chain in missing_chains(arcs, state, 1e-6).tolist()]
-        assert sorted(found) == sorted(naive_pricing.missing(arcs, added, 1e-6))
+        added = {tuple(part) for part in np.argwhere(state).tolist()}
+        found = [tuple(part) for part in violated_arc_gp(arcs, state, 1e-6).tolist()]
+        assert sorted(found) == sorted(naive_pricing.violated_arc_gp(arcs, added, 1e-6))
 
 
-def test_duals_pay_for_all_chains_where_none_is_promising():
-    """Built as the notes say: OneGP's dual at each arc, and what chains need beyond it, within every arc's limit."""
+def test_duals_are_feasible_if_no_part_is_promising():
+    """Complete the duals of OneGP and GPArc as `promising_parts` describes; each arc's slack must cover them."""
     none = 0
     for seed in range(100):
         rng = np.random.default_rng(seed)
         n_nodes = int(rng.integers(3, 6))
-        limit = rng.uniform(0, 3, (n_nodes, n_nodes))
-        worth = np.full((n_nodes,) * 3, -np.inf)
-        for chain in naive_pricing.chains(n_nodes):
-            worth[chain] = rng.uniform(-3, 2.3)
-        nothing = np.full((n_nodes, n_nodes), -np.inf)
-        state = np.zeros(worth.shape, np.uint8)
-        if len(promising_chains(limit, worth, state, nothing)):
+        slack = rng.uniform(0, 3, (n_nodes, n_nodes))
+        optimistic = np.full((n_nodes,) * 3, -np.inf)
+        for part in naive_pricing.grandparent_parts(n_nodes):
+            optimistic[part] = rng.uniform(-3, 2.3)
+        no_columns = np.full((n_nodes, n_nodes), -np.inf)
+        state = np.zeros(optimistic.shape, np.uint8)
+        if len(promising_parts(slack, optimistic, state, no_columns)):
             continue
         none += 1
-        spent = np.zeros(limit.shape)
+        required = np.zeros(slack.shape)
         for h in range(1, n_nodes):
             for m in range(1, n_nodes):
-                one_gp = min(limit[h, m], worth[:, h, m].max()) if h != m else -np.inf
-                spent[h, m] += max(one_gp, -1e9)
+                one_gp = min(slack[h, m], optimistic[:, h, m].max()) if h != m else -np.inf
+                required[h, m] += max(one_gp, -1e9)
                 for g in range(n_nodes):
-                    if worth[g, h, m] > -np.inf:
-                        spent[g, h] += max(0.0, worth[g, h, m] - one_gp)
-        assert (spent <= limit + 1e-12).all()
+                    if optimistic[g, h, m] > -np.inf:
+                        required[g, h] += max(0.0, optimistic[g, h, m] - one_gp)
+        assert (required <= slack + 1e-12).all()
     assert 10 < none < 90
 
 
@@ -262,7 +262,7 @@ def test_duals_pay_for_all_chains_where_none_is_promising():
 
 @pytest.fixture(scope="module")
 def files():
-    """Templates of arcs and grandparents, some of the latter over two words."""
+    """Arc and grandparent templates, some of the latter over two words."""
     files = load_templates()
     files["sibling"] = {**files["sibling"], "templates": []}
     texts = ["g.pos h.pos m.pos", "g.pos m.pos", "g.form h.pos m.form", "h+1.pos m.form", "g.pos h.pos m-1.form"]
@@ -277,7 +277,7 @@ def sentences():
 
 @pytest.fixture(scope="module")
 def model(files, sentences, tmp_path_factory):
-    """Trained for a moment, without pruning."""
+    """Trained briefly, without pruning."""
     folder = tmp_path_factory.mktemp("features")
     for name, spec in files.items():
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(spec), encoding="utf-8")
@@ -288,7 +288,7 @@ def model(files, sentences, tmp_path_factory):
 
 @pytest.mark.parametrize("dtype", [np.int16, np.float32])
 @pytest.mark.parametrize("codes", [["direction", "order"], ["none"], ["order"]])
-def test_bounds_are_those_of_the_definition_and_no_chain_scores_more(model, sentences, dtype, codes):
+def test_bounds_match_their_definition_and_no_part_scores_more(model, sentences, dtype, codes):
     parser = PricingParser(model).parser
     spec = {**model.templates["grandparent"], "codes": codes}
     table = compile_templates(spec, parser.encoder.attributes)
@@ -296,74 +296,75 @@ def test_bounds_are_those_of_the_definition_and_no_chain_scores_more(model, sent
     weights = rng.integers(-1000, 1000, 1 << 12).astype(dtype)
     for sentence in sentences[:4]:
         hashed = hash_tokens(parser.encode(sentence), table, len(weights))
-        bounds = chain_bounds(hashed, weights, 0.5)
-        chains = naive_pricing.chains(len(sentence) + 1)
-        scores = score_parts(hashed, chain_parts(chains), weights, 0.5)
-        upper = bounds.upper[tuple(np.array(chains).T)]
+        bounds = grandparent_bounds(hashed, weights, 0.5)
+        triples = naive_pricing.grandparent_parts(len(sentence) + 1)
+        scores = score_parts(hashed, parts_of_triples(triples), weights, 0.5)
+        upper = bounds.upper[tuple(np.array(triples).T)]
         assert (upper >= scores).all()
-        assert np.isfinite(bounds.upper).sum() == len(chains)
+        assert np.isfinite(bounds.upper).sum() == len(triples)
         types = [[naive_pricing.types_of(hashed, t, slot) for slot in range(3)] for t in range(len(table.salt))]
-        assert bounds.looked_up == sum(map(math.prod, types))
-        for number in rng.choice(len(chains), 12):
-            assert upper[number] == 0.5 * naive_pricing.upper_bound(hashed, weights, chains[number])
+        assert bounds.lookups == sum(map(math.prod, types))
+        for number in rng.choice(len(triples), 12):
+            assert upper[number] == 0.5 * naive_pricing.upper_bound(hashed, weights, triples[number])
 
 
-def test_bounds_of_templates_over_two_words_are_scores(model, sentences):
+def test_bounds_of_templates_over_two_words_are_exact(model, sentences):
     parser = PricingParser(model).parser
     spec = {**model.templates["grandparent"], "templates": ["g.pos m.form", "h.pos m.pos", "g.form h.form"]}
     weights = np.random.default_rng(1).standard_normal(1 << 12).astype(np.float32)
     table = compile_templates(spec, parser.encoder.attributes)
     hashed = hash_tokens(parser.encode(sentences[0]), table, len(weights))
-    chains = naive_pricing.chains(len(sentences[0]) + 1)
-    scores = score_parts(hashed, chain_parts(chains), weights)
-    np.testing.assert_allclose(chain_bounds(hashed, weights).upper[tuple(np.array(chains).T)], scores, atol=1e-5)
+    triples = naive_pricing.grandparent_parts(len(sentences[0]) + 1)
+    scores = score_parts(hashed, parts_of_triples(triples), weights)
+    upper = grandparent_bounds(hashed, weights).upper
+    np.testing.assert_allclose(upper[tuple(np.array(triples).T)], scores, atol=1e-5)
 
 
-def test_bounds_refuse_what_they_cannot_bound(model, sentences):
+def test_bounds_reject_invalid_arguments(model, sentences):
     parser = PricingParser(model).parser
     tokens, tables = parser.encode(sentences[0]), parser.scorer.tables
     weights = np.zeros(1 << 12, np.float32)
     hashed = hash_tokens(tokens, tables[2], len(weights))
     with pytest.raises(ValueError, match="weights has the shape"):
-        chain_bounds(hashed, weights[:16])
-    with pytest.raises(ValueError, match="unit is"):
-        chain_bounds(hashed, weights, 0.0)
+        grandparent_bounds(hashed, weights[:16])
+    with pytest.raises(ValueError, match="scale is"):
+        grandparent_bounds(hashed, weights, 0.0)
     with pytest.raises(ValueError, match="templates over sets"):
-        chain_bounds(hash_tokens(tokens, tables[0], len(weights)), weights)
+        grandparent_bounds(hash_tokens(tokens, tables[0], len(weights)), weights)
     with pytest.raises(ValueError, match="shape"):
-        chain_parts([[1, 2]])
+        parts_of_triples([[1, 2]])
 
 
-def test_a_model_parses_as_by_brute_force_and_scores_less(model, sentences):
+def test_a_model_reaches_the_optimum_of_brute_force_and_scores_fewer_parts(model, sentences):
     parser = PricingParser(model)
-    scored = chains = both = 0
+    scored = total = both = 0
     for sentence in sentences:
         decoded, counts = parser.parse(sentence)
         for lazy_rows in (False, True):
             expected, full = parser.brute_force(sentence, lazy_rows)
             assert decoded.bound == near(expected.bound)
-            assert full.scored == full.chains == counts.chains
+            assert full.scored == full.grandparents == counts.grandparents
             if expected.certified and decoded.certified:
                 assert expected.score == near(decoded.score)
                 both += 1
-        assert counts.looked_up > 0
-        scored, chains = scored + counts.scored, chains + counts.chains
-    assert scored < 0.4 * chains
+        assert counts.lookups > 0
+        scored, total = scored + counts.scored, total + counts.grandparents
+    assert scored < 0.4 * total
     assert both >= len(sentences)
     again, _ = parse(model, sentences[0])
     assert again.heads.tolist() == parser.parse(sentences[0])[0].heads.tolist()
 
 
-def test_other_models_are_refused(model, sentences):
+def test_other_models_are_rejected(model, sentences):
     arcs_only = replace(model, config=model.config.with_overrides({"model": "arc"}))
     siblings = replace(model, templates={**model.templates, "sibling": load_templates()["sibling"]})
     for other in (arcs_only, siblings):
-        with pytest.raises(ValueError, match="without templates over siblings"):
+        with pytest.raises(ValueError, match="without sibling templates"):
             parse(other, sentences[0])
 
 
-def test_a_real_treebank_needs_few_chains(treebanks):
-    """Trained on little: what it takes is time for sentences as long as real ones are."""
+def test_few_parts_are_scored_in_a_real_treebank(treebanks):
+    """Trained on few sentences, to keep the test short."""
     path = treebanks / "danish" / "danish_ddt_train.conll"
     sentences = [s for s in conll.read(path) if len(s) <= 20][:150]
     options = {"features.bits": 16, "pruner.bits": 14, "labeler.epochs": 0, "training.epochs": 2}
@@ -375,4 +376,4 @@ def test_a_real_treebank_needs_few_chains(treebanks):
     results = [(parser.parse(s), parser.brute_force(s)) for s in test]
     for (decoded, _), (expected, _) in results:
         assert decoded.bound == near(expected.bound)
-    assert sum(c.scored for (_, c), _ in results) < 0.13 * sum(c.chains for (_, c), _ in results)
+    assert sum(c.scored for (_, c), _ in results) < 0.13 * sum(c.grandparents for (_, c), _ in results)

@@ -103,8 +103,9 @@ def test_the_page_names_all_tables_and_figures(setting):
     page = (setting.results / "README.md").read_text(encoding="utf-8")
     for name, experiment in runner.EXPERIMENTS.items():
         assert f"## {experiment.TITLE}\n" in page
-        covered = {"table2": "English, Danish", "progress": "Danish", "pricing": "Danish"}.get(name, "Danish, English")
-        assert f"[{name}.csv]({name}.csv), {covered}.\n" in page
+        covered = list(dict.fromkeys(row["language"] for row in rows_of(setting, name) if row["language"] != RANDOM))
+        assert "danish" in covered
+        assert f"[{name}.csv]({name}.csv), {', '.join(covered).title()}.\n" in page
         assert runner.NOTES[name].strip() in page
         assert runner.PAPERS[name]["source"] in page
     for link in re.findall(r"\]\(([^)]*)\)", page):

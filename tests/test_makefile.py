@@ -80,3 +80,45 @@ def test_a_missing_model_is_named(tmp_path):
     result = make("evaluate", "LANG=dutch", "MODEL=arc", folder=tmp_path)
     assert result.returncode == 2
     assert "there is no models/dutch-arc.nonproj; make it by: make train LANG=dutch MODEL=arc" in result.stderr
+
+
+def ci(folder: Path, make: str) -> subprocess.CompletedProcess:
+    """Run .ci/run in a repository of its own, with a script in place of make."""
+    bin_ = folder / "bin"
+    for path in (folder / ".ci", bin_):
+        path.mkdir()
+    shutil.copy(ROOT / ".ci" / "run", folder / ".ci")
+    (bin_ / "make").write_text(f"#!/bin/sh\n{make}\n")
+    (bin_ / "make").chmod(0o755)
+    environment = os.environ | {"PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}"}
+    author = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for words in (["init", "-q"], ["add", "."], [*author, "commit", "-qm", "first"]):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    return subprocess.run(
+        [folder / ".ci" / "run", "JOBS=3"], env=environment, cwd="/", capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not there")
+@pytest.mark.parametrize(
+    ("make", "code", "said", "last"),
+    [
+        ("echo did $@", 0, ["lint", "test", "test-bounds"], ""),
+        ("echo did $@; test $1 != lint", 1, ["lint"], "FAILED: make lint"),
+        ("echo did $@; test $1 != test-bounds", 1, ["lint", "test", "test-bounds"], "FAILED: make test-bounds"),
+        ("echo did $@; touch x", 1, ["lint", "test", "test-bounds"], "FAILED: the tests left something behind"),
+    ],
+)
+def test_continuous_integration_stops_at_the_first_fault(make, code, said, last, tmp_path):
+    result = ci(tmp_path, make)
+    assert result.returncode == code
+    assert re.findall(r"^did (.*) JOBS=3$", result.stdout, re.MULTILINE) == said
+    assert "".join(result.stderr.splitlines()[-1:]) == last
+    assert ("\npassed: " in result.stdout) == (code == 0)
+
+
+@pytest.mark.parametrize("target", ["test", "test-decode", "test-bounds", "test-python"])
+def test_tests_run_on_as_many_cores_as_asked_for(target):
+    assert " -n 2" in make("-n", target).stdout
+    assert " -n 5" in make("-n", target, "JOBS=5").stdout
+    assert " -n " not in make("-n", target, "JOBS=1").stdout

@@ -14,9 +14,9 @@ class Rows(NamedTuple):
     Attributes
     ----------
     row, column : ndarray of shape (E,), int64
-        Where the ``E`` entries are; no place twice.
+        Positions of the ``E`` entries, without duplicates.
     value : ndarray of shape (E,), float64
-        What they are.
+        The entries.
     lower, upper : ndarray of shape (R,), float64
         Bounds of the ``R`` rows.
     """
@@ -29,14 +29,14 @@ class Rows(NamedTuple):
 
 
 def rows_of(entries: Iterable[tuple[Iterable[int], Iterable[float]]], lower, upper) -> Rows:
-    """Gather rows given one by one.
+    """Build rows from the entries of each.
 
     Parameters
     ----------
     entries : iterable of (columns, values)
         The entries of each of ``R`` rows.
     lower, upper : float or array-like of shape (R,)
-        Their bounds.
+        Bounds of the rows.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def rows_of(entries: Iterable[tuple[Iterable[int], Iterable[float]]], lower, upp
 
 
 def stack(blocks: Iterable[Rows]) -> Rows:
-    """Put blocks of rows one below the other.
+    """Stack blocks of rows vertically.
 
     Examples
     --------

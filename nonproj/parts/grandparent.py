@@ -59,7 +59,7 @@ class Grandparent(PartType):
 
 
 def grandparent_limits(arcs: ArcSpace, start: np.ndarray) -> np.ndarray:
-    """Return upper bounds of the grandparent parts, float64[G]: 0 where grandparent and modifier are one word, else 1.
+    """Return upper bounds of the grandparent parts, float64[G]: 0 if grandparent and modifier are one word, else 1.
 
     Examples
     --------
@@ -77,21 +77,21 @@ def grandparent_limits(arcs: ArcSpace, start: np.ndarray) -> np.ndarray:
 
 
 def grandparent_rows(arcs: ArcSpace, start: np.ndarray, first: int, families=FAMILIES, implied: bool = False) -> Rows:
-    """Tie grandparents to arcs by any of four families of constraints.
+    """Return rows that tie grandparent parts to arcs, of any of four families.
 
     Parameters
     ----------
     arcs : ArcSpace
-        The arcs that may be used.
+        The candidate arcs.
     start : ndarray of shape (N + 1,), int64
         From `Grandparent.number`.
     first : int
-        The column of grandparent part 0; the ``G`` parts, from 0 to `grandparent_limits`, are columns in a row.
+        The column of grandparent part 0; the ``G`` parts, from 0 to `grandparent_limits`, are consecutive columns.
     families : iterable of str
         Of `FAMILIES`.  ArcGP with GPArc, or OneGP with NoGP, are exact for integers.
     implied : bool
-        Whether to keep rows that others imply: with OneGP and GPArc together (and `one_head`) all of ArcGP and NoGP
-        and half of GPArc.
+        Whether to keep implied rows: OneGP, GPArc and `one_head` together imply all of ArcGP and NoGP and half of
+        GPArc.
 
     Returns
     -------
@@ -104,9 +104,9 @@ def grandparent_rows(arcs: ArcSpace, start: np.ndarray, first: int, families=FAM
 
     Notes
     -----
-    Riedel, Smith and McCallum (2012), section 3.2.  ArcGP and GPArc are those of Martins et al. (2009).  That NoGP is
-    implied is said there; of ArcGP it follows from OneGP, GPArc and OneHead: what enters a modifier ``c`` from ``p``
-    under other grandparents than ``g`` is at most the value of the other arcs into ``p``.
+    Riedel, Smith and McCallum (2012), section 3.2.  ArcGP and GPArc are those of Martins et al. (2009).  The paper
+    shows that NoGP is implied.  OneGP, GPArc and OneHead imply ArcGP: the parts over an arc ``p -> c`` with
+    grandparents other than ``g`` sum to at most the values of the other arcs into ``p``.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def grandparent_rows(arcs: ArcSpace, start: np.ndarray, first: int, families=FAM
 
 
 def check_families(families) -> set[str]:
-    """Return the set of families, or name the one that does not exist.
+    """Return the families as a set; raise an error if one does not exist.
 
     Examples
     --------

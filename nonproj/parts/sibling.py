@@ -65,22 +65,22 @@ class Sibling(PartType):
 
 
 def sibling_paths(arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
-    """Make the transitions of each half-automaton a path over the modifiers that it takes: the automaton's own hull.
+    """Return rows that make the transitions of each half-automaton a path over its modifiers: its convex hull.
 
     Parameters
     ----------
     arcs : ArcSpace
-        The arcs that may be used.
+        The candidate arcs.
     start : ndarray of shape (2 * N + 1,), int64
         From `Sibling.number`.
     first : int
-        The column of sibling part 0; the ``S`` parts, from 0 to 1, are columns in a row.
+        The column of sibling part 0; the ``S`` parts, from 0 to 1, are consecutive columns.
 
     Returns
     -------
     Rows
-        A unit leaves START; as much enters a candidate as leaves it, and as much as the value of its arc.  These are
-        the Viterbi recurrences of Koo et al. (2010), example 1, as a flow (Rush and Collins 2012, section 9.5).
+        One unit of flow leaves START; the flow into and out of each candidate modifier is the value of its arc.  This
+        is the Viterbi recurrence of Koo et al. (2010), example 1, as a flow (Rush and Collins 2012, section 9.5).
 
     Examples
     --------
@@ -94,16 +94,16 @@ def sibling_paths(arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
         out = arcs.out[arcs.out_start[q] : arcs.out_start[q + 1]].astype(np.int64)
         k, base = len(out), first + int(start[q] - start[0])
         row, transition, value = path_entries(k)
-        unit = np.zeros(k + 1)
-        unit[0] = 1.0
-        blocks.append(Rows(row, base + transition, value, unit, unit))
-        into, taken = entering(k)
-        blocks.append(equal(taken - 1, base + into, np.arange(k), out))
+        balance = np.zeros(k + 1)
+        balance[0] = 1.0
+        blocks.append(Rows(row, base + transition, value, balance, balance))
+        transition, position = entering(k)
+        blocks.append(equal(position - 1, base + transition, np.arange(k), out))
     return stack(blocks)
 
 
 def sibling_pairs(arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
-    """Make each transition the conjunction of its two arcs and of no arc between them: looser than `sibling_paths`.
+    """Return rows that make each transition the conjunction of its two arcs and of no arc between them.
 
     Parameters
     ----------
@@ -113,9 +113,9 @@ def sibling_pairs(arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
     Returns
     -------
     Rows
-        A transition's value is at most that of each of its arcs and one minus that of each arc between them, and at
-        least one less all that these lack: the linearisation by which Martins et al. (2009) make pairs of arcs,
-        one transition at a time.  For integers as exact as the paths.
+        A transition is at most ``z`` of each of its arcs and ``1 - z`` of each arc between them, and at least 1 minus
+        the sum of ``1 - z`` over its arcs and ``z`` over those between: the linearisation of Martins et al. (2009) for
+        pairs of arcs, one transition at a time.  Looser than `sibling_paths`, but exact for integers.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def transitions(k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def path_entries(k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the entries of a path: row 0 is what leaves START, row b what enters candidate b less what leaves it."""
+    """Return the entries of a path: row 0 is the flow out of START, row b the net flow into candidate b."""
     tail, tip = transitions(k)
     transition = np.arange(len(tip))
     inner = tip <= k
@@ -160,8 +160,8 @@ def path_entries(k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def entering(k: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the transitions that take a candidate, and its position from 1 to k."""
     _, tip = transitions(k)
-    taking = np.flatnonzero(tip <= k)
-    return taking, tip[taking]
+    entering = np.flatnonzero(tip <= k)
+    return entering, tip[entering]
 
 
 @kernel

@@ -1,0 +1,10 @@
+"""Linear and integer programs of parsing, solved by HiGHS (optional: ``pip install 'nonproj[programs]'``).
+
+- `solver`: a program that can grow by columns and rows, over HiGHS
+- `tree_polytope`: rows of the arborescence polytope and its flow relaxations (Martins et al. 2009)
+- `part_polytope`: rows that tie sibling and grandparent parts to arcs (Riedel et al. 2012)
+- `linear_program`: LP relaxations and the integer program of parsing, over candidate arcs
+- `pricing`: pricing of grandparent parts, and separation of violated rows
+- `column_generation`: price and cut over arrays of scores and bounds (Riedel et al. 2012)
+- `price_and_cut`: price and cut of a sentence with a trained model, without pruning
+"""

@@ -17,14 +17,14 @@ from nonproj.types import PartSpace
 
 
 class Copies(NamedTuple):
-    """The columns of `grandparent_paths`: a copy of each transition of a head for each of its candidate grandparents.
+    """The columns of `grandparent_paths`: one copy of each transition of a head for each candidate grandparent.
 
     Attributes
     ----------
     sibling, grandparent : ndarray of shape (C,), int64
         The numbers of the parts that a column stands for; ``grandparent`` is -1 where it has none.
     upper : ndarray of shape (C,), float64
-        0 where the transition takes the grandparent as a modifier, else 1.
+        0 if the grandparent is a modifier in the transition, else 1.
     """
 
     sibling: np.ndarray
@@ -33,7 +33,7 @@ class Copies(NamedTuple):
 
 
 def grandparent_paths(parts: PartSpace, first: int) -> tuple[Copies, Rows]:
-    """Make each head choose a grandparent, and a path for this grandparent: the hull of the G+S automaton.
+    """Return rows that make each head choose a grandparent and a path under it: the convex hull of the G+S automaton.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ def grandparent_paths(parts: PartSpace, first: int) -> tuple[Copies, Rows]:
     Copies
         What the columns are; their objective coefficients are the scores of the parts.
     Rows
-        As much leaves START under a grandparent as is the value of its arc (``z_up`` of Koo et al. 2010, section 4);
-        over all grandparents as much enters a modifier as is the value of its arc (``z``).
+        The flow out of START under a grandparent is the value of its arc (the grandparent variables of Koo et al. 2010,
+        section 4); the flow into a modifier, summed over grandparents, is the value of its arc (``z``).
 
     Notes
     -----
@@ -101,7 +101,7 @@ def _copies_of_head(parts: PartSpace, h: int, first: int) -> tuple[Copies, Rows]
 
 
 def _copy(parts: PartSpace, h: int, half: tuple[int, int, int, int, int]) -> Copies:
-    """Return what the transitions of one half-automaton stand for under one grandparent (none where its arc is -1)."""
+    """Return the columns of one half-automaton under one grandparent; arc -1 stands for none, at the root."""
     q, k, before, i, arc = half
     arcs, (tail, tip) = parts.arcs, transitions(k)
     sibling = int(parts.start("sibling")[q]) + np.arange(len(tip), dtype=np.int64)

@@ -1,9 +1,10 @@
-"""Parse, price and cut: the linear program of grandparent models, grown column by column and row by row.
+"""Price and cut: delayed column and row generation for the linear program of grandparent models.
 
-Riedel, Smith and McCallum (2012), algorithm 1.  The program starts with a few arcs and chains of three words.  It is
-solved; its duals tell what a chain outside it would have to score to be worth anything; upper bounds of scores tell
-which chains may; only these are scored, and only those that do are added.  In the end the solution is that of the
-program with all columns and all rows.  Scores and bounds come from outside: see `nonproj.programs.price_and_cut`.
+Riedel, Smith and McCallum (2012), algorithm 1.  The restricted master problem starts with a few arcs and grandparent
+parts.  In each round its solution is separated and its duals price the grandparent parts without a column: those whose
+optimistic reduced cost, from an upper bound of the score, is positive are scored, and those whose reduced cost is
+positive get columns.  At the end the solution is optimal over all columns and rows.  Scores and bounds are given by the
+caller; `nonproj.programs.price_and_cut` computes them with a model.
 """
 
 from __future__ import annotations
@@ -13,27 +14,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.programs.pricing import ADDED, SCORED, UNKNOWN, missing_chains, promising_chains, starved_sets
+from nonproj.programs.pricing import ADDED, SCORED, UNSCORED, promising_parts, violated_arc_gp, violated_cutsets
 from nonproj.programs.solver import Program
 from nonproj.programs.tree_polytope import Rows, at_most, rows_of
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.types import Decoded
 
-_CUT = 1e-6
+_TOLERANCE = 1e-6
 """Violations of rows up to this count as none; the solver's own tolerance is 1e-7."""
 
 
 class PricingOptions(NamedTuple):
-    """How the program grows; the optimum does not depend on ``heads``.
+    """Options of price and cut.
 
     Attributes
     ----------
     heads : int
-        Candidate heads of each word to begin with, beside the root and the head in the best tree of arcs.
+        Initial candidate heads of each word, besides the root and the word's head in the best tree of arcs.  The
+        optimum does not depend on it.
     single_root : bool
         Whether exactly one word is headed by the root.
     tolerance : float
-        Reduced costs up to this, relative to the largest score of an arc or initial chain, count as none.
+        Reduced costs up to this count as zero, relative to the largest absolute score of an arc or initial grandparent
+        part.
     """
 
     heads: int = 2
@@ -41,65 +44,66 @@ class PricingOptions(NamedTuple):
     tolerance: float = 1e-7
 
 
-class Counts(NamedTuple):
-    """What a program needed.
+class PricingCounts(NamedTuple):
+    """Size of the final program, and work done.
 
     Attributes
     ----------
-    chains, scored, added : int
-        Chains that exist, that were scored, and that became columns.
-    arcs, rows : int
-        Arcs that became columns; rows in the end.
-    cuts : int
-        Sets of words with a row of their own.
+    grandparents, scored, added : int
+        Grandparent parts of the sentence, those scored, and those with a column.
+    arcs, rows, cutsets : int
+        Arcs with a column; all rows; rows of cutsets among them.
     solves, iterations : int
-        How often the program was solved, and iterations of the simplex method over all of them.
-    looked_up : int
-        Look-ups of weights that bounds took, one for each template and triple of types; 0 where bounds were given.
+        Linear programs solved, and simplex iterations in all of them.
+    lookups : int
+        Weight look-ups to compute the bounds, one for each template and triple of types; 0 if bounds were given.
     """
 
-    chains: int
+    grandparents: int
     scored: int
     added: int
     arcs: int
     rows: int
-    cuts: int
+    cutsets: int
     solves: int
     iterations: int
-    looked_up: int = 0
+    lookups: int = 0
 
 
 DEFAULTS = PricingOptions()
 
 
-def price_and_cut(arc, upper, score: Callable, options: PricingOptions = DEFAULTS) -> tuple[Decoded, Counts]:
-    """Solve the linear program of a grandparent model over all arcs, scoring few chains.
+def price_and_cut(
+    arc_scores, upper_bounds, score: Callable, options: PricingOptions = DEFAULTS
+) -> tuple[Decoded, PricingCounts]:
+    """Solve the linear program of a grandparent model over all arcs, scoring few grandparent parts.
 
     Parameters
     ----------
-    arc : array-like of shape (N, N), float64
-        ``arc[h, m]`` of the arc ``h -> m``; the diagonal and column 0 are ignored.
-    upper : array-like of shape (N, N, N), float64
-        Upper bounds of the scores of chains ``[g, h, m]``; infinity is always valid.  Entries that are no chain are
+    arc_scores : array-like of shape (N, N), float64
+        The score of each arc ``[h, m]``; the diagonal and column 0 are ignored.
+    upper_bounds : array-like of shape (N, N, N), float64
+        Upper bounds of the scores of grandparent parts ``[g, h, m]``; infinity is always valid.  Other entries are
         ignored.
     score : callable
-        ``score(chains)`` returns the scores, float64[C], of int32[C, 3] chains; no chain is asked for twice.
+        ``score(parts)`` returns the scores, float64[C], of the grandparent parts in int32[C, 3].  It is called at most
+        once for each part.
     options : PricingOptions
 
     Returns
     -------
     Decoded
-        The tree that the solution is, or is projected to: the maximum spanning arborescence with the values of the arcs
-        as scores.  ``bound`` is the optimum of the program with all arcs, all chains, and the rows OneHead, OneGP,
-        ArcGP, GPArc and NoGP of Riedel et al. (2012) over the arborescence polytope, ``agreed`` says that the solution
-        is integral.
-    Counts
-        How much of the program was needed.
+        The tree of the solution or, if that is fractional, its projection: the maximum spanning arborescence with the
+        arcs' values as scores.  ``bound`` is the optimum of the program with all arcs and grandparent parts, and with
+        the rows OneHead, OneGP, ArcGP, GPArc and NoGP of Riedel et al. (2012) over the arborescence polytope;
+        ``agreed`` says whether the solution is integral.
+    PricingCounts
+        Size of the final program, and work done.
 
     Raises
     ------
     ValueError
-        If an array is not of its shape, or a score or bound is NaN, or not finite where it must be.
+        If an array has the wrong shape, a score is not finite, a bound is NaN, or an option is out of range.
     ImportError
         If HiGHS is not installed.
     ArithmeticError
@@ -107,270 +111,275 @@ def price_and_cut(arc, upper, score: Callable, options: PricingOptions = DEFAULT
 
     Examples
     --------
-    >>> arc = [[0, 4, 1, 1], [0, 0, 3, 1], [0, 2, 0, 3], [0, 1, 1, 0]]
-    >>> upper = np.full((4, 4, 4), 0.5)
-    >>> decoded, counts = price_and_cut(arc, upper, lambda chains: np.where(chains[:, 2] == 3, 0.5, 0.0))
-    >>> decoded.heads.tolist(), decoded.score, decoded.certified, counts.chains, counts.scored
+    >>> arc_scores = [[0, 4, 1, 1], [0, 0, 3, 1], [0, 2, 0, 3], [0, 1, 1, 0]]
+    >>> upper_bounds = np.full((4, 4, 4), 0.5)
+    >>> decoded, counts = price_and_cut(arc_scores, upper_bounds, lambda parts: np.where(parts[:, 2] == 3, 0.5, 0.0))
+    >>> decoded.heads.tolist(), decoded.score, decoded.certified, counts.grandparents, counts.scored
     ([-1, 0, 1, 2], 10.5, True, 12, 9)
     """
-    growing = _Growing(arc, upper, score, options)
-    growing.begin()
+    master = _RestrictedMaster(arc_scores, upper_bounds, score, options)
+    master.initialise()
     while True:
-        growing.solve()
-        if not growing.cut() and not growing.price():
-            return growing.result()
+        master.solve()
+        if not master.separate() and not master.price():
+            return master.result()
 
 
 def full_program(
-    arc, score: Callable, options: PricingOptions = DEFAULTS, lazy_rows: bool = False
-) -> tuple[Decoded, Counts]:
-    """Solve the same program by brute force: all chains are scored, and all columns and rows are in it from the start.
+    arc_scores, score: Callable, options: PricingOptions = DEFAULTS, lazy_rows: bool = False
+) -> tuple[Decoded, PricingCounts]:
+    """Solve the same program by brute force: score all grandparent parts and start with all columns.
 
     Parameters
     ----------
-    arc, score, options
+    arc_scores, score, options
         As for `price_and_cut`.
     lazy_rows : bool
-        Whether rows of GPArc wait until they are violated.  (Rows that cut off sets of words always do; those of ArcGP
-        and NoGP are implied by the others.)
+        Whether rows GPArc are added only when violated.  Rows of cutsets always are; ArcGP and NoGP are implied by the
+        other rows.
+
+    Returns
+    -------
+    Decoded
+    PricingCounts
+        As for `price_and_cut`.
 
     Examples
     --------
-    >>> full_program(np.ones((4, 4)), lambda chains: np.ones(len(chains)))[0].bound
+    >>> full_program(np.ones((4, 4)), lambda parts: np.ones(len(parts)))[0].bound
     5.0
     """
-    size = (len(arc),) * 3
-    growing = _Growing(arc, np.full(size, np.inf), score, options)
-    growing.eager = not lazy_rows
-    growing.start(np.argwhere(_chains(len(arc))))
-    growing.add_arcs(*np.nonzero(~np.eye(len(arc), dtype=bool)))
+    n_nodes = len(arc_scores)
+    master = _RestrictedMaster(arc_scores, np.full((n_nodes,) * 3, np.inf), score, options)
+    master.lazy_rows = lazy_rows
+    master.add_initial_columns(np.argwhere(_is_part(n_nodes)))
+    master.add_arcs(*np.nonzero(~np.eye(n_nodes, dtype=bool)))
     while True:
-        growing.solve()
-        if not growing.cut():
-            return growing.result()
+        master.solve()
+        if not master.separate():
+            return master.result()
 
 
-def _chains(n_nodes: int) -> np.ndarray:
-    """Return where in [g, h, m] there are chains."""
+def _is_part(n_nodes: int) -> np.ndarray:
+    """Return whether each ``[g, h, m]`` is a grandparent part: three different nodes, only ``g`` may be the root."""
     other, word = ~np.eye(n_nodes, dtype=bool), np.arange(n_nodes) > 0
     return other[:, :, None] & other[None] & other[:, None] & word[:, None] & word
 
 
-class _Growing:
-    """The program and what it consists of: which arc, chain or set of words has which column or row."""
+class _RestrictedMaster:
+    """The restricted master problem, and the columns and rows of its arcs, grandparent parts and cutsets."""
 
-    def __init__(self, arc, upper, score: Callable, options: PricingOptions):
-        self.arc, self.worth = _check(arc, upper, options)
-        self.n_nodes = n_nodes = len(self.arc)
+    def __init__(self, arc_scores, upper_bounds, score: Callable, options: PricingOptions):
+        self.arc_scores, self.optimistic = _check(arc_scores, upper_bounds, options)
+        self.n_nodes = n_nodes = len(self.arc_scores)
         self.score, self.options = score, options
         self.scale = 1.0
-        self.state = np.full((n_nodes,) * 3, UNKNOWN, np.uint8)
+        self.state = np.full((n_nodes,) * 3, UNSCORED, np.uint8)
         self.arc_column = np.full((n_nodes, n_nodes), -1, np.int64)
-        self.arc_row = np.full((n_nodes, n_nodes), -1, np.int64)
-        self.chains = np.zeros((0, 3), np.int64)
-        self.chain_column, self.chain_row = np.zeros((2, 0), np.int64)
-        self.sets, self.set_row = np.zeros((0, n_nodes), bool), np.zeros(0, np.int64)
+        self.one_gp_row = np.full((n_nodes, n_nodes), -1, np.int64)
+        self.parts = np.zeros((0, 3), np.int64)
+        self.part_column, self.gp_arc_row = np.zeros((2, 0), np.int64)
+        self.cutsets, self.cutset_row = np.zeros((0, n_nodes), bool), np.zeros(0, np.int64)
         self.scored = self.solves = self.iterations = 0
-        self.eager = False
+        self.lazy_rows = True
         self.program = Program()
         heads = np.ones(n_nodes - 1 + options.single_root)
         self.program.add_rows(Rows(*np.zeros((2, 0), np.int64), np.zeros(0), heads, heads))
 
-    # -- columns
-
     def add_arcs(self, h: np.ndarray, m: np.ndarray) -> None:
-        """Add arcs that are not there, with their rows OneGP."""
+        """Add columns of arcs that have none, with their rows OneGP."""
         wanted = np.zeros(self.arc_column.shape, bool)
         wanted[h, m] = True
         wanted[:, 0] = False
         h, m = np.nonzero(wanted & (self.arc_column < 0))
         if not len(h):
             return
-        number, roots, inner = np.arange(len(h)), np.flatnonzero(h == 0), np.flatnonzero(h)
+        number, from_root, from_word = np.arange(len(h)), np.flatnonzero(h == 0), np.flatnonzero(h)
         if not self.options.single_root:
-            roots = roots[:0]
-        entered, crossing = np.nonzero(self.sets[:, m] & ~self.sets[:, h])
-        column = np.concatenate([number, roots, crossing])
-        row = np.concatenate([m - 1, np.full(len(roots), self.n_nodes - 1), self.set_row[entered]])
-        first = self._columns(self.arc[h, m], column, row)
+            from_root = from_root[:0]
+        entered, entering = np.nonzero(self.cutsets[:, m] & ~self.cutsets[:, h])
+        column = np.concatenate([number, from_root, entering])
+        row = np.concatenate([m - 1, np.full(len(from_root), self.n_nodes - 1), self.cutset_row[entered]])
+        first = self._add_columns(self.arc_scores[h, m], column, row)
         self.arc_column[h, m] = first + number
-        entries = (np.arange(len(inner)), first + inner, np.full(len(inner), -1.0))
-        self.arc_row[h[inner], m[inner]] = entries[0] + self.program.add_rows(
-            Rows(*entries, *np.zeros((2, len(inner))))
-        )
+        number = np.arange(len(from_word))
+        linking = Rows(number, first + from_word, np.full(len(number), -1.0), *np.zeros((2, len(number))))
+        self.one_gp_row[h[from_word], m[from_word]] = number + self.program.add_rows(linking)
 
-    def add_chains(self, chains: np.ndarray) -> None:
-        """Add chains that are not there, with their arcs; score those that are not scored yet."""
-        chains = chains[self.state[tuple(chains.T)] != ADDED].astype(np.int64)
-        if not len(chains):
+    def add_parts(self, parts: np.ndarray) -> None:
+        """Add columns of grandparent parts that have none, and of their arcs; score parts that have no score."""
+        parts = parts[self.state[tuple(parts.T)] != ADDED].astype(np.int64)
+        if not len(parts):
             return
-        self.evaluate(chains)
-        g, h, m = chains.T
+        self.score_parts(parts)
+        g, h, m = parts.T
         self.add_arcs(np.concatenate([g, h]), np.concatenate([h, m]))
-        number = np.arange(len(chains))
-        first = self._columns(self.worth[g, h, m], number, self.arc_row[h, m])
+        number = np.arange(len(parts))
+        first = self._add_columns(self.optimistic[g, h, m], number, self.one_gp_row[h, m])
         self.state[g, h, m] = ADDED
-        self.chains = np.concatenate([self.chains, chains])
-        self.chain_column = np.concatenate([self.chain_column, first + number])
-        self.chain_row = np.concatenate([self.chain_row, np.full(len(chains), -1)])
-        if self.eager:
-            self.tie(np.arange(len(self.chains) - len(chains), len(self.chains)))
+        self.parts = np.concatenate([self.parts, parts])
+        self.part_column = np.concatenate([self.part_column, first + number])
+        self.gp_arc_row = np.concatenate([self.gp_arc_row, np.full(len(parts), -1)])
+        if not self.lazy_rows:
+            self.add_gp_arc(np.arange(len(self.parts) - len(parts), len(self.parts)))
 
-    def _columns(self, scores: np.ndarray, column: np.ndarray, row: np.ndarray) -> int:
-        """Add columns with ones in some rows.  No bound above: the rows have it, and its dual would be missed."""
+    def _add_columns(self, scores: np.ndarray, column: np.ndarray, row: np.ndarray) -> int:
+        """Add columns with ones in some rows.
+
+        They have no upper bounds: rows imply them, and duals of bounds would be missing from the reduced costs.
+        """
         return self.program.add_columns(scores / self.scale, 0.0, np.inf, (column, row, np.ones(len(row))))
 
-    def evaluate(self, chains: np.ndarray) -> None:
-        """Score chains that are not scored yet; no chain comes twice."""
-        chains = chains[self.state[tuple(chains.T)] == UNKNOWN]
-        if len(chains):
-            scores = np.asarray(self.score(np.ascontiguousarray(chains, np.int32)), np.float64)
-            if scores.shape != (len(chains),) or not np.isfinite(scores).all():
-                raise ValueError(f"score must return one finite number for each of {len(chains)} chains")
-            self.worth[tuple(chains.T)] = scores
-            self.state[tuple(chains.T)] = SCORED
-            self.scored += len(chains)
+    def score_parts(self, parts: np.ndarray) -> None:
+        """Score those of some distinct grandparent parts that have no score."""
+        parts = parts[self.state[tuple(parts.T)] == UNSCORED]
+        if len(parts):
+            scores = np.asarray(self.score(np.ascontiguousarray(parts, np.int32)), np.float64)
+            if scores.shape != (len(parts),) or not np.isfinite(scores).all():
+                raise ValueError(f"score must return one finite number for each of {len(parts)} grandparent parts")
+            self.optimistic[tuple(parts.T)] = scores
+            self.state[tuple(parts.T)] = SCORED
+            self.scored += len(parts)
 
-    # -- rows
-
-    def tie(self, which: np.ndarray) -> None:
-        """Add the rows GPArc that tie some chains to their upper arcs; OneGP ties them to their lower ones."""
+    def add_gp_arc(self, which: np.ndarray) -> None:
+        """Add the rows GPArc of some columns: a grandparent part is at most its upper arc."""
         if not len(which):
             return
-        above = self.arc_column[self.chains[which, 0], self.chains[which, 1]]
-        first = self.program.add_rows(at_most(self.chain_column[which], above, 1.0))
-        self.chain_row[which] = first + np.arange(len(which))
+        upper = self.arc_column[self.parts[which, 0], self.parts[which, 1]]
+        first = self.program.add_rows(at_most(self.part_column[which], upper, 1.0))
+        self.gp_arc_row[which] = first + np.arange(len(which))
 
-    def add_sets(self, sets: np.ndarray) -> None:
-        """Add a row for each set of words: an arc must enter it."""
-        entering = ~sets[:, :, None] & sets[:, None] & (self.arc_column >= 0)
+    def add_cutsets(self, cutsets: np.ndarray) -> None:
+        """Add a row for each set of words: at least one arc enters it."""
+        entering = ~cutsets[:, :, None] & cutsets[:, None] & (self.arc_column >= 0)
         columns = [self.arc_column[arcs] for arcs in entering]
         first = self.program.add_rows(rows_of([(c, np.ones(len(c))) for c in columns], 1.0, np.inf))
-        self.set_row = np.concatenate([self.set_row, first + np.arange(len(sets))])
-        self.sets = np.concatenate([self.sets, sets])
+        self.cutset_row = np.concatenate([self.cutset_row, first + np.arange(len(cutsets))])
+        self.cutsets = np.concatenate([self.cutsets, cutsets])
 
-    # -- the loop
-
-    def begin(self) -> None:
-        """Add arcs that promise most, the best tree of them, and all chains that they form."""
+    def initialise(self) -> None:
+        """Add the arcs with the best optimistic scores, the best tree of arcs, and all grandparent parts over them."""
         n_nodes = self.n_nodes
-        best = self.worth.max(axis=0, initial=-np.inf)
-        hopes = self.arc + np.where(np.isfinite(best), best, 0.0)
-        np.fill_diagonal(hopes, -np.inf)
+        best = self.optimistic.max(axis=0, initial=-np.inf)
+        arc_scores = self.arc_scores + np.where(np.isfinite(best), best, 0.0)
+        np.fill_diagonal(arc_scores, -np.inf)
         chosen = np.zeros((n_nodes, n_nodes), bool)
-        order = np.argsort(-hopes, axis=0, kind="stable")[: self.options.heads]
+        order = np.argsort(-arc_scores, axis=0, kind="stable")[: self.options.heads]
         np.put_along_axis(chosen, order, True, axis=0)
-        chosen[maximum_arborescence(hopes, self.options.single_root)[1:], np.arange(1, n_nodes)] = True
-        # From the root every word can be reached, as in Riedel et al. (2012), section 4.2.
+        chosen[maximum_arborescence(arc_scores, self.options.single_root)[1:], np.arange(1, n_nodes)] = True
+        # All arcs from the root are added (Riedel et al. 2012, section 4.2), so the root is a grandparent everywhere.
         from_root = np.zeros((n_nodes, 1, 1), bool)
         from_root[:1] = True
-        self.start(np.argwhere(_chains(n_nodes) & chosen & (chosen[:, :, None] | from_root)))
+        self.add_initial_columns(np.argwhere(_is_part(n_nodes) & chosen & (chosen[:, :, None] | from_root)))
 
-    def start(self, chains: np.ndarray) -> None:
-        """Add the arcs from the root and the first chains."""
-        self.evaluate(chains)
-        # The solver's tolerances are absolute.
-        known = np.append(self.worth[tuple(chains.T)], self.arc)
-        self.scale = float(np.abs(known).max()) or 1.0
+    def add_initial_columns(self, parts: np.ndarray) -> None:
+        """Add columns of the arcs from the root and of some grandparent parts."""
+        self.score_parts(parts)
+        # Costs are scaled because the solver's tolerances are absolute.
+        scores = np.append(self.optimistic[tuple(parts.T)], self.arc_scores)
+        self.scale = float(np.abs(scores).max()) or 1.0
         self.add_arcs(np.zeros(self.n_nodes - 1, np.int64), np.arange(1, self.n_nodes))
-        self.add_chains(chains)
+        self.add_parts(parts)
 
     def solve(self) -> None:
-        """Solve, and read the values of arcs and chains."""
+        """Solve the program and read the values of its columns."""
         status = self.program.solve()
         if status != "optimal":
             raise ArithmeticError(f"HiGHS did not solve a program of {self.program.n_columns} columns: {status}")
         self.solves += 1
         self.iterations += self.program.iterations
         values = self.program.values
-        self.arcs = np.where(self.arc_column >= 0, values[self.arc_column] if len(values) else 0.0, 0.0)
-        self.values = values[self.chain_column]
+        self.arc_values = np.where(self.arc_column >= 0, values[self.arc_column] if len(values) else 0.0, 0.0)
+        self.part_values = values[self.part_column]
 
-    def cut(self) -> bool:
-        """Add rows that the solution violates, and chains that it implies; say whether there were any."""
-        sets = starved_sets(self.arcs, _CUT)
-        known = (sets[:, None] == self.sets[None]).all(axis=2).any(axis=1)
+    def separate(self) -> bool:
+        """Add violated rows, and columns whose rows ArcGP are violated; return whether there were any."""
+        cutsets = violated_cutsets(self.arc_values, _TOLERANCE)
+        known = (cutsets[:, None] == self.cutsets[None]).all(axis=2).any(axis=1)
         if not known.all():
-            self.add_sets(sets[~known])
-        over = self.values > self.arcs[self.chains[:, 0], self.chains[:, 1]] + _CUT
-        broken = np.flatnonzero(over & (self.chain_row < 0))
-        self.tie(broken)
-        missing = missing_chains(self.arcs, self.state, _CUT)
-        self.add_chains(missing)
-        return bool(not known.all() or len(broken) or len(missing))
+            self.add_cutsets(cutsets[~known])
+        above_arc = self.part_values > self.arc_values[self.parts[:, 0], self.parts[:, 1]] + _TOLERANCE
+        violated = np.flatnonzero(above_arc & (self.gp_arc_row < 0))
+        self.add_gp_arc(violated)
+        missing = violated_arc_gp(self.arc_values, self.state, _TOLERANCE)
+        self.add_parts(missing)
+        return bool(not known.all() or len(violated) or len(missing))
 
     def price(self) -> bool:
-        """Score chains until those that may be worth something are known; add those that are; say if there were any."""
-        limit, values = self._duals()
+        """Score grandparent parts and add those whose reduced cost is positive; return whether there were any.
+
+        A score may be less than its bound, so parts are scored until all promising ones have a score.
+        """
+        slack, floor = self._dual_slack()
         while True:
-            chains = promising_chains(limit, self.worth, self.state, values)
-            known = self.state[tuple(chains.T)] == SCORED
+            parts = promising_parts(slack, self.optimistic, self.state, floor)
+            known = self.state[tuple(parts.T)] == SCORED
             if known.all():
-                self.add_chains(chains)
-                return len(chains) > 0
-            self.evaluate(chains)
+                self.add_parts(parts)
+                return len(parts) > 0
+            self.score_parts(parts)
 
-    def _duals(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first and the last argument of `promising_chains`."""
+    def _dual_slack(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the dual slack of arcs and the floor of the duals of OneGP, as `promising_parts` takes them."""
         duals, n_nodes = self.program.duals * self.scale, self.n_nodes
-        limit = np.zeros((n_nodes, n_nodes))
-        limit[:, 1:] = duals[: n_nodes - 1]
+        slack = np.zeros((n_nodes, n_nodes))
+        slack[:, 1:] = duals[: n_nodes - 1]
         if self.options.single_root:
-            limit[0] += duals[n_nodes - 1]
-        for members, dual in zip(self.sets, duals[self.set_row], strict=True):
+            slack[0] += duals[n_nodes - 1]
+        for members, dual in zip(self.cutsets, duals[self.cutset_row], strict=True):
             if dual != 0.0:
-                limit[np.ix_(~members, members)] += dual
-        tied = np.where(self.chain_row >= 0, duals[self.chain_row], 0.0)
-        g, h, m = self.chains.T
-        np.subtract.at(limit, (g, h), tied)
-        values = np.full((n_nodes, n_nodes), -np.inf)
-        np.maximum.at(values, (h, m), self.worth[g, h, m] - tied)
-        return limit - self.arc + self.options.tolerance * self.scale, values
+                slack[np.ix_(~members, members)] += dual
+        gp_arc = np.where(self.gp_arc_row >= 0, duals[self.gp_arc_row], 0.0)
+        g, h, m = self.parts.T
+        np.subtract.at(slack, (g, h), gp_arc)
+        floor = np.full((n_nodes, n_nodes), -np.inf)
+        np.maximum.at(floor, (h, m), self.optimistic[g, h, m] - gp_arc)
+        return slack - self.arc_scores + self.options.tolerance * self.scale, floor
 
-    def result(self) -> tuple[Decoded, Counts]:
-        """Project the solution to a tree and say what is known about it."""
-        heads = maximum_arborescence(self.arcs, self.options.single_root)
+    def result(self) -> tuple[Decoded, PricingCounts]:
+        """Project the solution to a tree; return it with its certificate, and the counts."""
+        heads = maximum_arborescence(self.arc_values, self.options.single_root)
         words = np.arange(1, self.n_nodes)
-        inner = words[heads[1:] > 0]
-        chains = np.stack([heads[heads[inner]], heads[inner], inner], axis=1).astype(np.int64)
-
-        self.evaluate(chains)
-        score = float(self.arc[heads[1:], words].sum() + self.worth[tuple(chains.T)].sum())
-        # The solver's optimum is right up to its tolerance; no bound is below a tree's score.
+        below = words[heads[1:] > 0]
+        parts = np.stack([heads[heads[below]], heads[below], below], axis=1).astype(np.int64)
+        self.score_parts(parts)
+        score = float(self.arc_scores[heads[1:], words].sum() + self.optimistic[tuple(parts.T)].sum())
+        # The solver's optimum may be below the tree's score by its tolerance; the bound must not be.
         bound = max(self.program.objective * self.scale, score)
-        values = np.concatenate([self.arcs.reshape(-1), self.values])
-        agreed = bool(np.abs(values - np.rint(values)).max(initial=0.0) < _CUT)
-        certified = agreed or bound - score <= _CUT * (1.0 + abs(score))
+        values = np.concatenate([self.arc_values.reshape(-1), self.part_values])
+        agreed = bool(np.abs(values - np.rint(values)).max(initial=0.0) < _TOLERANCE)
+        certified = agreed or bound - score <= _TOLERANCE * (1.0 + abs(score))
         n = self.n_nodes - 1
-        counts = Counts(
-            chains=n * max(n - 1, 0) ** 2,
+        counts = PricingCounts(
+            grandparents=n * max(n - 1, 0) ** 2,
             scored=self.scored,
-            added=len(self.chains),
+            added=len(self.parts),
             arcs=int((self.arc_column >= 0).sum()),
             rows=self.program.n_rows,
-            cuts=len(self.sets),
+            cutsets=len(self.cutsets),
             solves=self.solves,
             iterations=self.iterations,
         )
         return Decoded(heads, score, bound, agreed, certified, self.iterations, 0.0), counts
 
 
-def _check(arc, upper, options: PricingOptions) -> tuple[np.ndarray, np.ndarray]:
-    """Return the arrays as they are worked with: own copies, 0 where no arc is, minus infinity where no chain is."""
-    arc, upper = np.array(arc, np.float64), np.asarray(upper, np.float64)
-    if arc.ndim != 2 or arc.shape[0] != arc.shape[1] or not len(arc):
-        raise ValueError(f"arc has the shape {arc.shape}; (N, N) is expected")
-    if upper.shape != (len(arc),) * 3:
-        raise ValueError(f"upper has the shape {upper.shape}; {(len(arc),) * 3} is expected")
-    np.fill_diagonal(arc, 0.0)
-    arc[:, 0] = 0.0
-    if not np.isfinite(arc).all():
-        raise ValueError("arc has a score that is not finite")
-    upper = np.where(_chains(len(arc)), upper, -np.inf)
-    if np.isnan(upper).any():
-        raise ValueError("upper has a bound that is NaN")
+def _check(arc_scores, upper_bounds, options: PricingOptions) -> tuple[np.ndarray, np.ndarray]:
+    """Validate the arguments; return copies, with 0 where there is no arc and minus infinity where there is no part."""
+    arc_scores, upper_bounds = np.array(arc_scores, np.float64), np.asarray(upper_bounds, np.float64)
+    if arc_scores.ndim != 2 or arc_scores.shape[0] != arc_scores.shape[1] or not len(arc_scores):
+        raise ValueError(f"arc_scores has the shape {arc_scores.shape}; (N, N) is expected")
+    shape = (len(arc_scores),) * 3
+    if upper_bounds.shape != shape:
+        raise ValueError(f"upper_bounds has the shape {upper_bounds.shape}; {shape} is expected")
+    np.fill_diagonal(arc_scores, 0.0)
+    arc_scores[:, 0] = 0.0
+    if not np.isfinite(arc_scores).all():
+        raise ValueError("arc_scores has an entry that is not finite")
+    upper_bounds = np.where(_is_part(len(arc_scores)), upper_bounds, -np.inf)
+    if np.isnan(upper_bounds).any():
+        raise ValueError("upper_bounds has an entry that is NaN")
     if options.heads < 0:
         raise ValueError(f"heads is {options.heads}; 0 or more is expected")
     if not 0.0 <= options.tolerance < np.inf:
         raise ValueError(f"tolerance is {options.tolerance}; 0 or more is expected")
-    return arc, upper
+    return arc_scores, upper_bounds

@@ -1,5 +1,4 @@
-"""Linear and integer programs of parsing: the relaxations that dual decomposition is compared with (Koo et al. 2010,
-section 7.2), and the one that it solves.
+"""Linear and integer programs of parsing: LP relaxations, that of dual decomposition among them, and the exact program.
 
 The rows of trees are in `nonproj.programs.tree_polytope`, those of parts are declared by the part types, and the solver
 is in `nonproj.programs.solver`.
@@ -22,34 +21,35 @@ from nonproj.trees.arborescence import maximum_arborescence_sparse
 from nonproj.types import ArcSpace, Decoded, PartSpace
 
 RELAXATIONS = ("single", "multi", "compact")
-"""Which polytope stands for the trees, and with ``compact`` which one for the automata of a grandparent model."""
+"""Relaxations of the arborescence polytope; ``compact`` also takes the convex hull of each head automaton."""
 
 SIBLINGS = ("paths", "pairs")
-"""How transitions are tied to arcs."""
+"""Rows that tie transitions to arcs."""
 
 
 class LinearOptions(NamedTuple):
-    """Which program to solve.
+    """Options of the linear or integer program.
 
     Attributes
     ----------
     relaxation : str
-        ``single``: a flow of one commodity, LP(S). ``multi``: a commodity for each word, LP(M), whose arcs alone have
-        only integral vertices. ``compact``: as ``multi``, with the hull of each head automaton, the program whose dual
-        dual decomposition descends.
+        ``single``: single-commodity flow, LP(S).  ``multi``: multi-commodity flow, LP(M), whose vertices are integral
+        in an arc model.  ``compact``: as ``multi``, with the convex hull of each head automaton; dual decomposition
+        minimises the dual of this program.
     siblings : str
-        ``paths``: the transitions of a head are a path, the hull of the sibling automaton. ``pairs``: each transition
-        by itself is the conjunction of its arcs, which is looser. ``compact`` always has paths.
+        ``paths``: the transitions of a head form a path, the convex hull of the sibling automaton.  ``pairs``: each
+        transition is the conjunction of its arcs, which is looser.  ``compact`` always uses paths.
     families : tuple of str
-        Constraints between arcs and grandparents, for ``single`` and ``multi``; see
+        Rows that tie grandparent parts to arcs, for ``single`` and ``multi``; see
         `nonproj.parts.grandparent.grandparent_rows`.
     integer : bool
         Whether arcs must be 0 or 1: then the optimum is the best tree (for enough families).  The smallest program,
-        with ``single``, is mostly the quickest.
+        ``single``, is usually the fastest.
     single_root : bool
         Whether exactly one word is headed by the root.
     tolerance : float
-        A gap of at most ``tolerance * (1 + |score|)`` counts as none, and a value this near to an integer as integral.
+        A gap of at most ``tolerance * (1 + |score|)`` counts as closed, and a value within ``tolerance`` of an integer
+        as integral.
     seconds : float
         Wall-clock limit.
     """
@@ -67,18 +67,18 @@ DEFAULTS = LinearOptions()
 
 
 class Fractional(NamedTuple):
-    """A solution as the solver has it.
+    """A solution of the linear program.
 
     Attributes
     ----------
     values : ndarray of shape (P,), float64
         The value of each part, from 0 to 1.
     value : float
-        Their score, the optimum of the program.
+        The objective.
     status : str
         As of `Program.solve`.
     columns, rows, nodes : int
-        The size of the program; nodes of branch and bound.
+        Size of the program; branch-and-bound nodes.
     """
 
     values: np.ndarray
@@ -95,7 +95,7 @@ def linear_program(parts: PartSpace, scores, options: LinearOptions = DEFAULTS) 
     Parameters
     ----------
     parts : PartSpace
-        Some tree must exist over its arcs.
+        The parts over the candidate arcs, which must contain a tree.
     scores : array-like of shape (P,), float64
         The scores of all parts.
     options : LinearOptions
@@ -103,29 +103,29 @@ def linear_program(parts: PartSpace, scores, options: LinearOptions = DEFAULTS) 
     Returns
     -------
     Decoded
-        The tree that the solution is, or is projected to: the maximum spanning arborescence with the values of the
-        arcs as scores.  ``bound`` is the program's optimum, ``agreed`` says that the solution is the tree, part by
-        part, and ``iterations`` counts those of the simplex method.
+        The tree of the solution or, if that is fractional, its projection: the maximum spanning arborescence with the
+        arcs' values as scores.  ``bound`` is the program's optimum, ``agreed`` says whether the solution equals the
+        tree, part by part, and ``iterations`` counts simplex iterations.
     Fractional
         The solution itself.
 
     Raises
     ------
     ValueError
-        If there is no such option or tree, or there is not one finite score for each part.
+        If an option is unknown, the arcs contain no tree, or there is not one finite score for each part.
     ImportError
         If HiGHS is not installed.
 
     Notes
     -----
-    LP(S), LP(M) and ILP of Koo et al. (2010), section 7.2 and table 2, are ``single`` and ``multi``, and ``integer``.
-    They took them from Martins, Smith and Xing (2009), "Concise integer linear programming formulations for dependency
-    parsing"; the projection is theirs too.  For grandparents see Riedel et al. (2012), section 3.2, and for the compact
-    program Rush and Collins (2012), section 9.5: its optimum is the lowest bound that dual decomposition can reach, for
-    arcs agreed both as ``z`` and as ``z_grandparent``.  For every other set it is LP(M) with paths.
+    LP(S), LP(M) and ILP of Koo et al. (2010), section 7.2 and table 2, are ``single``, ``multi`` and ``integer``.  They
+    and the projection are from Martins, Smith and Xing (2009), "Concise integer linear programming formulations for
+    dependency parsing".  For grandparents see Riedel et al. (2012), section 3.2, and for the compact program Rush and
+    Collins (2012), section 9.5: its optimum is the lowest bound that dual decomposition can reach with multipliers on
+    both the modifier and the grandparent variables of each arc.  For other sets it equals LP(M) with paths.
 
-    A solver's optimum is one within its tolerances, about 1e-7 of each row.  When the time is over before an optimum is
-    found, ``bound`` is infinite, or that of branch and bound.
+    The solver's tolerance is about 1e-7 for each row.  At the time limit, ``bound`` is infinite or, for an integer
+    program, that of branch and bound.
 
     Examples
     --------
@@ -140,13 +140,13 @@ def linear_program(parts: PartSpace, scores, options: LinearOptions = DEFAULTS) 
     """
     scores, arcs = check_scores(parts, scores, finite=True), parts.arcs
     _check_options(options)
-    # An infeasible program would say the same less clearly.
+    # Raises a clearer error than an infeasible program would.
     maximum_arborescence_sparse(arcs, np.zeros(len(arcs.head)), options.single_root)
     program = Program(options.seconds)
     add_tree(program, arcs, scores[: len(arcs.head)], options.relaxation, options.single_root)
     copies = _add_parts(program, parts, scores, options)
     if options.integer:
-        # Arcs that are integral leave no choice to the other columns.
+        # Integral arcs make the other columns integral.
         program.set_integer(np.arange(len(arcs.head)))
     status = program.solve()
     fractional = _read(program, parts, scores, copies, status)
@@ -154,18 +154,18 @@ def linear_program(parts: PartSpace, scores, options: LinearOptions = DEFAULTS) 
 
 
 def add_tree(program: Program, arcs: ArcSpace, costs, relaxation: str = "multi", single_root: bool = False) -> None:
-    """Put the arcs into an empty program, as columns ``0 .. A - 1``, with flows behind them.
+    """Add the arcs to an empty program, as columns ``0 .. A - 1``, then the flows and their rows.
 
     Parameters
     ----------
     program : Program
         Without columns.
     arcs : ArcSpace
-        The arcs that may be used.
+        The candidate arcs.
     costs : array-like of shape (A,), float64
         Their scores.
     relaxation : str
-        Of `RELAXATIONS`; ``compact`` is the same as ``multi`` here.
+        One of `RELAXATIONS`; ``compact`` has the flows of ``multi``.
     single_root : bool
         Whether exactly one word is headed by the root.
 
@@ -189,7 +189,7 @@ def add_tree(program: Program, arcs: ArcSpace, costs, relaxation: str = "multi",
 
 
 def _check_options(options: LinearOptions) -> None:
-    """Name the option that is out of its range."""
+    """Raise an error if an option is unknown or out of range."""
     for name, known in (("relaxation", RELAXATIONS), ("siblings", SIBLINGS)):
         if getattr(options, name) not in known:
             raise ValueError(f"{name} is {getattr(options, name)!r}; one of {', '.join(known)} is expected")
@@ -201,7 +201,7 @@ def _check_options(options: LinearOptions) -> None:
 
 
 def _add_parts(program: Program, parts: PartSpace, scores: np.ndarray, options: LinearOptions) -> Copies | None:
-    """Put the parts beyond arcs into the program; return what its last columns stand for, if not one part each."""
+    """Add the parts beyond arcs to the program; return what its last columns stand for, if not one part each."""
     if options.relaxation == "compact" and parts.names == ("arc", "sibling", "grandparent"):
         copies, rows = grandparent_paths(parts, program.n_columns)
         costs = scores[copies.sibling] + np.where(copies.grandparent < 0, 0.0, scores[copies.grandparent])
@@ -227,7 +227,7 @@ def _constraints(part_type, arcs: ArcSpace, start: np.ndarray, first: int, optio
 
 
 def _read(program: Program, parts: PartSpace, scores, copies: Copies | None, status: str) -> Fractional:
-    """Return the solution part by part; zeros where there is none."""
+    """Return the value of each part; all zero if there is no solution."""
     x = program.values
     if len(x) != program.n_columns or not np.isfinite(x).all():
         x = np.zeros(program.n_columns)
@@ -244,12 +244,12 @@ def _read(program: Program, parts: PartSpace, scores, copies: Copies | None, sta
 
 
 def _project(program: Program, parts: PartSpace, scores, fractional: Fractional, options: LinearOptions) -> Decoded:
-    """Return the tree that is nearest to a solution, and what is known about it."""
+    """Project a solution to a tree; return it with its certificate."""
     heads = maximum_arborescence_sparse(parts.arcs, fractional.values[: len(parts.arcs.head)], options.single_root)
     score = tree_score(parts, scores, heads)
     tree = tree_indicators(parts, heads)
     agreed = fractional.status == "optimal" and np.allclose(fractional.values, tree, rtol=0.0, atol=options.tolerance)
-    # The solver's optimum is right up to its tolerance; no bound is below a tree's score.
+    # The solver's optimum may be below the tree's score by its tolerance; the bound must not be.
     bound = max(program.bound if fractional.status == "optimal" or options.integer else np.inf, score)
     certified = bound - score <= options.tolerance * (1.0 + abs(score))
     return Decoded(heads, score, bound, agreed, certified, program.iterations, 0.0)

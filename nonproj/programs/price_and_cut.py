@@ -1,6 +1,7 @@
-"""Parse, price and cut with a model: all arcs, no pruning, and few chains scored (Riedel, Smith and McCallum 2012).
+"""Price and cut of a sentence with a model: all arcs, no pruning, few grandparent parts scored.
 
-Joins the bounds of `nonproj.scoring.bounds` and the program of `nonproj.programs.column_generation` over a sentence.
+Riedel, Smith and McCallum (2012).  The bounds are those of `nonproj.scoring.bounds`, the program that of
+`nonproj.programs.column_generation`.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ import numpy as np
 
 from nonproj.model import Model
 from nonproj.pipeline import Parser
-from nonproj.programs.column_generation import DEFAULTS, Counts, PricingOptions, full_program
-from nonproj.programs.column_generation import price_and_cut as grow
-from nonproj.scoring.bounds import chain_bounds, chain_parts
+from nonproj.programs.column_generation import DEFAULTS, PricingCounts, PricingOptions, full_program
+from nonproj.programs.column_generation import price_and_cut as solve
+from nonproj.scoring.bounds import grandparent_bounds, parts_of_triples
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.score import score_parts
 from nonproj.scoring.scorer import dense_arc_scores
@@ -19,7 +20,7 @@ from nonproj.types import Decoded, Sentence
 
 
 class PricingParser:
-    """Parses with a model of arcs and grandparents over all arcs, by linear programs.
+    """Parses over all arcs with a grandparent model, by linear programs.
 
     Parameters
     ----------
@@ -27,7 +28,7 @@ class PricingParser:
         Of arcs and grandparents, ``parts: [arc, grandparent]``.  To parse well without pruning, it must have been
         trained with little of it.
     options : PricingOptions, optional
-        By default trees have one root if those of training had.
+        By default, trees have a single root if the training trees did.
 
     Raises
     ------
@@ -38,7 +39,7 @@ class PricingParser:
     --------
     >>> parser = PricingParser(Model.load("danish-grandparents.nonproj"))  # doctest: +SKIP
     >>> decoded, counts = parser.parse(sentence)  # doctest: +SKIP
-    >>> decoded.certified, counts.scored / counts.chains  # doctest: +SKIP
+    >>> decoded.certified, counts.scored / counts.grandparents  # doctest: +SKIP
     (True, 0.02)
     """
 
@@ -48,71 +49,70 @@ class PricingParser:
         self.parser = Parser(model)
         self.options = options or DEFAULTS._replace(single_root=bool(self.parser.options.single_root))
 
-    def parse(self, sentence: Sentence) -> tuple[Decoded, Counts]:
-        """Solve the program of all arcs and chains, scoring as few chains as the bounds allow.
+    def parse(self, sentence: Sentence) -> tuple[Decoded, PricingCounts]:
+        """Parse a sentence by price and cut.
 
         Parameters
         ----------
         sentence : Sentence
-            Gold heads, if it has any, are not looked at.
+            Gold heads, if there are any, are ignored.
 
         Returns
         -------
         Decoded
+        PricingCounts
             As of `nonproj.programs.column_generation.price_and_cut`.
-        Counts
-            What was scored is counted as it is scored.
         """
-        arc, hashed, score = self._scores(sentence)
-        bounds = chain_bounds(hashed, *self._weights)
-        decoded, counts = grow(arc, bounds.upper, score, self.options)
-        return decoded, counts._replace(looked_up=bounds.looked_up)
+        arc_scores, hashed, score = self._scores(sentence)
+        bounds = grandparent_bounds(hashed, *self._weights)
+        decoded, counts = solve(arc_scores, bounds.upper, score, self.options)
+        return decoded, counts._replace(lookups=bounds.lookups)
 
-    def brute_force(self, sentence: Sentence, lazy_rows: bool = False) -> tuple[Decoded, Counts]:
-        """Solve the same program by scoring all chains and starting with all columns and rows.
+    def brute_force(self, sentence: Sentence, lazy_rows: bool = False) -> tuple[Decoded, PricingCounts]:
+        """Solve the same program with all columns and, unless ``lazy_rows``, all rows GPArc from the start.
 
-        Parameters and results are those of `parse`; for ``lazy_rows`` see
-        `nonproj.programs.column_generation.full_program`.
+        Parameters and results are those of `parse` and `nonproj.programs.column_generation.full_program`.
         """
-        arc, _, score = self._scores(sentence)
-        return full_program(arc, score, self.options, lazy_rows)
+        arc_scores, _, score = self._scores(sentence)
+        return full_program(arc_scores, score, self.options, lazy_rows)
 
     @property
     def _weights(self) -> tuple[np.ndarray, float]:
-        model = self.parser.model
-        return model.weights["parser"], self.parser.units.get("parser", 1.0)
+        """The weight table and its scale."""
+        return self.parser.model.weights["parser"], self.parser.units.get("parser", 1.0)
 
     def _scores(self, sentence: Sentence):
-        """Return the scores of all arcs, the hashes of the templates over grandparents, and what scores chains."""
-        weights, unit = self._weights
+        """Return the scores of all arcs, the hashed grandparent templates, and a function that scores parts."""
+        weights, scale = self._weights
         tokens = self.parser.encode(sentence)
         tables = self.parser.scorer.tables
-        arc = dense_arc_scores(tokens, tables[0], weights, unit)
+        arc_scores = dense_arc_scores(tokens, tables[0], weights, scale)
         hashed = hash_tokens(tokens, tables[1], len(weights))
-        return arc, hashed, lambda chains: score_parts(hashed, chain_parts(chains), weights, unit)
+        return arc_scores, hashed, lambda triples: score_parts(hashed, parts_of_triples(triples), weights, scale)
 
 
 def price_and_cut(
     model: Model | PricingParser, sentence: Sentence, options: PricingOptions | None = None
-) -> tuple[Decoded, Counts]:
-    """Parse one sentence by price and cut; for many, make one `PricingParser`.
+) -> tuple[Decoded, PricingCounts]:
+    """Parse one sentence by price and cut; to parse many, make one `PricingParser`.
 
     Parameters
     ----------
     model : Model or PricingParser
     sentence : Sentence
     options : PricingOptions, optional
-        Of `PricingParser`, where a model is given.
+        Options of the `PricingParser`, if a model is given.
 
     Returns
     -------
     Decoded
-    Counts
+    PricingCounts
+        As of `PricingParser.parse`.
 
     Raises
     ------
     ValueError
-        If the model is none of arcs and grandparents.
+        If the model scores siblings, or does not score grandparents.
     ImportError
         If HiGHS is not installed.
 
@@ -127,7 +127,7 @@ def price_and_cut(
     >>> weights = {name: np.arange(1024, dtype=np.float32) for name in ("parser", "pruner", "labeler")}
     >>> sentence = Sentence([[str(i), form, *"______", "_", "_"] for i, form in enumerate("abab", 1)])
     >>> decoded, counts = price_and_cut(Model(config, alphabets, files, [], weights, {}), sentence)
-    >>> decoded.certified, counts.chains, counts.scored <= counts.chains
+    >>> decoded.certified, counts.grandparents, counts.scored <= counts.grandparents
     (True, 36, True)
     """
     parser = model if isinstance(model, PricingParser) else PricingParser(model, options)

@@ -1,7 +1,6 @@
-"""Which columns and rows a program of arcs and chains lacks: pricing, and the separation of two families of rows.
+"""Pricing of grandparent parts and separation of violated rows, for `nonproj.programs.column_generation`.
 
-No solver here: values and duals of a program in, what to add to it out.  A *chain* ``g -> h -> m`` is a grandparent
-part of three different words.
+These functions take the values and duals of a solution and return the columns or rows to add; they call no solver.
 """
 
 from __future__ import annotations
@@ -10,167 +9,170 @@ import numpy as np
 
 from nonproj._kernel import kernel
 
-UNKNOWN, SCORED, ADDED = 0, 1, 2
-"""What is known of a chain: a bound of its score; its score; and it is in the program."""
+UNSCORED, SCORED, ADDED = 0, 1, 2
+"""State of a grandparent part: only a bound of its score is known; it has a score; it has a column, too."""
 
 
-def promising_chains(limit, worth, state, values) -> np.ndarray:
-    """Find the chains outside a program for which its duals do not pay, if their scores are what they are bounded by.
+def promising_parts(slack, optimistic, state, floor) -> np.ndarray:
+    """Return grandparent parts whose optimistic reduced cost is positive.
 
     Parameters
     ----------
-    limit : ndarray of shape (N, N), float64
-        What the duals leave for the chains at each arc ``h -> m``: the duals of its rows less its score and less the
-        duals of the rows that tie chains below it to it.
-    worth : ndarray of shape (N, N, N), float64
-        The score of each chain ``[g, h, m]`` where it is known, else an upper bound; minus infinity for no chain.
+    slack : ndarray of shape (N, N), float64
+        The dual slack of each arc ``[h, m]`` without the dual of its row OneGP, that is, minus its reduced cost over
+        its other rows.
+    optimistic : ndarray of shape (N, N, N), float64
+        The score of each grandparent part ``[g, h, m]`` if it is known, else an upper bound; minus infinity where there
+        is no part.
     state : ndarray of shape (N, N, N), uint8
-        `UNKNOWN`, `SCORED` or `ADDED`.
-    values : ndarray of shape (N, N), float64
-        The most that any chain of the program over ``h -> m`` is worth, less the dual of its own row; minus infinity
-        where there is none.
+        `UNSCORED`, `SCORED` or `ADDED`.
+    floor : ndarray of shape (N, N), float64
+        The least dual of each row OneGP that prices out all columns at ``h -> m``: the maximum of their scores less the
+        duals of their rows GPArc; minus infinity where there is no column.
 
     Returns
     -------
     ndarray of shape (C, 3), int32
-        If there are none, the duals can be completed so that no reduced cost is positive: the program's optimum is that
-        of the program with all chains and all their rows.
+        If it is empty, the duals extend to a feasible dual solution of the full program, so the optimum of the
+        restricted master problem is that of the full program.
 
     Notes
     -----
-    Riedel, Smith and McCallum (2012), sections 4.3.1 and 4.3.3, going further than they do.  The dual of OneGP at a
-    chain's lower arc ``h -> m`` and that of its own row GPArc, at the upper arc ``g -> h``, must sum to its score at
-    least.  None of these rows has a right-hand side, so all that binds their duals is the limit of each arc: OneGP's
-    dual there, and all duals of GPArc below it, must not exceed it together.  OneGP's is raised first (their tightened
-    duals), up to the limit, or as far as the best chain over the arc needs it: an arc whose best chain stays within
-    the limit is done with (their filter by ``p, c``), and what it leaves is spent on the chains below the arc.  Those
-    which it is not enough for are returned, the most demanding first and no more than necessary.
+    Riedel, Smith and McCallum (2012), sections 4.3.1 and 4.3.3, with a further step.  The dual of OneGP at a part's
+    lower arc ``h -> m`` plus the dual of its own row GPArc, at its upper arc ``g -> h``, must be at least its score.
+    The right-hand sides of these rows are zero, so their duals leave the dual objective unchanged; only the slack of
+    each arc limits them: it must cover the arc's dual of OneGP plus the duals of GPArc of all parts below the arc.  The
+    dual of OneGP is set first (the paper's tightened duals), to what the best part at the arc requires or, if that is
+    more than the slack, to the slack.  If the best part is within the slack, no part at the arc has a positive reduced
+    cost (the paper's filter by ``p, c``), and the rest of the slack covers duals of GPArc below the arc.  Where it does
+    not cover them all, the parts that require most are returned, until it covers the others.
 
     Examples
     --------
-    >>> worth = np.full((3, 3, 3), -np.inf)
-    >>> worth[0, 1, 2], worth[0, 2, 1] = 5.0, 1.0
-    >>> limit = np.full((3, 3), 2.0)
-    >>> promising_chains(limit, worth, np.zeros((3, 3, 3), np.uint8), np.full((3, 3), -np.inf))
+    >>> optimistic = np.full((3, 3, 3), -np.inf)
+    >>> optimistic[0, 1, 2], optimistic[0, 2, 1] = 5.0, 1.0
+    >>> slack, floor = np.full((3, 3), 2.0), np.full((3, 3), -np.inf)
+    >>> promising_parts(slack, optimistic, np.zeros((3, 3, 3), np.uint8), floor)
     array([[0, 1, 2]], dtype=int32)
     """
-    return _promising_chains(limit, worth, state, values)
+    return _promising_parts(slack, optimistic, state, floor)
 
 
-def missing_chains(arcs, state, tolerance: float) -> np.ndarray:
-    """Find chains outside a program that its solution implies: ArcGP is violated for them.
+def violated_arc_gp(arc_values, state, tolerance: float) -> np.ndarray:
+    """Return grandparent parts without a column whose rows ArcGP are violated.
 
     Parameters
     ----------
-    arcs : ndarray of shape (N, N), float64
-        The values of the arcs.
+    arc_values : ndarray of shape (N, N), float64
+        The value of each arc ``[h, m]`` in the solution.
     state : ndarray of shape (N, N, N), uint8
-        As for `promising_chains`.
+        As for `promising_parts`.
     tolerance : float
-        By how much the values of two arcs must exceed 1 together.
+        Least violation: by how much the values of both arcs must sum to more than 1.
 
     Returns
     -------
     ndarray of shape (C, 3), int32
-        Riedel et al. (2012), section 4.4.
+        Words ``(g, h, m)``; see Riedel et al. (2012), section 4.4.
 
     Examples
     --------
-    >>> arcs = np.array([[0.0, 1.0, 0.4], [0.0, 0.0, 0.6], [0.0, 0.0, 0.0]])
-    >>> missing_chains(arcs, np.zeros((3, 3, 3), np.uint8), 1e-6)
+    >>> arc_values = np.array([[0.0, 1.0, 0.4], [0.0, 0.0, 0.6], [0.0, 0.0, 0.0]])
+    >>> violated_arc_gp(arc_values, np.zeros((3, 3, 3), np.uint8), 1e-6)
     array([[0, 1, 2]], dtype=int32)
     """
-    return _missing_chains(arcs, state, float(tolerance))
+    return _violated_arc_gp(arc_values, state, float(tolerance))
 
 
-def starved_sets(arcs, tolerance: float) -> np.ndarray:
-    """Find sets of words that less than one unit of arcs enters from outside.
+def violated_cutsets(arc_values, tolerance: float) -> np.ndarray:
+    """Return sets of words whose cutset row is violated: the values of the arcs that enter the set sum to less than 1.
 
     Parameters
     ----------
-    arcs : ndarray of shape (N, N), float64
-        The values of the arcs, at least 0.
+    arc_values : ndarray of shape (N, N), float64
+        The value of each arc ``[h, m]`` in the solution, at least 0.
     tolerance : float
-        By how much less than 1.
+        Least violation.
 
     Returns
     -------
     ndarray of shape (C, N), bool
-        The members of each; none if the values are in the arborescence polytope.  By a maximum flow from the root to
-        each word that is in no set yet (Magnanti and Wolsey 1995, "Optimal trees").
+        The members of each set; none if the solution is in the arborescence polytope.  Separation is by a maximum flow
+        from the root to each word that is in no set yet (Magnanti and Wolsey 1995, "Optimal trees").
 
     Examples
     --------
-    >>> starved_sets(np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]), 1e-6)
+    >>> violated_cutsets(np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]), 1e-6)
     array([[False,  True,  True]])
     """
-    sets = np.zeros(arcs.shape, np.bool_)
-    count = _starved_sets(arcs, float(tolerance), sets)
+    sets = np.zeros(arc_values.shape, np.bool_)
+    count = _violated_cutsets(arc_values, float(tolerance), sets)
     return np.unique(sets[:count], axis=0) if count > 1 else sets[:count]
 
 
 @kernel
-def _promising_chains(limit, worth, state, values):
-    """List what `promising_chains` returns."""
-    n_nodes = limit.shape[0]
-    top = values.copy()
+def _promising_parts(slack, optimistic, state, floor):
+    """Compute the result of `promising_parts`."""
+    n_nodes = slack.shape[0]
+    best = floor.copy()
     for g in range(n_nodes):
         for h in range(1, n_nodes):
             for m in range(1, n_nodes):
                 if state[g, h, m] != ADDED:
-                    top[h, m] = max(top[h, m], worth[g, h, m])
+                    best[h, m] = max(best[h, m], optimistic[g, h, m])
     found = np.empty((64, 3), np.int32)
-    need = np.empty(n_nodes)
+    required = np.empty(n_nodes)
     count = 0
     for g in range(n_nodes):
         for h in range(1, n_nodes):
             if g == h:
                 continue
-            # What the arc g -> h leaves when the chains over it, if there are any, have been paid for.
-            spare = limit[g, h] - (top[g, h] if top[g, h] > -np.inf else 0.0)
+            # The slack of g -> h that the dual of its own row OneGP, if it has one, leaves to rows GPArc below the arc.
+            left = max(0.0, slack[g, h] - (best[g, h] if best[g, h] > -np.inf else 0.0))
             total = 0.0
             for m in range(1, n_nodes):
-                need[m] = 0.0
-                if top[h, m] > limit[h, m] and state[g, h, m] != ADDED:
-                    need[m] = max(0.0, worth[g, h, m] - limit[h, m])
-                    total += need[m]
-            spare = max(spare, 0.0)
-            while total > spare:
+                required[m] = 0.0
+                if best[h, m] > slack[h, m] and state[g, h, m] != ADDED:
+                    required[m] = max(0.0, optimistic[g, h, m] - slack[h, m])
+                    total += required[m]
+            while total > left:
                 most = 1
                 for m in range(2, n_nodes):
-                    if need[m] > need[most]:
+                    if required[m] > required[most]:
                         most = m
                 if count == found.shape[0]:
                     found = np.concatenate((found, np.empty_like(found)))
                 found[count, 0], found[count, 1], found[count, 2] = g, h, most
                 count += 1
-                need[most] = 0.0
-                # Summed anew, because a need may be infinite.
-                total = need[1:].sum()
+                required[most] = 0.0
+                # Recomputed rather than reduced, because a bound may be infinite.
+                total = required[1:].sum()
     return found[:count].copy()
 
 
 @kernel
-def _missing_chains(arcs, state, tolerance):
-    """List what `missing_chains` returns."""
-    n_nodes = arcs.shape[0]
+def _violated_arc_gp(arc_values, state, tolerance):
+    """Compute the result of `violated_arc_gp`."""
+    n_nodes = arc_values.shape[0]
     found = np.empty((n_nodes * n_nodes, 3), np.int32)
     count = 0
     for h in range(1, n_nodes):
         for g in range(n_nodes):
-            if arcs[g, h] > tolerance:
+            upper = arc_values[g, h]
+            if upper > tolerance:
                 for m in range(1, n_nodes):
-                    both = arcs[g, h] + arcs[h, m] > 1.0 + tolerance and arcs[h, m] > tolerance
-                    if both and m != g and state[g, h, m] != ADDED and count < found.shape[0]:
+                    lower = arc_values[h, m]
+                    violated = upper + lower > 1.0 + tolerance and lower > tolerance
+                    if violated and m != g and state[g, h, m] != ADDED and count < found.shape[0]:
                         found[count, 0], found[count, 1], found[count, 2] = g, h, m
                         count += 1
     return found[:count].copy()
 
 
 @kernel
-def _search(arcs, flow, target, parent, queue):
-    """Fill parent with a shortest path tree from the root over arcs with room left, until the target is in it."""
-    n_nodes = arcs.shape[0]
+def _find_augmenting_path(capacity, flow, target, parent, queue):
+    """Write shortest residual paths from the root into ``parent``, breadth first; stop when the target is reached."""
+    n_nodes = capacity.shape[0]
     parent[:] = -1
     parent[0] = 0
     queue[0] = 0
@@ -179,35 +181,35 @@ def _search(arcs, flow, target, parent, queue):
         v = queue[first]
         first += 1
         for w in range(1, n_nodes):
-            if parent[w] < 0 and arcs[v, w] - flow[v, w] + flow[w, v] > 1e-9:
+            if parent[w] < 0 and capacity[v, w] - flow[v, w] + flow[w, v] > 1e-9:
                 parent[w] = v
                 queue[last] = w
                 last += 1
 
 
 @kernel
-def _augment(arcs, flow, target, parent):
-    """Send along the path to the target what it has room for; return how much."""
-    room = np.inf
+def _augment(capacity, flow, target, parent):
+    """Augment the flow along the path to the target by its residual capacity; return that."""
+    residual = np.inf
     w = target
     while w != 0:
         v = parent[w]
-        room = min(room, arcs[v, w] - flow[v, w] + flow[w, v])
+        residual = min(residual, capacity[v, w] - flow[v, w] + flow[w, v])
         w = v
     w = target
     while w != 0:
         v = parent[w]
-        back = min(room, flow[w, v])
+        back = min(residual, flow[w, v])
         flow[w, v] -= back
-        flow[v, w] += room - back
+        flow[v, w] += residual - back
         w = v
-    return room
+    return residual
 
 
 @kernel
-def _starved_sets(arcs, tolerance, sets):
-    """Write the sets of `starved_sets`, some perhaps twice; return how many."""
-    n_nodes = arcs.shape[0]
+def _violated_cutsets(arc_values, tolerance, sets):
+    """Write the sets of `violated_cutsets`, possibly with duplicates; return how many."""
+    n_nodes = arc_values.shape[0]
     count = 0
     flow = np.empty((n_nodes, n_nodes))
     queue = np.empty(n_nodes, np.int64)
@@ -219,13 +221,13 @@ def _starved_sets(arcs, tolerance, sets):
         flow[:, :] = 0.0
         total = 0.0
         while total < 1.0 - tolerance:
-            _search(arcs, flow, target, parent, queue)
+            _find_augmenting_path(arc_values, flow, target, parent, queue)
             if parent[target] < 0:
-                # What the root does not reach is the set of a minimum cut.
+                # The words that no residual path reaches are the sink side of a minimum cut.
                 for w in range(n_nodes):
                     sets[count, w] = parent[w] < 0
                     covered[w] |= parent[w] < 0
                 count += 1
                 break
-            total += _augment(arcs, flow, target, parent)
+            total += _augment(arc_values, flow, target, parent)
     return count

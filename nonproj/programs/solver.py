@@ -1,4 +1,4 @@
-"""A program of columns and rows that can grow, over the solver HiGHS: it knows no trees."""
+"""Linear and mixed integer programs that can grow by columns and rows, solved by HiGHS."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from nonproj.programs.tree_polytope import Rows
 
 
 class Program:
-    """A linear or mixed integer program, to be maximised, that can grow: a thin layer over ``highspy``.
+    """A linear or mixed integer program to maximise: a thin layer over ``highspy``.
 
-    Columns and rows are numbered from 0 in the order in which they were added.  After a change the next `solve` starts
-    from the last basis.
+    Columns and rows are numbered from 0 in the order in which they are added.  After columns or rows are added, `solve`
+    restarts from the last basis.
 
     Parameters
     ----------
@@ -23,14 +23,15 @@ class Program:
     ImportError
         If ``highspy`` is not installed.
     ValueError
-        From its methods, if a cost is not finite, bounds cross, or a row or column does not exist.
+        From its methods, if a cost is not finite, a lower bound exceeds its upper bound, or a column or row does not
+        exist.
 
     Notes
     -----
-    Duals belong to the maximisation: the reduced cost of a column is its cost minus ``duals @ A[:, column]``.  At an
-    optimum it is at most 0 for a column at its lower bound and at least 0 for one at its upper; a row that could only
-    be broken upwards has a dual of at least 0.  A column that is not in the program yet would improve it only if its
-    reduced cost were positive (Riedel, Smith and McCallum 2012, section 4.1).
+    Signs are those of a maximisation: the reduced cost of a column is its cost minus ``duals @ A[:, column]``, and the
+    dual of a row with no lower bound is at least 0.  At an optimum, the reduced cost is at most 0 for a column at its
+    lower bound and at least 0 for one at its upper bound.  A new column can improve the objective only if its reduced
+    cost is positive (Riedel, Smith and McCallum 2012, section 4.1).
 
     Examples
     --------
@@ -48,19 +49,19 @@ class Program:
         self._highs = self._api.Highs()
         self._highs.silent()
         self._highs.changeObjectiveSense(self._api.ObjSense.kMaximize)
-        # An integer program shall be solved to the end, and the same way every time.
+        # Integer programs are solved to optimality, and reproducibly.
         for option, value in (("mip_rel_gap", 0.0), ("mip_abs_gap", 1e-9), ("threads", 1), ("random_seed", 0)):
             self._highs.setOptionValue(option, value)
         self._highs.setOptionValue("time_limit", float(seconds))
 
     @property
     def n_columns(self) -> int:
-        """Columns so far."""
+        """Number of columns."""
         return self._highs.getNumCol()
 
     @property
     def n_rows(self) -> int:
-        """Rows so far."""
+        """Number of rows."""
         return self._highs.getNumRow()
 
     def add_columns(self, costs, lower=0.0, upper=1.0, entries: tuple | None = None) -> int:
@@ -72,69 +73,43 @@ class Program:
         lower, upper : float or array-like of shape (C,)
             Bounds.
         entries : tuple of (column, row, value), or None
-            Entries in rows that exist: ``column`` counts from 0 among the new columns.
+            Entries in existing rows; ``column`` counts from 0 among the new columns.
 
         Returns
         -------
         int
             The number of the first new column.
         """
-        costs, first = _costs(costs), self.n_columns
+        costs, first = np.ascontiguousarray(costs, np.float64), self.n_columns
+        if not np.isfinite(costs).all():  # HiGHS accepts such costs and reports a wrong optimum
+            wrong = int(np.isfinite(costs).argmin())
+            raise ValueError(f"costs[{wrong}] is {costs[wrong]}; costs must be finite")
         bounds = _bounds(len(costs), lower, upper)
         start, index, value = _compress(len(costs), *(entries or ([], [], [])))
         self._check(self._highs.addCols(len(costs), costs, *bounds, len(index), start, index, value), "columns")
         return first
 
     def add_rows(self, rows: Rows) -> int:
-        """Append rows over columns that exist; return the number of the first."""
+        """Append rows over existing columns; return the number of the first."""
         first = self.n_rows
         start, index, value = _compress(len(rows.lower), rows.row, rows.column, rows.value)
         bounds = _bounds(len(rows.lower), rows.lower, rows.upper)
         self._check(self._highs.addRows(len(rows.lower), *bounds, len(index), start, index, value), "rows")
         return first
 
-    def change_costs(self, columns, costs) -> None:
-        """Change the costs of some columns."""
+    def set_integer(self, columns) -> None:
+        """Restrict some columns to integers."""
         columns = np.ascontiguousarray(columns, np.int32)
-        costs = np.array(np.broadcast_to(_costs(costs), len(columns)))
-        self._check(self._highs.changeColsCost(len(columns), columns, costs), "costs")
-
-    def change_bounds(self, columns, lower, upper) -> None:
-        """Change the bounds of some columns."""
-        columns = np.ascontiguousarray(columns, np.int32)
-        bounds = _bounds(len(columns), lower, upper)
-        self._check(self._highs.changeColsBounds(len(columns), columns, *bounds), "bounds")
-
-    def change_row_bounds(self, rows, lower, upper) -> None:
-        """Change the bounds of some rows."""
-        rows = np.ascontiguousarray(rows, np.int32)
-        bounds = _bounds(len(rows), lower, upper)
-        self._check(self._highs.changeRowsBounds(len(rows), rows, *bounds), "bounds of rows")
-
-    def remove_rows(self, rows) -> None:
-        """Remove rows; those behind them move up."""
-        rows = np.ascontiguousarray(rows, np.int32)
-        self._check(self._highs.deleteRows(len(rows), rows), "rows")
-
-    def remove_columns(self, columns) -> None:
-        """Remove columns; those behind them move up."""
-        columns = np.ascontiguousarray(columns, np.int32)
-        self._check(self._highs.deleteCols(len(columns), columns), "columns")
-
-    def set_integer(self, columns, integer: bool = True) -> None:
-        """Ask for integers, or no longer, in some columns."""
-        columns = np.ascontiguousarray(columns, np.int32)
-        kinds = self._api.HighsVarType
-        kind = np.full(len(columns), int(kinds.kInteger if integer else kinds.kContinuous), np.uint8)
-        self._check(self._highs.changeColsIntegrality(len(columns), columns, kind), "integers")
+        kinds = np.full(len(columns), int(self._api.HighsVarType.kInteger), np.uint8)
+        self._check(self._highs.changeColsIntegrality(len(columns), columns, kinds), "integer columns")
 
     def solve(self) -> str:
-        """Solve, from the last basis where there is one.
+        """Solve the program, starting from the last basis if there is one.
 
         Returns
         -------
         str
-            ``optimal``, ``infeasible``, ``unbounded``, or ``stopped`` (by the limit of time, or in numerical trouble).
+            ``optimal``, ``infeasible``, ``unbounded``, or ``stopped`` (by the time limit or numerical trouble).
         """
         self._highs.run()
         states = self._api.HighsModelStatus
@@ -154,49 +129,39 @@ class Program:
 
     @property
     def bound(self) -> float:
-        """No solution is better: the objective of a linear program, the bound of branch and bound of an integer one."""
+        """Upper bound of the optimum: the objective of a linear program, branch and bound's bound of an integer one."""
         info = self._highs.getInfo()
         return info.objective_function_value if info.mip_node_count < 0 else info.mip_dual_bound
 
     @property
     def values(self) -> np.ndarray:
-        """The solution, float64 of ``n_columns``."""
+        """The value of each column, float64[n_columns]."""
         return np.array(self._highs.getSolution().col_value, np.float64) + 0.0
 
     @property
-    def activities(self) -> np.ndarray:
-        """``A x``, float64 of ``n_rows``."""
-        return np.array(self._highs.getSolution().row_value, np.float64)
-
-    @property
     def duals(self) -> np.ndarray:
-        """The dual of each row, float64 of ``n_rows``; empty after an integer program."""
+        """The dual of each row, float64[n_rows]; empty after an integer program."""
         return np.array(self._highs.getSolution().row_dual, np.float64)
 
     @property
-    def reduced_costs(self) -> np.ndarray:
-        """The reduced cost of each column, float64 of ``n_columns``; empty after an integer program."""
-        return np.array(self._highs.getSolution().col_dual, np.float64)
-
-    @property
     def iterations(self) -> int:
-        """Iterations of the last `solve`, of the simplex or of the interior point method."""
+        """Simplex and interior-point iterations of the last `solve`."""
         info = self._highs.getInfo()
         return max(0, info.simplex_iteration_count) + max(0, info.ipm_iteration_count)
 
     @property
     def nodes(self) -> int:
-        """Nodes of branch and bound of the last `solve`; 0 for a linear program."""
+        """Branch-and-bound nodes of the last `solve`; 0 for a linear program."""
         return max(0, self._highs.getInfo().mip_node_count)
 
     def _check(self, status, what: str) -> None:
-        """Raise an error where HiGHS refused what it was given."""
+        """Raise an error if HiGHS rejected its input."""
         if status == self._api.HighsStatus.kError:
-            raise ValueError(f"HiGHS refuses these {what}: a number is out of range")
+            raise ValueError(f"HiGHS rejects these {what}: a number is out of range")
 
 
 def _highspy():
-    """Import HiGHS only where it is used."""
+    """Import HiGHS, which is an optional dependency."""
     try:
         import highspy
     except ImportError:
@@ -204,27 +169,18 @@ def _highspy():
     return highspy
 
 
-def _costs(costs) -> np.ndarray:
-    """Return costs as float64, or name the one that is not finite: HiGHS takes it, and calls nonsense optimal."""
-    costs = np.ascontiguousarray(costs, np.float64)
-    if not np.isfinite(costs).all():
-        wrong = int(np.isfinite(costs).argmin())
-        raise ValueError(f"costs[{wrong}] is {costs.flat[wrong]}; costs must be finite")
-    return costs
-
-
 def _bounds(size: int, lower, upper) -> list[np.ndarray]:
-    """Return two bounds, each as float64[size], or say where they cross."""
+    """Return both bounds as float64[size]; raise an error if a lower one exceeds its upper one."""
     bounds = [np.array(np.broadcast_to(np.asarray(bound, np.float64), size)) for bound in (lower, upper)]
     right = bounds[0] <= bounds[1]
     if not right.all():
         wrong = int(right.argmin())
-        raise ValueError(f"bounds {wrong} are {bounds[0][wrong]} and {bounds[1][wrong]}; the lower first is expected")
+        raise ValueError(f"bounds {wrong} are {bounds[0][wrong]} and {bounds[1][wrong]}; lower <= upper is expected")
     return bounds
 
 
 def _compress(size: int, outer, inner, value) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return triplets as compressed rows (or columns): int32 starts, int32 indices, float64 values."""
+    """Convert triplets to compressed rows (or columns): int32 starts, int32 indices, float64 values."""
     outer = np.asarray(outer, np.int64)
     order = np.argsort(outer, kind="stable")
     start = np.searchsorted(outer[order], np.arange(size)).astype(np.int32)

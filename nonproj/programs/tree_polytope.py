@@ -1,8 +1,7 @@
-"""The polytope of trees, and relaxations of it, as sparse rows of linear programs: no scores, and no solver.
+"""Rows of the arborescence polytope and its relaxations: sparse matrices, without scores or a solver.
 
-Columns ``0 .. A - 1`` of every program are the arcs.  Each function here adds one family of rows over them, and over
-columns of its own where it needs some, which begin at ``first``.  A row may be a bound on either side; `numpy.inf`
-stands for none.
+Columns ``0 .. A - 1`` of every program are the arcs.  Each function returns one family of rows over the arcs and, if
+needed, over further columns, the first of which is column ``first``.  Infinite bounds are absent.
 """
 
 from __future__ import annotations
@@ -16,20 +15,20 @@ from nonproj.types import ArcSpace
 
 
 def one_head(arcs: ArcSpace, single_root: bool = False) -> Rows:
-    """Every word has one head; with a single root, the root has one modifier.
+    """Return rows that give every word one head and, with a single root, the root one modifier.
 
     Parameters
     ----------
     arcs : ArcSpace
-        The arcs that may be used.
+        The candidate arcs.
     single_root : bool
         Whether exactly one word is headed by the root.
 
     Returns
     -------
     Rows
-        OneHead of Riedel et al. (2012), section 3.1, ``n`` rows, over the arcs.  The root's row cuts a face off the
-        arborescence polytope, so what was integral stays so.
+        OneHead of Riedel et al. (2012), section 3.1, ``n`` rows over the arcs.  With the root's row, the polytope is a
+        face of the arborescence polytope, so its vertices are still integral.
 
     Examples
     --------
@@ -46,20 +45,21 @@ def one_head(arcs: ArcSpace, single_root: bool = False) -> Rows:
 
 
 def single_commodity(arcs: ArcSpace, first: int) -> Rows:
-    """Connect all words by one flow: a relaxation of the arborescence polytope, exact for integers.
+    """Return rows that connect all words by one flow: a relaxation of the arborescence polytope, exact for integers.
 
     Parameters
     ----------
     arcs : ArcSpace
-        The arcs that may be used.
+        The candidate arcs.
     first : int
-        The column of arc 0's flow; the ``A`` flows, from 0 to ``n``, are columns in a row.
+        The column of arc 0's flow; the ``A`` flows, from 0 to ``n``, are consecutive columns.
 
     Returns
     -------
     Rows
         Source, Consume and NoFlow of Martins, Smith and Xing (2009) in the notation of Riedel et al. (2012), section
-        3.1: the root sends ``n`` units, each word keeps one, and an arc carries at most ``n`` times its own value.
+        3.1: the root sends ``n`` units of flow, each word consumes one, and an arc carries at most ``n`` times its own
+        value.
 
     Examples
     --------
@@ -84,8 +84,8 @@ def single_commodity(arcs: ArcSpace, first: int) -> Rows:
 class Commodities(NamedTuple):
     """The columns of the multi-commodity flow: flow ``i`` carries word ``word[i]``'s commodity over arc ``arc[i]``.
 
-    Both int64[F].  A word's commodity does not leave it again, and what enters it is the arcs' own values, so flows
-    over arcs from or into a commodity's own word need no columns.
+    Both int64[F].  There are no columns for arcs from or into a commodity's own word: the commodity does not leave the
+    word, and its flow into the word equals the values of the arcs.
     """
 
     word: np.ndarray
@@ -107,20 +107,20 @@ def commodities(arcs: ArcSpace) -> Commodities:
 
 
 def multi_commodity(arcs: ArcSpace, first: int) -> Rows:
-    """Connect each word by a flow of its own: with `one_head`, the arborescence polytope itself.
+    """Return rows that connect each word by its own flow: with `one_head`, the arborescence polytope itself.
 
     Parameters
     ----------
     arcs : ArcSpace
-        The arcs that may be used.
+        The candidate arcs.
     first : int
-        The first column of the flows, from 0 to 1, which are in the order of `commodities`.
+        The first column of the flows, which are from 0 to 1 and in the order of `commodities`.
 
     Returns
     -------
     Rows
-        The root sends a unit of each commodity to its word and no other word keeps any; an arc carries at most its own
-        value of each (Martins et al. 2009; the integrality is Magnanti and Wolsey's, 1995, "Optimal trees").
+        The root sends one unit of each commodity to its word, no other word consumes any, and an arc carries at most
+        its own value of each (Martins et al. 2009; for integrality see Magnanti and Wolsey 1995, "Optimal trees").
 
     Examples
     --------
@@ -131,11 +131,11 @@ def multi_commodity(arcs: ArcSpace, first: int) -> Rows:
     n_words = len(arcs.start) - 2
     word, arc = commodities(arcs)
     flows = first + np.arange(len(word))
-    # Where commodity k passes word j: row (k - 1) * n + j - 1, of which those with j = k stay empty and are dropped.
+    # The balance of commodity k at word j is row (k - 1) * n + j - 1; rows with j = k stay empty and are dropped.
     into = (word - 1) * n_words + arcs.modifier[arc] - 1
     out = (word - 1) * n_words + arcs.head[arc] - 1
     inner = arcs.head[arc] != 0
-    # The last arc of a commodity's way, into its own word, carries that arc's own value.
+    # The flow over an arc into the commodity's own word is the value of the arc.
     last = np.flatnonzero(arcs.head != 0)
     end = (arcs.modifier[last].astype(np.int64) - 1) * n_words + arcs.head[last] - 1
     row = np.concatenate([into, out[inner], end])
