@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from itertools import combinations, islice
 from pathlib import Path
 
@@ -20,6 +21,7 @@ import numpy as np
 
 from nonproj.errors import NonprojError
 from nonproj.evaluation.scores import Evaluation
+from nonproj.evaluation.significance import compare
 from nonproj.io import conll
 from nonproj.learning.trainer import train
 from nonproj.options.config import Config
@@ -29,7 +31,7 @@ from nonproj.parts.constraints import Rows, rows_of
 from nonproj.parts.geometry import DIRECTION
 from nonproj.parts.registry import register
 from nonproj.pipeline import Parser
-from nonproj.types import ArcSpace, PartRows
+from nonproj.types import ArcSpace, PartRows, Sentence
 
 COUNTS = 4  # 0, 1, 2, and 3 or more modifiers
 MOST = COUNTS - 1
@@ -117,32 +119,35 @@ def _n_halves(arcs: ArcSpace) -> int:
 register(Valency())
 
 
-def evaluate(parser: Parser, sentences) -> str:
-    """Return accuracy and certificates over some sentences, as text."""
+def evaluate(parser: Parser, sentences: Sequence[Sentence]) -> Evaluation:
+    """Parse sentences and compare the trees with the gold trees."""
     evaluation = Evaluation()
     for sentence, parse in parser.parse_all(sentences):
         evaluation.add(sentence, parse.decoded.heads, None, parse.decoded)
-    certified = evaluation.as_dict()["certificates"]["certified"]
-    return f"UAS {100 * evaluation.uas:.2f}, {100 * certified:.1f} % certified"
+    return evaluation
 
 
 def main() -> int:
-    """Run the program."""
+    """Run the command line."""
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("train")
     arguments.add_argument("test")
     arguments.add_argument("-n", type=int, default=1500, help="sentences to train on (default: 1500)")
     arguments.add_argument("--epochs", type=int, default=5, help="passes over the training data (default: 5)")
     options = arguments.parse_args()
+    settings = {"training.epochs": options.epochs, "labeler.epochs": 0, "features.bits": 20}
     try:
         sentences = list(islice(conll.read(options.train, require_heads=True), options.n))
         test = list(conll.read(options.test, require_heads=True))
+        evaluations = []
         for parts in (["arc"], ["arc", "valency"]):
-            config = Config().with_overrides(
-                {"parts": parts, "training.epochs": options.epochs, "labeler.epochs": 0, "features.bits": 20}
-            )
-            parser = Parser(train(sentences, config))
-            sys.stdout.write(f"{' + '.join(parts):<15} {evaluate(parser, test)}\n")
+            parser = Parser(train(sentences, Config().with_overrides(settings | {"parts": parts})))
+            evaluations.append(evaluate(parser, test))
+            certified = evaluations[-1].as_dict()["certificates"]["certified"]
+            uas = f"UAS {100 * evaluations[-1].uas:.2f}, {100 * certified:.1f} % certified"
+            sys.stdout.write(f"{' + '.join(parts):<15} {uas}\n")
+        gain = compare(evaluations[1], evaluations[0])["uas"]
+        sys.stdout.write(f"difference {100 * gain['difference']:+.2f}, p = {gain['p']:.4f}\n")
     except NonprojError as error:
         sys.stderr.write(f"{error}\n")
         return 2

@@ -80,6 +80,7 @@ def _price(parser: PricingParser, sentences: Sequence[Sentence]) -> Iterable[Row
 
 
 def _accuracy(sentences: Sequence[Sentence], trees: Sequence[np.ndarray]) -> float:
+    """Return UAS."""
     evaluation = Evaluation()
     for sentence, heads in zip(sentences, trees, strict=True):
         evaluation.add(sentence, heads)
