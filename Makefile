@@ -1,6 +1,6 @@
 # nonproj: `make` says what there is.  Needs only make and Python 3.11 or newer.
 #
-#   make train LANG=danish MODEL=sibling EPOCHS=5 ARGS="--set training.margin=0.5"
+#   make train LANG=danish PARTS=sibling EPOCHS=5 ARGS="--set training.margin=0.5"
 #
 # Assignments in this file go before the environment, so the locale's own LANG is never taken for a treebank; only what
 # stands on the command line of make counts.
@@ -8,8 +8,8 @@
 PYTHON = python3
 VENV = .venv
 LANG = turkish
-MODEL = grandparent
-CONFIG = $(firstword $(wildcard configs/$(LANG)-$(MODEL).yaml configs/$(LANG).yaml))
+PARTS = grandparent
+CONFIG = $(firstword $(wildcard configs/$(LANG)-$(PARTS).yaml configs/$(LANG).yaml))
 EPOCHS =
 ARGS =
 TREEBANKS =
@@ -34,12 +34,12 @@ BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 WARM = $(VENV)/.warm
 MEASURE = $(VENV)/.bench
-FILE = models/$(LANG)-$(MODEL).nonproj
 PYTEST = "$(BIN)/python" -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS))
+FILE = models/$(LANG)-$(PARTS).nonproj
 SOURCES = $(wildcard nonproj/*.py nonproj/*/*.py)
 FETCH = "$(BIN)/python" data_scripts/fetch.py $(LANG) --out "$(DATA)" --paths $(if $(TREEBANKS),--source "$(TREEBANKS)")
 PATHS = paths=$$($(FETCH)) && train=$$(echo "$$paths" | sed -n 1p) && test=$$(echo "$$paths" | sed -n 2p)
-NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); make it by: make train LANG=$(LANG) MODEL=$(MODEL)" >&2; exit 2; }
+NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); make it by: make train LANG=$(LANG) PARTS=$(PARTS)" >&2; exit 2; }
 DECODE_TESTS = $(wildcard $(patsubst %,tests/test_%.py,arborescence projective automata general_automata marginals prune \
 	dual lagrange linear_program column_generation branch_and_bound)) \
 	$(addprefix nonproj/,trees automata dual programs relaxation)
@@ -50,11 +50,11 @@ LEARN_TESTS = tests/test_scoring.py tests/test_learning.py
 .PHONY: help setup train evaluate parse test test-decode test-bounds test-python bench bench-full reproduce lint clean
 
 help: ## say what there is to make (the default)
-	@echo "make TARGET [LANG=turkish] [MODEL=grandparent] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folder] [ARGS='...']"
+	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folder] [ARGS='...']"
 	@echo
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1	\2/p' Makefile | expand -t 16
 	@echo
-	@echo "LANG is one of: $(LANGUAGES); MODEL is one of: arc sibling grandparent."
+	@echo "LANG is one of: $(LANGUAGES); PARTS is one of: arc sibling grandparent."
 	@echo "ARGS goes to the program, as in: make train ARGS='--resume -v'"
 
 setup: $(WARM) ## make .venv with all that is needed, and compile ahead
@@ -74,7 +74,7 @@ $(WARM): $(READY) $(SOURCES)
 
 train: $(WARM) ## fetch a treebank, train on it, evaluate, show some trees
 	@mkdir -p models
-	@$(PATHS) && "$(BIN)/nonproj" train "$$train" --test "$$test" $(CONFIG:%=--config "%") --model $(MODEL) \
+	@$(PATHS) && "$(BIN)/nonproj" train "$$train" --test "$$test" $(CONFIG:%=--config "%") --parts $(PARTS) \
 		$(EPOCHS:%=--epochs %) -o $(FILE) $(ARGS)
 	@$(PATHS) && "$(BIN)/python" examples/show_trees.py $(FILE) "$$test"
 
@@ -111,7 +111,7 @@ bench-full: $(WARM) $(MEASURE) ## measure all models that are there, with traini
 		name=$${file#models/}; paths=$$("$(BIN)/python" data_scripts/fetch.py $${name%-*} --out "$(DATA)" --paths \
 			$(if $(TREEBANKS),--source "$(TREEBANKS)")) || exit; \
 		set -- "$$@" "$$file" "$$(echo "$$paths" | sed -n 1p)" "$$(echo "$$paths" | sed -n 2p)"; \
-	done; test $$# -gt 0 || { echo "there is no model; make one by: make train LANG=$(LANG) MODEL=$(MODEL)" >&2; exit 2; }; \
+	done; test $$# -gt 0 || { echo "there is no model; make one by: make train LANG=$(LANG) PARTS=$(PARTS)" >&2; exit 2; }; \
 	"$(BIN)/python" -m benchmarks.bench --full --cache "$(DATA)/bench" --markdown benchmarks/README.md "$$@" $(ARGS)
 
 reproduce: $(WARM) ## make the papers' tables again, into results/, or one of them: reproduce-table2; see ARGS=--help

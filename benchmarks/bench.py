@@ -1,12 +1,12 @@
-"""The whole benchmark: every figure of one or several models, taken in one run and appended to a history.
+"""The complete benchmark: measure one or more models in one run and append the figures to a history.
 
-    python -m benchmarks.bench MODEL TRAIN TEST [MODEL TRAIN TEST ...]          1 to 2 minutes for a model
+    python -m benchmarks.bench MODEL TRAIN TEST [MODEL TRAIN TEST ...]          1 to 2 minutes per model
     python -m benchmarks.bench --full --markdown benchmarks/README.md ...       with training and instructions
 
-The short run measures speed stage by stage and from file to file, in turns with UDPipe on the same file; the
-arborescence alone; fresh processes; memory; speed by length; all cores; and what limits scoring.  The full one takes
-more repeats, counts instructions, times training, and trains UDPipe where that has not been done (once, and long: a
-quarter of an hour or more for a treebank).
+The short run measures speed by stage and from file to file, in alternation with UDPipe on the same file; the
+arborescence alone; fresh processes; memory; speed by sentence length; all cores; and the limits of scoring.  The full
+run has more repeats, counts instructions, times training, and trains UDPipe if necessary (once per treebank, a quarter
+of an hour or more).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from nonproj.pipeline import Parser
 
 
 class Subject(NamedTuple):
-    """A model, the treebank that it was trained on, and the file that it parses."""
+    """A model file, its training file, and the file to parse."""
 
     model: Path
     train: Path
@@ -36,27 +36,27 @@ class Subject(NamedTuple):
 
     @property
     def names(self) -> tuple[str, str]:
-        """The treebank and the model, as the history calls them."""
+        """The names of treebank and model in the history."""
         return self.test.stem, self.model.stem
 
 
 class Size(NamedTuple):
-    """How much is measured.
+    """The size of a run.
 
     Attributes
     ----------
     repeats : int
-        Of everything inside one process.
+        Repeats of each measurement inside one process.
     processes : int
-        Fresh processes of each kind.
+        Number of fresh processes of each kind.
     shared : int
-        Words at least of the copies of the file, run together, that processes share.
+        Minimum number of words of the concatenated copies that processes share.
     words, sentences : int
-        At most so many words are cut to lengths; so many sentences are held against the limits.
+        Maximum number of words for speed by length, and of sentences for the limits of scoring.
     counted : int
-        Sentences whose instructions are counted; 0 for none.
+        Number of sentences whose instructions are counted; 0 skips this.
     epochs : int
-        Of training; 0 for none.
+        Training epochs; 0 skips training.
     """
 
     repeats: int
@@ -73,7 +73,7 @@ FULL = Size(repeats=15, processes=5, shared=500_000, words=10**9, sentences=10**
 
 
 def say(text: str) -> None:
-    """Tell the user, on standard error, how far things are."""
+    """Report progress on standard error."""
     sys.stderr.write(f"bench: {text}\n")
 
 
@@ -85,9 +85,9 @@ def measure(subjects: Sequence[Subject], size: Size, cache: Path, train: bool) -
     subjects : sequence of Subject
     size : Size
     cache : Path
-        Folder where yardsticks that had to be trained are kept.
+        Folder of trained yardsticks.
     train : bool
-        Whether to train those that are missing.
+        Whether to train missing yardsticks.
     """
     run = Run()
     parsers = {subject: Parser(Model.load(subject.model)) for subject in subjects}
@@ -109,26 +109,26 @@ def measure(subjects: Sequence[Subject], size: Size, cache: Path, train: bool) -
 
 
 def _udpipe_parsers(subjects: Sequence[Subject], cache: Path, train: bool) -> dict[Path, yardsticks.UDPipe]:
-    """Load UDPipe's parsers of the treebanks, by test file; train those that are missing, if that is wanted."""
+    """Return UDPipe's parsers by test file; train missing ones if ``train``."""
     udpipe, found = yardsticks.load("ufal.udpipe", say), {}
     for subject in {subject.train: subject for subject in subjects}.values() if udpipe else ():
         path = yardsticks.udpipe_path(cache, subject.train)
         try:
             if train and not path.exists():
-                say(f"{subject.train.name}: training UDPipe, which takes long, once")
+                say(f"{subject.train.name}: training UDPipe; this takes long, but only once")
                 yardsticks.train_udpipe(udpipe, subject.train, path)
             if path.exists():
                 found[subject.test] = yardsticks.UDPipe(udpipe, path)
             else:
-                say(f"{subject.train.name}: UDPipe is not trained on it; --yardsticks train does that, once")
+                say(f"{subject.train.name}: UDPipe is not trained on it; --yardsticks train trains it once")
         except RuntimeError as error:
-            say(f"{subject.train.name}: measured without UDPipe: {error}")
+            say(f"{subject.train.name}: measuring without UDPipe: {error}")
     return found
 
 
 def measure_speed(run: Run, parsers: dict[Subject, Parser], others: dict[Path, yardsticks.UDPipe], size: Size) -> None:
-    """Time parsing, ours and theirs in turns; count; compare the trees with the gold ones."""
-    say("speed, all parsers in turns")
+    """Time parsing in alternation with UDPipe; add counts and accuracy."""
+    say("speed, all parsers in alternation")
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "out.conll"
         pairs = {subject: (parser, subject.test) for subject, parser in parsers.items()}
@@ -148,7 +148,7 @@ def measure_speed(run: Run, parsers: dict[Subject, Parser], others: dict[Path, y
 
 
 def _add_speed(run: Run, subject: Subject, times: dict, counts: dict[str, float]) -> None:
-    """Add what was timed and counted of one parser."""
+    """Add the times and counts of one parser."""
     words = counts["words"]
     _add_rate(run, subject, "words_per_second", words, times[subject, "whole"]["whole"])
     for stage, summary in times[subject, "stages"].items():
@@ -172,7 +172,7 @@ def _uas(gold: Path, parsed: Path) -> float:
 
 
 def measure_arborescence(run: Run, subject: Subject, parser: Parser, size: Size) -> None:
-    """Time the arborescence alone over the first-order scores of the file, ours and theirs in turns."""
+    """Time the arborescence alone on the first-order scores of the file, in alternation with the yardstick."""
     batches = limits.batches_of(parser, subject.test, 10**9)
     matrices = [matrix for batch in batches for matrix in batch.first]
     words = sum(len(matrix) - 1 for matrix in matrices)
@@ -186,7 +186,7 @@ def measure_arborescence(run: Run, subject: Subject, parser: Parser, size: Size)
 
 
 def measure_lengths(run: Run, subject: Subject, parser: Parser, size: Size) -> None:
-    """Time the parser by length."""
+    """Time the parser by sentence length."""
     found = lengths.measure(parser, subject.test, max(size.repeats // 2, 1), size.words)
     for length, times in found.times.items():
         for stage, value in times.items():
@@ -196,7 +196,7 @@ def measure_lengths(run: Run, subject: Subject, parser: Parser, size: Size) -> N
 
 
 def measure_limits(run: Run, subject: Subject, parser: Parser, size: Size) -> None:
-    """Hold the scoring kernels against memory."""
+    """Compare the scoring kernels with their limits."""
     found, paces = limits.measure(parser, subject.test, size.repeats, size.sentences)
     units = dict.fromkeys(limits.Limit._fields, "us/word") | {"lookups": "1/word", "lines": "1/word"}
     units |= {"touched": "bytes", "table": "bytes"}
@@ -209,7 +209,7 @@ def measure_limits(run: Run, subject: Subject, parser: Parser, size: Size) -> No
 
 
 def measure_processes(run: Run, subject: Subject, size: Size) -> None:
-    """Time fresh processes, take their memory, and share the work among as many as there are cores."""
+    """Measure fresh processes, their peak memory, and parsing on one and on all cores."""
     for name, time in processes.cold_starts(subject.model, subject.test, size.processes).items():
         for suffix, value in (("", time.best), (".median", time.median), (".cpu", time.cpu)):
             run.add(*subject.names, f"start.{name}{suffix}", value, "s")
@@ -218,11 +218,11 @@ def measure_processes(run: Run, subject: Subject, size: Size) -> None:
     for jobs, time in times.items():
         run.add(*subject.names, f"jobs.{jobs}", words / time.best, "words/s")
     if len(times) == 1:
-        say("there is one core only, so nothing can be said of more")
+        say("only one core is available, so --jobs is not measured")
 
 
 def measure_instructions(run: Run, subject: Subject, size: Size) -> None:
-    """Count instructions, where that can be done."""
+    """Count instructions if perf or valgrind works."""
     try:
         how, counts = instructions.count(subject.model, subject.test, size.counted)
     except instructions.CountError as error:
@@ -244,10 +244,10 @@ def subjects_of(words: Sequence[str]) -> list[Subject]:
     Raises
     ------
     SystemExit
-        If they are no triples or a file is missing.
+        If the paths are not triples or a file is missing.
     """
     if len(words) % 3:
-        raise SystemExit(f"bench: triples of MODEL TRAIN TEST are expected, {len(words)} paths were given")
+        raise SystemExit(f"bench: triples of MODEL TRAIN TEST expected, got {len(words)} paths")
     for word in words:
         if not Path(word).is_file():
             raise SystemExit(f"bench: {word}: no such file")
@@ -256,17 +256,19 @@ def subjects_of(words: Sequence[str]) -> list[Subject]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure, append to the history, and print; or write the tables into a page."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="+", metavar="MODEL TRAIN TEST")
-    parser.add_argument("--full", action="store_true", help="take longer and measure more")
-    parser.add_argument("--history", type=Path, default=history.PATH, help="CSV file that figures are appended to")
+    parser.add_argument("--full", action="store_true", help="measure more; takes longer")
+    parser.add_argument("--history", type=Path, default=history.PATH, help="CSV file to append to")
     parser.add_argument("--cache", type=Path, default=Path("data/bench"), help="folder of trained yardsticks")
-    parser.add_argument("--markdown", type=Path, metavar="PAGE", help="put the tables between the marks of a page")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="PAGE", help="also write the tables between the marks of this page"
+    )
     parser.add_argument(
         "--yardsticks",
         choices=("use", "train"),
-        help="train those that are missing (with --full), or use what is there",
+        help="train missing ones (default with --full), or use existing ones",
     )
     options = parser.parse_args(arguments)
     train = (options.yardsticks or ("train" if options.full else "use")) == "train"

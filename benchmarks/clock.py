@@ -1,8 +1,7 @@
-"""Time, taken so that it can be trusted on a machine that others use too.
+"""Timing on a machine that other programs use too.
 
-What is compared is run in turns, not one after the other, so that a slow minute falls on all of it.  Of the repeats the
-best says what the program needs and the median what it got; time of the processor stands beside time on the wall.
-Nothing is pinned.
+Subjects to compare run in alternation, so that a slow minute affects all of them.  The best repeat shows what a program
+needs, the median what it got.  Both wall-clock and processor time are kept.  Processes are not pinned to cores.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from typing import Any, NamedTuple
 
 
 class Seconds(NamedTuple):
-    """Seconds on the wall, and of the processor in this process."""
+    """Wall-clock seconds, and processor seconds of this process."""
 
     wall: float
     cpu: float
 
 
 class Summary(NamedTuple):
-    """Of several repeats: the best and the median wall, and the best of the processor, in seconds."""
+    """Best and median wall-clock time and best processor time of several repeats, in seconds."""
 
     best: float
     median: float
@@ -30,7 +29,7 @@ class Summary(NamedTuple):
 
 
 class Clock:
-    """Adds up the time of named stages.
+    """Accumulates the time of named stages.
 
     Examples
     --------
@@ -45,7 +44,7 @@ class Clock:
         self.seconds: dict[str, Seconds] = defaultdict(lambda: Seconds(0.0, 0.0))
 
     def time(self, name: str, function: Callable, *arguments, **options) -> Any:
-        """Call a function, add its time to that of the stage, and return what it returned."""
+        """Call a function, add its time to the stage, and return its result."""
         wall, cpu = time.perf_counter(), time.process_time()
         result = function(*arguments, **options)
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
@@ -57,7 +56,7 @@ class Clock:
 def interleave(
     subjects: Mapping[Any, Callable[[], Mapping[str, Seconds]]], repeats: int
 ) -> dict[Any, dict[str, Summary]]:
-    """Run all subjects in turns: one round that is not counted, then the repeats.
+    """Run all subjects in alternation: one round that is not measured, then the repeats.
 
     Parameters
     ----------
@@ -80,7 +79,7 @@ def interleave(
 
 
 def summarise(runs: Sequence[Mapping[str, Seconds]]) -> dict[str, Summary]:
-    """Return the best and the median of each stage over repeats, and of the sum of all stages.
+    """Summarise each stage, and the sum of all stages, over the repeats.
 
     Examples
     --------

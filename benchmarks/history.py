@@ -1,8 +1,8 @@
-"""What was measured, when, and at which commit: a CSV file of one figure a line, its table and its plot.
+"""The history of measurements: a CSV file with one figure per line, as a table and as a plot.
 
     python -m benchmarks.history [--measure words_per_second] [--plot history.png]
 
-Seconds of different machines do not compare, and the file does not say which machine it was: keep one history for each.
+Times on different machines are not comparable and the file does not name the machine: keep one history per machine.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ PATH = Path(__file__).with_name("history.csv")
 
 
 class Figure(NamedTuple):
-    """One figure.
+    """One measured figure.
 
     Attributes
     ----------
     date : str
-        When the run began that it is of, UTC; all figures of a run have the same.
+        Start of the run, UTC; the same for all figures of a run.
     commit : str
-        Of the source, with "+" behind it where that had been changed.
+        Commit of the source, followed by "+" if there were uncommitted changes.
     python, numba : str
         Versions.
     treebank, model : str
-        What it is about, or "-".
+        Stem of the test file and of the model file, or "-".
     measure : str
-        Dotted, as in ``stage.decode.cpu``.
+        Dotted name, as in ``stage.decode.cpu``.
     value : float
     unit : str
     """
@@ -54,7 +54,7 @@ class Figure(NamedTuple):
 
 
 def commit() -> str:
-    """Return the commit of the source, with "+" where the program or its benchmarks were changed since; or unknown."""
+    """Return the commit, followed by "+" if there are uncommitted changes; "unknown" without git."""
 
     def git(*words):
         return subprocess.run(["git", *words], capture_output=True, text=True, cwd=ROOT, check=False).stdout.strip()
@@ -68,7 +68,7 @@ def commit() -> str:
 
 
 class Run:
-    """The figures of one run, as they come.
+    """The figures of one run.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class Run:
 
 
 def append(path: Path, figures: Iterable[Figure]) -> None:
-    """Add figures to a CSV file, which is made where it is missing."""
+    """Append figures to a CSV file; create it if it is missing."""
     new = not path.exists()
     with path.open("a", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
@@ -104,12 +104,12 @@ def load(path: Path) -> list[Figure]:
     Raises
     ------
     ValueError
-        If it is not one.
+        If the file is not a history.
     """
     with path.open(newline="", encoding="utf-8") as stream:
         rows = list(csv.reader(stream))
     if not rows or tuple(rows[0]) != Figure._fields:
-        raise ValueError(f"{path}: the first line must be {','.join(Figure._fields)}")
+        raise ValueError(f"{path}: the first line is not {','.join(Figure._fields)}")
     figures = []
     for number, row in enumerate(rows[1:], 2):
         try:
@@ -126,7 +126,7 @@ def last_run(figures: Sequence[Figure]) -> list[Figure]:
 
 
 def series(figures: Iterable[Figure], measure: str) -> dict[str, list[Figure]]:
-    """Return the figures of one measure by treebank and model, by date."""
+    """Return the figures of one measure by treebank and model, in order of date."""
     found: dict[str, list[Figure]] = {}
     for figure in sorted(figures, key=lambda figure: figure.date):
         if figure.measure == measure:
@@ -143,7 +143,7 @@ def table(figures: Iterable[Figure], measure: str) -> str:
 
 
 def plot(figures: Iterable[Figure], measure: str, target: Path) -> None:
-    """Draw the history of one measure, a line for each treebank and model."""
+    """Plot the history of one measure with a line for each treebank and model."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -166,14 +166,14 @@ def plot(figures: Iterable[Figure], measure: str, target: Path) -> None:
 
 
 def main() -> None:
-    """Print and draw."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--file", type=Path, default=PATH)
-    parser.add_argument("--measure", default="words_per_second", help="or 'list', to see which there are")
+    parser.add_argument("--measure", default="words_per_second", help="measure to show; 'list' lists all")
     parser.add_argument("--plot", type=Path, metavar="PNG")
     options = parser.parse_args()
     if not options.file.exists():
-        raise SystemExit(f"{options.file} is not there; 'make bench' makes it")
+        raise SystemExit(f"{options.file} does not exist; 'make bench' creates it")
     try:
         figures = load(options.file)
     except ValueError as error:
@@ -183,7 +183,7 @@ def main() -> None:
         sys.stdout.write("\n".join(measures) + "\n")
         return
     if options.measure not in measures:
-        raise SystemExit(f"no figure of '{options.measure}' in {options.file}; --measure list says which there are")
+        raise SystemExit(f"no measure '{options.measure}' in {options.file}; --measure list lists all")
     sys.stdout.write(table(figures, options.measure))
     if options.plot:
         plot(figures, options.measure, options.plot)

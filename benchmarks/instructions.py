@@ -1,11 +1,11 @@
-"""Instructions a word, stage by stage and kernel by kernel: seconds depend on the neighbours, these do not.
+"""Instructions per word by stage and kernel; unlike seconds, they do not depend on what else the machine does.
 
     python -m benchmarks.instructions MODEL FILE
 
-Counted by ``perf stat -e instructions:u`` where the processor's counters may be read, else by ``valgrind
---tool=callgrind``; where there is neither, that is said and nothing else is done.  Either way a run with few repeats is
-taken from one with more, so what is done once does not count.  Valgrind knows no AVX-512, so code is compiled for an
-older processor (`TARGET`) in both cases; figures of the two ways are those of the same code.
+Uses ``perf stat -e instructions:u`` if the processor's counters are readable, else ``valgrind --tool=callgrind``, and
+exits with a message if neither works.  Both subtract a run with few repeats from a run with more, which cancels work
+done once.  Valgrind does not support AVX-512, so kernels are compiled for an older processor (`TARGET`) in both cases,
+and the two count the same code.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from benchmarks.stages import STAGES, Batch, do_stage
 from nonproj.io import conll
 from nonproj.model import Model
 from nonproj.pipeline import Parser
+from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.score import score_pairs, score_parts
-from nonproj.scoring.scorer import PART_TYPES, hash_tokens
 
 FEW, MORE = 1, 3
-"""Repeats of the run that is subtracted, and of the other one."""
+"""Repeats of the run that is subtracted, and of the run that it is subtracted from."""
 
 TARGET = "haswell" if platform.machine() in ("x86_64", "AMD64") else "generic"
-"""The processor, in the words of LLVM, that kernels are compiled for while they are counted."""
+"""LLVM's name of the processor that kernels are compiled for while instructions are counted."""
 
 MARK, INNER = "rand", "random"
-"""A function of the C library that nothing else calls, and the one in it where callgrind cuts its counts."""
+"""A function of the C library that nothing else calls, and its inner function, at which callgrind dumps its counts."""
 
 
 class CountError(Exception):
@@ -50,7 +50,7 @@ class CountError(Exception):
 
 
 def subjects(parser: Parser, source: Path, sentences: int) -> tuple[dict[str, Callable[[], object]], int]:
-    """Return the stages and kernels by name, each to be called over the first sentences of a file; and their words."""
+    """Return stages and kernels by name, as calls over the first sentences of a file, and the number of their words."""
     group = list(islice(conll.read(source), sentences))
     text = "".join(line for sentence in group for line in sentence.lines)
     batch = Batch(group)
@@ -65,17 +65,17 @@ def subjects(parser: Parser, source: Path, sentences: int) -> tuple[dict[str, Ca
 
 
 def kernels(parser: Parser, batch: Batch) -> dict[str, Callable[[], object]]:
-    """Return the kernels that look weights up, by name, over what has been hashed and listed before."""
-    weights, unit = parser.model.weights["pruner"], parser.units.get("pruner", 1.0)
+    """Return the scoring kernels by name, to be called on features computed beforehand."""
+    weights, scale = parser.model.weights["pruner"], parser.units.get("pruner", 1.0)
     hashed = [hash_tokens(t, parser.pruner_table, len(weights)) for t in batch.tokens]
-    found: dict[str, Callable] = {"kernel.pairs": lambda: [score_pairs(h, weights, unit) for h in hashed]}
-    table, scale = parser.model.weights["parser"], parser.units.get("parser", 1.0)
-    featurised = [
-        parser.scorer.featurise(t, a, index, len(table)).pairs
-        for t, a, (index, _) in zip(batch.tokens, batch.arcs, batch.scored, strict=True)
+    found: dict[str, Callable] = {"kernel.pairs": lambda: [score_pairs(h, weights, scale) for h in hashed]}
+    table, of_table = parser.model.weights["parser"], parser.units.get("parser", 1.0)
+    features = [
+        parser.scorer.features(t, parts, len(table)).pairs
+        for t, (parts, _) in zip(batch.tokens, batch.scored, strict=True)
     ]
-    for i, part in enumerate(PART_TYPES[: parser.order + 1]):
-        found[f"kernel.{part}"] = lambda i=i: [score_parts(*pairs[i], table, scale) for pairs in featurised]
+    for i, part_type in enumerate(parser.scorer.types):
+        found[f"kernel.{part_type.name}"] = lambda i=i: [score_parts(*pairs[i], table, of_table) for pairs in features]
     return found
 
 
@@ -83,7 +83,7 @@ def kernels(parser: Parser, batch: Batch) -> dict[str, Callable[[], object]]:
 
 
 def work(model: Path, source: Path, sentences: int, only: str | None, repeats: int | None) -> None:
-    """Call every subject `FEW` times and `MORE` times with marks between, or one of them so many times."""
+    """Call every subject `FEW` and `MORE` times between marks; or, with ``only`` and ``repeats``, just one of them."""
     found, words = subjects(Parser(Model.load(model)), source, sentences)
     mark = getattr(ctypes.CDLL(None), MARK)
     for name, call in found.items():
@@ -106,7 +106,7 @@ def _run(command: list[str]) -> subprocess.CompletedProcess:
     settings = {"NUMBA_CPU_NAME": TARGET, "NUMBA_CPU_FEATURES": "", "PYTHONHASHSEED": "0"}
     result = subprocess.run(command, cwd=ROOT, env=os.environ | settings, capture_output=True, text=True, check=False)
     if result.returncode:
-        raise CountError(f"{command[0]} failed: {(result.stderr.splitlines() or ['it said nothing'])[-1]}")
+        raise CountError(f"{command[0]} failed: {(result.stderr.splitlines() or ['no output'])[-1]}")
     return result
 
 
@@ -114,7 +114,7 @@ def _run(command: list[str]) -> subprocess.CompletedProcess:
 
 
 def read_perf(text: str) -> int | None:
-    """Return the count in what ``perf stat -x,`` wrote, or None where it could not count.
+    """Parse the output of ``perf stat -x,``; return the count, or None if perf cannot count.
 
     Examples
     --------
@@ -128,18 +128,18 @@ def read_perf(text: str) -> int | None:
 
 
 def read_callgrind(folder: Path) -> list[int]:
-    """Return the instructions between marks, from the dumps that callgrind left, in their order."""
+    """Return the instructions between marks, in order, from the dumps of callgrind."""
     dumps = sorted(folder.glob("out.*"), key=lambda path: int(path.suffix[1:]))
     return [int(re.search(r"^totals: (\d+)", path.read_text(), re.MULTILINE)[1]) for path in dumps]
 
 
-def way() -> str:
-    """Return ``perf`` or ``valgrind``, whichever works here.
+def counter() -> str:
+    """Return ``perf`` or ``valgrind``, whichever works.
 
     Raises
     ------
     CountError
-        If neither does.
+        If neither works.
     """
     if shutil.which("perf"):
         probe = ["perf", "stat", "-x,", "-e", "instructions:u", "true"]
@@ -151,7 +151,7 @@ def way() -> str:
 
 
 def count(model: Path, source: Path, sentences: int) -> tuple[str, dict[str, float]]:
-    """Count the instructions a word of every stage and kernel.
+    """Count the instructions per word of every stage and kernel.
 
     Returns
     -------
@@ -163,10 +163,10 @@ def count(model: Path, source: Path, sentences: int) -> tuple[str, dict[str, flo
     Raises
     ------
     CountError
-        If it cannot be done here.
+        If neither perf nor valgrind works.
     """
-    how, command = way(), _command(model, source, sentences)
-    words, *names = _run(command).stdout.split()  # also compiles
+    how, command = counter(), _command(model, source, sentences)
+    words, *names = _run(command).stdout.split()  # also compiles the kernels
     if how == "perf":
         differences = [_perf(command, name) for name in names]
     else:
@@ -176,14 +176,14 @@ def count(model: Path, source: Path, sentences: int) -> tuple[str, dict[str, flo
             between = read_callgrind(Path(folder))
         if len(between) < 4 * len(names):
             raise CountError(f"valgrind dumped {len(between)} counts, {4 * len(names)} expected")
-        # A dump is what came before a mark: the first call, the few, nothing, the more; then the next subject.
+        # Each mark dumps the counts since the one before: first call, few calls, none, more calls; next subject.
         differences = [between[4 * i + 3] - between[4 * i + 1] for i in range(len(names))]
     each = int(words) * (MORE - FEW)
     return how, {name: difference / each for name, difference in zip(names, differences, strict=True)}
 
 
 def _perf(command: list[str], name: str) -> int:
-    """Return the instructions of one subject: those of a process with more repeats less those of one with few."""
+    """Return the instructions of one subject: a process with more repeats minus one with few."""
     counts = []
     for repeats in (FEW, MORE):
         words = [*command, "--only", name, "--repeats", str(repeats)]
@@ -192,7 +192,7 @@ def _perf(command: list[str], name: str) -> int:
 
 
 def main() -> None:
-    """Count and print."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
     parser.add_argument("file", type=Path)
@@ -208,7 +208,7 @@ def main() -> None:
         how, counts = count(options.model, options.file, options.sentences)
     except CountError as error:
         raise SystemExit(str(error)) from None
-    sys.stdout.write(f"instructions a word, by {how}, of code for {TARGET}\n")
+    sys.stdout.write(f"instructions per word, by {how}, code for {TARGET}\n")
     sys.stdout.writelines(f"{name:<20}{value:>10.0f}\n" for name, value in counts.items())
 
 

@@ -1,8 +1,8 @@
-"""Speed by the length of sentences: the same words, run together and cut into sentences of so many each.
+"""Speed by sentence length: the same words, cut into sentences of each length.
 
     python -m benchmarks.lengths MODEL FILE
 
-Words are real and in their order; sentences are not, and long ones are harder to decode than real ones of that length.
+The words are real and in order, the sentences are not: long ones are harder to decode than real sentences.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ LENGTHS = (10, 20, 40, 80, 160)
 
 
 class Curve(NamedTuple):
-    """Time by length, and how it grows.
+    """Time by sentence length, and its growth.
 
     Attributes
     ----------
     times : dict of int to dict of str to float
-        For each length, for each stage and their sum ``"all"``, microseconds of the processor a word: the best.
+        Best processor microseconds per word, by length and stage, with the sum of stages as ``"all"``.
     iterations : dict of int to float
-        Of the subgradient method, per sentence.
+        Mean iterations of the subgradient method per sentence, by length.
     exponent : float
-        ``all`` grows as the length to this power.
+        The total grows as the length to this power.
     """
 
     times: dict[int, dict[str, float]]
@@ -45,7 +45,7 @@ class Curve(NamedTuple):
 
 
 def fit_exponent(lengths: Sequence[float], times: Sequence[float]) -> float:
-    """Return ``b`` of ``times = a * lengths ** b``, by least squares of the logarithms.
+    """Fit ``times = a * lengths ** b`` by least squares of the logarithms; return ``b``.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def fit_exponent(lengths: Sequence[float], times: Sequence[float]) -> float:
 
 
 def cut(source: Path, target: Path, length: int, words: int) -> int:
-    """Write the first words of a file as sentences of a given length, without heads; return how many were written."""
+    """Write the first words of a file as sentences of a given length, without heads; return the number written."""
     rows = [row for sentence in conll.read(source) for row in sentence.rows][:words]
     rows = rows[: len(rows) // length * length]
     with open(target, "w", encoding="utf-8") as stream:
@@ -68,7 +68,7 @@ def cut(source: Path, target: Path, length: int, words: int) -> int:
 
 
 def measure(parser: Parser, source: Path, repeats: int, words: int) -> Curve:
-    """Measure a parser on one file, its first so many words cut to all lengths that they allow.
+    """Measure a parser on the first ``words`` words of a file, cut to every length of `LENGTHS`.
 
     Parameters
     ----------
@@ -90,14 +90,14 @@ def measure(parser: Parser, source: Path, repeats: int, words: int) -> Curve:
 
 
 def curve(found: Mapping[int, Mapping[str, Summary]], counts: Mapping[int, int], iterations: dict) -> Curve:
-    """Put measured times together."""
+    """Combine measured times into a curve."""
     times = {n: {stage: 1e6 * s.cpu / counts[n] for stage, s in stages.items()} for n, stages in found.items()}
     totals = [each["all"] for each in times.values()]
     return Curve(times, iterations, fit_exponent(list(times), totals) if len(times) > 1 else float("nan"))
 
 
 def dominant(times: Mapping[str, float]) -> str:
-    """Return the stage that takes most of the time.
+    """Return the stage that takes most time.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def dominant(times: Mapping[str, float]) -> str:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
     parser.add_argument("file", type=Path)
@@ -117,7 +117,7 @@ def main() -> None:
     found = measure(Parser(Model.load(options.model)), options.file, options.repeats, 10**9)
     for length, times in found.times.items():
         most = dominant(times)
-        text = f"{length:>4} words {times['all']:>8.1f} us a word, {most} {times[most]:.1f}"
+        text = f"{length:>4} words {times['all']:>8.1f} us per word, {most} {times[most]:.1f}"
         sys.stdout.write(f"{text}, {found.iterations[length]:.0f} iterations\n")
     sys.stdout.write(f"grows as length ** {found.exponent:.2f}\n")
 

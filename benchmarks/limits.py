@@ -1,12 +1,12 @@
-"""The limit that scoring is held against: its look-ups, at the pace at which this machine reads memory at random.
+"""How close the scoring kernels come to their limit, which is the time of random reads from the weight tables.
 
     python -m benchmarks.limits MODEL FILE
 
-A feature's score is one look-up in a table of weights, at a place that its hash decides.  How many there are follows
-from the templates and the parts; how long each takes, from the size of what is looked at.  Beside this estimate stand
-two measurements: ``replay`` reads the very places that the kernel reads, in its order and with all hashing done, and
-does nothing else; ``small`` is the kernel itself over a table that fits into the first-level cache.  The first is what
-memory costs, the second what arithmetic costs, and a kernel that takes hardly more than the greater one is done.
+Scoring a feature is one look-up in a weight table, at a place given by its hash.  Templates and parts determine the
+number of look-ups; the size of the memory that they touch determines the time of each.  This estimate is compared with
+two measurements.  ``replay`` reads the places that the kernel reads, in the same order, with all hashes computed
+beforehand: the cost of memory.  ``small`` runs the kernel on a table that fits into the first-level cache: the cost of
+arithmetic.  A kernel that takes little more than the larger of the two leaves little to gain.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from nonproj.scoring.listing import Parts, arc_parts
 
 from benchmarks.clock import Clock, Seconds, interleave
 from benchmarks.memory import LINE_BYTES, SIZES, independent_at, pace
@@ -29,30 +28,32 @@ from nonproj._kernel import kernel
 from nonproj.io import conll
 from nonproj.model import Model
 from nonproj.parts.arcs import full_arc_space
+from nonproj.parts.registry import PART_TYPES
+from nonproj.parts.space import part_space
 from nonproj.pipeline import BATCH, Parser
 from nonproj.scoring.hashing import Hashed, _hash_part, hash_tokens, special_places
 from nonproj.scoring.labels import LINE, label_parts, label_scores
 from nonproj.scoring.score import score_pairs, score_parts
-from nonproj.scoring.scorer import PART_TYPES
+from nonproj.types import PartRows
 
 SMALL = 1 << 12
-"""Weights of a table that fits into the first-level cache; labels and codes need as many."""
+"""Size of a weight table that fits into the first-level cache; labels and codes need no less."""
 
 
 class Limit(NamedTuple):
-    """One kernel against its limit; all but the bytes per word of the file.
+    """One kernel and its limit; all numbers except the bytes are per word of the file.
 
     Attributes
     ----------
     lookups, lines : float
-        Weights read (of labels: vectors of 16), and blocks of the table that they lie in.
+        Weights read (for labels, vectors of 16), and the blocks of the table in which they lie.
     touched, table : float
-        Bytes of the table that a batch of sentences looks at, in whole cache lines; and of the table.
+        Bytes of the table that a batch of sentences reads, in whole cache lines; bytes of the whole table.
     low, high : float
-        Microseconds: lines at the pace of a table as large as what is touched, or of the table, and further look-ups at
-        that of the first-level cache.
+        Estimated microseconds: each line is a read from a table of the size touched (low) or of the whole table (high),
+        further look-ups in the same line are reads from the first-level cache.
     replay, small, kernel : float
-        Microseconds: the look-ups alone; the kernel over a small table; the kernel.
+        Measured microseconds: the look-ups alone; the kernel with a small table; the kernel.
     """
 
     lookups: float
@@ -67,14 +68,14 @@ class Limit(NamedTuple):
 
 
 class Job(NamedTuple):
-    """One kernel's work in one sentence: its call, and what it looks up.
+    """The work of one kernel for one sentence: its call, and its look-ups.
 
     Attributes
     ----------
     call : function
     places : ndarray, uint32
     keys : int
-        Blocks of the table among these.
+        Number of blocks of the table in which these lie.
     """
 
     call: Callable[[], object]
@@ -85,26 +86,27 @@ class Job(NamedTuple):
 # -- the look-ups of a sentence ----------------------------------------------------------------------------------------
 
 
-def pair_parts(n_words: int) -> Parts:
-    """Return all arcs in the order in which the kernel of first-order scores goes through them."""
-    nodes, codes = arc_parts(full_arc_space(n_words))
+def pair_rows(n_words: int) -> PartRows:
+    """Return the rows of all arcs in the order in which `score_pairs` visits them."""
+    arcs = part_space(full_arc_space(n_words), "arc")
+    nodes, codes = PART_TYPES["arc"].rows(arcs.arcs, arcs.start("arc"))
     order = np.lexsort((nodes[:, 1], nodes[:, 0]))
-    return Parts(nodes[order], codes[order])
+    return PartRows(nodes[order], codes[order])
 
 
-def places_of(hashed: Hashed, parts: Parts, code_shift: int = 0) -> tuple[np.ndarray, int]:
-    """Return the places in the weight table of all parts, in the order of the look-ups, and their blocks."""
-    special = special_places(hashed, parts)
+def places_of(hashed: Hashed, rows: PartRows, code_shift: int = 0) -> tuple[np.ndarray, int]:
+    """Return the places of all look-ups in the weight table, in order, and the number of blocks that they lie in."""
+    special = special_places(hashed, rows)
     plain = hashed.plain
     per_part = plain.n_plain * len(plain.codes)
-    places = np.empty(len(parts.nodes) * per_part + len(special.places), np.uint32)
-    _list_places(plain, parts.nodes, parts.codes, np.uint32(code_shift), special, places)
-    return places, len(parts.nodes) * plain.n_plain + len(special.places)
+    places = np.empty(len(rows.nodes) * per_part + len(special.places), np.uint32)
+    _list_places(plain, rows.nodes, rows.codes, np.uint32(code_shift), special, places)
+    return places, len(rows.nodes) * plain.n_plain + len(special.places)
 
 
 @kernel
 def _list_places(plain, nodes, codes, code_shift, special, places):
-    """Fill the places of all parts; what a scoring kernel does, with the place for the weight."""
+    """List the places of all parts: a scoring kernel that stores each place instead of adding its weight."""
     shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
     flat, n_nodes, n_templates = shares.reshape(shares.size), shares.shape[1], shares.shape[2]
     keys = np.empty(n_templates, np.uint32)
@@ -122,27 +124,27 @@ def _list_places(plain, nodes, codes, code_shift, special, places):
 
 
 def jobs(parser: Parser, batch: Batch, number: int, size: int | None) -> dict[str, Job]:
-    """Return what each kernel does for one sentence of a batch, over the model's tables or over small ones."""
+    """Return the work of each kernel for one sentence, on the model's tables or only their first ``size`` weights."""
     tokens, tables, found = batch.tokens[number], parser.model.weights, {}
     weights = {name: tables[name] if size is None else tables[name][:size] for name in ("pruner", "parser", "labeler")}
     hashed = hash_tokens(tokens, parser.pruner_table, len(weights["pruner"]))
-    places = places_of(hashed, pair_parts(tokens.n_nodes - 1))
+    places = places_of(hashed, pair_rows(tokens.n_nodes - 1))
     found["pairs"] = Job(partial(score_pairs, hashed, weights["pruner"]), *places)
-    index = batch.scored[number][0]
-    pairs = parser.scorer.featurise(tokens, batch.arcs[number], index, len(weights["parser"])).pairs
-    for name, (hashed, parts) in zip(PART_TYPES, pairs, strict=False):
-        found[name] = Job(partial(score_parts, hashed, parts, weights["parser"]), *places_of(hashed, parts))
+    parts, _ = batch.scored[number]
+    pairs = parser.scorer.features(tokens, parts, len(weights["parser"])).pairs
+    for name, (hashed, rows) in zip(parts.names, pairs, strict=True):
+        found[name] = Job(partial(score_parts, hashed, rows, weights["parser"]), *places_of(hashed, rows))
     hashed = hash_tokens(tokens, parser.label_table, len(weights["labeler"]))
-    parts, labels = label_parts(batch.decoded[number].heads), len(parser.model.labels)
-    places, keys = places_of(hashed, parts, int(parser.label_table.code_shift))
+    rows, labels = label_parts(batch.decoded[number].heads), len(parser.model.labels)
+    places, keys = places_of(hashed, rows, int(parser.label_table.code_shift))
     firsts = np.arange(0, labels, LINE, dtype=np.uint32)
     places = ((places & ~np.uint32(LINE - 1))[:, None] ^ firsts).reshape(-1)
-    found["label"] = Job(partial(label_scores, hashed, parts, labels, weights["labeler"]), places, keys * len(firsts))
+    found["label"] = Job(partial(label_scores, hashed, rows, labels, weights["labeler"]), places, keys * len(firsts))
     return found
 
 
 TABLE_OF = {"pairs": "pruner", "label": "labeler"} | dict.fromkeys(PART_TYPES, "parser")
-"""The weight table that each kernel looks at."""
+"""The weight table that each kernel reads."""
 
 
 @kernel
@@ -167,7 +169,7 @@ def _replay_lines(weights, places, row):
 
 
 def batches_of(parser: Parser, source: Path, sentences: int) -> list[Batch]:
-    """Parse the first sentences of a file and keep what the stages made."""
+    """Parse the first sentences of a file and keep the results of all stages."""
     group, batches = list(islice(conll.read(source), sentences)), []
     for first in range(0, len(group), BATCH):
         batches.append(Batch(group[first : first + BATCH]))
@@ -177,14 +179,14 @@ def batches_of(parser: Parser, source: Path, sentences: int) -> list[Batch]:
 
 
 def measure(parser: Parser, source: Path, repeats: int, sentences: int) -> tuple[dict[str, Limit], dict]:
-    """Hold every scoring kernel against its limit.
+    """Compare every scoring kernel with its limit.
 
     Parameters
     ----------
     parser : Parser
     source : Path
     repeats, sentences : int
-        The first so many sentences of the file are used.
+        Uses the first ``sentences`` sentences of the file.
 
     Returns
     -------
@@ -215,12 +217,12 @@ def measure(parser: Parser, source: Path, repeats: int, sentences: int) -> tuple
 
 
 def _touched(places: list[np.ndarray], itemsize: int) -> int:
-    """Return the bytes of the cache lines that some places lie in."""
+    """Return the total size of the cache lines in which the places lie."""
     return LINE_BYTES * len(np.unique(np.concatenate(places) // np.uint32(LINE_BYTES // itemsize)))
 
 
 def _call(batches: list[list[Mapping[str, Job]]]) -> dict[str, Seconds]:
-    """Call all kernels, each for all sentences of a batch before the next one, as the parser does."""
+    """Call each kernel for all sentences of a batch before the next kernel, as the parser does."""
     clock = Clock()
     for group in batches:
         for name in group[0]:
@@ -229,7 +231,7 @@ def _call(batches: list[list[Mapping[str, Job]]]) -> dict[str, Seconds]:
 
 
 def _replay_all(batches: list[list[Mapping[str, Job]]], weights: Mapping[str, np.ndarray]) -> dict[str, Seconds]:
-    """Do the look-ups of all kernels and nothing else, in the same order."""
+    """Do only the look-ups of all kernels, in the same order."""
     clock = Clock()
     zeros = {name: np.zeros(1, np.int64 if w.dtype == np.int16 else np.float64) for name, w in weights.items()}
     row = np.zeros(LINE, np.int32 if weights["label"].dtype == np.int16 else np.float64)
@@ -255,11 +257,13 @@ def table(limits: Mapping[str, Limit]) -> str:
         counts = (x.lookups, x.lines, x.touched / 1024, x.table / 1024)
         times = (x.low, x.high, x.replay, x.small, x.kernel)
         lines.append(f"{name:<12}" + "".join(f"{v:>9.0f}" for v in counts) + "".join(f"{v:>9.2f}" for v in times))
-    return "\n".join([*lines, "look-ups and lines a word; KB that a batch touches, of the table; microseconds a word"])
+    return "\n".join(
+        [*lines, "look-ups and lines per word; KB that a batch touches, KB of the table; microseconds per word"]
+    )
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
     parser.add_argument("file", type=Path)
@@ -270,7 +274,7 @@ def main() -> None:
     limits, paces = measure(parser, options.file, options.repeats, options.sentences)
     for size, (dependent, independent) in paces.items():
         sys.stdout.write(
-            f"{size // 1024:>6} KB: {dependent:.2f} ns a dependent read, {independent:.2f} ns an independent one\n"
+            f"{size // 1024:>6} KB: {dependent:.2f} ns per dependent read, {independent:.2f} ns per independent read\n"
         )
     sys.stdout.write(table(limits) + "\n")
 

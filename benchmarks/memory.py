@@ -1,4 +1,4 @@
-"""How long a read at a random place takes, by the size of the table: what the caches of this machine are worth.
+"""Time of a read at a random place by table size: the effect of this machine's caches.
 
 python -m benchmarks.memory
 """
@@ -18,33 +18,33 @@ LINE_BYTES = 64
 """Bytes of a cache line."""
 
 SIZES = tuple(1 << bits for bits in range(14, 27, 2))
-"""Bytes of the tables: 16 KB, inside any first-level cache, to 64 MB, beyond most last-level ones."""
+"""Table sizes in bytes, from 16 KB, within any first-level cache, to 64 MB, beyond most last-level caches."""
 
 READS = 1 << 19
-"""Reads of a measurement."""
+"""Reads per measurement."""
 
 CHUNK = 1 << 10
-"""Places that are prepared; each round reads them at an offset of its own, so preparing them takes no part."""
+"""Number of places drawn beforehand; each round moves them by its own offset, so drawing them is not timed."""
 
 
 class Pace(NamedTuple):
-    """Nanoseconds a read: when each must wait for the one before, and when many can be under way at once."""
+    """Nanoseconds per read, when each read depends on the one before and when reads are independent."""
 
     dependent: float
     independent: float
 
 
 def pace(size: int, repeats: int = 5) -> Pace:
-    """Measure reads at random places of a table of so many bytes, a power of two; the best of some repeats.
+    """Measure reads at random places of a table of ``size`` bytes, a power of two; return the best of the repeats.
 
-    Weights are int16, as in a model.  Each repeat reads other places.
+    Weights are int16, as in a model.  Each repeat reads different places.
     """
     chance = np.random.default_rng(size)
     lines = size // LINE_BYTES
-    ring = np.empty((lines, LINE_BYTES // 4), np.uint32)  # one entry a line, so that each read is of another line
+    ring = np.empty((lines, LINE_BYTES // 4), np.uint32)  # one entry per cache line
     order = chance.permutation(lines).astype(np.uint32)
     ring[order, 0] = np.roll(order, -1)
-    table = np.ones(size // 2, np.int16)  # not zeros: those would all be one page of the system's
+    table = np.ones(size // 2, np.int16)  # not zeros, which the system would map to one page
     dependent = [_timed(_chase, ring, order[0], np.int64(READS)) for _ in range(repeats + 1)]
     independent = []
     for _ in range(repeats + 1):
@@ -55,7 +55,7 @@ def pace(size: int, repeats: int = 5) -> Pace:
 
 
 def independent_at(paces: Mapping[int, Pace], size: float) -> float:
-    """Return the pace of independent reads for a table of any size: between those measured, along the logarithms.
+    """Interpolate the time of independent reads for a table of any size, on logarithmic scales.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def independent_at(paces: Mapping[int, Pace], size: float) -> float:
 
 
 def _timed(function, *arguments) -> float:
-    """Return the nanoseconds of the processor that one of the reads takes."""
+    """Return processor nanoseconds per read."""
     begin = time.process_time_ns()
     function(*arguments)
     return (time.process_time_ns() - begin) / READS
@@ -76,7 +76,7 @@ def _timed(function, *arguments) -> float:
 
 @kernel
 def _chase(ring, line, steps):
-    """Follow a ring of lines for so many steps."""
+    """Follow the ring for so many steps."""
     for _ in range(steps):
         line = ring[line, 0]
     return line
@@ -84,7 +84,7 @@ def _chase(ring, line, steps):
 
 @kernel
 def _gather(table, places, offsets):
-    """Sum the table at all places, moved by each of the offsets."""
+    """Sum the table at all places, xor-ed with each of the offsets."""
     total = np.int64(0)
     for offset in offsets:
         for place in places:
@@ -93,7 +93,7 @@ def _gather(table, places, offsets):
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the command line."""
     for size in SIZES:
         dependent, independent = pace(size)
         sys.stdout.write(f"{size // 1024:>6} KB {dependent:>8.2f} ns dependent {independent:>8.2f} ns independent\n")

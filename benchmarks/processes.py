@@ -1,4 +1,4 @@
-"""What only a process of its own can tell: the time until it answers, its memory, its use of all cores, training."""
+"""Measurements that need processes of their own: start-up time, peak memory, all cores, training."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class Child(NamedTuple):
-    """What a process took: seconds, and the most memory that it had at once, in MiB."""
+    """Seconds and peak memory, in MiB, of a process."""
 
     seconds: Seconds
     peak: float
@@ -38,30 +38,30 @@ _, status, usage = os.wait4(process, 0)
 wall = time.perf_counter() - begin
 print(json.dumps([os.waitstatus_to_exitcode(status), wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss]))
 """
-"""A process between: one that is started inherits its parent's peak of memory, so its parent must be small."""
+"""A small launcher process: a child inherits the peak memory of its parent."""
 
 
 def run(arguments: Sequence[str | Path]) -> Child:
-    """Run ``nonproj`` with some arguments in a fresh interpreter and wait for it.
+    """Run ``nonproj`` with these arguments in a fresh interpreter.
 
     Raises
     ------
     RuntimeError
-        If it fails; the message is what it said last.
+        If it fails; the message is the last line of its error output.
     """
     command = [sys.executable, "-c", LAUNCHER, *map(str, arguments)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     code, wall, cpu, peak = json.loads(done.stdout) if done.stdout else (1, 0.0, 0.0, 0.0)
     if code:
-        lines = done.stderr.splitlines() or ["it said nothing"]
+        lines = done.stderr.splitlines() or ["no output"]
         raise RuntimeError(f"nonproj {' '.join(command[3:])} failed: {lines[-1]}")
     return Child(Seconds(wall, cpu), peak / (2**20 if sys.platform == "darwin" else 2**10))
 
 
 def cold_starts(model: Path, source: Path, repeats: int) -> dict[str, Summary]:
-    """Time fresh processes, in turns: ``help``, and ``first``, which parses the first sentence of a file.
+    """Time fresh processes in alternation: ``help``, and ``first``, which parses the first sentence of a file.
 
-    Compiled code is on the disk, as it is after the first use, and the files are in the memory of the system.
+    As after the first use, kernels come from the cache on disk, and files from the cache of the operating system.
     """
     with tempfile.TemporaryDirectory() as folder:
         one = Path(folder) / "one.conll"
@@ -76,25 +76,25 @@ def _seconds(name: str, words: Sequence[str | Path]) -> dict[str, Seconds]:
 
 
 def peak_memory(model: Path, source: Path) -> float:
-    """Return the most memory that parsing a file takes, in MiB; pages of the mapped model count as they are read."""
+    """Return the peak memory of parsing a file in MiB, including the pages read from the mapped model."""
     return run(["parse", "-q", "-m", model.absolute(), source.absolute(), "-o", os.devnull]).peak
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def shared_work(model: Path, source: Path, shared: int, repeats: int) -> tuple[int, dict[int, Summary]]:
-    """Time whole processes, start included, over copies of a file with so many words: on one core and on all.
+    """Time processes, including start-up, over copies of a file with ``shared`` words or more, on one and on all cores.
 
     Returns
     -------
     words : int
     times : dict of int to Summary
-        By the number of ``--jobs``.
+        By number of ``--jobs``.
     """
     text = source.read_text(encoding="utf-8").rstrip("\n") + "\n\n"
     once = sum(map(len, conll.read(source)))
@@ -109,13 +109,13 @@ def shared_work(model: Path, source: Path, shared: int, repeats: int) -> tuple[i
 
 
 def train(model: Path, treebank: Path, epochs: int) -> Mapping[str, float]:
-    """Train anew as a model was trained, for fewer epochs.
+    """Train with the configuration of a model, for fewer epochs.
 
     Returns
     -------
     dict
-        ``epoch``, seconds of an epoch of the perceptron, the least of all; ``all``, seconds of everything, pruners and
-        labeler included.
+        ``epoch``, the seconds of the fastest epoch of the perceptron; ``all``, the seconds of everything, including
+        pruners and labeler; ``memory``, the peak in MiB.
     """
     config = Model.load(model).config.as_dict()
     with tempfile.TemporaryDirectory() as folder:

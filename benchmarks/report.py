@@ -1,4 +1,4 @@
-"""The figures of one run as tables of Markdown, made from the history alone.
+"""Markdown tables of one run, from the history alone.
 
 python -m benchmarks.report [--file benchmarks/history.csv] [--markdown benchmarks/README.md]
 """
@@ -17,13 +17,13 @@ from benchmarks.memory import SIZES
 from benchmarks.stages import STAGES
 
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
-"""What stands between these lines of a page is replaced."""
+"""Text between these lines of a page is replaced."""
 
 Key = tuple[str, str]
 
 
 class Figures:
-    """The figures of one run by what they are about.
+    """The figures of one run by treebank, model and measure.
 
     Parameters
     ----------
@@ -41,21 +41,21 @@ class Figures:
                 self.keys.append((f.treebank, f.model))
 
     def get(self, key: Key, measure: str) -> float | None:
-        """Return a figure, or None where it was not taken."""
+        """Return a figure, or None if it was not measured."""
         return self._values.get((key, measure))
 
     def show(self, key: Key, measure: str, form: str = ".1f") -> str:
-        """Return a figure as text, a dash where it was not taken."""
+        """Return a figure as text, or a dash if it was not measured."""
         value = self.get(key, measure)
         return "–" if value is None else format(value, form)
 
     @property
     def measures(self) -> set[str]:
-        """Return the names of all figures."""
+        """The names of all measures."""
         return {measure for _, measure in self._values}
 
     def having(self, measure: str) -> list[Key]:
-        """Return the treebanks and models for which a figure was taken."""
+        """Return the treebanks and models that have a measure."""
         return [key for key in self.keys if self.get(key, measure) is not None]
 
 
@@ -82,8 +82,8 @@ def _name(key: Key) -> str:
 
 
 def speed(figures: Figures) -> str:
-    """From file to file, beside UDPipe."""
-    heads = ["model on file", "words/s", "words/s of processor", "UAS", "UDPipe words/s", "UAS", "times as quick"]
+    """Return the table of speed from file to file, beside UDPipe."""
+    heads = ["model on file", "words/s", "words per processor second", "UAS", "UDPipe words/s", "UAS", "speed ratio"]
     measures = ("words_per_second", "words_per_second.cpu", "uas", "udpipe.words_per_second.cpu", "udpipe.uas")
     forms = (",.0f", ",.0f", ".2f", ",.0f", ".2f")
     rows = []
@@ -94,24 +94,24 @@ def speed(figures: Figures) -> str:
 
 
 def by_stage(figures: Figures) -> str:
-    """Microseconds a word of each stage, and what was counted."""
+    """Return the table of time per word by stage, and of counts."""
     keys = figures.having("stage.all.cpu")
     rows = [[s, *[figures.show(key, f"stage.{s}.cpu", ".2f") for key in keys]] for s in (*STAGES, "all")]
     counts = (
-        ("arcs a word after pruning", "arcs_per_word", ".2f"),
-        ("parts a word", "parts_per_word", ".1f"),
-        ("iterations a sentence", "iterations", ".1f"),
-        ("automata a word decoded again", "automata_per_word", ".2f"),
-        ("share of automata decoded again", "recomputed", ".3f"),
+        ("candidate arcs per word", "arcs_per_word", ".2f"),
+        ("parts per word", "parts_per_word", ".1f"),
+        ("iterations per sentence", "iterations", ".1f"),
+        ("automata decoded per word", "automata_per_word", ".2f"),
+        ("share of automata decoded", "recomputed", ".3f"),
         ("share of trees certified", "certified", ".4f"),
     )
     rows += [[text, *[figures.show(key, name, form) for key in keys]] for text, name, form in counts]
-    title = "### Where each microsecond goes\n\nMicroseconds of the processor a word; counts below.\n\n"
+    title = "### Time by stage\n\nProcessor microseconds per word; counts below.\n\n"
     return title + markdown(["stage", *map(_name, keys)], rows)
 
 
 def by_length(figures: Figures) -> str:
-    """Microseconds a word by length, with the stage that takes most."""
+    """Return the table of time per word by sentence length, with the slowest stage."""
     keys = figures.having("length.exponent")
     rows = []
     for key in keys:
@@ -123,31 +123,30 @@ def by_length(figures: Figures) -> str:
                 most = f"{total} ({dominant(stages)} {max(stages.values()):.0f})"
             cells.append(most)
         rows.append([_name(key), *cells, figures.show(key, "length.exponent", ".2f")])
-    title = (
-        "### By length\n\nMicroseconds of the processor a word, the stage that takes most, the exponent of length.\n\n"
-    )
+    title = "### Time by sentence length\n\n"
+    title += "Processor microseconds per word; in brackets those of the slowest stage; exponent of the length.\n\n"
     return title + markdown(["model on file", *[f"{n} words" for n in LENGTHS], "exponent"], rows)
 
 
 def process(figures: Figures) -> str:
-    """Fresh processes, memory, cores, training."""
+    """Return the table of start-up, memory, cores and training."""
     jobs = sorted((m for m in figures.measures if m.startswith("jobs.")), key=lambda m: int(m[5:]))
     columns: list[tuple[str, str, str]] = [
         ("`--help`, s", "start.help", ".2f"),
         ("first parse, s", "start.first", ".2f"),
-        ("of processor, s", "start.first.cpu", ".2f"),
+        ("its processor time, s", "start.first.cpu", ".2f"),
         ("peak memory, MiB", "peak_memory", ".0f"),
         *[(f"words/s, `--jobs {m[5:]}`", m, ",.0f") for m in jobs],
-        ("an epoch, s", "train.epoch", ".1f"),
-        ("training, 2 epochs and all else, s", "train.all", ".0f"),
-        ("its memory, MiB", "train.memory", ".0f"),
+        ("training epoch, s", "train.epoch", ".1f"),
+        ("complete training with 2 epochs, s", "train.all", ".0f"),
+        ("memory of training, MiB", "train.memory", ".0f"),
     ]
     rows = [[_name(k), *[figures.show(k, m, f) for _, m, f in columns]] for k in figures.having("start.help")]
     return "### Processes\n\n" + markdown(["model on file", *[c[0] for c in columns]], rows)
 
 
 def arborescence(figures: Figures) -> str:
-    """The arborescence alone."""
+    """Return the table of the arborescence alone."""
     rows = [
         [
             _name(key),
@@ -157,15 +156,13 @@ def arborescence(figures: Figures) -> str:
         ]
         for key in figures.having("arborescence.cpu")
     ]
-    title = (
-        "### The arborescence alone\n\nMicroseconds of the processor a word, over the dense scores of the pruner.\n\n"
-    )
-    heads = ["model on file", "`maximum_arborescence`", "`ufal.chu_liu_edmonds`", "times as quick"]
+    title = "### The arborescence alone\n\nProcessor microseconds per word, on the dense scores of the pruner.\n\n"
+    heads = ["model on file", "`maximum_arborescence`", "`ufal.chu_liu_edmonds`", "speed ratio"]
     return title + markdown(heads, rows)
 
 
 def limit(figures: Figures) -> str:
-    """Scoring kernels against memory."""
+    """Return the table of scoring kernels and their limits."""
     fields = (("lookups", ".0f"), ("lines", ".0f"), ("touched", ""), ("table", ""))
     times = ("low", "high", "replay", "small", "kernel")
     rows = []
@@ -181,19 +178,20 @@ def limit(figures: Figures) -> str:
             rows.append([_name(key), name, *cells])
     heads = ["model on file", "kernel", "look-ups", "lines", "touched, MB", "table, MB"]
     heads += ["estimate from", "to", "replay", "small table", "kernel"]
-    title = "### Against the limit\n\nLook-ups and lines a word; megabytes a batch touches; microseconds a word.\n\n"
+    title = "### Limits of scoring\n\n"
+    title += "Look-ups and lines per word; megabytes that a batch touches; microseconds per word.\n\n"
     return title + markdown(heads, rows)
 
 
 def memory(figures: Figures) -> str:
-    """Reads at random places."""
+    """Return the table of reads at random places."""
     key = figures.having(f"memory.{SIZES[0]}.dependent")[-1:]
     rows = [
         [f"{kind} read, ns", *[figures.show(k, f"memory.{size}.{kind}", ".2f") for size in SIZES]]
         for k in key
         for kind in ("dependent", "independent")
     ]
-    title = "### Memory\n\nA read at a random place, by the size of the table.\n\n"
+    title = "### Memory\n\nTime of a read at a random place, by table size.\n\n"
     return title + markdown(["", *[_size(size) for size in SIZES]], rows)
 
 
@@ -202,11 +200,11 @@ def _size(size: int) -> str:
 
 
 def counted(figures: Figures) -> str:
-    """Instructions a word."""
+    """Return the table of instructions per word."""
     keys = figures.having("instructions.read")
     names = [*STAGES, "kernel.pairs", "kernel.arc", "kernel.sibling", "kernel.grandparent"]
     rows = [[name, *[figures.show(key, f"instructions.{name}", ",.0f") for key in keys]] for name in names]
-    title = "### Instructions a word\n\nThe kernels are parts of the stages `first` and `score`.\n\n"
+    title = "### Instructions per word\n\nThe kernels are parts of the stages `first` and `score`.\n\n"
     return title + markdown(["", *map(_name, keys)], rows)
 
 
@@ -220,40 +218,40 @@ TABLES: tuple[tuple[Callable[[Figures], str], str], ...] = (
     (memory, f"memory.{SIZES[0]}.dependent"),
     (counted, "instructions.read"),
 )
-"""The tables in their order, and a figure without which a table is left out."""
+"""The tables in order, each with a measure without which it is left out."""
 
 
 def render(figures: Iterable[Figure]) -> str:
     """Return all tables of one run."""
     found = Figures(figures)
     tables = [table(found) for table, measure in TABLES if found.having(measure)]
-    return "\n\n".join([f"Of one run: {found.stamp}.", *tables]) + "\n"
+    return "\n\n".join([f"One run: {found.stamp}.", *tables]) + "\n"
 
 
 def put(page: Path, text: str) -> None:
-    """Replace what stands between `BEGIN` and `END` in a page.
+    """Replace the text between `BEGIN` and `END` in a page.
 
     Raises
     ------
     ValueError
-        If the page does not have the two marks, in this order.
+        If the page lacks the two marks in this order.
     """
     content = page.read_text(encoding="utf-8")
     before, begin, rest = content.partition(BEGIN + "\n")
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise ValueError(f"{page}: the lines {BEGIN} and {END} are expected")
+        raise ValueError(f"{page}: the lines {BEGIN} and {END} are missing")
     page.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
 
 
 def main() -> None:
-    """Print the tables of the last run, or put them into a page."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--file", type=Path, default=history.PATH)
     parser.add_argument("--markdown", type=Path, metavar="PAGE")
     options = parser.parse_args()
     if not options.file.exists():
-        raise SystemExit(f"{options.file} is not there; 'make bench' makes it")
+        raise SystemExit(f"{options.file} does not exist; 'make bench' creates it")
     try:
         text = render(history.last_run(history.load(options.file)))
         if options.markdown:

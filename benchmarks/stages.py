@@ -1,9 +1,9 @@
-"""The parser stage by stage, over batches of sentences, exactly as it works by itself; and from file to file.
+"""Time of each stage of the parser over batches of sentences, and of parsing from file to file.
 
     python -m benchmarks.stages MODEL FILE [MODEL FILE ...]
 
-The stages are those of `nonproj.pipeline.Parser`, with its pruning taken apart in three; the tests hold the file that
-is written here to the one that the parser writes.
+The stages are those of `nonproj.pipeline.Parser`, with pruning split into three; tests check that the output file is
+the one that the parser writes.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from nonproj.trees.pruning import prune
 from nonproj.types import Sentence
 
 STAGES = ("read", "encode", "first", "marginals", "prune", "score", "decode", "label", "write")
-"""``first`` is the first-order score of all arcs; ``score`` numbers, hashes and scores the parts that pruning left."""
+"""``first`` scores all arcs with the pruner; ``score`` numbers, hashes and scores the parts over the candidate arcs."""
 
 
 @dataclass
 class Batch:
-    """Sentences and all that the stages made of them, each a list aligned with ``sentences``."""
+    """Sentences and the results of the stages, each a list aligned with ``sentences``."""
 
     sentences: list[Sentence]
     tokens: list[Tokens] = field(default_factory=list)
@@ -46,12 +46,12 @@ class Batch:
 
 
 def do_stage(name: str, parser: Parser, batch: Batch) -> None:
-    """Do one stage, other than reading and writing, for all sentences of a batch."""
+    """Run one stage other than reading and writing for all sentences of a batch."""
     if name == "encode":
         batch.tokens = [parser.encode(s) for s in batch.sentences]
     elif name == "first":
-        weights, unit = parser.model.weights["pruner"], parser.units.get("pruner", 1.0)
-        batch.first = [dense_arc_scores(t, parser.pruner_table, weights, unit) for t in batch.tokens]
+        weights, scale = parser.model.weights["pruner"], parser.units.get("pruner", 1.0)
+        batch.first = [dense_arc_scores(t, parser.pruner_table, weights, scale) for t in batch.tokens]
     elif name == "marginals":
         batch.marginals = [marginals(scores, parser.options.single_root)[0] for scores in batch.first]
     elif name == "prune":
@@ -65,8 +65,8 @@ def do_stage(name: str, parser: Parser, batch: Batch) -> None:
     elif name == "score":
         batch.scored = [parser.score(t, a) for t, a in zip(batch.tokens, batch.arcs, strict=True)]
     elif name == "decode":
-        batch.decoded = [parser.decode(a, *s) for a, s in zip(batch.arcs, batch.scored, strict=True)]
-        if parser.full:  # what it scores over all arcs is then counted as decoding
+        batch.decoded = [parser.decode(*scored) for scored in batch.scored]
+        if parser.full:  # scoring all arcs counts as decoding
             batch.decoded = [parser.widen(*row)[1] for row in zip(batch.tokens, batch.arcs, batch.decoded, strict=True)]
     elif name == "label":
         batch.labels = [parser.label(t, d.heads) for t, d in zip(batch.tokens, batch.decoded, strict=True)]
@@ -75,7 +75,7 @@ def do_stage(name: str, parser: Parser, batch: Batch) -> None:
 
 
 def run_stages(parser: Parser, source: Path, target: Path) -> tuple[dict[str, Seconds], list[Batch]]:
-    """Parse a file to a file stage by stage, and return the time of each stage and the batches."""
+    """Parse a file to a file stage by stage; return the time of each stage, and the batches."""
     clock, batches = Clock(), []
     stream = conll.read(source)
     with conll.open_output(target) as output:
@@ -91,7 +91,7 @@ def run_stages(parser: Parser, source: Path, target: Path) -> tuple[dict[str, Se
 
 
 def run_whole(parser: Parser, source: Path, target: Path) -> dict[str, Seconds]:
-    """Parse a file to a file as the command line does, and return the time of it."""
+    """Parse a file to a file as the command line does; return the time."""
     clock = Clock()
 
     def parse():
@@ -103,10 +103,10 @@ def run_whole(parser: Parser, source: Path, target: Path) -> dict[str, Seconds]:
 
 
 def facts(batches: list[Batch]) -> dict[str, float]:
-    """Return what is counted and not timed, of one run over a file.
+    """Return the counts of one run over a file.
 
-    Words and sentences; per word: arcs and parts that pruning left, automata decoded again; per sentence: iterations;
-    shares: automata recomputed of all that the iterations could have, and certified sentences.
+    Words and sentences; per word: candidate arcs, parts, automata decoded; per sentence: iterations; shares: automata
+    decoded among those that the iterations could have decoded, and certified sentences.
     """
     found = [row for b in batches for row in zip(b.sentences, b.arcs, b.scored, b.decoded, strict=True)]
     words = sum(len(row[0]) for row in found)
@@ -116,7 +116,7 @@ def facts(batches: list[Batch]) -> dict[str, float]:
         "sentences": len(found),
         "words": words,
         "arcs_per_word": sum(len(a.head) for _, a, _, _ in found) / words,
-        "parts_per_word": sum(sum(map(len, scores)) for _, _, (_, scores), _ in found) / words,
+        "parts_per_word": sum(len(parts) for _, _, (parts, _), _ in found) / words,
         "iterations": sum(d.iterations for *_, d in found) / len(found),
         "automata_per_word": automata / words,
         "recomputed": automata / possible if possible else 0.0,
@@ -125,7 +125,7 @@ def facts(batches: list[Batch]) -> dict[str, float]:
 
 
 def runs_of(subjects: Mapping[Hashable, tuple[Parser, Path]], target: Path) -> dict:
-    """Return what `clock.interleave` runs: ``(name, "stages")`` and ``(name, "whole")`` for each parser on its file."""
+    """Return the runs for `clock.interleave`: ``(name, "stages")`` and ``(name, "whole")`` for each parser and file."""
     runs = {}
     for name, (parser, source) in subjects.items():
         runs[name, "stages"] = partial(_times_of_stages, parser, source, target)
@@ -140,7 +140,7 @@ def _times_of_stages(parser: Parser, source: Path, target: Path) -> dict[str, Se
 def measure(
     subjects: Mapping[str, tuple[Parser, Path]], repeats: int
 ) -> tuple[dict[str, dict[str, Summary]], dict[str, dict[str, float]]]:
-    """Measure parsers on their files, in turns.
+    """Measure parsers on their files, in alternation.
 
     Parameters
     ----------
@@ -163,8 +163,8 @@ def measure(
 
 
 def table(times: Mapping[str, Summary], words: int) -> str:
-    """Return a table of microseconds a word."""
-    lines = [f"{'stage':<12}{'best':>9}{'median':>9}{'cpu':>9}{'share':>8}   (microseconds a word)"]
+    """Return a table of microseconds per word."""
+    lines = [f"{'stage':<12}{'best':>9}{'median':>9}{'cpu':>9}{'share':>8}   (microseconds per word)"]
     for name, summary in times.items():
         best, median, cpu = (1e6 * value / words for value in summary)
         lines.append(f"{name:<12}{best:>9.2f}{median:>9.2f}{cpu:>9.2f}{summary.best / times['all'].best:>8.1%}")
@@ -179,7 +179,7 @@ def pairs(words: list[str]) -> dict[str, tuple[str, Path]]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="+", metavar="MODEL FILE")
     parser.add_argument("--repeats", type=int, default=5)
@@ -188,7 +188,7 @@ def main() -> None:
     times, counts = measure(subjects, options.repeats)
     for name in subjects:
         words = counts[name]["words"]
-        lines = [name, table(times[name], words), f"{words / times[name]['whole'].best:.0f} words a second at best"]
+        lines = [name, table(times[name], words), f"{words / times[name]['whole'].best:.0f} words per second at best"]
         lines += [f"{key:<18}{value:>10.3f}" for key, value in counts[name].items()]
         sys.stdout.write("\n".join(lines) + "\n\n")
 

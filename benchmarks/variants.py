@@ -1,10 +1,10 @@
-"""What paid and what did not, measured again: one model with one thing changed at a time, all in turns.
+"""The effect of design choices: one model with one change at a time, all in alternation.
 
     python -m benchmarks.variants MODEL FILE
 
-``pruning`` prunes in parsing as training does; ``paper`` takes the step sizes of Koo et al. (2010); ``unsearched`` does
-without branch and bound where a gap is left; ``huge`` has the weights in huge pages, ``small`` in pages of 4 KB, both
-copied from the file; ``sentence`` parses one sentence at a time in place of a batch stage by stage.
+``pruning`` prunes in parsing as in training; ``paper`` uses the step sizes of Koo et al. (2010); ``unsearched`` leaves
+out branch and bound; ``huge`` holds the weights in huge pages, ``small`` in pages of 4 KB, both copied from the file;
+``sentence`` parses sentence by sentence instead of a batch stage by stage.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ from nonproj.pipeline import Parser
 
 
 def in_pages(model: Model, huge: bool) -> Model:
-    """Return a model whose weights lie in huge pages, or in small ones, where the system takes advice about that."""
+    """Return a copy of a model with its weights in huge or in small pages, if the system takes such advice."""
     weights = {name: _in_pages(table, huge) for name, table in model.weights.items()}
     return dataclasses.replace(model, weights=weights)
 
 
 def _in_pages(table: np.ndarray, huge: bool) -> np.ndarray:
     private = getattr(mmap, "MAP_PRIVATE", 0) | getattr(mmap, "MAP_ANONYMOUS", 0)  # shared memory is never huge
-    room = mmap.mmap(-1, table.nbytes + (4 << 20), **({"flags": private} if private else {}))
+    memory = mmap.mmap(-1, table.nbytes + (4 << 20), **({"flags": private} if private else {}))
     advice = getattr(mmap, "MADV_HUGEPAGE" if huge else "MADV_NOHUGEPAGE", None)
     if advice is not None:
-        room.madvise(advice)
-    start = -np.frombuffer(room, np.uint8).ctypes.data % (2 << 20)  # a huge page is 2 MB, and aligned
-    copy = np.frombuffer(room, table.dtype, table.size, start)
+        memory.madvise(advice)
+    start = -np.frombuffer(memory, np.uint8).ctypes.data % (2 << 20)  # a huge page is 2 MB, and aligned
+    copy = np.frombuffer(memory, table.dtype, table.size, start)
     copy[:] = table
     return copy
 
 
 def huge_megabytes() -> float:
-    """Return how much of this process lies in huge pages; 0 where the system does not tell."""
+    """Return the megabytes of this process that lie in huge pages; 0 if the system does not tell."""
     path = Path("/proc/self/smaps_rollup")
     found = re.search(r"AnonHugePages: +(\d+) kB", path.read_text()) if path.exists() else None
     return int(found[1]) / 1024 if found else 0.0
 
 
 def variants(model: Model) -> dict[str, Parser]:
-    """Return the parsers by name."""
+    """Return the parser of each variant."""
     decoding = model.config.decoding
 
     def changed(**options):
@@ -72,7 +72,7 @@ def variants(model: Model) -> dict[str, Parser]:
 
 
 def _one_by_one(parser: Parser, source: Path, target: Path) -> dict[str, Seconds]:
-    """Parse a file to a file, each sentence on its own."""
+    """Parse a file to a file, sentence by sentence."""
     clock = Clock()
 
     def parse():
@@ -91,7 +91,7 @@ def measure(model: Model, source: Path, repeats: int) -> tuple[dict[str, Summary
     times : dict of str to Summary
         From file to file.
     counts : dict of str to dict
-        `stages.facts`, and ``uas``; of ``huge`` also ``megabytes``, how much came to lie in huge pages.
+        `stages.facts` and ``uas``; for ``huge`` also ``megabytes``, the size of its huge pages.
     """
     before = huge_megabytes()
     parsers = variants(model)
@@ -121,11 +121,11 @@ def table(times: Mapping[str, Summary], counts: Mapping[str, Mapping[str, float]
         values += [facts_[key] for key in ("arcs_per_word", "parts_per_word", "iterations")]
         values += [100 * facts_["certified"], 100 * facts_["uas"]]
         lines.append(f"{name:<12}" + "".join(f"{value:>12.2f}" for value in values))
-    return "\n".join([*lines, "microseconds of the processor a word; arcs and parts a word, iterations a sentence"])
+    return "\n".join([*lines, "processor microseconds, arcs and parts per word; iterations per sentence"])
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
     parser.add_argument("file", type=Path)
@@ -133,7 +133,7 @@ def main() -> None:
     options = parser.parse_args()
     times, counts = measure(Model.load(options.model), options.file, options.repeats)
     sys.stdout.write(table(times, counts) + "\n")
-    sys.stdout.write(f"{counts['huge']['megabytes']:.0f} MB of 'huge' came to lie in huge pages\n")
+    sys.stdout.write(f"{counts['huge']['megabytes']:.0f} MB of 'huge' are in huge pages\n")
 
 
 if __name__ == "__main__":

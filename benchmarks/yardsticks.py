@@ -1,8 +1,8 @@
-"""Two programs from PyPI that do the same work, as a live measure: a figure is worth most beside one of the same hour.
+"""Yardsticks: two programs from PyPI that do the same work, measured in the same run.
 
-`ufal.udpipe` (Straka and Strakova 2017) is a transition-based parser in C++ with a small neural network; of it only the
-parser is used, on the tags of the file.  `ufal.chu_liu_edmonds` is the maximum arborescence alone, in C++.  Either may
-be missing: `load` then says so in one line, and the benchmark goes on without it.
+`ufal.udpipe` (Straka and Strakova 2017) is a transition-based parser in C++ with a small neural network; only its
+parser runs, on the tags of the file.  `ufal.chu_liu_edmonds` is the maximum arborescence alone, in C++.  If either is
+missing, `load` reports this in one line and the benchmark continues without it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ NAMES = ("ufal.udpipe", "ufal.chu_liu_edmonds")
 
 
 def load(name: str, say: Callable[[str], None]):
-    """Return a yardstick's module, or say that it is missing and return None."""
+    """Return the module of a yardstick; if it is missing, report that and return None."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        say(f"{name} cannot be imported ({error}); measured without it; pip install '.[bench]' has it")
+        say(f"{name} cannot be imported ({error}); measuring without it; install it by: pip install '.[bench]'")
         return None
 
 
@@ -34,21 +34,20 @@ def load(name: str, say: Callable[[str], None]):
 
 
 def udpipe_path(folder: Path, train: Path) -> Path:
-    """Return where the parser trained on a treebank is kept: by its name and content."""
+    """Return the file of the parser trained on a treebank, named after the treebank's name and content."""
     digest = hashlib.blake2b(train.read_bytes(), digest_size=6).hexdigest()
     return folder / f"{train.stem}-{digest}.udpipe"
 
 
 def train_udpipe(udpipe, train: Path, target: Path) -> None:
-    """Train the parser of UDPipe with its own default settings, and keep it.  Takes minutes.
+    """Train the parser of UDPipe with its default settings and save it; this takes minutes.
 
-    The one option set is that a sentence may have several roots, or roots not labelled "root", where the treebank's do:
-    training refuses them else.
+    One option is set if the treebank needs it: several roots, or roots with labels other than "root".
 
     Raises
     ------
     RuntimeError
-        If UDPipe does; the message is its own.
+        If UDPipe reports an error.
     """
     reader = udpipe.InputFormat.newConlluInputFormat()
     reader.setText(train.read_text(encoding="utf-8"))
@@ -98,7 +97,7 @@ class UDPipe:
         target.write_text(text, encoding="utf-8")
 
     def run(self, source: Path, target: Path) -> dict[str, Seconds]:
-        """Parse a file to a file, and return the time of it."""
+        """Parse a file to a file; return the time."""
         clock = Clock()
         clock.time("whole", self.parse, source, target)
         return dict(clock.seconds)
@@ -108,19 +107,19 @@ class UDPipe:
 
 
 def arborescence_runs(module, matrices: list[np.ndarray]) -> dict[str, Callable[[], dict[str, Seconds]]]:
-    """Return what runs the maximum arborescence over score matrices here, and there; for `clock.interleave`.
+    """Return the runs of both maximum arborescence programs over score matrices, for `clock.interleave`.
 
     Parameters
     ----------
     module : module or None
-        `ufal.chu_liu_edmonds`; without it only ours is run.
+        `ufal.chu_liu_edmonds`; without it, only ours runs.
     matrices : list of ndarray of shape (N, N), float64
-        ``s[h, m]``, minus infinity where there is no arc, as `maximum_arborescence` takes them.
+        ``s[h, m]``, minus infinity where there is no arc, as for `maximum_arborescence`.
 
     Raises
     ------
     ValueError
-        If the two do not find trees of the same score.
+        If the two find trees of different scores.
     """
     runs = {"ours": partial(_run, maximum_arborescence, matrices)}
     if module is not None:
@@ -129,13 +128,13 @@ def arborescence_runs(module, matrices: list[np.ndarray]) -> dict[str, Callable[
             ours = score_of(matrix, maximum_arborescence(matrix))
             theirs = score_of(matrix, np.array(module.chu_liu_edmonds(other)[0]))
             if not np.isclose(ours, theirs):
-                raise ValueError(f"two arborescences of the same matrix score {ours} and {theirs}")
+                raise ValueError(f"arborescences of the same matrix score {ours} and {theirs}")
         runs["theirs"] = partial(_run, module.chu_liu_edmonds, turned)
     return runs
 
 
 def _turned(matrix: np.ndarray) -> np.ndarray:
-    """Modifiers down, heads across; it takes NaN for what may not be, in the row of the root and on the diagonal."""
+    """Return the transposed matrix, with modifiers as rows and NaN for missing arcs, as the yardstick expects it."""
     turned = np.ascontiguousarray(matrix.T)
     turned[~np.isfinite(turned)] = np.nan
     return turned

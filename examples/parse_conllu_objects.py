@@ -1,4 +1,4 @@
-"""Parse sentences that are objects of the package ``conllu``, with a trained model.
+"""Parse sentences given as objects of the package ``conllu`` with a trained model.
 
 python examples/parse_conllu_objects.py models/turkish-grandparent.nonproj test.conllu
 """
@@ -15,7 +15,7 @@ from nonproj import DependencyParser, NonprojError
 
 
 def main() -> int:
-    """Run the program."""
+    """Run the command line."""
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("model")
     arguments.add_argument("file")

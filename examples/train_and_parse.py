@@ -1,4 +1,4 @@
-"""Train on some sentences, save the model, load it again, and parse others: the parser as an estimator.
+"""The parser as an estimator: train it, save the model, load it, and parse.
 
 python examples/train_and_parse.py train.conllu test.conllu --epochs 5
 """
@@ -14,15 +14,15 @@ from nonproj import DependencyParser, NonprojError
 
 
 def main() -> int:
-    """Run the program."""
+    """Run the command line."""
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("train")
     arguments.add_argument("test")
     arguments.add_argument("--epochs", type=int, default=5)
-    arguments.add_argument("--model", choices=("arc", "sibling", "grandparent"), default="grandparent")
+    arguments.add_argument("--parts", choices=("arc", "sibling", "grandparent"), default="grandparent")
     options = arguments.parse_args()
     try:
-        parser = DependencyParser(options.model, epochs=options.epochs).fit(options.train)
+        parser = DependencyParser(options.parts, epochs=options.epochs).fit(options.train)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "example.nonproj")
             parser.save(path)

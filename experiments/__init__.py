@@ -1,1 +1,1 @@
-"""The papers' tables and figures, made again with this parser: ``python -m experiments`` or ``make reproduce``."""
+"""The papers' tables and figures, reproduced with this parser: ``python -m experiments`` or ``make reproduce``."""

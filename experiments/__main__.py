@@ -1,4 +1,4 @@
-"""Make the papers' tables again: all, or the named ones.  What is done already is not done again."""
+"""Reproduce the papers' tables and figures: all, or those named.  A stopped run resumes where it was."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ SHORT = {
     "training": 300,
     "config": ROOT / "configs" / "smoke.yaml",
 }
-"""Sizes of the short version, which shows that all works and nothing else."""
+"""Sizes of the short version, which only shows that everything runs."""
 
 
 def parse_arguments(arguments: list[str] | None = None) -> tuple[Setting, list[str]]:
-    """Return what the command line asks for."""
+    """Return the setting and the names of the experiments that the command line asks for."""
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(EXPERIMENTS)} (default: all)")
-    parser.add_argument("--short", action="store_true", help="a few sentences, small models, into results/short")
-    parser.add_argument("--models", type=Path, help="folder of LANGUAGE-MODEL.nonproj; what it lacks is trained")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(EXPERIMENTS)} (default: all)")
+    parser.add_argument("--short", action="store_true", help="few sentences and small models; writes to results/short")
+    parser.add_argument("--models", type=Path, help="folder of LANGUAGE-PARTS.nonproj; missing models are trained")
     parser.add_argument("--results", type=Path, help="folder to write to (default: results)")
-    parser.add_argument("--data", type=Path, default=ROOT / "data", help="folder for treebanks that must be fetched")
-    parser.add_argument("--languages", default="", help=f"some of {','.join(LANGUAGES)}, with commas")
+    parser.add_argument("--data", type=Path, default=ROOT / "data", help="folder to fetch treebanks into")
+    parser.add_argument("--languages", default="", help=f"comma-separated, from {','.join(LANGUAGES)}")
     options = parser.parse_args(arguments)
     for name in options.names:
         if name not in EXPERIMENTS:
@@ -51,8 +51,8 @@ def parse_arguments(arguments: list[str] | None = None) -> tuple[Setting, list[s
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what is asked for."""
-    # One core, so that seconds mean the same for every method.
+    """Run the command line."""
+    # One thread, so that times of all methods compare.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         run_all(*parse_arguments(arguments))
     except KeyboardInterrupt:
-        sys.stderr.write("stopped; the same command goes on from here\n")
+        sys.stderr.write("stopped; run the same command to resume\n")
         return 130
     return 0
 

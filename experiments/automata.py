@@ -1,21 +1,20 @@
-"""Koo et al. (2010), section 7.6: how good the automata's choice z* is by itself, and what multipliers make of it."""
+"""Koo et al. (2010), section 7.6: accuracy of the automata's choice z* alone, and over the iterations."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
-from nonproj.automata.tables import bigram_automata
-from nonproj.dual.oracles import AutomataOracle, TreeOracle
 
 from experiments.layout import NAMES, beside, figure, languages, percent, pick, table
 from experiments.measure import counted, words
-from experiments.setting import BETA, Problem, Setting, workload
+from experiments.setting import BETA, SETS, Problem, Setting, workload
 from experiments.store import Row
-from nonproj.automata.compiled import decode_relaxed
+from nonproj.automata.general import general_automata
+from nonproj.automata.relaxed import decode_relaxed
+from nonproj.dual.general import AutomataOracle, TreeOracle
 from nonproj.parts.space import tree_score
 from nonproj.relaxation.subgradient import AppendixA, relax
-from nonproj.types import MODELS, SIBLING
 
 TITLE = "Section 7.6 of Koo et al. (2010): how good is z* alone?"
 SIZES = ("sentences",)
@@ -23,20 +22,20 @@ SHOWN = (1, 2, 3, 5, 10, 20, 50, 100, 200)
 
 
 def units(setting: Setting) -> list[tuple[str, str]]:
-    """Language and model."""
-    return [(language, model) for language in setting.languages for model in MODELS[1:]]
+    """Return language and set of part types of each unit."""
+    return [(language, parts) for language in setting.languages for parts in SETS[1:]]
 
 
-def run(setting: Setting, language: str, model: str) -> list[Row]:
-    """Compare the arcs of the automata with the gold tree."""
-    work = workload(setting, language, model)
-    head = {"language": language, "model": model}
+def run(setting: Setting, language: str, parts: str) -> list[Row]:
+    """Compare the arcs that the automata choose with the gold tree."""
+    work = workload(setting, language, parts)
+    head = {"language": language, "parts": parts}
     total = sum(words(problem) for problem in work.problems)
-    chosen = [decode_relaxed(*p.parts, work.order, work.options.tau) for p in work.problems]
-    rows = [head | _shares("z", 0, work.problems, [each.chosen for each in chosen], total)]
-    if work.order != SIBLING:
-        return [*rows, head | _shares("z up", 0, work.problems, [each.chosen_up for each in chosen], total)]
-    # Each sentence's arcs at the iterations to be shown, of the automata and of the tree.
+    chosen = [decode_relaxed(p.parts, p.scores, work.options.tau) for p in work.problems]
+    rows = [head | _shares("z", 0, work.problems, [each.z for each in chosen], total)]
+    if parts != "sibling":
+        z_grandparent = [each.z_grandparent for each in chosen]
+        return [*rows, head | _shares("z grandparent", 0, work.problems, z_grandparent, total)]
     recorded = [_follow(problem, work.options.single_root) for problem in work.problems]
     for i, k in enumerate(SHOWN):
         for what, side in (("z", 0), ("y", 1)):
@@ -45,7 +44,7 @@ def run(setting: Setting, language: str, model: str) -> list[Row]:
 
 
 def _shares(what: str, k: int, problems: list[Problem], chosen: list[np.ndarray], total: int) -> Row:
-    """Precision and recall of chosen arcs, one array of 0 and 1 over the arcs for each sentence."""
+    """Return precision and recall of the chosen arcs; ``chosen`` has an array of 0 and 1 for each sentence."""
     picked = right = 0
     for problem, arcs in zip(problems, chosen, strict=True):
         mine = (arcs > 0) & counted(problem)
@@ -55,27 +54,28 @@ def _shares(what: str, k: int, problems: list[Problem], chosen: list[np.ndarray]
 
 
 class _Recorder:
-    """An oracle that remembers which arcs it chose at each call."""
+    """An oracle that records which arcs it chooses at each call."""
 
     def __init__(self, oracle):
         self.oracle, self.calls = oracle, []
 
-    def __call__(self, weights: np.ndarray):
-        answer = self.oracle(weights)
+    def __call__(self, scores: np.ndarray):
+        answer = self.oracle(scores)
         self.calls.append(answer[1].astype(np.int8))
         return answer
 
 
 def _follow(problem: Problem, single_root: bool) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Run figure 1 of the paper; return the arcs of the automata and of the tree at the iterations `SHOWN`."""
-    arcs, index, scores = problem.parts
-    trees = _Recorder(TreeOracle(arcs, BETA * scores.arc, single_root))
-    automata = bigram_automata(arcs, index, scores.sibling)
-    heads = _Recorder(AutomataOracle(arcs, automata, (1.0 - BETA) * scores.arc))
+    _, parts, scores = problem
+    arcs, arc_scores = parts.arcs, scores[parts.range("arc")]
+    trees = _Recorder(TreeOracle(arcs, BETA * arc_scores, single_root))
+    automata = general_automata(parts, scores)
+    heads = _Recorder(AutomataOracle(arcs, automata, (1.0 - BETA) * arc_scores))
     relax(
         trees,
         heads,
-        lambda tree: tree_score(arcs, index, scores, tree),
+        lambda tree: tree_score(parts, scores, tree),
         len(arcs.head),
         rule=AppendixA(),
         max_iterations=SHOWN[-1],
@@ -85,16 +85,17 @@ def _follow(problem: Problem, single_root: bool) -> tuple[list[np.ndarray], list
 
 
 def page(rows: list[Row], papers: dict) -> list[str]:
-    """Return the comparison with the paper, and the course of the automata."""
+    """Return the comparison with the paper, and the automata over the iterations."""
     lines = []
     for row in pick(rows, iteration=0):
-        name = f"{str(row['language']).title()} {NAMES[row['model']]}, {'z*↑' if row['what'] == 'z up' else 'z*'}"
-        theirs = papers if row["language"] == "english" and row["model"] == "sibling" else {}
+        arcs = "z*↑" if row["what"] == "z grandparent" else "z*"
+        name = f"{str(row['language']).title()} {NAMES[row['parts']]}, {arcs}"
+        theirs = papers if row["language"] == "english" and row["parts"] == "sibling" else {}
         lines.append([name, *(beside(theirs.get(side), percent(row[side])) for side in ("precision", "recall"))])
     courses = []
     for language in languages(rows):
         for what in ("z", "y"):
-            course = {row["iteration"]: row for row in pick(rows, language=language, model="sibling", what=what)}
+            course = {row["iteration"]: row for row in pick(rows, language=language, parts="sibling", what=what)}
             cells = [f"{percent(course[k]['precision'], 1)} / {percent(course[k]['recall'], 1)}" for k in SHOWN]
             courses.append([f"{language.title()}, {what}(k)", *cells])
     return [
@@ -107,13 +108,13 @@ def page(rows: list[Row], papers: dict) -> list[str]:
 
 
 def plot(rows: list[Row], folder: Path) -> None:
-    """Draw how the automata come nearer to the trees."""
+    """Plot precision and recall of automata and trees over the iterations."""
 
     def draw(axes) -> None:
-        shared = [100 * row[side] for row in rows if row["model"] == "sibling" for side in ("precision", "recall")]
+        shared = [100 * row[side] for row in rows if row["parts"] == "sibling" for side in ("precision", "recall")]
         for each, (what, side) in zip(axes, (("z", "precision"), ("z", "recall"), ("y", "recall")), strict=True):
             for language in languages(rows):
-                course = [row for row in pick(rows, language=language, model="sibling", what=what) if row["iteration"]]
+                course = [row for row in pick(rows, language=language, parts="sibling", what=what) if row["iteration"]]
                 x, y = [row["iteration"] for row in course], [100 * row[side] for row in course]
                 each.plot(x, y, label=language.title())
             each.set(xscale="log", xlabel="iteration", ylabel="per cent", ylim=(min(shared) - 1, max(shared) + 1))

@@ -1,14 +1,13 @@
-"""Rush et al. (2010), table 1: within how many iterations the exact solutions are found."""
+"""Rush et al. (2010), table 1: number of iterations until the exact solution."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from experiments.layout import NAMES, table
-from experiments.setting import Setting, workload
+from experiments.setting import SETS, Setting, workload
 from experiments.store import Row
 from nonproj.dual.decomposition import dual_decomposition
-from nonproj.types import MODELS
 
 TITLE = "Table 1 of Rush et al. (2010): sentences by number of iterations"
 SIZES = ("sentences",)
@@ -17,20 +16,20 @@ BINS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 10), (11, 20), (21, 50))
 
 
 def units(setting: Setting) -> list[tuple[str, str]]:
-    """Language and model."""
-    return [(language, model) for language in setting.languages for model in MODELS[1:]]
+    """Return language and set of part types of each unit."""
+    return [(language, parts) for language in setting.languages for parts in SETS[1:]]
 
 
-def run(setting: Setting, language: str, model: str) -> list[Row]:
+def run(setting: Setting, language: str, parts: str) -> list[Row]:
     """Count the sentences in each range."""
-    work, rows = workload(setting, language, model), []
+    work, rows = workload(setting, language, parts), []
     for rule, options in (("paper", work.paper), ("polyak", work.options)):
         own = options._replace(max_iterations=LIMIT)
-        decoded = [dual_decomposition(*problem.parts, work.order, own) for problem in work.problems]
+        decoded = [dual_decomposition(problem.parts, problem.scores, own) for problem in work.problems]
         counts = np.array([each.iterations if each.agreed else LIMIT + 1 for each in decoded])
         for low, high in (*BINS, (LIMIT + 1, LIMIT + 1)):
             share = float(((counts >= low) & (counts <= high)).mean())
-            row = {"language": language, "model": model, "rule": rule, "low": low, "high": high, "share": share}
+            row = {"language": language, "parts": parts, "rule": rule, "low": low, "high": high, "share": share}
             rows.append(row | {"sentences": len(counts)})
     return rows
 
@@ -40,8 +39,8 @@ def page(rows: list[Row], papers: dict) -> list[str]:
     lines = [[f"{name} (paper)", *map(str, shares)] for name, shares in papers["rows"].items()]
     by_line: dict[tuple, list] = {}
     for row in rows:
-        key = (row["language"], row["model"], row["rule"])
+        key = (row["language"], row["parts"], row["rule"])
         by_line.setdefault(key, []).append(f"{100 * row['share']:.1f}")
-    for (language, model, rule), shares in by_line.items():
-        lines.append([f"**{language.title()} {NAMES[model]}**, {rule}", *shares])
-    return [table(["per cent of sentences", *papers["bins"]], lines)]
+    for (language, parts, rule), shares in by_line.items():
+        lines.append([f"**{language.title()} {NAMES[parts]}**, {rule}", *shares])
+    return [table(["% of sentences", *papers["bins"]], lines)]

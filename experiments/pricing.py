@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from nonproj.programs.part_polytope import FAMILIES, grandparent_limits, grandparent_rows
 
 from experiments.layout import languages, percent, pick, seconds, table
 from experiments.setting import GRANDPARENTS, Setting, model_file, timed, treebank
@@ -14,11 +13,12 @@ from nonproj.evaluation.scores import Evaluation
 from nonproj.io import conll
 from nonproj.model import Model
 from nonproj.parts.arcs import full_arc_space
+from nonproj.parts.grandparent import FAMILIES, grandparent_limits, grandparent_rows
 from nonproj.programs.linear_program import add_tree
 from nonproj.programs.price_and_cut import PricingParser
 from nonproj.programs.solver import Program
 from nonproj.trees.arborescence import maximum_arborescence_sparse
-from nonproj.types import Sentence
+from nonproj.types import PartSpace, Sentence
 
 TITLE = "Tables 1 and 2 of Riedel et al. (2012): price and cut, and tighter polytopes"
 SIZES = ("sentences", "program_sentences", "program_words")
@@ -30,20 +30,21 @@ POLYTOPES = {
     "all": (FAMILIES, True),
     "all, not implied": (FAMILIES, False),
 }
-"""Families of rows, and whether to keep implied rows."""
+"""Families of constraints, and whether to keep rows that other rows imply."""
 
 
 def units(setting: Setting) -> list[tuple[str, str, str]]:
-    """Return languages, the model, and tables."""
-    return [(x, GRANDPARENTS, part) for x in setting.among("danish", "dutch") for part in ("price and cut", "families")]
+    """Return language, set of part types and table of each unit."""
+    languages = setting.among("danish", "dutch")
+    return [(each, GRANDPARENTS, name) for each in languages for name in ("price and cut", "families")]
 
 
-def run(setting: Setting, language: str, model: str, part: str) -> list[Row]:
+def run(setting: Setting, language: str, parts: str, part: str) -> list[Row]:
     """Solve each sentence by both methods, or over each polytope."""
-    parser = PricingParser(Model.load(model_file(setting, language, model)))
+    parser = PricingParser(Model.load(model_file(setting, language, parts)))
     path = treebank(setting, language)[1]
     sentences = list(conll.read(path, require_heads=True))[: setting.sentences or None]
-    head = {"language": language, "model": model, "part": part}
+    head = {"language": language, "parts": parts, "part": part}
     if part == "price and cut":
         return [head | row for row in _price(parser, sentences)]
     short = [sentence for sentence in sentences if len(sentence) <= setting.program_words]
@@ -51,12 +52,12 @@ def run(setting: Setting, language: str, model: str, part: str) -> list[Row]:
 
 
 def _spread(items: Sequence[Sentence], count: int) -> list[Sentence]:
-    """Return ``count`` evenly spaced items, or all if there are fewer."""
+    """Return ``count`` items at equal distances, or all if there are fewer."""
     return [items[i] for i in np.unique(np.linspace(0, len(items) - 1, min(count, len(items))).astype(int))]
 
 
 def _price(parser: PricingParser, sentences: Sequence[Sentence]) -> Iterable[Row]:
-    """Parse each sentence by both methods; time includes scoring."""
+    """Parse each sentence by both methods; times include encoding and scoring."""
     parser.parse(sentences[0]), parser.brute_force(sentences[0])  # compile before timing
     brute = [timed(parser.brute_force, sentence) for sentence in sentences]
     priced = [timed(parser.parse, sentence) for sentence in sentences]
@@ -79,7 +80,7 @@ def _price(parser: PricingParser, sentences: Sequence[Sentence]) -> Iterable[Row
 
 
 def _accuracy(sentences: Sequence[Sentence], trees: Sequence[np.ndarray]) -> float:
-    """Return the unlabeled attachment score."""
+    """Return UAS."""
     evaluation = Evaluation()
     for sentence, heads in zip(sentences, trees, strict=True):
         evaluation.add(sentence, heads)
@@ -87,11 +88,11 @@ def _accuracy(sentences: Sequence[Sentence], trees: Sequence[np.ndarray]) -> flo
 
 
 def _families(parser: PricingParser, sentences: Sequence[Sentence]) -> Iterable[Row]:
-    """Solve the full program with each choice of families of rows; time excludes scoring."""
+    """Solve the complete program with each choice of families; times exclude scoring."""
     problems = []
     for sentence in sentences:
         arcs = full_arc_space(len(sentence))
-        problems.append((arcs, *parser.parser.score(parser.parser.encode(sentence), arcs)))
+        problems.append(parser.parser.score(parser.parser.encode(sentence), arcs))
     for name, (families, implied) in POLYTOPES.items():
         single_root = parser.options.single_root
         solved = [timed(_solve, *problem, families, implied, single_root) for problem in problems]
@@ -105,12 +106,22 @@ def _families(parser: PricingParser, sentences: Sequence[Sentence]) -> Iterable[
         }
 
 
-def _solve(arcs, index, scores, families, implied: bool, single_root: bool) -> tuple[np.ndarray, bool, float]:
-    """Solve a grandparent program over a single-commodity flow; return tree, integrality, optimum."""
-    program = Program()
-    add_tree(program, arcs, scores.arc, "single", single_root)
-    first = program.add_columns(scores.grandparent, 0.0, grandparent_limits(arcs, index))
-    program.add_rows(grandparent_rows(arcs, index, first, families, implied))
+def _solve(
+    parts: PartSpace, scores: np.ndarray, families, implied: bool, single_root: bool
+) -> tuple[np.ndarray, bool, float]:
+    """Solve a program of arcs and grandparents with a single-commodity flow.
+
+    Returns
+    -------
+    tree : ndarray of shape (N,), int32
+    integral : bool
+        Whether the solution is integral.
+    optimum : float
+    """
+    program, arcs, start = Program(), parts.arcs, parts.start("grandparent")
+    add_tree(program, arcs, scores[parts.range("arc")], "single", single_root)
+    first = program.add_columns(scores[parts.range("grandparent")], 0.0, grandparent_limits(arcs, start))
+    program.add_rows(grandparent_rows(arcs, start, first, families, implied))
     if program.solve() != "optimal":
         raise ArithmeticError("HiGHS did not solve the program")
     used = program.values[: len(arcs.head)]
@@ -139,20 +150,20 @@ def page(rows: list[Row], papers: dict) -> list[str]:
             cells = [f"{percent(own[0]['seconds'] / row['seconds'], 0)} %", f"{percent(row['integer'], 1)} %"]
             title = f"**{language.title()}** ({row['sentences']} sentences), {row['method']}"
             rest.append([title, *cells, f"{percent(row['uas'])} %", seconds(row["seconds"])])
-    header = ["price and cut, relative to brute force", "sentences a second", "GPs scored", "GPs added", "objective"]
+    header = ["price and cut, relative to brute force", "sentences per second", "GPs scored", "GPs added", "objective"]
     return [
-        table([*header, "integer solutions", "UAS", "seconds a sentence, brute force / price and cut"], lines),
-        table(["polytope", "sentences a second, relative", "integer solutions", "UAS", "seconds a sentence"], rest),
+        table([*header, "integer solutions", "UAS", "seconds per sentence, brute force / price and cut"], lines),
+        table(["polytope", "sentences per second, relative", "integer solutions", "UAS", "seconds per sentence"], rest),
     ]
 
 
 def _relative(brute: Row, priced: Row) -> list[str]:
-    """Return the cells of price and cut in one row."""
+    """Return the cells of price and cut relative to brute force."""
     return [
         f"{percent(brute['seconds'] / priced['seconds'], 0)} %",
-        f"{percent(priced['scored'], 1)} % (mean of sentences {percent(priced['scored_mean'], 1)} %)",
+        f"{percent(priced['scored'], 1)} % (mean over sentences {percent(priced['scored_mean'], 1)} %)",
         f"{percent(priced['added'], 1)} %",
-        f"{percent(priced['objective'], 3)} % (the same for {percent(priced['same'], 1)} % of sentences)",
+        f"{percent(priced['objective'], 3)} % (equal for {percent(priced['same'], 1)} % of sentences)",
         f"{percent(priced['integer'], 1)} %",
         f"{percent(priced['uas'])} %",
         f"{seconds(brute['seconds'])} / {seconds(priced['seconds'])}",

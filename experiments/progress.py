@@ -1,21 +1,21 @@
-"""Rush and Collins (2012), figures 8 and 9: the course of the bound on one sentence, and what step sizes do to it."""
+"""Rush and Collins (2012), figures 8 and 9: the bound on one sentence over the iterations, by step size rule."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
-from nonproj.automata.tables import bigram_automata
-from nonproj.dual.oracles import AutomataOracle, TreeOracle
 
 from experiments.layout import figure, pick, table
 from experiments.setting import BETA, Problem, Setting, workload
 from experiments.store import Row
+from nonproj.automata.general import general_automata
 from nonproj.dual.decomposition import dual_decomposition
+from nonproj.dual.general import AutomataOracle, TreeOracle
 from nonproj.parts.space import tree_score
 from nonproj.relaxation.subgradient import AppendixA, Decaying, Polyak, relax
 
-TITLE = "Figures 8 and 9 of Rush and Collins (2012): the course of the bound"
+TITLE = "Figures 8 and 9 of Rush and Collins (2012): the bound over the iterations"
 SIZES = ("sentences", "iterations")
 LONGEST = 300
 RULES = ("paper", "polyak", "constant 0.1", "constant 0.02", "constant 0.004", "decaying 0.1")
@@ -23,15 +23,15 @@ SHOWN = (1, 2, 5, 10, 20, 50, 100, 200, 300)
 
 
 def units(setting: Setting) -> list[tuple[str, str]]:
-    """Language and model."""
+    """Return language and set of part types of each unit."""
     return [(setting.languages[0], "sibling")]
 
 
-def run(setting: Setting, language: str, model: str) -> list[Row]:
-    """Follow one sentence under each rule."""
-    work = workload(setting, language, model)
+def run(setting: Setting, language: str, parts: str) -> list[Row]:
+    """Record the bounds of one sentence under each step size rule."""
+    work = workload(setting, language, parts)
     own = work.paper._replace(max_iterations=min(LONGEST, setting.iterations))
-    decoded = [dual_decomposition(*problem.parts, work.order, own) for problem in work.problems]
+    decoded = [dual_decomposition(problem.parts, problem.scores, own) for problem in work.problems]
     number = int(np.argmax([each.iterations if each.agreed else -1 for each in decoded]))
     problem, rows = work.problems[number], []
     gap = _trace(problem, own.single_root, BETA, AppendixA(), 1)
@@ -41,14 +41,14 @@ def run(setting: Setting, language: str, model: str) -> list[Row]:
         trace = _trace(problem, own.single_root, beta, _rule(name, gap), own.max_iterations)
         dual, primal = np.minimum.accumulate(trace["dual"]), np.maximum.accumulate(trace["primal"])
         for k in range(len(dual)):
-            row = {"language": language, "model": model, "sentence": number + 1, "words": len(problem.sentence)}
+            row = {"language": language, "parts": parts, "sentence": number + 1, "words": len(problem.sentence)}
             row |= {"rule": name, "iteration": k + 1, "dual": trace["dual"][k], "primal": trace["primal"][k]}
             rows.append(row | {"best_dual": float(dual[k]), "best_primal": float(primal[k]), "step": trace["step"][k]})
     return rows
 
 
 def _rule(name: str, gap: float):
-    """A fresh step rule by its name; the unit of constant and decaying steps is the first gap."""
+    """Return a new step size rule by name; constant and decaying steps are multiples of the first gap."""
     if name == "paper":
         return AppendixA()
     if name == "polyak":
@@ -58,12 +58,13 @@ def _rule(name: str, gap: float):
 
 
 def _trace(problem: Problem, single_root: bool, beta: float, rule, limit: int) -> dict[str, list[float]]:
-    """Run the subgradient method by a rule."""
-    arcs, index, scores = problem.parts
+    """Run the subgradient method with a step size rule; return its trace."""
+    _, parts, scores = problem
+    arcs, arc_scores = parts.arcs, scores[parts.range("arc")]
     return relax(
-        TreeOracle(arcs, beta * scores.arc, single_root),
-        AutomataOracle(arcs, bigram_automata(arcs, index, scores.sibling), (1.0 - beta) * scores.arc),
-        lambda tree: tree_score(arcs, index, scores, tree),
+        TreeOracle(arcs, beta * arc_scores, single_root),
+        AutomataOracle(arcs, general_automata(parts, scores), (1.0 - beta) * arc_scores),
+        lambda tree: tree_score(parts, scores, tree),
         len(arcs.head),
         rule=rule,
         max_iterations=limit,
@@ -71,7 +72,7 @@ def _trace(problem: Problem, single_root: bool, beta: float, rule, limit: int) -
 
 
 def page(rows: list[Row], papers: dict) -> list[str]:
-    """Return the gap at some iterations, and when it closed."""
+    """Return a table of the gap at some iterations, and the iteration at which it closes."""
     lines = []
     for rule in RULES:
         course = pick(rows, rule=rule)
@@ -90,7 +91,7 @@ def page(rows: list[Row], papers: dict) -> list[str]:
 
 
 def plot(rows: list[Row], folder: Path) -> None:
-    """Draw both figures."""
+    """Plot both figures."""
 
     def bounds(axes) -> None:
         for rule, line in (("paper", "-"), ("polyak", "--")):

@@ -1,4 +1,4 @@
-"""Runs experiments unit by unit; what is done already, with the same sizes, models and sentences, is not done again."""
+"""Runs experiments unit by unit; skips units with stored results for the same sizes, models and sentences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXPERIMENTS: dict[str, ModuleType] = {
     "progress": progress,
     "pricing": pricing,
 }
-"""In the order of the page.  Each has ``TITLE``, ``SIZES`` (fields of `Setting` that its numbers depend on),
+"""In page order.  Each has ``TITLE``, ``SIZES`` (fields of `Setting` that its numbers depend on),
 ``units(setting)``, ``run(setting, *unit)``, ``page(rows, papers)``, and perhaps ``plot(rows, folder)``."""
 
 PAPERS, NOTES = (
@@ -36,7 +36,7 @@ log = logging.getLogger("experiments")
 
 
 def run_all(setting: Setting, names: Sequence[str]) -> None:
-    """Run experiments by name and write their tables and plots, then the page of all that there are results of."""
+    """Run experiments by name, write their tables and plots, then the page over all stored results."""
     for name in names:
         rows = run_experiment(setting, name)
         write_rows(setting.results / f"{name}.csv", rows)
@@ -46,7 +46,7 @@ def run_all(setting: Setting, names: Sequence[str]) -> None:
 
 
 def run_experiment(setting: Setting, name: str) -> list[Row]:
-    """Return the rows of all units of an experiment; each unit is on disk as soon as it is done."""
+    """Return the rows of all units of an experiment; write each unit to disk when it is complete."""
     experiment, rows = EXPERIMENTS[name], []
     units = experiment.units(setting)
     for number, unit in enumerate(units, 1):
@@ -54,20 +54,20 @@ def run_experiment(setting: Setting, name: str) -> list[Row]:
         if not path.exists():
             log.info("%s, %d of %d: %s", name, number, len(units), " ".join(unit))
             write_rows(path, experiment.run(setting, *unit))
-        # Read back, so that a resumed run and a run in one go have the same digits.
+        # Read back, so that resumed and uninterrupted runs have the same digits.
         rows += read_rows(path)
     return rows
 
 
 def unit_file(setting: Setting, name: str, unit: Sequence[str]) -> Path:
-    """Return where the rows of a unit are kept; the name changes with all that they depend on but the code."""
+    """Return the file of a unit; its name changes with everything that the rows depend on except the code."""
     words = "-".join(unit).replace(" ", "-").replace("(", "").replace(")", "")
     return setting.results / "runs" / name / f"{words}-{fingerprint(setting, EXPERIMENTS[name].SIZES, *unit[:2])}.csv"
 
 
 def write_page(setting: Setting) -> None:
-    """Write ``README.md`` over the tables that are there."""
-    text = ["# The papers' tables and figures, made again", NOTES["head"].strip()]
+    """Write ``README.md`` from the stored tables."""
+    text = ["# The papers' tables and figures, reproduced", NOTES["head"].strip()]
     for name, experiment in EXPERIMENTS.items():
         path = setting.results / f"{name}.csv"
         if not path.exists():
@@ -75,6 +75,7 @@ def write_page(setting: Setting) -> None:
         rows, papers = read_rows(path), PAPERS[name]
         text += [f"## {experiment.TITLE}", *experiment.page(rows, papers), NOTES[name].strip()]
         covered = ", ".join(language.title() for language in languages(rows) if language != RANDOM)
-        text.append(f"The paper's figures: {papers['source']}.  Ours: [{name}.csv]({name}.csv), {covered}.")
+        ours = f"[{name}.csv]({name}.csv), {covered}"
+        text.append(f"Source of the paper's numbers: {papers['source']}. Source of ours: {ours}.")
     with appearing(setting.results / "README.md") as temporary:
         temporary.write_text("\n\n".join(text) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What all experiments share: the sizes of a run, its models and treebanks, and sentences made ready for a decoder."""
+"""What all experiments share: the sizes of a run, its models and treebanks, and pruned and scored sentences."""
 
 from __future__ import annotations
 
@@ -14,59 +14,64 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from nonproj.dual.decomposition import DualOptions
-from nonproj.dual.subgradient import APPENDIX_A
+import numpy as np
+
+from nonproj.dual.options import APPENDIX_A, DualOptions
 from nonproj.io import conll
 from nonproj.learning.trainer import train
 from nonproj.model import Model
 from nonproj.options.config import Config
+from nonproj.parts.registry import PART_SETS
 from nonproj.pipeline import Parser
-from nonproj.types import ArcSpace, PartIndex, PartScores, Sentence
+from nonproj.types import ArcSpace, PartSpace, Sentence
 
 ROOT = Path(__file__).resolve().parents[1]
 LANGUAGES = ("danish", "dutch", "english", "basque")
+SETS = tuple(PART_SETS)
+"""The sets of part types of Koo et al. (2010), arc-factored first."""
+
 GRANDPARENTS = "grandparents"
-"""A model beside those of `nonproj.types.MODELS`: arcs and grandparents, no siblings (Riedel et al. 2012)."""
+"""One set more: arcs and grandparents without siblings (Riedel et al. 2012)."""
 
 PLAIN = "-plain"
-"""Ending of the name of a model that is trained without margin, as the perceptron of Koo et al. (2010) is."""
+"""Suffix of a set whose model is trained without a margin, as Koo et al. (2010) train theirs."""
 
 RANDOM = "random"
-"""Stands in the place of a language for scores drawn at random."""
+"""Takes the place of a language where scores are drawn at random."""
 
 BETA = 0.001
-"""Share of the arc scores that the arborescence sees: Koo et al. (2010), appendix A.2."""
+"""Share of the arc scores in the arborescence subproblem: Koo et al. (2010), appendix A.2."""
 
 log = logging.getLogger("experiments")
 
 
 @dataclass(frozen=True)
 class Setting:
-    """The sizes of a run and where things are.
+    """The sizes of a run, and its files and folders.
 
     Attributes
     ----------
     results : Path
         Folder that results are written to.
     models : Path
-        Folder of models, ``LANGUAGE-MODEL.nonproj``; what it lacks is trained into it.
+        Folder of models, ``LANGUAGE-PARTS.nonproj``; missing ones are trained.
     data : Path
-        Folder of treebanks that may be written to.
+        Folder to fetch treebanks into.
     files : mapping of str to (Path, Path)
-        Training and test file by language, in place of the known treebanks.
+        Training and test file by language; they replace the known treebanks.
     languages : tuple of str
     sentences : int
-        Sentences of each test file, the first ones; 0 for all.
+        Use the first so many sentences of each test file; 0 for all.
     program_sentences, program_words : int
-        Sentences for programs with all arcs, grandparent parts and rows, and the most words that these may have.
+        Number and maximum length of the sentences whose linear program has all arcs, grandparent parts and rows.
     iterations : int
-        K of the papers' runs.
+        K, the maximum number of iterations in the papers' runs.
     instances : int
         Random instances.
     training : int
-        Sentences of each training file, the first ones; 0 for all.
+        Train on the first so many sentences; 0 for all.
     config : Path or None
-        Configuration for what must be trained, in place of the language's own.
+        Configuration of the models to train; None for the language's own.
     """
 
     results: Path
@@ -91,45 +96,41 @@ class Problem(NamedTuple):
     """One sentence, pruned and scored."""
 
     sentence: Sentence
-    arcs: ArcSpace
-    index: PartIndex
-    scores: PartScores
+    parts: PartSpace
+    scores: np.ndarray
 
     @property
-    def parts(self) -> tuple[ArcSpace, PartIndex, PartScores]:
-        """What decoders take."""
-        return self.arcs, self.index, self.scores
+    def arcs(self) -> ArcSpace:
+        """The candidate arcs."""
+        return self.parts.arcs
 
 
 class Workload(NamedTuple):
-    """The test sentences of a language under one model.
+    """The test sentences of a language, pruned and scored by one model.
 
     Attributes
     ----------
     problems : list of Problem
-    order : int
-        The model's number.
     options : DualOptions
-        The model's own way of decoding.
+        The model's own decoding options.
     paper : DualOptions
-        That of Koo et al. (2010): their step sizes, K and beta; tau as the model was trained with.
+        Those of Koo et al. (2010): their step sizes, K and beta; tau is that of training.
     """
 
     problems: list[Problem]
-    order: int
     options: DualOptions
     paper: DualOptions
 
 
 def timed(function: Callable, *arguments) -> tuple[object, float]:
-    """Return what a function returns, and the processor seconds it took."""
+    """Return a function's result and the processor seconds it took."""
     begin = time.process_time()
     result = function(*arguments)
     return result, time.process_time() - begin
 
 
 def treebank(setting: Setting, language: str) -> tuple[Path, Path]:
-    """Return the training and the test file of a language, fetched where they are missing."""
+    """Return the training and test files of a language; fetch them if they are missing."""
     if language in setting.files:
         return setting.files[language]
     command = [sys.executable, str(ROOT / "data_scripts" / "fetch.py"), language, "--out", str(setting.data), "--paths"]
@@ -138,51 +139,49 @@ def treebank(setting: Setting, language: str) -> tuple[Path, Path]:
     return Path(train_file), Path(test_file)
 
 
-def model_file(setting: Setting, language: str, model: str) -> Path:
-    """Return the file of a model, which is trained where it is missing."""
-    path = setting.models / f"{language}-{model}.nonproj"
+def model_file(setting: Setting, language: str, parts: str) -> Path:
+    """Return the model file of a language and a set of part types; train the model if it is missing."""
+    path = setting.models / f"{language}-{parts}.nonproj"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         log.info("training %s", path.name)
         sentences = list(conll.read(treebank(setting, language)[0], require_heads=True))[: setting.training or None]
-        trained = train(sentences, _config(setting, language, model))
+        trained = train(sentences, _config(setting, language, parts))
         if trained.meta["interrupted"]:
-            raise KeyboardInterrupt  # the trainer itself would be content with fewer epochs
+            raise KeyboardInterrupt  # the trainer returns the last complete epoch, which is not what is wanted here
         trained.save(path)
     return path
 
 
-def _config(setting: Setting, language: str, model: str) -> Config:
-    """The configuration that ``make train`` would take."""
-    margin, model = not model.endswith(PLAIN), model.removesuffix(PLAIN)
-    names = (f"{language}-{model}", language)
+def _config(setting: Setting, language: str, parts: str) -> Config:
+    """Return the configuration that ``make train`` uses."""
+    margin, parts = not parts.endswith(PLAIN), parts.removesuffix(PLAIN)
+    names = (f"{language}-{parts}", language)
     files = [path for name in names if (path := ROOT / "configs" / f"{name}.yaml").exists()]
     path = setting.config or (files[0] if files else None)
     config = Config.load(path) if path else Config()
-    changes: dict[str, object] = {"model": model}
-    if model == GRANDPARENTS:
-        changes = {"model": "grandparent", "features.folder": str(ROOT / "features" / "grandparents")}
+    changes: dict[str, object] = {"parts": ["arc", "grandparent"] if parts == GRANDPARENTS else parts}
     if not margin:
         changes["training.margin"] = 0.0
     return config.with_overrides(changes)
 
 
-def fingerprint(setting: Setting, sizes: Sequence[str], language: str, model: str) -> str:
-    """Return a digest of what a unit's numbers depend on: some sizes of the run, the model and the sentences."""
+def fingerprint(setting: Setting, sizes: Sequence[str], language: str, parts: str) -> str:
+    """Return a digest of what the numbers of a unit depend on: some sizes of the run, the model and the sentences."""
     digest = hashlib.blake2b(repr([getattr(setting, name) for name in sizes]).encode(), digest_size=4)
     if language == RANDOM:
         return digest.hexdigest()
-    digest.update(model_file(setting, language, model).read_bytes())
+    digest.update(model_file(setting, language, parts).read_bytes())
     digest.update(treebank(setting, language)[1].read_bytes())
     return digest.hexdigest()
 
 
-def workload(setting: Setting, language: str, model: str, projective: bool = False) -> Workload:
-    """Return the test sentences of a language, ready for decoding by a model; the last few are remembered.
+def workload(setting: Setting, language: str, parts: str, projective: bool = False) -> Workload:
+    """Return the test sentences of a language, pruned and scored; the last two workloads are cached.
 
-    With ``projective``, pruning leaves a projective tree in any case.
+    With ``projective``, the candidate arcs always contain a projective tree.
     """
-    path, test = model_file(setting, language, model), treebank(setting, language)[1]
+    path, test = model_file(setting, language, parts), treebank(setting, language)[1]
     return _workload(path, os.path.getmtime(path), test, setting.sentences, setting.iterations, projective)
 
 
@@ -195,7 +194,6 @@ def _workload(path: Path, _: float, test: Path, count: int, iterations: int, pro
     problems = []
     for sentence in sentences:
         tokens = parser.encode(sentence)
-        arcs = parser.prune(tokens)
-        problems.append(Problem(sentence, arcs, *parser.score(tokens, arcs)))
+        problems.append(Problem(sentence, *parser.score(tokens, parser.prune(tokens))))
     paper = parser.options._replace(rule=APPENDIX_A, max_iterations=iterations, beta=BETA)
-    return Workload(problems, parser.order, parser.options, paper)
+    return Workload(problems, parser.options, paper)

@@ -1,4 +1,4 @@
-"""Results on disk: a CSV file for each unit of work, which appears when it is complete, so that runs can be resumed."""
+"""Results on disk: a CSV file for each unit of work, written when the unit is complete, so that runs can resume."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 Row = dict[str, object]
-"""A line of a table: numbers and texts by column."""
+"""A row of a table: numbers and strings by column."""
 
 
 @contextmanager
 def appearing(path: Path) -> Iterator[Path]:
-    """Yield the name of a temporary file beside ``path``, which takes its place only if all goes well.
+    """Yield the path of a temporary file; rename it to ``path`` unless an exception is raised.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def appearing(path: Path) -> Iterator[Path]:
     ['a.txt']
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The ending stays as it is: writers of images go by it.
+    # Image writers go by the suffix, so it stays.
     temporary = path.with_name(f".{os.getpid()}.{path.name}")
     try:
         yield temporary
@@ -36,7 +36,7 @@ def appearing(path: Path) -> Iterator[Path]:
 
 
 def write_rows(path: Path, rows: Sequence[Row]) -> None:
-    """Write rows; a column that a row has not stays empty there."""
+    """Write rows; missing values become empty cells."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     with appearing(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, names, restval="", lineterminator="\n")
@@ -45,12 +45,12 @@ def write_rows(path: Path, rows: Sequence[Row]) -> None:
 
 
 def _short(value: object) -> object:
-    """Seven digits are enough for any figure here."""
+    """Round numbers to seven digits."""
     return f"{value:.7g}" if isinstance(value, float) else value
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Read rows; what looks like a number is one.
+    """Read rows; convert cells that look like numbers.
 
     Examples
     --------

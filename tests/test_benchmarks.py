@@ -70,7 +70,7 @@ def parser(subject) -> Parser:
 # -- clock -------------------------------------------------------------------------------------------------------------
 
 
-def test_subjects_take_turns_and_the_first_round_does_not_count():
+def test_subjects_alternate_and_the_first_round_is_not_measured():
     calls = []
 
     def subject(name, seconds):
@@ -91,7 +91,7 @@ def test_subjects_take_turns_and_the_first_round_does_not_count():
     }
 
 
-def test_the_sum_is_of_each_repeat_and_not_of_the_best():
+def test_the_total_is_summed_within_each_repeat():
     runs = [{"a": Seconds(1, 1), "b": Seconds(9, 9)}, {"a": Seconds(8, 8), "b": Seconds(4, 4)}]
     assert summarise(runs)["all"] == Summary(10, 11, 10)
 
@@ -126,7 +126,7 @@ def test_stages_write_what_the_parser_writes(subject, parser, options, tmp_path)
     assert [len(batch.sentences) for batch in batches] == [64, 16]
 
 
-def test_facts_are_those_of_the_parses(subject, parser, tmp_path):
+def test_facts_agree_with_the_parses(subject, parser, tmp_path):
     batches = stages.run_stages(parser, subject.test, tmp_path / "out")[1]
     found = stages.facts(batches)
     parses = list(parser.parse_all(conll.read(subject.test)))
@@ -141,12 +141,12 @@ def test_facts_are_those_of_the_parses(subject, parser, tmp_path):
 
 
 @pytest.mark.parametrize("power", [0.0, 0.41, 1.0, 2.5])
-def test_the_exponent_of_a_power_law(power):
+def test_fit_exponent_recovers_a_power_law(power):
     sizes = np.array(lengths.LENGTHS)
     assert lengths.fit_exponent(sizes, 7.5 * sizes**power) == pytest.approx(power)
 
 
-def test_cutting_keeps_the_words_in_their_order(subject, tmp_path):
+def test_cut_keeps_words_in_order(subject, tmp_path):
     words = [row[1:6] for sentence in conll.read(subject.test) for row in sentence.rows]
     written = lengths.cut(subject.test, tmp_path / "cut", 20, 130)
     pieces = list(conll.read(tmp_path / "cut"))
@@ -158,8 +158,8 @@ def test_cutting_keeps_the_words_in_their_order(subject, tmp_path):
 # -- limits ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_places_are_those_that_the_kernels_look_up(subject, parser):
-    """Summing the weights at the places gives the scores: their sum over all parts of a sentence is the same."""
+def test_places_are_those_that_the_kernels_look_up(subject, parser):
+    """The weights at the places sum to the scores of all parts of a sentence."""
     batch = limits.batches_of(parser, subject.test, 3)[0]
     for number in range(3):
         found = limits.jobs(parser, batch, number, None)
@@ -176,12 +176,12 @@ def test_the_places_are_those_that_the_kernels_look_up(subject, parser):
         assert found["label"].call().sum() == lines[:, :n_labels].sum()
 
 
-def test_touched_bytes_are_counted_in_lines():
+def test_touched_bytes_are_whole_cache_lines():
     places = [np.array([0, 31, 32], np.uint32), np.array([33, 640], np.uint32)]
     assert limits._touched(places, 2) == 3 * 64
 
 
-def test_the_ring_goes_through_all_lines():
+def test_the_ring_visits_all_lines():
     assert memory.pace(1 << 14, repeats=1).dependent > 0
     ring = np.zeros((4, 16), np.uint32)
     ring[:, 0] = [2, 3, 1, 0]
@@ -193,7 +193,7 @@ def test_the_ring_goes_through_all_lines():
 # -- variants ----------------------------------------------------------------------------------------------------------
 
 
-def test_where_weights_lie_and_batches_change_no_tree(subject, parser):
+def test_pages_and_batches_do_not_change_trees(subject, parser):
     times, counts = variants.measure(parser.model, subject.test, 1)
     assert list(times) == ["as it is", "pruning", "paper", "unsearched", "huge", "small", "sentence"]
     for name in ("huge", "small", "sentence"):
@@ -203,7 +203,7 @@ def test_where_weights_lie_and_batches_change_no_tree(subject, parser):
 
 
 @pytest.mark.parametrize("huge", [True, False])
-def test_a_copy_in_other_pages_is_aligned_and_the_same(parser, huge):
+def test_a_copy_in_other_pages_is_aligned_and_equal(parser, huge):
     copy = variants.in_pages(parser.model, huge).weights
     for name, table in parser.model.weights.items():
         assert copy[name].ctypes.data % (2 << 20) == 0
@@ -214,20 +214,20 @@ def test_a_copy_in_other_pages_is_aligned_and_the_same(parser, huge):
 # -- instructions ------------------------------------------------------------------------------------------------------
 
 
-def test_counts_of_callgrind_are_read_in_the_order_of_the_dumps(tmp_path):
+def test_callgrind_counts_are_read_in_dump_order(tmp_path):
     for number in (1, 2, 10):
         (tmp_path / f"out.{number}").write_text(f"version: 1\nfn=(1) f\n1 2\ntotals: {number}00\n")
     (tmp_path / "out").write_text("totals: 7\n")
     assert instructions.read_callgrind(tmp_path) == [100, 200, 1000]
 
 
-def test_where_nothing_counts_that_is_said(monkeypatch):
+def test_counting_without_perf_and_valgrind_is_an_error(monkeypatch):
     monkeypatch.setattr(instructions.shutil, "which", lambda name: None)
     with pytest.raises(instructions.CountError, match="cannot be counted"):
-        instructions.way()
+        instructions.counter()
 
 
-def test_the_counted_process_does_every_subject(subject):
+def test_the_counted_process_runs_every_subject(subject):
     command = instructions._command(subject.model, subject.test, 2)
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     words, *names = result.stdout.split()
@@ -238,7 +238,7 @@ def test_the_counted_process_does_every_subject(subject):
 # -- yardsticks --------------------------------------------------------------------------------------------------------
 
 
-def test_a_missing_yardstick_is_said_in_one_line():
+def test_a_missing_yardstick_is_reported_in_one_line():
     said = []
     assert yardsticks.load("no_such_parser", said.append) is None
     assert len(said) == 1
@@ -246,7 +246,7 @@ def test_a_missing_yardstick_is_said_in_one_line():
     assert "\n" not in said[0]
 
 
-def test_both_arborescences_are_the_same():
+def test_both_arborescence_algorithms_agree():
     module = pytest.importorskip("ufal.chu_liu_edmonds")
     chance, matrices = np.random.default_rng(0), []
     for n_nodes in range(2, 12):
@@ -268,7 +268,7 @@ def test_udpipe_parses_the_same_words(subject, tmp_path):
     assert [s.forms for s in theirs] == [s.forms for s in ours]
 
 
-def test_a_trained_yardstick_is_known_by_its_treebank(tmp_path):
+def test_a_trained_yardstick_is_found_by_its_treebank(tmp_path):
     one, two = tmp_path / "a.conll", tmp_path / "b" / "a.conll"
     two.parent.mkdir()
     one.write_text("1")
@@ -279,13 +279,13 @@ def test_a_trained_yardstick_is_known_by_its_treebank(tmp_path):
 # -- processes ---------------------------------------------------------------------------------------------------------
 
 
-def test_memory_is_the_process_own():
-    """Not that of the process that starts it, which a child inherits."""
+def test_peak_memory_excludes_the_parent_process():
+    """A child process inherits the peak of its parent."""
     held = np.ones(1 << 26)  # 512 MiB
     assert processes.run(["--help"]).peak < held.nbytes / 2**20 / 2
 
 
-def test_a_process_that_fails_says_why():
+def test_a_failed_process_reports_its_error():
     with pytest.raises(RuntimeError, match="there is no file|no such file|No such file"):
         processes.run(["parse", "-m", "nowhere.nonproj"])
 
@@ -293,7 +293,7 @@ def test_a_process_that_fails_says_why():
 # -- history and report ------------------------------------------------------------------------------------------------
 
 
-def test_the_history_keeps_what_is_added(tmp_path):
+def test_the_history_keeps_appended_figures(tmp_path):
     run = history.Run()
     run.add("danish", "arc", "words_per_second", 20000.25, "words/s")
     history.append(tmp_path / "h.csv", run.figures)
@@ -307,14 +307,14 @@ def test_the_history_keeps_what_is_added(tmp_path):
         history.load(tmp_path / "h.csv")
 
 
-def test_tables_go_between_the_marks(tmp_path):
+def test_tables_are_put_between_the_marks(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(f"above\n{report.BEGIN}\nold\n{report.END}\nbelow\n")
     report.put(page, "new\n")
     report.put(page, "newer\n")
     assert page.read_text() == f"above\n{report.BEGIN}\n\nnewer\n\n{report.END}\nbelow\n"
     page.write_text("no marks")
-    with pytest.raises(ValueError, match="are expected"):
+    with pytest.raises(ValueError, match="are missing"):
         report.put(page, "new\n")
 
 
@@ -333,7 +333,7 @@ def test_paths_are_triples():
 # -- all of it ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_small_run_ends_with_all_figures(subject, tmp_path, monkeypatch, capsys):
+def test_a_small_run_records_all_figures(subject, tmp_path, monkeypatch, capsys):
     few = tmp_path / "few.conll"
     few.write_text("".join(line for s in list(conll.read(subject.test))[:20] for line in s.lines), encoding="utf-8")
     page, csv = tmp_path / "page.md", tmp_path / "history.csv"

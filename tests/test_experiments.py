@@ -1,4 +1,4 @@
-"""The papers' experiments in small: they run, they resume, and what must be true of their numbers is."""
+"""The papers' experiments on small data: they run, they resume, and their numbers obey the laws that they must."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from experiments.setting import RANDOM, Setting  # noqa: E402
 
 
 def scrambled(count: int, seed: int) -> str:
-    """Sentences of few words whose trees mean nothing, so that parsers trained on them find decoding hard."""
+    """Return short sentences with random trees: parsers trained on them find decoding hard."""
     chance, text = random.Random(seed), ""
     for _ in range(count):
         n = chance.randint(6, 10)
@@ -54,7 +54,7 @@ decoding: {threshold: 0.0001}
 
 @pytest.fixture(scope="module")
 def setting(tmp_path_factory) -> Setting:
-    """All experiments, once, on two languages that cannot be learnt."""
+    """Run all experiments once, on two languages that cannot be learnt."""
     folder = tmp_path_factory.mktemp("experiments")
     (folder / "small.yaml").write_text(SMALL, encoding="utf-8")
     files = {}
@@ -79,12 +79,12 @@ def setting(tmp_path_factory) -> Setting:
 
 
 def rows_of(setting: Setting, name: str) -> list[store.Row]:
-    """The rows of an experiment, as they are on disk."""
+    """Return the stored rows of an experiment."""
     return store.read_rows(setting.results / f"{name}.csv")
 
 
 def grouped(rows: list[store.Row], *names: str) -> dict[tuple, list[store.Row]]:
-    """Rows by some of their columns."""
+    """Group rows by some of their columns."""
     groups = defaultdict(list)
     for row in rows:
         groups[tuple(row[name] for name in names)].append(row)
@@ -92,7 +92,7 @@ def grouped(rows: list[store.Row], *names: str) -> dict[tuple, list[store.Row]]:
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
-    """All files in a folder."""
+    """Return the content of every file in a folder."""
     return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
@@ -122,11 +122,11 @@ def test_tables_are_rectangular(setting):
         assert len(table.splitlines()) > 2
 
 
-def test_papers_figures_stand_beside_ours(setting):
-    """Figures that only the paper has, from three corners of the page."""
+def test_papers_figures_are_shown_beside_ours(setting):
+    """Look for numbers of the papers in three places of the page."""
     page = (setting.results / "README.md").read_text(encoding="utf-8")
     rows = rows_of(setting, "table1")
-    ours = next(row["uas"] for row in rows if (row["model"], row["rule"]) == ("grandparent", "paper"))
+    ours = next(row["uas"] for row in rows if (row["parts"], row["rule"]) == ("grandparent", "paper"))
     assert f"| 91.78 / **{100 * ours:.2f}** |" in page
     for text in ("| 91.11 / **", "| 43.5 | 20.1 |", "| 760 % | 6 % |"):
         assert text in page, text
@@ -149,11 +149,11 @@ def test_examples_in_docstrings(module):
 # -- resuming ----------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_done_is_not_done_again(setting, monkeypatch):
+def test_complete_units_are_skipped(setting, monkeypatch):
     before = contents(setting.results)
 
     def fail(*_):
-        raise AssertionError("this unit is done")
+        raise AssertionError("this unit is complete")
 
     for experiment in runner.EXPERIMENTS.values():
         monkeypatch.setattr(experiment, "run", fail)
@@ -161,7 +161,7 @@ def test_what_is_done_is_not_done_again(setting, monkeypatch):
     assert contents(setting.results) == before
 
 
-def test_only_what_is_missing_is_done(setting, monkeypatch):
+def test_only_missing_units_run(setting, monkeypatch):
     before = contents(setting.results)
     experiment, calls = runner.EXPERIMENTS["iterations"], []
     real = experiment.run
@@ -173,7 +173,7 @@ def test_only_what_is_missing_is_done(setting, monkeypatch):
     assert contents(setting.results) == before
 
 
-def test_an_interrupted_run_leaves_whole_files_only_and_goes_on(setting, monkeypatch, tmp_path):
+def test_an_interrupted_run_leaves_complete_files_and_resumes(setting, monkeypatch, tmp_path):
     other = replace(setting, results=tmp_path / "results")
     experiment, calls = runner.EXPERIMENTS["iterations"], []
     real = experiment.run
@@ -196,7 +196,7 @@ def test_an_interrupted_run_leaves_whole_files_only_and_goes_on(setting, monkeyp
     assert (other.results / "iterations.csv").read_bytes() == (setting.results / "iterations.csv").read_bytes()
 
 
-def test_a_file_appears_whole_or_not_at_all(tmp_path):
+def test_files_are_written_completely_or_not_at_all(tmp_path):
     class Unprintable:
         def __str__(self):
             raise KeyboardInterrupt
@@ -211,7 +211,7 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path):
     assert contents(tmp_path) == {path: b"a\n1\n"}
 
 
-def test_other_sizes_models_and_sentences_are_other_units(setting, tmp_path):
+def test_unit_files_depend_on_sizes_models_and_sentences(setting, tmp_path):
     unit = ("danish", "sibling")
     name = runner.unit_file(setting, "table1", unit)
     assert runner.unit_file(replace(setting, sentences=7), "table1", unit) != name
@@ -230,7 +230,7 @@ def test_other_sizes_models_and_sentences_are_other_units(setting, tmp_path):
 
 
 def test_shares_of_sentences_sum_to_one(setting):
-    groups = grouped(rows_of(setting, "iterations"), "language", "model", "rule")
+    groups = grouped(rows_of(setting, "iterations"), "language", "parts", "rule")
     assert len(groups) == 8
     for rows in groups.values():
         assert sum(row["share"] for row in rows) == pytest.approx(1.0, abs=1e-6)
@@ -240,16 +240,16 @@ def test_shares_of_sentences_sum_to_one(setting):
 
 
 def test_linear_programs_bound_the_optimum_in_order(setting):
-    groups = grouped(rows_of(setting, "table2"), "language", "model")
+    groups = grouped(rows_of(setting, "table2"), "language", "parts")
     assert len(groups) == 6
-    for (language, model), rows in groups.items():
+    for (language, parts), rows in groups.items():
         bound = {row["method"]: row["bound"] for row in rows}
         score = {row["method"]: row["score"] for row in rows}
         exact = score["ILP"]
         slack = 1e-5 * (1 + abs(exact))
         assert bound["ILP"] == pytest.approx(exact, abs=slack)
         for method in table2.METHODS:
-            assert score[method] <= exact + slack <= bound[method] + 2 * slack, (language, model, method)
+            assert score[method] <= exact + slack <= bound[method] + 2 * slack, (language, parts, method)
         for tight, loose in (
             ("LP(M)", "LP(S)"),
             ("compact", "LP(M)"),
@@ -258,7 +258,7 @@ def test_linear_programs_bound_the_optimum_in_order(setting):
             ("compact", "DD-5000"),
             ("DD-5000", "DD-250"),
         ):
-            assert bound[tight] <= bound[loose] + slack, (language, model, tight, loose)
+            assert bound[tight] <= bound[loose] + slack, (language, parts, tight, loose)
         if language == RANDOM:
             assert bound["LP(S) pairs"] > bound["LP(S)"] > exact + slack, "random problems are not that easy"
         else:
@@ -266,14 +266,16 @@ def test_linear_programs_bound_the_optimum_in_order(setting):
 
 
 def test_random_problems_are_always_the_same():
-    (first, *_), (again, other) = table2.random_problems(1, 2), table2.random_problems(2, 2)
-    np.testing.assert_array_equal(first[2].sibling, again[2].sibling)
-    assert not np.array_equal(again[2].grandparent, other[2].grandparent)
-    assert abs(other[2].sibling.std() - 1) < 0.1
-    assert not other[2].arc.any()
+    (first, *_), (again, other) = (table2.random_problems(count, "grandparent") for count in (1, 2))
+    np.testing.assert_array_equal(first[1], again[1])
+    parts, scores = other
+    assert not np.array_equal(again[1], scores)
+    assert not scores[parts.range("arc")].any()
+    for name in ("sibling", "grandparent"):
+        assert abs(scores[parts.range(name)].std() - 1) < 0.1
 
 
-def test_the_best_bounds_close_in(setting):
+def test_best_bounds_are_monotone(setting):
     rows = rows_of(setting, "progress")
     groups = grouped(rows, "rule")
     assert len(groups) == 6
@@ -288,8 +290,8 @@ def test_the_best_bounds_close_in(setting):
     assert len(set(steps)) == 1
 
 
-def test_lazy_decoding_begins_with_all_automata(setting):
-    groups = grouped(rows_of(setting, "figure3"), "language", "model")
+def test_lazy_decoding_starts_with_all_automata(setting):
+    groups = grouped(rows_of(setting, "figure3"), "language", "parts")
     assert len(groups) == 4
     for course in groups.values():
         assert (course[0]["iteration"], course[0]["running"], course[0]["recomputed"]) == (1, setting.sentences, 1)
@@ -299,7 +301,7 @@ def test_lazy_decoding_begins_with_all_automata(setting):
 
 
 def test_certificates_grow_with_the_limit(setting):
-    groups = grouped(rows_of(setting, "figure4"), "language", "model", "rule")
+    groups = grouped(rows_of(setting, "figure4"), "language", "parts", "rule")
     assert len(groups) == 8
     for course in groups.values():
         assert (course[-1]["K"], course[-1]["match"]) == (setting.iterations, 1)
@@ -309,16 +311,16 @@ def test_certificates_grow_with_the_limit(setting):
 
 
 def test_table_1_agrees_with_figure_4(setting):
-    """Two experiments decode the same sentences in the same way."""
-    first = {(row["language"], row["model"]): row for row in rows_of(setting, "table1") if row["rule"] == "paper"}
+    """Both experiments decode the same sentences with the same options."""
+    first = {(row["language"], row["parts"]): row for row in rows_of(setting, "table1") if row["rule"] == "paper"}
     same = [row for row in rows_of(setting, "figure4") if (row["rule"], row["K"]) == ("paper", setting.iterations)]
     assert len(same) == 4
     for row in same:
         for name in ("uas", "agreed", "certified", "iterations"):
-            assert row[name] == first[row["language"], row["model"]][name]
+            assert row[name] == first[row["language"], row["parts"]][name]
 
 
-def test_projective_decoding_cannot_cross(setting, monkeypatch):
+def test_projective_decoding_returns_projective_trees(setting, monkeypatch):
     trees = {False: [], True: []}
     decode = table3.dual_decomposition
 
@@ -335,16 +337,16 @@ def test_projective_decoding_cannot_cross(setting, monkeypatch):
     assert not all(is_projective(tree) for tree in trees[False])
     assert len(rows) == 2 * len(units)
     assert all(0 < row["crossing"] <= 1 for row in rows), "random trees cross"
-    for free, projective in grouped(rows, "language", "model").values():
+    for free, projective in grouped(rows, "language", "parts").values():
         assert (free["projective"], projective["projective"]) == (0, 1)
         assert 0 < projective["uas"] < 1
 
 
-def test_automata_end_where_trees_do(setting):
+def test_automata_converge_to_the_trees(setting):
     groups = grouped(rows_of(setting, "automata"), "language")
     assert len(groups) == 2
     for rows in groups.values():
-        up = [row for row in rows if row["what"] == "z up"]
+        up = [row for row in rows if row["what"] == "z grandparent"]
         trees = [row for row in rows if row["what"] == "y"]
         assert len(up) == 1
         assert len(trees) == 9
@@ -352,11 +354,11 @@ def test_automata_end_where_trees_do(setting):
             assert row["precision"] == row["recall"]
         for row in rows:
             assert 0 < row["precision"] <= 1
-        of_siblings = [row for row in rows if (row["model"], row["what"]) == ("sibling", "z")]
+        of_siblings = [row for row in rows if (row["parts"], row["what"]) == ("sibling", "z")]
         assert of_siblings[0]["recall"] == pytest.approx(of_siblings[1]["recall"], abs=0.1), "z* is nearly z(1)"
 
 
-def test_price_and_cut_finds_the_same_optimum_with_less(setting):
+def test_price_and_cut_finds_the_same_optimum_with_fewer_parts(setting):
     rows = rows_of(setting, "pricing")
     brute, priced = (next(row for row in rows if row["method"] == name) for name in ("brute force", "price and cut"))
     assert (brute["scored"], brute["added"], priced["same"]) == (1, 1, 1)
@@ -368,7 +370,7 @@ def test_price_and_cut_finds_the_same_optimum_with_less(setting):
     assert bound["all"] <= min(bound["ArcGP + GPArc"], bound["OneGP + NoGP"]) + slack
 
 
-# -- the two front doors -----------------------------------------------------------------------------------------------
+# -- the command line and make -----------------------------------------------------------------------------------------
 
 
 def test_the_command_line(capsys):

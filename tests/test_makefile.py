@@ -39,9 +39,9 @@ def test_the_locale_is_no_treebank():
 
 def test_options_pass_through():
     command = make(
-        "-n", "train", "LANG=basque", "MODEL=arc", "EPOCHS=3", "CONFIG=my.yaml", "TREEBANKS=there", "ARGS=--resume -v"
+        "-n", "train", "LANG=basque", "PARTS=arc", "EPOCHS=3", "CONFIG=my.yaml", "TREEBANKS=there", "ARGS=--resume -v"
     ).stdout
-    for part in ('--source "there"', '--config "my.yaml"', "--model arc", "--epochs 3", "--resume -v"):
+    for part in ('--source "there"', '--config "my.yaml"', "--parts arc", "--epochs 3", "--resume -v"):
         assert part in command
     assert "-o models/basque-arc.nonproj" in command
 
@@ -77,9 +77,9 @@ def test_a_missing_model_is_named(tmp_path):
     (tmp_path / ".venv").mkdir()
     for name in ("pyproject.toml", ".venv/.ready", ".venv/.warm"):
         (tmp_path / name).touch()
-    result = make("evaluate", "LANG=dutch", "MODEL=arc", folder=tmp_path)
+    result = make("evaluate", "LANG=dutch", "PARTS=arc", folder=tmp_path)
     assert result.returncode == 2
-    assert "there is no models/dutch-arc.nonproj; make it by: make train LANG=dutch MODEL=arc" in result.stderr
+    assert "there is no models/dutch-arc.nonproj; make it by: make train LANG=dutch PARTS=arc" in result.stderr
 
 
 def ci(folder: Path, make: str) -> subprocess.CompletedProcess:

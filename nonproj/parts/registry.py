@@ -64,7 +64,7 @@ def part_set(parts: str | Sequence[str]) -> tuple[PartType, ...]:
         parts = PART_SETS[parts]
     for name in parts:
         if name not in PART_TYPES:
-            raise ValueError(f"no part type is named {name}; {_hint(name, PART_TYPES)}")
+            raise ValueError(f"no part type named {name} is registered; {_hint(name, PART_TYPES)}")
     if len(set(parts)) < len(parts):
         raise ValueError(f"a part type is there twice: {', '.join(parts)}")
     if "arc" not in parts:

@@ -211,9 +211,14 @@ def _count_distinct(atoms, columns):
 @inlined_kernel
 def _hash_part(flat, n_nodes, n_templates, n_plain, shift, nodes, p, keys):
     """Hash part p under each template; the keys of plain templates become places."""
-    one, two = nodes[p, 0] * n_templates, (n_nodes + nodes[p, 1]) * n_templates
-    for t in range(n_templates):
-        keys[t] = np.uint32(flat[one + t] + flat[two + t])
+    one = nodes[p, 0] * n_templates
+    if nodes.shape[1] == 1:
+        for t in range(n_templates):
+            keys[t] = flat[one + t]
+    else:  # two words at once: almost all types have them
+        two = (n_nodes + nodes[p, 1]) * n_templates
+        for t in range(n_templates):
+            keys[t] = np.uint32(flat[one + t] + flat[two + t])
     for slot in range(2, nodes.shape[1]):
         further = (slot * n_nodes + nodes[p, slot]) * n_templates
         for t in range(n_templates):
