@@ -29,7 +29,7 @@ from nonproj.io import conll
 from nonproj.model import Model
 from nonproj.parts.space import full_arc_space
 from nonproj.pipeline import BATCH, Parser
-from nonproj.scoring.hashing import Hashed, _hash_part, hash_tokens, special_places
+from nonproj.scoring.hashing import Hashed, hash_tokens, list_places
 from nonproj.scoring.labels import LINE, label_parts, label_scores
 from nonproj.scoring.listing import Parts, arc_parts
 from nonproj.scoring.score import score_pairs, score_parts
@@ -92,33 +92,11 @@ def pair_parts(n_words: int) -> Parts:
     return Parts(nodes[order], codes[order])
 
 
-def places_of(hashed: Hashed, parts: Parts, code_shift: int = 0) -> tuple[np.ndarray, int]:
+def places_of(hashed: Hashed, parts: Parts) -> tuple[np.ndarray, int]:
     """Return the places in the weight table of all parts, in the order of the look-ups, and their blocks."""
-    special = special_places(hashed, parts)
+    places = list_places(hashed, parts).places
     plain = hashed.plain
-    per_part = plain.n_plain * len(plain.codes)
-    places = np.empty(len(parts.nodes) * per_part + len(special.places), np.uint32)
-    _list_places(plain, parts.nodes, parts.codes, np.uint32(code_shift), special, places)
-    return places, len(parts.nodes) * plain.n_plain + len(special.places)
-
-
-@kernel
-def _list_places(plain, nodes, codes, code_shift, special, places):
-    """Fill the places of all parts; what a scoring kernel does, with the place for the weight."""
-    shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
-    flat, n_nodes, n_templates = shares.reshape(shares.size), shares.shape[1], shares.shape[2]
-    keys = np.empty(n_templates, np.uint32)
-    count = 0
-    for p in range(nodes.shape[0]):
-        _hash_part(flat, n_nodes, n_templates, n_plain, shift, nodes, p, keys)
-        for c in wanted:
-            code = np.uint32(codes[p, c]) << code_shift
-            for t in range(n_plain):
-                places[count] = keys[t] ^ code
-                count += 1
-        for i in range(special.start[p], special.start[p + 1]) if special.start.shape[0] > 0 else range(0, 0):
-            places[count] = special.places[i]
-            count += 1
+    return places, len(places) - len(parts.nodes) * plain.n_plain * (len(plain.codes) - 1)
 
 
 def jobs(parser: Parser, batch: Batch, number: int, size: int | None) -> dict[str, Job]:
@@ -134,7 +112,7 @@ def jobs(parser: Parser, batch: Batch, number: int, size: int | None) -> dict[st
         found[name] = Job(partial(score_parts, hashed, parts, weights["parser"]), *places_of(hashed, parts))
     hashed = hash_tokens(tokens, parser.label_table, len(weights["labeler"]))
     parts, labels = label_parts(batch.decoded[number].heads), len(parser.model.labels)
-    places, keys = places_of(hashed, parts, int(parser.label_table.code_shift))
+    places, keys = places_of(hashed, parts)
     firsts = np.arange(0, labels, LINE, dtype=np.uint32)
     places = ((places & ~np.uint32(LINE - 1))[:, None] ^ firsts).reshape(-1)
     found["label"] = Job(partial(label_scores, hashed, parts, labels, weights["labeler"]), places, keys * len(firsts))
