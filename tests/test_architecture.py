@@ -60,14 +60,9 @@ MANY_PARAMETERS = {
     "nonproj/dual/branch_and_bound.py: _bound",
     "nonproj/dual/subgradient.py: _move",
     "nonproj/estimator.py: __init__",
-    "nonproj/scoring/hashing.py: _between_places",
-    "nonproj/scoring/hashing.py: _feat_places",
-    "nonproj/scoring/labels.py: _label_places",
 }
 
 PUBLIC_KERNELS = {
-    "nonproj/parts/geometry.py: direction_code",
-    "nonproj/parts/geometry.py: distance_code",
     "nonproj/parts/geometry.py: order_code",
 }
 
@@ -86,7 +81,6 @@ BORROWED_PRIVATE_NAMES = {
     "nonproj/dual/subgradient.py: parts.space._tree_score",
     "nonproj/dual/subgradient.py: trees.arborescence._best_tree",
     "nonproj/dual/subgradient.py: trees.projective._best_projective_tree",
-    "nonproj/learning/pruner.py: scoring.hashing._hash_part",
     "nonproj/trees/arborescence.py: parts.space._writable",
     "nonproj/trees/projective.py: parts.space._index_arcs",
     "nonproj/trees/pruning.py: parts.space._index_arcs",
