@@ -31,7 +31,7 @@ from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.registry import PART_TYPES
 from nonproj.parts.space import part_space
 from nonproj.pipeline import BATCH, Parser
-from nonproj.scoring.hashing import Hashed, _hash_part, hash_tokens, special_places
+from nonproj.scoring.hashing import Hashed, hash_tokens, list_places
 from nonproj.scoring.labels import LINE, label_parts, label_scores
 from nonproj.scoring.score import score_pairs, score_parts
 from nonproj.types import PartRows
@@ -94,33 +94,11 @@ def pair_rows(n_words: int) -> PartRows:
     return PartRows(nodes[order], codes[order])
 
 
-def places_of(hashed: Hashed, rows: PartRows, code_shift: int = 0) -> tuple[np.ndarray, int]:
-    """Return the places of all look-ups in the weight table, in order, and the number of blocks that they lie in."""
-    special = special_places(hashed, rows)
+def places_of(hashed: Hashed, parts: PartRows) -> tuple[np.ndarray, int]:
+    """Return the places in the weight table of all parts, in the order of the look-ups, and their blocks."""
+    places = list_places(hashed, parts).places
     plain = hashed.plain
-    per_part = plain.n_plain * len(plain.codes)
-    places = np.empty(len(rows.nodes) * per_part + len(special.places), np.uint32)
-    _list_places(plain, rows.nodes, rows.codes, np.uint32(code_shift), special, places)
-    return places, len(rows.nodes) * plain.n_plain + len(special.places)
-
-
-@kernel
-def _list_places(plain, nodes, codes, code_shift, special, places):
-    """List the places of all parts: a scoring kernel that stores each place instead of adding its weight."""
-    shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
-    flat, n_nodes, n_templates = shares.reshape(shares.size), shares.shape[1], shares.shape[2]
-    keys = np.empty(n_templates, np.uint32)
-    count = 0
-    for p in range(nodes.shape[0]):
-        _hash_part(flat, n_nodes, n_templates, n_plain, shift, nodes, p, keys)
-        for c in wanted:
-            code = np.uint32(codes[p, c]) << code_shift
-            for t in range(n_plain):
-                places[count] = keys[t] ^ code
-                count += 1
-        for i in range(special.start[p], special.start[p + 1]) if special.start.shape[0] > 0 else range(0, 0):
-            places[count] = special.places[i]
-            count += 1
+    return places, len(places) - len(parts.nodes) * plain.n_plain * (len(plain.codes) - 1)
 
 
 def jobs(parser: Parser, batch: Batch, number: int, size: int | None) -> dict[str, Job]:
@@ -135,8 +113,8 @@ def jobs(parser: Parser, batch: Batch, number: int, size: int | None) -> dict[st
     for name, (hashed, rows) in zip(parts.names, pairs, strict=True):
         found[name] = Job(partial(score_parts, hashed, rows, weights["parser"]), *places_of(hashed, rows))
     hashed = hash_tokens(tokens, parser.label_table, len(weights["labeler"]))
-    rows, labels = label_parts(batch.decoded[number].heads), len(parser.model.labels)
-    places, keys = places_of(hashed, rows, int(parser.label_table.code_shift))
+    parts, labels = label_parts(batch.decoded[number].heads), len(parser.model.labels)
+    places, keys = places_of(hashed, parts)
     firsts = np.arange(0, labels, LINE, dtype=np.uint32)
     places = ((places & ~np.uint32(LINE - 1))[:, None] ^ firsts).reshape(-1)
     found["label"] = Job(partial(label_scores, hashed, rows, labels, weights["labeler"]), places, keys * len(firsts))

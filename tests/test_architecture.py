@@ -58,9 +58,6 @@ LONG_BODIES = {
 
 MANY_PARAMETERS = {
     "nonproj/estimator.py: __init__",
-    "nonproj/scoring/hashing.py: _between_places",
-    "nonproj/scoring/hashing.py: _feat_places",
-    "nonproj/scoring/labels.py: _label_places",
 }
 
 PUBLIC_KERNELS: set[str] = set()
@@ -69,7 +66,6 @@ BORROWED_PRIVATE_NAMES = {
     "nonproj/dual/decomposition.py: trees.arborescence._report",
     "nonproj/dual/subgradient.py: trees.arborescence._best_tree",
     "nonproj/dual/subgradient.py: trees.projective._best_projective_tree",
-    "nonproj/learning/pruner.py: scoring.hashing._hash_part",
 }
 
 

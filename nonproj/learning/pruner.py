@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
+from nonproj._kernel import kernel
 from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import full_arc_space
-from nonproj.scoring.hashing import Hashed, _hash_part, hash_tokens, special_places
+from nonproj.scoring.hashing import Hashed, hash_tokens, list_places
 from nonproj.scoring.score import score_parts
 from nonproj.scoring.templates import TemplateTable
 from nonproj.scoring.vocabulary import Tokens
@@ -68,33 +68,19 @@ class Pruner:
         return log_partition - flat[gold].sum()
 
     def _descend(self, hashed: Hashed, parts: PartRows, gradient: np.ndarray) -> None:
-        special = special_places(hashed, parts)
-        _adagrad(
-            hashed.plain, parts.nodes, parts.codes, special, gradient, self.learning_rate, self.weights, self.squares
-        )
+        """Make one AdaGrad step on the weights of the arcs whose gradient is not negligible."""
+        steep = np.flatnonzero(np.abs(gradient) > _NEGLIGIBLE)
+        listed = list_places(hashed, PartRows(parts.nodes[steep], parts.codes[steep]))
+        _adagrad(listed, gradient[steep], self.learning_rate, self.weights, self.squares)
 
 
 @kernel
-def _adagrad(plain, nodes, codes, special, gradient, learning_rate, weights, squares):
-    """One AdaGrad step on the weights of every arc whose gradient is not negligible."""
-    shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
-    flat, n_nodes, n_templates = shares.reshape(shares.size), shares.shape[1], shares.shape[2]
-    keys = np.empty(n_templates, np.uint32)
-    start, places = special.start, special.places
-    for p in range(nodes.shape[0]):
+def _adagrad(listed, gradient, learning_rate, weights, squares):
+    """Move the weights at each part's places."""
+    start, places = listed
+    for p in range(gradient.shape[0]):
         g = gradient[p]
-        if abs(g) > _NEGLIGIBLE:
-            _hash_part(flat, n_nodes, n_templates, n_plain, shift, nodes, p, keys)
-            for c in wanted:
-                code = np.uint32(codes[p, c])
-                for t in range(n_plain):
-                    _step(keys[t] ^ code, g, learning_rate, weights, squares)
-            for i in range(start[p], start[p + 1]) if start.shape[0] > 0 else range(0, 0):
-                _step(places[i], g, learning_rate, weights, squares)
-
-
-@inlined_kernel
-def _step(w, g, learning_rate, weights, squares):
-    """Move one weight."""
-    squares[w] += np.float32(g * g)
-    weights[w] -= np.float32(learning_rate * g / np.sqrt(squares[w] + 1e-8))
+        for i in range(start[p], start[p + 1]):
+            w = places[i]
+            squares[w] += np.float32(g * g)
+            weights[w] -= np.float32(learning_rate * g / np.sqrt(squares[w] + 1e-8))

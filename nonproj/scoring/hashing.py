@@ -1,7 +1,7 @@
-"""Every word's share of every template's hash, and the places of the templates over sets of values.
+"""From the words of a part to the places of its features in a weight table.
 
-The hash of a part is the sum of its words' shares, modulo 2**32, of which the highest bits are the place in the weight
-table.  A share is the sum of the upper halves of coefficient times attribute, modulo 2**64 each.
+The hash of a part under a template is the sum of its words' shares, modulo 2**32; its highest bits are the place.  A
+share is the sum of the upper halves of coefficient times attribute, modulo 2**64 each, and is computed once per word.
 """
 
 from __future__ import annotations
@@ -18,37 +18,40 @@ from nonproj.types import PartRows
 
 
 class Plain(NamedTuple):
-    """What is needed to look up the plain templates, in as few arrays as can be: handing one to a kernel costs time.
+    """The plain templates of one sentence, in few arrays because passing an array to a kernel takes time.
 
     Attributes
     ----------
     shares : ndarray of shape (n_slots, N + 2, n_templates), uint32
         Each word's share of the hash of each template, in each slot.
     n_plain : int
-        The first so many templates are plain.
+        The first ``n_plain`` templates are plain.
     codes : ndarray, int32
-        Numbers of the geometrical codes with which each of these is looked up.
+        Columns of the geometric codes; each plain template is looked up once under each.
     shift : uint32
         32 less the number of bits of the weight table's size.
+    code_shift : uint32
+        Of `TemplateTable`.
     """
 
     shares: np.ndarray
     n_plain: int
     codes: np.ndarray
     shift: np.uint32
+    code_shift: np.uint32
 
 
 class Sets(NamedTuple):
-    """What is needed to look up the templates over the words between and over single features.
+    """The templates of one sentence over sets of values: the words between, and single morphological features.
 
     Attributes
     ----------
     atoms, feat_start, feat
         Of `Tokens`.
     firsts : ndarray of shape (n_between, N, D + 1), int32
-        For each template over the words between, the words to the right of each where an attribute stands for the first
-        time, in their order; N after the last.
-    attribute, coefficient, feat_coefficient, n_between, code_shift
+        For each template over the words between, the words to the right of each word where an attribute occurs for the
+        first time, in their order; N after the last.
+    attribute, coefficient, feat_coefficient, n_between
         Of `TemplateTable`.
     """
 
@@ -60,20 +63,17 @@ class Sets(NamedTuple):
     coefficient: np.ndarray
     feat_coefficient: np.ndarray
     n_between: int
-    code_shift: np.uint32
 
 
 class Hashed(NamedTuple):
-    """What is needed to look up parts of one type in one sentence."""
+    """One sentence under the templates of one part type."""
 
     plain: Plain
     sets: Sets
 
 
-class Special(NamedTuple):
-    """The places of the templates over sets of values: those of part ``p`` are ``places[start[p]:start[p + 1]]``.
-
-    Both arrays are empty where there are no such templates.
+class Places(NamedTuple):
+    """Places in a weight table: those of part ``p`` are ``places[start[p]:start[p + 1]]``.
 
     Attributes
     ----------
@@ -86,7 +86,10 @@ class Special(NamedTuple):
 
 
 _NO_FIRSTS = np.empty((0, 0, 0), np.int32)
-_NO_SPECIAL = Special(np.empty(0, np.int64), np.empty(0, np.uint32))
+
+BLOCK = 64
+"""Parts whose places are written before any is read: to read a place right after it is written stalls the processor,
+and the places of a whole sentence do not fit into the first-level cache."""
 
 
 def hash_tokens(tokens: Tokens, table: TemplateTable, n_weights: int) -> Hashed:
@@ -97,51 +100,31 @@ def hash_tokens(tokens: Tokens, table: TemplateTable, n_weights: int) -> Hashed:
     tokens : Tokens
         Of N nodes.
     table : TemplateTable
-        The templates of one type of part.
+        The templates of one part type.
     n_weights : int
         Size of the weight table, a power of two, at most 2 ** 32.
     """
     n_templates = table.salt.shape[0]
     n_slots = (table.term_start.shape[0] - 1) // max(n_templates, 1)
     shares = np.empty((n_slots, tokens.n_nodes + 2, n_templates), np.uint32)
-    _hash_tokens(tokens.atoms, *_terms(table), shares)
+    terms = (table.term_start, table.term_template, table.term_offset, table.term_attribute, table.term_coefficient)
+    _hash_tokens(tokens.atoms, table.salt, *terms, shares)
     shift = np.uint32(32 - (n_weights.bit_length() - 1))
-    return Hashed(Plain(shares, table.n_plain, table.codes, shift), _sets(tokens, table))
+    plain = Plain(shares, table.n_plain, table.codes, shift, table.code_shift)
+    return Hashed(plain, _sets(tokens, table))
 
 
 def _sets(tokens: Tokens, table: TemplateTable) -> Sets:
-    """Put together what the templates over sets need."""
-    firsts = _NO_FIRSTS
+    """Return what the templates over sets need."""
+    firsts, columns = _NO_FIRSTS, table.between_attribute
     if table.n_between:
-        firsts = _find_firsts(tokens.atoms, table.between_attribute[table.n_plain : table.n_plain + table.n_between])
-    return Sets(
-        *tokens,
-        firsts,
-        table.between_attribute,
-        table.between_coefficient,
-        table.feat_coefficient,
-        table.n_between,
-        table.code_shift,
-    )
+        firsts = _find_firsts(tokens.atoms, columns[table.n_plain : table.n_plain + table.n_between])
+    return Sets(*tokens, firsts, columns, table.between_coefficient, table.feat_coefficient, table.n_between)
 
 
-def _terms(table: TemplateTable) -> tuple[np.ndarray, ...]:
-    """The arrays that say how plain terms are hashed."""
-    return (
-        table.salt,
-        table.term_start,
-        table.term_template,
-        table.term_offset,
-        table.term_attribute,
-        table.term_coefficient,
-    )
-
-
-def special_places(hashed: Hashed, parts: PartRows) -> Special:
-    """Return the places of the templates over the words between and over single features, of each part."""
-    if hashed.plain.n_plain == hashed.plain.shares.shape[2]:
-        return _NO_SPECIAL
-    return Special(*_special_places(hashed, parts.nodes, parts.codes))
+def list_places(hashed: Hashed, parts: PartRows) -> Places:
+    """Return the places of the features of some parts: plain templates, code by code, then those over sets."""
+    return _list_places(hashed, parts.nodes, parts.codes)
 
 
 @inlined_kernel
@@ -152,7 +135,7 @@ def _upper(coefficient, atom):
 
 @kernel
 def _hash_tokens(atoms, salt, start, template, offset, attribute, coefficient, shares):
-    """Fill ``shares[slot, node, template]``, the salt going with the first slot."""
+    """Fill ``shares[slot, node, template]``; the first slot includes the salt."""
     n_slots, n_nodes, n_templates = shares.shape
     for slot in range(n_slots):
         first, end = start[slot * n_templates], start[(slot + 1) * n_templates]
@@ -176,7 +159,7 @@ def _find_firsts(atoms, columns):
         column = columns[i]
         firsts[i, n_nodes - 1, 0] = n_nodes
         for low in range(n_nodes - 2, -1, -1):
-            # The next word leads its own list, from which its attribute's next occurrence is taken.
+            # The next word comes first, and replaces the next occurrence of its attribute.
             firsts[i, low, 0] = low + 1
             count, k = 1, 0
             while firsts[i, low + 1, k] < n_nodes:
@@ -191,7 +174,7 @@ def _find_firsts(atoms, columns):
 
 @kernel
 def _count_distinct(atoms, columns):
-    """Return how many different values the words have in one of the columns, at most."""
+    """Return the largest number of different values that the words have in one of the columns."""
     n_nodes = atoms.shape[0] - 2 * MARGIN
     seen = np.empty(n_nodes, np.int32)
     most = 0
@@ -208,96 +191,88 @@ def _count_distinct(atoms, columns):
     return most
 
 
-@inlined_kernel
-def _hash_part(flat, n_nodes, n_templates, n_plain, shift, nodes, p, keys):
-    """Hash part p under each template; the keys of plain templates become places."""
-    one = nodes[p, 0] * n_templates
-    if nodes.shape[1] == 1:
-        for t in range(n_templates):
-            keys[t] = flat[one + t]
-    else:  # two words at once: almost all types have them
-        two = (n_nodes + nodes[p, 1]) * n_templates
-        for t in range(n_templates):
-            keys[t] = np.uint32(flat[one + t] + flat[two + t])
-    for slot in range(2, nodes.shape[1]):
-        further = (slot * n_nodes + nodes[p, slot]) * n_templates
-        for t in range(n_templates):
-            keys[t] = np.uint32(keys[t] + flat[further + t])
-    for t in range(n_plain):
-        keys[t] = np.uint32(keys[t] >> shift)
-
-
-@inlined_kernel
-def _between_places(atoms, firsts, row, low, high, key, coefficient, column, shift, code, places, count):
-    """Write the places of one template over the distinct attributes of the words between; return the new count."""
-    k = 0
-    while firsts[row, low, k] < high:
-        atom = atoms[firsts[row, low, k] + MARGIN, column]
-        places[count] = np.uint32(np.uint32(np.uint32(key + _upper(coefficient, atom)) >> shift) ^ code)
-        count += 1
-        k += 1
-    return count
-
-
-@inlined_kernel
-def _feat_places(feat, start, h, m, key, of_head, of_modifier, shift, code, places, count):
-    """Write the places of one template over features of head or modifier, or their pairs; return the new count."""
-    for i in range(start[h], start[h + 1] if of_head > 0 else start[h] + 1):
-        outer = np.uint32(key + _upper(of_head, feat[i])) if of_head > 0 else key
-        for j in range(start[m], start[m + 1] if of_modifier > 0 else start[m] + 1):
-            pair = np.uint32(outer + _upper(of_modifier, feat[j])) if of_modifier > 0 else outer
-            places[count] = np.uint32(np.uint32(pair >> shift) ^ code)
-            count += 1
-    return count
+@kernel
+def _list_places(hashed, nodes, codes):
+    """Return the `Places` of all parts."""
+    block = _new_block(hashed, nodes.shape[0])
+    _write_places(hashed, nodes, codes, 0, block)
+    return Places(block.start, block.places[: block.start[-1]])
 
 
 @kernel
-def _room(feat_start, n_feat, firsts):
-    """Return how many such places any one part can have at most."""
+def _new_block(hashed, size):
+    """Return `Places` with room for ``size`` parts, whatever words they have."""
+    feat_start, firsts, n_templates = hashed.sets.feat_start, hashed.sets.firsts, hashed.plain.shares.shape[2]
     most = 1
     for node in range(feat_start.shape[0] - 1):
         most = max(most, feat_start[node + 1] - feat_start[node])
-    return firsts.shape[0] * firsts.shape[2] + n_feat * most * most
+    n_feat = n_templates - hashed.plain.n_plain - firsts.shape[0]
+    of_sets = firsts.shape[0] * firsts.shape[2] + n_feat * most * most
+    capacity = hashed.plain.n_plain * hashed.plain.codes.shape[0] + of_sets
+    return Places(np.zeros(size + 1, np.int64), np.empty(size * capacity, np.uint32))
 
 
 @kernel
-def _special_places(hashed, nodes, codes):
-    """Return the arrays of a `Special`."""
-    shares, n_plain, shift = hashed.plain.shares, hashed.plain.n_plain, hashed.plain.shift
-    atoms, feat_start, feat, firsts = hashed.sets.atoms, hashed.sets.feat_start, hashed.sets.feat, hashed.sets.firsts
-    columns, between = hashed.sets.attribute, hashed.sets.coefficient
-    of_head, of_modifier = hashed.sets.feat_coefficient[0], hashed.sets.feat_coefficient[1]
-    first_feat, n_templates = n_plain + hashed.sets.n_between, columns.shape[0]
-    start = np.zeros(nodes.shape[0] + 1, np.int64)
-    places = np.empty(64 + 8 * nodes.shape[0], np.uint32)
-    room, count = _room(feat_start, n_templates - first_feat, firsts), 0
-    for p in range(nodes.shape[0]):
-        h, m = nodes[p, 0], nodes[p, 1]
-        code = np.uint32(np.uint32(codes[p, DIRECTION]) << hashed.sets.code_shift)
-        if count + room > places.shape[0]:
-            places = np.concatenate((places[:count], np.empty(count + room + 64, np.uint32)))
-        for t in range(n_plain, n_templates):
-            key = np.uint32(0)
-            for slot in range(nodes.shape[1]):
-                key = np.uint32(key + shares[slot, nodes[p, slot], t])
-            if t < first_feat:
-                count = _between_places(
-                    atoms,
-                    firsts,
-                    t - n_plain,
-                    min(h, m),
-                    max(h, m),
-                    key,
-                    between[t],
-                    columns[t],
-                    shift,
-                    code,
-                    places,
-                    count,
-                )
-            else:
-                count = _feat_places(
-                    feat, feat_start, h, m, key, of_head[t], of_modifier[t], shift, code, places, count
-                )
-        start[p + 1] = count
-    return start, places[:count]
+def _write_places(hashed, nodes, codes, first, block):
+    """Write the places of the parts from ``first`` on, as many as a block holds; return their number."""
+    plain, sets = hashed.plain, hashed.sets
+    shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
+    flat, n_nodes, n_templates = shares.reshape(shares.size), shares.shape[1], shares.shape[2]
+    start, places = block
+    keys = np.empty(n_templates, np.uint32)
+    count, end = min(start.shape[0] - 1, nodes.shape[0] - first), 0
+    for k in range(count):
+        p = first + k
+        _hash_part(flat, n_nodes, nodes, p, keys)
+        for c in wanted:
+            code = np.uint32(np.uint32(codes[p, c]) << plain.code_shift)
+            for t in range(n_plain):
+                places[end + t] = np.uint32(np.uint32(keys[t] >> shift) ^ code)
+            end += n_plain
+        if n_plain < n_templates:
+            code = np.uint32(np.uint32(codes[p, DIRECTION]) << plain.code_shift)
+            end = _write_special(sets, keys, n_plain, shift, code, nodes[p, 0], nodes[p, 1], places, end)
+        start[k + 1] = end
+    return count
+
+
+@inlined_kernel
+def _hash_part(flat, n_nodes, nodes, p, keys):
+    """Hash part ``p`` under each template."""
+    n_templates, n_slots = keys.shape[0], nodes.shape[1]
+    one = nodes[p, 0] * n_templates
+    if n_slots == 1:
+        for t in range(n_templates):
+            keys[t] = flat[one + t]
+    else:
+        two = (n_nodes + nodes[p, 1]) * n_templates
+        for t in range(n_templates):
+            keys[t] = np.uint32(flat[one + t] + flat[two + t])
+    for slot in range(2, n_slots):
+        further = (slot * n_nodes + nodes[p, slot]) * n_templates
+        for t in range(n_templates):
+            keys[t] = np.uint32(keys[t] + flat[further + t])
+
+
+@inlined_kernel
+def _write_special(sets, keys, n_plain, shift, code, h, m, places, end):
+    """Write the places of an arc under the templates over sets from ``places[end]`` on; return the new end."""
+    atoms, feat_start, feat, firsts = sets.atoms, sets.feat_start, sets.feat, sets.firsts
+    low, high, first_feat = min(h, m), max(h, m), n_plain + sets.n_between
+    for t in range(n_plain, first_feat):
+        k, row, column, coefficient = 0, t - n_plain, sets.attribute[t], sets.coefficient[t]
+        while firsts[row, low, k] < high:
+            key = np.uint32(keys[t] + _upper(coefficient, atoms[firsts[row, low, k] + MARGIN, column]))
+            places[end] = np.uint32(np.uint32(key >> shift) ^ code)
+            end += 1
+            k += 1
+    for t in range(first_feat, keys.shape[0]):
+        of_head, of_modifier = sets.feat_coefficient[0, t], sets.feat_coefficient[1, t]
+        # A template that names the features of one of the two words has one place for all features of the other.
+        for i in range(feat_start[h], feat_start[h + 1] if of_head > 0 else feat_start[h] + 1):
+            outer = np.uint32(keys[t] + _upper(of_head, feat[i])) if of_head > 0 else keys[t]
+            for j in range(feat_start[m], feat_start[m + 1] if of_modifier > 0 else feat_start[m] + 1):
+                key = np.uint32(outer + _upper(of_modifier, feat[j])) if of_modifier > 0 else outer
+                places[end] = np.uint32(np.uint32(key >> shift) ^ code)
+                end += 1
+    return end

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
+from nonproj._kernel import kernel
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
-from nonproj.scoring.hashing import Hashed, _hash_part, special_places
-from nonproj.scoring.templates import LABEL_BITS
+from nonproj.scoring.hashing import BLOCK, Hashed, _new_block, _write_places, list_places
 from nonproj.types import PartRows
 
 LINE = 16
@@ -60,9 +59,10 @@ def _fill_labels(heads, nodes, codes):
         else:
             first[h] = m
         last[h] = m
+        direction = direction_code(h, m)
         codes[m - 1, 0] = 0
-        codes[m - 1, DIRECTION] = direction_code(h, m)
-        codes[m - 1, DISTANCE] = distance_code(h, m, 1 if m > h else 0)
+        codes[m - 1, DIRECTION] = direction
+        codes[m - 1, DISTANCE] = distance_code(h, m, direction - 1)
     for m in range(1, n_nodes):
         nodes[m - 1, 5] = first[m]
         nodes[m - 1, 6] = last[m]
@@ -78,47 +78,26 @@ def label_scores(hashed: Hashed, parts: PartRows, n_labels: int, weights: np.nda
     """
     lines = -(-n_labels // LINE)
     scores = np.zeros((parts.nodes.shape[0], lines * LINE), np.int32 if weights.dtype == np.int16 else np.float64)
-    _score_labels(hashed.plain, parts.nodes, parts.codes, special_places(hashed, parts), weights, LINE, scores)
+    _score_labels(hashed, parts.nodes, parts.codes, weights, LINE, scores)
     return scores[:, :n_labels]
 
 
-@inlined_kernel
-def _label_places(flat, n_nodes, n_templates, n_plain, shift, nodes, codes, wanted, p, start, special, keys, places):
-    """Write the first place of each feature's cache line and return how many there are."""
-    _hash_part(flat, n_nodes, n_templates, n_plain, shift, nodes, p, keys)
-    count = 0
-    for c in wanted:
-        code = np.uint32(codes[p, c]) << np.uint32(LABEL_BITS)
-        for t in range(n_plain):
-            places[count] = np.uint32(np.uint32(keys[t] ^ code) & ~np.uint32(LINE - 1))
-            count += 1
-    for i in range(start[p], start[p + 1]) if start.shape[0] > 0 else range(0, 0):
-        places[count] = np.uint32(special[i] & ~np.uint32(LINE - 1))
-        count += 1
-    return count
-
-
 @kernel
-def _score_labels(plain, nodes, codes, special, weights, line, scores):
+def _score_labels(hashed, nodes, codes, weights, line, scores):
     """Sum the weights of each label at each arc's places.
 
-    ``line`` is `LINE`; a loop whose length the compiler knew would be unrolled, and not become one of vectors.
+    ``line`` is `LINE`, as an argument because the compiler unrolls a loop of known length and does not vectorise it.
     """
-    shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
-    flat, n_nodes, n_templates = shares.reshape(shares.size), shares.shape[1], shares.shape[2]
-    start, set_places = special.start, special.places
-    keys = np.empty(n_templates, np.uint32)
-    places = np.empty(n_plain * wanted.shape[0] + set_places.shape[0], np.uint32)
-    for p in range(nodes.shape[0]):
-        count = _label_places(
-            flat, n_nodes, n_templates, n_plain, shift, nodes, codes, wanted, p, start, set_places, keys, places
-        )
-        for first in range(0, scores.shape[1], line):
-            row = scores[p, first : first + line]
-            for i in range(count):
-                begin = np.uint64(places[i] ^ np.uint32(first))
-                for j in range(line):
-                    row[j] += weights[begin + np.uint64(j)]
+    block = _new_block(hashed, min(BLOCK, nodes.shape[0]))
+    start, places = block
+    for arc in range(0, nodes.shape[0], BLOCK):
+        for p in range(_write_places(hashed, nodes, codes, arc, block)):
+            for first in range(0, scores.shape[1], line):
+                row = scores[arc + p, first : first + line]
+                for i in range(start[p], start[p + 1]):
+                    begin = np.uint64(places[i] & ~np.uint32(LINE - 1)) ^ np.uint64(first)
+                    for j in range(line):
+                        row[j] += weights[begin + np.uint64(j)]
 
 
 def add_labels(
@@ -132,26 +111,20 @@ def add_labels(
     gold, predicted : ndarray of shape (n,), int64
         Numbers of labels.
     """
-    special = special_places(hashed, parts)
-    _add_labels(hashed.plain, parts.nodes, parts.codes, special, gold, predicted, step, weights, total)
+    wrong = np.flatnonzero(gold != predicted)
+    listed = list_places(hashed, PartRows(parts.nodes[wrong], parts.codes[wrong]))
+    _add_labels(listed, gold[wrong], predicted[wrong], step, weights, total)
 
 
 @kernel
-def _add_labels(plain, nodes, codes, special, gold, predicted, step, weights, total):
+def _add_labels(listed, gold, predicted, step, weights, total):
     """Move the weights of wrongly labelled arcs from the predicted label to the gold one."""
-    shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
-    flat, n_nodes, n_templates = shares.reshape(shares.size), shares.shape[1], shares.shape[2]
-    start, set_places = special.start, special.places
-    keys = np.empty(n_templates, np.uint32)
-    places = np.empty(n_plain * wanted.shape[0] + set_places.shape[0], np.uint32)
-    for p in range(nodes.shape[0]):
-        if gold[p] != predicted[p]:
-            count = _label_places(
-                flat, n_nodes, n_templates, n_plain, shift, nodes, codes, wanted, p, start, set_places, keys, places
-            )
-            for i in range(count):
-                up, down = places[i] ^ np.uint32(gold[p]), places[i] ^ np.uint32(predicted[p])
-                weights[up] += np.float32(1.0)
-                weights[down] -= np.float32(1.0)
-                total[up] += step
-                total[down] -= step
+    start, places = listed
+    for p in range(gold.shape[0]):
+        for i in range(start[p], start[p + 1]):
+            line = places[i] & ~np.uint32(LINE - 1)
+            up, down = line ^ np.uint32(gold[p]), line ^ np.uint32(predicted[p])
+            weights[up] += np.float32(1.0)
+            weights[down] -= np.float32(1.0)
+            total[up] += step
+            total[down] -= step

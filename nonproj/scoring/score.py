@@ -10,14 +10,14 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
-from nonproj.scoring.hashing import Hashed, _between_places, _feat_places, _hash_part, _room, special_places
+from nonproj.scoring.hashing import BLOCK, Hashed, _new_block, _write_places, list_places
 from nonproj.types import PartRows
 
 
 def quantise(weights: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return weights as int16, and the unit in which they are given.
+    """Return weights as int16, and the scale in which they are given.
 
-    Half the bytes are half the cache misses, and look-ups are little else; the unit is 1/32767 of the largest weight,
+    Half the bytes are half the cache misses, and look-ups are little else; the scale is 1/32767 of the largest weight,
     far below what training leaves to chance.
 
     Examples
@@ -26,11 +26,11 @@ def quantise(weights: np.ndarray) -> tuple[np.ndarray, float]:
     [8192, -32767, 0]
     """
     largest = float(np.abs(weights).max(initial=0.0)) or 1.0
-    unit = largest / 32767
-    return np.rint(weights / unit).astype(np.int16), unit
+    scale = largest / 32767
+    return np.rint(weights / scale).astype(np.int16), scale
 
 
-def score_parts(hashed: Hashed, parts: PartRows, weights: np.ndarray, unit: float = 1.0) -> np.ndarray:
+def score_parts(hashed: Hashed, parts: PartRows, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
     """Return the score of each part.
 
     Parameters
@@ -41,7 +41,7 @@ def score_parts(hashed: Hashed, parts: PartRows, weights: np.ndarray, unit: floa
         P of them.
     weights : ndarray, float32 or int16
         A power of two of them.
-    unit : float
+    scale : float
         What a weight of 1 stands for.
 
     Returns
@@ -49,19 +49,18 @@ def score_parts(hashed: Hashed, parts: PartRows, weights: np.ndarray, unit: floa
     ndarray of shape (P,), float64
     """
     scores = np.empty(parts.nodes.shape[0])
-    special = special_places(hashed, parts)
-    _score_parts(hashed.plain, parts.nodes, parts.codes, special, weights, _sum_of(weights), float(unit), scores)
+    _score_parts(hashed, parts.nodes, parts.codes, weights, _zero_of(weights), float(scale), scores)
     return scores
 
 
-def score_pairs(hashed: Hashed, weights: np.ndarray, unit: float = 1.0) -> np.ndarray:
+def score_pairs(hashed: Hashed, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
     """Return the score of every arc between the words of a sentence, as `score_parts` would, without listing them.
 
     Parameters
     ----------
     hashed : Hashed
         For arcs.
-    weights, unit
+    weights, scale
         As for `score_parts`.
 
     Returns
@@ -70,12 +69,12 @@ def score_pairs(hashed: Hashed, weights: np.ndarray, unit: float = 1.0) -> np.nd
         ``s[h, m]``; minus infinity on the diagonal and in column 0.
     """
     n_nodes = len(hashed.sets.feat_start) - 1
-    scores = np.empty((n_nodes, n_nodes))
-    _score_pairs(hashed, weights, _sum_of(weights), float(unit), scores)
+    scores = np.full((n_nodes, n_nodes), -np.inf)
+    _score_pairs(hashed, weights, _zero_of(weights), float(scale), scores)
     return scores
 
 
-def _sum_of(weights: np.ndarray) -> np.ndarray:
+def _zero_of(weights: np.ndarray) -> np.ndarray:
     """An accumulator: integers are summed as such, which is exact, and quick because order does not matter."""
     return np.zeros(1, np.int64 if weights.dtype == np.int16 else np.float64)
 
@@ -96,96 +95,47 @@ def add_parts(
     weights, total : ndarray, float32 and float64
         Changed in place.
     """
-    special = special_places(hashed, parts)
-    _add_parts(hashed.plain, parts.nodes, parts.codes, special, delta, step, weights, total)
+    changed = np.flatnonzero(delta)
+    listed = list_places(hashed, PartRows(parts.nodes[changed], parts.codes[changed]))
+    _add(listed, delta[changed], step, weights, total)
 
 
 @kernel
-def _score_parts(plain, nodes, codes, special, weights, zero, unit, scores):
+def _score_parts(hashed, nodes, codes, weights, zero, scale, scores):
     """Sum the weights at each part's places."""
-    shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
-    flat, n_nodes, n_templates = shares.reshape(shares.size), shares.shape[1], shares.shape[2]
-    keys = np.empty(n_templates, np.uint32)
-    start, places = special.start, special.places
-    for p in range(nodes.shape[0]):
-        _hash_part(flat, n_nodes, n_templates, n_plain, shift, nodes, p, keys)
-        total = zero[0]
-        for c in wanted:
-            code = np.uint32(codes[p, c])
-            for t in range(n_plain):
-                total += weights[keys[t] ^ code]
-        for i in range(start[p], start[p + 1]) if start.shape[0] > 0 else range(0, 0):
-            total += weights[places[i]]
-        scores[p] = total * unit
-
-
-@kernel
-def _score_pairs(hashed, weights, zero, unit, scores):
-    """Sum the weights at the places of every pair of words."""
-    plain, sets = hashed.plain, hashed.sets
-    shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
-    atoms, feat_start, feat, firsts = sets.atoms, sets.feat_start, sets.feat, sets.firsts
-    columns, between = sets.attribute, sets.coefficient
-    of_head, of_modifier = sets.feat_coefficient[0], sets.feat_coefficient[1]
-    first_feat = n_plain + sets.n_between
-    flat, n_nodes, n_templates = shares.reshape(shares.size), scores.shape[0], shares.shape[2]
-    nodes, codes = np.empty((1, 2), np.int32), np.zeros(3, np.uint32)
-    keys, places = (
-        np.empty(n_templates, np.uint32),
-        np.empty(_room(feat_start, n_templates - first_feat, firsts), np.uint32),
-    )
-    for h in range(n_nodes):
-        scores[h, 0] = -np.inf
-        for m in range(1, n_nodes):
-            nodes[0, 0], nodes[0, 1] = h, m
-            codes[DIRECTION] = direction_code(h, m)
-            codes[DISTANCE] = distance_code(h, m, 1 if m > h else 0)
-            _hash_part(flat, n_nodes + 2, n_templates, n_plain, shift, nodes, 0, keys)
+    block = _new_block(hashed, min(BLOCK, nodes.shape[0]))
+    start, places = block
+    for first in range(0, nodes.shape[0], BLOCK):
+        for p in range(_write_places(hashed, nodes, codes, first, block)):
             total = zero[0]
-            for c in wanted:
-                code = codes[c]
-                for t in range(n_plain):
-                    total += weights[keys[t] ^ code]
-            count, code = 0, codes[DIRECTION]
-            for t in range(n_plain, first_feat):
-                count = _between_places(
-                    atoms,
-                    firsts,
-                    t - n_plain,
-                    min(h, m),
-                    max(h, m),
-                    keys[t],
-                    between[t],
-                    columns[t],
-                    shift,
-                    code,
-                    places,
-                    count,
-                )
-            for t in range(first_feat, n_templates):
-                count = _feat_places(
-                    feat, feat_start, h, m, keys[t], of_head[t], of_modifier[t], shift, code, places, count
-                )
-            for i in range(count):
+            for i in range(start[p], start[p + 1]):
                 total += weights[places[i]]
-            scores[h, m] = total * unit if h != m else -np.inf
+            scores[first + p] = total * scale
 
 
 @kernel
-def _add_parts(plain, nodes, codes, special, delta, step, weights, total):
-    """Add to the weights at the places of each part whose delta is not zero."""
-    shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
-    flat, n_nodes, n_templates = shares.reshape(shares.size), shares.shape[1], shares.shape[2]
-    keys = np.empty(n_templates, np.uint32)
-    start, places = special.start, special.places
-    for p in range(nodes.shape[0]):
-        if delta[p] != 0.0:
-            _hash_part(flat, n_nodes, n_templates, n_plain, shift, nodes, p, keys)
-            for c in wanted:
-                code = np.uint32(codes[p, c])
-                for t in range(n_plain):
-                    weights[keys[t] ^ code] += np.float32(delta[p])
-                    total[keys[t] ^ code] += step * delta[p]
-            for i in range(start[p], start[p + 1]) if start.shape[0] > 0 else range(0, 0):
-                weights[places[i]] += np.float32(delta[p])
-                total[places[i]] += step * delta[p]
+def _score_pairs(hashed, weights, zero, scale, scores):
+    """Score the arcs between all words as parts; leave the other entries alone."""
+    n_words = scores.shape[0] - 1
+    flat, count = np.empty(n_words * n_words), 0
+    nodes, codes = np.empty((flat.size, 2), np.int32), np.zeros((flat.size, 3), np.uint8)
+    for h in range(n_words + 1):
+        for m in range(1, n_words + 1):
+            if h != m:
+                direction = direction_code(h, m)
+                nodes[count, 0], nodes[count, 1] = h, m
+                codes[count, DIRECTION], codes[count, DISTANCE] = direction, distance_code(h, m, direction - 1)
+                count += 1
+    _score_parts(hashed, nodes, codes, weights, zero, scale, flat)
+    for p in range(count):
+        scores[nodes[p, 0], nodes[p, 1]] = flat[p]
+
+
+@kernel
+def _add(listed, delta, step, weights, total):
+    """Add each part's delta to the weights at its places."""
+    start, places = listed
+    for p in range(delta.shape[0]):
+        for i in range(start[p], start[p + 1]):
+            weights[places[i]] += np.float32(delta[p])
+            total[places[i]] += step * delta[p]
