@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from typing import NamedTuple
 
 import numpy as np
 from naive_trees import END, START, candidates, grandparent_number, pairs_of, sibling_number
@@ -20,22 +21,40 @@ def transitions(parts, h, modifiers):
     return numbers
 
 
+class HeadChoice(NamedTuple):
+    """A choice in Z_h: the arcs to its modifiers, the arc to its grandparent or None, and the scores of its parts."""
+
+    chosen: list[int]
+    grandparent: int | None
+    sibling_scores: list[float]
+    grandparent_scores: list[float]
+
+    def value(self, z_score, grandparent_score):
+        """Its score, summed as the paper's recurrences do."""
+        value = 0.0 if self.grandparent is None else grandparent_score[self.grandparent]
+        for score in self.sibling_scores:
+            value += score
+        for i, a in enumerate(self.chosen):
+            value += z_score[a]
+            if self.grandparent_scores:
+                value += self.grandparent_scores[i]
+        return value
+
+
 def choices(parts, scores, h):
-    """All of Z_h, every subset of modifiers: (score of its sibling and grandparent parts, arcs to the modifiers, arc to
-    the grandparent or None)."""
+    """All of Z_h: every subset of modifiers, with every grandparent that is not among them."""
     pairs = pairs_of(parts.arcs)
     outward = candidates(parts.arcs, h, 0) + candidates(parts.arcs, h, 1)
     with_grandparent = "grandparent" in parts.names and h > 0
-    into = [a for a, (_, m) in enumerate(pairs) if m == h] if with_grandparent else [None]
-    for up in into:
+    for up in [a for a, (_, m) in enumerate(pairs) if m == h] if with_grandparent else [None]:
         for marks in itertools.product([False, True], repeat=len(outward)):
             modifiers = list(itertools.compress(outward, marks))
             if up is not None and pairs[up][0] in modifiers:
                 continue
-            numbers = transitions(parts, h, modifiers)
-            if up is not None:
-                numbers += [grandparent_number(parts, pairs[up][0], h, m) for m in modifiers]
-            yield float(sum(scores[p] for p in numbers)), [pairs.index((h, m)) for m in modifiers], up
+            below = [] if up is None else [grandparent_number(parts, pairs[up][0], h, m) for m in modifiers]
+            along = transitions(parts, h, modifiers)
+            scored = ([float(scores[p]) for p in numbers] for numbers in (along, below))
+            yield HeadChoice([pairs.index((h, m)) for m in modifiers], up, *scored)
 
 
 def best_choices(heads, z_score, grandparent_score):
@@ -43,16 +62,12 @@ def best_choices(heads, z_score, grandparent_score):
     z, z_grandparent = np.zeros((2, len(z_score)))
     total = 0.0
     for listed in heads:
-
-        def value(choice):
-            of_parts, chosen, up = choice
-            return of_parts + sum(z_score[a] for a in chosen) + (0.0 if up is None else grandparent_score[up])
-
-        best = max(listed, key=value)
-        total += value(best)
-        z[best[1]] = 1
-        if best[2] is not None:
-            z_grandparent[best[2]] = 1
+        values = [choice.value(z_score, grandparent_score) for choice in listed]
+        best = listed[values.index(max(values))]
+        total += max(values)
+        z[best.chosen] = 1
+        if best.grandparent is not None:
+            z_grandparent[best.grandparent] = 1
     return total, z, z_grandparent
 
 
@@ -79,7 +94,7 @@ def structure_numbers(parts, z, z_grandparent):
 def relaxed_value(parts, scores, tau, z, z_grandparent):
     """The score of a structure in Z: that of its parts, an arc's score divided between its two automata by tau."""
     value = scores[: len(z)] @ (tau * z + (1 - tau) * z_grandparent)
-    return value + scores[structure_numbers(parts, z, z_grandparent)].sum()
+    return value + sum(scores[p] for p in structure_numbers(parts, z, z_grandparent))
 
 
 def oracles(parts, scores, beta, tau, trees):

@@ -152,13 +152,13 @@ def hull_optimum(parts, scores, trees):
     program.row([(1.0, ("tree", number)) for number in range(len(trees))], "=", 1.0)
     for h in range(len(parts.arcs.start) - 1):
         names = []
-        for number, (value, chosen, up) in enumerate(naive_dual.choices(parts, scores, h)):
+        for number, choice in enumerate(naive_dual.choices(parts, scores, h)):
             names.append(("choice", h, number))
-            program.variable(names[-1], value + sum(scores[a] for a in chosen))
-            for a in chosen:
+            program.variable(names[-1], choice.value(scores, np.zeros(len(pairs))))
+            for a in choice.chosen:
                 agree["z", a].append((1.0, names[-1]))
-            if up is not None:
-                agree["z_grandparent", up].append((1.0, names[-1]))
+            if choice.grandparent is not None:
+                agree["z_grandparent", choice.grandparent].append((1.0, names[-1]))
         program.row([(1.0, name) for name in names], "=", 1.0)
     for (kind, _), terms in agree.items():
         if terms and (kind == "z" or "grandparent" in parts.names):
