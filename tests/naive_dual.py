@@ -7,7 +7,16 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
-from naive_trees import END, START, candidates, grandparent_number, pairs_of, sibling_number
+from naive_trees import (
+    END,
+    START,
+    all_trees,
+    candidates,
+    grandparent_number,
+    is_projective,
+    pairs_of,
+    sibling_number,
+)
 
 
 def transitions(parts, h, modifiers):
@@ -205,14 +214,31 @@ class Automata:
         return z_score[self.arc[h, m]] + grandparent
 
 
-def tree_oracle(parts, scores, beta, decode):
-    """An oracle of trees at multipliers [u] or [u, v]; ``decode(scores of arcs)`` returns the heads of a best tree."""
+@functools.cache
+def trees_of(n, single_root, projective):
+    """All trees of n words of one form, as an array with a row of heads for each."""
+    return np.array([tree for tree in all_trees(n, single_root) if not projective or is_projective(tree)])
+
+
+def tree_oracle(parts, scores, options, prefer):
+    """An oracle of trees at multipliers [u] or [u, v], by enumeration.
+
+    Where several trees are best, ``prefer(scores of arcs)`` returns the heads of the one that is wanted: it must be one
+    of them.
+    """
     arcs, copies = parts.arcs, 2 if "grandparent" in parts.names else 1
+    n = len(arcs.start) - 2
+    trees = trees_of(n, options.single_root, options.projective)
+    marks = (trees[:, arcs.modifier] == arcs.head).astype(float)
+    over_arcs = marks.sum(axis=1) == n
+    trees, marks = trees[over_arcs].tolist(), marks[over_arcs]
 
     def tree(multipliers):
-        theta = beta * scores[: len(arcs.head)] + multipliers.reshape(copies, -1).sum(axis=0)
-        heads = decode(theta)
-        used = np.array([float(heads[m] == h) for h, m in pairs_of(arcs)])
-        return float(used @ theta), np.tile(used, copies), list(heads)
+        theta = options.beta * scores[: len(arcs.head)] + multipliers.reshape(copies, -1).sum(axis=0)
+        values = marks @ theta
+        heads = prefer(theta).tolist()
+        best = trees.index(heads)
+        assert values[best] == values.max(), "the preferred tree is not a best one"
+        return float(values[best]), np.tile(marks[best], copies), heads
 
     return tree

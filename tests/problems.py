@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+
+import naive_automata
 import naive_trees
 import numpy as np
 import pytest
@@ -93,3 +96,40 @@ def valency_automata(arcs, take, stop):
         return take[number[h, m], s] if t == min(s + 1, most) else -np.inf
 
     return tabulate_automata(arcs, most + 1, g, lambda q, s: stop[q, s])
+
+
+def draw_automata(rng, n, kind, pruned, forbidden):
+    """A random arc space, automata of one to three states over it, and arc scores."""
+    parts, scores = draw_problem(rng, n, "arc", kind, pruned)
+    return parts.arcs, fill_automata(rng, parts.arcs, kind, forbidden), scores
+
+
+def fill_automata(rng, arcs, kind, forbidden):
+    """Random automata of one to three states."""
+    automata = head_automata(arcs, rng.integers(1, 4, len(arcs.out_start) - 1))
+    for values in (automata.initial, automata.final, automata.take, automata.skip):
+        values[:] = draw_scores(rng, kind, len(values))
+        values[rng.random(len(values)) < forbidden] = -np.inf
+    return automata
+
+
+def as_functions(arcs, automata):
+    """The same automata as the naive twin wants them: the tables are read by their documented places."""
+    place = {}
+    for q, (first, end) in enumerate(itertools.pairwise(arcs.out_start)):
+        place |= {(q // 2, int(m)): (q, j) for j, m in enumerate(arcs.modifier[arcs.out[first:end]])}
+
+    def number(q):
+        return int(automata.state_start[q + 1] - automata.state_start[q])
+
+    def move(h, s, t, m):
+        q, j = place[h, m]
+        return automata.move_start[q] + (j * number(q) + s) * number(q) + t
+
+    return naive_automata.Automaton(
+        number,
+        lambda *where: float(automata.take[move(*where)]),
+        lambda *where: float(automata.skip[move(*where)]),
+        lambda q, s: float(automata.initial[automata.state_start[q] + s]),
+        lambda q, s: float(automata.final[automata.state_start[q] + s]),
+    )

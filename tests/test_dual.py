@@ -17,19 +17,13 @@ from problems import (
     trees_over,
 )
 
-from nonproj.automata.relaxed import decode_relaxed
-from nonproj.dual.branch_and_bound import branch_and_bound
 from nonproj.dual.decomposition import dual_decomposition, dual_trace
 from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
-from nonproj.parts.automaton import head_automata, moves
-from nonproj.parts.base import PartType
-from nonproj.parts.registry import PART_TYPES, register
 from nonproj.parts.space import part_space
 from nonproj.relaxation.subgradient import AppendixA, Polyak, relax
 from nonproj.trees.arborescence import maximum_arborescence_sparse
 from nonproj.trees.projective import maximum_projective_tree_sparse
-from nonproj.types import PartRows
 
 RULES = {APPENDIX_A: AppendixA, POLYAK: Polyak}
 
@@ -119,8 +113,8 @@ def exact_problem(rng, n, name, spread, form):
 def test_kernel_equals_the_eager_loop_bit_by_bit_where_arithmetic_is_exact(name, form, spread):
     """Ties included: the same duals, primals and steps, and just those automata decoded whose multipliers moved.
 
-    Which of several best trees comes first is not a matter of definition, so the twin's oracle of trees is given the
-    package's own decoders, which have tests of their own.
+    Which of several best trees comes first is not a matter of definition, so the package's own decoders choose among
+    those that enumeration finds.
     """
     whole = lazy = longest = 0
     for seed in range(15):
@@ -128,14 +122,11 @@ def test_kernel_equals_the_eager_loop_bit_by_bit_where_arithmetic_is_exact(name,
         parts, scores, options = exact_problem(rng, int(rng.integers(1, 7)), name, spread, form)
         arcs = parts.arcs
         decoded, trace = dual_trace(parts, scores, options)
-        best_tree = maximum_projective_tree_sparse if options.projective else maximum_arborescence_sparse
-
-        def decode(theta, best_tree=best_tree, arcs=arcs, single_root=options.single_root):
-            return best_tree(arcs, theta, single_root).tolist()
-
+        decode = maximum_projective_tree_sparse if options.projective else maximum_arborescence_sparse
+        prefer = functools.partial(decode, arcs, single_root=options.single_root)
         automata = naive_dual.Automata(parts, scores, options.beta, options.tau)
         twin = relax(
-            naive_dual.tree_oracle(parts, scores, options.beta, decode),
+            naive_dual.tree_oracle(parts, scores, options, prefer),
             automata,
             functools.partial(naive_trees.score_of_tree, parts=parts, scores=scores),
             len(arcs.head) * (2 if "grandparent" in parts.names else 1),
@@ -160,17 +151,19 @@ def test_kernel_equals_the_eager_loop_bit_by_bit_where_arithmetic_is_exact(name,
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
-@pytest.mark.parametrize("seed", range(10))
-def test_automata_decoded_anew_are_counted(name, seed):
-    """The first iteration decodes all automata, later ones fewer."""
-    rng = np.random.default_rng(seed)
-    parts, scores = draw_problem(rng, 9, name, "continuous", pruned=True)
-    decoded, trace = dual_trace(parts, scores, DualOptions(max_iterations=80))
-    assert trace.decoded[0] == 10
-    assert trace.decoded.max() <= 10
-    assert decoded.recomputed == pytest.approx(trace.decoded.sum() / (10 * decoded.iterations))
-    if decoded.iterations > 3:
-        assert trace.decoded[1:].min() < 10
+def test_the_first_iteration_decodes_all_automata_and_later_ones_fewer(name):
+    long = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        parts, scores = draw_problem(rng, 9, name, "continuous", pruned=True)
+        decoded, trace = dual_trace(parts, scores, DualOptions(max_iterations=80))
+        assert trace.decoded[0] == 10
+        assert trace.decoded.max() <= 10
+        assert decoded.recomputed == pytest.approx(trace.decoded.sum() / (10 * decoded.iterations))
+        if decoded.iterations > 3:
+            assert trace.decoded[1:].min() < 10
+            long += 1
+    assert long >= 5
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
@@ -223,7 +216,7 @@ def test_a_constant_on_all_arcs_into_a_word_only_shifts_the_score(name):
             compared += 1
         assert after.bound >= before.score + 7.0 - 1e-8
         assert before.bound >= after.score - 7.0 - 1e-8
-    assert compared >= 5
+    assert compared >= 8
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
@@ -343,90 +336,3 @@ def test_a_first_gap_of_zero_ends_the_rule_of_the_paper_at_once(name):
     assert decoded.certified
     assert not decoded.agreed
     assert decoded.iterations == 1
-
-
-# -- a part type without a compiled automaton --------------------------------------------------------------------------
-
-
-class Valency(PartType):
-    """The number of modifiers of a head on a side, 0 to 3 or more: part ``start[0] + 4 * q + number``."""
-
-    name = "valency"
-    slots = ("h",)
-    most = 3
-
-    def number(self, arcs, first):
-        return np.array([first, first + 4 * (len(arcs.out_start) - 1)])
-
-    def rows(self, arcs, start):
-        h = np.repeat(np.arange(len(arcs.start) - 1, dtype=np.int32), 8)
-        return PartRows(h[:, None], np.zeros((len(h), 3), np.uint8))
-
-    def used(self, arcs, start, z, z_grandparent):
-        totals = np.concatenate([[0], np.cumsum(z[arcs.out])])[arcs.out_start]
-        return start[0] + 4 * np.arange(len(totals) - 1) + np.minimum(np.diff(totals), self.most)
-
-    def restrict(self, arcs, start, keep):
-        return np.arange(start[0], start[1])
-
-    def automata(self, arcs, start, scores):
-        automata = head_automata(arcs, 4)
-        for q in range(len(arcs.out_start) - 1):
-            take, _ = moves(automata, q)
-            take[:, [0, 1, 2, 3], [1, 2, 3, 3]] = 0.0
-        automata.final[:] = scores[start[0] : start[1]]
-        return automata
-
-
-@pytest.fixture
-def valency():
-    """The part type above, registered for one test."""
-    yield register(Valency())
-    del PART_TYPES["valency"]
-
-
-def score_with_valency(tree, parts, scores):
-    """The score of a tree by the definition: the parts that the twin knows, and counts of modifiers."""
-    total = naive_trees.score_of_tree(tree, parts, scores)
-    for h in range(len(tree)):
-        left, right = sum(tree[m] == h for m in range(1, h)), sum(tree[m] == h for m in range(h + 1, len(tree)))
-        for side, count in enumerate((left, right)):
-            total += scores[parts.range("valency").start + 4 * (2 * h + side) + min(count, 3)]
-    return total
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("form", ["any", "single_root projective"])
-@pytest.mark.parametrize("name", [["arc", "valency"], ["arc", "sibling", "valency"]], ids="+".join)
-def test_a_set_without_compiled_automata_equals_enumeration(valency, name, form, kind):
-    certified = 0
-    for seed in range(30):
-        rng = np.random.default_rng(seed)
-        parts, scores = draw_problem(rng, int(rng.integers(1, 6)), name, kind, pruned=bool(seed % 2))
-        scores = scale_arcs(parts, scores, 2)
-        options = DualOptions(300, single_root="single_root" in form, projective="projective" in form, rule=seed % 2)
-        trees = trees_over(parts.arcs, options.single_root, options.projective)
-        if not trees:
-            with pytest.raises(ValueError, match="no tree|no projective tree"):
-                dual_decomposition(parts, scores, options)
-            continue
-        decoded = dual_decomposition(parts, scores, options)
-        assert decoded.heads.tolist() in trees
-        mine = score_with_valency(decoded.heads.tolist(), parts, scores)
-        assert decoded.score == pytest.approx(mine, abs=1e-9)
-        check_laws(decoded, parts, scores, max(score_with_valency(tree, parts, scores) for tree in trees))
-        assert decode_relaxed(parts, scores, 1.0).value >= decoded.score - 1e-9
-        # There is no search over general automata: dual decomposition is what it returns.
-        for found, expected in zip(branch_and_bound(parts, scores, options), decoded, strict=True):
-            assert np.array_equal(found, expected)
-        certified += decoded.certified
-    assert certified >= 10
-
-
-def test_what_has_no_automata_is_named(valency):
-    parts = part_space(full_arc_space(2), ["arc", "grandparent", "valency"])
-    with pytest.raises(NotImplementedError, match="part type grandparent has no head automata in general form"):
-        dual_decomposition(parts, np.zeros(len(parts)))
-    parts = part_space(full_arc_space(2), ["arc", "valency"])
-    with pytest.raises(ValueError, match="the automata of arc, valency are not compiled; they leave no trace"):
-        dual_trace(parts, np.zeros(len(parts)))

@@ -1,6 +1,5 @@
 """Head automata with any states, against enumeration of choices and state sequences; siblings and valency as such."""
 
-import itertools
 import math
 
 import naive_automata
@@ -9,63 +8,24 @@ import numpy as np
 import pytest
 from problems import (
     KINDS,
+    as_functions,
+    draw_automata,
     draw_problem,
     draw_scores,
-    scale_arcs,
     tabulate_automata,
     trees_over,
     valency_automata,
 )
 
-from nonproj.automata.general import best_paths, check_automata, general_automata, product, tree_paths
-from nonproj.automata.relaxed import decode_relaxed
-from nonproj.dual.decomposition import dual_decomposition, dual_trace
-from nonproj.dual.general import AutomataOracle, TreeOracle, parse_with_automata, parse_with_general_automata
+from nonproj.automata.general import best_paths, check_automata, tree_paths
+from nonproj.dual.decomposition import dual_decomposition
+from nonproj.dual.general import AutomataOracle, TreeOracle, parse_with_automata
 from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions
 from nonproj.parts.arcs import arc_space, full_arc_space
 from nonproj.parts.automaton import head_automata, moves
-from nonproj.parts.registry import PART_TYPES
-from nonproj.parts.space import tree_score
-from nonproj.relaxation.subgradient import AppendixA, Polyak, relax
+from nonproj.relaxation.subgradient import AppendixA, Polyak
 
 RULES = {APPENDIX_A: AppendixA, POLYAK: Polyak}
-
-
-def draw_automata(rng, n, kind, pruned, forbidden):
-    """A random arc space, automata of one to three states over it, and arc scores."""
-    parts, scores = draw_problem(rng, n, "arc", kind, pruned)
-    return parts.arcs, fill_automata(rng, parts.arcs, kind, forbidden), scores
-
-
-def fill_automata(rng, arcs, kind, forbidden):
-    """Random automata of one to three states."""
-    automata = head_automata(arcs, rng.integers(1, 4, len(arcs.out_start) - 1))
-    for values in (automata.initial, automata.final, automata.take, automata.skip):
-        values[:] = draw_scores(rng, kind, len(values))
-        values[rng.random(len(values)) < forbidden] = -np.inf
-    return automata
-
-
-def as_functions(arcs, automata):
-    """The same automata as the naive twin wants them: the tables are read by their documented places."""
-    place = {}
-    for q, (first, end) in enumerate(itertools.pairwise(arcs.out_start)):
-        place |= {(q // 2, int(m)): (q, j) for j, m in enumerate(arcs.modifier[arcs.out[first:end]])}
-
-    def number(q):
-        return int(automata.state_start[q + 1] - automata.state_start[q])
-
-    def move(h, s, t, m):
-        q, j = place[h, m]
-        return automata.move_start[q] + (j * number(q) + s) * number(q) + t
-
-    return naive_automata.Automaton(
-        number,
-        lambda *where: float(automata.take[move(*where)]),
-        lambda *where: float(automata.skip[move(*where)]),
-        lambda q, s: float(automata.initial[automata.state_start[q] + s]),
-        lambda q, s: float(automata.final[automata.state_start[q] + s]),
-    )
 
 
 # -- Viterbi -----------------------------------------------------------------------------------------------------------
@@ -120,130 +80,6 @@ def test_ties_go_to_skipping_and_to_the_lowest_state():
         values[:] = 0.0
     paths = best_paths(arcs, automata, np.zeros(4))
     assert not paths.chosen.any() and not paths.state.any() and not paths.first.any()
-
-
-# -- products ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("forbidden", [0.0, 0.2])
-@pytest.mark.parametrize("seed", range(8))
-def test_a_product_scores_as_both_of_its_factors_do(seed, forbidden, kind):
-    rng = np.random.default_rng(seed)
-    arcs, one, scores = draw_automata(rng, 3, kind, bool(seed % 2), forbidden)
-    other = fill_automata(rng, arcs, kind, forbidden)
-    both = product(arcs, one, other)
-    check_automata(arcs, both)
-    assert np.diff(both.state_start).tolist() == (np.diff(one.state_start) * np.diff(other.state_start)).tolist()
-    twins = as_functions(arcs, one), as_functions(arcs, other)
-    expected = []
-    for h in range(4):
-        expected.append(0.0)
-        for side in (0, 1):
-            row, best = naive_trees.candidates(arcs, h, side), -math.inf
-            for taken in itertools.product([False, True], repeat=len(row)):
-                of_arcs = sum(scores[naive_trees.pairs_of(arcs).index((h, m))] for m in itertools.compress(row, taken))
-                halves = [naive_automata.half_score(twin, 2 * h + side, row, taken) for twin in twins]
-                best = max(best, sum(halves) + of_arcs)
-            expected[-1] += best
-    np.testing.assert_allclose(best_paths(arcs, both, scores).values, expected, rtol=1e-12, atol=1e-12)
-    compared = 0
-    for tree in trees_over(arcs):
-        values = tree_paths(arcs, one, scores, tree).values + tree_paths(arcs, other, 0.0 * scores, tree).values
-        np.testing.assert_allclose(tree_paths(arcs, both, scores, tree).values, values, rtol=1e-12, atol=1e-12)
-        compared += 1
-    assert compared >= 1
-
-
-def test_a_product_with_automata_that_accept_everything_changes_nothing():
-    rng = np.random.default_rng(0)
-    arcs, automata, scores = draw_automata(rng, 5, "continuous", False, 0.1)
-    free = head_automata(arcs, 1)
-    free.take[:] = 0.0
-    for factors in ((automata, free), (free, automata)):
-        for found, expected in zip(product(arcs, *factors), automata, strict=True):
-            assert found.tolist() == expected.tolist()
-
-
-# -- the automata of part types ----------------------------------------------------------------------------------------
-
-
-def test_arcs_alone_accept_everything():
-    parts, scores = draw_problem(np.random.default_rng(0), 5, "arc", "continuous", False)
-    paths = best_paths(parts.arcs, general_automata(parts, scores), scores)
-    assert paths.chosen.tolist() == (scores > 0).tolist()
-
-
-def test_a_part_type_without_automata_is_named():
-    parts, scores = draw_problem(np.random.default_rng(0), 3, "grandparent", "continuous", False)
-    with pytest.raises(NotImplementedError, match="part type grandparent has no head automata in general form"):
-        general_automata(parts, scores)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(20))
-def test_sibling_tables_choose_as_the_compiled_automata_do(seed, kind):
-    """To the last bit, ties included; the set's automata are those of siblings, as arcs add none."""
-    rng = np.random.default_rng(seed)
-    parts, scores = draw_problem(rng, int(rng.integers(1, 9)), ["arc", "sibling"], kind, bool(seed % 2))
-    automata = general_automata(parts, scores)
-    bigrams = PART_TYPES["sibling"].automata(parts.arcs, parts.start("sibling"), scores)
-    for found, expected in zip(automata, bigrams, strict=True):
-        assert found.tolist() == expected.tolist()
-    relaxed = decode_relaxed(parts, scores, 1.0)
-    paths = best_paths(parts.arcs, automata, scores[parts.range("arc")])
-    assert paths.chosen.tolist() == relaxed.z.tolist()
-    assert float(sum(paths.values.tolist())) == pytest.approx(relaxed.value, rel=1e-14)
-
-
-@pytest.mark.parametrize("rule", [APPENDIX_A, POLYAK])
-@pytest.mark.parametrize("beta", [0.001, 0.5])
-def test_sibling_tables_take_the_steps_of_the_compiled_automata(beta, rule):
-    longest = agreed = 0
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        parts, scores = draw_problem(rng, 5, "sibling", "continuous", bool(seed % 2))
-        arcs, arc_scores = parts.arcs, scores[parts.range("arc")]
-        options = DualOptions(max_iterations=60, beta=beta, rule=rule)
-        decoded, trace = dual_trace(parts, scores, options)
-        found = relax(
-            TreeOracle(arcs, beta * arc_scores),
-            AutomataOracle(arcs, general_automata(parts, scores), (1 - beta) * arc_scores),
-            lambda heads, parts=parts, scores=scores: tree_score(parts, scores, heads),
-            len(arcs.head),
-            rule=RULES[rule](),
-            max_iterations=60,
-        )
-        np.testing.assert_allclose(found.trace["dual"], trace.dual, rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(found.trace["primal"], trace.primal, rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(found.trace["step"], trace.step, rtol=1e-6, atol=1e-9)
-        ours = parse_with_general_automata(parts, scores, options)
-        assert ours.heads.tolist() == decoded.heads.tolist() == found.solution.tolist()
-        assert (ours.score, ours.bound) == pytest.approx((decoded.score, decoded.bound), rel=1e-9, abs=1e-9)
-        assert (ours.agreed, ours.certified, ours.iterations) == decoded[3:6]
-        assert ours.recomputed == pytest.approx(decoded.recomputed)
-        longest, agreed = max(longest, decoded.iterations), agreed + decoded.agreed
-    assert longest > 20 and agreed >= 5
-
-
-@pytest.mark.parametrize("form", ["any", "single_root", "projective", "single_root projective"])
-def test_sibling_tables_over_trees_of_each_form(form):
-    compared = 0
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        parts, scores = draw_problem(rng, 5, "sibling", KINDS[seed % 2], pruned=False)
-        scores = scale_arcs(parts, scores, 4)  # most relaxations are tight then
-        options = DualOptions(max_iterations=400, single_root="single_root" in form, projective="projective" in form)
-        decoded = dual_decomposition(parts, scores, options)
-        ours = parse_with_general_automata(parts, scores, options)
-        assert ours.heads.tolist() in trees_over(parts.arcs, options.single_root, options.projective)
-        assert tree_score(parts, scores, ours.heads) == pytest.approx(ours.score, abs=1e-9)
-        # Rounding may part the two where integers tie, but never their certificates.
-        assert ours.score <= decoded.bound + 1e-8 and decoded.score <= ours.bound + 1e-8
-        if ours.certified and decoded.certified:
-            assert ours.score == pytest.approx(decoded.score, abs=1e-7)
-            compared += 1
-    assert compared >= 10
 
 
 # -- valency -----------------------------------------------------------------------------------------------------------
@@ -413,6 +249,7 @@ def test_an_arc_that_automata_forbid_is_as_if_it_were_not_there():
         kept = (rng.random(len(arcs.head)) < 0.6) | (arcs.head == 0)
         scores, g = rng.standard_normal(len(kept)), rng.standard_normal((5, 3, 3, 5))
         forbidden = set(zip(arcs.head[~kept].tolist(), arcs.modifier[~kept].tolist(), strict=True))
+        assert forbidden
         whole = parse_without(arcs, scores, g, forbidden)
         part = parse_without(arc_space(arcs.head[kept], arcs.modifier[kept], 4), scores[kept], g, set())
         assert {(int(h), m) for m, h in enumerate(whole.heads) if m} & forbidden == set()
@@ -420,7 +257,7 @@ def test_an_arc_that_automata_forbid_is_as_if_it_were_not_there():
         if whole.certified and part.certified:
             assert whole.score == pytest.approx(part.score, abs=1e-6)
             compared += 1
-    assert compared >= 3
+    assert compared >= 5
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
