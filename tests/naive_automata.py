@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
-from naive_trees import candidates
+from naive_trees import candidates, pairs_of
 
 
 class Automaton:
@@ -35,7 +35,7 @@ def half_score(automaton, q, row, taken):
 
 def tree_score(automaton, arcs, scores, heads):
     """The score of a tree: its arcs, and each half-automaton's best sequence for the modifiers it has there."""
-    pairs = list(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
+    pairs = pairs_of(arcs)
     if any((heads[m], m) not in pairs for m in range(1, len(heads))):
         return -math.inf
     total = math.fsum(scores[pairs.index((heads[m], m))] for m in range(1, len(heads)))
@@ -47,7 +47,7 @@ def tree_score(automaton, arcs, scores, heads):
 
 def best_relaxed(automaton, arcs, scores):
     """The argmax over Z: the value of each head, and the set of arcs (h, m) that all of them take."""
-    pairs = list(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
+    pairs = pairs_of(arcs)
     values, chosen = [], set()
     for h in range(len(arcs.start) - 1):
         value = 0.0

@@ -4,156 +4,214 @@ from __future__ import annotations
 
 import functools
 import itertools
+from typing import NamedTuple
 
 import numpy as np
-from naive_trees import END, START, all_trees, candidates, is_projective
+from naive_trees import (
+    END,
+    START,
+    all_trees,
+    candidates,
+    grandparent_number,
+    is_projective,
+    pairs_of,
+    sibling_number,
+)
 
-from nonproj.types import GRANDPARENT
+
+def transitions(parts, h, modifiers):
+    """The numbers of the sibling parts of a head with these modifiers; none if the set has no siblings."""
+    if "sibling" not in parts.names:
+        return []
+    numbers = []
+    for side in (0, 1):
+        path = [START, *[m for m in candidates(parts.arcs, h, side) if m in modifiers], END]
+        numbers += [sibling_number(parts, h, side, a, b) for a, b in itertools.pairwise(path)]
+    return numbers
 
 
-def choices(arcs, index, scores, model, h, taken, raised):
-    """All of Z_h: (value, arcs out that are taken, arc in that is raised or None), every subset of modifiers."""
-    pairs = list(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
-    sides = [candidates(arcs, h, 0), candidates(arcs, h, 1)]
-    outward = sides[0] + sides[1]
-    ups = [a for a, (_, m) in enumerate(pairs) if m == h] if model == GRANDPARENT and h > 0 else [None]
-    for up in ups:
-        for picked in itertools.product([False, True], repeat=len(outward)):
-            chosen = [m for m, wanted in zip(outward, picked, strict=True) if wanted]
-            if up is not None and pairs[up][0] in chosen:
+class HeadChoice(NamedTuple):
+    """A choice in Z_h: the arcs to its modifiers, the arc to its grandparent or None, and the scores of its parts."""
+
+    chosen: list[int]
+    grandparent: int | None
+    sibling_scores: list[float]
+    grandparent_scores: list[float]
+
+    def value(self, z_score, grandparent_score):
+        """Its score, summed as the paper's recurrences do."""
+        value = 0.0 if self.grandparent is None else grandparent_score[self.grandparent]
+        for score in self.sibling_scores:
+            value += score
+        for i, a in enumerate(self.chosen):
+            value += z_score[a]
+            if self.grandparent_scores:
+                value += self.grandparent_scores[i]
+        return value
+
+
+def choices(parts, scores, h):
+    """All of Z_h: every subset of modifiers, with every grandparent that is not among them."""
+    pairs = pairs_of(parts.arcs)
+    outward = candidates(parts.arcs, h, 0) + candidates(parts.arcs, h, 1)
+    with_grandparent = "grandparent" in parts.names and h > 0
+    for up in [a for a, (_, m) in enumerate(pairs) if m == h] if with_grandparent else [None]:
+        for marks in itertools.product([False, True], repeat=len(outward)):
+            modifiers = list(itertools.compress(outward, marks))
+            if up is not None and pairs[up][0] in modifiers:
                 continue
-            value = 0.0 if up is None else raised[up]
-            for side in (0, 1):
-                row = [START, *sides[side], END]
-                path = [START, *[m for m in sides[side] if m in chosen], END]
-                for previous, following in itertools.pairwise(path):
-                    a, b = row.index(previous), row.index(following)
-                    value += scores.sibling[index.sibling_start[2 * h + side] + b * (b - 1) // 2 + a]
-            for m in chosen:
-                value += taken[pairs.index((h, m))]
-                if up is not None:
-                    i = ups.index(up)
-                    start = index.grandparent_start[h]
-                    value += scores.grandparent[start + i * len(outward) + outward.index(m)]
-            yield value, [pairs.index((h, m)) for m in chosen], up
+            below = [] if up is None else [grandparent_number(parts, pairs[up][0], h, m) for m in modifiers]
+            along = transitions(parts, h, modifiers)
+            scored = ([float(scores[p]) for p in numbers] for numbers in (along, below))
+            yield HeadChoice([pairs.index((h, m)) for m in modifiers], up, *scored)
 
 
-def best_relaxed(arcs, index, scores, model, taken, raised):
-    """The argmax over Z: its value, z and z_up as float arrays."""
-    z, up = np.zeros(len(arcs.head)), np.zeros(len(arcs.head))
+def best_choices(heads, z_score, grandparent_score):
+    """The best of each head's choices: their total value, z and z_grandparent as float arrays."""
+    z, z_grandparent = np.zeros((2, len(z_score)))
     total = 0.0
-    for h in range(len(arcs.start) - 1):
-        value, chosen, raised_arc = max(
-            choices(arcs, index, scores, model, h, taken, raised), key=lambda choice: choice[0]
-        )
-        total += value
-        z[chosen] = 1
-        if raised_arc is not None:
-            up[raised_arc] = 1
-    return total, z, up
+    for listed in heads:
+        values = [choice.value(z_score, grandparent_score) for choice in listed]
+        best = listed[values.index(max(values))]
+        total += max(values)
+        z[best.chosen] = 1
+        if best.grandparent is not None:
+            z_grandparent[best.grandparent] = 1
+    return total, z, z_grandparent
 
 
-def relaxed_value(arcs, index, scores, tau, relaxed):
-    """The score of a structure in Z, read off its indicators."""
-    value = (relaxed.sibling @ scores.sibling) + (relaxed.grandparent @ scores.grandparent)
-    return value + scores.arc @ (tau * relaxed.chosen + (1 - tau) * relaxed.chosen_up)
+def best_relaxed(parts, scores, z_score, grandparent_score):
+    """The argmax over Z: its value, z and z_grandparent as float arrays."""
+    heads = [list(choices(parts, scores, h)) for h in range(len(parts.arcs.start) - 1)]
+    return best_choices(heads, z_score, grandparent_score)
 
 
-def oracles(arcs, index, scores, model, beta, tau, trees):
-    """The two oracles of figures 1 and 2 for `nonproj.relaxation.subgradient.relax`; the trees are enumerated."""
-    n_arcs = len(arcs.head)
-    pairs = list(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
+def structure_numbers(parts, z, z_grandparent):
+    """The numbers of the sibling and grandparent parts of a structure in Z."""
+    pairs = pairs_of(parts.arcs)
+    chosen = {pair for pair, mark in zip(pairs, z, strict=True) if mark}
+    grandparent = {m: h for (h, m), mark in zip(pairs, z_grandparent, strict=True) if mark}
+    numbers = []
+    for h in range(len(parts.arcs.start) - 1):
+        modifiers = {m for head, m in chosen if head == h}
+        numbers += transitions(parts, h, modifiers)
+        if "grandparent" in parts.names and h in grandparent:
+            numbers += [grandparent_number(parts, grandparent[h], h, m) for m in modifiers]
+    return sorted(numbers)
+
+
+def relaxed_value(parts, scores, tau, z, z_grandparent):
+    """The score of a structure in Z: that of its parts, an arc's score divided between its two automata by tau."""
+    value = scores[: len(z)] @ (tau * z + (1 - tau) * z_grandparent)
+    return value + sum(scores[p] for p in structure_numbers(parts, z, z_grandparent))
+
+
+def oracles(parts, scores, beta, tau, trees):
+    """The two oracles of figures 1 and 2 for `nonproj.relaxation.subgradient.relax`, both by enumeration; and the
+    number of multipliers."""
+    pairs = pairs_of(parts.arcs)
+    n_arcs, arc_scores = len(pairs), scores[: len(pairs)]
     marks = [np.array([1.0 if tree[m] == h else 0.0 for h, m in pairs]) for tree in trees]
-    twice = model == GRANDPARENT
-    tau = tau if twice else 1.0
+    heads = [list(choices(parts, scores, h)) for h in range(len(parts.arcs.start) - 1)]
+    grandparents = "grandparent" in parts.names
+    tau = tau if grandparents else 1.0
 
-    def tree(weights):
-        theta = beta * scores.arc + weights.reshape(-1, n_arcs).sum(axis=0)
+    def tree(multipliers):
+        theta = beta * arc_scores + multipliers.reshape(-1, n_arcs).sum(axis=0)
         values = [float(mark @ theta) for mark in marks]
         best = int(np.argmax(values))
-        return values[best], np.tile(marks[best], 2 if twice else 1), trees[best]
+        return values[best], np.tile(marks[best], 2 if grandparents else 1), trees[best]
 
-    def automata(weights):
-        taken = (1 - beta) * tau * scores.arc + weights[:n_arcs]
-        raised = (1 - beta) * (1 - tau) * scores.arc + (weights[n_arcs:] if twice else 0.0)
-        value, z, up = best_relaxed(arcs, index, scores, model, taken, raised)
-        return value, np.concatenate([z, up]) if twice else z, None
+    def automata(multipliers):
+        z_score = (1 - beta) * tau * arc_scores + multipliers[:n_arcs]
+        grandparent_score = (1 - beta) * (1 - tau) * arc_scores + (multipliers[n_arcs:] if grandparents else 0.0)
+        value, z, z_grandparent = best_choices(heads, z_score, grandparent_score)
+        return value, np.concatenate([z, z_grandparent]) if grandparents else z, None
 
-    return tree, automata, n_arcs * (2 if twice else 1)
+    return tree, automata, n_arcs * (2 if grandparents else 1)
 
 
 class Automata:
-    """Every automaton decoded anew at each call, by Viterbi, ties to the first: an oracle of prices [u] or [u, v].
+    """Every automaton decoded anew at each call, by Viterbi, ties to the first: an oracle of multipliers [u] or [u, v].
 
-    ``moved`` lists for each call how many automata saw other prices than at the call before: what has to be decoded.
+    Without sibling parts every modifier is chosen for itself, where it scores more than 0.  ``moved`` lists for each
+    call how many automata have other multipliers than at the call before: those have to be decoded.
     """
 
-    def __init__(self, arcs, index, scores, model, beta, tau):
-        self.index, self.scores, self.grandparents = index, scores, model == GRANDPARENT
-        self.n_nodes = len(arcs.start) - 1
-        pairs = list(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
+    def __init__(self, parts, scores, beta, tau):
+        self.scores = scores
+        self.sibling_number = functools.cache(functools.partial(sibling_number, parts))
+        self.grandparent_number = functools.cache(functools.partial(grandparent_number, parts))
+        self.siblings, self.grandparents = "sibling" in parts.names, "grandparent" in parts.names
+        self.n_nodes = len(parts.arcs.start) - 1
+        pairs = pairs_of(parts.arcs)
         self.arc = {pair: a for a, pair in enumerate(pairs)}
         self.into = [[h for h, m in pairs if m == i] for i in range(self.n_nodes)]
-        self.sides = [[candidates(arcs, h, side) for side in (0, 1)] for h in range(self.n_nodes)]
+        self.sides = [[candidates(parts.arcs, h, side) for side in (0, 1)] for h in range(self.n_nodes)]
         tau = tau if self.grandparents else 1.0
-        self.taken, self.raised = (1 - beta) * tau * scores.arc, (1 - beta) * (1 - tau) * scores.arc
+        arc_scores = scores[: len(pairs)]
+        self.z_score, self.grandparent_score = (1 - beta) * tau * arc_scores, (1 - beta) * (1 - tau) * arc_scores
         self.before = None
         self.moved = []
 
-    def __call__(self, prices):
+    def __call__(self, multipliers):
         n_arcs = len(self.arc)
-        u, v = prices[:n_arcs], prices[n_arcs:] if self.grandparents else np.zeros(n_arcs)
+        u, v = multipliers[:n_arcs], multipliers[n_arcs:] if self.grandparents else np.zeros(n_arcs)
         self.moved.append(self.count_moved(u, v))
         self.before = u.copy(), v.copy()
-        total, z, up = 0.0, np.zeros(n_arcs), np.zeros(n_arcs)
+        total, (z, z_grandparent) = 0.0, np.zeros((2, n_arcs))
         for h in range(self.n_nodes):
-            value, k, modifiers = self.best(h, self.taken + u, self.raised + v)
+            value, g, modifiers = self.best(h, self.z_score + u, self.grandparent_score + v)
             total += value
             z[[self.arc[h, m] for m in modifiers]] = 1
-            if k is not None:
-                up[self.arc[k, h]] = 1
-        return total, np.concatenate([z, up]) if self.grandparents else z, None
+            if g is not None:
+                z_grandparent[self.arc[g, h]] = 1
+        return total, np.concatenate([z, z_grandparent]) if self.grandparents else z, None
 
     def count_moved(self, u, v):
-        """How many automata see a price that is not what it was; all of them at first."""
+        """How many automata have a multiplier that is not what it was; all of them at first."""
         if self.before is None:
             return self.n_nodes
         heads = {h for (h, _), a in self.arc.items() if u[a] != self.before[0][a]}
         return len(heads | {m for (_, m), a in self.arc.items() if v[a] != self.before[1][a]})
 
-    def best(self, h, taken, raised):
+    def best(self, h, z_score, grandparent_score):
         """The choice of one automaton: its value, grandparent (None without one) and modifiers."""
         best = (-np.inf, None, [])
-        for k in self.into[h] if self.grandparents and h > 0 else [None]:
-            halves = [self.half(h, side, k, taken) for side in (0, 1)]
-            value = halves[0][0] + halves[1][0] + (0.0 if k is None else raised[self.arc[k, h]])
+        half = self.path if self.siblings else self.positive
+        for g in self.into[h] if self.grandparents and h > 0 else [None]:
+            halves = [half(h, side, g, z_score) for side in (0, 1)]
+            value = halves[0][0] + halves[1][0] + (0.0 if g is None else grandparent_score[self.arc[g, h]])
             if value > best[0]:
-                best = (value, k, halves[0][1] + halves[1][1])
+                best = (value, g, halves[0][1] + halves[1][1])
         return best
 
-    def half(self, h, side, k, taken):
-        """Viterbi from START to END over the modifiers on one side, all but k: its value and modifiers."""
+    def positive(self, h, side, g, z_score):
+        """Each modifier on one side, all but g, that scores more than 0: their score, and the modifiers."""
+        gains = {m: self.gain(h, m, g, z_score) for m in self.sides[h][side] if m != g}
+        modifiers = [m for m, gain in gains.items() if gain > 0.0]
+        return sum(gains[m] for m in modifiers), modifiers
+
+    def path(self, h, side, g, z_score):
+        """Viterbi from START to END over the modifiers on one side, all but g: its value and modifiers."""
         row = [START, *self.sides[h][side], END]
-        states = [b for b, m in enumerate(row) if k is None or m != k]
+        states = [b for b, m in enumerate(row) if g is None or m != g]
         best, back = {0: 0.0}, {}
         for b in states[1:]:
-            first = self.index.sibling_start[2 * h + side] + b * (b - 1) // 2
-            values = {a: best[a] + self.scores.sibling[first + a] for a in states if a < b}
+            first = self.sibling_number(h, side, START, row[b])
+            values = {a: best[a] + self.scores[first + a] for a in states if a < b}
             back[b] = max(values, key=values.get)
-            best[b] = values[back[b]] + self.weight(h, row[b], k, taken)
+            best[b] = values[back[b]] + (0.0 if row[b] == END else self.gain(h, row[b], g, z_score))
         modifiers, b = [], back[states[-1]]
         while b > 0:
             modifiers.append(row[b])
             b = back[b]
         return best[states[-1]], modifiers
 
-    def weight(self, h, m, k, taken):
-        """What taking modifier m adds to the transition: its arc, and its chain from the grandparent."""
-        if m == END:
-            return 0.0
-        outward = self.sides[h][0] + self.sides[h][1]
-        row = self.index.grandparent_start[h] + (0 if k is None else self.into[h].index(k)) * len(outward)
-        return taken[self.arc[h, m]] + (0.0 if k is None else self.scores.grandparent[row + outward.index(m)])
+    def gain(self, h, m, g, z_score):
+        """What choosing modifier m adds: the score of its arc, and that of its grandparent part under g."""
+        grandparent = 0.0 if g is None else self.scores[self.grandparent_number(g, h, m)]
+        return z_score[self.arc[h, m]] + grandparent
 
 
 @functools.cache
@@ -162,23 +220,25 @@ def trees_of(n, single_root, projective):
     return np.array([tree for tree in all_trees(n, single_root) if not projective or is_projective(tree)])
 
 
-class Tree:
-    """The best tree at prices [u] or [u, v], by enumeration: an oracle.
+def tree_oracle(parts, scores, options, prefer):
+    """An oracle of trees at multipliers [u] or [u, v], by enumeration.
 
-    Where several trees are best, ``prefer(theta)`` returns the heads of the one that is wanted: it must be one of them.
+    Where several trees are best, ``prefer(scores of arcs)`` returns the heads of the one that is wanted: it must be one
+    of them.
     """
+    arcs, copies = parts.arcs, 2 if "grandparent" in parts.names else 1
+    n = len(arcs.start) - 2
+    trees = trees_of(n, options.single_root, options.projective)
+    marks = (trees[:, arcs.modifier] == arcs.head).astype(float)
+    over_arcs = marks.sum(axis=1) == n
+    trees, marks = trees[over_arcs].tolist(), marks[over_arcs]
 
-    def __init__(self, arcs, scores, model, options, prefer):
-        self.weights, self.copies = options.beta * scores.arc, 2 if model == GRANDPARENT else 1
-        trees = trees_of(len(arcs.start) - 2, options.single_root, options.projective)
-        marks = (trees[:, arcs.modifier] == arcs.head).astype(float)
-        over_arcs = marks.sum(axis=1) == len(arcs.start) - 2
-        self.trees, self.marks, self.prefer = trees[over_arcs].tolist(), marks[over_arcs], prefer
-
-    def __call__(self, prices):
-        theta = self.weights + prices.reshape(self.copies, -1).sum(axis=0)
-        values = self.marks @ theta
-        heads = self.prefer(theta).tolist()
-        best = self.trees.index(heads)
+    def tree(multipliers):
+        theta = options.beta * scores[: len(arcs.head)] + multipliers.reshape(copies, -1).sum(axis=0)
+        values = marks @ theta
+        heads = prefer(theta).tolist()
+        best = trees.index(heads)
         assert values[best] == values.max(), "the preferred tree is not a best one"
-        return float(values[best]), np.tile(self.marks[best], self.copies), heads
+        return float(values[best]), np.tile(marks[best], copies), heads
+
+    return tree

@@ -7,11 +7,9 @@ import itertools
 
 import naive_dual
 import numpy as np
-from naive_trees import END, START, candidates
+from naive_trees import END, START, candidates, grandparent_number, pairs_of, sibling_number
 from scipy.optimize import linprog
 from scipy.sparse import coo_matrix
-
-from nonproj.types import ARC, GRANDPARENT
 
 
 class Named:
@@ -49,15 +47,10 @@ class Named:
         return -result.fun
 
 
-def pairs_of(arcs):
-    """The arcs as (head, modifier)."""
-    return list(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
-
-
-def add_trees(program, arcs, scores, relaxation, single_root):
-    """Arcs and flows of Martins et al. (2009)."""
+def add_trees(program, arcs, arc_scores, relaxation, single_root):
+    """Arcs and flows, as Martins et al. (2009) have them."""
     pairs, n = pairs_of(arcs), len(arcs.start) - 2
-    for arc, score in zip(pairs, scores.arc, strict=True):
+    for arc, score in zip(pairs, arc_scores, strict=True):
         program.variable(("arc", *arc), float(score))
     for m in range(1, n + 1):
         program.row([(1.0, ("arc", *a)) for a in pairs if a[1] == m], "=", 1.0)
@@ -77,14 +70,14 @@ def add_trees(program, arcs, scores, relaxation, single_root):
             program.row(terms, "=", 1.0 if k in (None, t) else 0.0)
 
 
-def add_siblings(program, arcs, index, scores, form):
-    """Transitions ('sibling', h, side, previous, next) and their rows."""
-    for h, side in itertools.product(range(len(arcs.start) - 1), (0, 1)):
-        row = [START, *candidates(arcs, h, side), END]
+def add_siblings(program, parts, scores, form):
+    """Transitions: ('sibling', h, side, previous, next)."""
+    for h, side in itertools.product(range(len(parts.arcs.start) - 1), (0, 1)):
+        row = [START, *candidates(parts.arcs, h, side), END]
         transitions = list(itertools.combinations(range(len(row)), 2))
         for a, b in transitions:
-            part = index.sibling_start[2 * h + side] + b * (b - 1) // 2 + a
-            program.variable(("sibling", h, side, row[a], row[b]), float(scores.sibling[part]))
+            part = h, side, row[a], row[b]
+            program.variable(("sibling", *part), float(scores[sibling_number(parts, *part)]))
         if form == "paths":
             for b, m in enumerate(row):
                 taken = [(-1.0, ("arc", h, m))] if m not in (START, END) else []
@@ -108,18 +101,15 @@ def add_siblings(program, arcs, index, scores, form):
             program.row([(1.0, w), *lack], ">", 1.0 - len(ends))
 
 
-def add_grandparents(program, arcs, index, scores, families):
-    """Grandparent parts ('gp', g, p, c) and all rows of some families of Riedel et al. (2012), section 3.2."""
-    pairs, n = pairs_of(arcs), len(arcs.start) - 2
-    parts = []
-    for p in range(1, n + 1):
-        outward = candidates(arcs, p, 0) + candidates(arcs, p, 1)
-        for i, g in enumerate([g for g, m in pairs if m == p]):
-            for j, c in enumerate(outward):
-                part = index.grandparent_start[p] + i * len(outward) + j
-                parts.append((g, p, c))
-                program.variable(("gp", g, p, c), float(scores.grandparent[part]), 0.0 if g == c else 1.0)
-    for g, p, c in parts:
+def add_grandparents(program, parts, scores, families):
+    """Grandparent parts ('gp', g, p, c), and the families of Riedel et al. (2012), section 3.2, none left out."""
+    pairs, n = pairs_of(parts.arcs), len(parts.arcs.start) - 2
+    listed = []
+    for (g, p), (head, c) in itertools.product(pairs, pairs):
+        if head == p:
+            listed.append((g, p, c))
+            program.variable(("gp", g, p, c), float(scores[grandparent_number(parts, g, p, c)]), float(g != c))
+    for g, p, c in listed:
         gp, above, below = ("gp", g, p, c), ("arc", g, p), ("arc", p, c)
         if "ArcGP" in families:
             program.row([(1.0, above), (1.0, below), (-1.0, gp)], "<", 1.0)
@@ -128,51 +118,49 @@ def add_grandparents(program, arcs, index, scores, families):
             program.row([(1.0, below), (-1.0, gp)], ">", 0.0)
     for p, c in pairs:
         if "OneGP" in families and p > 0:
-            above = [(1.0, ("gp", *part)) for part in parts if part[1:] == (p, c)]
+            above = [(1.0, ("gp", *part)) for part in listed if part[1:] == (p, c)]
             program.row([*above, (-1.0, ("arc", p, c))], "=", 0.0)
     for g, p in pairs:
         if "NoGP" in families:
-            below = [(1.0, ("gp", *part)) for part in parts if part[:2] == (g, p)]
+            below = [(1.0, ("gp", *part)) for part in listed if part[:2] == (g, p)]
             program.row([*below, (-float(n), ("arc", g, p))], "<", 0.0)
 
 
-def relaxed_optimum(arcs, index, scores, model, options):
+def relaxed_optimum(parts, scores, options):
     """The optimum of LP(S) or LP(M)."""
     program = Named()
-    add_trees(program, arcs, scores, options.relaxation, options.single_root)
-    if model != ARC:
-        add_siblings(program, arcs, index, scores, options.siblings)
-    if model == GRANDPARENT:
-        add_grandparents(program, arcs, index, scores, options.families)
+    add_trees(program, parts.arcs, scores[parts.range("arc")], options.relaxation, options.single_root)
+    if "sibling" in parts.names:
+        add_siblings(program, parts, scores, options.siblings)
+    if "grandparent" in parts.names:
+        add_grandparents(program, parts, scores, options.families)
     return program.maximum()
 
 
-def hull_optimum(arcs, index, scores, model, trees):
-    """The optimum of the LP relaxation of dual decomposition: convex combinations of trees and, for each head, of its
-    choices, that agree on the arcs (Rush and Collins 2012, section 9.1)."""
+def hull_optimum(parts, scores, trees):
+    """The program that dual decomposition relaxes to: mixtures of trees, and for each head mixtures of its choices,
+    that agree on the arcs (Rush and Collins 2012, section 9.1)."""
     program = Named()
-    pairs = pairs_of(arcs)
-    agree = {("down", a): [] for a in range(len(pairs))} | {("up", a): [] for a in range(len(pairs))}
+    pairs = pairs_of(parts.arcs)
+    agree = {(kind, a): [] for kind in ("z", "z_grandparent") for a in range(len(pairs))}
     for number, tree in enumerate(trees):
         program.variable(("tree", number))
         for a, (h, m) in enumerate(pairs):
             if tree[m] == h:
-                agree["down", a].append((-1.0, ("tree", number)))
-                agree["up", a].append((-1.0, ("tree", number)))
+                agree["z", a].append((-1.0, ("tree", number)))
+                agree["z_grandparent", a].append((-1.0, ("tree", number)))
     program.row([(1.0, ("tree", number)) for number in range(len(trees))], "=", 1.0)
-    zeros = np.zeros(len(pairs))
-    for h in range(len(arcs.start) - 1):
+    for h in range(len(parts.arcs.start) - 1):
         names = []
-        options = naive_dual.choices(arcs, index, scores, model, h, scores.arc, zeros)
-        for number, (value, chosen, up) in enumerate(options):
+        for number, choice in enumerate(naive_dual.choices(parts, scores, h)):
             names.append(("choice", h, number))
-            program.variable(names[-1], value)
-            for a in chosen:
-                agree["down", a].append((1.0, names[-1]))
-            if up is not None:
-                agree["up", up].append((1.0, names[-1]))
+            program.variable(names[-1], choice.value(scores, np.zeros(len(pairs))))
+            for a in choice.chosen:
+                agree["z", a].append((1.0, names[-1]))
+            if choice.grandparent is not None:
+                agree["z_grandparent", choice.grandparent].append((1.0, names[-1]))
         program.row([(1.0, name) for name in names], "=", 1.0)
     for (kind, _), terms in agree.items():
-        if terms and (kind == "down" or model == GRANDPARENT):
+        if terms and (kind == "z" or "grandparent" in parts.names):
             program.row(terms, "=", 0.0)
     return program.maximum()

@@ -59,43 +59,51 @@ def parts_of_tree(heads):
     return parts
 
 
+def pairs_of(arcs):
+    """The arcs as (head, modifier), in the order of their numbers."""
+    return list(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
+
+
 def candidates(arcs, h, side):
-    """The possible modifiers of h on one side, outward."""
-    pairs = zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True)
-    modifiers = [m for g, m in pairs if g == h and (m > h) == bool(side)]
+    """The candidate modifiers of h on one side, outward."""
+    modifiers = [m for g, m in pairs_of(arcs) if g == h and (m > h) == bool(side)]
     return sorted(modifiers, key=lambda m: abs(m - h))
 
 
-def part_numbers(heads, arcs, index):
-    """The numbers of a tree's parts, {'arc': [...], 'sibling': [...], 'grandparent': [...]}; None if an arc is absent.
+def sibling_number(parts, h, side, previous, following):
+    """The number of a sibling part."""
+    outward = [START, *candidates(parts.arcs, h, side), END]
+    a, b = outward.index(previous), outward.index(following)
+    return int(parts.start("sibling")[2 * h + side]) + b * (b - 1) // 2 + a
 
-    Parts that the model does not have (an index of zeros) are left out.
-    """
-    pairs = list(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
-    parts = parts_of_tree(heads)
-    if any(arc not in pairs for arc in parts["arc"]):
+
+def grandparent_number(parts, g, h, m):
+    """The number of a grandparent part."""
+    into = [head for head, modifier in pairs_of(parts.arcs) if modifier == h]
+    outward = candidates(parts.arcs, h, 0) + candidates(parts.arcs, h, 1)
+    return int(parts.start("grandparent")[h]) + into.index(g) * len(outward) + outward.index(m)
+
+
+def part_numbers(heads, parts):
+    """The numbers of a tree's parts by type, {'arc': [...], ...}; None if an arc is absent."""
+    pairs = pairs_of(parts.arcs)
+    listed = parts_of_tree(heads)
+    if any(arc not in pairs for arc in listed["arc"]):
         return None
-    numbers = {"arc": [pairs.index(arc) for arc in parts["arc"]], "sibling": [], "grandparent": []}
-    if max(index.sibling_start) > 0:
-        for h, side, previous, following in parts["sibling"]:
-            outward = [START, *candidates(arcs, h, side), END]
-            a, b = outward.index(previous), outward.index(following)
-            numbers["sibling"].append(int(index.sibling_start[2 * h + side]) + b * (b - 1) // 2 + a)
-    if max(index.grandparent_start) > 0:
-        for g, h, m in parts["grandparent"]:
-            into = [x for x, y in pairs if y == h]
-            outward = candidates(arcs, h, 0) + candidates(arcs, h, 1)
-            i, j = into.index(g), outward.index(m)
-            numbers["grandparent"].append(int(index.grandparent_start[h]) + i * len(outward) + j)
+    numbers = {"arc": [pairs.index(arc) for arc in listed["arc"]]}
+    if "sibling" in parts.names:
+        numbers["sibling"] = [sibling_number(parts, *part) for part in listed["sibling"]]
+    if "grandparent" in parts.names:
+        numbers["grandparent"] = [grandparent_number(parts, *part) for part in listed["grandparent"]]
     return numbers
 
 
-def score_of_tree(heads, arcs, index, scores):
+def score_of_tree(heads, parts, scores):
     """The sum of the scores of a tree's parts; minus infinity if an arc is absent."""
-    numbers = part_numbers(heads, arcs, index)
+    numbers = part_numbers(heads, parts)
     if numbers is None:
         return -math.inf
-    return math.fsum(float(getattr(scores, kind)[p]) for kind, listed in numbers.items() for p in listed)
+    return math.fsum(float(scores[p]) for listed in numbers.values() for p in listed)
 
 
 def arc_score(heads, scores):

@@ -7,7 +7,7 @@ import networkx
 import numpy as np
 import pytest
 
-from nonproj.parts.space import arc_space_from_mask, full_arc_space
+from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.trees.arborescence import maximum_arborescence, maximum_arborescence_sparse
 
 

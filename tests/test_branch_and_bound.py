@@ -1,97 +1,74 @@
 """Branch and bound against enumeration and against integer programs, and what its limit leaves."""
 
-import naive_trees
 import numpy as np
 import pytest
-from test_automata import draw_problem
-from test_dual import check_laws, trees_over
+from problems import ALL_SETS, ARC_GRANDPARENT, HIGHER_ORDER, KINDS, best_score, check_laws, draw_problem, trees_over
 
-from nonproj.dual.branch_and_bound import SearchOptions, _bound, _restrict, branch_and_bound
-from nonproj.dual.decomposition import DualOptions, check_options, dual_decomposition
-from nonproj.dual.subgradient import _AGREED, APPENDIX_A, POLYAK, _start
-from nonproj.parts.space import arc_space_from_mask, part_index, tree_score
-from nonproj.types import ARC, GRANDPARENT, SIBLING, PartScores
-
-KINDS = ("continuous", "integer")
+from nonproj.automata.compiled import SplitScores, compiled_starts
+from nonproj.dual.branch_and_bound import _force_single_arcs, branch_and_bound
+from nonproj.dual.decomposition import NO_TRACE, dual_decomposition
+from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions, SearchOptions, check_options
+from nonproj.dual.subgradient import AGREED, Descent, descend
+from nonproj.parts.arcs import arc_space_from_mask
+from nonproj.parts.space import part_space, tree_score
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("form", ["any", "single_root", "projective", "single_root projective"])
-@pytest.mark.parametrize("model", [ARC, SIBLING, GRANDPARENT])
-def test_certifies_what_enumeration_finds(model, form, kind):
+@pytest.mark.parametrize("name", ALL_SETS)
+def test_certifies_what_enumeration_finds(name, form, kind):
     tried = searched = 0
     for seed in range(60):
         rng = np.random.default_rng(seed)
-        arcs, index, scores = draw_problem(rng, int(rng.integers(1, 6)), model, kind, pruned=bool(seed % 2))
+        parts, scores = draw_problem(rng, int(rng.integers(1, 6)), name, kind, pruned=bool(seed % 2))
         options = DualOptions(
             max_iterations=int(rng.choice([1, 10, 250])),
             single_root="single_root" in form,
             projective="projective" in form,
             rule=APPENDIX_A if seed % 3 == 0 else POLYAK,
         )
-        trees = trees_over(arcs, options.single_root, options.projective)
+        trees = trees_over(parts.arcs, options.single_root, options.projective)
         if not trees:
             with pytest.raises(ValueError, match="no tree|no projective tree"):
-                branch_and_bound(arcs, index, scores, model, options)
+                branch_and_bound(parts, scores, options)
             continue
-        found = branch_and_bound(arcs, index, scores, model, options, SearchOptions(node_iterations=1 + seed % 30))
-        check_laws(found, arcs, index, scores, max(naive_trees.score_of_tree(t, arcs, index, scores) for t in trees))
+        found = branch_and_bound(parts, scores, options, SearchOptions(node_iterations=1 + seed % 30))
+        check_laws(found, parts, scores, best_score(parts, scores, trees))
         assert found.certified
         assert found.heads.tolist() in trees
         tried += 1
         searched += found.nodes > 0
     assert tried >= 40
-    assert searched >= (0 if model == ARC else tried / 4)
+    assert searched >= (0 if name == "arc" else tried / 4)
 
 
-@pytest.mark.parametrize("model", [SIBLING, GRANDPARENT])
+@pytest.mark.parametrize("name", HIGHER_ORDER)
 @pytest.mark.parametrize("seed", range(150))
-def test_agrees_with_the_integer_program(seed, model):
-    """Each of 300 instances, of 4 to 8 words: integer program, search and enumeration; and the programs' bounds."""
+def test_agrees_with_the_integer_program(seed, name):
+    """Each of 450 instances, of 4 to 8 words: integer program, search and enumeration; and the programs' bounds."""
     pytest.importorskip("highspy")
     from nonproj.programs.linear_program import LinearOptions, linear_program
 
     rng = np.random.default_rng(seed)
     n = int(rng.integers(4, 9))
-    arcs, index, scores = draw_problem(rng, n, model, KINDS[seed % 2], pruned=seed % 4 > 1)
-    found = branch_and_bound(arcs, index, scores, model)
+    parts, scores = draw_problem(rng, n, name, KINDS[seed % 2], pruned=seed % 4 > 1)
+    found = branch_and_bound(parts, scores)
     assert found.certified
     optimum = pytest.approx(found.score, abs=1e-6)
     single, multi, integer = (
-        linear_program(arcs, index, scores, model, options)[0]
+        linear_program(parts, scores, options)[0]
         for options in (LinearOptions("single"), LinearOptions("multi"), LinearOptions("single", integer=True))
     )
     assert integer.score == optimum
     assert single.bound >= multi.bound - 1e-6
     assert multi.bound >= found.score - 1e-6
     if n <= 5:
-        assert max(naive_trees.score_of_tree(t, arcs, index, scores) for t in trees_over(arcs)) == optimum
+        assert best_score(parts, scores, trees_over(parts.arcs)) == optimum
 
 
-@pytest.mark.parametrize("model", [SIBLING, GRANDPARENT])
-@pytest.mark.parametrize("seed", range(20))
-def test_a_restricted_problem_scores_its_trees_as_the_whole_does(seed, model):
-    rng = np.random.default_rng(seed)
-    arcs, index, scores = draw_problem(rng, int(rng.integers(2, 6)), model, "continuous", pruned=False)
-    keep = rng.random(len(arcs.head)) < 0.6
-    fewer, fewer_index, fewer_scores, number = _restrict(arcs, index, scores, model, keep)
-    assert number.tolist() == np.flatnonzero(keep).tolist()
-    mask = np.zeros((len(arcs.start) - 1,) * 2, bool)
-    mask[arcs.head[keep], arcs.modifier[keep]] = True
-    for found, expected in zip(fewer, arc_space_from_mask(mask), strict=True):
-        assert found.tolist() == expected.tolist()
-    for found, expected in zip(fewer_index, part_index(fewer, model), strict=True):
-        assert found.tolist() == expected.tolist()
-    trees = trees_over(fewer)
-    for tree in trees:
-        whole = tree_score(arcs, index, scores, tree)
-        assert tree_score(fewer, fewer_index, fewer_scores, tree) == pytest.approx(whole, abs=1e-9)
-    assert len(trees) == sum(all(mask[h, m] for m, h in enumerate(t) if m) for t in trees_over(arcs))
-
-
-@pytest.mark.parametrize("model", [SIBLING, GRANDPARENT])
-def test_one_tree_is_agreed_on_at_once(model):
-    """The arc that is its modifier's only one is forced upon the automata, too, whatever they think of it."""
+@pytest.mark.parametrize("name", HIGHER_ORDER)
+def test_the_only_tree_is_agreed_on_at_once(name):
+    """The only arc into a word is forced upon the automata, too, whatever it scores there."""
     for seed in range(40):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(1, 9))
@@ -101,44 +78,45 @@ def test_one_tree_is_agreed_on_at_once(model):
             heads[order[position]] = int(rng.choice([0, *order[:position]]))
         mask = np.zeros((n + 1, n + 1), bool)
         mask[heads[1:], range(1, n + 1)] = True
-        arcs = arc_space_from_mask(mask)
-        index = part_index(arcs, model)
-        sizes = n, index.sibling_start[-1], index.grandparent_start[-1]
-        scores = PartScores(*[rng.normal(scale=100, size=size) for size in sizes])
-        options = check_options(DualOptions())
-        tree, start = np.empty(n + 1, np.int32), np.array(_start(scores, model, options))
-        outcome, iterations, score, _, _ = _bound(
-            arcs, index, scores, model, options, np.ones(n, bool), start, -np.inf, np.empty((3, n)),
-            np.empty(n, np.int64), tree,
-        )  # fmt: skip
-        assert (outcome, iterations) == (_AGREED, 1)
+        parts = part_space(arc_space_from_mask(mask), name)
+        scores = rng.normal(scale=100, size=len(parts))
+        split = SplitScores(*np.zeros((3, n)))
+        _force_single_arcs(parts, scores, split)
+        np.testing.assert_allclose(sum(split), scores[:n], atol=1e-9)
+        descent = Descent(split, np.empty((3, n)), np.zeros(n, np.int64), -np.inf)
+        tree = np.empty(n + 1, np.int32)
+        outcome, iterations, score, _, _ = descend(
+            parts.arcs, compiled_starts(parts), scores, check_options(DualOptions()), descent, NO_TRACE, tree
+        )
+        assert (outcome, iterations) == (AGREED, 1)
         assert tree.tolist() == heads
-        assert score == pytest.approx(naive_trees.score_of_tree(heads, arcs, index, scores), abs=1e-9)
+        assert score == pytest.approx(best_score(parts, scores, [heads]), abs=1e-9)
 
 
-@pytest.mark.parametrize("model", [SIBLING, GRANDPARENT])
-def test_without_a_search_it_is_dual_decomposition(model):
+@pytest.mark.parametrize("name", HIGHER_ORDER)
+def test_without_a_search_it_is_dual_decomposition(name):
     for seed in range(30):
         rng = np.random.default_rng(seed)
-        arcs, index, scores = draw_problem(rng, int(rng.integers(2, 12)), model, KINDS[seed % 2], pruned=False)
+        parts, scores = draw_problem(rng, int(rng.integers(2, 12)), name, KINDS[seed % 2], pruned=False)
         options = DualOptions(max_iterations=20)
-        plain = dual_decomposition(arcs, index, scores, model, options)
-        found = branch_and_bound(arcs, index, scores, model, options, SearchOptions(automata_limit=0))
+        plain = dual_decomposition(parts, scores, options)
+        found = branch_and_bound(parts, scores, options, SearchOptions(automata_limit=0))
         assert found.heads.tolist() == plain.heads.tolist()
         assert found[1:] == plain[1:]
 
 
-def test_a_limit_stops_between_what_is_known_and_what_is_proved():
-    """The longer it may search, the narrower the gap; it goes over its limit by the two children of one node."""
+@pytest.mark.parametrize("name, limits", [("grandparent", (0, 200, 1000, 3000)), (ARC_GRANDPARENT, (0, 200, 1000))])
+def test_the_longer_the_search_the_narrower_the_gap(name, limits):
+    """A limit leaves the incumbent and a true bound; it is exceeded by the two children of one node at most."""
     rng = np.random.default_rng(1)
-    arcs, index, scores = draw_problem(rng, 14, GRANDPARENT, "continuous", pruned=False)
-    optimum = branch_and_bound(arcs, index, scores, GRANDPARENT)
+    parts, scores = draw_problem(rng, 14, name, "continuous", pruned=False)
+    optimum = branch_and_bound(parts, scores)
     assert optimum.certified
     assert optimum.nodes > 20
+    assert optimum.score == pytest.approx(tree_score(parts, scores, optimum.heads))
     gaps = []
-    for limit in (0, 200, 1000, 3000):
-        search = SearchOptions(limit, 10)
-        found = branch_and_bound(arcs, index, scores, GRANDPARENT, DualOptions(max_iterations=10), search)
+    for limit in limits:
+        found = branch_and_bound(parts, scores, DualOptions(max_iterations=10), SearchOptions(limit, 10))
         assert found.score - 1e-9 <= optimum.score <= found.bound + 1e-9
         decoded = found.recomputed * found.iterations * len(found.heads)
         assert decoded <= limit + 3 * 10 * len(found.heads)
@@ -156,6 +134,6 @@ def test_a_limit_stops_between_what_is_known_and_what_is_proved():
     ],
 )
 def test_bad_limits_are_named(search, message):
-    arcs, index, scores = draw_problem(np.random.default_rng(0), 3, SIBLING, "continuous", pruned=False)
+    parts, scores = draw_problem(np.random.default_rng(0), 3, "sibling", "continuous", pruned=False)
     with pytest.raises(ValueError, match=message):
-        branch_and_bound(arcs, index, scores, SIBLING, search=search)
+        branch_and_bound(parts, scores, search=search)

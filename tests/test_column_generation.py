@@ -4,7 +4,6 @@ import io
 import math
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import naive_pricing
 import naive_programs
@@ -12,13 +11,15 @@ import naive_trees
 import numpy as np
 import pytest
 import yaml
-from nonproj.scoring.listing import grandparent_parts
+from problems import ARC_GRANDPARENT, KINDS
 from toy import treebank
 
 from nonproj.io import conll
 from nonproj.learning.trainer import train
 from nonproj.options.config import Config
-from nonproj.parts.space import full_arc_space, part_index
+from nonproj.parts.arcs import full_arc_space
+from nonproj.parts.registry import PART_TYPES
+from nonproj.parts.space import part_space
 from nonproj.programs.column_generation import PricingOptions, full_program, price_and_cut
 from nonproj.programs.linear_program import LinearOptions, linear_program
 from nonproj.programs.price_and_cut import PricingParser
@@ -28,11 +29,9 @@ from nonproj.scoring.bounds import grandparent_bounds, parts_of_triples
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.score import score_parts
 from nonproj.scoring.templates import compile_templates, load_templates
-from nonproj.types import GRANDPARENT, PartScores
 
 pytest.importorskip("highspy")
 
-KINDS = ("continuous", "integer")
 BOUNDS = ("exact", "loose", "infinite", "mixed")
 
 
@@ -69,12 +68,11 @@ class Scores:
 
 
 def parts_of(arc, cube):
-    """The same scores as those of a G+S model without sibling scores."""
-    arcs = full_arc_space(len(arc) - 1)
-    index = part_index(arcs, GRANDPARENT)
-    g, h, m = grandparent_parts(arcs, index).nodes.T
-    scores = PartScores(arc[arcs.head, arcs.modifier], np.zeros(index.sibling_start[-1]), cube[g, h, m])
-    return arcs, index, scores
+    """The same scores as those of the parts of a set of arcs and grandparents."""
+    parts = part_space(full_arc_space(len(arc) - 1), ARC_GRANDPARENT)
+    arcs = parts.arcs
+    g, h, m = PART_TYPES["grandparent"].rows(arcs, parts.start("grandparent")).nodes.T
+    return parts, np.concatenate([arc[arcs.head, arcs.modifier], cube[g, h, m]])
 
 
 def check(decoded, counts, arc, cube):
@@ -102,7 +100,7 @@ def test_price_and_cut_reaches_the_optimum_of_the_full_program(bounds):
         upper = upper_of(cube, bounds, np.random.default_rng(seed))
         decoded, counts = price_and_cut(arc, upper, scores, PricingOptions(heads=seed % 4, single_root=single_root))
         options = LinearOptions(single_root=single_root)
-        expected = linear_program(*parts_of(arc, cube), GRANDPARENT, options)[0]
+        expected = linear_program(*parts_of(arc, cube), options)[0]
         assert decoded.bound == near(expected.bound)
         check(decoded, counts, arc, cube)
         assert len(scores.asked) == len(set(scores.asked)) == counts.scored
@@ -118,9 +116,7 @@ def test_price_and_cut_reaches_the_optimum_of_the_rows_in_the_papers():
     for seed in range(10):
         arc, cube = draw(seed + 100, 1, 5)
         decoded, _ = price_and_cut(arc, np.full(cube.shape, np.inf), Scores(cube))
-        assert decoded.bound == near(
-            naive_programs.relaxed_optimum(*parts_of(arc, cube), GRANDPARENT, LinearOptions("multi"))
-        )
+        assert decoded.bound == near(naive_programs.relaxed_optimum(*parts_of(arc, cube), LinearOptions("multi")))
 
 
 @pytest.mark.parametrize("arcs,grandparents", [(1e-3, 1e3), (1e5, 1e5), (1e3, 1e-3), (0.0, 1.0), (0.0, 0.0)])
@@ -264,7 +260,7 @@ def test_duals_are_feasible_if_no_part_is_promising():
 def files():
     """Arc and grandparent templates, some of the latter over two words."""
     files = load_templates()
-    files["sibling"] = {**files["sibling"], "templates": []}
+    del files["sibling"]
     texts = ["g.pos h.pos m.pos", "g.pos m.pos", "g.form h.pos m.form", "h+1.pos m.form", "g.pos h.pos m-1.form"]
     files["grandparent"] = {**files["grandparent"], "templates": texts}
     return files
@@ -283,6 +279,7 @@ def model(files, sentences, tmp_path_factory):
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(spec), encoding="utf-8")
     options = {"features.folder": str(folder), "features.bits": 14, "pruner.bits": 12, "labeler.bits": 12}
     options |= {"pruner.threshold": 1e-300, "pruner.folds": 0, "labeler.epochs": 0, "training.epochs": 2}
+    options |= {"parts": ARC_GRANDPARENT}
     return train(sentences, Config().with_overrides(options))
 
 
@@ -324,7 +321,7 @@ def test_bounds_reject_invalid_arguments(model, sentences):
     parser = PricingParser(model).parser
     tokens, tables = parser.encode(sentences[0]), parser.scorer.tables
     weights = np.zeros(1 << 12, np.float32)
-    hashed = hash_tokens(tokens, tables[2], len(weights))
+    hashed = hash_tokens(tokens, tables[1], len(weights))
     with pytest.raises(ValueError, match="weights has the shape"):
         grandparent_bounds(hashed, weights[:16])
     with pytest.raises(ValueError, match="scale is"):
@@ -337,7 +334,7 @@ def test_bounds_reject_invalid_arguments(model, sentences):
 
 def test_a_model_reaches_the_optimum_of_brute_force_and_scores_fewer_parts(model, sentences):
     parser = PricingParser(model)
-    scored = total = both = 0
+    scored = total = compared = 0
     for sentence in sentences:
         decoded, counts = parser.parse(sentence)
         for lazy_rows in (False, True):
@@ -346,21 +343,21 @@ def test_a_model_reaches_the_optimum_of_brute_force_and_scores_fewer_parts(model
             assert full.scored == full.grandparents == counts.grandparents
             if expected.certified and decoded.certified:
                 assert expected.score == near(decoded.score)
-                both += 1
+                compared += 1
         assert counts.lookups > 0
         scored, total = scored + counts.scored, total + counts.grandparents
     assert scored < 0.4 * total
-    assert both >= len(sentences)
+    assert compared >= len(sentences)
     again, _ = parse(model, sentences[0])
     assert again.heads.tolist() == parser.parse(sentences[0])[0].heads.tolist()
 
 
-def test_other_models_are_rejected(model, sentences):
-    arcs_only = replace(model, config=model.config.with_overrides({"model": "arc"}))
-    siblings = replace(model, templates={**model.templates, "sibling": load_templates()["sibling"]})
-    for other in (arcs_only, siblings):
-        with pytest.raises(ValueError, match="without sibling templates"):
-            parse(other, sentences[0])
+@pytest.mark.parametrize("parts", [("arc",), ("arc", "sibling", "grandparent")])
+def test_other_sets_of_part_types_are_refused(model, sentences, parts):
+    other = replace(model, config=model.config.with_overrides({"parts": parts}))
+    message = f"price and cut is for arcs and grandparents, not for {', '.join(parts)}$"
+    with pytest.raises(ValueError, match=message):
+        parse(other, sentences[0])
 
 
 def test_few_parts_are_scored_in_a_real_treebank(treebanks):
@@ -368,9 +365,8 @@ def test_few_parts_are_scored_in_a_real_treebank(treebanks):
     path = treebanks / "danish" / "danish_ddt_train.conll"
     sentences = [s for s in conll.read(path) if len(s) <= 20][:150]
     options = {"features.bits": 16, "pruner.bits": 14, "labeler.epochs": 0, "training.epochs": 2}
-    options |= {"pruner.threshold": 1e-300, "pruner.folds": 0, "pruner.max_heads": 30}
-    folder = Path(__file__).parents[1] / "features" / "grandparents"
-    trained = train(sentences, Config().with_overrides(options | {"features.folder": str(folder)}))
+    options |= {"pruner.threshold": 1e-300, "pruner.folds": 0, "pruner.max_heads": 30, "parts": ARC_GRANDPARENT}
+    trained = train(sentences, Config().with_overrides(options))
     parser = PricingParser(trained)
     test = [s for s in conll.read(treebanks / "danish" / "danish_ddt_test.conll") if 10 <= len(s) <= 20][:15]
     results = [(parser.parse(s), parser.brute_force(s)) for s in test]

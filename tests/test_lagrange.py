@@ -8,12 +8,12 @@ import pytest
 from nonproj.relaxation.subgradient import AppendixA, Decaying, Polyak, Progress, relax
 
 
-def chain(unary, pairwise, forbid_last=None):
+def tagger(unary, pairwise):
     """An oracle: the best sequence of labels; shared variables say which label each position has."""
     n, k = unary.shape
 
-    def solve(weights):
-        scores = unary + weights.reshape(n, k)
+    def solve(multipliers):
+        scores = unary + multipliers.reshape(n, k)
         sequences = itertools.product(range(k), repeat=n)
         best, arg = -np.inf, None
         for labels in sequences:
@@ -33,7 +33,7 @@ def problem(seed, n=4, k=3):
     rng = np.random.default_rng(seed)
     ones, twos = (rng.standard_normal((n, k)) for _ in range(2))
     first, second = (rng.standard_normal((k, k)) for _ in range(2))
-    left, right = chain(ones, first), chain(twos, second)
+    left, right = tagger(ones, first), tagger(twos, second)
 
     def objective(labels):
         value = sum(ones[i, label] + twos[i, label] for i, label in enumerate(labels))
@@ -44,7 +44,7 @@ def problem(seed, n=4, k=3):
 
 
 @pytest.mark.parametrize("rule", [AppendixA, Polyak, lambda: Decaying(1.0), lambda: Decaying(2.0, power=1.0)])
-def test_two_taggers_come_to_agree(rule):
+def test_two_taggers_agree(rule):
     agreed = certified = 0
     for seed in range(25):
         left, right, objective, size, optimum = problem(seed)
@@ -96,9 +96,9 @@ def choosers():
     one, other = np.array([3.0, 2.0, 0.0]), np.array([0.0, 2.0, 3.0])
 
     def chooser(likes):
-        def choose(weights):
-            best = int(np.argmax(likes + weights))
-            return float((likes + weights)[best]), np.eye(3)[best], best
+        def choose(multipliers):
+            best = int(np.argmax(likes + multipliers))
+            return float((likes + multipliers)[best]), np.eye(3)[best], best
 
         return choose
 
@@ -106,7 +106,7 @@ def choosers():
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
-def test_what_is_not_finite_is_refused(wrong):
+def test_values_that_are_not_finite_are_refused(wrong):
     left, right, objective = choosers()
     for name, oracles in (
         ("left", (lambda u: (wrong, *left(u)[1:]), right)),
@@ -121,7 +121,7 @@ def test_what_is_not_finite_is_refused(wrong):
             relax(left, right, lambda item: wrong, 3, rule=Decaying(1.0))
 
 
-def test_a_forbidden_solution_is_the_last_choice_and_never_certified():
+def test_a_forbidden_solution_is_the_last_resort_and_never_certified():
     left, right, objective = choosers()
     allowed = relax(left, right, lambda item: -np.inf if item == 0 else objective(item), 3, rule=Decaying(1.0))
     assert (allowed.solution, allowed.score, allowed.agreed) == (1, 4.0, True)

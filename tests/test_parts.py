@@ -3,19 +3,15 @@
 import naive_trees as naive
 import numpy as np
 import pytest
+from problems import ALL_SETS, KINDS, draw_problem, draw_scores, trees_over
 
-from nonproj.parts.space import arc_space, arc_space_from_mask, full_arc_space, gold_parts, part_index, tree_score
-from nonproj.types import ARC, GRANDPARENT, SIBLING, PartScores
+from nonproj.parts.arcs import arc_space, arc_space_from_mask, full_arc_space
+from nonproj.parts.registry import PART_TYPES, part_set, register, set_name
+from nonproj.parts.space import part_space, restrict, tree_indicators, tree_score
 
 
 def random_mask(rng, n):
     return rng.random((n + 1, n + 1)) < rng.choice([0.3, 0.6, 1.0])
-
-
-def random_scores(rng, arcs, index, integer):
-    sizes = len(arcs.head), index.sibling_start[-1], index.grandparent_start[-1]
-    draw = (lambda k: rng.integers(-2, 3, k).astype(float)) if integer else rng.standard_normal
-    return PartScores(*[draw(int(k)) for k in sizes])
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -58,52 +54,86 @@ def test_full_space_has_n_squared_arcs():
 
 
 @pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("model", [ARC, SIBLING, GRANDPARENT])
-def test_part_counts_follow_the_definition(seed, model):
-    arcs = arc_space_from_mask(random_mask(np.random.default_rng(seed), 6))
-    index = part_index(arcs, model)
-    siblings = grandparents = 0
-    for h in range(7):
-        assert index.sibling_start[2 * h] == siblings
-        assert index.grandparent_start[h] == grandparents
-        left, right = len(naive.candidates(arcs, h, 0)), len(naive.candidates(arcs, h, 1))
-        if model >= SIBLING:
-            siblings += sum(len(list(naive.itertools.combinations(range(k + 2), 2))) for k in (left, right))
-        if model >= GRANDPARENT:
-            grandparents += sum(1 for m in arcs.modifier if m == h) * (left + right)
-    assert index.sibling_start[-1] == siblings
-    assert index.grandparent_start[-1] == grandparents
-    assert index.sibling_start.dtype == index.grandparent_start.dtype == np.int32
+@pytest.mark.parametrize("name", ALL_SETS)
+def test_parts_are_numbered_by_the_definition(seed, name):
+    """Type after type, arcs first; within a type as its module says."""
+    parts = part_space(arc_space_from_mask(random_mask(np.random.default_rng(seed), 6)), name)
+    arcs, number = parts.arcs, len(parts.arcs.head)
+    assert parts.range("arc") == slice(0, number)
+    for part_type in ("sibling", "grandparent"):
+        if part_type not in parts.names:
+            assert len(parts.start(part_type)) == 0
+            assert parts.range(part_type) == slice(0, 0)
+            continue
+        first, start = number, parts.start(part_type)
+        assert start.dtype == np.int64
+        for h in range(7):
+            sizes = [len(naive.candidates(arcs, h, side)) for side in (0, 1)]
+            if part_type == "sibling":
+                for side, k in enumerate(sizes):
+                    assert start[2 * h + side] == number
+                    number += sum(1 for _ in naive.itertools.combinations(range(k + 2), 2))
+            else:
+                assert start[h] == number
+                number += sum(1 for m in arcs.modifier if m == h) * sum(sizes)
+        assert start[-1] == number
+        assert parts.range(part_type) == slice(first, number)
+    assert len(parts) == number
+    assert parts.names == tuple(part_type.name for part_type in part_set(name))
 
 
-@pytest.mark.parametrize("integer", [False, True])
-@pytest.mark.parametrize("model", [ARC, SIBLING, GRANDPARENT])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ALL_SETS)
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
-def test_score_and_indicators_of_every_tree(n, model, integer):
-    rng = np.random.default_rng(100 * n + 10 * model + integer)
-    arcs = arc_space_from_mask(random_mask(rng, n) | (np.arange(n + 1)[:, None] == 0))
-    index = part_index(arcs, model)
-    scores = random_scores(rng, arcs, index, integer)
+def test_score_and_indicators_of_every_tree(n, name, kind):
+    rng = np.random.default_rng(100 * n + 10 * len(name) + (kind == "integer"))
+    parts = part_space(arc_space_from_mask(random_mask(rng, n) | (np.arange(n + 1)[:, None] == 0)), name)
+    scores = draw_scores(rng, kind, len(parts))
     for tree in naive.all_trees(n):
-        expected = naive.score_of_tree(tree, arcs, index, scores)
-        assert tree_score(arcs, index, scores, tree) == pytest.approx(expected, abs=1e-12)
-        numbers = naive.part_numbers(tree, arcs, index)
+        expected = naive.score_of_tree(tree, parts, scores)
+        assert tree_score(parts, scores, tree) == pytest.approx(expected, abs=1e-12)
+        numbers = naive.part_numbers(tree, parts)
         if numbers is None:
             with pytest.raises(ValueError, match="of the tree is not among the"):
-                gold_parts(arcs, index, tree)
+                tree_indicators(parts, tree)
             continue
-        gold = gold_parts(arcs, index, tree)
-        for kind, listed in numbers.items():
-            indicator = getattr(gold, kind)
-            assert indicator.dtype == np.int8
-            assert len(indicator) == len(getattr(scores, kind))
-            assert np.flatnonzero(indicator).tolist() == sorted(listed)
+        gold = tree_indicators(parts, tree)
+        assert gold.dtype == np.float64
+        assert gold.shape == (len(parts),)
+        assert set(gold.tolist()) <= {0.0, 1.0}
+        assert np.flatnonzero(gold).tolist() == sorted(p for listed in numbers.values() for p in listed)
 
 
-def test_trees_have_different_parts():
-    arcs = full_arc_space(4)
-    index = part_index(arcs, GRANDPARENT)
-    seen = {tuple(np.concatenate(gold_parts(arcs, index, tree)).tolist()) for tree in naive.all_trees(4)}
+@pytest.mark.parametrize("name", ALL_SETS)
+@pytest.mark.parametrize("seed", range(20))
+def test_a_restricted_problem_scores_its_trees_as_the_whole_does(seed, name):
+    rng = np.random.default_rng(seed)
+    parts, scores = draw_problem(rng, int(rng.integers(2, 6)), name, "continuous", pruned=False)
+    arcs = parts.arcs
+    keep = rng.random(len(arcs.head)) < 0.6
+    fewer, numbers = restrict(parts, keep)
+    assert fewer.names == parts.names
+    assert numbers[: len(fewer.arcs.head)].tolist() == np.flatnonzero(keep).tolist()
+    assert numbers.shape == (len(fewer),)
+    assert len(set(numbers.tolist())) == len(numbers)
+    mask = np.zeros((len(arcs.start) - 1,) * 2, bool)
+    mask[arcs.head[keep], arcs.modifier[keep]] = True
+    expected = part_space(arc_space_from_mask(mask), name)
+    for found, wanted in zip((*fewer.arcs, *fewer.starts), (*expected.arcs, *expected.starts), strict=True):
+        assert found.tolist() == wanted.tolist()
+    trees = trees_over(fewer.arcs)
+    for tree in trees:
+        whole = tree_score(parts, scores, tree)
+        assert tree_score(fewer, scores[numbers], tree) == pytest.approx(whole, abs=1e-9)
+        assert (
+            sorted(numbers[tree_indicators(fewer, tree) == 1]) == np.flatnonzero(tree_indicators(parts, tree)).tolist()
+        )
+    assert len(trees) == sum(all(mask[h, m] for m, h in enumerate(t) if m) for t in trees_over(arcs))
+
+
+def test_different_trees_have_different_parts():
+    parts = part_space(full_arc_space(4), "grandparent")
+    seen = {tuple(tree_indicators(parts, tree).tolist()) for tree in naive.all_trees(4)}
     assert len(seen) == len(naive.all_trees(4))
 
 
@@ -137,17 +167,44 @@ def test_wrong_arguments_are_named():
         arc_space_from_mask(np.ones((2, 3), bool))
     with pytest.raises(ValueError, match="n_words is -1"):
         full_arc_space(-1)
-    arcs = full_arc_space(2)
-    with pytest.raises(ValueError, match="model is 3"):
-        part_index(arcs, 3)
-    index = part_index(arcs, ARC)
+    parts = part_space(full_arc_space(2), "arc")
     with pytest.raises(ValueError, match="heads must have 3 entries"):
-        gold_parts(arcs, index, [-1, 0])
-    with pytest.raises(ValueError, match="scores.arc has shape"):
-        tree_score(arcs, index, PartScores(np.zeros(3), np.zeros(0), np.zeros(0)), [-1, 0, 1])
+        tree_indicators(parts, [-1, 0])
+    with pytest.raises(ValueError, match=r"scores has shape \(3,\); one for each part is expected: arc 4"):
+        tree_score(parts, np.zeros(3), [-1, 0, 1])
 
 
 def test_a_missing_arc_is_named():
-    arcs = arc_space([0, 1], [1, 2], 2)
+    parts = part_space(arc_space([0, 1], [1, 2], 2), "grandparent")
     with pytest.raises(ValueError, match="arc 0 -> 2 of the tree is not among the 2 arcs"):
-        gold_parts(arcs, part_index(arcs, GRANDPARENT), [-1, 0, 0])
+        tree_indicators(parts, [-1, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ("siblings", "no set of part types is named siblings; did you mean sibling?"),
+        ("xyz", "no set of part types is named xyz; known: arc, sibling, grandparent"),
+        (["arc", "grandparents"], "no part type is named grandparents; did you mean grandparent?"),
+        (["arc", "sibling", "arc"], "a part type is there twice: arc, sibling, arc"),
+        (["sibling"], "arc is missing; every set of part types has it"),
+        ([], "arc is missing; every set of part types has it"),
+    ],
+)
+def test_wrong_sets_are_named(parts, message):
+    with pytest.raises(ValueError) as error:
+        part_space(full_arc_space(2), parts)
+    assert str(error.value) == message
+
+
+def test_a_set_does_not_depend_on_the_order_of_its_names():
+    assert part_set(["sibling", "grandparent", "arc"]) == part_set("grandparent")
+    assert set_name(["arc", "sibling", "grandparent"]) == "grandparent"
+    assert set_name(["arc", "grandparent"]) == ("arc", "grandparent")
+
+
+def test_a_name_belongs_to_one_part_type():
+    known = dict(PART_TYPES)
+    with pytest.raises(ValueError, match="there is a part type named sibling already"):
+        register(PART_TYPES["sibling"])
+    assert known == PART_TYPES

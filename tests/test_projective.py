@@ -4,7 +4,7 @@ import naive_trees as naive
 import numpy as np
 import pytest
 
-from nonproj.parts.space import arc_space_from_mask, full_arc_space
+from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.trees.projective import maximum_projective_tree, maximum_projective_tree_sparse
 

@@ -73,9 +73,9 @@ class AutomataOracle:
         self._gain: np.ndarray | None = None
         self.calls = self.decoded = 0
 
-    def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray, Paths]:
+    def __call__(self, multipliers: np.ndarray) -> tuple[float, np.ndarray, Paths]:
         """Return the maximum, the arcs taken, and the paths, which the next call overwrites."""
-        gain, paths = self._scores + check_arc_scores(self._arcs, weights, "weights"), self._paths
+        gain, paths = self._scores + check_arc_scores(self._arcs, multipliers, "multipliers"), self._paths
         moved = np.full(len(paths.values), self._gain is None)
         if self._gain is not None:
             moved[self._arcs.head[gain != self._gain]] = True
@@ -111,9 +111,9 @@ class TreeOracle:
         self._arcs, self._scores, self._single_root = arcs, check_arc_scores(arcs, scores), single_root
         self._decode = maximum_projective_tree_sparse if projective else maximum_arborescence_sparse
 
-    def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    def __call__(self, multipliers: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the maximum, the arcs of the tree, and its heads."""
-        theta = self._scores + check_arc_scores(self._arcs, weights, "weights")
+        theta = self._scores + check_arc_scores(self._arcs, multipliers, "multipliers")
         heads = self._decode(self._arcs, theta, self._single_root)
         used = (heads[self._arcs.modifier] == self._arcs.head).astype(np.float64)
         return float(theta @ used), used, heads

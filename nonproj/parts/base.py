@@ -82,7 +82,7 @@ class PartType(ABC):
     def automata(self, arcs: ArcSpace, start: np.ndarray, scores: np.ndarray) -> HeadAutomata | None:
         """Return the type's scores as head automata; None where arcs alone carry them.
 
-        Needed for sets of part types that have no compiled automaton (`nonproj.automata.selection`).
+        Needed for sets of part types that have no compiled automaton (`nonproj.automata.compiled.COMPILED`).
 
         Parameters
         ----------

@@ -1,0 +1,135 @@
+"""Random parsing problems and what is true of every solution: shared by the tests of the decoders."""
+
+from __future__ import annotations
+
+import itertools
+
+import naive_automata
+import naive_trees
+import numpy as np
+import pytest
+
+from nonproj.parts.arcs import arc_space_from_mask
+from nonproj.parts.automaton import head_automata, moves
+from nonproj.parts.space import part_space, tree_score
+
+ARC_GRANDPARENT = ("arc", "grandparent")
+HIGHER_ORDER = ["sibling", "grandparent", pytest.param(ARC_GRANDPARENT, id="arc+grandparent")]
+"""The sets of part types with compiled automata, as parameters of a test."""
+
+ALL_SETS = ["arc", *HIGHER_ORDER]
+KINDS = ("continuous", "integer")
+
+
+def draw_scores(rng, kind, size):
+    """Random scores: continuous, or small integers, which tie."""
+    return rng.integers(-2, 3, size).astype(float) if kind == "integer" else rng.standard_normal(size)
+
+
+def draw_problem(rng, n, parts, kind, pruned):
+    """A random arc space that contains a tree, as a part space, and scores of its parts."""
+    mask = rng.random((n + 1, n + 1)) < 0.5 if pruned else np.ones((n + 1, n + 1), bool)
+    order = [0, *(1 + rng.permutation(n)).tolist()]
+    for position in range(1, n + 1):
+        mask[order[rng.integers(position)], order[position]] = True
+    space = part_space(arc_space_from_mask(mask), parts)
+    return space, draw_scores(rng, kind, len(space))
+
+
+def scale_arcs(parts, scores, factor):
+    """The same scores, those of arcs multiplied by a factor."""
+    scaled = scores.copy()
+    scaled[parts.range("arc")] *= factor
+    return scaled
+
+
+def trees_over(arcs, single_root=False, projective=False):
+    """All trees over the given arcs."""
+    pairs = set(naive_trees.pairs_of(arcs))
+    return [
+        tree
+        for tree in naive_trees.all_trees(len(arcs.start) - 2, single_root)
+        if all((tree[m], m) in pairs for m in range(1, len(tree)))
+        and (not projective or naive_trees.is_projective(tree))
+    ]
+
+
+def best_score(parts, scores, trees):
+    """The highest score of these trees, by the definition."""
+    return max(naive_trees.score_of_tree(tree, parts, scores) for tree in trees)
+
+
+def check_laws(decoded, parts, scores, optimum):
+    """Assert what is true of every result: primal <= optimum <= dual, and a certificate means equality."""
+    slack = 1e-8 * (1 + abs(optimum))
+    assert naive_trees.is_tree(decoded.heads.tolist())
+    assert tree_score(parts, scores, decoded.heads) == pytest.approx(decoded.score, abs=1e-9)
+    assert decoded.score <= optimum + slack
+    assert decoded.score <= decoded.bound
+    assert optimum <= decoded.bound + slack
+    assert decoded.certified or not decoded.agreed
+    if decoded.certified:
+        assert decoded.score == pytest.approx(optimum, abs=1e-8)
+        assert decoded.bound == pytest.approx(optimum, abs=1e-7)
+    assert 0 <= decoded.recomputed <= 1
+
+
+def tabulate_automata(arcs, n_states, g, final):
+    """Head automata from the paper's functions: ``g(h, s, t, m)``, and ``final(q, s)`` of ending in a state."""
+    automata = head_automata(arcs, n_states)
+    states = range(n_states)
+    for q in range(len(arcs.out_start) - 1):
+        take, _ = moves(automata, q)
+        for j, a in enumerate(arcs.out[arcs.out_start[q] : arcs.out_start[q + 1]]):
+            m = int(arcs.modifier[a])
+            take[j] = [[g(q // 2, s, t, m) for t in states] for s in states]
+        automata.final[automata.state_start[q] : automata.state_start[q + 1]] = [final(q, s) for s in states]
+    return automata
+
+
+def valency_automata(arcs, take, stop):
+    """Automata that count modifiers up to V: ``take[a, count before]`` float64[A, V + 1], ``stop[q, count]``."""
+    number = {pair: a for a, pair in enumerate(naive_trees.pairs_of(arcs))}
+    most = stop.shape[1] - 1
+
+    def g(h, s, t, m):
+        return take[number[h, m], s] if t == min(s + 1, most) else -np.inf
+
+    return tabulate_automata(arcs, most + 1, g, lambda q, s: stop[q, s])
+
+
+def draw_automata(rng, n, kind, pruned, forbidden):
+    """A random arc space, automata of one to three states over it, and arc scores."""
+    parts, scores = draw_problem(rng, n, "arc", kind, pruned)
+    return parts.arcs, fill_automata(rng, parts.arcs, kind, forbidden), scores
+
+
+def fill_automata(rng, arcs, kind, forbidden):
+    """Random automata of one to three states."""
+    automata = head_automata(arcs, rng.integers(1, 4, len(arcs.out_start) - 1))
+    for values in (automata.initial, automata.final, automata.take, automata.skip):
+        values[:] = draw_scores(rng, kind, len(values))
+        values[rng.random(len(values)) < forbidden] = -np.inf
+    return automata
+
+
+def as_functions(arcs, automata):
+    """The same automata as the naive twin wants them: the tables are read by their documented places."""
+    place = {}
+    for q, (first, end) in enumerate(itertools.pairwise(arcs.out_start)):
+        place |= {(q // 2, int(m)): (q, j) for j, m in enumerate(arcs.modifier[arcs.out[first:end]])}
+
+    def number(q):
+        return int(automata.state_start[q + 1] - automata.state_start[q])
+
+    def move(h, s, t, m):
+        q, j = place[h, m]
+        return automata.move_start[q] + (j * number(q) + s) * number(q) + t
+
+    return naive_automata.Automaton(
+        number,
+        lambda *where: float(automata.take[move(*where)]),
+        lambda *where: float(automata.skip[move(*where)]),
+        lambda q, s: float(automata.initial[automata.state_start[q] + s]),
+        lambda q, s: float(automata.final[automata.state_start[q] + s]),
+    )

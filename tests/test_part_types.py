@@ -1,0 +1,243 @@
+"""The automata of part types: the tables of siblings against the compiled automata, products, and a type of our own."""
+
+import itertools
+import math
+
+import naive_automata
+import naive_trees
+import numpy as np
+import pytest
+from problems import (
+    KINDS,
+    as_functions,
+    check_laws,
+    draw_automata,
+    draw_problem,
+    fill_automata,
+    scale_arcs,
+    trees_over,
+)
+
+from nonproj.automata.general import best_paths, check_automata, general_automata, product, tree_paths
+from nonproj.automata.relaxed import decode_relaxed
+from nonproj.dual.branch_and_bound import branch_and_bound
+from nonproj.dual.decomposition import dual_decomposition, dual_trace
+from nonproj.dual.general import AutomataOracle, TreeOracle, parse_with_general_automata
+from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions
+from nonproj.parts.arcs import full_arc_space
+from nonproj.parts.automaton import head_automata, moves
+from nonproj.parts.base import PartType
+from nonproj.parts.registry import PART_TYPES, register
+from nonproj.parts.space import part_space, tree_score
+from nonproj.relaxation.subgradient import AppendixA, Polyak, relax
+from nonproj.types import PartRows
+
+RULES = {APPENDIX_A: AppendixA, POLYAK: Polyak}
+
+
+def test_arcs_alone_accept_everything():
+    parts, scores = draw_problem(np.random.default_rng(0), 5, "arc", "continuous", False)
+    paths = best_paths(parts.arcs, general_automata(parts, scores), scores)
+    assert paths.chosen.tolist() == (scores > 0).tolist()
+
+
+def test_a_part_type_without_automata_is_named():
+    parts, scores = draw_problem(np.random.default_rng(0), 3, "grandparent", "continuous", False)
+    with pytest.raises(NotImplementedError, match="part type grandparent has no head automata in general form"):
+        general_automata(parts, scores)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(20))
+def test_sibling_tables_choose_as_the_compiled_automata_do(seed, kind):
+    """To the last bit, ties included; the set's automata are those of siblings, as arcs add none."""
+    rng = np.random.default_rng(seed)
+    parts, scores = draw_problem(rng, int(rng.integers(1, 9)), ["arc", "sibling"], kind, bool(seed % 2))
+    automata = general_automata(parts, scores)
+    bigrams = PART_TYPES["sibling"].automata(parts.arcs, parts.start("sibling"), scores)
+    for found, expected in zip(automata, bigrams, strict=True):
+        assert found.tolist() == expected.tolist()
+    relaxed = decode_relaxed(parts, scores, 1.0)
+    paths = best_paths(parts.arcs, automata, scores[parts.range("arc")])
+    assert paths.chosen.tolist() == relaxed.z.tolist()
+    assert float(sum(paths.values.tolist())) == pytest.approx(relaxed.value, rel=1e-14)
+
+
+@pytest.mark.parametrize("rule", [APPENDIX_A, POLYAK])
+@pytest.mark.parametrize("beta", [0.001, 0.5])
+def test_sibling_tables_take_the_steps_of_the_compiled_automata(beta, rule):
+    longest = agreed = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        parts, scores = draw_problem(rng, 5, "sibling", "continuous", bool(seed % 2))
+        arcs, arc_scores = parts.arcs, scores[parts.range("arc")]
+        options = DualOptions(max_iterations=60, beta=beta, rule=rule)
+        decoded, trace = dual_trace(parts, scores, options)
+        found = relax(
+            TreeOracle(arcs, beta * arc_scores),
+            AutomataOracle(arcs, general_automata(parts, scores), (1 - beta) * arc_scores),
+            lambda heads, parts=parts, scores=scores: tree_score(parts, scores, heads),
+            len(arcs.head),
+            rule=RULES[rule](),
+            max_iterations=60,
+        )
+        np.testing.assert_allclose(found.trace["dual"], trace.dual, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(found.trace["primal"], trace.primal, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(found.trace["step"], trace.step, rtol=1e-6, atol=1e-9)
+        ours = parse_with_general_automata(parts, scores, options)
+        assert ours.heads.tolist() == decoded.heads.tolist() == found.solution.tolist()
+        assert (ours.score, ours.bound) == pytest.approx((decoded.score, decoded.bound), rel=1e-9, abs=1e-9)
+        assert (ours.agreed, ours.certified, ours.iterations) == decoded[3:6]
+        assert ours.recomputed == pytest.approx(decoded.recomputed)
+        longest, agreed = max(longest, decoded.iterations), agreed + decoded.agreed
+    assert longest > 20 and agreed >= 5
+
+
+@pytest.mark.parametrize("form", ["any", "single_root", "projective", "single_root projective"])
+def test_sibling_tables_over_trees_of_each_form(form):
+    compared = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        parts, scores = draw_problem(rng, 5, "sibling", KINDS[seed % 2], pruned=False)
+        scores = scale_arcs(parts, scores, 4)  # most relaxations are tight then
+        options = DualOptions(max_iterations=400, single_root="single_root" in form, projective="projective" in form)
+        decoded = dual_decomposition(parts, scores, options)
+        ours = parse_with_general_automata(parts, scores, options)
+        assert ours.heads.tolist() in trees_over(parts.arcs, options.single_root, options.projective)
+        assert tree_score(parts, scores, ours.heads) == pytest.approx(ours.score, abs=1e-9)
+        # Rounding may part the two where integers tie, but never their certificates.
+        assert ours.score <= decoded.bound + 1e-8 and decoded.score <= ours.bound + 1e-8
+        if ours.certified and decoded.certified:
+            assert ours.score == pytest.approx(decoded.score, abs=1e-7)
+            compared += 1
+    assert compared >= 10
+
+
+# -- products ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("forbidden", [0.0, 0.2])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_product_scores_as_both_of_its_factors_do(seed, forbidden, kind):
+    rng = np.random.default_rng(seed)
+    arcs, one, scores = draw_automata(rng, 3, kind, bool(seed % 2), forbidden)
+    other = fill_automata(rng, arcs, kind, forbidden)
+    both = product(arcs, one, other)
+    check_automata(arcs, both)
+    assert np.diff(both.state_start).tolist() == (np.diff(one.state_start) * np.diff(other.state_start)).tolist()
+    twins = as_functions(arcs, one), as_functions(arcs, other)
+    expected = []
+    for h in range(4):
+        expected.append(0.0)
+        for side in (0, 1):
+            row, best = naive_trees.candidates(arcs, h, side), -math.inf
+            for taken in itertools.product([False, True], repeat=len(row)):
+                of_arcs = sum(scores[naive_trees.pairs_of(arcs).index((h, m))] for m in itertools.compress(row, taken))
+                halves = [naive_automata.half_score(twin, 2 * h + side, row, taken) for twin in twins]
+                best = max(best, sum(halves) + of_arcs)
+            expected[-1] += best
+    np.testing.assert_allclose(best_paths(arcs, both, scores).values, expected, rtol=1e-12, atol=1e-12)
+    compared = 0
+    for tree in trees_over(arcs):
+        values = tree_paths(arcs, one, scores, tree).values + tree_paths(arcs, other, 0.0 * scores, tree).values
+        np.testing.assert_allclose(tree_paths(arcs, both, scores, tree).values, values, rtol=1e-12, atol=1e-12)
+        compared += 1
+    assert compared >= 1
+
+
+def test_a_product_with_automata_that_accept_everything_changes_nothing():
+    rng = np.random.default_rng(0)
+    arcs, automata, scores = draw_automata(rng, 5, "continuous", False, 0.1)
+    free = head_automata(arcs, 1)
+    free.take[:] = 0.0
+    for factors in ((automata, free), (free, automata)):
+        for found, expected in zip(product(arcs, *factors), automata, strict=True):
+            assert found.tolist() == expected.tolist()
+
+
+# -- a part type without a compiled automaton --------------------------------------------------------------------------
+
+
+class ModifierCount(PartType):
+    """The number of modifiers of a head on a side, 0 to 3 or more: part ``start[0] + 4 * q + number``."""
+
+    name = "modifier_count"
+    slots = ("h",)
+    most = 3
+
+    def number(self, arcs, first):
+        return np.array([first, first + 4 * (len(arcs.out_start) - 1)])
+
+    def rows(self, arcs, start):
+        h = np.repeat(np.arange(len(arcs.start) - 1, dtype=np.int32), 8)
+        return PartRows(h[:, None], np.zeros((len(h), 3), np.uint8))
+
+    def used(self, arcs, start, z, z_grandparent):
+        totals = np.concatenate([[0], np.cumsum(z[arcs.out])])[arcs.out_start]
+        return start[0] + 4 * np.arange(len(totals) - 1) + np.minimum(np.diff(totals), self.most)
+
+    def restrict(self, arcs, start, keep):
+        return np.arange(start[0], start[1])
+
+    def automata(self, arcs, start, scores):
+        automata = head_automata(arcs, 4)
+        for q in range(len(arcs.out_start) - 1):
+            take, _ = moves(automata, q)
+            take[:, [0, 1, 2, 3], [1, 2, 3, 3]] = 0.0
+        automata.final[:] = scores[start[0] : start[1]]
+        return automata
+
+
+@pytest.fixture
+def modifier_count():
+    """The part type above, registered for one test."""
+    yield register(ModifierCount())
+    del PART_TYPES["modifier_count"]
+
+
+def score_with_counts(tree, parts, scores):
+    """The score of a tree by the definition: the parts that the twin knows, and counts of modifiers."""
+    total = naive_trees.score_of_tree(tree, parts, scores)
+    for h in range(len(tree)):
+        left, right = sum(tree[m] == h for m in range(1, h)), sum(tree[m] == h for m in range(h + 1, len(tree)))
+        for side, count in enumerate((left, right)):
+            total += scores[parts.range("modifier_count").start + 4 * (2 * h + side) + min(count, 3)]
+    return total
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", ["any", "single_root projective"])
+@pytest.mark.parametrize("name", [["arc", "modifier_count"], ["arc", "sibling", "modifier_count"]], ids="+".join)
+def test_a_set_without_compiled_automata_equals_enumeration(modifier_count, name, form, kind):
+    certified = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        parts, scores = draw_problem(rng, int(rng.integers(1, 6)), name, kind, pruned=bool(seed % 2))
+        scores = scale_arcs(parts, scores, 2)
+        options = DualOptions(300, single_root="single_root" in form, projective="projective" in form, rule=seed % 2)
+        trees = trees_over(parts.arcs, options.single_root, options.projective)
+        if not trees:
+            with pytest.raises(ValueError, match="no tree|no projective tree"):
+                dual_decomposition(parts, scores, options)
+            continue
+        decoded = dual_decomposition(parts, scores, options)
+        assert decoded.heads.tolist() in trees
+        mine = score_with_counts(decoded.heads.tolist(), parts, scores)
+        assert decoded.score == pytest.approx(mine, abs=1e-9)
+        check_laws(decoded, parts, scores, max(score_with_counts(tree, parts, scores) for tree in trees))
+        assert decode_relaxed(parts, scores, 1.0).value >= decoded.score - 1e-9
+        # There is no search over general automata: dual decomposition is what it returns.
+        for found, expected in zip(branch_and_bound(parts, scores, options), decoded, strict=True):
+            assert np.array_equal(found, expected)
+        certified += decoded.certified
+    assert certified >= 10
+
+
+def test_what_has_no_automata_is_named(modifier_count):
+    parts = part_space(full_arc_space(2), ["arc", "grandparent", "modifier_count"])
+    with pytest.raises(NotImplementedError, match="part type grandparent has no head automata in general form"):
+        dual_decomposition(parts, np.zeros(len(parts)))
+    parts = part_space(full_arc_space(2), ["arc", "modifier_count"])
+    with pytest.raises(ValueError, match="the automata of arc, modifier_count are not compiled; they leave no trace"):
+        dual_trace(parts, np.zeros(len(parts)))
