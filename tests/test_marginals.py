@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nonproj.trees.arborescence import maximum_arborescence
-from nonproj.trees.marginals import _marginals_by_logarithms, marginals
+from nonproj.trees.marginals import _marginals_in_log_space, marginals
 
 ROOTS = pytest.mark.parametrize("single_root", [False, True])
 
@@ -97,7 +97,7 @@ def test_compiled_and_logarithms_agree(seed, single_root):
     scores = draw(rng, n, 10.0)
     p, log_partition = marginals(scores, single_root)
     q = np.zeros_like(p)
-    status, slowly = _marginals_by_logarithms(scores, single_root, q)
+    status, slowly = _marginals_in_log_space(scores, single_root, q)
     assert status == 0
     assert slowly == pytest.approx(log_partition, rel=1e-12)
     np.testing.assert_allclose(q, p, rtol=1e-8, atol=1e-300)

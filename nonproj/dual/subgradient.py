@@ -13,8 +13,8 @@ import numpy as np
 from nonproj._kernel import kernel
 from nonproj.automata.compiled import _decode_head, _new_workspace
 from nonproj.parts.space import _tree_score
-from nonproj.trees.arborescence import _best_tree
-from nonproj.trees.projective import _best_projective_tree
+from nonproj.trees.arborescence import best_arborescence
+from nonproj.trees.projective import best_projective_tree
 from nonproj.types import GRANDPARENT
 
 _AGREED, _CLOSED, _STOPPED = 0, 1, 2
@@ -87,10 +87,10 @@ class Pace(NamedTuple):
 
 @kernel
 def _find_tree(arcs, scores, options, heads):
-    """Write the best tree of the wanted kind to int32[N]; return a status as `_best_tree`."""
+    """Write the best tree of the wanted kind to int32[N]; return a status as `best_arborescence`."""
     if options.projective:
-        return _best_projective_tree(arcs, scores, options.single_root, heads)
-    return _best_tree(arcs, scores, options.single_root, heads)
+        return best_projective_tree(arcs, scores, options.single_root, heads)
+    return best_arborescence(arcs, scores, options.single_root, heads)
 
 
 @kernel
