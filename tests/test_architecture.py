@@ -71,7 +71,6 @@ BORROWED_PRIVATE_NAMES = {
     "nonproj/dual/branch_and_bound.py: parts.space._index_arcs",
     "nonproj/dual/branch_and_bound.py: parts.space._index_parts",
     "nonproj/dual/decomposition.py: parts.space._tree_score",
-    "nonproj/dual/decomposition.py: trees.arborescence._report",
     "nonproj/dual/oracles.py: automata.general._FREE",
     "nonproj/dual/oracles.py: automata.general._best_paths",
     "nonproj/dual/oracles.py: automata.general._check_scores",
@@ -79,12 +78,7 @@ BORROWED_PRIVATE_NAMES = {
     "nonproj/dual/subgradient.py: automata.compiled._decode_head",
     "nonproj/dual/subgradient.py: automata.compiled._new_workspace",
     "nonproj/dual/subgradient.py: parts.space._tree_score",
-    "nonproj/dual/subgradient.py: trees.arborescence._best_tree",
-    "nonproj/dual/subgradient.py: trees.projective._best_projective_tree",
-    "nonproj/trees/arborescence.py: parts.space._writable",
-    "nonproj/trees/projective.py: parts.space._index_arcs",
-    "nonproj/trees/pruning.py: parts.space._index_arcs",
-    "nonproj/trees/pruning.py: parts.space._writable",
+    "nonproj/trees/checks.py: parts.space._writable",
 }
 
 

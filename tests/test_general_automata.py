@@ -276,16 +276,16 @@ def test_functions_are_tabulated_outward():
 def test_a_lazy_oracle_says_what_a_fresh_one_says(seed):
     rng = np.random.default_rng(seed)
     arcs, automata, scores = draw_automata(rng, 6, "continuous", False, 0.0)
-    lazy, weights = AutomataOracle(arcs, automata, scores), np.zeros(len(scores))
-    lazy(weights)
+    lazy, multipliers = AutomataOracle(arcs, automata, scores), np.zeros(len(scores))
+    lazy(multipliers)
     for _ in range(10):
         decoded, touched = lazy.decoded, rng.integers(len(scores), size=3)
-        weights[touched] += rng.standard_normal(3)
-        value, z, _ = lazy(weights)
-        fresh_value, fresh_z, _ = AutomataOracle(arcs, automata, scores)(weights)
+        multipliers[touched] += rng.standard_normal(3)
+        value, z, _ = lazy(multipliers)
+        fresh_value, fresh_z, _ = AutomataOracle(arcs, automata, scores)(multipliers)
         assert (value, z.tolist()) == (fresh_value, fresh_z.tolist())
         assert lazy.decoded - decoded == len(np.unique(arcs.head[touched]))
-    lazy(weights)
+    lazy(multipliers)
     assert lazy.decoded == decoded + len(np.unique(arcs.head[touched]))
     assert lazy.calls == 12
 
@@ -323,9 +323,9 @@ def test_arc_scores_and_multipliers_must_be_finite(wrong):
         with pytest.raises(ValueError, match=rf"^scores\[1\] is {wrong}; scores of arcs must be finite"):
             call()
     for oracle in (AutomataOracle(arcs, automata, np.zeros(4)), TreeOracle(arcs, np.zeros(4))):
-        with pytest.raises(ValueError, match=rf"^weights\[1\] is {wrong}; scores of arcs must be finite"):
+        with pytest.raises(ValueError, match=rf"^multipliers\[1\] is {wrong}; scores of arcs must be finite"):
             oracle(scores)
-        with pytest.raises(ValueError, match=r"^weights has shape \(3,\); one score for each of 4 arcs"):
+        with pytest.raises(ValueError, match=r"^multipliers has shape \(3,\); one score for each of 4 arcs"):
             oracle(np.zeros(3))
 
 

@@ -71,9 +71,9 @@ class AutomataOracle:
         self._gain: np.ndarray | None = None
         self.calls = self.decoded = 0
 
-    def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray, Paths]:
+    def __call__(self, multipliers: np.ndarray) -> tuple[float, np.ndarray, Paths]:
         """Return the maximum, the arcs taken, and the paths, which the next call overwrites."""
-        gain, paths = self._scores + _check_scores(self._arcs, weights, "weights"), self._paths
+        gain, paths = self._scores + _check_scores(self._arcs, multipliers, "multipliers"), self._paths
         moved = np.full(len(paths.values), self._gain is None)
         if self._gain is not None:
             moved[self._arcs.head[gain != self._gain]] = True
@@ -109,9 +109,9 @@ class TreeOracle:
         self._arcs, self._scores, self._single_root = arcs, _check_scores(arcs, scores), single_root
         self._decode = maximum_projective_tree_sparse if projective else maximum_arborescence_sparse
 
-    def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    def __call__(self, multipliers: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the maximum, the arcs of the tree, and its heads."""
-        theta = self._scores + _check_scores(self._arcs, weights, "weights")
+        theta = self._scores + _check_scores(self._arcs, multipliers, "multipliers")
         heads = self._decode(self._arcs, theta, self._single_root)
         used = (heads[self._arcs.modifier] == self._arcs.head).astype(np.float64)
         return float(theta @ used), used, heads
@@ -125,7 +125,7 @@ class _OnceAccepted:
     plain: Decaying = field(default_factory=lambda: Decaying(1.0))
 
     def __call__(self, progress: Progress) -> float:
-        return (self.plain if progress.best == -np.inf else self.rule)(progress)
+        return (self.plain if progress.best_primal == -np.inf else self.rule)(progress)
 
 
 def parse_with_automata(arcs: ArcSpace, automata: HeadAutomata, scores, options: DualOptions = DEFAULTS) -> Decoded:
@@ -194,4 +194,6 @@ def parse_with_automata(arcs: ArcSpace, automata: HeadAutomata, scores, options:
         tolerance=options.tolerance,
     )
     share = heads.decoded / (heads.calls * (len(arcs.start) - 1))
-    return Decoded(found.solution, found.score, found.bound, found.agreed, found.certified, found.iterations, share)
+    return Decoded(
+        found.solution, found.primal_value, found.dual_bound, found.agreed, found.certified, found.iterations, share
+    )

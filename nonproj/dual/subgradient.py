@@ -13,6 +13,7 @@ import numpy as np
 from nonproj._kernel import kernel
 from nonproj.automata.compiled import _decode_head, _new_workspace
 from nonproj.parts.space import _tree_score
+from nonproj.relaxation.subgradient import GRACE_ITERATIONS, MIN_STEP, POLYAK_DECAY, POLYAK_PATIENCE, POLYAK_SCALE
 from nonproj.trees.arborescence import best_arborescence
 from nonproj.trees.projective import best_projective_tree
 from nonproj.types import GRANDPARENT
@@ -21,15 +22,6 @@ _AGREED, _CLOSED, _STOPPED = 0, 1, 2
 
 APPENDIX_A, POLYAK = 0, 1
 """Step rules."""
-
-POLYAK_SCALE, POLYAK_PATIENCE, POLYAK_DECAY = 1.7, 20, 0.7
-"""Scale of Polyak's step, and by how much it shrinks after so many iterations in a row without a better bound."""
-
-NUDGE = 1e-6
-"""Polyak's step is at least this share of the best tree's score, or a closed gap would leave a tie as it is."""
-
-GRACE = 10
-"""Iterations still granted after the gap has closed: subproblems that tie mostly agree one or two iterations later."""
 
 
 class Trace(NamedTuple):
@@ -161,7 +153,7 @@ def _descend(arcs, index, scores, model, options, descent, trace, heads):
     tree = np.empty(n_nodes, np.int32)
     score, bound, primal = descent.incumbent, np.inf, -np.inf
     pace = Pace(np.array([np.inf, 0.0, 1.0]), np.zeros(2, np.int64))
-    grace = GRACE if score == -np.inf else 0
+    grace = GRACE_ITERATIONS if score == -np.inf else 0
     decoded, left = 0, grace
     for k in range(options.max_iterations):
         status = _find_tree(arcs, weights, options, tree)
@@ -238,7 +230,7 @@ def _step(rule, pace, dual, primal, score, stalled, norm):
     pace.counts[0], pace.counts[1] = increases, stalls
     if rule == APPENDIX_A:
         return delta / (1.0 + increases)
-    return max(POLYAK_SCALE * scale * (dual - score) / norm, NUDGE * (1.0 + abs(score)))
+    return max(POLYAK_SCALE * scale * (dual - score) / norm, MIN_STEP * (1.0 + abs(score)))
 
 
 @kernel

@@ -61,7 +61,7 @@ def maximum_arborescence(scores, single_root: bool = False) -> np.ndarray:
     """
     scores = check_matrix(scores, "scores")
     heads = np.empty(len(scores), np.int32)
-    raise_for_status(best_arborescence_dense(scores, bool(single_root), heads))
+    raise_for_status(_best_arborescence_dense(scores, bool(single_root), heads))
     return heads
 
 
@@ -110,7 +110,7 @@ def best_arborescence(arcs, scores, single_root, heads):
 
 
 @kernel
-def best_arborescence_dense(scores, single_root, heads):
+def _best_arborescence_dense(scores, single_root, heads):
     """Write the best arborescence over scores[h, m] to int32[N]; return a status of `nonproj.trees.checks`."""
     for avoid_root in range(1 + single_root):
         status = _solve_dense(scores, avoid_root, heads)
@@ -209,7 +209,7 @@ def _solve_dense(scores, avoid_root, heads):
     """Run Chu-Liu-Edmonds over scores[h, m]: a component merges the columns of its members into one row, in O(N^2)."""
     n_nodes = scores.shape[0]
     components = _new_components(n_nodes)
-    if _choose_heads_dense(scores, avoid_root, components) != FOUND:
+    if _choose_heads_dense(scores, avoid_root, components.entering, components.head) != FOUND:
         return NOT_A_SCORE
     rows = np.empty((n_nodes, n_nodes))
     modifiers = np.empty((n_nodes, n_nodes), np.int32)
@@ -228,10 +228,9 @@ def _solve_dense(scores, avoid_root, heads):
 
 
 @kernel
-def _choose_heads_dense(scores, avoid_root, components):
+def _choose_heads_dense(scores, avoid_root, entering, head):
     """Choose the best head of every word, the lowest among equals; with avoid_root, root arcs only as a last resort."""
     n_nodes = scores.shape[0]
-    entering, head = components.entering, components.head
     for m in range(1, n_nodes):
         entering[m] = -np.inf
     for h in range(avoid_root, n_nodes):
@@ -260,19 +259,20 @@ def _merge_columns(scores, components, bottom, depth, rows, modifiers, new):
         row[u] = -np.inf
     for position in range(bottom, depth):
         c = path[position]
+        replaced = entering[c]
         if c < n_nodes:
             for u in range(n_nodes):
-                score = scores[u, c] - entering[c]
+                score = scores[u, c] - replaced
                 if score > row[u]:
                     row[u] = score
                     modifier[u] = c
         else:
-            inner = rows[c - n_nodes]
+            inner, inner_modifier = rows[c - n_nodes], modifiers[c - n_nodes]
             for u in range(n_nodes):
-                score = inner[u] - entering[c]
+                score = inner[u] - replaced
                 if score > row[u]:
                     row[u] = score
-                    modifier[u] = modifiers[c - n_nodes, u]
+                    modifier[u] = inner_modifier[u]
     node = components.first[new]
     while node >= 0:
         row[node] = -np.inf

@@ -6,7 +6,7 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.parts.space import arc_space_from_mask, full_arc_space
-from nonproj.trees.arborescence import _count_roots, best_arborescence_dense
+from nonproj.trees.arborescence import _best_arborescence_dense, _count_roots
 from nonproj.trees.checks import FOUND, NO_TREE, check_matrix, raise_for_status
 from nonproj.trees.projective import best_projective_tree
 from nonproj.types import ArcSpace
@@ -108,7 +108,7 @@ def _mark_probable(p, threshold, max_heads, single_root, mask):
             _mark_heads(p, m, threshold * p[best, m], max_heads, chosen, mask)
     # If the best heads of all words make a tree, it is the best tree.
     if not (_reaches_root(heads) and (not single_root or _count_roots(heads) == 1)):
-        status = best_arborescence_dense(_logarithms(p), single_root, heads)
+        status = _best_arborescence_dense(_logarithms(p), single_root, heads)
         if status != FOUND:
             return status
     for m in range(1, n_nodes):
