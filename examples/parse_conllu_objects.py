@@ -1,4 +1,4 @@
-"""Parse sentences that are objects of the package ``conllu``, with a trained model.
+"""Parse sentences of the ``conllu`` package with a trained model.
 
 python examples/parse_conllu_objects.py models/turkish-grandparent.nonproj test.conllu
 """

@@ -2,7 +2,7 @@
 
     python examples/show_trees.py models/turkish-grandparent.nonproj test.conllu -n 3
 
-Each arc is a bracket beside the words, with an arrow at the modifier.  Brackets that cross are non-projective arcs.
+Each arc is a bracket beside the words, with an arrow at the modifier.  Crossing brackets are non-projective arcs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nonproj.types import Decoded, Sentence
 
 
 def draw(heads: list[int]) -> list[str]:
-    """Return a line of brackets for each word of a tree, ``heads[0] == -1``; arcs from the root are not drawn.
+    """Return one line of brackets per word of a tree, ``heads[0] == -1``; omit arcs from the root.
 
     >>> print("\\n".join(draw([-1, 2, 0, 2])))
      ┌─>
@@ -27,7 +27,7 @@ def draw(heads: list[int]) -> list[str]:
     └──>
     """
     arcs = sorted((abs(h - m), min(h, m), max(h, m)) for m, h in enumerate(heads) if h > 0)
-    lanes: list[list[tuple[int, int]]] = []  # the first is nearest to the words
+    lanes: list[list[tuple[int, int]]] = []  # nearest to the words first
     for _, low, high in arcs:
         free = len(lanes)
         while free and all(high < a or b < low for a, b in lanes[free - 1]):
@@ -47,7 +47,7 @@ def draw(heads: list[int]) -> list[str]:
 
 
 def _mark(word: int, low: int, high: int, joined: bool) -> str:
-    """The character of one bracket beside one word; ``joined`` where a line to the word comes from further out."""
+    """Return the character of a bracket beside a word; ``joined`` if a line from further out ends at the word."""
     if word == low:
         return "┬" if joined else "┌"
     if word == high:
@@ -56,14 +56,14 @@ def _mark(word: int, low: int, high: int, joined: bool) -> str:
 
 
 def certificate(decoded: Decoded) -> str:
-    """Say in words what is known of a tree."""
+    """Return a sentence that says whether a tree is certified."""
     if decoded.certified:
         return f"certified: no tree over its candidate arcs scores higher ({decoded.iterations} iterations)"
     return f"no certificate: the best tree may score up to {decoded.bound - decoded.score:.3g} higher"
 
 
 def show(sentence: Sentence, parse: Parse) -> str:
-    """Return the picture of one parsed sentence."""
+    """Return the drawing of one parsed sentence."""
     heads = parse.decoded.heads.tolist()
     brackets, forms = draw(heads), ["(root)", *sentence.forms]
     margin, width = max(map(len, brackets)), max(map(len, forms))
@@ -79,8 +79,8 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("model")
     arguments.add_argument("file")
-    arguments.add_argument("-n", type=int, default=3, help="sentences to show (default: 3)")
-    arguments.add_argument("--longest", type=int, default=15, help="leave out sentences of more words (default: 15)")
+    arguments.add_argument("-n", type=int, default=3, help="number of sentences (default: 3)")
+    arguments.add_argument("--longest", type=int, default=15, help="skip sentences with more words (default: 15)")
     options = arguments.parse_args()
     try:
         parser = Parser(Model.load(options.model))

@@ -1,1 +1,1 @@
-"""The papers' tables and figures, made again with this parser: ``python -m experiments`` or ``make reproduce``."""
+"""Reproductions of the papers' tables and figures: ``python -m experiments`` or ``make reproduce``."""

@@ -1,4 +1,4 @@
-"""Make the papers' tables again: all, or the named ones.  What is done already is not done again."""
+"""Reproduce the papers' tables and figures.  Results of earlier runs are used again."""
 
 from __future__ import annotations
 
@@ -22,22 +22,28 @@ SHORT = {
     "training": 300,
     "config": ROOT / "configs" / "smoke.yaml",
 }
-"""Sizes of the short version, which shows that all works and nothing else."""
+"""Sizes of the short version, which only shows that everything runs."""
 
 
 def parse_arguments(arguments: list[str] | None = None) -> tuple[Setting, list[str]]:
-    """Return what the command line asks for."""
+    """Return the setting and the names of the experiments to run."""
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(EXPERIMENTS)} (default: all)")
-    parser.add_argument("--short", action="store_true", help="a few sentences, small models, into results/short")
-    parser.add_argument("--models", type=Path, help="folder of LANGUAGE-MODEL.nonproj; what it lacks is trained")
-    parser.add_argument("--results", type=Path, help="folder to write to (default: results)")
-    parser.add_argument("--data", type=Path, default=ROOT / "data", help="folder for treebanks that must be fetched")
-    parser.add_argument("--languages", default="", help=f"some of {','.join(LANGUAGES)}, with commas")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"experiment, one of {', '.join(EXPERIMENTS)} (default: all)"
+    )
+    parser.add_argument(
+        "--short", action="store_true", help="use a few sentences and small models; write to results/short"
+    )
+    parser.add_argument("--models", type=Path, help="folder of LANGUAGE-MODEL.nonproj; missing models are trained")
+    parser.add_argument("--results", type=Path, help="output folder (default: results)")
+    parser.add_argument("--data", type=Path, default=ROOT / "data", help="folder for fetched treebanks (default: data)")
+    parser.add_argument(
+        "--languages", default="", help=f"comma-separated subset of {','.join(LANGUAGES)} (default: all)"
+    )
     options = parser.parse_args(arguments)
     for name in options.names:
         if name not in EXPERIMENTS:
-            parser.error(f"there is no experiment {name}; there are {', '.join(EXPERIMENTS)}")
+            parser.error(f"unknown experiment {name}; choose from {', '.join(EXPERIMENTS)}")
     results = options.results or (ROOT / "results" / "short" if options.short else ROOT / "results")
     models = options.models or (results / "models" if options.short else ROOT / "models")
     setting = Setting(results, models, options.data)
@@ -46,13 +52,13 @@ def parse_arguments(arguments: list[str] | None = None) -> tuple[Setting, list[s
     chosen = tuple(options.languages.split(",")) if options.languages else setting.languages
     for language in chosen:
         if language not in LANGUAGES:
-            parser.error(f"there is no language {language}; there are {', '.join(LANGUAGES)}")
+            parser.error(f"unknown language {language}; choose from {', '.join(LANGUAGES)}")
     return replace(setting, languages=chosen), options.names or list(EXPERIMENTS)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what is asked for."""
-    # One core, so that seconds mean the same for every method.
+    """Run the experiments; return the exit status."""
+    # Use one core, so that seconds are comparable between methods.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
@@ -60,7 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         run_all(*parse_arguments(arguments))
     except KeyboardInterrupt:
-        sys.stderr.write("stopped; the same command goes on from here\n")
+        sys.stderr.write("interrupted; run the same command again to continue\n")
         return 130
     return 0
 

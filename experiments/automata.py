@@ -1,4 +1,4 @@
-"""Koo et al. (2010), section 7.6: how good the automata's choice z* is by itself, and what multipliers make of it."""
+"""Koo et al. (2010), section 7.6: accuracy of z*, the automata's own choice, and of z(k) as the multipliers change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.layout import NAMES, beside, figure, languages, percent, pick, table
-from experiments.measure import counted, words
+from experiments.measure import count_words, scored_arcs
 from experiments.setting import BETA, Problem, Setting, workload
 from experiments.store import Row
 from nonproj.automata.compiled import decode_relaxed
@@ -28,15 +28,15 @@ def units(setting: Setting) -> list[tuple[str, str]]:
 
 
 def run(setting: Setting, language: str, model: str) -> list[Row]:
-    """Compare the arcs of the automata with the gold tree."""
+    """Score the arcs that the automata choose against the gold tree."""
     work = workload(setting, language, model)
     head = {"language": language, "model": model}
-    total = sum(words(problem) for problem in work.problems)
+    total = sum(count_words(problem) for problem in work.problems)
     chosen = [decode_relaxed(*p.parts, work.order, work.options.tau) for p in work.problems]
     rows = [head | _shares("z", 0, work.problems, [each.chosen for each in chosen], total)]
     if work.order != SIBLING:
         return [*rows, head | _shares("z up", 0, work.problems, [each.chosen_up for each in chosen], total)]
-    # Each sentence's arcs at the iterations to be shown, of the automata and of the tree.
+    # For each sentence, the arcs of the automata and of the tree at the iterations of `SHOWN`.
     recorded = [_follow(problem, work.options.single_root) for problem in work.problems]
     for i, k in enumerate(SHOWN):
         for what, side in (("z", 0), ("y", 1)):
@@ -45,23 +45,23 @@ def run(setting: Setting, language: str, model: str) -> list[Row]:
 
 
 def _shares(what: str, k: int, problems: list[Problem], chosen: list[np.ndarray], total: int) -> Row:
-    """Precision and recall of chosen arcs, one array of 0 and 1 over the arcs for each sentence."""
+    """Return precision and recall of the chosen arcs, given as an array of 0 and 1 for each sentence."""
     picked = right = 0
     for problem, arcs in zip(problems, chosen, strict=True):
-        mine = (arcs > 0) & counted(problem)
+        mine = (arcs > 0) & scored_arcs(problem)
         picked += int(mine.sum())
         right += int((problem.sentence.heads[problem.arcs.modifier] == problem.arcs.head)[mine].sum())
     return {"what": what, "iteration": k, "precision": right / max(picked, 1), "recall": right / total}
 
 
 class _Recorder:
-    """An oracle that remembers which arcs it chose at each call."""
+    """An oracle that records the arcs it chose at each call."""
 
     def __init__(self, oracle):
         self.oracle, self.calls = oracle, []
 
-    def __call__(self, weights: np.ndarray):
-        answer = self.oracle(weights)
+    def __call__(self, multipliers: np.ndarray):
+        answer = self.oracle(multipliers)
         self.calls.append(answer[1].astype(np.int8))
         return answer
 
@@ -85,7 +85,7 @@ def _follow(problem: Problem, single_root: bool) -> tuple[list[np.ndarray], list
 
 
 def page(rows: list[Row], papers: dict) -> list[str]:
-    """Return the comparison with the paper, and the course of the automata."""
+    """Return the comparison with the paper, and precision and recall by iteration."""
     lines = []
     for row in pick(rows, iteration=0):
         name = f"{str(row['language']).title()} {NAMES[row['model']]}, {'z*↑' if row['what'] == 'z up' else 'z*'}"
@@ -107,7 +107,7 @@ def page(rows: list[Row], papers: dict) -> list[str]:
 
 
 def plot(rows: list[Row], folder: Path) -> None:
-    """Draw how the automata come nearer to the trees."""
+    """Plot precision and recall of automata and trees by iteration."""
 
     def draw(axes) -> None:
         shared = [100 * row[side] for row in rows if row["model"] == "sibling" for side in ("precision", "recall")]

@@ -1,4 +1,4 @@
-"""Koo et al. (2010), figure 3: how many head automata lazy decoding recomputes at each iteration."""
+"""Koo et al. (2010), figure 3: head automata that lazy decoding recomputes at each iteration."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def units(setting: Setting) -> list[tuple[str, str]]:
 
 
 def run(setting: Setting, language: str, model: str) -> list[Row]:
-    """Average the share of automata decoded at each iteration, over growing windows of iterations."""
+    """Return the share of automata decoded, averaged over windows of iterations that grow geometrically."""
     work = workload(setting, language, model)
     total, running = np.zeros(setting.iterations), np.zeros(setting.iterations)
     for problem in work.problems:
@@ -31,7 +31,7 @@ def run(setting: Setting, language: str, model: str) -> list[Row]:
         total[: len(trace.decoded)] += trace.decoded / (len(problem.sentence) + 1)
         running[: len(trace.decoded)] += 1
     rows = []
-    # About 20 windows for each factor of ten; the ends that the table shows are among them.
+    # About 20 windows for each factor of ten, with the iterations of the table among their ends.
     grid = {int(k) for k in np.geomspace(1, setting.iterations, 75)}
     ends = sorted(grid | {k for k in SHOWN if k <= setting.iterations})
     for begin, end in zip([0, *ends], ends, strict=False):
@@ -44,7 +44,7 @@ def run(setting: Setting, language: str, model: str) -> list[Row]:
 
 
 def page(rows: list[Row], papers: dict) -> list[str]:
-    """Return the curves at a few iterations."""
+    """Return a table of the curves at the iterations of `SHOWN`."""
     lines = [[f"paper, both models: {papers['axis']}", *["–"] * len(SHOWN)]]
     for language in languages(rows):
         for model in MODELS[1:]:
@@ -57,7 +57,7 @@ def page(rows: list[Row], papers: dict) -> list[str]:
 
 
 def plot(rows: list[Row], folder: Path) -> None:
-    """Draw the curves."""
+    """Plot the curves."""
 
     def draw(axes) -> None:
         for language in languages(rows):

@@ -25,7 +25,7 @@ def units(setting: Setting) -> list[tuple[str, str]]:
 
 
 def run(setting: Setting, language: str, model: str) -> list[Row]:
-    """Decode with each limit and compare with the highest."""
+    """Decode with each limit K, and compare with the trees of the highest."""
     work, rows = workload(setting, language, model), []
     limits = [*(k for k in LIMITS if k < setting.iterations), setting.iterations]
     for rule, options in zip(RULES, (work.paper, work.options), strict=True):
@@ -58,7 +58,7 @@ def page(rows: list[Row], papers: dict) -> list[str]:
 
 
 def plot(rows: list[Row], folder: Path) -> None:
-    """Draw the three curves of the paper for each model of the first language."""
+    """Plot the paper's three curves for each model of the first language."""
 
     def draw(axes) -> None:
         for each, model in zip(axes, MODELS[1:], strict=True):

@@ -1,4 +1,4 @@
-"""Rush et al. (2010), table 1: within how many iterations the exact solutions are found."""
+"""Rush et al. (2010), table 1: number of iterations until the exact solution is found."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def units(setting: Setting) -> list[tuple[str, str]]:
 
 
 def run(setting: Setting, language: str, model: str) -> list[Row]:
-    """Count the sentences in each range."""
+    """Return the share of sentences in each range of iterations."""
     work, rows = workload(setting, language, model), []
     for rule, options in (("paper", work.paper), ("polyak", work.options)):
         own = options._replace(max_iterations=LIMIT)

@@ -1,4 +1,4 @@
-"""Figures as text and as Markdown tables, and one look for all plots."""
+"""Numbers as text, Markdown tables, and the common style of all plots."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from experiments.store import Row, appearing
 
 NAMES = {"arc": "arc", "sibling": "sibling", "grandparent": "G+S"}
-"""What models are called on the page."""
+"""Display names of models."""
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a Markdown table; the first column is text, the others are figures.
+    """Return a Markdown table; the first column is aligned left, the others right.
 
     Examples
     --------
@@ -28,12 +28,12 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def percent(share: object, digits: int = 2) -> str:
-    """Return a share as per cent, and a dash for none."""
+    """Return a share in per cent, or a dash if it is missing."""
     return f"{100 * share:.{digits}f}" if isinstance(share, int | float) else "–"
 
 
 def beside(paper: object, ours: str) -> str:
-    """Return the paper's figure and ours, the latter in bold."""
+    """Return the paper's number and ours, the latter in bold."""
     return f"{'–' if paper is None else paper} / **{ours}**"
 
 
@@ -49,17 +49,17 @@ def seconds(value: float) -> str:
 
 
 def pick(rows: Iterable[Row], **wanted: object) -> list[Row]:
-    """Return the rows that have these values."""
+    """Return the rows with these values."""
     return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
 
 
 def languages(rows: Iterable[Row]) -> list[str]:
-    """Return the languages of some rows, in the order of the rows."""
+    """Return the languages of the rows, in order of appearance."""
     return list(dict.fromkeys(str(row["language"]) for row in rows))
 
 
 def figure(path: Path, panels: int, draw) -> None:
-    """Draw a figure of so many panels, side by side, by ``draw(axes)``, and save it when it is complete."""
+    """Save a figure of several panels, side by side, which ``draw(axes)`` fills."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -73,7 +73,7 @@ def figure(path: Path, panels: int, draw) -> None:
             if each.get_legend_handles_labels()[0]:
                 each.legend(fontsize="small")
         with appearing(path) as temporary:
-            # Without the time of day, so that the same numbers give the same file.
+            # Without metadata that changes, so that the same numbers give the same file.
             drawn.savefig(temporary, dpi=90, metadata={"Software": None})
     finally:
         plt.close(drawn)

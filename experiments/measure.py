@@ -1,4 +1,4 @@
-"""Accuracies and certificates over the sentences of a workload."""
+"""Accuracy, certificates and time over the sentences of a workload."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nonproj.types import Decoded
 
 
 def unlabelled(problems: Sequence[Problem], trees: Sequence[np.ndarray]) -> float:
-    """Return the share of words, punctuation apart, with the right head (UAS)."""
+    """Return the unlabelled attachment score, without punctuation."""
     evaluation = Evaluation()
     for problem, heads in zip(problems, trees, strict=True):
         evaluation.add(problem.sentence, heads)
@@ -20,7 +20,7 @@ def unlabelled(problems: Sequence[Problem], trees: Sequence[np.ndarray]) -> floa
 
 
 def summary(problems: Sequence[Problem], decoded: Sequence[Decoded], seconds: float) -> dict[str, float]:
-    """Return accuracy, share of agreed and of certified trees, iterations and processor seconds a sentence."""
+    """Return UAS, shares of agreed and of certified trees, and iterations and processor seconds per sentence."""
     return {
         "sentences": len(problems),
         "uas": unlabelled(problems, [each.heads for each in decoded]),
@@ -31,12 +31,12 @@ def summary(problems: Sequence[Problem], decoded: Sequence[Decoded], seconds: fl
     }
 
 
-def counted(problem: Problem) -> np.ndarray:
-    """Return which arcs lead to a word that is no punctuation: bool[A]."""
+def scored_arcs(problem: Problem) -> np.ndarray:
+    """Return which arcs count in evaluation, those whose modifier is not punctuation: bool[A]."""
     words = np.array([False] + [not is_punctuation(form) for form in problem.sentence.forms])
     return words[problem.arcs.modifier]
 
 
-def words(problem: Problem) -> int:
+def count_words(problem: Problem) -> int:
     """Return the number of words without punctuation."""
     return sum(not is_punctuation(form) for form in problem.sentence.forms)

@@ -1,4 +1,4 @@
-"""Rush and Collins (2012), figures 8 and 9: the course of the bound on one sentence, and what step sizes do to it."""
+"""Rush and Collins (2012), figures 8 and 9: the dual bound on one sentence by iteration, under several step rules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nonproj.dual.oracles import AutomataOracle, TreeOracle
 from nonproj.parts.space import tree_score
 from nonproj.relaxation.subgradient import AppendixA, Decaying, Polyak, relax
 
-TITLE = "Figures 8 and 9 of Rush and Collins (2012): the course of the bound"
+TITLE = "Figures 8 and 9 of Rush and Collins (2012): convergence of the dual bound"
 SIZES = ("sentences", "iterations")
 LONGEST = 300
 RULES = ("paper", "polyak", "constant 0.1", "constant 0.02", "constant 0.004", "decaying 0.1")
@@ -28,7 +28,7 @@ def units(setting: Setting) -> list[tuple[str, str]]:
 
 
 def run(setting: Setting, language: str, model: str) -> list[Row]:
-    """Follow one sentence under each rule."""
+    """Return dual and primal values of one sentence at each iteration under each step rule."""
     work = workload(setting, language, model)
     own = work.paper._replace(max_iterations=min(LONGEST, setting.iterations))
     decoded = [dual_decomposition(*problem.parts, work.order, own) for problem in work.problems]
@@ -48,7 +48,7 @@ def run(setting: Setting, language: str, model: str) -> list[Row]:
 
 
 def _rule(name: str, gap: float):
-    """A fresh step rule by its name; the unit of constant and decaying steps is the first gap."""
+    """Return a new step rule by its name; the sizes of constant and decaying steps are multiples of the first gap."""
     if name == "paper":
         return AppendixA()
     if name == "polyak":
@@ -58,7 +58,7 @@ def _rule(name: str, gap: float):
 
 
 def _trace(problem: Problem, single_root: bool, beta: float, rule, limit: int) -> dict[str, list[float]]:
-    """Run the subgradient method by a rule."""
+    """Return the trace of the subgradient method under a step rule."""
     arcs, index, scores = problem.parts
     return relax(
         TreeOracle(arcs, beta * scores.arc, single_root),
@@ -71,7 +71,7 @@ def _trace(problem: Problem, single_root: bool, beta: float, rule, limit: int) -
 
 
 def page(rows: list[Row], papers: dict) -> list[str]:
-    """Return the gap at some iterations, and when it closed."""
+    """Return the duality gap at some iterations, and the iteration that closes it."""
     lines = []
     for rule in RULES:
         course = pick(rows, rule=rule)
@@ -90,7 +90,7 @@ def page(rows: list[Row], papers: dict) -> list[str]:
 
 
 def plot(rows: list[Row], folder: Path) -> None:
-    """Draw both figures."""
+    """Plot both figures."""
 
     def bounds(axes) -> None:
         for rule, line in (("paper", "-"), ("polyak", "--")):

@@ -1,4 +1,4 @@
-"""Runs experiments unit by unit; what is done already, with the same sizes, models and sentences, is not done again."""
+"""Run experiments unit by unit, and reuse finished units that have the same sizes, models and sentences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXPERIMENTS: dict[str, ModuleType] = {
     "progress": progress,
     "pricing": pricing,
 }
-"""In the order of the page.  Each has ``TITLE``, ``SIZES`` (fields of `Setting` that its numbers depend on),
+"""In the order of the report.  Each has ``TITLE``, ``SIZES`` (fields of `Setting` that its numbers depend on),
 ``units(setting)``, ``run(setting, *unit)``, ``page(rows, papers)``, and perhaps ``plot(rows, folder)``."""
 
 PAPERS, NOTES = (
@@ -36,7 +36,7 @@ log = logging.getLogger("experiments")
 
 
 def run_all(setting: Setting, names: Sequence[str]) -> None:
-    """Run experiments by name and write their tables and plots, then the page of all that there are results of."""
+    """Run the named experiments, write their tables and plots, and write the report of all results."""
     for name in names:
         rows = run_experiment(setting, name)
         write_rows(setting.results / f"{name}.csv", rows)
@@ -46,7 +46,7 @@ def run_all(setting: Setting, names: Sequence[str]) -> None:
 
 
 def run_experiment(setting: Setting, name: str) -> list[Row]:
-    """Return the rows of all units of an experiment; each unit is on disk as soon as it is done."""
+    """Return the rows of all units of an experiment; each unit is saved as soon as it is finished."""
     experiment, rows = EXPERIMENTS[name], []
     units = experiment.units(setting)
     for number, unit in enumerate(units, 1):
@@ -54,19 +54,19 @@ def run_experiment(setting: Setting, name: str) -> list[Row]:
         if not path.exists():
             log.info("%s, %d of %d: %s", name, number, len(units), " ".join(unit))
             write_rows(path, experiment.run(setting, *unit))
-        # Read back, so that a resumed run and a run in one go have the same digits.
+        # Read the file back, so that resumed and uninterrupted runs have the same digits.
         rows += read_rows(path)
     return rows
 
 
 def unit_file(setting: Setting, name: str, unit: Sequence[str]) -> Path:
-    """Return where the rows of a unit are kept; the name changes with all that they depend on but the code."""
+    """Return the file of a unit's rows; its name depends on all that the rows depend on, except code."""
     words = "-".join(unit).replace(" ", "-").replace("(", "").replace(")", "")
     return setting.results / "runs" / name / f"{words}-{fingerprint(setting, EXPERIMENTS[name].SIZES, *unit[:2])}.csv"
 
 
 def write_page(setting: Setting) -> None:
-    """Write ``README.md`` over the tables that are there."""
+    """Write ``README.md`` from the tables in the results folder."""
     text = ["# The papers' tables and figures, made again", NOTES["head"].strip()]
     for name, experiment in EXPERIMENTS.items():
         path = setting.results / f"{name}.csv"

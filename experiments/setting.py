@@ -1,4 +1,4 @@
-"""What all experiments share: the sizes of a run, its models and treebanks, and sentences made ready for a decoder."""
+"""The setting of a run: its sizes, models and treebanks, and the sentences pruned and scored for decoding."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ GRANDPARENTS = "grandparents"
 """A model beside those of `nonproj.types.MODELS`: arcs and grandparents, no siblings (Riedel et al. 2012)."""
 
 PLAIN = "-plain"
-"""Ending of the name of a model that is trained without margin, as the perceptron of Koo et al. (2010) is."""
+"""Suffix of models trained without a margin, as the perceptron of Koo et al. (2010) is."""
 
 RANDOM = "random"
-"""Stands in the place of a language for scores drawn at random."""
+"""Replaces the language where scores are drawn at random."""
 
 BETA = 0.001
 """Share of the arc scores that the arborescence sees: Koo et al. (2010), appendix A.2."""
@@ -42,31 +42,31 @@ log = logging.getLogger("experiments")
 
 @dataclass(frozen=True)
 class Setting:
-    """The sizes of a run and where things are.
+    """The sizes and folders of a run.
 
     Attributes
     ----------
     results : Path
-        Folder that results are written to.
+        Output folder.
     models : Path
-        Folder of models, ``LANGUAGE-MODEL.nonproj``; what it lacks is trained into it.
+        Folder of models, ``LANGUAGE-MODEL.nonproj``; missing ones are trained.
     data : Path
-        Folder of treebanks that may be written to.
+        Folder for fetched treebanks.
     files : mapping of str to (Path, Path)
-        Training and test file by language, in place of the known treebanks.
+        Training and test file by language; they replace the known treebanks.
     languages : tuple of str
     sentences : int
-        Sentences of each test file, the first ones; 0 for all.
+        Number of sentences of each test file to use, from its start; 0 for all.
     program_sentences, program_words : int
         Sentences for programs with all arcs, grandparent parts and rows, and the most words that these may have.
     iterations : int
         K of the papers' runs.
     instances : int
-        Random instances.
+        Number of random instances.
     training : int
-        Sentences of each training file, the first ones; 0 for all.
+        Number of sentences of each training file to use, from its start; 0 for all.
     config : Path or None
-        Configuration for what must be trained, in place of the language's own.
+        Training configuration; replaces that of the language.
     """
 
     results: Path
@@ -83,7 +83,7 @@ class Setting:
     config: Path | None = None
 
     def among(self, *languages: str) -> list[str]:
-        """Return those of some languages that the run covers."""
+        """Return which of these languages the run covers."""
         return [language for language in languages if language in self.languages]
 
 
@@ -97,7 +97,7 @@ class Problem(NamedTuple):
 
     @property
     def parts(self) -> tuple[ArcSpace, PartIndex, PartScores]:
-        """What decoders take."""
+        """The arguments of decoders."""
         return self.arcs, self.index, self.scores
 
 
@@ -110,9 +110,9 @@ class Workload(NamedTuple):
     order : int
         The model's number.
     options : DualOptions
-        The model's own way of decoding.
+        The decoding options of the model.
     paper : DualOptions
-        That of Koo et al. (2010): their step sizes, K and beta; tau as the model was trained with.
+        Those of Koo et al. (2010): their step rule, K and beta; tau as in training.
     """
 
     problems: list[Problem]
@@ -122,14 +122,14 @@ class Workload(NamedTuple):
 
 
 def timed(function: Callable, *arguments) -> tuple[object, float]:
-    """Return what a function returns, and the processor seconds it took."""
+    """Return the result of a function and the processor seconds it took."""
     begin = time.process_time()
     result = function(*arguments)
     return result, time.process_time() - begin
 
 
 def treebank(setting: Setting, language: str) -> tuple[Path, Path]:
-    """Return the training and the test file of a language, fetched where they are missing."""
+    """Return the training and the test file of a language; fetch missing ones."""
     if language in setting.files:
         return setting.files[language]
     command = [sys.executable, str(ROOT / "data_scripts" / "fetch.py"), language, "--out", str(setting.data), "--paths"]
@@ -139,7 +139,7 @@ def treebank(setting: Setting, language: str) -> tuple[Path, Path]:
 
 
 def model_file(setting: Setting, language: str, model: str) -> Path:
-    """Return the file of a model, which is trained where it is missing."""
+    """Return the file of a model; train a missing one."""
     path = setting.models / f"{language}-{model}.nonproj"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -147,13 +147,13 @@ def model_file(setting: Setting, language: str, model: str) -> Path:
         sentences = list(conll.read(treebank(setting, language)[0], require_heads=True))[: setting.training or None]
         trained = train(sentences, _config(setting, language, model))
         if trained.meta["interrupted"]:
-            raise KeyboardInterrupt  # the trainer itself would be content with fewer epochs
+            raise KeyboardInterrupt  # the trainer returns the model of the complete epochs
         trained.save(path)
     return path
 
 
 def _config(setting: Setting, language: str, model: str) -> Config:
-    """The configuration that ``make train`` would take."""
+    """Return the configuration that ``make train`` uses."""
     margin, model = not model.endswith(PLAIN), model.removesuffix(PLAIN)
     names = (f"{language}-{model}", language)
     files = [path for name in names if (path := ROOT / "configs" / f"{name}.yaml").exists()]
@@ -168,7 +168,7 @@ def _config(setting: Setting, language: str, model: str) -> Config:
 
 
 def fingerprint(setting: Setting, sizes: Sequence[str], language: str, model: str) -> str:
-    """Return a digest of what a unit's numbers depend on: some sizes of the run, the model and the sentences."""
+    """Return a digest of the sizes, the model and the sentences that a unit depends on."""
     digest = hashlib.blake2b(repr([getattr(setting, name) for name in sizes]).encode(), digest_size=4)
     if language == RANDOM:
         return digest.hexdigest()
@@ -178,9 +178,9 @@ def fingerprint(setting: Setting, sizes: Sequence[str], language: str, model: st
 
 
 def workload(setting: Setting, language: str, model: str, projective: bool = False) -> Workload:
-    """Return the test sentences of a language, ready for decoding by a model; the last few are remembered.
+    """Return the test sentences of a language, pruned and scored by a model; the last two are cached.
 
-    With ``projective``, pruning leaves a projective tree in any case.
+    With ``projective``, pruning always keeps a projective tree.
     """
     path, test = model_file(setting, language, model), treebank(setting, language)[1]
     return _workload(path, os.path.getmtime(path), test, setting.sentences, setting.iterations, projective)
@@ -188,7 +188,7 @@ def workload(setting: Setting, language: str, model: str, projective: bool = Fal
 
 @functools.lru_cache(maxsize=2)
 def _workload(path: Path, _: float, test: Path, count: int, iterations: int, projective: bool) -> Workload:
-    """Prune and score each sentence as the parser does."""
+    """Return the workload: each sentence pruned and scored as by the parser."""
     model = Model.load(path)
     parser = Parser(model, replace(model.config.decoding, projective=projective))
     sentences = list(conll.read(test, require_heads=True))[: count or None]

@@ -1,4 +1,4 @@
-"""Koo et al. (2010), table 1: accuracy of the three models, share of certified trees, speed."""
+"""Koo et al. (2010), table 1: accuracy, share of certified trees and speed of the three models."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def units(setting: Setting) -> list[tuple[str, str]]:
 
 
 def run(setting: Setting, language: str, model: str) -> list[Row]:
-    """Decode the test file by the paper's rule and by our own."""
+    """Decode the test file with the paper's options and with our own."""
     work = workload(setting, language, model)
     rows = []
     for rule, options in (("paper", work.paper), ("ours", work.options)):
-        dual_decomposition(*work.problems[0].parts, work.order, options)  # compiled before the clock runs
+        dual_decomposition(*work.problems[0].parts, work.order, options)  # compile before timing
         decoded, spent = timed(lambda o=options: [dual_decomposition(*p.parts, work.order, o) for p in work.problems])
         rows.append({"language": language, "model": model, "rule": rule} | summary(work.problems, decoded, spent))
     return rows
 
 
 def page(rows: list[Row], papers: dict) -> list[str]:
-    """Return the tables: the paper's setting, and our own decoding."""
+    """Return two tables: the paper's options beside the paper, and our own options."""
     lines, own = [], []
     for language in languages(rows):
         theirs = papers["rows"].get(language, {})

@@ -19,8 +19,8 @@ from nonproj.types import MODELS, Decoded, PartScores
 TITLE = "Table 2 of Koo et al. (2010): dual decomposition against linear programs"
 SIZES = ("sentences", "iterations", "instances")
 WORDS = 10
-ENOUGH = 50
-"""Random instances for the integer program, whose share of integral solutions is known beforehand."""
+ILP_INSTANCES = 50
+"""Random instances for the integer program, whose solutions are all integral."""
 
 LINEAR = {
     "LP(S)": LinearOptions("single"),
@@ -44,14 +44,14 @@ def run(setting: Setting, language: str, model: str, method: str) -> list[Row]:
     """Solve every problem by one method."""
     if language == RANDOM:
         order = MODELS.index(model)
-        count = setting.instances if method != "ILP" else min(setting.instances, ENOUGH)
+        count = setting.instances if method != "ILP" else min(setting.instances, ILP_INSTANCES)
         problems, options = random_problems(count, order), DualOptions()
     else:
         work = workload(setting, language, model)
         order, options = work.order, work.options
         problems = [problem.parts for problem in work.problems]
     solve = decoder(method, order, options, setting.iterations)
-    solve(*problems[0])  # compiled before the clock runs
+    solve(*problems[0])  # compile before timing
     decoded, spent = timed(lambda: [solve(*parts) for parts in problems])
     uas = ""
     if language != RANDOM:
@@ -64,7 +64,7 @@ def run(setting: Setting, language: str, model: str, method: str) -> list[Row]:
 
 
 def decoder(method: str, order: int, options: DualOptions, iterations: int) -> Callable[..., Decoded]:
-    """Return a function of arcs, index and scores that solves the problem by a method of `METHODS`."""
+    """Return a decoder of arcs, index and scores by its name in `METHODS`."""
     if method in LINEAR:
         linear = LINEAR[method]._replace(single_root=options.single_root)
         return lambda *parts: linear_program(*parts, order, linear)[0]
@@ -76,7 +76,7 @@ def decoder(method: str, order: int, options: DualOptions, iterations: int) -> C
 
 
 def random_problems(count: int, order: int) -> list[tuple]:
-    """Draw problems of `WORDS` words; the same ones every time."""
+    """Return problems of `WORDS` words with random scores, the same in every run."""
     arcs = full_arc_space(WORDS)
     index, rng = part_index(arcs, order), np.random.default_rng(2010)
     sizes = int(index.sibling_start[-1]), int(index.grandparent_start[-1])

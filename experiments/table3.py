@@ -20,7 +20,7 @@ def units(setting: Setting) -> list[tuple[str, str]]:
 
 
 def run(setting: Setting, language: str, model: str) -> list[Row]:
-    """Decode twice, over the same arcs, which hold a tree of either kind."""
+    """Decode twice over the same candidate arcs, which contain trees of both kinds."""
     work = workload(setting, language, model, projective=True)
     gold = [nonprojective(problem.sentence.heads)[1:] for problem in work.problems]
     crossing = sum(int(flags.sum()) for flags in gold) / sum(map(len, gold))
