@@ -13,7 +13,7 @@ import numpy as np
 from nonproj.automata.compiled import check_problem
 from nonproj.dual.subgradient import _AGREED, _STOPPED, POLYAK, Trace, _decode, _find_tree
 from nonproj.parts.space import _tree_score
-from nonproj.trees.checks import raise_for_status
+from nonproj.trees.checks import check_status
 from nonproj.types import ARC, MODELS, ArcSpace, Decoded, PartIndex, PartScores
 
 RULES = ("paper", "polyak")
@@ -172,7 +172,7 @@ def _run(arcs, index, scores, model, options, traced) -> tuple[Decoded, Trace]:
     heads = np.empty(n_nodes, np.int32)
     trace = Trace(np.empty(room), np.empty(room), np.empty(room), np.empty(room, np.int32)) if room else _NO_TRACE
     if model == ARC:
-        raise_for_status(_find_tree(arcs, scores.arc, options, heads))
+        check_status(_find_tree(arcs, scores.arc, options, heads))
         score = _tree_score(arcs, index, scores, heads)
         return Decoded(heads, score, score, True, True, 0, 0.0), trace
     found = _decode(arcs, index, scores, int(model), options, trace, heads)
@@ -197,7 +197,7 @@ def conclude(heads: np.ndarray, found: tuple) -> Decoded:
     """
     outcome, iterations, score, bound, decoded = found
     if outcome < 0:
-        raise_for_status(-outcome)
+        check_status(-outcome)
     share = decoded / (iterations * len(heads))
     # A closed gap may round to either side of zero; no bound is below a tree's score.
     return Decoded(heads, score, max(bound, score), outcome == _AGREED, outcome != _STOPPED, iterations, share)

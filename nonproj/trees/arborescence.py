@@ -16,15 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.trees.checks import (
-    FOUND,
-    NO_SINGLE_ROOT,
-    NO_TREE,
-    NOT_A_SCORE,
-    check_arc_scores,
-    check_matrix,
-    raise_for_status,
-)
+from nonproj.trees.checks import BAD_SCORE, FOUND, NO_SINGLE_ROOT, NO_TREE, check_arc_scores, check_matrix, check_status
 from nonproj.trees.contraction import _contract, _expand, _grow_path, _new_components
 from nonproj.types import ArcSpace
 
@@ -61,7 +53,7 @@ def maximum_arborescence(scores, single_root: bool = False) -> np.ndarray:
     """
     scores = check_matrix(scores, "scores")
     heads = np.empty(len(scores), np.int32)
-    raise_for_status(_best_arborescence_dense(scores, bool(single_root), heads))
+    check_status(_best_arborescence_dense(scores, bool(single_root), heads))
     return heads
 
 
@@ -95,7 +87,7 @@ def maximum_arborescence_sparse(arcs: ArcSpace, scores, single_root: bool = Fals
     """
     scores = check_arc_scores(arcs, scores)
     heads = np.empty(len(arcs.start) - 1, np.int32)
-    raise_for_status(best_arborescence(arcs, scores, bool(single_root), heads))
+    check_status(best_arborescence(arcs, scores, bool(single_root), heads))
     return heads
 
 
@@ -210,7 +202,7 @@ def _solve_dense(scores, avoid_root, heads):
     n_nodes = scores.shape[0]
     components = _new_components(n_nodes)
     if _choose_heads_dense(scores, avoid_root, components.entering, components.head) != FOUND:
-        return NOT_A_SCORE
+        return BAD_SCORE
     rows = np.empty((n_nodes, n_nodes))
     modifiers = np.empty((n_nodes, n_nodes), np.int32)
     new = n_nodes
@@ -240,7 +232,7 @@ def _choose_heads_dense(scores, avoid_root, entering, head):
                 entering[m] = score
                 head[m] = h
             if not score < np.inf and h != m:
-                return NOT_A_SCORE
+                return BAD_SCORE
     if avoid_root > 0:
         for m in range(1, n_nodes):
             if entering[m] == -np.inf:

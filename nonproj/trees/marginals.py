@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.trees.checks import FOUND, NO_SINGLE_ROOT, NO_TREE, NOT_A_SCORE, UNDERFLOW, check_matrix, raise_for_status
+from nonproj.trees.checks import BAD_SCORE, FOUND, NO_SINGLE_ROOT, NO_TREE, UNDERFLOW, check_matrix, check_status
 
 _SMALLEST = 1e-100  # a product of the d[k] above this has lost no digit to underflow at 1e-308
 
@@ -64,7 +64,7 @@ def marginals(scores, single_root: bool = False) -> tuple[np.ndarray, float]:
     status, log_partition = _marginals(scores, bool(single_root), p)
     if status == UNDERFLOW:
         status, log_partition = _marginals_in_log_space(scores, bool(single_root), p)
-    raise_for_status(status)
+    check_status(status)
     return p, float(log_partition)
 
 
@@ -107,7 +107,7 @@ def _fill_rates(scores, single_root, p):
         for m in range(1, n_nodes):
             if h != m:
                 if not scores[h, m] < np.inf:
-                    return NOT_A_SCORE, 0.0
+                    return BAD_SCORE, 0.0
                 if counts and scores[h, m] > largest[m]:
                     largest[m] = scores[h, m]
     scale = 0.0

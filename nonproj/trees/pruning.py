@@ -7,7 +7,7 @@ import numpy as np
 from nonproj._kernel import kernel
 from nonproj.parts.space import arc_space_from_mask, full_arc_space
 from nonproj.trees.arborescence import _best_arborescence_dense, _count_roots
-from nonproj.trees.checks import FOUND, NO_TREE, check_matrix, raise_for_status
+from nonproj.trees.checks import FOUND, NO_TREE, check_matrix, check_status
 from nonproj.trees.projective import best_projective_tree
 from nonproj.types import ArcSpace
 
@@ -71,7 +71,7 @@ def prune(
     mask = np.zeros(p.shape, np.bool_)
     if keep is not None:
         _mark_kept(keep, mask)
-    raise_for_status(_mark_probable(p, float(threshold), int(max_heads), bool(single_root), mask))
+    check_status(_mark_probable(p, float(threshold), int(max_heads), bool(single_root), mask))
     if projective and _mark_projective(p, full_arc_space(len(p) - 1), bool(single_root), mask) != FOUND:
         raise ValueError("no projective tree spans the words")
     return arc_space_from_mask(mask)
