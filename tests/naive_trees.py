@@ -1,4 +1,4 @@
-"""Trees and their parts from the definitions, in plain Python and by enumeration: slow, and only for a few words."""
+"""Trees and their parts from the definitions, in plain Python and by enumeration; for a few words only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ START, END = "START", "END"
 
 
 def is_tree(heads):
-    """Every word reaches the root."""
+    """Return whether every word descends from the root."""
     for m in range(1, len(heads)):
         node, steps = m, 0
         while node != 0:
@@ -20,14 +20,14 @@ def is_tree(heads):
 
 
 def all_trees(n, single_root=False):
-    """All head vectors over n words, heads[0] == -1, that are trees; in lexicographic order."""
+    """Return all trees over n words as lists of heads, heads[0] == -1, in lexicographic order."""
     choices = [[h for h in range(n + 1) if h != m] for m in range(1, n + 1)]
     trees = [[-1, *heads] for heads in itertools.product(*choices)]
     return [t for t in trees if is_tree(t) and (not single_root or t.count(0) == 1)]
 
 
 def is_projective(heads):
-    """Every word between a head and its modifier descends from that head."""
+    """Return whether every word between a head and its modifier descends from that head."""
     for m in range(1, len(heads)):
         h = heads[m]
         for between in range(min(h, m) + 1, max(h, m)):
@@ -40,9 +40,9 @@ def is_projective(heads):
 
 
 def parts_of_tree(heads):
-    """The parts of a tree: 'arc' (h, m), 'sibling' (h, side, previous, next) and 'grandparent' (g, h, m).
+    """Return the parts of a tree: 'arc' (h, m), 'sibling' (h, side, previous, next), 'grandparent' (g, h, m).
 
-    Each head has two sides, 0 (left) and 1 (right), and on each its modifiers outward, from START to END.
+    Side is 0 (left) or 1 (right).  The sibling parts of a side go through its modifiers outward, from START to END.
     """
     n_nodes = len(heads)
     parts = {"arc": [(heads[m], m) for m in range(1, n_nodes)], "sibling": [], "grandparent": []}
@@ -107,18 +107,18 @@ def score_of_tree(heads, parts, scores):
 
 
 def arc_score(heads, scores):
-    """The sum of scores[h][m] over a tree's arcs."""
+    """Return the sum of scores[h][m] over a tree's arcs."""
     return math.fsum(float(scores[heads[m]][m]) for m in range(1, len(heads)))
 
 
 def best_score(scores, single_root=False, projective=False):
-    """The highest arc-factored score of any tree, minus infinity where there is none."""
+    """Return the highest arc-factored score of any tree, or minus infinity if there is none."""
     trees = all_trees(len(scores) - 1, single_root)
     return max(arc_score(t, scores) for t in trees if not projective or is_projective(t))
 
 
 def log_partition(scores, single_root=False):
-    """The logarithm of the sum over trees of exp(score), and the marginals as a list of rows p[h][m]."""
+    """Return the logarithm of the sum over trees of exp(score), and the marginals as a list of rows p[h][m]."""
     trees = [(t, arc_score(t, scores)) for t in all_trees(len(scores) - 1, single_root)]
     top = max(score for _, score in trees)
     marginals = [[0.0] * len(scores) for _ in scores]

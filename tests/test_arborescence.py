@@ -1,4 +1,4 @@
-"""Maximum spanning arborescences against enumeration, and the laws they obey."""
+"""Maximum spanning arborescences against enumeration, and their invariants."""
 
 from fractions import Fraction
 
@@ -23,8 +23,8 @@ def draw(rng, n, kind):
     return scores
 
 
-def both(scores, single_root):
-    """The heads of the dense and of the sparse algorithm, or None where they find no tree."""
+def solve_both(scores, single_root):
+    """Return the heads by the dense and by the sparse algorithm, or None where there is no tree."""
     arcs = arc_space_from_mask(scores > -np.inf)
     found = []
     for decode in (
@@ -49,7 +49,7 @@ def test_equals_enumeration(n, single_root, kind):
         scores = draw(rng, n, kind)
         table = scores.tolist()
         expected = max(sum(table[h][m] for m, h in enumerate(tree) if m) for tree in trees)
-        for heads in both(scores, single_root):
+        for heads in solve_both(scores, single_root):
             if heads is None:
                 assert expected == -np.inf
                 continue
@@ -64,7 +64,7 @@ def test_dense_and_sparse_agree_on_longer_sentences(seed, kind):
     n = int(rng.integers(6, 60))
     scores = draw(rng, n, kind)
     for single_root in (False, True):
-        dense, sparse = both(scores, single_root)
+        dense, sparse = solve_both(scores, single_root)
         assert naive.arc_score(dense, scores) == pytest.approx(naive.arc_score(sparse, scores), rel=1e-12)
         assert all(naive.is_tree(heads) for heads in (dense, sparse))
         assert not single_root or dense.count(0) == sparse.count(0) == 1
@@ -83,30 +83,30 @@ def test_no_single_change_improves_a_long_tree(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_single_root_is_the_best_over_all_choices_of_the_root_word(seed):
+def test_single_root_tree_is_the_best_over_all_root_words(seed):
     rng = np.random.default_rng(seed)
     n = 30
     scores = draw(rng, n, "continuous")
-    scores[0] += 3.0  # many roots where they are free
+    scores[0] += 3.0  # many roots unless restricted to one
     candidates = []
     for root in range(1, n + 1):
         only = scores.copy()
         only[0] = -np.inf
         only[0, root] = scores[0, root]
         candidates.append(naive.arc_score(maximum_arborescence(only), scores))
-    for heads in both(scores, True):
+    for heads in solve_both(scores, True):
         assert naive.arc_score(heads, scores) == pytest.approx(max(candidates), abs=1e-9)
 
 
 @pytest.mark.parametrize("big", [1e3, 1e6, 1e9])
-def test_single_root_keeps_small_differences_beside_large_root_scores(big):
+def test_large_root_scores_do_not_hide_small_differences(big):
     rng = np.random.default_rng(7)
     for _ in range(20):
         scores = rng.integers(-1000, 1000, (5, 5)) / 1024.0
         scores[0] = big
         trees = naive.all_trees(4, single_root=True)
         exact = [sum(Fraction(float(scores[h, m])) for m, h in enumerate(t) if m and h) for t in trees]
-        for heads in both(scores, True):
+        for heads in solve_both(scores, True):
             # All root scores are equal, so the other arcs alone decide.
             got = sum(Fraction(float(scores[h, m])) for m, h in enumerate(heads) if m and h)
             assert heads in trees
@@ -114,16 +114,16 @@ def test_single_root_keeps_small_differences_beside_large_root_scores(big):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_raising_all_arcs_into_a_word_changes_nothing_but_the_score(seed):
+def test_a_constant_added_to_a_column_keeps_the_tree(seed):
     rng = np.random.default_rng(seed)
     scores = draw(rng, 12, "continuous")
     shifted = scores + rng.normal(0.0, 10.0, 13)
     for single_root in (False, True):
-        assert both(scores, single_root) == both(shifted, single_root)
+        assert solve_both(scores, single_root) == solve_both(shifted, single_root)
 
 
-def test_nested_cycles_are_contracted_and_opened():
-    # Words 1 and 2 prefer each other, then their cycle prefers 3, and 3 the cycle, and so on; the root comes last.
+def test_nested_cycles_are_contracted_and_expanded():
+    # Words 1 and 2 make a cycle, which makes a cycle with word 3, and so on; root arcs are the worst.
     n = 12
     scores = np.full((n + 1, n + 1), -np.inf)
     for m in range(2, n + 1):
@@ -131,15 +131,15 @@ def test_nested_cycles_are_contracted_and_opened():
         scores[1, m] = 200.0 - m
     scores[0, 1:] = -np.arange(1.0, n + 1)
     for single_root in (False, True):
-        for heads in both(scores, single_root):
+        for heads in solve_both(scores, single_root):
             assert naive.is_tree(heads)
             assert naive.arc_score(heads, scores) == best_chain(scores, n, single_root)
 
 
 def best_chain(scores, n, single_root):
-    """The best tree where every word may hang from 0, 1 and its right neighbour only, and word 1 from 0 and 2."""
+    """Return the best score if every word's head is 0, 1 or its right neighbour, and that of word 1 is 0 or 2."""
     best = -np.inf
-    # Word 1 hangs from 0, or from 2 and so on up to a word k that hangs from 0; all others hang from 1 or better.
+    # Words 1 .. k - 1 are headed by their right neighbours and k by the root; the others take their best heads.
     for k in range(1, n + 1):
         score = sum(scores[m + 1, m] for m in range(1, k)) + scores[0, k]
         for m in range(k + 1, n + 1):
@@ -149,12 +149,12 @@ def best_chain(scores, n, single_root):
     return best
 
 
-def test_ties_go_to_the_lowest_head():
-    for heads in both(np.zeros((6, 6)), False):
+def test_ties_are_broken_by_the_lowest_head():
+    for heads in solve_both(np.zeros((6, 6)), False):
         assert heads == [-1, 0, 0, 0, 0, 0]
 
 
-def test_statuses_are_told_apart():
+def test_error_messages():
     scores = np.full((3, 3), -np.inf)
     with pytest.raises(ValueError, match="no tree spans the words"):
         maximum_arborescence(scores)
@@ -173,7 +173,7 @@ def test_statuses_are_told_apart():
         maximum_arborescence_sparse(full_arc_space(2), [0.0, np.inf, 0.0, 0.0])
 
 
-def test_input_is_untouched_and_may_be_read_only():
+def test_input_may_be_read_only_and_is_not_changed():
     scores = draw(np.random.default_rng(0), 8, "continuous")
     copy = scores.copy()
     scores.flags.writeable = False

@@ -62,11 +62,7 @@ MANY_PARAMETERS = {
 
 PUBLIC_KERNELS: set[str] = set()
 
-BORROWED_PRIVATE_NAMES = {
-    "nonproj/dual/decomposition.py: trees.arborescence._report",
-    "nonproj/dual/subgradient.py: trees.arborescence._best_tree",
-    "nonproj/dual/subgradient.py: trees.projective._best_projective_tree",
-}
+BORROWED_PRIVATE_NAMES = {}
 
 
 def check_breaches(found: set[str], known: set[str], name: str) -> None:

@@ -82,7 +82,7 @@ def test_kernel_equals_the_readable_loop_step_by_step(name, rule, beta, tau):
         np.testing.assert_allclose(trace.step, twin.trace["step"], rtol=1e-6, atol=1e-9)
         assert decoded.heads.tolist() == list(twin.solution)
         assert (decoded.agreed, decoded.certified) == (twin.agreed, twin.certified)
-        assert decoded.bound == pytest.approx(twin.bound)
+        assert decoded.bound == pytest.approx(twin.dual_bound)
         longest = max(longest, decoded.iterations)
     assert longest > 5
 
@@ -141,7 +141,7 @@ def test_kernel_equals_the_eager_loop_bit_by_bit_where_arithmetic_is_exact(name,
         if exact > twin.iterations:
             assert decoded.iterations == twin.iterations
             assert decoded.heads.tolist() == twin.solution
-            assert decoded[1:5] == (twin.score, twin.bound, twin.agreed, twin.certified)
+            assert decoded[1:5] == (twin.primal_value, twin.dual_bound, twin.agreed, twin.certified)
             whole += 1
         lazy += (trace.decoded < len(arcs.start) - 1).any()
         longest = max(longest, min(exact, decoded.iterations))

@@ -380,8 +380,8 @@ def test_the_command_line(capsys):
     setting, names = program.parse_arguments([])
     assert (setting.sentences, setting.iterations, names) == (0, 5000, list(runner.EXPERIMENTS))
     for words, message in (
-        (["table9"], "there is no experiment table9; there are table1, "),
-        (["--languages", "klingon"], "there is no language klingon; there are danish, "),
+        (["table9"], "unknown experiment table9; choose from table1, "),
+        (["--languages", "klingon"], "unknown language klingon; choose from danish, "),
     ):
         with pytest.raises(SystemExit):
             program.parse_arguments(words)

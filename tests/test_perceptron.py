@@ -117,8 +117,7 @@ def test_an_arc_factored_update_equals_enumeration(seed, single_root, margin):
     perceptron, example, sentence, encoder = draw(seed, "arc", 4, single_root=single_root, margin=margin)
     scores, places = twin_scores(perceptron, example, sentence, encoder, margin)
     trees = [
-        (naive_trees.score_of_tree(tree, example.parts, scores), tree)
-        for tree in naive_trees.all_trees(4, single_root)
+        (naive_trees.score_of_tree(tree, example.parts, scores), tree) for tree in naive_trees.all_trees(4, single_root)
     ]
     value, best = max(trees)
     assert value > -np.inf

@@ -1,4 +1,4 @@
-"""Eisner's algorithm against enumeration, and beside the arborescence."""
+"""Eisner's algorithm against enumeration and against the arborescence."""
 
 import naive_trees as naive
 import numpy as np
@@ -39,7 +39,7 @@ def test_equals_enumeration(n, single_root, kind):
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("single_root", [False, True])
-def test_sparse_equals_dense_where_the_other_arcs_are_absent(seed, single_root):
+def test_sparse_equals_dense_with_absent_arcs(seed, single_root):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(6, 40))
     mask = rng.random((n + 1, n + 1)) < 0.3
@@ -52,12 +52,12 @@ def test_sparse_equals_dense_where_the_other_arcs_are_absent(seed, single_root):
     assert naive.is_tree(sparse)
     assert naive.is_projective(sparse)
     assert not single_root or sparse.count(0) == 1
-    tree_like = maximum_arborescence(scores, single_root)
-    assert naive.arc_score(sparse, scores) <= naive.arc_score(tree_like, scores) + 1e-9
+    arborescence = maximum_arborescence(scores, single_root)
+    assert naive.arc_score(sparse, scores) <= naive.arc_score(arborescence, scores) + 1e-9
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_projective_arborescence_is_found(seed):
+def test_equals_the_arborescence_if_that_is_projective(seed):
     rng = np.random.default_rng(seed)
     n = 20
     target = maximum_projective_tree(draw(rng, n, "continuous"), single_root=True)
@@ -69,7 +69,7 @@ def test_a_projective_arborescence_is_found(seed):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_raising_all_arcs_into_a_word_changes_nothing_but_the_score(seed):
+def test_a_constant_added_to_a_column_keeps_the_tree(seed):
     rng = np.random.default_rng(seed)
     scores = draw(rng, 15, "continuous")
     shifted = scores + rng.normal(0.0, 10.0, 16)
@@ -79,7 +79,7 @@ def test_raising_all_arcs_into_a_word_changes_nothing_but_the_score(seed):
 
 
 def test_mirrored_sentences_have_mirrored_trees():
-    # The root stands to the left, so only what hangs from the single root word is mirrored.
+    # The root stays at the left, so only the arcs between words are mirrored.
     n = 12
     scores = draw(np.random.default_rng(3), n, "continuous")
     mirror = np.r_[0, np.arange(n, 0, -1)]
@@ -88,7 +88,7 @@ def test_mirrored_sentences_have_mirrored_trees():
     np.testing.assert_array_equal(mirror[mirrored[mirror][1:]], heads[1:])
 
 
-def test_wrong_scores_are_named():
+def test_error_messages():
     with pytest.raises(ValueError, match="not NaN or plus infinity"):
         maximum_projective_tree(np.full((3, 3), np.nan))
     with pytest.raises(ValueError, match="one score for each of 4 arcs"):

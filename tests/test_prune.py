@@ -1,4 +1,4 @@
-"""Pruning against its definition; a tree is always left."""
+"""Pruning against its definition; the candidate arcs always contain a tree."""
 
 import math
 
@@ -23,7 +23,7 @@ def draw(rng, n, single_root=False, scale=2.0, absent=0.0):
 
 
 def probable(p, threshold, max_heads):
-    """The arcs within threshold and max_heads, by the definition."""
+    """Return the arcs within threshold and max_heads, by the definition."""
     arcs = set()
     for m in range(1, len(p)):
         heads = [h for h in range(len(p)) if h != m]
@@ -44,7 +44,7 @@ def logarithms(p):
 @ROOTS
 @pytest.mark.parametrize("threshold", [0.0, 1e-4, 0.1, 1.0])
 @pytest.mark.parametrize("max_heads", [1, 3, 100])
-def test_what_stays_follows_the_definition(single_root, threshold, max_heads):
+def test_kept_arcs_equal_the_definition(single_root, threshold, max_heads):
     rng = np.random.default_rng(max_heads)
     for _ in range(15):
         n = int(rng.integers(1, 20))
@@ -56,8 +56,8 @@ def test_what_stays_follows_the_definition(single_root, threshold, max_heads):
         within = probable(p, threshold, max_heads)
         assert within <= kept
         extra = {m: h for h, m in kept - within}
-        assert len(extra) == len(kept - within)  # at most one more head for each word: the tree's
-        # Among equally good trees another may have been kept: what stays holds one as good.
+        assert len(extra) == len(kept - within)  # the tree adds at most one head per word
+        # A tie may be broken differently: the kept arcs contain a tree that is equally good.
         space = prune(p, threshold=threshold, max_heads=max_heads, single_root=single_root)
         scores = logarithms(p)
         best = maximum_arborescence_sparse(space, scores[space.head, space.modifier], single_root).tolist()
@@ -68,7 +68,7 @@ def test_what_stays_follows_the_definition(single_root, threshold, max_heads):
 
 @ROOTS
 @pytest.mark.parametrize("seed", range(20))
-def test_a_tree_is_left_by_the_strictest_settings(seed, single_root):
+def test_the_strictest_settings_keep_a_tree(seed, single_root):
     rng = np.random.default_rng(seed)
     p = draw(rng, int(rng.integers(2, 30)), single_root, scale=rng.choice([0.0, 1.0, 30.0, 1000.0]))
     arcs = prune(p, threshold=1.0, max_heads=1, single_root=single_root)
@@ -80,7 +80,7 @@ def test_a_tree_is_left_by_the_strictest_settings(seed, single_root):
 
 @ROOTS
 @pytest.mark.parametrize("seed", range(10))
-def test_gold_heads_stay(seed, single_root):
+def test_gold_heads_are_kept(seed, single_root):
     rng = np.random.default_rng(seed)
     p = draw(rng, 12, single_root, scale=5.0)
     gold = maximum_arborescence(rng.standard_normal(p.shape))
@@ -95,7 +95,7 @@ def test_gold_heads_stay(seed, single_root):
 
 @ROOTS
 @pytest.mark.parametrize("seed", range(10))
-def test_a_projective_tree_is_left_on_request(seed, single_root):
+def test_projective_keeps_a_projective_tree(seed, single_root):
     rng = np.random.default_rng(seed)
     p = draw(rng, 15, single_root, scale=rng.choice([1.0, 300.0]))
     arcs = prune(p, threshold=1.0, max_heads=1, single_root=single_root, projective=True)
@@ -106,7 +106,7 @@ def test_a_projective_tree_is_left_on_request(seed, single_root):
         np.testing.assert_array_equal(heads, expected)
 
 
-def test_what_is_wrong_is_named():
+def test_error_messages():
     p = draw(np.random.default_rng(0), 3)
     for options, message in [
         ({"threshold": 2.0}, "threshold is 2.0"),

@@ -13,7 +13,7 @@ from nonproj.dual.general import parse_with_general_automata
 from nonproj.dual.options import DEFAULTS, DualOptions, check_options
 from nonproj.dual.subgradient import AGREED, STOPPED, Trace, find_tree, minimise_dual
 from nonproj.parts.space import check_scores
-from nonproj.trees.arborescence import _report
+from nonproj.trees.checks import check_status
 from nonproj.types import Decoded, PartSpace
 
 NO_TRACE = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
@@ -75,7 +75,7 @@ def decode_trusted(parts: PartSpace, scores: np.ndarray, options: DualOptions) -
         From `check_options`.
     """
     if len(parts.types) == 1:
-        return _best_tree(parts, scores, options)
+        return _decode_arcs(parts, scores, options)
     if not is_compiled(parts):
         return parse_with_general_automata(parts, scores, options)
     return _decode(parts, scores, options, NO_TRACE)
@@ -115,7 +115,7 @@ def dual_trace(parts: PartSpace, scores, options: DualOptions = DEFAULTS) -> tup
     """
     scores, options = check_scores(parts, scores, finite=True), check_options(options)
     if len(parts.types) == 1:
-        return _best_tree(parts, scores, options), NO_TRACE
+        return _decode_arcs(parts, scores, options), NO_TRACE
     if not is_compiled(parts):
         raise ValueError(f"the automata of {', '.join(parts.names)} are not compiled; they leave no trace")
     size = options.max_iterations
@@ -124,10 +124,10 @@ def dual_trace(parts: PartSpace, scores, options: DualOptions = DEFAULTS) -> tup
     return decoded, Trace(*[values[: decoded.iterations] for values in trace])
 
 
-def _best_tree(parts: PartSpace, scores: np.ndarray, options: DualOptions) -> Decoded:
+def _decode_arcs(parts: PartSpace, scores: np.ndarray, options: DualOptions) -> Decoded:
     """Return the best tree where there are only arcs."""
     heads = np.empty(len(parts.arcs.start) - 1, np.int32)
-    _report(find_tree(parts.arcs, scores, options, heads))
+    check_status(find_tree(parts.arcs, scores, options, heads))
     score = sum(scores[heads[parts.arcs.modifier] == parts.arcs.head].tolist())
     return Decoded(heads, score, score, True, True, 0, 0.0)
 
@@ -155,7 +155,7 @@ def conclude(heads: np.ndarray, found: tuple) -> Decoded:
     """
     outcome, iterations, score, bound, decoded = found
     if outcome < 0:
-        _report(-outcome)
+        check_status(-outcome)
     share = decoded / (iterations * len(heads))
     # A closed gap may round to either side of zero; no bound is below a tree's score.
     return Decoded(heads, score, max(bound, score), outcome == AGREED, outcome != STOPPED, iterations, share)

@@ -127,7 +127,7 @@ class _OnceAccepted:
     plain: Decaying = field(default_factory=lambda: Decaying(1.0))
 
     def __call__(self, progress: Progress) -> float:
-        return (self.plain if progress.best == -np.inf else self.rule)(progress)
+        return (self.plain if progress.best_primal == -np.inf else self.rule)(progress)
 
 
 def parse_with_general_automata(parts: PartSpace, scores: np.ndarray, options: DualOptions) -> Decoded:
@@ -200,4 +200,6 @@ def parse_with_automata(arcs: ArcSpace, automata: HeadAutomata, scores, options:
         tolerance=options.tolerance,
     )
     share = heads.decoded / (heads.calls * (len(arcs.start) - 1))
-    return Decoded(found.solution, found.score, found.bound, found.agreed, found.certified, found.iterations, share)
+    return Decoded(
+        found.solution, found.primal_value, found.dual_bound, found.agreed, found.certified, found.iterations, share
+    )

@@ -13,20 +13,12 @@ import numpy as np
 from nonproj._kernel import kernel
 from nonproj.automata.compiled import Choice, SplitScores, decode_head, new_workspace, tree_value
 from nonproj.dual.options import APPENDIX_A
-from nonproj.trees.arborescence import _best_tree
-from nonproj.trees.projective import _best_projective_tree
+from nonproj.relaxation.subgradient import GRACE_ITERATIONS, MIN_STEP, POLYAK_DECAY, POLYAK_PATIENCE, POLYAK_SCALE
+from nonproj.trees.arborescence import best_arborescence
+from nonproj.trees.projective import best_projective_tree
 
 AGREED, CLOSED, STOPPED = 0, 1, 2
 """How the method ends: the subproblems agree, the gap is closed, or neither."""
-
-POLYAK_SCALE, POLYAK_PATIENCE, POLYAK_DECAY = 1.7, 20, 0.7
-"""Scale of Polyak's step, and by how much it shrinks after so many iterations in a row without a better bound."""
-
-NUDGE = 1e-6
-"""Polyak's step is at least this share of the best tree's score, or a closed gap would leave a tie as it is."""
-
-GRACE = 10
-"""Iterations still granted after the gap has closed: subproblems that tie mostly agree one or two iterations later."""
 
 
 class Trace(NamedTuple):
@@ -81,10 +73,10 @@ class Pace(NamedTuple):
 
 @kernel
 def find_tree(arcs, scores, options, heads):
-    """Write the best tree of the wanted kind to int32[N]; return a status as `_best_tree`."""
+    """Write the best tree of the wanted kind to int32[N]; return a status of `nonproj.trees.checks`."""
     if options.projective:
-        return _best_projective_tree(arcs, scores, options.single_root, heads)
-    return _best_tree(arcs, scores, options.single_root, heads)
+        return best_projective_tree(arcs, scores, options.single_root, heads)
+    return best_arborescence(arcs, scores, options.single_root, heads)
 
 
 @kernel
@@ -127,7 +119,7 @@ def descend(arcs, starts, scores, options, descent, trace, heads):
     tree = np.empty(n_nodes, np.int32)
     score, bound, primal = descent.incumbent, np.inf, -np.inf
     pace = Pace(np.array([np.inf, 0.0, 1.0]), np.zeros(2, np.int64))
-    grace = GRACE if score == -np.inf else 0
+    grace = GRACE_ITERATIONS if score == -np.inf else 0
     decoded, left = 0, grace
     for k in range(options.max_iterations):
         status = find_tree(arcs, split.y, options, tree)
@@ -205,7 +197,7 @@ def _step(rule, pace, dual, primal, score, stalled, norm):
     pace.counts[0], pace.counts[1] = increases, stalls
     if rule == APPENDIX_A:
         return delta / (1.0 + increases)
-    return max(POLYAK_SCALE * scale * (dual - score) / norm, NUDGE * (1.0 + abs(score)))
+    return max(POLYAK_SCALE * scale * (dual - score) / norm, MIN_STEP * (1.0 + abs(score)))
 
 
 @kernel

@@ -1,9 +1,9 @@
-"""Lagrangian relaxation in plain Python: the subgradient loop over two oracles.
+"""The subgradient method for dual decomposition over two oracles, in plain Python.
 
-It knows no trees.  Two oracles each maximise their own part of an objective and share variables that must agree; the
-loop lets them disagree, charges the disagreement to multipliers, and watches the bound (Rush and Collins 2012, sections
-3, 5 and 7).  It is what `nonproj.dual.decomposition` does in compiled code, written to be read, to be taught from, and
-to be equal to it in the tests; and it serves any other problem of this form.
+Each oracle maximises its own part of an objective, and the oracles share variables on which they must agree.
+Lagrange multipliers on the shared variables pay for disagreement; the subgradient method minimises the dual over them
+(Rush and Collins 2012, sections 3, 5 and 7).  `nonproj.dual.subgradient` is the compiled method for trees and head
+automata, which tests hold equal to this one.  This one serves any problem of this form.
 """
 
 from __future__ import annotations
@@ -14,76 +14,81 @@ from typing import Any, Protocol
 
 import numpy as np
 
-GRACE = 10
-"""Iterations still granted after the gap has closed: oracles that tie mostly agree one or two iterations later."""
+POLYAK_SCALE, POLYAK_PATIENCE, POLYAK_DECAY = 1.7, 20, 0.7
+"""Scale of Polyak's step, and its decay after this many iterations in a row without a lower bound."""
+
+MIN_STEP = 1e-6
+"""Smallest step of Polyak's rule, relative to the best primal value: a closed gap must not stop the multipliers."""
+
+GRACE_ITERATIONS = 10
+"""Iterations after the duality gap has closed: tied oracles mostly agree one or two iterations later."""
 
 
 class Oracle(Protocol):
-    """Maximises one part of the objective plus ``weights`` times the shared variables."""
+    """Maximises one part of the objective plus the multipliers times the shared variables."""
 
-    def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray, Any]:
-        """Return the maximum, the shared variables there (shape of ``weights``), and the solution itself."""
+    def __call__(self, multipliers: np.ndarray) -> tuple[float, np.ndarray, Any]:
+        """Return the maximum, the shared variables there (shape of ``multipliers``), and the solution itself."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a step rule may look at after an iteration.
+    """What a step rule knows after an iteration.
 
     Attributes
     ----------
     dual : float
-        ``L(u)`` at this iteration's multipliers.
+        The dual value ``L(u)`` at the multipliers of this iteration.
     primal : float
-        The objective of this iteration's solution.
-    best : float
-        The best objective of any solution so far.
+        The primal value of this iteration's solution.
+    best_primal : float
+        The highest primal value so far.
     stalled : bool
-        Whether the dual is no better than the best bound before it.
-    disputed : int
-        The squared norm of the subgradient: the number of shared variables in dispute, where they are 0 or 1.
+        Whether the dual value does not lower the dual bound.
+    squared_norm : float
+        Of the subgradient: the number of shared variables in dispute, if they are 0 or 1.
     """
 
     dual: float
     primal: float
-    best: float
+    best_primal: float
     stalled: bool
-    disputed: float
+    squared_norm: float
 
 
 @dataclass
 class AppendixA:
-    """The first gap over one more than the number of times the dual has risen (Koo et al. 2010, appendix A.1).
+    """Step rule: the first duality gap, divided by one more than the number of times the dual value has risen.
 
-    Of the form ``c / (t + 1)`` of Rush and Collins (2012), section 7.2.
+    Koo et al. (2010), appendix A.1; of the form ``c / (t + 1)`` of Rush and Collins (2012), section 7.2.
     """
 
-    gap: float | None = None
-    last: float = np.inf
+    first_gap: float | None = None
+    last_dual: float = np.inf
     rises: int = 0
 
     def __call__(self, progress: Progress) -> float:
         """Return the size of the next step."""
-        if self.gap is None:
-            self.gap = progress.dual - progress.primal
-        elif progress.dual > self.last:
+        if self.first_gap is None:
+            self.first_gap = progress.dual - progress.primal
+        elif progress.dual > self.last_dual:
             self.rises += 1
-        self.last = progress.dual
-        return self.gap / (1 + self.rises)
+        self.last_dual = progress.dual
+        return self.first_gap / (1 + self.rises)
 
 
 @dataclass
 class Polyak:
-    """The gap to the best solution over the subgradient's squared norm, times a scale that shrinks when the bound
-    stalls.
+    """Step rule: a scale times the gap to the best primal value over the squared norm of the subgradient.
 
-    With the optimum in place of the best solution and a scale below 2 each step comes nearer to the optimal multipliers
-    (Polyak 1969, "Minimization of unsmooth functionals").
+    The scale decays when the dual bound stalls.  With the optimum in place of the best primal value and a scale below
+    2, each step comes nearer to the optimal multipliers (Polyak 1969, "Minimization of unsmooth functionals").
     """
 
-    scale: float = 1.7
-    patience: int = 20
-    decay: float = 0.7
-    nudge: float = 1e-6
+    scale: float = POLYAK_SCALE
+    patience: int = POLYAK_PATIENCE
+    decay: float = POLYAK_DECAY
+    min_step: float = MIN_STEP
     stalls: int = 0
 
     def __call__(self, progress: Progress) -> float:
@@ -92,15 +97,15 @@ class Polyak:
         if self.stalls == self.patience:
             self.stalls = 0
             self.scale *= self.decay
-        step = self.scale * (progress.dual - progress.best) / progress.disputed
-        return max(step, self.nudge * (1 + abs(progress.best)))
+        step = self.scale * (progress.dual - progress.best_primal) / progress.squared_norm
+        return max(step, self.min_step * (1 + abs(progress.best_primal)))
 
 
 @dataclass
 class Decaying:
-    """``size / (1 + k) ** power``: of power 0 constant, of power 1/2 or 1 with a proof that the dual converges.
+    """Step rule: ``size / k ** power`` after iteration ``k``.
 
-    Rush and Collins (2012), section 7.2.
+    Power 0 is a constant step; with 1/2 or 1 the dual value provably converges (Rush and Collins 2012, section 7.2).
     """
 
     size: float
@@ -114,28 +119,31 @@ class Decaying:
 
 
 @dataclass
-class Relaxation:
-    """The outcome of `relax`.
+class RelaxationResult:
+    """The result of `relax`.
 
     Attributes
     ----------
     solution : object
         The best solution seen, of the left oracle.
-    score : float
-        Its objective (the primal value).
-    bound : float
-        The lowest dual value: no solution scores higher.
-    agreed, certified : bool
-        The oracles agreed; agreed, or the gap has closed.
+    primal_value : float
+        Its objective.
+    dual_bound : float
+        The lowest dual value: no solution has a higher objective.
+    agreed : bool
+        Whether the oracles agreed on the solution, which is then optimal.
+    certified : bool
+        Whether the solution is proven optimal: agreed, or the duality gap closed.
     iterations : int
     multipliers : ndarray
+        The Lagrange multipliers after the last step.
     trace : dict of str to list of float
         ``dual``, ``primal`` and ``step`` of each iteration.
     """
 
     solution: Any = None
-    score: float = -np.inf
-    bound: float = np.inf
+    primal_value: float = -np.inf
+    dual_bound: float = np.inf
     agreed: bool = False
     certified: bool = False
     iterations: int = 0
@@ -147,13 +155,13 @@ def relax(
     left: Oracle,
     right: Oracle,
     objective: Callable[[Any], float],
-    size: int,
+    n_shared: int,
     *,
     rule: Callable[[Progress], float],
     max_iterations: int = 250,
     tolerance: float = 1e-9,
-) -> Relaxation:
-    """Minimise the dual of ``max f(z) + h(y)`` subject to ``z = y`` on the shared variables.
+) -> RelaxationResult:
+    """Return the best solution of ``max f(z) + h(y)`` subject to ``z = y`` that the subgradient method finds.
 
     Parameters
     ----------
@@ -162,20 +170,20 @@ def relax(
     right : Oracle
         ``argmax over z of f(z) - u . z``.
     objective : callable
-        The whole objective of a solution of the left oracle; minus infinity where something forbids that solution.
-    size : int
+        The objective of a solution of the left oracle; minus infinity if the solution is forbidden.
+    n_shared : int
         Number of shared variables.
     rule : callable
-        A step rule, such as `AppendixA`; it keeps state, so every call needs a fresh one.
+        A step rule, such as `AppendixA`.  It has state: create one for each call.
     max_iterations : int
         K.
     tolerance : float
-        A gap of at most ``tolerance * (1 + |score|)`` counts as none.
+        The duality gap counts as closed if it is at most ``tolerance * (1 + |primal value|)``.
 
     Returns
     -------
-    Relaxation
-        Where every solution seen was forbidden: the first one, with the score minus infinity and no certificate.
+    RelaxationResult
+        If every solution seen is forbidden: the first one, with a primal value of minus infinity and no certificate.
 
     Raises
     ------
@@ -185,65 +193,66 @@ def relax(
     Notes
     -----
     Rush and Collins (2012), section 3.2 and figure 2, with early stopping (section 7.4); for parsing, Koo et al.
-    (2010), figures 1 and 2.  A step of 0 ends the loop.
+    (2010), figures 1 and 2.  A step of 0 stops the method.
 
     Examples
     --------
-    Two choosers of one item out of three; each likes another item best, and together they like the second best.
+    Two oracles choose one of three items.  Each prefers a different one, and the sum of their scores a third.
 
-    >>> def chooser(likes):
-    ...     def choose(weights):
-    ...         best = int(np.argmax(likes + weights))
-    ...         return float((likes + weights)[best]), np.eye(3)[best], best
+    >>> def chooser(scores):
+    ...     def choose(multipliers):
+    ...         best = int(np.argmax(scores + multipliers))
+    ...         return float((scores + multipliers)[best]), np.eye(3)[best], best
     ...     return choose
-    >>> one, other = np.array([3.0, 2.0, 0.0]), np.array([0.0, 2.0, 3.0])
-    >>> found = relax(chooser(one), chooser(other), lambda i: float((one + other)[i]), 3, rule=Decaying(1.0))
-    >>> found.solution, found.score, found.bound, found.agreed
+    >>> f, h = np.array([0.0, 2.0, 3.0]), np.array([3.0, 2.0, 0.0])
+    >>> result = relax(chooser(h), chooser(f), lambda item: float((f + h)[item]), 3, rule=Decaying(1.0))
+    >>> result.solution, result.primal_value, result.dual_bound, result.agreed
     (1, 4.0, 4.0, True)
     """
-    result = Relaxation(multipliers=np.zeros(size))
+    result = RelaxationResult(multipliers=np.zeros(n_shared))
     u = result.multipliers
-    left_over = GRACE
+    grace = GRACE_ITERATIONS
     for _ in range(max_iterations):
-        of_left, y, solution = left(u)
-        of_right, z, _ = right(-u)
-        dual, primal = of_left + of_right, objective(solution)
-        _check_values(of_left, of_right, primal)
-        if result.iterations == 0 or primal > result.score:
-            result.solution, result.score = solution, primal
-        stalled = dual >= result.bound
-        result.bound = min(result.bound, dual)
+        left_value, y, solution = left(u)
+        right_value, z, _ = right(-u)
+        dual, primal = left_value + right_value, objective(solution)
+        _check_values(left_value, right_value, primal)
+        if result.iterations == 0 or primal > result.primal_value:
+            result.solution, result.primal_value = solution, primal
+        stalled = dual >= result.dual_bound
+        result.dual_bound = min(result.dual_bound, dual)
         result.iterations += 1
         subgradient = z - y
-        disputed = float(subgradient @ subgradient)
+        squared_norm = float(subgradient @ subgradient)
         for name, value in (("dual", dual), ("primal", primal), ("step", 0.0)):
             result.trace[name].append(value)
-        if disputed == 0:
-            result.solution, result.score = solution, primal
+        if squared_norm == 0:
+            result.solution, result.primal_value = solution, primal
             result.agreed = result.certified = True
             break
-        if result.score > -np.inf and result.bound - result.score <= tolerance * (1 + abs(result.score)):
+        best = result.primal_value
+        if best > -np.inf and result.dual_bound - best <= tolerance * (1 + abs(best)):
             result.certified = True
-            left_over -= 1
-            if left_over < 0:
+            grace -= 1
+            if grace < 0:
                 break
-        step = rule(Progress(dual, primal, result.score, stalled, disputed))
+        step = rule(Progress(dual, primal, best, stalled, squared_norm))
         if step == 0:
-            # `AppendixA` after a first gap of zero: nothing will move any more.
+            # `AppendixA` after a first gap of zero: the multipliers will not move again.
             break
         if not np.isfinite(step):
             raise ValueError(f"the step rule returned {step}; a finite step is expected")
         result.trace["step"][-1] = step
         u += step * subgradient
-    # A closed gap may round to either side of zero; no bound is below a solution's objective.
-    result.bound = max(result.bound, result.score)
+    # Rounding may push a closed gap below zero; a bound is never below a primal value.
+    result.dual_bound = max(result.dual_bound, result.primal_value)
     return result
 
 
-def _check_values(of_left: float, of_right: float, primal: float) -> None:
-    """Refuse what would make the bound no bound; a solution may be forbidden, but a problem must have one."""
-    for name, value in (("left", of_left), ("right", of_right)):
+def _check_values(left_value: float, right_value: float, primal: float) -> None:
+    """Raise unless the maxima are finite and the primal value is finite or minus infinity."""
+    for name, value in (("left", left_value), ("right", right_value)):
         if not np.isfinite(value):
             raise ValueError(f"the maximum of the {name} oracle is {value}; a finite number is expected")
     if not primal < np.inf:
-        raise ValueError(f"the objective is {primal}; a number is expected, or minus infinity for what is forbidden")
+        raise ValueError(f"the objective is {primal}; a number is expected, or minus infinity for a forbidden solution")

@@ -1,0 +1,9 @@
+"""Trees under arc-factored scores: the best ones, the probabilities of their arcs, and pruning.
+
+- `arborescence`: maximum spanning arborescences over a score matrix or over given arcs.
+- `contraction`: the cycle contraction of Chu-Liu-Edmonds that both algorithms of `arborescence` share.
+- `projective`: maximum projective trees, by Eisner's algorithm over sparse arcs.
+- `marginals`: arc marginals and the partition function.
+- `pruning`: the candidate arcs that the marginals leave.
+- `checks`: argument checks, and the statuses that kernels return.
+"""

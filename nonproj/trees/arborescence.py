@@ -1,12 +1,14 @@
-"""The maximum spanning arborescence: Chu-Liu-Edmonds, with one root or any number of them.
+"""Maximum spanning arborescences by Chu-Liu-Edmonds, with one root or any number of them.
 
-Both kernels grow a path of best arcs backwards from a word.  The path ends at what already hangs from the root, or it
-closes a cycle, which is contracted and grows on (Tarjan 1977; Gabow, Galil, Spencer and Tarjan 1986).  Without cycles
-this is nothing but every word taking its best head.
+A path of best arcs grows backwards from each word.  It ends at a node that is already connected to the root, or it
+closes a cycle, which is contracted (Tarjan 1977; Gabow, Galil, Spencer and Tarjan 1986).  Sparse arcs and score
+matrices share `nonproj.trees.contraction` and differ in how they find the best arc into a contracted component.
 
-A single root needs no penalty: fewest root arcs first, then the highest score, is the order of pairs (-root arcs,
-score), and the algorithm works for any ordered group.  Cycles never hold a root arc, so in that order a component
-simply leaves its root arcs until it has no other, and not a digit of the scores is lost.
+A single root needs no penalty.  The algorithm works for scores from any ordered group, here for pairs (-root arcs,
+score) in lexicographic order: fewest root arcs first, then the highest score.  Cycles never hold a root arc, so a
+component takes a root arc only if no other arc enters it, and the scores keep their full precision.
+
+Other packages call the kernel `best_arborescence`.
 """
 
 from __future__ import annotations
@@ -14,18 +16,18 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.parts.arcs import as_array
-from nonproj.trees.contraction import _DONE, _contract, _expand, _new_forest
+from nonproj.trees.checks import BAD_SCORE, FOUND, NO_SINGLE_ROOT, NO_TREE, check_arc_scores, check_matrix, check_status
+from nonproj.trees.contraction import _contract, _expand, _grow_path, _new_components
 from nonproj.types import ArcSpace
 
 
 def maximum_arborescence(scores, single_root: bool = False) -> np.ndarray:
-    """Find the spanning arborescence of highest score, in O(N^2).
+    """Return the spanning arborescence of highest score, in O(N^2).
 
     Parameters
     ----------
     scores : array-like of shape (N, N), float64
-        ``scores[h, m]`` of the arc ``h -> m``; minus infinity where there is none.  The diagonal and column 0 are
+        ``scores[h, m]`` of the arc ``h -> m``; minus infinity for absent arcs.  The diagonal and column 0 are
         ignored.
     single_root : bool
         Whether exactly one word is headed by the root.
@@ -33,7 +35,7 @@ def maximum_arborescence(scores, single_root: bool = False) -> np.ndarray:
     Returns
     -------
     ndarray of shape (N,), int32
-        The heads, ``heads[0] == -1``.  Among equal heads of a word the lowest is taken.
+        The heads, ``heads[0] == -1``.  Equally good heads of a word: the lowest.
 
     Raises
     ------
@@ -49,19 +51,19 @@ def maximum_arborescence(scores, single_root: bool = False) -> np.ndarray:
     >>> maximum_arborescence([[0, 9, 10, 9], [0, 0, 20, 3], [0, 30, 0, 30], [0, 11, 0, 0]])
     array([-1,  2,  0,  2], dtype=int32)
     """
-    scores = _square(scores, "scores")
+    scores = check_matrix(scores, "scores")
     heads = np.empty(len(scores), np.int32)
-    _report(_best_dense_tree(scores, bool(single_root), heads))
+    check_status(_best_arborescence_dense(scores, bool(single_root), heads))
     return heads
 
 
 def maximum_arborescence_sparse(arcs: ArcSpace, scores, single_root: bool = False) -> np.ndarray:
-    """Find the spanning arborescence of highest score over given arcs.
+    """Return the spanning arborescence of highest score over given arcs.
 
     Parameters
     ----------
     arcs : ArcSpace
-        The arcs that may be used.
+        The candidate arcs.
     scores : array-like of shape (A,), float64
         Their scores; minus infinity forbids an arc.
     single_root : bool
@@ -83,62 +85,30 @@ def maximum_arborescence_sparse(arcs: ArcSpace, scores, single_root: bool = Fals
     >>> maximum_arborescence_sparse(arc_space([0, 2, 0, 1], [1, 1, 2, 2], 2), [1.0, 5.0, 2.0, 5.0])
     array([-1,  2,  0], dtype=int32)
     """
-    scores = _arc_scores(arcs, scores)
+    scores = check_arc_scores(arcs, scores)
     heads = np.empty(len(arcs.start) - 1, np.int32)
-    _report(_best_tree(arcs, scores, bool(single_root), heads))
+    check_status(best_arborescence(arcs, scores, bool(single_root), heads))
     return heads
 
 
-def _square(values, name: str) -> np.ndarray:
-    """Return a square matrix of float64 as kernels want it, or say that it is none."""
-    values = as_array(values, np.float64)
-    if values.ndim != 2 or values.shape[0] != values.shape[1] or len(values) == 0:
-        raise ValueError(f"{name} has shape {values.shape}; (N, N) with N = words + 1 is expected")
-    return values
-
-
-def _arc_scores(arcs: ArcSpace, scores) -> np.ndarray:
-    """Return the scores of arcs as kernels want them, or say what is wrong."""
-    scores = as_array(scores, np.float64)
-    if scores.shape != arcs.head.shape:
-        raise ValueError(f"scores has shape {scores.shape}; one score for each of {len(arcs.head)} arcs is expected")
-    if not (scores < np.inf).all():
-        _report(3)
-    return scores
-
-
-def _report(status: int) -> None:
-    """Raise the error that a decoder's status stands for."""
-    if status == 1:
-        raise ValueError("no tree spans the words: with these scores some cannot be reached from the root")
-    if status == 2:
-        raise ValueError("no tree with a single root spans the words")
-    if status == 3:
-        raise ValueError("scores must be finite, or minus infinity where there is no arc, not NaN or plus infinity")
+@kernel
+def best_arborescence(arcs, scores, single_root, heads):
+    """Write the best arborescence over sparse arcs to int32[N]; return a status of `nonproj.trees.checks`."""
+    for avoid_root in range(1 + single_root):
+        status = _solve_sparse(arcs, scores, avoid_root, heads)
+        if status != FOUND or not single_root or _count_roots(heads) <= 1:
+            return status
+    return NO_SINGLE_ROOT
 
 
 @kernel
-def _best_tree(arcs, scores, single_root, heads):
-    """Write the best arborescence over sparse arcs to int32[N]; return 0, or 1: no tree, 2: none with a single root."""
+def _best_arborescence_dense(scores, single_root, heads):
+    """Write the best arborescence over scores[h, m] to int32[N]; return a status of `nonproj.trees.checks`."""
     for avoid_root in range(1 + single_root):
-        status = _grow_sparse(arcs, scores, avoid_root, heads)
-        if status != 0:
+        status = _solve_dense(scores, avoid_root, heads)
+        if status != FOUND or not single_root or _count_roots(heads) <= 1:
             return status
-        if not single_root or _count_roots(heads) <= 1:
-            return 0
-    return 2
-
-
-@kernel
-def _best_dense_tree(scores, single_root, heads):
-    """Write the best arborescence over scores[h, m] to int32[N]; return as `_best_tree`, or 3: a score is no number."""
-    for avoid_root in range(1 + single_root):
-        status = _grow_dense(scores, avoid_root, heads)
-        if status != 0:
-            return status
-        if not single_root or _count_roots(heads) <= 1:
-            return 0
-    return 2
+    return NO_SINGLE_ROOT
 
 
 @kernel
@@ -151,96 +121,107 @@ def _count_roots(heads):
 
 
 @kernel
-def _choose_arcs(arcs, scores, offset, avoid_root, forest, c):
-    """Choose the best arc into component c, the lowest among equals, root arcs last if so asked; return its score."""
-    best = best_root = -np.inf
-    best_arc = best_root_arc = -1
-    node = forest.first[c]
-    while node >= 0:
-        begin, end = arcs.start[node], arcs.start[node + 1]
-        if avoid_root > 0 and begin < end and arcs.head[begin] == 0:
-            if scores[begin] - offset[node] > best_root:
-                best_root = scores[begin] - offset[node]
-                best_root_arc = begin
-            begin += 1
-        for a in range(begin, end):
-            score = scores[a] - offset[node]
-            if score > best and forest.top[arcs.head[a]] != c:
-                best = score
-                best_arc = a
-        node = forest.following[node]
-    if best_arc < 0:
-        best, best_arc = best_root, best_root_arc
-    if best_arc >= 0:
-        forest.head[c] = arcs.head[best_arc]
-        forest.modifier[c] = arcs.modifier[best_arc]
-    return best
+def _solve_sparse(arcs, scores, avoid_root, heads):
+    """Run Chu-Liu-Edmonds over sparse arcs: a component scans the arcs into its nodes, each node with one offset."""
+    n_nodes = heads.shape[0]
+    components, offset = _new_components(n_nodes), np.zeros(n_nodes)
+    _choose_heads_sparse(arcs, scores, avoid_root, components)
+    new = n_nodes
+    word, bottom, depth = _grow_path(components, 1, 0, n_nodes)
+    while word < n_nodes:
+        if bottom < 0:
+            return NO_TREE
+        _add_offsets(components, bottom, depth, offset)
+        _contract(components, bottom, depth, new)
+        _choose_arc(arcs, scores, offset, avoid_root, components, new)
+        new += 1
+        word, bottom, depth = _grow_path(components, word, bottom, n_nodes)
+    _expand(components, new, heads)
+    return FOUND
 
 
 @kernel
-def _choose_heads_sparse(arcs, scores, avoid_root, entering, forest):
-    """Choose the best head of every word, the lowest among equals, root arcs last if so asked."""
+def _choose_heads_sparse(arcs, scores, avoid_root, components):
+    """Choose the best head of every word, the lowest among equals; with avoid_root, root arcs only as a last resort."""
+    entering, head = components.entering, components.head
     for m in range(1, arcs.start.shape[0] - 1):
-        begin, end = arcs.start[m], arcs.start[m + 1]
-        has_root = begin < end and arcs.head[begin] == 0
+        first, end = arcs.start[m], arcs.start[m + 1]
+        has_root = first < end and arcs.head[first] == 0
         best, best_arc = -np.inf, -1
-        for a in range(begin + (has_root and avoid_root > 0), end):
+        for a in range(first + (has_root and avoid_root > 0), end):
             if scores[a] > best:
                 best, best_arc = scores[a], a
-        if best_arc < 0 and has_root and scores[begin] > -np.inf:
-            best, best_arc = scores[begin], begin
+        if best_arc < 0 and has_root and scores[first] > -np.inf:
+            best, best_arc = scores[first], first
         entering[m] = best
         if best_arc >= 0:
-            forest.head[m] = arcs.head[best_arc]
+            head[m] = arcs.head[best_arc]
 
 
 @kernel
-def _settle(forest, bottom, depth, entering, offset):
-    """Charge every node of a cycle with the arc that its component would give up."""
+def _add_offsets(components, bottom, depth, offset):
+    """Add to each node of the cycle path[bottom:depth] the score of the arc that a new arc into it would replace."""
     for position in range(bottom, depth):
-        c = forest.path[position]
-        node = forest.first[c]
+        c = components.path[position]
+        node = components.first[c]
         while node >= 0:
-            offset[node] += entering[c]
-            node = forest.following[node]
+            offset[node] += components.entering[c]
+            node = components.following[node]
 
 
 @kernel
-def _grow_sparse(arcs, scores, avoid_root, heads):
-    """Chu-Liu-Edmonds over sparse arcs: a component scans the arcs of its nodes, each node with one running offset."""
-    n_nodes = heads.shape[0]
-    forest = _new_forest(n_nodes)
-    offset = np.zeros(n_nodes)
-    entering = np.empty(2 * n_nodes)
-    _choose_heads_sparse(arcs, scores, avoid_root, entering, forest)
+def _choose_arc(arcs, scores, offset, avoid_root, components, c):
+    """Choose the best arc into component c, the lowest among equals; with avoid_root, root arcs as a last resort."""
+    best = best_root = -np.inf
+    best_arc = best_root_arc = -1
+    node = components.first[c]
+    while node >= 0:
+        first, end = arcs.start[node], arcs.start[node + 1]
+        if avoid_root > 0 and first < end and arcs.head[first] == 0:
+            if scores[first] - offset[node] > best_root:
+                best_root = scores[first] - offset[node]
+                best_root_arc = first
+            first += 1
+        for a in range(first, end):
+            score = scores[a] - offset[node]
+            if score > best and components.top[arcs.head[a]] != c:
+                best = score
+                best_arc = a
+        node = components.following[node]
+    if best_arc < 0:
+        best, best_arc = best_root, best_root_arc
+    components.entering[c] = best
+    if best_arc >= 0:
+        components.head[c] = arcs.head[best_arc]
+        components.modifier[c] = arcs.modifier[best_arc]
+
+
+@kernel
+def _solve_dense(scores, avoid_root, heads):
+    """Run Chu-Liu-Edmonds over scores[h, m]: a component merges the columns of its members into one row, in O(N^2)."""
+    n_nodes = scores.shape[0]
+    components = _new_components(n_nodes)
+    if _choose_heads_dense(scores, avoid_root, components.entering, components.head) != FOUND:
+        return BAD_SCORE
+    rows = np.empty((n_nodes, n_nodes))
+    modifiers = np.empty((n_nodes, n_nodes), np.int32)
     new = n_nodes
-    for word in range(1, n_nodes):
-        c = forest.top[word]
-        depth = 0
-        while forest.state[c] == 0:
-            if entering[c] == -np.inf:
-                return 1
-            forest.path[depth] = c
-            depth += 1
-            forest.state[c] = depth
-            c = forest.top[forest.head[c]]
-            if forest.state[c] > 0:
-                bottom = forest.state[c] - 1
-                _settle(forest, bottom, depth, entering, offset)
-                _contract(forest, bottom, depth, new)
-                entering[new] = _choose_arcs(arcs, scores, offset, avoid_root, forest, new)
-                depth = bottom
-                c = new
-                new += 1
-        for position in range(depth):
-            forest.state[forest.path[position]] = _DONE
-    _expand(forest, new, heads)
-    return 0
+    word, bottom, depth = _grow_path(components, 1, 0, n_nodes)
+    while word < n_nodes:
+        if bottom < 0:
+            return NO_TREE
+        _contract(components, bottom, depth, new)
+        _merge_columns(scores, components, bottom, depth, rows, modifiers, new)
+        _choose_row(rows[new - n_nodes], modifiers[new - n_nodes], avoid_root, components, new)
+        new += 1
+        word, bottom, depth = _grow_path(components, word, bottom, n_nodes)
+    _expand(components, new, heads)
+    return FOUND
 
 
 @kernel
-def _choose_heads_dense(scores, avoid_root, entering, forest):
-    """Choose the best head of every word, root arcs last if so asked; return 0, or 3 where a score is no number."""
+def _choose_heads_dense(scores, avoid_root, entering, head):
+    """Choose the best head of every word, the lowest among equals; with avoid_root, root arcs only as a last resort."""
     n_nodes = scores.shape[0]
     for m in range(1, n_nodes):
         entering[m] = -np.inf
@@ -249,89 +230,56 @@ def _choose_heads_dense(scores, avoid_root, entering, forest):
             score = scores[h, m]
             if score > entering[m] and h != m:
                 entering[m] = score
-                forest.head[m] = h
+                head[m] = h
             if not score < np.inf and h != m:
-                return 3
+                return BAD_SCORE
     if avoid_root > 0:
         for m in range(1, n_nodes):
             if entering[m] == -np.inf:
                 entering[m] = scores[0, m]
-                forest.head[m] = 0
-    return 0
+                head[m] = 0
+    return FOUND
 
 
 @kernel
-def _merge_rows(scores, forest, bottom, depth, entering, rows, modifiers, new):
-    """Write the best arc from each node into a contracted cycle to its row of rows[N, N] and modifiers[N, N]."""
+def _merge_columns(scores, components, bottom, depth, rows, modifiers, new):
+    """Write the best arc from each node into component new to its row of rows[N, N] and of modifiers[N, N]."""
     n_nodes = scores.shape[0]
+    path, entering = components.path, components.entering
     row, modifier = rows[new - n_nodes], modifiers[new - n_nodes]
     for u in range(n_nodes):
         row[u] = -np.inf
     for position in range(bottom, depth):
-        c = forest.path[position]
+        c = path[position]
+        replaced = entering[c]
         if c < n_nodes:
             for u in range(n_nodes):
-                score = scores[u, c] - entering[c]
+                score = scores[u, c] - replaced
                 if score > row[u]:
                     row[u] = score
                     modifier[u] = c
         else:
-            inner = rows[c - n_nodes]
+            inner, inner_modifier = rows[c - n_nodes], modifiers[c - n_nodes]
             for u in range(n_nodes):
-                score = inner[u] - entering[c]
+                score = inner[u] - replaced
                 if score > row[u]:
                     row[u] = score
-                    modifier[u] = modifiers[c - n_nodes, u]
-    node = forest.first[new]
+                    modifier[u] = inner_modifier[u]
+    node = components.first[new]
     while node >= 0:
         row[node] = -np.inf
-        node = forest.following[node]
+        node = components.following[node]
 
 
 @kernel
-def _choose_row(row, modifier, avoid_root, forest, c):
-    """Choose the best arc into a contracted component, root arcs last if so asked; return its score."""
+def _choose_row(row, modifier, avoid_root, components, c):
+    """Choose the best arc into contracted component c; with avoid_root, a root arc only as a last resort."""
     best_head = avoid_root
     for u in range(avoid_root, row.shape[0]):
         if row[u] > row[best_head]:
             best_head = u
     if avoid_root > 0 and row[best_head] == -np.inf:
         best_head = 0
-    forest.head[c] = best_head
-    forest.modifier[c] = modifier[best_head]
-    return row[best_head]
-
-
-@kernel
-def _grow_dense(scores, avoid_root, heads):
-    """Chu-Liu-Edmonds over scores[h, m]: a cycle merges the columns of its members into one row, O(N^2) in all."""
-    n_nodes = scores.shape[0]
-    forest = _new_forest(n_nodes)
-    entering = np.empty(2 * n_nodes)
-    if _choose_heads_dense(scores, avoid_root, entering, forest) != 0:
-        return 3
-    rows = np.empty((n_nodes, n_nodes))
-    modifiers = np.empty((n_nodes, n_nodes), np.int32)
-    new = n_nodes
-    for word in range(1, n_nodes):
-        c = forest.top[word]
-        depth = 0
-        while forest.state[c] == 0:
-            if entering[c] == -np.inf:
-                return 1
-            forest.path[depth] = c
-            depth += 1
-            forest.state[c] = depth
-            c = forest.top[forest.head[c]]
-            if forest.state[c] > 0:
-                bottom = forest.state[c] - 1
-                _contract(forest, bottom, depth, new)
-                _merge_rows(scores, forest, bottom, depth, entering, rows, modifiers, new)
-                entering[new] = _choose_row(rows[new - n_nodes], modifiers[new - n_nodes], avoid_root, forest, new)
-                depth = bottom
-                c = new
-                new += 1
-        for position in range(depth):
-            forest.state[forest.path[position]] = _DONE
-    _expand(forest, new, heads)
-    return 0
+    components.entering[c] = row[best_head]
+    components.head[c] = best_head
+    components.modifier[c] = modifier[best_head]

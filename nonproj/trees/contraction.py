@@ -1,4 +1,9 @@
-"""The contracted components of Chu-Liu-Edmonds: what its kernels over sparse arcs and over matrices share."""
+"""Cycle contraction of Chu-Liu-Edmonds, shared by the algorithms over sparse arcs and over score matrices.
+
+`_grow_path` follows best arcs backwards from a word, and returns as soon as the path closes a cycle.  The caller merges
+the arcs into the cycle in its own representation, contracts the cycle (`_contract`), chooses the best arc into the new
+component, and grows the path on.  `_expand` finally opens the components.
+"""
 
 from __future__ import annotations
 
@@ -8,70 +13,102 @@ import numpy as np
 
 from nonproj._kernel import kernel
 
-_DONE = -1  # state of a component that hangs from the root; 0 is untouched, i > 0 the i-th of the path
+_CONNECTED = -1  # state of a component whose best arcs lead back to the root
 
 
-class _Forest(NamedTuple):
-    """Contracted components; 0 .. N - 1 are the nodes, a cycle gets the next number.  All int32[2N].
+class _Components(NamedTuple):
+    """Contracted components: 0 .. N - 1 are the nodes, and each cycle gets the next number.
 
-    ``parent``: the component that swallowed this one.  ``head``, ``modifier``: the chosen arc into it.  ``state``: see
-    `_DONE`.  ``path``: the growing path.  ``top``: the outermost component of a node.  ``first``, ``last``,
-    ``following``: the nodes of a component as a linked list, closed by -1.
+    int32[2N] each, but for ``entering``, float64[2N].  ``entering``, ``head``, ``modifier``: the best arc into a
+    component and its score.  ``parent``: the component that contains this one.  ``top``: the outermost component of a
+    node.  ``state``: 0 if not visited, i > 0 if the i-th on the path, or `_CONNECTED`.  ``path``: the current path.
+    ``first``, ``last``, ``following``: the nodes of a component as a linked list that ends with -1.
     """
 
-    parent: np.ndarray
+    entering: np.ndarray
     head: np.ndarray
     modifier: np.ndarray
+    parent: np.ndarray
+    top: np.ndarray
     state: np.ndarray
     path: np.ndarray
-    top: np.ndarray
     first: np.ndarray
     last: np.ndarray
     following: np.ndarray
 
 
 @kernel
-def _new_forest(n_nodes):
-    """Return the forest in which every node is a component of its own, and the root is done."""
+def _new_components(n_nodes):
+    """Return components of one node each, without best arcs; the root is connected."""
     rows = np.empty((9, 2 * n_nodes), np.int32)
-    forest = _Forest(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], rows[8])
+    entering = np.empty(2 * n_nodes)
+    components = _Components(entering, rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], rows[8])
     for m in range(n_nodes):
-        forest.parent[m] = -1
-        forest.modifier[m] = m
-        forest.state[m] = 0
-        forest.top[m] = forest.first[m] = forest.last[m] = m
-        forest.following[m] = -1
-    forest.state[0] = _DONE
-    return forest
+        components.parent[m] = -1
+        components.modifier[m] = m
+        components.state[m] = 0
+        components.top[m] = components.first[m] = components.last[m] = m
+        components.following[m] = -1
+    components.state[0] = _CONNECTED
+    return components
 
 
 @kernel
-def _contract(forest, bottom, depth, new):
-    """Make one component, number new, of those on the path from position bottom below depth."""
-    forest.parent[new] = -1
-    forest.state[new] = 0
-    forest.first[new] = forest.first[forest.path[bottom]]
+def _grow_path(components, word, depth, n_nodes):
+    """Grow the path of best arcs, of this depth and started at this word, until it closes a cycle.
+
+    Return (word, bottom, depth): the cycle is ``path[bottom:depth]``.  A bottom of -1 means that no arc enters the end
+    of the path, a word of n_nodes that all words are connected to the root.
+    """
+    head, top, state, path = components.head, components.top, components.state, components.path
+    entering = components.entering
+    while word < n_nodes:
+        c = top[word] if depth == 0 else top[head[path[depth - 1]]]
+        while state[c] == 0:
+            if entering[c] == -np.inf:
+                return word, -1, depth
+            path[depth] = c
+            depth += 1
+            state[c] = depth
+            c = top[head[c]]
+        if state[c] > 0:
+            return word, state[c] - 1, depth
+        for position in range(depth):
+            state[path[position]] = _CONNECTED
+        word, depth = word + 1, 0
+    return word, 0, 0
+
+
+@kernel
+def _contract(components, bottom, depth, new):
+    """Contract the components path[bottom:depth] into component number new."""
+    components.parent[new] = -1
+    components.state[new] = 0
+    components.first[new] = components.first[components.path[bottom]]
     for position in range(bottom, depth):
-        c = forest.path[position]
-        forest.parent[c] = new
+        c = components.path[position]
+        components.parent[c] = new
         if position > bottom:
-            forest.following[forest.last[new]] = forest.first[c]
-        forest.last[new] = forest.last[c]
-        node = forest.first[c]
+            components.following[components.last[new]] = components.first[c]
+        components.last[new] = components.last[c]
+        node = components.first[c]
         while node >= 0:
-            forest.top[node] = new
-            node = forest.following[node]
+            components.top[node] = new
+            node = components.following[node]
 
 
 @kernel
-def _expand(forest, n_components, heads):
-    """Open the components, outermost first: the arc into one displaces, on the way inwards, the arcs it cuts."""
+def _expand(components, n_components, heads):
+    """Write the heads of all words to int32[N], outermost components first.
+
+    The arc into a component replaces the best arcs of all the components inside that contain its modifier.
+    """
     for c in range(n_components - 1, 0, -1):
-        if forest.state[c] != 0:
-            m = forest.modifier[c]
-            heads[m] = forest.head[c]
-            # From here on state 0 marks a component whose own arc has been displaced.
+        if components.state[c] != 0:
+            m = components.modifier[c]
+            heads[m] = components.head[c]
+            # From here on state 0 marks a component whose own best arc is replaced.
             while m != c:
-                forest.state[m] = 0
-                m = forest.parent[m]
+                components.state[m] = 0
+                m = components.parent[m]
     heads[0] = -1

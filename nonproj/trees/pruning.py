@@ -1,16 +1,17 @@
-"""Pruning: the arcs that first-order marginals leave in play, a spanning tree always among them."""
+"""Pruning by first-order marginals: the candidate arcs, which always contain a spanning tree."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.parts.arcs import as_array, index_arcs
-from nonproj.trees.arborescence import _best_dense_tree, _count_roots, _report, _square
-from nonproj.trees.projective import _best_projective_tree
+from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
+from nonproj.trees.arborescence import _best_arborescence_dense, _count_roots
+from nonproj.trees.checks import FOUND, NO_TREE, check_matrix, check_status
+from nonproj.trees.projective import best_projective_tree
 from nonproj.types import ArcSpace
 
-_FLOOR = -1000.0  # stands for the logarithm of zero, which is below -745 for every positive number
+_LOG_ZERO = -1000.0  # below -745, the logarithm of the smallest positive number
 
 
 def prune(
@@ -22,33 +23,33 @@ def prune(
     projective: bool = False,
     keep=None,
 ) -> ArcSpace:
-    """Keep the probable arcs, and those of the most probable tree.
+    """Return the probable arcs, and those of the most probable tree.
 
     Parameters
     ----------
     marginals : array-like of shape (N, N), float64
         ``p[h, m]``, as `nonproj.trees.marginals.marginals` returns them.  The diagonal and column 0 are ignored.
     threshold : float
-        An arc stays when its marginal is positive and at least this share of that of the word's best head; from 0 to 1.
+        From 0 to 1.  Keep an arc if its marginal is positive and at least this share of its modifier's best.
     max_heads : int
-        At most so many heads of a word stay: the most probable, the lowest among equals.
+        Keep at most this many heads of a word: the most probable, the lowest among equals.
     single_root : bool
-        Whether the tree that always stays has exactly one word headed by the root.
+        Whether the most probable tree has exactly one word headed by the root.
     projective : bool
-        Whether the best projective tree stays, too.  Where none has arcs with positive marginals only, it takes others.
+        Whether to keep the most probable projective tree, too, with as few arcs of marginal zero as possible.
     keep : array-like of shape (N,), int, or None
-        Heads that stay in any case: the gold tree in training.  Entry 0 and negative entries are ignored.
+        Heads to keep in any case: the gold tree in training.  Entry 0 and negative entries are ignored.
 
     Returns
     -------
     ArcSpace
-        The arcs that stay: those within threshold and ``max_heads``, those of the arborescence with the highest product
-        of marginals, of the projective tree, and of ``keep``.
+        The arcs within ``threshold`` and ``max_heads``, those of the arborescence with the highest product of
+        marginals, of the projective tree, and of ``keep``.
 
     Raises
     ------
     ValueError
-        If an argument is out of its range, or the arcs with positive marginals hold no such tree.
+        If an argument is out of range, or the arcs with positive marginals contain no such tree.
 
     References
     ----------
@@ -60,9 +61,9 @@ def prune(
     >>> list(zip(arcs.head.tolist(), arcs.modifier.tolist()))
     [(0, 1), (0, 2), (1, 2)]
     """
-    p = _square(marginals, "marginals")
+    p = check_matrix(marginals, "marginals")
     if not 0.0 <= threshold <= 1.0:
-        raise ValueError(f"threshold is {threshold}; a share from 0 to 1 is expected")
+        raise ValueError(f"threshold is {threshold}; a number from 0 to 1 is expected")
     if max_heads < 1:
         raise ValueError(f"max_heads is {max_heads}; at least 1 is expected")
     if not (p >= 0.0).all():
@@ -70,15 +71,15 @@ def prune(
     mask = np.zeros(p.shape, np.bool_)
     if keep is not None:
         _mark_kept(keep, mask)
-    _report(_mark_probable(p, float(threshold), int(max_heads), bool(single_root), mask))
-    if projective and _mark_projective(p, bool(single_root), mask) != 0:
+    check_status(_mark_probable(p, float(threshold), int(max_heads), bool(single_root), mask))
+    if projective and _mark_projective(p, full_arc_space(len(p) - 1), bool(single_root), mask) != FOUND:
         raise ValueError("no projective tree spans the words")
-    return index_arcs(mask)
+    return arc_space_from_mask(mask)
 
 
 def _mark_kept(keep, mask: np.ndarray) -> None:
     """Set mask[keep[m], m] for every word that has a head."""
-    keep = as_array(keep, np.int32)
+    keep = np.asarray(keep, np.int32)
     if keep.shape != (len(mask),):
         raise ValueError(f"keep has shape {keep.shape}; {len(mask)} heads, the root's first, are expected")
     words = 1 + np.flatnonzero(keep[1:] >= 0)
@@ -92,7 +93,7 @@ def _mark_kept(keep, mask: np.ndarray) -> None:
 
 @kernel
 def _mark_probable(p, threshold, max_heads, single_root, mask):
-    """Set mask[h, m] of the arcs that stay; return 0, or 1: no tree, 2: none with a single root."""
+    """Set mask[h, m] of the probable arcs and of the most probable tree; return a status."""
     n_nodes = p.shape[0]
     heads = np.empty(n_nodes, np.int32)
     chosen = np.empty(n_nodes, np.int32)
@@ -105,25 +106,25 @@ def _mark_probable(p, threshold, max_heads, single_root, mask):
         heads[m] = best
         if p[best, m] > 0.0:
             _mark_heads(p, m, threshold * p[best, m], max_heads, chosen, mask)
-    # The heads that are best word by word are the best tree if they are a tree.
+    # If the best heads of all words make a tree, it is the best tree.
     if not (_reaches_root(heads) and (not single_root or _count_roots(heads) == 1)):
-        status = _best_dense_tree(_logarithms(p), single_root, heads)
-        if status != 0:
+        status = _best_arborescence_dense(_logarithms(p), single_root, heads)
+        if status != FOUND:
             return status
     for m in range(1, n_nodes):
         if p[heads[m], m] == 0.0:
-            return 1
+            return NO_TREE
         mask[heads[m], m] = True
-    return 0
+    return FOUND
 
 
 @kernel
-def _mark_heads(p, m, least, max_heads, chosen, mask):
-    """Set mask[h, m] of the most probable heads of word m with at least so much, sorting them into int32[N]."""
+def _mark_heads(p, m, smallest, max_heads, chosen, mask):
+    """Set mask[h, m] of the most probable heads of word m, none below smallest; sort them into chosen, int32[N]."""
     count = 0
     for h in range(p.shape[0]):
-        if p[h, m] >= least and p[h, m] > 0.0 and h != m:
-            # Insertion, most probable first, behind equals; what falls off the end is lost.
+        if p[h, m] >= smallest and p[h, m] > 0.0 and h != m:
+            # Insertion sort, most probable first and after equals; only the first max_heads are kept.
             position = min(count, max_heads)
             while position > 0 and p[chosen[position - 1], m] < p[h, m]:
                 if position < max_heads:
@@ -138,7 +139,7 @@ def _mark_heads(p, m, least, max_heads, chosen, mask):
 
 @kernel
 def _logarithms(p):
-    """Return the logarithms, minus infinity for zero."""
+    """Return the logarithms of float64[N, N], minus infinity for zero and in column 0."""
     logarithms = np.full(p.shape, -np.inf)
     for h in range(p.shape[0]):
         for m in range(1, p.shape[0]):
@@ -149,7 +150,7 @@ def _logarithms(p):
 
 @kernel
 def _reaches_root(heads):
-    """Whether every word hangs from the root."""
+    """Return whether every word descends from the root."""
     n_nodes = heads.shape[0]
     seen = np.zeros(n_nodes, np.int32)
     for word in range(1, n_nodes):
@@ -163,17 +164,15 @@ def _reaches_root(heads):
 
 
 @kernel
-def _mark_projective(p, single_root, mask):
-    """Set mask[h, m] of the best projective tree, arcs of probability zero last; return its status."""
-    n_nodes = p.shape[0]
-    arcs = index_arcs(np.ones((n_nodes, n_nodes), np.bool_))
+def _mark_projective(p, arcs, single_root, mask):
+    """Set mask[h, m] of the best projective tree over all arcs, probability zero last; return a status."""
     scores = np.empty(arcs.head.shape[0])
     for a in range(scores.shape[0]):
         probability = p[arcs.head[a], arcs.modifier[a]]
-        scores[a] = np.log(probability) if probability > 0.0 else _FLOOR
-    heads = np.empty(n_nodes, np.int32)
-    status = _best_projective_tree(arcs, scores, single_root, heads)
-    if status == 0:
-        for m in range(1, n_nodes):
+        scores[a] = np.log(probability) if probability > 0.0 else _LOG_ZERO
+    heads = np.empty(p.shape[0], np.int32)
+    status = best_projective_tree(arcs, scores, single_root, heads)
+    if status == FOUND:
+        for m in range(1, p.shape[0]):
             mask[heads[m], m] = True
     return status

@@ -1,0 +1,40 @@
+"""Argument checks of the tree algorithms, and the statuses that their kernels return instead of raising."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nonproj.parts.arcs import as_array
+from nonproj.types import ArcSpace
+
+FOUND, NO_TREE, NO_SINGLE_ROOT, BAD_SCORE, UNDERFLOW = range(5)
+"""A tree was found; none exists; none with a single root; a score is NaN or plus infinity; a product underflowed."""
+
+_MESSAGES = {
+    NO_TREE: "no tree spans the words: some cannot be reached from the root by arcs with finite scores",
+    NO_SINGLE_ROOT: "no tree with a single root spans the words",
+    BAD_SCORE: "scores must be finite, or minus infinity for absent arcs, not NaN or plus infinity",
+}
+
+
+def check_status(status: int) -> None:
+    """Raise the ``ValueError`` that a kernel's status stands for; do nothing if a tree was found."""
+    if status != FOUND:
+        raise ValueError(_MESSAGES[status])
+
+
+def check_matrix(values, name: str) -> np.ndarray:
+    """Return a square matrix as contiguous, writable float64; raise ``ValueError`` if ``name`` is not square."""
+    values = as_array(values, np.float64)
+    if values.ndim != 2 or values.shape[0] != values.shape[1] or len(values) == 0:
+        raise ValueError(f"{name} has shape {values.shape}; (N, N) with N = words + 1 is expected")
+    return values
+
+
+def check_arc_scores(arcs: ArcSpace, scores) -> np.ndarray:
+    """Return one score for each arc as contiguous, writable float64; raise ``ValueError`` if that is impossible."""
+    scores = as_array(scores, np.float64)
+    if scores.shape != arcs.head.shape:
+        raise ValueError(f"scores has shape {scores.shape}; one score for each of {len(arcs.head)} arcs is expected")
+    check_status(FOUND if (scores < np.inf).all() else BAD_SCORE)
+    return scores
