@@ -62,7 +62,7 @@ MANY_PARAMETERS = {
 
 PUBLIC_KERNELS: set[str] = set()
 
-BORROWED_PRIVATE_NAMES = {}
+BORROWED_PRIVATE_NAMES: set[str] = set()
 
 
 def check_breaches(found: set[str], known: set[str], name: str) -> None:

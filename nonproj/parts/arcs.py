@@ -49,7 +49,7 @@ def arc_space(heads, modifiers, n_words: int) -> ArcSpace:
         _, first = np.unique(heads * (n_words + 1) + modifiers, return_index=True)
         twice = np.setdiff1d(np.arange(len(heads)), first)[0]
         raise ValueError(f"arc {heads[twice]} -> {modifiers[twice]} is given twice")
-    return index_arcs(mask)
+    return _index_arcs(mask)
 
 
 def arc_space_from_mask(mask: np.ndarray) -> ArcSpace:
@@ -79,7 +79,7 @@ def arc_space_from_mask(mask: np.ndarray) -> ArcSpace:
         raise ValueError(f"mask must be an array of bool, not {getattr(mask, 'dtype', type(mask).__name__)}")
     if mask.ndim != 2 or mask.shape[0] != mask.shape[1] or len(mask) == 0:
         raise ValueError(f"mask has shape {mask.shape}; (N, N) with N = words + 1 is expected")
-    return index_arcs(as_array(mask, np.bool_))
+    return _index_arcs(as_array(mask, np.bool_))
 
 
 def full_arc_space(n_words: int) -> ArcSpace:
@@ -92,7 +92,7 @@ def full_arc_space(n_words: int) -> ArcSpace:
     """
     if n_words < 0:
         raise ValueError(f"n_words is {n_words}; it cannot be negative")
-    return index_arcs(np.ones((n_words + 1, n_words + 1), np.bool_))
+    return _index_arcs(np.ones((n_words + 1, n_words + 1), np.bool_))
 
 
 def as_array(array, dtype) -> np.ndarray:
@@ -110,7 +110,7 @@ def _integers(values, name: str) -> np.ndarray:
 
 
 @kernel
-def index_arcs(mask):
+def _index_arcs(mask):
     """Index the arcs of a mask[h, m]: by modifier, and outward from each head."""
     n_nodes = mask.shape[0]
     count = 0
