@@ -94,11 +94,11 @@ def pair_rows(n_words: int) -> PartRows:
     return PartRows(nodes[order], codes[order])
 
 
-def places_of(hashed: Hashed, parts: PartRows) -> tuple[np.ndarray, int]:
-    """Return the places in the weight table of all parts, in the order of the look-ups, and their blocks."""
-    places = list_places(hashed, parts).places
+def places_of(hashed: Hashed, rows: PartRows) -> tuple[np.ndarray, int]:
+    """Return the places of all look-ups in the weight table, in order, and the number of blocks that they lie in."""
+    places = list_places(hashed, rows).places
     plain = hashed.plain
-    return places, len(places) - len(parts.nodes) * plain.n_plain * (len(plain.codes) - 1)
+    return places, len(places) - len(rows.nodes) * plain.n_plain * (len(plain.codes) - 1)
 
 
 def jobs(parser: Parser, batch: Batch, number: int, size: int | None) -> dict[str, Job]:
@@ -113,8 +113,8 @@ def jobs(parser: Parser, batch: Batch, number: int, size: int | None) -> dict[st
     for name, (hashed, rows) in zip(parts.names, pairs, strict=True):
         found[name] = Job(partial(score_parts, hashed, rows, weights["parser"]), *places_of(hashed, rows))
     hashed = hash_tokens(tokens, parser.label_table, len(weights["labeler"]))
-    parts, labels = label_parts(batch.decoded[number].heads), len(parser.model.labels)
-    places, keys = places_of(hashed, parts)
+    rows, labels = label_parts(batch.decoded[number].heads), len(parser.model.labels)
+    places, keys = places_of(hashed, rows)
     firsts = np.arange(0, labels, LINE, dtype=np.uint32)
     places = ((places & ~np.uint32(LINE - 1))[:, None] ^ firsts).reshape(-1)
     found["label"] = Job(partial(label_scores, hashed, rows, labels, weights["labeler"]), places, keys * len(firsts))

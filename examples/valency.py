@@ -90,25 +90,21 @@ class Valency(PartType):
     def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
         """Return rows that let each half-automaton have the one part that its arcs determine.
 
-        One part in all; no more modifiers than arcs; and where any ``c`` arcs are taken, a count of ``c`` or more.
+        Each has one part; the count is at most the number of arcs taken; and where any ``count`` arcs are taken, it is
+        ``count`` or more.  The number of rows is cubic in the number of candidates.
         """
-        entries, lower, upper = [], [], []
-
-        def add(columns, values, least: float, most: float) -> None:
-            entries.append((columns, values))
-            lower.append(least)
-            upper.append(most)
-
+        rows = []  # columns, values, lower and upper bound
         for q in range(_n_halves(arcs)):
             out = arcs.out[arcs.out_start[q] : arcs.out_start[q + 1]].tolist()
             parts = [first + COUNTS * q + count for count in range(COUNTS)]
-            add(parts, [1.0] * COUNTS, 1.0, 1.0)
-            add([*parts, *out], [*range(COUNTS), *[-1.0] * len(out)], -np.inf, 0.0)
+            rows.append((parts, [1.0] * COUNTS, 1.0, 1.0))
+            rows.append((parts + out, [*range(COUNTS)] + [-1.0] * len(out), -np.inf, 0.0))
             for count in range(1, COUNTS):
                 for taken in combinations(out, count):
-                    at_least = parts[count:]
-                    add([*taken, *at_least], [1.0] * count + [-1.0] * len(at_least), -np.inf, count - 1.0)
-        return rows_of(entries, lower, upper)
+                    values = [1.0] * count + [-1.0] * (COUNTS - count)
+                    rows.append(([*taken, *parts[count:]], values, -np.inf, count - 1.0))
+        _, _, lower, upper = zip(*rows, strict=True)
+        return rows_of([row[:2] for row in rows], lower, upper)
 
 
 def _n_halves(arcs: ArcSpace) -> int:

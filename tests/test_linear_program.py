@@ -92,7 +92,8 @@ def test_compact_program_matches_that_over_all_trees_and_automaton_choices(name)
         trees = trees_over(parts.arcs, single_root)
         assert fractional.value == near(naive_programs.hull_optimum(parts, scores, trees))
         loose += not decoded.certified
-    assert loose >= 3  # otherwise both might be the integer program
+    # Otherwise both might be the integer program; without siblings few sentences of four words are loose.
+    assert loose >= (1 if name == ARC_GRANDPARENT else 3)
 
 
 @pytest.mark.parametrize("name", ALL_SETS)
