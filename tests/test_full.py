@@ -45,11 +45,11 @@ def test_the_best_tree_over_all_arcs_is_found(model, options):
     for sentence in [s for s in read(treebank(40, seed=1)) if len(s) <= 5]:
         before, after = plain.parse(sentence), full.parse(sentence)
         arcs = full_arc_space(len(sentence))
-        index, scores = full.score(full.encode(sentence), arcs)
+        parts, scores = full.score(full.encode(sentence), arcs)
         trees = naive_trees.all_trees(len(sentence), options.get("single_root", False))
         if "projective" in options:
             trees = [tree for tree in trees if naive_trees.is_projective(tree)]
-        best = max(naive_trees.score_of_tree(tree, arcs, index, scores) for tree in trees)
+        best = max(naive_trees.score_of_tree(tree, parts, scores) for tree in trees)
         assert after.decoded.certified
         assert after.decoded.score == pytest.approx(best, abs=1e-6)
         assert len(after.arcs.head) == len(arcs.head)

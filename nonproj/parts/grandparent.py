@@ -41,7 +41,7 @@ class Grandparent(PartType):
 
     def used(self, arcs: ArcSpace, start: np.ndarray, z: np.ndarray, z_grandparent: np.ndarray) -> np.ndarray:
         """Return the parts of the grandparent that each word chooses and the modifiers that it chooses."""
-        numbers = np.empty(len(arcs.head), np.int64)
+        numbers = np.empty(start[-1] - start[0], np.int64)
         return numbers[: list_grandparents(arcs, start, z, z_grandparent, numbers, 0)]
 
     def restrict(self, arcs: ArcSpace, start: np.ndarray, keep: np.ndarray) -> np.ndarray:
