@@ -1,14 +1,14 @@
-"""Errors that a person can act on: one line each, and exit code 2 from the command line."""
+"""Errors that users can correct: one line each, and exit code 2 of the command line."""
 
 from __future__ import annotations
 
 
 class NonprojError(Exception):
-    """Base of every error that is the input's fault and not the program's."""
+    """Base class of all errors caused by input, options or the environment, not by a bug."""
 
 
 class DataError(NonprojError):
-    """A treebank file is broken.
+    """A treebank file is malformed.
 
     Parameters
     ----------
@@ -17,7 +17,7 @@ class DataError(NonprojError):
     line : int
         Line number, counted from 1.
     message : str
-        What is wrong, and what would be right.
+        What is wrong, and what is expected.
 
     Examples
     --------
@@ -36,14 +36,14 @@ class DataError(NonprojError):
 
 
 class ConfigError(NonprojError):
-    """An option or a configuration file is wrong.
+    """An option or a configuration file is invalid.
 
     Parameters
     ----------
     key : str
         The option's dotted name, as in ``decoding.max_iterations``.
     message : str
-        What is wrong, and what would be right.
+        What is wrong, and what is expected.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class FileError(NonprojError):
     path : str
         The file, as the user named it.
     message : str
-        Why not.
+        The reason.
 
     Examples
     --------
@@ -86,8 +86,8 @@ class FileError(NonprojError):
 
 
 class ModelError(NonprojError):
-    """A model file cannot be used: not a model, cut short, or of another version."""
+    """A model file cannot be used: not a model, incomplete, or of an unknown format."""
 
 
 class ClusterError(NonprojError):
-    """Processes or machines that share the work cannot be reached, or cannot do their share."""
+    """Worker processes or a cluster cannot be reached, or fail."""

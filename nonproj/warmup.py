@@ -1,7 +1,7 @@
-"""Compile every kernel once, so that no user waits for it: ``python -m nonproj.warmup``.
+"""Compile every kernel in advance: ``python -m nonproj.warmup``.
 
-Numba compiles at the first call and keeps the result on disk.  Here each kernel is called the way real work calls it,
-by training and parsing with a treebank of three sentences.
+Numba compiles at the first call and caches the result on disk.  This module trains and parses with a treebank of three
+sentences, so each kernel is called with the types of real use.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SENTENCES = (
 
 
 def sentences() -> list[Sentence]:
-    """Return a treebank of three sentences; one has crossing arcs, one two roots."""
+    """Return a treebank of three sentences, one with crossing arcs, one with two roots."""
     made = []
     for text, heads in _SENTENCES:
         rows = [
@@ -50,7 +50,7 @@ def sentences() -> list[Sentence]:
 
 
 def warm_up() -> None:
-    """Train each model, with every decoder, save it, load it, and parse; then call what no model needs."""
+    """Train, save, load and parse with each model and decoder; then call the kernels that no model uses."""
     treebank = sentences()
     for name in MODELS:
         for decoder in ("relaxed", "dual"):
@@ -93,7 +93,7 @@ def warm_up() -> None:
 
 
 def search() -> None:
-    """Search where one iteration is not enough."""
+    """Run branch and bound on a sentence where one iteration leaves a gap."""
     rng = np.random.default_rng(0)
     arcs = full_arc_space(5)
     index = part_index(arcs, GRANDPARENT)

@@ -318,10 +318,10 @@ def test_damaged_gzip(tmp_path):
     path = tmp_path / "cut.conll.gz"
     packed = gzip.compress("".join(words(0, 1, number % 3) for number in range(999)).encode())
     path.write_bytes(packed[: len(packed) // 2])
-    with pytest.raises(DataError, match=r"cut\.conll\.gz:\d+: the gzip data is cut short here"):
+    with pytest.raises(DataError, match=r"cut\.conll\.gz:\d+: the gzip data end here, incomplete"):
         list(conll.read(path))
     path.write_bytes(packed[:40] + b"\xff" * 40 + packed[80:])
-    with pytest.raises(DataError, match="the gzip data is broken here"):
+    with pytest.raises(DataError, match="the gzip data are corrupt here"):
         list(conll.read(path))
 
 

@@ -39,12 +39,12 @@ def path(model, tmp_path):
     return path
 
 
-def test_no_pickle_inside(path):
+def test_model_files_are_not_pickles(path):
     with pytest.raises(pickle.UnpicklingError):
         pickle.loads(path.read_bytes())
 
 
-def test_every_truncation_is_seen(path):
+def test_every_truncation_is_detected(path):
     content = path.read_bytes()
     generator = random.Random(0)
     for size in [*range(0, 130), *(generator.randrange(len(content)) for _ in range(200)), len(content) - 1]:
@@ -56,7 +56,7 @@ def test_every_truncation_is_seen(path):
         Model.load(path)
 
 
-def test_every_flipped_bit_of_the_header_is_seen(path):
+def test_every_flipped_bit_of_the_header_is_detected(path):
     content = bytearray(path.read_bytes())
     end = START + int.from_bytes(content[16:24], "little")
     generator = random.Random(1)

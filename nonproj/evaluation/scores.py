@@ -1,7 +1,7 @@
-"""Evaluation by the conventions of the CoNLL-X shared task (Buchholz & Marsi 2006), and what is known of the trees.
+"""Evaluation by the conventions of the CoNLL-X shared task (Buchholz & Marsi 2006), and certificate rates.
 
-All figures are shares of words that a tree got right, in total and by kind of arc.  An `Evaluation` only collects a row
-for each word; the figures are sums over that table, so each is one line that can be compared with its definition.
+All figures are shares of correct words, in total and by kind of arc.  An `Evaluation` only collects a row per word; the
+figures are sums over that table, so each is one line that can be compared with its definition.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import zip_longest
 import numpy as np
 
 from nonproj.errors import DataError
-from nonproj.evaluation.report import as_text
+from nonproj.evaluation.report import evaluation_report
 from nonproj.types import Decoded, Sentence
 
 ARC_LENGTHS = (("root", 0, 0), ("1", 1, 1), ("2", 2, 2), ("3-6", 3, 6), ("7+", 7, None))
@@ -40,12 +40,12 @@ def nonprojective(heads) -> np.ndarray:
     """Return which arcs of a tree are non-projective.
 
     The arc ``h -> m`` is non-projective when some word strictly between ``h`` and ``m`` is no descendant of ``h``.
-    Arcs from the root are projective by this definition.  Sets of words are the bits of integers: O(n^2 / 64) at most.
+    Arcs from the root are projective by this definition.  Sets of words are bits of integers: O(n^2 / 64).
 
     Parameters
     ----------
     heads : array_like of int, shape (N,)
-        A tree; ``heads[0]`` is not looked at.
+        A tree; ``heads[0]`` is ignored.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def nonprojective(heads) -> np.ndarray:
     Raises
     ------
     ValueError
-        ``heads`` is no tree.
+        ``heads`` is not a tree.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def nonprojective(heads) -> np.ndarray:
             raise ValueError(f"heads[{modifier}] is {heads[modifier]}, a number from 0 to {size - 1} expected")
         children[heads[modifier]].append(modifier)
     order = [0]
-    for node in order:  # grows while it is read: from the root downwards
+    for node in order:  # grows during the iteration: breadth-first from the root
         order += children[node]
     if len(order) < size:
         raise ValueError("heads has a cycle, a tree is expected")
@@ -86,12 +86,12 @@ def nonprojective(heads) -> np.ndarray:
 
 
 class Evaluation:
-    """Collects trees and their gold trees, sentence by sentence, and gives the figures.
+    """Collects predicted and gold trees, sentence by sentence, and computes the figures.
 
     Attributes
     ----------
     seconds : float or None
-        Wall-clock time that parsing took, if known; set by whoever measured it.
+        Wall-clock time of parsing, if known; set by the caller.
 
     Examples
     --------
@@ -125,16 +125,16 @@ class Evaluation:
         heads : array_like of int, shape (N,)
             The predicted tree.
         labels : iterable of n str, optional
-            The predicted labels: for all sentences or for none.
+            The predicted labels, for all sentences or for none.
         decoded : Decoded, optional
-            What the decoder said of its tree: for the certificate rate.
+            The decoder's result, for the certificate rate.
 
         Raises
         ------
         DataError
             The sentence has no gold heads.
         ValueError
-            ``heads`` is no tree of this sentence, or ``labels`` has another length.
+            ``heads`` is not a tree over this sentence, or ``labels`` has the wrong length.
         """
         if sentence.heads is None:
             raise DataError(sentence.path, _line(sentence, 0), "HEAD is absent (_); evaluation needs gold heads")
@@ -145,9 +145,9 @@ class Evaluation:
         predicted_crosses = nonprojective(heads)
         right = None
         if labels is not None:
-            right = np.array([ours == gold for ours, gold in zip(labels, sentence.labels, strict=True)], dtype=bool)
+            right = np.array([label == gold for label, gold in zip(labels, sentence.labels, strict=True)], dtype=bool)
         if len(self) and (right is None) != (self._labels_right[0] is None):
-            raise ValueError("labels are given for some sentences and not for others")
+            raise ValueError("labels are given for some sentences but not for others")
         self._labels_right.append(right)
         self._gold.append(np.asarray(sentence.heads[1:], dtype=np.int32))
         self._predicted.append(heads[1:])
@@ -159,7 +159,7 @@ class Evaluation:
             self._decoded.append((decoded.agreed, decoded.certified, decoded.iterations))
 
     def extend(self, other: Evaluation) -> None:
-        """Add the sentences of another evaluation behind those that are here; times are not added."""
+        """Append the sentences of another evaluation; ``seconds`` is unchanged."""
         for name, rows in vars(other).items():
             if name != "seconds":
                 getattr(self, name).extend(rows)
@@ -171,17 +171,17 @@ class Evaluation:
 
     @property
     def las(self) -> float | None:
-        """Labelled attachment score without punctuation; None where there were no labels."""
+        """Labelled attachment score without punctuation; None without labels."""
         return self.as_dict()["without_punctuation"]["las"]
 
     def as_dict(self) -> dict:
-        """Return all figures; shares from 0 to 1, None where there is nothing to count.
+        """Return all figures: shares from 0 to 1, or None where there is nothing to count.
 
         Returns
         -------
         dict
-            ``sentences``, ``words``, ``without_punctuation`` and ``with_punctuation`` (each with the same figures, over
-            the words that count), ``certificates`` and ``speed`` (None where unknown).  Numbers and None only.
+            ``sentences``, ``words``, ``without_punctuation`` and ``with_punctuation`` (the same figures over
+            different words), ``certificates`` and ``speed`` (None where unknown).  Numbers and None only.
         """
         words = self.words()
         certificates = None
@@ -208,10 +208,10 @@ class Evaluation:
 
     def table(self) -> str:
         """Return the figures as plain text, in per cent."""
-        return as_text(self.as_dict())
+        return evaluation_report(self.as_dict())
 
     def words(self) -> dict[str, np.ndarray]:
-        """Return the columns of the table of words that all figures are sums over.
+        """Return the columns of the table of words, over which all figures are sums.
 
         Returns
         -------
@@ -243,7 +243,7 @@ class Evaluation:
 
 
 def _figures(words: dict, counted: np.ndarray) -> dict:
-    """Return the figures over the words that count."""
+    """Return the figures over the counted words."""
     words = {name: column if column is None else column[counted] for name, column in words.items()}
     right, label = words["right"], words["label_right"]
     both = None if label is None else right & label
@@ -271,7 +271,7 @@ def _figures(words: dict, counted: np.ndarray) -> dict:
 
 
 def _share(flags: np.ndarray | None) -> float | None:
-    """Return the share that is true."""
+    """Return the share of true flags."""
     return None if flags is None or not len(flags) else float(flags.mean())
 
 
@@ -281,14 +281,14 @@ def _within(values: np.ndarray, low: int, high: int | None) -> np.ndarray:
 
 
 def _complete(sentence: np.ndarray, right: np.ndarray | None) -> float | None:
-    """Return the share of sentences, among those with any word that counts, without a wrong word."""
+    """Return the share of sentences without a wrong word, among those with any counted word."""
     if right is None or not len(right):
         return None
     return 1.0 - len(np.unique(sentence[~right])) / len(np.unique(sentence))
 
 
 def _precision_recall(right: np.ndarray, in_gold: np.ndarray, in_predicted: np.ndarray) -> dict:
-    """Return how many gold and predicted arcs are of a kind, and the shares of them that are right."""
+    """Return the numbers of gold and predicted arcs of one kind, and the shares of correct ones among them."""
     return {
         "gold": int(in_gold.sum()),
         "predicted": int(in_predicted.sum()),
@@ -298,7 +298,7 @@ def _precision_recall(right: np.ndarray, in_gold: np.ndarray, in_predicted: np.n
 
 
 def _attachment(words: dict, both: np.ndarray | None, chosen: np.ndarray) -> dict:
-    """Return attachment scores of some of the words."""
+    """Return the attachment scores of the chosen words."""
     return {
         "sentences": len(np.unique(words["sentence"][chosen])),
         "words": int(chosen.sum()),
@@ -308,14 +308,14 @@ def _attachment(words: dict, both: np.ndarray | None, chosen: np.ndarray) -> dic
 
 
 def evaluate(gold: Iterable[Sentence], predicted: Iterable[Sentence], decoded: Iterable[Decoded] | None = None):
-    """Compare two files of the same sentences, as `nonproj.io.conll.read` reads them.
+    """Compare the sentences of a parsed file with those of a gold file.
 
     Parameters
     ----------
     gold, predicted : iterable of Sentence
         The treebank, and the output of a parser.
     decoded : iterable of Decoded, optional
-        What the decoder said of each tree.
+        The decoder's result for each sentence.
 
     Returns
     -------
@@ -324,7 +324,7 @@ def evaluate(gold: Iterable[Sentence], predicted: Iterable[Sentence], decoded: I
     Raises
     ------
     DataError
-        The files do not hold the same words, or a head is absent.
+        The files have different words, or a head is absent.
 
     Examples
     --------
@@ -333,14 +333,14 @@ def evaluate(gold: Iterable[Sentence], predicted: Iterable[Sentence], decoded: I
     1.0
     """
     evaluation = Evaluation()
-    known = iter(decoded) if decoded is not None else None
+    results = iter(decoded or ())
     last = None
-    for ours, theirs in zip_longest(gold, predicted):
-        if ours is None or theirs is None:
-            _raise_shorter(last, ours, theirs, len(evaluation))
-        _same_words(ours, theirs)
-        evaluation.add(ours, theirs.heads, theirs.labels, next(known, None) if known else None)
-        last = ours, theirs
+    for expected, found in zip_longest(gold, predicted):
+        if expected is None or found is None:
+            _raise_shorter(last, expected, found, len(evaluation))
+        _check_same_words(expected, found)
+        evaluation.add(expected, found.heads, found.labels, next(results, None))
+        last = expected, found
     return evaluation
 
 
@@ -349,23 +349,23 @@ def _line(sentence: Sentence, word: int) -> int:
     return sentence.line + (sentence.word_lines[word] if sentence.word_lines else 0)
 
 
-def _raise_shorter(last: tuple | None, ours: Sentence | None, theirs: Sentence | None, count: int) -> None:
-    """Raise for two files of which one ends before the other."""
-    longer = theirs if ours is None else ours
-    ended = longer if last is None else last[0] if ours is None else last[1]
-    message = f"the sentences end here, after {count}, but go on in {longer.path}:{_line(longer, 0)}"
+def _raise_shorter(last: tuple | None, gold: Sentence | None, predicted: Sentence | None, count: int) -> None:
+    """Raise the error for a file that ends before the other."""
+    longer = predicted if gold is None else gold
+    ended = longer if last is None else last[0] if gold is None else last[1]
+    message = f"the sentences end here, after {count}, but continue in {longer.path}:{_line(longer, 0)}"
     raise DataError(ended.path, _line(ended, -1), message)
 
 
-def _same_words(gold: Sentence, predicted: Sentence) -> None:
-    """Raise unless a sentence is the gold sentence with a tree of its own."""
-    for i, (ours, theirs) in enumerate(zip(gold.forms, predicted.forms, strict=False)):
-        if ours != theirs:
+def _check_same_words(gold: Sentence, predicted: Sentence) -> None:
+    """Raise unless the predicted sentence has the words of the gold sentence, and a tree."""
+    for i, (expected, found) in enumerate(zip(gold.forms, predicted.forms, strict=False)):
+        if expected != found:
             place = f"{gold.path}:{_line(gold, i)}"
-            raise DataError(predicted.path, _line(predicted, i), f"FORM is {theirs!r}, {ours!r} in {place}")
+            raise DataError(predicted.path, _line(predicted, i), f"FORM is {found!r}, but {expected!r} in {place}")
     if len(gold) != len(predicted):
         place = f"{gold.path}:{_line(gold, 0)}"
-        message = f"a sentence of {len(predicted)} words, {len(gold)} in {place}"
+        message = f"a sentence of {len(predicted)} words, but of {len(gold)} in {place}"
         raise DataError(predicted.path, _line(predicted, 0), message)
     if predicted.heads is None:
         raise DataError(predicted.path, _line(predicted, 0), "HEAD is absent (_); evaluation needs a tree")
