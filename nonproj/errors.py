@@ -27,9 +27,7 @@ class DataError(NonprojError):
 
     def __init__(self, path: str, line: int, message: str):
         super().__init__(path, line, message)
-        self.path = str(path)
-        self.line = int(line)
-        self.message = message
+        self.path, self.line, self.message = str(path), int(line), message
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.message}"
@@ -41,7 +39,7 @@ class ConfigError(NonprojError):
     Parameters
     ----------
     key : str
-        The option's dotted name, as in ``decoding.max_iterations``.
+        The option's dotted name, as in ``decoding.max_iterations``, or the path of the file.
     message : str
         What is wrong, and what is expected.
 
@@ -53,8 +51,7 @@ class ConfigError(NonprojError):
 
     def __init__(self, key: str, message: str):
         super().__init__(key, message)
-        self.key = key
-        self.message = message
+        self.key, self.message = key, message
 
     def __str__(self) -> str:
         return f"{self.key}: {self.message}"
@@ -69,17 +66,11 @@ class FileError(NonprojError):
         The file, as the user named it.
     message : str
         The reason.
-
-    Examples
-    --------
-    >>> print(FileError("a.conll", "no such file"))
-    a.conll: no such file
     """
 
     def __init__(self, path: str, message: str):
         super().__init__(path, message)
-        self.path = str(path)
-        self.message = message
+        self.path, self.message = str(path), message
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}"

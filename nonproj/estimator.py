@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import io
 from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 import numpy as np
@@ -193,7 +195,7 @@ class DependencyParser(BaseEstimator):
         """
         model = Model.load(path)
         config = model.config.as_dict()
-        parser = cls(**{name: _look_up(config, key) for name, key in _KEYS.items()})
+        parser = cls(**{name: reduce(getitem, key.split("."), config) for name, key in _KEYS.items()})
         parser._use(model)
         return parser
 
@@ -235,28 +237,19 @@ class DependencyParser(BaseEstimator):
             self._use(Model.from_bytes(model))
 
 
-def _look_up(config: dict, key: str):
-    """Return the value of a dotted name."""
-    for part in key.split("."):
-        config = config[part]
-    return config
-
-
 def _sentences(X) -> list[Sentence]:
     """Return the sentences of any accepted input."""
     if isinstance(X, str | Path):
         return list(conll.read(X))
     if isinstance(X, Sentence) or not isinstance(X, Iterable):
         raise ValueError(f"X is a {type(X).__name__}; a list of sentences or the path of a treebank is expected")
-    return [_sentence(item, i) for i, item in enumerate(X)]
-
-
-def _sentence(item, i: int) -> Sentence:
-    if isinstance(item, Sentence):
-        return item
-    if hasattr(item, "serialize"):
-        return conll.from_conllu(item)
-    raise ValueError(f"X[{i}] is a {type(item).__name__}; a Sentence or a conllu.TokenList is expected")
+    items = list(X)
+    for i, item in enumerate(items):
+        if not isinstance(item, Sentence):
+            if not hasattr(item, "serialize"):
+                raise ValueError(f"X[{i}] is a {type(item).__name__}; a Sentence or a conllu.TokenList is expected")
+            items[i] = conll.from_conllu(item)
+    return items
 
 
 def _with_heads(sentences: list[Sentence], y) -> list[Sentence]:

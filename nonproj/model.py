@@ -5,7 +5,7 @@ The file, all numbers little-endian::
     0    8 bytes    "\\x93nonproj"
     8    u64        format, 2
     16   u64        bytes of the header
-    24   u64        bytes of the whole file
+    24   u64        bytes of the file
     32   32 bytes   BLAKE2b of bytes 0 to 31 and the header
     64   header     JSON in UTF-8: config, templates, alphabets, labels, meta, arrays
     ...  arrays     raw, in C order, each at a multiple of 64 bytes, in the header's order, zeros between them
@@ -52,8 +52,8 @@ TABLES = ("parser", "pruner", "labeler", "perceptron", "total")
 _PRELUDE = struct.Struct("<8sQQQ")
 _START = 64
 _ALIGNMENT = 64
-_LARGEST_HEADER = 1 << 30
-_LARGEST_DIMENSION = 1 << 40
+_MAX_HEADER = 1 << 30
+_MAX_DIMENSION = 1 << 40
 _FIELDS = {"config": dict, "templates": dict, "alphabets": dict, "labels": list, "meta": dict, "arrays": list}
 _BYTES = "<bytes>"
 
@@ -261,7 +261,7 @@ def _header(data: bytearray | mmap.mmap, path: str) -> dict[str, Any]:
         raise ModelError(f"{path}: format 1, whose features were hashed differently; train the model again")
     if len(data) < size:
         raise ModelError(f"{path}: incomplete: {len(data)} bytes of {size}")
-    header = data[_START : _START + length] if length < min(size, _LARGEST_HEADER) else b""
+    header = data[_START : _START + length] if length < min(size, _MAX_HEADER) else b""
     if version < 1 or len(data) > size or _checksum(prelude, header) != data[_PRELUDE.size : _START]:
         raise ModelError(f"{path}: damaged: the header does not match its checksum")
     try:
@@ -303,24 +303,16 @@ def _array(data: bytearray | mmap.mmap, entry: object, position: int, path: str)
         raise ModelError(f"{path}: an array without a name or digest")
     if type(dtype) is not str or dtype not in DTYPES:
         raise ModelError(f"{path}: the array '{name}' has the dtype {dtype}, one of {', '.join(DTYPES)} expected")
-    if (
-        type(shape) is not list
-        or len(shape) > 4
-        or any(type(d) is not int or not 0 <= d <= _LARGEST_DIMENSION for d in shape)
-    ):
+    if type(shape) is not list or len(shape) > 4 or not all(type(d) is int and 0 <= d <= _MAX_DIMENSION for d in shape):
         raise ModelError(f"{path}: the array '{name}' has an invalid shape")
-    end = position
-    if type(offset) is int:
-        end = offset + prod(shape) * DTYPES[dtype].itemsize
-    if (
-        type(offset) is not int
-        or offset % _ALIGNMENT
-        or not position <= offset < position + _ALIGNMENT
-        or end > len(data)
-    ):
+    size = prod(shape)
+    if type(offset) is not int or offset % _ALIGNMENT or not position <= offset < position + _ALIGNMENT:
         raise ModelError(f"{path}: the array '{name}' has an invalid offset")
+    end = offset + size * DTYPES[dtype].itemsize
+    if end > len(data):
+        raise ModelError(f"{path}: the array '{name}' extends beyond the file")
     try:
-        array = np.frombuffer(data, DTYPES[dtype], prod(shape), offset) if prod(shape) else np.empty(0, DTYPES[dtype])
+        array = np.frombuffer(data, DTYPES[dtype], size, offset) if size else np.empty(0, DTYPES[dtype])
         return name, array.reshape(shape).astype(dtype, copy=False), end
     except ValueError:
         raise ModelError(f"{path}: the array '{name}' has an invalid shape") from None

@@ -63,53 +63,40 @@ def build_parser() -> tuple[Arguments, dict[str, Arguments]]:
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Arguments)
     verbosity = Arguments(add_help=False)
-    verbosity.add_argument("-v", "--verbose", action="count", default=0, help="more messages on standard error")
-    verbosity.add_argument(
-        "-q", "--quiet", action="count", default=0, help="fewer messages: no progress bars, only warnings"
-    )
+    add = verbosity.add_argument
+    add("-v", "--verbose", action="count", default=0, help="more messages on standard error")
+    add("-q", "--quiet", action="count", default=0, help="fewer messages: no progress bars, only warnings")
     added = {}
-    for add, name, text in (
+    for add_arguments, name, text in (
         (_add_train, "train", "train a model on a treebank"),
         (_add_parse, "parse", "parse a CoNLL-X or CoNLL-U file or stream"),
         (_add_evaluate, "evaluate", "score a parsed file or a model, or compare two parsed files"),
         (_add_inspect, "inspect", "describe a model"),
     ):
-        added[name] = commands.add_parser(
-            name, help=text, description=f"{text[0].upper()}{text[1:]}.", parents=[verbosity]
-        )
-        add(added[name])
+        description = f"{text[0].upper()}{text[1:]}."
+        added[name] = commands.add_parser(name, help=text, description=description, parents=[verbosity])
+        add_arguments(added[name])
     return parser, added
 
 
 def _add_train(parser: Arguments) -> None:
-    parser.add_argument("train", nargs="?", metavar="TRAIN", help="treebank with gold heads (default: the config's)")
-    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="the model file to write")
-    parser.add_argument("-c", "--config", metavar="YAML", help="configuration; command-line options override it")
+    add = parser.add_argument
+    add("train", nargs="?", metavar="TRAIN", help="treebank with gold heads (default: the config's)")
+    add("-o", "--output", required=True, metavar="MODEL", help="the model file to write")
+    add("-c", "--config", metavar="YAML", help="configuration; command-line options override it")
     parser.add_argument("--model", metavar="KIND", choices=("arc", "sibling", "grandparent"), help="parts of the model")
-    parser.add_argument("--test", metavar="FILE", help="treebank to evaluate the trained model on")
-    parser.add_argument(
-        "--held-out",
-        metavar="SHARE|FILE",
-        help="fraction of the sentences (such as 0.1), or another treebank, to evaluate on after each epoch",
-    )
-    parser.add_argument("--epochs", type=int, metavar="N", help="training epochs of the perceptron")
-    parser.add_argument("--seed", type=int, metavar="N", help="seed of all random choices")
-    parser.add_argument("--resume", action="store_true", help="continue from MODEL.checkpoint, if it exists")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="SECTION.KEY=VALUE",
-        help="set a configuration option; may be repeated",
-    )
-    group = parser.add_argument_group("workers")
-    group.add_argument("--scheduler", metavar="ADDRESS", help="train with the Dask cluster at tcp://HOST:8786")
-    group.add_argument(
-        "--shards",
-        type=_shards,
-        metavar="N",
-        help="parts of the treebank to train on in parallel (default: one per worker)",
-    )
+    add("--test", metavar="FILE", help="treebank to evaluate the trained model on")
+    text = "fraction of the sentences (such as 0.1), or another treebank, to evaluate on after each epoch"
+    add("--held-out", metavar="SHARE|FILE", help=text)
+    add("--epochs", type=int, metavar="N", help="training epochs of the perceptron")
+    add("--seed", type=int, metavar="N", help="seed of all random choices")
+    add("--resume", action="store_true", help="continue from MODEL.checkpoint, if it exists")
+    text = "set a configuration option; may be repeated"
+    add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help=text)
+    add = parser.add_argument_group("workers").add_argument
+    add("--scheduler", metavar="ADDRESS", help="train with the Dask cluster at tcp://HOST:8786")
+    text = "parts of the treebank to train on in parallel (default: one per worker)"
+    add("--shards", type=_shards, metavar="N", help=text)
 
 
 def _jobs(text: str) -> int:
@@ -127,68 +114,44 @@ def _shards(text: str) -> int:
 
 
 def _add_workers(parser: Arguments, cluster: bool = True) -> None:
-    group = parser.add_argument_group("workers").add_mutually_exclusive_group()
-    group.add_argument(
-        "-j", "--jobs", type=_jobs, metavar="N", help="number of processes (default: 1; -1: one per core)"
-    )
+    add = parser.add_argument_group("workers").add_mutually_exclusive_group().add_argument
+    add("-j", "--jobs", type=_jobs, metavar="N", help="number of processes (default: 1; -1: one per core)")
     if cluster:
-        group.add_argument(
-            "--scheduler", metavar="ADDRESS", help="use the workers of the Dask cluster at tcp://HOST:8786"
-        )
+        add("--scheduler", metavar="ADDRESS", help="use the workers of the Dask cluster at tcp://HOST:8786")
 
 
 def _add_decoding(parser: Arguments) -> None:
     group = parser.add_argument_group("decoding options; they override the model's")
-    group.add_argument("--projective", action="store_true", default=None, help="projective trees only")
-    roots = group.add_mutually_exclusive_group()
-    roots.add_argument(
-        "--single-root", dest="single_root", action="store_true", default=None, help="exactly one root per tree"
-    )
-    roots.add_argument(
-        "--multi-root", dest="single_root", action="store_false", default=None, help="one or more roots per tree"
-    )
-    group.add_argument(
-        "--max-iterations", type=int, metavar="K", help="maximum iterations of the subgradient method per sentence"
-    )
-    group.add_argument(
-        "--exact",
-        action=argparse.BooleanOptionalAction,
-        help="close remaining duality gaps by branch and bound",
-    )
-    group.add_argument(
-        "--full",
-        action=argparse.BooleanOptionalAction,
-        help="decode over all arcs, without pruning, so that certificates hold for the whole model",
-    )
+    add, optional = group.add_argument, argparse.BooleanOptionalAction
+    add("--projective", action="store_true", default=None, help="projective trees only")
+    add_root = group.add_mutually_exclusive_group().add_argument
+    add_root("--single-root", action="store_true", default=None, help="exactly one root per tree")
+    add_root("--multi-root", dest="single_root", action="store_false", default=None, help="one or more roots per tree")
+    add("--max-iterations", type=int, metavar="K", help="maximum iterations of the subgradient method per sentence")
+    add("--exact", action=optional, help="close remaining duality gaps by branch and bound")
+    text = "decode over all arcs, without pruning, so that certificates hold for the whole model"
+    add("--full", action=optional, help=text)
 
 
 def _add_parse(parser: Arguments) -> None:
+    add = parser.add_argument
     parser.usage = "nonproj parse [options] MODEL [IN]\n       nonproj parse [options] -m MODEL [IN]"
-    parser.add_argument(
-        "-m",
-        "--model",
-        metavar="MODEL",
-        help="a model made by 'nonproj train', as an option instead of the first argument",
-    )
-    parser.add_argument(
-        "files", nargs="*", metavar="MODEL [IN]", help="a model, and the file to parse (default: standard input)"
-    )
-    parser.add_argument("-o", "--output", default="-", metavar="OUT", help="file to write (default: standard output)")
-    parser.add_argument(
-        "--stats", metavar="FILE", help="write score, bound and certificate of each tree as lines of JSON"
-    )
-    parser.add_argument("--stats-comments", action="store_true", help="write them as comments above each sentence")
+    add("-m", "--model", metavar="MODEL", help="a model made by 'nonproj train', instead of the first argument")
+    add("files", nargs="*", metavar="MODEL [IN]", help="a model, and the file to parse (default: standard input)")
+    add("-o", "--output", default="-", metavar="OUT", help="file to write (default: standard output)")
+    add("--stats", metavar="FILE", help="write score, bound and certificate of each tree as lines of JSON")
+    add("--stats-comments", action="store_true", help="write them as comments above each sentence")
     _add_workers(parser)
     _add_decoding(parser)
 
 
 def _add_evaluate(parser: Arguments) -> None:
-    forms = "GOLD PARSED", "GOLD A B", "-m MODEL GOLD"
+    add, forms = parser.add_argument, ("GOLD PARSED", "GOLD A B", "-m MODEL GOLD")
     parser.usage = "\n       ".join(f"nonproj evaluate [options] {form}" for form in forms)
     text = "treebank with gold heads; a parsed file of the same sentences, or two to compare by a permutation test"
-    parser.add_argument("files", nargs="*", metavar="GOLD [PARSED | A B]", help=text)
-    parser.add_argument("-m", "--model", metavar="MODEL", help="parse GOLD with a model, and score the result")
-    parser.add_argument("--json", action="store_true", help="print all figures as JSON")
+    add("files", nargs="*", metavar="GOLD [PARSED | A B]", help=text)
+    add("-m", "--model", metavar="MODEL", help="parse GOLD with a model, and score the result")
+    add("--json", action="store_true", help="print all figures as JSON")
     _add_workers(parser, cluster=False)
     _add_decoding(parser)
 

@@ -11,7 +11,7 @@ from nonproj.types import Sentence
 
 
 class ParseRecord(NamedTuple):
-    """The statistics of one parsed sentence, and where the sentence stands.
+    """The statistics of one parsed sentence, and the place of the sentence.
 
     Attributes
     ----------

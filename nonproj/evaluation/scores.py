@@ -105,13 +105,11 @@ class Evaluation:
 
     def __init__(self):
         self.seconds: float | None = None
-        self._gold, self._predicted, self._lengths = [], [], []
-        self._punctuation, self._labels_right = [], []
-        self._gold_crosses, self._predicted_crosses = [], []
-        self._decoded = []
+        self._sentences: list[dict[str, np.ndarray]] = []
+        self._decoded: list[tuple[bool, bool, int]] = []
 
     def __len__(self) -> int:
-        return len(self._lengths)
+        return len(self._sentences)
 
     def add(
         self, sentence: Sentence, heads, labels: Iterable[str] | None = None, decoded: Decoded | None = None
@@ -139,30 +137,22 @@ class Evaluation:
         if sentence.heads is None:
             raise DataError(sentence.path, _line(sentence, 0), "HEAD is absent (_); evaluation needs gold heads")
         heads = np.asarray(heads, dtype=np.int32)
-        n = len(sentence)
-        if heads.shape != (n + 1,):
-            raise ValueError(f"heads has the shape {heads.shape}, {(n + 1,)} expected")
-        predicted_crosses = nonprojective(heads)
-        right = None
+        if heads.shape != (len(sentence) + 1,):
+            raise ValueError(f"heads has the shape {heads.shape}, {(len(sentence) + 1,)} expected")
+        columns = _columns(np.asarray(sentence.heads, dtype=np.int32), heads, sentence.forms)
         if labels is not None:
-            right = np.array([label == gold for label, gold in zip(labels, sentence.labels, strict=True)], dtype=bool)
-        if len(self) and (right is None) != (self._labels_right[0] is None):
+            correct = [label == gold for label, gold in zip(labels, sentence.labels, strict=True)]
+            columns["label_correct"] = np.array(correct, dtype=bool)
+        if len(self) and columns.keys() != self._sentences[0].keys():
             raise ValueError("labels are given for some sentences but not for others")
-        self._labels_right.append(right)
-        self._gold.append(np.asarray(sentence.heads[1:], dtype=np.int32))
-        self._predicted.append(heads[1:])
-        self._lengths.append(n)
-        self._punctuation.append(np.array([is_punctuation(form) for form in sentence.forms], dtype=bool))
-        self._gold_crosses.append(nonprojective(sentence.heads)[1:])
-        self._predicted_crosses.append(predicted_crosses[1:])
+        self._sentences.append(columns)
         if decoded is not None:
             self._decoded.append((decoded.agreed, decoded.certified, decoded.iterations))
 
     def extend(self, other: Evaluation) -> None:
         """Append the sentences of another evaluation; ``seconds`` is unchanged."""
-        for name, rows in vars(other).items():
-            if name != "seconds":
-                getattr(self, name).extend(rows)
+        self._sentences += other._sentences
+        self._decoded += other._decoded
 
     @property
     def uas(self) -> float:
@@ -216,51 +206,49 @@ class Evaluation:
         Returns
         -------
         dict of str to ndarray
-            ``sentence`` (counted from 0), its ``length``, ``gold`` and ``predicted`` head, ``gold_distance`` and
-            ``predicted_distance``, ``gold_crosses`` and ``predicted_crosses``, ``punctuation``, whether the head is
-            ``right``, and ``label_right`` (None without labels).
+            ``sentence`` (from 0) and its ``length``; ``gold`` and ``predicted`` heads, their ``gold_distance`` and
+            ``predicted_distance``, ``gold_nonprojective`` and ``predicted_nonprojective``; ``punctuation``; whether the
+            head is ``correct``, and ``label_correct`` (None without labels).
         """
-        empty = [np.zeros(0, dtype=np.int32)]
-        lengths = np.array(self._lengths, dtype=np.int64)
-        gold = np.concatenate(self._gold or empty)
-        predicted = np.concatenate(self._predicted or empty)
-        position = np.concatenate([np.arange(1, length + 1) for length in lengths] or empty)
-        right = gold == predicted
-        labelled = self._labels_right and self._labels_right[0] is not None
-        return {
-            "sentence": np.repeat(np.arange(len(lengths)), lengths),
-            "length": np.repeat(lengths, lengths),
-            "gold": gold,
-            "predicted": predicted,
-            "gold_distance": np.where(gold == 0, 0, abs(position - gold)),
-            "predicted_distance": np.where(predicted == 0, 0, abs(position - predicted)),
-            "gold_crosses": np.concatenate(self._gold_crosses or empty).astype(bool),
-            "predicted_crosses": np.concatenate(self._predicted_crosses or empty).astype(bool),
-            "punctuation": np.concatenate(self._punctuation or empty).astype(bool),
-            "right": right,
-            "label_right": np.concatenate(self._labels_right) if labelled else None,
-        }
+        none = np.array([-1], dtype=np.int32)
+        sentences = self._sentences or [_columns(none, none, [])]
+        lengths = [len(columns["gold"]) for columns in sentences]
+        words = {name: np.concatenate([columns[name] for columns in sentences]) for name in sentences[0]}
+        words["sentence"] = np.repeat(np.arange(len(lengths)), lengths)
+        words["length"] = np.repeat(lengths, lengths)
+        return {"label_correct": None} | words
+
+
+def _columns(gold: np.ndarray, predicted: np.ndarray, forms: list[str]) -> dict[str, np.ndarray]:
+    """Return the columns of the words of one sentence."""
+    columns = {"punctuation": np.array([is_punctuation(form) for form in forms], dtype=bool)}
+    position = np.arange(1, len(gold))
+    for name, heads in (("gold", gold), ("predicted", predicted)):
+        columns[name] = heads[1:]
+        columns[f"{name}_distance"] = np.where(heads[1:] == 0, 0, abs(position - heads[1:]))
+        columns[f"{name}_nonprojective"] = nonprojective(heads)[1:]
+    return columns | {"correct": gold[1:] == predicted[1:]}
 
 
 def _figures(words: dict, counted: np.ndarray) -> dict:
     """Return the figures over the counted words."""
     words = {name: column if column is None else column[counted] for name, column in words.items()}
-    right, label = words["right"], words["label_right"]
-    both = None if label is None else right & label
+    correct, label = words["correct"], words["label_correct"]
+    both = None if label is None else correct & label
     root_gold, root_predicted = words["gold"] == 0, words["predicted"] == 0
     return {
-        "words": len(right),
-        "uas": _share(right),
+        "words": len(correct),
+        "uas": _share(correct),
         "las": _share(both),
         "label_accuracy": _share(label),
-        "complete": _complete(words["sentence"], right),
+        "complete": _complete(words["sentence"], correct),
         "complete_labelled": _complete(words["sentence"], both),
-        "root_accuracy": _share(right[root_gold]),
-        "nonprojective": _precision_recall(right, words["gold_crosses"], words["predicted_crosses"]),
-        "root": _precision_recall(right, root_gold, root_predicted),
+        "root_accuracy": _share(correct[root_gold]),
+        "nonprojective": _precision_recall(correct, words["gold_nonprojective"], words["predicted_nonprojective"]),
+        "root": _precision_recall(correct, root_gold, root_predicted),
         "by_arc_length": {
             name: _precision_recall(
-                right, _within(words["gold_distance"], low, high), _within(words["predicted_distance"], low, high)
+                correct, _within(words["gold_distance"], low, high), _within(words["predicted_distance"], low, high)
             )
             for name, low, high in ARC_LENGTHS
         },
@@ -280,20 +268,20 @@ def _within(values: np.ndarray, low: int, high: int | None) -> np.ndarray:
     return (values >= low) & (values <= (high if high is not None else np.inf))
 
 
-def _complete(sentence: np.ndarray, right: np.ndarray | None) -> float | None:
-    """Return the share of sentences without a wrong word, among those with any counted word."""
-    if right is None or not len(right):
+def _complete(sentence: np.ndarray, correct: np.ndarray | None) -> float | None:
+    """Return the share of sentences whose counted words are all correct, among those with any."""
+    if correct is None or not len(correct):
         return None
-    return 1.0 - len(np.unique(sentence[~right])) / len(np.unique(sentence))
+    return 1.0 - len(np.unique(sentence[~correct])) / len(np.unique(sentence))
 
 
-def _precision_recall(right: np.ndarray, in_gold: np.ndarray, in_predicted: np.ndarray) -> dict:
+def _precision_recall(correct: np.ndarray, in_gold: np.ndarray, in_predicted: np.ndarray) -> dict:
     """Return the numbers of gold and predicted arcs of one kind, and the shares of correct ones among them."""
     return {
         "gold": int(in_gold.sum()),
         "predicted": int(in_predicted.sum()),
-        "precision": _share(right[in_predicted]),
-        "recall": _share(right[in_gold]),
+        "precision": _share(correct[in_predicted]),
+        "recall": _share(correct[in_gold]),
     }
 
 
@@ -302,7 +290,7 @@ def _attachment(words: dict, both: np.ndarray | None, chosen: np.ndarray) -> dic
     return {
         "sentences": len(np.unique(words["sentence"][chosen])),
         "words": int(chosen.sum()),
-        "uas": _share(words["right"][chosen]),
+        "uas": _share(words["correct"][chosen]),
         "las": None if both is None else _share(both[chosen]),
     }
 

@@ -50,10 +50,10 @@ def compare(
         raise ValueError("the two evaluations are not of the same gold sentences")
     counted = ~tables[0]["punctuation"]
     result = {"sentences": len(first), "words": int(counted.sum()), "uas": None, "las": None}
-    correct = {"uas": [table["right"] for table in tables]}
-    if labelled and all(table["label_right"] is not None for table in tables):
-        correct["las"] = [table["right"] & table["label_right"] for table in tables]
-    for name, columns in correct.items():
+    flags = {"uas": [table["correct"] for table in tables]}
+    if labelled and all(table["label_correct"] is not None for table in tables):
+        flags["las"] = [table["correct"] & table["label_correct"] for table in tables]
+    for name, columns in flags.items():
         totals = [int((column & counted).sum()) for column in columns]
         gain = (columns[0].astype(np.int64) - columns[1]) * counted
         gains = np.bincount(tables[0]["sentence"], weights=gain, minlength=len(first))

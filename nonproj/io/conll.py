@@ -245,19 +245,15 @@ def replace(sentence: Sentence, heads, labels: Iterable[str] | None = None, comm
         lines, word_lines = ["\t".join(row) + "\n" for row in sentence.rows] + ["\n"], range(n)
     else:
         lines, word_lines = sentence.lines.copy(), sentence.word_lines
-    if labels is None:
-        for index, head in zip(word_lines, heads[1:], strict=True):
-            columns = lines[index].split("\t", 7)
-            columns[6] = str(head)
-            lines[index] = "\t".join(columns)
-    else:
-        labels = list(labels)
-        if len(labels) != n:
-            raise ValueError(f"labels has {len(labels)} entries, {n} expected")
-        for index, head, label in zip(word_lines, heads[1:], labels, strict=True):
-            columns = lines[index].split("\t", 8)
-            columns[6:8] = str(head), label
-            lines[index] = "\t".join(columns)
+    labels = [None] * n if labels is None else list(labels)
+    if len(labels) != n:
+        raise ValueError(f"labels has {len(labels)} entries, {n} expected")
+    for index, head, label in zip(word_lines, heads[1:], labels, strict=True):
+        columns = lines[index].split("\t", 8)
+        columns[_HEAD] = str(head)
+        if label is not None:
+            columns[_DEPREL] = label
+        lines[index] = "\t".join(columns)
     if comments:
         _comment(lines, dict(comments))
     return "".join(lines)

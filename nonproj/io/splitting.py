@@ -35,7 +35,7 @@ class Piece(NamedTuple):
     line: int
 
     def read(self, *, require_heads: bool = False) -> Iterator[Sentence]:
-        """Read the sentences as `nonproj.io.conll.read` does from the whole file: same line numbers, same errors."""
+        """Yield the sentences like `nonproj.io.conll.read` of the file: same line numbers, same errors."""
         stream = io.BytesIO(self.text)
         return _sentences(stream, self.path, contextlib.nullcontext(), require_heads, self.line - 1)
 

@@ -23,16 +23,9 @@ class TreebankConfig(Section, name="treebank"):
     train: str | None = option(None, "file to train on", (str,), (None,))
     test: str | None = option(None, "file to evaluate on", (str,), (None,))
     held_out: float | str = option(
-        0.1,
-        "fraction of the training sentences to hold out, taken from the end, or a file",
-        (float, str),
-        low=0,
-        high=1,
-        below=True,
+        0.1, "held-out fraction of the training file, from its end, or a file", (float, str), low=0, high=1, below=True
     )
-    root: str = option(
-        "auto", "number of roots per tree; auto: as in the training data", (), ("auto", "single", "multi")
-    )
+    root: str = option("auto", "roots per tree; auto: as in the training data", (), ("auto", "single", "multi"))
 
 
 @dataclass(frozen=True)
@@ -52,21 +45,10 @@ class PrunerConfig(Section, name="pruner"):
     learning_rate: float = option(0.1, "learning rate of stochastic gradient descent", (float,), low=0, above=True)
     bits: int = option(20, "log2 of the size of the weight table", (int,), low=10, high=28)
     threshold: float = option(
-        1e-4,
-        "minimum marginal of an arc in training, as a fraction of the best head's",
-        (float,),
-        low=0,
-        high=1,
-        above=True,
+        1e-4, "minimum marginal in training, as a fraction of the best head's", (float,), low=0, high=1, above=True
     )
     max_heads: int = option(10, "maximum number of candidate heads per word", (int,), low=1, high=10**9)
-    folds: int = option(
-        5,
-        "folds for pruning the training data by jackknifing; 0: no jackknifing",
-        (int,),
-        (0,),
-        low=2,
-    )
+    folds: int = option(5, "folds for jackknifed pruning of the training data; 0: none", (int,), (0,), low=2)
 
 
 @dataclass(frozen=True)
@@ -74,9 +56,7 @@ class TrainingConfig(Section, name="training"):
     """The averaged perceptron."""
 
     epochs: int = option(10, "training epochs", (int,), low=1)
-    decoder: str = option(
-        "relaxed", "decoder for training: relaxed: head automata alone; dual: trees", (), ("relaxed", "dual")
-    )
+    decoder: str = option("relaxed", "relaxed: head automata only; dual: trees", (), ("relaxed", "dual"))
     margin: float = option(300.0, "margin per wrong arc by which the gold tree should score higher", (float,), low=0)
     shuffle: bool = option(True, "shuffle the sentences in each epoch", (bool,))
 
@@ -85,34 +65,19 @@ class TrainingConfig(Section, name="training"):
 class DecodingConfig(Section, name="decoding"):
     """Dual decomposition, and branch and bound."""
 
-    max_iterations: int = option(
-        250, "maximum number of iterations of the subgradient method", (int,), low=1, high=10**9
-    )
+    max_iterations: int = option(250, "iteration limit of the subgradient method", (int,), low=1, high=10**9)
     exact: bool = option(True, "close remaining duality gaps by branch and bound", (bool,))
-    search_limit: int = option(
-        1_000_000, "maximum number of head automata that branch and bound decodes per sentence", (int,), low=0
-    )
+    search_limit: int = option(1_000_000, "limit of branch and bound, in head automata per sentence", (int,), low=0)
     full: bool = option(False, "decode over all arcs, without pruning; ten times slower", (bool,))
     step: str = option("polyak", "step size rule; paper: the rule of Koo et al. 2010", (), ("polyak", "paper"))
     beta: float = option(0.5, "fraction of each arc score assigned to the arborescence", (float,), low=0, high=1)
     tau: float = option(
-        0.5,
-        "fraction of the rest assigned to the head's automaton; the modifier's gets the remainder",
-        (float,),
-        low=0,
-        high=1,
+        0.5, "fraction of the rest assigned to the head's automaton, not to the modifier's", (float,), low=0, high=1
     )
     projective: bool = option(False, "projective trees only", (bool,))
-    single_root: str | bool = option(
-        "auto", "exactly one root per tree; auto: as in the training data", (bool,), ("auto",)
-    )
+    single_root: str | bool = option("auto", "one root per tree; auto: as in the training data", (bool,), ("auto",))
     threshold: float = option(
-        0.003,
-        "minimum marginal of an arc in parsing, as a fraction of the best head's",
-        (float,),
-        low=0,
-        high=1,
-        above=True,
+        0.003, "minimum marginal in parsing, as a fraction of the best head's", (float,), low=0, high=1, above=True
     )
     tolerance: float = option(1e-9, "relative duality gap that counts as zero", (float,), low=0)
 

@@ -111,7 +111,7 @@ class InProcess:
         return function(*arguments)
 
     def share(self, value):
-        """Return the value, which may be an argument of calls as it is."""
+        """Return the value itself, which may be an argument of calls."""
         return value
 
 
