@@ -50,7 +50,7 @@ def run(*command: str, **options) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, *command], env=environment, text=True, check=False, **options)
 
 
-def test_every_order_of_arguments_means_the_same(folder, tmp_path):
+def test_order_of_arguments_does_not_matter(folder, tmp_path):
     model, source = str(folder / "toy.nonproj"), str(folder / "train.conll")
     outputs = []
     for i, words in enumerate(

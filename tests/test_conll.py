@@ -1,4 +1,4 @@
-"""Reading and writing treebanks: no byte lost, every fault at its own line."""
+"""Reading and writing of treebanks: lossless, with every error reported at its line."""
 
 import gzip
 import io
@@ -130,7 +130,7 @@ def test_round_trip_through_standard_input_and_output(pack):
         words("_", 0),
     ],
 )
-def test_oddities_are_kept(text):
+def test_unusual_input_is_preserved(text):
     assert rewrite(text) == text.encode()
     assert "".join(line for s in read(text) for line in s.lines).encode() == text.encode()
 
@@ -152,7 +152,7 @@ def test_random_files_round_trip():
         assert rewrite(text) == text.encode()
 
 
-def test_damaged_files_are_refused_or_kept():
+def test_damaged_files_are_rejected_or_preserved():
     """Whatever a byte is turned into: one line for the user, or a file that is written as it was."""
     generator = random.Random(3)
     outcomes = set()
@@ -174,7 +174,7 @@ def test_damaged_files_are_refused_or_kept():
 # What is read
 
 
-def test_ranges_and_empty_nodes_are_no_words():
+def test_multiword_tokens_and_empty_nodes_are_not_words():
     first, second = read(CONLLU)
     assert first.forms == ["vamos", "nos", "a", "el", "mar adentro"]
     assert first.labels == ["root", "obj", "case", "det", "obl"]
@@ -188,7 +188,7 @@ def test_absent_heads():
     assert read(words("_"))[0].labels == ["dep"]
 
 
-def test_several_roots_and_long_sentences_are_fine():
+def test_several_roots_and_long_sentences_are_valid():
     assert read(words(0, 0, 0))[0].heads.tolist() == [-1, 0, 0, 0]
     long = read(words(*range(1500)))[0]
     assert long.heads.tolist() == [-1, *range(1500)]
@@ -286,7 +286,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("text", "line", "message"), [case[1:] for case in BAD], ids=[case[0] for case in BAD])
-def test_faults_have_a_line_and_a_message(text, line, message, tmp_path):
+def test_errors_have_a_line_number_and_a_message(text, line, message, tmp_path):
     path = tmp_path / "bad.conll"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(DataError) as caught:
@@ -300,7 +300,7 @@ def test_gold_heads_can_be_required():
     assert len(read(GOOD, require_heads=True)) == 1
 
 
-def test_good_sentences_come_before_the_fault():
+def test_sentences_before_an_error_are_yielded():
     sentences = conll.read(io.BytesIO((GOOD + GOOD + "x\n").encode()))
     assert len(next(sentences)) == len(next(sentences)) == 2
     with pytest.raises(DataError, match=":7: 1 column, "):
@@ -337,7 +337,7 @@ def test_files_that_cannot_be_read(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="everything is readable")
-def test_permission(tmp_path):
+def test_files_without_read_permission(tmp_path):
     path = tmp_path / "a.conll"
     path.write_text(GOOD)
     path.chmod(0)
@@ -381,7 +381,7 @@ def test_replace_changes_two_columns_only():
     assert conll.replace(second, np.array([-1, 0], dtype=np.int32)) == "".join(second.lines)
 
 
-def test_comments_stand_before_the_first_line():
+def test_comments_precede_the_first_word():
     first, second = read("\ufeff" + CONLLU.replace("\n", "\r\n"))
     lines = conll.replace(first, first.heads, comments={"agreed": True, "newdoc id": "d 2\n3"}).split("\r\n")
     assert lines[:4] == [
@@ -398,7 +398,7 @@ def test_comments_stand_before_the_first_line():
     assert conll.replace(again, again.heads, comments={"gap": 1, "agreed": False}) == once
 
 
-def test_sentences_made_by_hand_can_be_written():
+def test_sentences_without_lines_can_be_written():
     rows = [row.split("\t") for row in words(0, 1).splitlines() if row]
     assert conll.replace(Sentence(rows), [-1, 2, 0], ["x", "y"]) == word(1, 2, label="x") + word(2, 0, label="y") + "\n"
 
@@ -453,7 +453,7 @@ def test_import_is_light():
 # The package conllu
 
 
-def test_conllu_objects_there_and_back():
+def test_conllu_objects_round_trip():
     for token_list, sentence in zip(conllu.parse(CONLLU), read(CONLLU), strict=True):
         ours = conll.from_conllu(token_list)
         assert ours.rows == sentence.rows
@@ -485,7 +485,7 @@ def test_conllu_forms_with_two_spaces():
     assert [(t["form"], t["head"]) for t in tree] == [("a  b", 2), ("c", 0)]
 
 
-def test_bad_conllu_objects():
+def test_malformed_conllu_objects():
     tokens = conllu.parse(CONLLU)[1]
     tokens[-1]["head"] = 7
     with pytest.raises(DataError, match="<conllu>:2: HEAD is '7', a number from 0 to 1 expected"):

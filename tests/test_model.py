@@ -1,4 +1,4 @@
-"""The model file: what is written comes back, mapped and writable; the file appears whole or not at all."""
+"""The model file: round trips, memory mapping, replacement, and errors."""
 
 from __future__ import annotations
 

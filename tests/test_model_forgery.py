@@ -1,4 +1,4 @@
-"""Model files that somebody made with care, or that were damaged: a ModelError, or harmless, and never much memory."""
+"""Forged and damaged model files: a ModelError, or harmless, and never much memory."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_rewriting_itself_changes_nothing(model, path):
         np.testing.assert_array_equal(loaded.weights[name], weights)
 
 
-def test_random_forgeries_are_refused_or_harmless_and_small(path):
+def test_random_forgeries_are_rejected_or_harmless_and_small(path):
     """Values anywhere in the header are replaced: either a ModelError, or arrays that lie within the file."""
     original, generator, refused = path.read_bytes(), random.Random(2), 0
     values = [None, True, -1, 0, 3, 1 << 40, 1 << 70, 0.5, "", "x", [], [1], {}, {"a": 1}]

@@ -383,7 +383,7 @@ def _die_once(marker: str) -> str:
     return "dead"
 
 
-def test_workers_of_another_version(here, cluster, capsys, monkeypatch):
+def test_workers_with_a_different_version(here, cluster, capsys, monkeypatch):
     monkeypatch.setattr(pool, "__version__", "99.0")
     assert main(["parse", "toy.nonproj", "in.conll", "-o", "no", "--scheduler", cluster.scheduler_address]) == 2
     error = capsys.readouterr().err
@@ -391,7 +391,7 @@ def test_workers_of_another_version(here, cluster, capsys, monkeypatch):
     assert error.count("\n") == 1
 
 
-def test_nobody_answers(here, capsys, monkeypatch):
+def test_unreachable_scheduler(here, capsys, monkeypatch):
     pytest.importorskip("distributed")
     monkeypatch.setattr(pool, "_PATIENCE", 0.5)
     for address in ("tcp://127.0.0.1:1", "nowhere://a"):

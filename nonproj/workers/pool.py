@@ -147,7 +147,7 @@ class Cluster:
         for handler in logging.getLogger("distributed").handlers:
             handler.setLevel(logging.CRITICAL)  # errors are reported here, in one line
         try:
-            self.client = Client(self.address, timeout=_PATIENCE, set_as_defailure=False)
+            self.client = Client(self.address, timeout=_PATIENCE, set_as_default=False)
         except (OSError, ValueError, TypeError, ImportError) as error:
             text = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise ClusterError(f"{self.address}: no Dask scheduler answers ({text})") from None
