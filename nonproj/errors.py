@@ -4,7 +4,14 @@ from __future__ import annotations
 
 
 class NonprojError(Exception):
-    """Base class of all errors caused by input, options or the environment, not by a bug."""
+    """Base class of all errors caused by input, options or the environment, not by a bug.
+
+    The arguments are the place, if any, and the message.
+    """
+
+    def __str__(self) -> str:
+        *place, message = map(str, self.args)
+        return f"{':'.join(place)}: {message}" if place else message
 
 
 class DataError(NonprojError):
@@ -29,9 +36,6 @@ class DataError(NonprojError):
         super().__init__(path, line, message)
         self.path, self.line, self.message = str(path), int(line), message
 
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.message}"
-
 
 class ConfigError(NonprojError):
     """An option or a configuration file is invalid.
@@ -53,9 +57,6 @@ class ConfigError(NonprojError):
         super().__init__(key, message)
         self.key, self.message = key, message
 
-    def __str__(self) -> str:
-        return f"{self.key}: {self.message}"
-
 
 class FileError(NonprojError):
     """A file cannot be opened, read or written.
@@ -71,9 +72,6 @@ class FileError(NonprojError):
     def __init__(self, path: str, message: str):
         super().__init__(path, message)
         self.path, self.message = str(path), message
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.message}"
 
 
 class ModelError(NonprojError):

@@ -163,16 +163,15 @@ class DependencyParser(BaseEstimator):
 
         If ``certified``, no tree over the arcs left by pruning scores higher; ``heads`` starts with the root's -1.
         """
-        return [parse.decoded for _, parse in self._parses(_sentences(X))]
+        check_is_fitted(self)
+        return [parse.decoded for _, parse in self._parser.parse_all(_sentences(X))]
 
     def parse(self, X) -> list:
         """Return the sentences, each in its original type, with predicted heads and labels."""
+        check_is_fitted(self)
         originals = X if not isinstance(X, str | Path) else _sentences(X)
-        sentences = _sentences(originals)
-        return [
-            _annotated(original, sentence, parse)
-            for original, (sentence, parse) in zip(originals, self._parses(sentences), strict=True)
-        ]
+        parses = self._parser.parse_all(_sentences(originals))
+        return [_annotated(original, *pair) for original, pair in zip(originals, parses, strict=True)]
 
     def score(self, X, y: Sequence[Sequence[int]] | None = None) -> float:
         """Return the unlabelled attachment score without punctuation, from 0 to 1; parameters as for `fit`."""
@@ -209,10 +208,6 @@ class DependencyParser(BaseEstimator):
     def _use(self, model: Model) -> None:
         self.model_ = model
         self._parser = Parser(model)
-
-    def _parses(self, sentences: list[Sentence]) -> Iterable[tuple[Sentence, Parse]]:
-        check_is_fitted(self)
-        return self._parser.parse_all(sentences)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")

@@ -295,19 +295,13 @@ def _attachment(words: dict, both: np.ndarray | None, chosen: np.ndarray) -> dic
     }
 
 
-def evaluate(gold: Iterable[Sentence], predicted: Iterable[Sentence], decoded: Iterable[Decoded] | None = None):
+def evaluate(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Evaluation:
     """Compare the sentences of a parsed file with those of a gold file.
 
     Parameters
     ----------
     gold, predicted : iterable of Sentence
         The treebank, and the output of a parser.
-    decoded : iterable of Decoded, optional
-        The decoder's result for each sentence.
-
-    Returns
-    -------
-    Evaluation
 
     Raises
     ------
@@ -320,14 +314,12 @@ def evaluate(gold: Iterable[Sentence], predicted: Iterable[Sentence], decoded: I
     >>> evaluate(gold, gold).las
     1.0
     """
-    evaluation = Evaluation()
-    results = iter(decoded or ())
-    last = None
+    evaluation, last = Evaluation(), None
     for expected, found in zip_longest(gold, predicted):
         if expected is None or found is None:
             _raise_shorter(last, expected, found, len(evaluation))
         _check_same_words(expected, found)
-        evaluation.add(expected, found.heads, found.labels, next(results, None))
+        evaluation.add(expected, found.heads, found.labels)
         last = expected, found
     return evaluation
 

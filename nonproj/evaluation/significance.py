@@ -49,21 +49,20 @@ def compare(
     if not all(np.array_equal(tables[0][name], tables[1][name]) for name in ("sentence", "gold", "punctuation")):
         raise ValueError("the two evaluations are not of the same gold sentences")
     counted = ~tables[0]["punctuation"]
-    result = {"sentences": len(first), "words": int(counted.sum()), "uas": None, "las": None}
-    flags = {"uas": [table["correct"] for table in tables]}
+    words, n_words = tables[0]["sentence"][counted], int(counted.sum())
+    flags = {"uas": [table["correct"] for table in tables], "las": None}
     if labelled and all(table["label_correct"] is not None for table in tables):
         flags["las"] = [table["correct"] & table["label_correct"] for table in tables]
+    result = {"sentences": len(first), "words": n_words}
     for name, columns in flags.items():
-        totals = [int((column & counted).sum()) for column in columns]
-        gain = (columns[0].astype(np.int64) - columns[1]) * counted
-        gains = np.bincount(tables[0]["sentence"], weights=gain, minlength=len(first))
-        scores = [total / max(result["words"], 1) for total in totals]
-        result[name] = {
-            "first": scores[0],
-            "second": scores[1],
-            "difference": (totals[0] - totals[1]) / max(result["words"], 1),
-            "p": _p_value(gains[gains != 0], resamples, seed),
-        }
+        result[name] = None
+        if columns is not None:
+            correct = [np.bincount(words, column[counted], len(first)) for column in columns]  # by sentence
+            scores = [float(counts.sum() / max(n_words, 1)) for counts in correct]
+            gains = correct[0] - correct[1]
+            p = _p_value(gains[gains != 0], resamples, seed)
+            difference = float(gains.sum() / max(n_words, 1))
+            result[name] = {"first": scores[0], "second": scores[1], "difference": difference, "p": p}
     return result
 
 

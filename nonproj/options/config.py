@@ -163,15 +163,13 @@ class Config(Section):
         return config
 
     @classmethod
-    def load(cls, path: str | Path, overrides: Mapping[str, object] | None = None) -> Config:
+    def load(cls, path: str | Path) -> Config:
         """Read a configuration file.
 
         Parameters
         ----------
         path : str or Path
             YAML.
-        overrides : mapping, optional
-            As for `with_overrides`; they override the file.
 
         Raises
         ------
@@ -180,12 +178,11 @@ class Config(Section):
         """
         values = load_yaml(path)
         try:
-            config = cls.from_dict({} if values is None else values)
+            return cls.from_dict({} if values is None else values)
         except ConfigError as error:
-            raise ConfigError(
-                error.key or str(path), f"{error.message} (in {path})" if error.key else error.message
-            ) from None
-        return config.with_overrides(overrides or {})
+            if not error.key:
+                raise ConfigError(str(path), error.message) from None
+            raise ConfigError(error.key, f"{error.message} (in {path})") from None
 
 
 def options() -> Iterator[tuple[str, Option]]:
