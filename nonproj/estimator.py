@@ -71,8 +71,7 @@ class DependencyParser(BaseEstimator):
     max_iterations : int
         Maximum number of iterations of the subgradient method per sentence.
     exact : bool
-        Whether branch and bound closes the duality gaps that remain, so that each tree is optimal over its candidate
-        arcs.
+        Whether branch and bound closes remaining duality gaps, so that each tree is optimal over its candidate arcs.
     projective : bool
         Whether to return projective trees only.
     single_root : bool or "auto"

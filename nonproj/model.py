@@ -320,12 +320,12 @@ def _array(data: bytearray | mmap.mmap, entry: object, position: int, path: str)
 
 def _problem(model: Model) -> str | None:
     """Return why a parser cannot use this model, or None; kernels rely on all of these conditions."""
-    if not model.labels or len(model.labels) > 1 << LABEL_BITS or not _strings(model.labels):
+    if not model.labels or len(model.labels) > 1 << LABEL_BITS or not _are_strings(model.labels):
         return f"1 to {1 << LABEL_BITS} labels expected"
     for name, strings in model.alphabets.items():
         if name not in ATTRIBUTES and name != FEAT:
             return f"unknown attribute '{name}'"
-        if type(strings) is not list or not _strings(strings):
+        if not _are_strings(strings):
             return f"the vocabulary of the attribute '{name}' is not a list of strings"
     try:
         used = check_templates(model.templates)
@@ -346,8 +346,8 @@ def _problem(model: Model) -> str | None:
     return None
 
 
-def _strings(items: list) -> bool:
-    return all(type(item) is str for item in items)
+def _are_strings(items: object) -> bool:
+    return type(items) is list and all(type(item) is str for item in items)
 
 
 def _power_of_two(size: int) -> int:

@@ -52,20 +52,11 @@ def sentences() -> list[Sentence]:
 def warm_up() -> None:
     """Train, save, load and parse with each model and decoder; then call the kernels that no model uses."""
     treebank = sentences()
+    small = dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 12)
+    small |= {"training.epochs": 2, "pruner.folds": 0}
     for name in MODELS:
         for decoder in ("relaxed", "dual"):
-            config = Config().with_overrides(
-                {
-                    "model": name,
-                    "training.decoder": decoder,
-                    "training.epochs": 2,
-                    "features.bits": 12,
-                    "pruner.bits": 12,
-                    "labeler.bits": 12,
-                    "pruner.folds": 0,
-                }
-            )
-            model = train(treebank, config)
+            model = train(treebank, Config().with_overrides(small | {"model": name, "training.decoder": decoder}))
         with tempfile.TemporaryDirectory() as folder:
             model.save(Path(folder) / "model")
             model = Model.load(Path(folder) / "model")

@@ -23,15 +23,13 @@ def run(options: argparse.Namespace) -> int:
         text = comparison_report(options.parsed, result)
         result = {"first": options.parsed[0], "second": options.parsed[1]} | result
     else:
-        evaluation = _evaluate_model(options) if options.model else _evaluate_file(options.gold, options.parsed[0])
-        result, text = evaluation.as_dict(), evaluation.table()
+        if options.model:
+            scores = _evaluate_model(options)
+        else:
+            scores = evaluate(conll.read(options.gold, require_heads=True), conll.read(options.parsed[0]))
+        result, text = scores.as_dict(), scores.table()
     sys.stdout.write(json.dumps(result, indent=2, ensure_ascii=False) + "\n" if options.json else text)
     return 0
-
-
-def _evaluate_file(gold: str, parsed: str) -> Evaluation:
-    """Score a parsed file."""
-    return evaluate(conll.read(gold, require_heads=True), conll.read(parsed))
 
 
 def _compare_files(gold: str, parsed: list[str]) -> dict:

@@ -17,6 +17,9 @@ from nonproj.errors import NonprojError
 
 EXIT_ERROR, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 2, 130, 141
 
+_DECODING_OPTIONS = {"--projective", "--single-root", "--multi-root", "--max-iterations"}
+_DECODING_OPTIONS |= {"--exact", "--no-exact", "--full", "--no-full"}
+
 log = logging.getLogger("nonproj")
 
 
@@ -185,7 +188,9 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     if extra:
         commands.get(options.command, parser).error(f"unknown argument {extra[0]!r}")
     if options.command == "evaluate" and options.model is None:
-        _check_no_decoding(options, commands["evaluate"])
+        for name in (word.partition("=")[0] for word in words):
+            if name in ("-j", "--jobs") or name in _DECODING_OPTIONS:
+                commands["evaluate"].error(f"{name} applies to parsing and needs --model")
     if not options.command and not options.version:
         parser.error(f"a command is expected: {', '.join(commands)}")
     return options
@@ -208,17 +213,6 @@ def _assign_evaluate_files(options: argparse.Namespace, files: list[str], parser
         parser.error("expected GOLD PARSED, GOLD A B or -m MODEL GOLD")
     options.gold = options.gold[0]
     return files[3:]
-
-
-def _check_no_decoding(options: argparse.Namespace, parser: Arguments) -> None:
-    """Raise for decoding options without a model."""
-    decoding = {"--jobs": options.jobs, "--projective": options.projective, "--max-iterations": options.max_iterations}
-    for name in ("exact", "full"):
-        decoding[f"--{name}" if getattr(options, name) else f"--no-{name}"] = getattr(options, name)
-    decoding["--single-root" if options.single_root else "--multi-root"] = options.single_root
-    for name, value in decoding.items():
-        if value is not None:
-            parser.error(f"{name} applies to parsing and needs --model")
 
 
 def _start_logging(options: argparse.Namespace) -> None:

@@ -126,13 +126,7 @@ class Config(Section):
 
     @classmethod
     def from_dict(cls, values: Mapping) -> Config:
-        """Return the configuration in nested mappings; missing options have their defaults.
-
-        Raises
-        ------
-        ConfigError
-            A key is unknown, or a value is invalid.
-        """
+        """Return the configuration in nested mappings, with defaults for missing options; an unknown key is an error."""
         return _build(cls, values)
 
     def as_dict(self) -> dict:
