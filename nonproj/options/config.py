@@ -126,7 +126,7 @@ class Config(Section):
 
     @classmethod
     def from_dict(cls, values: Mapping) -> Config:
-        """Return the configuration in nested mappings, with defaults for missing options; an unknown key is an error."""
+        """Return the configuration in nested mappings, with defaults for missing options; unknown keys are errors."""
         return _build(cls, values)
 
     def as_dict(self) -> dict:
