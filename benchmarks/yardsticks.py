@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.clock import Clock, Seconds
+from nonproj.io.files import replacing
 from nonproj.trees.arborescence import maximum_arborescence
 
 NAMES = ("ufal.udpipe", "ufal.chu_liu_edmonds")
@@ -67,9 +68,8 @@ def train_udpipe(udpipe, train: Path, target: Path) -> None:
     if error.occurred():
         raise RuntimeError(error.message)
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_suffix(".part")
-    part.write_bytes(model)
-    part.rename(target)
+    with replacing(target) as temporary:
+        temporary.write_bytes(model)
 
 
 class UDPipe:

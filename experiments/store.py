@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+from nonproj.io.files import replacing
 
 Row = dict[str, object]
 """A row of a table: numbers and strings by column."""
@@ -26,13 +27,8 @@ def appearing(path: Path) -> Iterator[Path]:
     ['a.txt']
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Image writers go by the suffix, so it stays.
-    temporary = path.with_name(f".{os.getpid()}.{path.name}")
-    try:
+    with replacing(path) as temporary:
         yield temporary
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write_rows(path: Path, rows: Sequence[Row]) -> None:

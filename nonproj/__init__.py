@@ -1,6 +1,6 @@
 """Non-projective dependency parsing by dual decomposition, exact with a certificate.
 
-The names below are imported when they are first used, so that ``import nonproj`` costs nothing.
+Public names are imported on first use, so ``import nonproj`` is immediate.
 """
 
 from __future__ import annotations

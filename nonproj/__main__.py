@@ -1,4 +1,4 @@
-"""``python -m nonproj`` is ``nonproj``."""
+"""``python -m nonproj`` runs the command line."""
 
 import sys
 

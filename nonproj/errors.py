@@ -1,14 +1,21 @@
-"""Errors that a person can act on: one line each, and exit code 2 from the command line."""
+"""Errors that users can correct: one line each, and exit code 2 of the command line."""
 
 from __future__ import annotations
 
 
 class NonprojError(Exception):
-    """Base of every error that is the input's fault and not the program's."""
+    """Base class of all errors caused by input, options or the environment, not by a bug.
+
+    The arguments are the place, if any, and the message.
+    """
+
+    def __str__(self) -> str:
+        *place, message = map(str, self.args)
+        return f"{':'.join(place)}: {message}" if place else message
 
 
 class DataError(NonprojError):
-    """A treebank file is broken.
+    """A treebank file is malformed.
 
     Parameters
     ----------
@@ -17,7 +24,7 @@ class DataError(NonprojError):
     line : int
         Line number, counted from 1.
     message : str
-        What is wrong, and what would be right.
+        What is wrong, and what is expected.
 
     Examples
     --------
@@ -27,23 +34,18 @@ class DataError(NonprojError):
 
     def __init__(self, path: str, line: int, message: str):
         super().__init__(path, line, message)
-        self.path = str(path)
-        self.line = int(line)
-        self.message = message
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.message}"
+        self.path, self.line, self.message = str(path), int(line), message
 
 
 class ConfigError(NonprojError):
-    """An option or a configuration file is wrong.
+    """An option or a configuration file is invalid.
 
     Parameters
     ----------
     key : str
-        The option's dotted name, as in ``decoding.max_iterations``.
+        The option's dotted name, as in ``decoding.max_iterations``, or the path of the file.
     message : str
-        What is wrong, and what would be right.
+        What is wrong, and what is expected.
 
     Examples
     --------
@@ -53,11 +55,7 @@ class ConfigError(NonprojError):
 
     def __init__(self, key: str, message: str):
         super().__init__(key, message)
-        self.key = key
-        self.message = message
-
-    def __str__(self) -> str:
-        return f"{self.key}: {self.message}"
+        self.key, self.message = key, message
 
 
 class FileError(NonprojError):
@@ -68,26 +66,17 @@ class FileError(NonprojError):
     path : str
         The file, as the user named it.
     message : str
-        Why not.
-
-    Examples
-    --------
-    >>> print(FileError("a.conll", "no such file"))
-    a.conll: no such file
+        The reason.
     """
 
     def __init__(self, path: str, message: str):
         super().__init__(path, message)
-        self.path = str(path)
-        self.message = message
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.message}"
+        self.path, self.message = str(path), message
 
 
 class ModelError(NonprojError):
-    """A model file cannot be used: not a model, cut short, or of another version."""
+    """A model file cannot be used: not a model, incomplete, or of an unknown format."""
 
 
 class ClusterError(NonprojError):
-    """Processes or machines that share the work cannot be reached, or cannot do their share."""
+    """Worker processes or a cluster cannot be reached, or fail."""

@@ -1,10 +1,12 @@
-"""The parser as a scikit-learn estimator; it only translates and delegates."""
+"""The parser as a scikit-learn estimator."""
 
 from __future__ import annotations
 
 import dataclasses
 import io
 from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from nonproj.errors import ConfigError
-from nonproj.evaluation.scores import Evaluation, nonprojective
+from nonproj.evaluation.parsing import evaluate_parser
+from nonproj.evaluation.scores import nonprojective
 from nonproj.io import conll
 from nonproj.learning.trainer import train
 from nonproj.model import Model
@@ -37,50 +40,50 @@ _KEYS = {
     "single_root": "decoding.single_root",
     "random_state": "seed",
 }
-"""Where each parameter stands in a `Config`."""
+"""The option of `Config` that each parameter sets."""
 
 _DEFAULT = Config()
 
 
 class DependencyParser(BaseEstimator):
-    """A non-projective dependency parser; defaults are those of `nonproj.options.config.Config`.
+    """A non-projective dependency parser, with the defaults of `nonproj.options.config.Config`.
 
-    Sentences, wherever ``X`` stands, are a list of `nonproj.types.Sentence` or of ``conllu.TokenList`` (they may be
-    mixed), or the path of a CoNLL-X or CoNLL-U file.
+    All methods take sentences ``X`` as a list of `nonproj.types.Sentence` or ``conllu.TokenList`` (also mixed), or as
+    the path of a CoNLL-X or CoNLL-U file.
 
     Parameters
     ----------
     parts : {"grandparent", "sibling", "arc"} or list of str, default="grandparent"
         The part types that are scored: arcs, siblings and grandparents (G+S), arcs and siblings, arcs alone; or a list.
     epochs : int
-        Passes of the perceptron over the sentences.
+        Training epochs of the perceptron.
     margin : float
-        Score by which the gold tree should win, for each wrong arc; 0 is the plain perceptron.
+        Margin per wrong arc by which the gold tree should score higher; 0 for the plain perceptron.
     bits : int
-        The weight table has ``2 ** bits`` entries.
+        log2 of the size of the weight table.
     threshold : float
-        A head is pruned if its marginal is below this share of the word's best.
+        Heads whose marginal is below this fraction of the best head's are pruned in training.
     max_heads : int
-        At most so many heads are left to each word.
+        Maximum number of candidate heads per word.
     folds : int
-        Training sentences are pruned by pruners that have not seen them, from so many folds; 0 for a single pruner.
+        Number of folds for pruning the training data by jackknifing; 0 for a single pruner.
     labeler_epochs : int
-        Passes of the labeler over the sentences.
+        Training epochs of the labeler.
     max_iterations : int
-        Of the subgradient method, for each sentence.
+        Maximum number of iterations of the subgradient method per sentence.
     exact : bool
-        Whether a search goes on where these leave a gap, so that each tree is the best over its candidate arcs.
+        Whether branch and bound closes remaining duality gaps, so that each tree is optimal over its candidate arcs.
     projective : bool
-        Whether all trees must be projective.
+        Whether to return projective trees only.
     single_root : bool or "auto"
-        Whether trees have exactly one root; "auto" for what the training sentences have.
+        Whether trees have exactly one root; "auto" follows the training sentences.
     random_state : int, RandomState instance or None
-        Decides the order of the sentences.
+        Seed of the order of the sentences.
 
     Attributes
     ----------
     model_ : Model
-        What was learnt.
+        The trained model.
 
     Examples
     --------
@@ -121,13 +124,13 @@ class DependencyParser(BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X, y: Sequence[Sequence[int]] | None = None) -> DependencyParser:
-        """Learn from sentences with gold trees.
+        """Train on sentences with gold trees.
 
         Parameters
         ----------
         X : list of sentences, or path
         y : list of sequences of int, optional
-            For each sentence the heads of its n words, from 0 (the root) to n, in place of its own.
+            Gold heads of the n words of each sentence, from 0 (the root) to n; by default the sentences' own.
 
         Returns
         -------
@@ -136,9 +139,9 @@ class DependencyParser(BaseEstimator):
         Raises
         ------
         ValueError
-            A parameter or ``y`` is wrong.
+            A parameter or ``y`` is invalid.
         DataError
-            The file is broken, or a sentence has no gold heads.
+            The file is malformed, or a sentence has no gold heads.
         """
         try:
             config = Config().with_overrides(self._options())
@@ -152,40 +155,37 @@ class DependencyParser(BaseEstimator):
         return self
 
     def predict(self, X) -> list[np.ndarray]:
-        """Return for each sentence of n words its heads, int32[n], from 0 (the root) to n."""
+        """Return the heads of each sentence of n words, int32[n], from 0 (the root) to n."""
         return [decoded.heads[1:] for decoded in self.predict_with_certificates(X)]
 
     def predict_with_certificates(self, X) -> list[Decoded]:
-        """Return for each sentence its tree and what is known of it.
+        """Return the tree of each sentence with its score, bound and certificate.
 
-        ``certified`` says that no tree over the arcs that pruning left has a higher score; ``heads`` has the root's -1.
+        If ``certified``, no tree over the arcs left by pruning scores higher; ``heads`` starts with the root's -1.
         """
-        return [parse.decoded for _, parse in self._parses(_sentences(X))]
+        check_is_fitted(self)
+        return [parse.decoded for _, parse in self._parser.parse_all(_sentences(X))]
 
     def parse(self, X) -> list:
-        """Return the sentences, each of its own type, with the predicted heads and labels."""
+        """Return the sentences, each in its original type, with predicted heads and labels."""
+        check_is_fitted(self)
         originals = X if not isinstance(X, str | Path) else _sentences(X)
-        sentences = _sentences(originals)
-        return [
-            _annotated(original, sentence, parse)
-            for original, (sentence, parse) in zip(originals, self._parses(sentences), strict=True)
-        ]
+        parses = self._parser.parse_all(_sentences(originals))
+        return [_annotated(original, *pair) for original, pair in zip(originals, parses, strict=True)]
 
     def score(self, X, y: Sequence[Sequence[int]] | None = None) -> float:
         """Return the unlabelled attachment score without punctuation, from 0 to 1; parameters as for `fit`."""
-        evaluation = Evaluation()
-        for sentence, parse in self._parses(_with_heads(_sentences(X), y)):
-            evaluation.add(sentence, parse.decoded.heads)
-        return evaluation.uas
+        check_is_fitted(self)
+        return evaluate_parser(self._parser, _with_heads(_sentences(X), y)).uas
 
     def save(self, path: str | Path) -> None:
-        """Write what was learnt to a model file, which the command line reads, too."""
+        """Write the trained model to a file, which the command line also reads."""
         check_is_fitted(self)
         self.model_.save(path)
 
     @classmethod
     def load(cls, path: str | Path) -> DependencyParser:
-        """Make a parser of a model file.
+        """Return a fitted parser from a model file.
 
         Raises
         ------
@@ -194,15 +194,13 @@ class DependencyParser(BaseEstimator):
         """
         model = Model.load(path)
         config = model.config.as_dict()
-        parser = cls(**{name: _look_up(config, key) for name, key in _KEYS.items()})
+        parser = cls(**{name: reduce(getitem, key.split("."), config) for name, key in _KEYS.items()})
         parser.parts = set_name(model.config.parts)
         parser._use(model)
         return parser
 
-    # -- how it works --------------------------------------------------------------------------------------------------
-
     def _options(self) -> dict:
-        """The parameters by their names in a configuration."""
+        """Return the parameters by their names in the configuration."""
         options = {key: getattr(self, name) for name, key in _KEYS.items()}
         if not isinstance(self.random_state, int | np.integer):
             options["seed"] = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -211,10 +209,6 @@ class DependencyParser(BaseEstimator):
     def _use(self, model: Model) -> None:
         self.model_ = model
         self._parser = Parser(model)
-
-    def _parses(self, sentences: list[Sentence]) -> Iterable[tuple[Sentence, Parse]]:
-        check_is_fitted(self)
-        return self._parser.parse_all(sentences)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -239,32 +233,23 @@ class DependencyParser(BaseEstimator):
             self._use(Model.from_bytes(model))
 
 
-def _look_up(config: dict, key: str):
-    """Return the entry of a dotted name."""
-    for part in key.split("."):
-        config = config[part]
-    return config
-
-
 def _sentences(X) -> list[Sentence]:
-    """Return sentences of all that may stand for them."""
+    """Return the sentences of any accepted input."""
     if isinstance(X, str | Path):
         return list(conll.read(X))
     if isinstance(X, Sentence) or not isinstance(X, Iterable):
         raise ValueError(f"X is a {type(X).__name__}; a list of sentences or the path of a treebank is expected")
-    return [_sentence(item, i) for i, item in enumerate(X)]
-
-
-def _sentence(item, i: int) -> Sentence:
-    if isinstance(item, Sentence):
-        return item
-    if hasattr(item, "serialize"):
-        return conll.from_conllu(item)
-    raise ValueError(f"X[{i}] is a {type(item).__name__}; a Sentence or a conllu.TokenList is expected")
+    items = list(X)
+    for i, item in enumerate(items):
+        if not isinstance(item, Sentence):
+            if not hasattr(item, "serialize"):
+                raise ValueError(f"X[{i}] is a {type(item).__name__}; a Sentence or a conllu.TokenList is expected")
+            items[i] = conll.from_conllu(item)
+    return items
 
 
 def _with_heads(sentences: list[Sentence], y) -> list[Sentence]:
-    """The sentences with other gold trees, if there are any."""
+    """Return the sentences with the gold heads ``y``, if given."""
     if y is None:
         return sentences
     if len(y) != len(sentences):
@@ -283,7 +268,7 @@ def _with_heads(sentences: list[Sentence], y) -> list[Sentence]:
 
 
 def _annotated(original, sentence: Sentence, parse: Parse):
-    """The sentence with a tree, as an object of the type it came as."""
+    """Return the sentence with its predicted tree, in the original type."""
     if not isinstance(original, Sentence):
         return conll.to_conllu(sentence, parse.decoded.heads, parse.labels)
     [parsed] = conll.read(io.StringIO(conll.replace(sentence, parse.decoded.heads, parse.labels)))

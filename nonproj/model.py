@@ -1,18 +1,18 @@
-"""A trained parser in one file, which is safe to load from a stranger and is mapped, not read.
+"""A trained parser in one file, which is safe to load from untrusted sources and is memory-mapped.
 
 The file, all numbers little-endian::
 
     0    8 bytes    "\\x93nonproj"
     8    u64        format, 3
     16   u64        bytes of the header
-    24   u64        bytes of the whole file
+    24   u64        bytes of the file
     32   32 bytes   BLAKE2b of bytes 0 to 31 and the header
     64   header     JSON in UTF-8: config, templates, alphabets, labels, meta, arrays
     ...  arrays     raw, in C order, each at a multiple of 64 bytes, in the header's order, zeros between them
 
-The header says of each array its name, dtype, shape, offset and the BLAKE2b of its bytes.  Nothing in the file is a
-program, and nothing is taken for granted: the header is checked whole, the arrays' own digests on request
-(`Model.verify`), because reading them all would cost what mapping saves.
+The header gives the name, dtype, shape, offset and BLAKE2b digest of each array.  Nothing in the file is executed, and
+everything in the header is validated.  The digests of the arrays are checked on request only (`Model.verify`), because
+reading all arrays would take the time that mapping saves.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ DTYPES = {name: np.dtype(name).newbyteorder("<") for name in ("float32", "float6
 """The dtypes that arrays may have."""
 
 TABLES = ("parser", "pruner", "labeler", "perceptron", "total")
-"""Arrays that are weight tables: kernels look things up in them by hash and rely on their size being a power of two."""
+"""Arrays that are weight tables: kernels index them by hash and rely on their size being a power of two."""
 
 _PRELUDE = struct.Struct("<8sQQQ")
 _START = 64
 _ALIGNMENT = 64
-_LARGEST_HEADER = 1 << 30
-_LARGEST_DIMENSION = 1 << 40
+_MAX_HEADER = 1 << 30
+_MAX_DIMENSION = 1 << 40
 _FIELDS = {"config": dict, "templates": dict, "alphabets": dict, "labels": list, "meta": dict, "arrays": list}
 _BYTES = "<bytes>"
 
@@ -67,16 +67,16 @@ class Model:
     config : Config
         The options it was trained with.
     alphabets : dict of str to list of str
-        The known strings of each attribute, in the order of their numbers.
+        The vocabulary of each attribute, in the order of their numbers.
     templates : dict of str to dict
-        What `nonproj.scoring.templates.load_templates` returned.
+        The result of `nonproj.scoring.templates.load_templates`.
     labels : list of str
         The labels, in the order of their numbers.
     weights : dict of str to ndarray
-        ``parser``, ``pruner`` and ``labeler``, a power of two of each: float32, or int16 in units of
-        ``meta["scales"]``; a checkpoint has others.
+        The tables ``parser``, ``pruner`` and ``labeler``, their sizes powers of two: float32, or int16 to be multiplied
+        by the scales in ``meta["scales"]``.  A checkpoint has other arrays.
     meta : dict
-        About the training, fit for JSON.
+        Training history; JSON values only.
 
     Examples
     --------
@@ -96,25 +96,42 @@ class Model:
     meta: dict[str, Any]
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a file that is there when it is complete, and otherwise is what it was.
+        """Write the model to a file, which is replaced only when the new content is complete.
 
         Raises
         ------
         FileError
-            If the file cannot be written.
+            The file cannot be written.
         ValueError
-            If an array has a dtype that is not in `DTYPES`.
+            An array has a dtype that is not in `DTYPES`.
         """
         chunks = self._chunks()
         with open_binary(path) as stream:
             try:
                 stream.writelines(chunks)
-                stream.flush()
             except OSError as error:
                 raise FileError(str(path), f"cannot be written: {reason(error)}") from None
 
+    def describe(self) -> dict:
+        """Return the configuration, sizes and training history as plain numbers and strings."""
+        return {
+            "config": self.config.as_dict(),
+            "weights": {
+                name: {
+                    "entries": table.size,
+                    "megabytes": table.nbytes / 1e6,
+                    "nonzero": float(np.count_nonzero(table) / max(table.size, 1)),
+                }
+                for name, table in self.weights.items()
+            },
+            "alphabets": {name: len(strings) for name, strings in self.alphabets.items()},
+            "labels": len(self.labels),
+            "templates": {name: len(spec["templates"]) for name, spec in self.templates.items()},
+            "training": self.meta,
+        }
+
     def to_bytes(self) -> bytes:
-        """Return what `save` would write."""
+        """Return the bytes that `save` writes."""
         return b"".join(self._chunks())
 
     @classmethod
@@ -125,38 +142,38 @@ class Model:
         ----------
         path : str or Path
         mmap : bool
-            Map the arrays instead of reading them: pages are read when they are first looked at and shared by all
-            processes that use the same file.  Either way arrays are writable, and what is written stays in memory.
+            Map the arrays instead of reading them: pages are read on first access and shared by all processes that use
+            the same file.  Either way the arrays are writable, and changes stay in memory.
 
         Raises
         ------
         ModelError
-            If it is no model, is cut short or damaged, or was made by a version that this one does not know.
+            The file is not a model, is incomplete or damaged, or has a newer format.
         """
         data = _contents(path, mmap)
         return _decode(data, _header(data, str(path)), str(path))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Model:
-        """Return the model that `to_bytes` wrote; errors as for `load`."""
+        """Return the model written by `to_bytes`; errors as for `load`."""
         copy = bytearray(data)
         return _decode(copy, _header(copy, _BYTES), _BYTES)
 
     @classmethod
     def verify(cls, path: str | Path) -> Model:
-        """Load a model and check every array too, its digest and that it is finite; errors as for `load`."""
+        """Load a model and check every array, its digest and that it is finite; errors as for `load`."""
         data = _contents(path, mapped=True)
         header = _header(data, str(path))
         model = _decode(data, header, str(path))
         for entry in header["arrays"]:
             if _digest(model.weights[entry["name"]]) != entry["digest"]:
-                raise ModelError(f"{path}: damaged: the weights of '{entry['name']}' are not those that were written")
+                raise ModelError(f"{path}: damaged: the weights of '{entry['name']}' do not match their checksum")
             if not np.isfinite(model.weights[entry["name"]]).all():
                 raise ModelError(f"{path}: cannot be used: some weights of '{entry['name']}' are not finite")
         return model
 
     def _chunks(self) -> Iterator[Any]:
-        """Return the file in pieces, the arrays without a copy."""
+        """Yield the content of the file, the arrays without a copy."""
         arrays = {}
         for name, array in self.weights.items():
             if array.dtype.name not in DTYPES:
@@ -185,13 +202,13 @@ class Model:
             "arrays": entries,
             "alphabets": self.alphabets,
         }
-        room = len(_json(content))  # offsets stand in the header, whose length they depend on: leave room for long ones
-        position, offsets = _START + room, []
+        length = len(_json(content))  # offsets depend on the length of the header, so it is padded for large ones
+        position, offsets = _START + length, []
         for entry, array in zip(entries, arrays.values(), strict=True):
             entry["offset"] = -(-position // _ALIGNMENT) * _ALIGNMENT
             offsets.append(entry["offset"])
             position = entry["offset"] + array.nbytes
-        return _json(content).ljust(room), offsets, position
+        return _json(content).ljust(length), offsets, position
 
 
 def _json(content: dict) -> bytes:
@@ -214,57 +231,59 @@ def _contents(path: str | Path, mapped: bool) -> bytearray | mmap.mmap:
         if stat.S_ISDIR(status.st_mode):
             raise IsADirectoryError
         if not stat.S_ISREG(status.st_mode):
-            raise ModelError(f"{path}: not a regular file, so no model")
+            raise ModelError(f"{path}: not a model: not a regular file")
         with open(path, "rb") as stream:
             if stream.read(len(MAGIC)) != MAGIC:
-                raise ModelError(f"{path}: not a model of this program")
+                raise ModelError(f"{path}: not a model of nonproj")
             if mapped:
                 return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
             stream.seek(0)
             return bytearray(stream.read())
     except OSError as error:
         raise ModelError(f"{path}: {reason(error)}") from None
-    except ValueError as error:  # a zero byte in the name; a file that shrinks while it is opened
+    except ValueError as error:  # a null byte in the name; a file that shrinks while it is opened
         raise ModelError(f"{path}: {error}") from None
 
 
 def _header(data: bytearray | mmap.mmap, path: str) -> dict[str, Any]:
-    """Return the header of a file, its checksum and the types of its fields checked."""
+    """Return the header, after checking its checksum and the types of its fields."""
     if data[: len(MAGIC)] != MAGIC:
-        raise ModelError(f"{path}: not a model of this program")
+        raise ModelError(f"{path}: not a model of nonproj")
     if len(data) < _START:
-        raise ModelError(f"{path}: cut short: {len(data)} bytes")
+        raise ModelError(f"{path}: incomplete: {len(data)} bytes")
     prelude = data[: _PRELUDE.size]
     _, version, length, size = _PRELUDE.unpack(prelude)
     if version > FORMAT:
-        raise ModelError(f"{path}: of format {version}; this version reads up to {FORMAT}, so a newer one is needed")
+        raise ModelError(
+            f"{path}: format {version}; this version of nonproj reads formats up to {FORMAT}, a newer one is needed"
+        )
     if version == 1:
-        raise ModelError(f"{path}: of format 1, whose features were hashed differently; train it again")
+        raise ModelError(f"{path}: format 1, whose features were hashed differently; train the model again")
     if len(data) < size:
-        raise ModelError(f"{path}: cut short: {len(data)} bytes of {size}")
-    header = data[_START : _START + length] if length < min(size, _LARGEST_HEADER) else b""
+        raise ModelError(f"{path}: incomplete: {len(data)} bytes of {size}")
+    header = data[_START : _START + length] if length < min(size, _MAX_HEADER) else b""
     if version < 1 or len(data) > size or _checksum(prelude, header) != data[_PRELUDE.size : _START]:
-        raise ModelError(f"{path}: damaged: its header is not what was written")
+        raise ModelError(f"{path}: damaged: the header does not match its checksum")
     try:
         content = json.loads(header.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):
-        raise ModelError(f"{path}: damaged: its header is no JSON") from None
+        raise ModelError(f"{path}: damaged: the header is not JSON") from None
     if not isinstance(content, dict) or any(type(content.get(name)) is not kind for name, kind in _FIELDS.items()):
-        raise ModelError(f"{path}: not a model: its header lacks one of {', '.join(_FIELDS)}")
+        raise ModelError(f"{path}: not a model: the header lacks one of {', '.join(_FIELDS)}")
     return content | {"start": _START + length}
 
 
 def _decode(data: bytearray | mmap.mmap, header: dict[str, Any], path: str) -> Model:
-    """Make the model, its arrays in the memory of ``data``."""
+    """Return the model, with arrays that are views of ``data``."""
     try:
         config = Config.from_dict(header["config"])
     except ConfigError as error:
-        raise ModelError(f"{path}: has options that this version does not know: {error}") from None
+        raise ModelError(f"{path}: has options unknown to this version: {error}") from None
     position, weights = header["start"], {}
     for entry in header["arrays"]:
         name, array, position = _array(data, entry, position, path)
         if name in weights:
-            raise ModelError(f"{path}: the array '{name}' is there twice")
+            raise ModelError(f"{path}: the array '{name}' occurs twice")
         weights[name] = array
     if position != len(data):
         raise ModelError(f"{path}: {len(data) - position} bytes belong to no array")
@@ -276,68 +295,61 @@ def _decode(data: bytearray | mmap.mmap, header: dict[str, Any], path: str) -> M
 
 
 def _array(data: bytearray | mmap.mmap, entry: object, position: int, path: str) -> tuple[str, np.ndarray, int]:
-    """Return the name of an array, the array, and where it ends; it may not start before ``position``."""
+    """Return the name of an array, the array and its end; it must start at or just after ``position``."""
     if not isinstance(entry, dict):
-        raise ModelError(f"{path}: an array without name")
+        raise ModelError(f"{path}: an array without a name")
     name, dtype, shape, offset = (entry.get(key) for key in ("name", "dtype", "shape", "offset"))
     if type(name) is not str or type(entry.get("digest")) is not str:
-        raise ModelError(f"{path}: an array without name or digest")
+        raise ModelError(f"{path}: an array without a name or digest")
     if type(dtype) is not str or dtype not in DTYPES:
         raise ModelError(f"{path}: the array '{name}' has the dtype {dtype}, one of {', '.join(DTYPES)} expected")
-    if (
-        type(shape) is not list
-        or len(shape) > 4
-        or any(type(d) is not int or not 0 <= d <= _LARGEST_DIMENSION for d in shape)
-    ):
-        raise ModelError(f"{path}: the array '{name}' has no sensible shape")
-    end = position
-    if type(offset) is int:
-        end = offset + prod(shape) * DTYPES[dtype].itemsize
-    if (
-        type(offset) is not int
-        or offset % _ALIGNMENT
-        or not position <= offset < position + _ALIGNMENT
-        or end > len(data)
-    ):
-        raise ModelError(f"{path}: the array '{name}' does not lie where it should")
+    if type(shape) is not list or len(shape) > 4 or not all(type(d) is int and 0 <= d <= _MAX_DIMENSION for d in shape):
+        raise ModelError(f"{path}: the array '{name}' has an invalid shape")
+    size = prod(shape)
+    if type(offset) is not int or offset % _ALIGNMENT or not position <= offset < position + _ALIGNMENT:
+        raise ModelError(f"{path}: the array '{name}' has an invalid offset")
+    end = offset + size * DTYPES[dtype].itemsize
+    if end > len(data):
+        raise ModelError(f"{path}: the array '{name}' extends beyond the file")
     try:
-        array = np.frombuffer(data, DTYPES[dtype], prod(shape), offset) if prod(shape) else np.empty(0, DTYPES[dtype])
+        array = np.frombuffer(data, DTYPES[dtype], size, offset) if size else np.empty(0, DTYPES[dtype])
         return name, array.reshape(shape).astype(dtype, copy=False), end
     except ValueError:
-        raise ModelError(f"{path}: the array '{name}' has no sensible shape") from None
+        raise ModelError(f"{path}: the array '{name}' has an invalid shape") from None
 
 
 def _problem(model: Model) -> str | None:
-    """Say why a parser could not work with what a file holds, or nothing; kernels rely on all of this."""
-    if not model.labels or len(model.labels) > 1 << LABEL_BITS or not _strings(model.labels):
+    """Return why a parser cannot use this model, or None; kernels rely on all of these conditions."""
+    if not model.labels or len(model.labels) > 1 << LABEL_BITS or not _are_strings(model.labels):
         return f"1 to {1 << LABEL_BITS} labels expected"
     for name, strings in model.alphabets.items():
         if name not in ATTRIBUTES and name != FEAT:
             return f"unknown attribute '{name}'"
-        if type(strings) is not list or not _strings(strings):
-            return f"the strings of the attribute '{name}' are none"
+        if not _are_strings(strings):
+            return f"the vocabulary of the attribute '{name}' is not a list of strings"
     try:
         used = check_templates(model.templates, model.config.parts)
     except ConfigError as error:
         return str(error)
     for name in (*used, FEAT):
         if name not in model.alphabets:
-            return f"templates name '{name}', which has no alphabet"
+            return f"templates name '{name}', which has no vocabulary"
     scales = model.meta.get("scales", {})
     if not isinstance(scales, dict) or not all(type(v) is float and 0 < v < 1e30 for v in scales.values()):
-        return "a scale of the weights is no positive number"
+        return "a scale of the weights is not a positive number"
     for name, table in model.weights.items():
         least = 1 << (LABEL_BITS + CODE_BITS if name == "labeler" else CODE_BITS)
         dtypes = {"total": ("float64",), "perceptron": ("float32",)}.get(name, ("float32", "int16"))
         if name in TABLES and not (table.dtype in dtypes and table.ndim == 1 and _power_of_two(len(table)) >= least):
-            return f"the weights of '{name}' are no table of {dtypes[0]}, its size a power of two from {least} on"
+            size = f"a power of two of at least {least} entries"
+            return f"the weights of '{name}' are not a table of {dtypes[0]} with {size}"
     return None
 
 
-def _strings(items: list) -> bool:
-    return all(type(item) is str for item in items)
+def _are_strings(items: object) -> bool:
+    return type(items) is list and all(type(item) is str for item in items)
 
 
 def _power_of_two(size: int) -> int:
-    """Return the size if it is a power of two that fits a 32-bit place, and 0 otherwise."""
+    """Return the size if it is a power of two that a 32-bit index can address, and 0 otherwise."""
     return size if 0 < size <= 1 << 31 and size & (size - 1) == 0 else 0

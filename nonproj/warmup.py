@@ -1,7 +1,7 @@
-"""Compile every kernel once, so that no user waits for it: ``python -m nonproj.warmup``.
+"""Compile every kernel in advance: ``python -m nonproj.warmup``.
 
-Numba compiles at the first call and keeps the result on disk.  Here each kernel is called the way real work calls it,
-by training and parsing with a treebank of three sentences.
+Numba compiles at the first call and caches the result on disk.  This module trains and parses with a treebank of three
+sentences, so each kernel is called with the types of real use.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SENTENCES = (
 
 
 def sentences() -> list[Sentence]:
-    """Return a treebank of three sentences; one has crossing arcs, one two roots."""
+    """Return a treebank of three sentences, one with crossing arcs, one with two roots."""
     made = []
     for text, heads in _SENTENCES:
         rows = [
@@ -52,22 +52,13 @@ def sentences() -> list[Sentence]:
 
 
 def warm_up() -> None:
-    """Train each model, with every decoder, save it, load it, and parse; then call what no model needs."""
+    """Train, save, load and parse with each model and decoder; then call the kernels that no model uses."""
     treebank = sentences()
+    small = dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 12)
+    small |= {"training.epochs": 2, "pruner.folds": 0}
     for name in PART_SETS:
         for decoder in ("relaxed", "dual"):
-            config = Config().with_overrides(
-                {
-                    "parts": name,
-                    "training.decoder": decoder,
-                    "training.epochs": 2,
-                    "features.bits": 12,
-                    "pruner.bits": 12,
-                    "labeler.bits": 12,
-                    "pruner.folds": 0,
-                }
-            )
-            model = train(treebank, config)
+            model = train(treebank, Config().with_overrides(small | {"parts": name, "training.decoder": decoder}))
         with tempfile.TemporaryDirectory() as folder:
             model.save(Path(folder) / "model")
             model = Model.load(Path(folder) / "model")
@@ -95,7 +86,7 @@ def warm_up() -> None:
 
 
 def search() -> None:
-    """Search where one iteration is not enough."""
+    """Run branch and bound on a sentence where one iteration leaves a gap."""
     rng = np.random.default_rng(0)
     parts = part_space(full_arc_space(5), "grandparent")
     branch_and_bound(parts, rng.normal(size=len(parts)), DualOptions(max_iterations=1))

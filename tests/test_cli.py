@@ -1,4 +1,4 @@
-"""The command line, as its users meet it."""
+"""The command line."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def columns(text: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("words", [["--help"], ["train", "--help"], ["parse", "--modle"]])
-def test_answers_at_once(words):
+def test_help_imports_nothing_heavy(words):
     program = f"""
 import sys
 from nonproj.cli.main import main
@@ -87,13 +87,15 @@ sys.exit(f"imported {{heavy}}" if heavy else 0)
         (["parse", "-m", "a", "b", "c"], "unknown argument 'c'"),
         (["train", "-o", "a", "--part", "arc"], "unknown option --part; did you mean --parts?"),
         (["parse", "-m", "a", "--single-root", "--multi-root"], "not allowed with"),
-        (["evaluate", "a"], "either SYSTEM, a parsed file, or --model is expected"),
-        (["evaluate", "a", "b", "-m", "c"], "either SYSTEM, a parsed file, or --model is expected"),
-        (["evaluate", "a", "b", "--multi-root"], "--multi-root is about parsing; it needs --model"),
+        (["evaluate"], "expected GOLD PARSED, GOLD A B or -m MODEL GOLD"),
+        (["evaluate", "a"], "expected GOLD PARSED, GOLD A B or -m MODEL GOLD"),
+        (["evaluate", "a", "b", "-m", "c"], "expected GOLD PARSED, GOLD A B or -m MODEL GOLD"),
+        (["evaluate", "a", "b", "--json", "c", "d"], "unknown argument 'd'"),
+        (["evaluate", "a", "b", "--multi-root"], "--multi-root applies to parsing and needs --model"),
         ([], "a command is expected: train, parse, evaluate, inspect"),
     ],
 )
-def test_mistakes_are_answered_in_one_line(words, message, capsys):
+def test_usage_errors_are_one_line(words, message, capsys):
     with pytest.raises(SystemExit) as left:
         main(words)
     error = capsys.readouterr().err
@@ -143,7 +145,7 @@ def test_parse_changes_two_columns_only(here):
     assert Path("again.conll").read_text(encoding="utf-8") == parsed  # the input's heads are not looked at
 
 
-def test_parse_knows_pipes_and_gzip(here, monkeypatch, capsysbinary):
+def test_parse_reads_pipes_and_gzip(here, monkeypatch, capsysbinary):
     main(["parse", "-m", "toy.nonproj", "test.conll", "-o", "out.conll"])
     parsed, data = Path("out.conll").read_bytes(), Path("test.conll").read_bytes()
     Path("test.conll.gz").write_bytes(gzip.compress(data))
@@ -209,7 +211,7 @@ def test_decoding_options(here, option):
         assert unsearched and all(fact["iterations"] == 1 for fact in unsearched)
 
 
-def test_without_a_search_a_tree_may_lack_its_certificate(here):
+def test_branch_and_bound_certifies_what_the_subgradient_method_does_not(here):
     from nonproj.model import Model
 
     model = Model.load("toy.nonproj")
@@ -240,7 +242,7 @@ def test_broken_input_leaves_no_output(here, capsys):
     assert set(here.iterdir()) == before
 
 
-def test_a_pipe_is_answered_at_once_and_interrupted_quietly(here):
+def test_pipes_are_answered_at_once_and_interrupted_without_a_traceback(here):
     process = start("parse", "-m", "toy.nonproj", "--stats", "s.jsonl")
     process.stdin.write(treebank(1).encode())
     process.stdin.flush()
@@ -252,7 +254,7 @@ def test_a_pipe_is_answered_at_once_and_interrupted_quietly(here):
     assert not [path for path in here.iterdir() if "s.jsonl" in path.name]
 
 
-def test_nobody_reads_on(here):
+def test_closed_output_pipe(here):
     Path("long.conll").write_text(treebank(2000), encoding="utf-8")
     process = start("parse", "-m", "toy.nonproj", "long.conll")
     process.stdout.readline()
@@ -278,6 +280,41 @@ def test_evaluate_a_file_or_a_model(here, capsys):
     assert of_model["without_punctuation"]["uas"] > 0.9  # a language that is easy to learn
     assert main(["evaluate", "test.conll", "out.conll"]) == 0
     assert "unlabelled attachment (UAS)" in capsys.readouterr().out
+
+
+def test_evaluate_compares_two_files(here, capsys):
+    lines = Path("test.conll").read_text(encoding="utf-8").splitlines(keepends=True)
+    Path("worse.conll").write_text("".join(line.replace("\tnsubj\t", "\tother\t") for line in lines), encoding="utf-8")
+    assert main(["evaluate", "test.conll", "--json", "test.conll", "worse.conll"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["first"], result["second"], result["sentences"]) == ("test.conll", "worse.conll", 15)
+    assert result["uas"] == {"first": 1.0, "second": 1.0, "difference": 0.0, "p": 1.0}
+    assert result["las"]["second"] < 1.0 == result["las"]["first"]
+    assert result["las"]["difference"] == pytest.approx(1 - result["las"]["second"])
+    assert 0 < result["las"]["p"] < 0.05
+    assert main(["evaluate", "test.conll", "test.conll", "worse.conll"]) == 0
+    text = capsys.readouterr().out
+    assert "15 sentences" in text and "labelled attachment (LAS)" in text and f"{result['las']['p']:.4f}" in text
+
+
+def test_compared_files_without_labels_have_no_las(here, capsys):
+    lines = Path("test.conll").read_text(encoding="utf-8").splitlines()
+    rows = [line.split("\t") for line in lines]
+    text = "".join("\t".join([*row[:7], "_", *row[8:]] if len(row) == 10 else row) + "\n" for row in rows)
+    Path("bare.conll").write_text(text, encoding="utf-8")
+    assert main(["evaluate", "test.conll", "bare.conll", "test.conll", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["las"] is None
+
+
+def test_compared_files_must_have_the_gold_sentences(here, capsys):
+    lines = Path("test.conll").read_text(encoding="utf-8").splitlines(keepends=True)
+    columns = lines[1].split("\t")
+    Path("other.conll").write_text(
+        "".join([lines[0], "\t".join([columns[0], "?", *columns[2:]]), *lines[2:]]), encoding="utf-8"
+    )
+    assert main(["evaluate", "test.conll", "test.conll", "other.conll"]) == 2
+    expected = f"nonproj: other.conll:2: FORM is '?', but {columns[1]!r} in test.conll:2\n"
+    assert capsys.readouterr() == ("", expected)
 
 
 def test_inspect(here, capsys):
@@ -324,7 +361,7 @@ def test_train_and_evaluate(here, capsys):
     assert figures["uas"] == pytest.approx(last["uas"], abs=0.1)  # the held-out sentences are among these
 
 
-def test_interrupted_training_keeps_the_last_epoch_and_goes_on(here, capsys):
+def test_interrupted_training_keeps_the_last_epoch_and_resumes(here, capsys):
     arguments = ["train", "train.conll", "-o", "m.nonproj", "--parts", "arc", *SMALL]
     process = start(*arguments, "--epochs", "100000")
     for line in process.stderr:

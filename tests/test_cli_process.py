@@ -1,4 +1,4 @@
-"""The command line under strain: order of arguments, full disks, long input, checkpoints, broken weights."""
+"""The command line: order of arguments, full disks, long input, checkpoints, invalid weights."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "--epochs", "2", "-qq
 
 INTERRUPTED = """
 import sys
-from nonproj.cli import main as cli
+from nonproj.cli.main import main
 from nonproj.learning.perceptron import Perceptron
 update, calls = Perceptron.update, []
 def interrupted(self, example):
@@ -32,7 +32,7 @@ def interrupted(self, example):
         raise KeyboardInterrupt
     return update(self, example)
 Perceptron.update = interrupted
-sys.exit(cli.main(sys.argv[1:]))
+sys.exit(main(sys.argv[1:]))
 """
 
 
@@ -50,7 +50,7 @@ def run(*command: str, **options) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, *command], env=environment, text=True, check=False, **options)
 
 
-def test_every_order_of_arguments_means_the_same(folder, tmp_path):
+def test_order_of_arguments_does_not_matter(folder, tmp_path):
     model, source = str(folder / "toy.nonproj"), str(folder / "train.conll")
     outputs = []
     for i, words in enumerate(
@@ -84,7 +84,7 @@ def test_too_few_or_too_many_files(words, message, capsys):
     assert (left.value.code, capsys.readouterr().err) == (2, message)
 
 
-def test_interrupted_and_resumed_gives_the_weights_of_the_whole_training(folder, tmp_path, capsys):
+def test_resumed_training_gives_the_weights_of_uninterrupted_training(folder, tmp_path, capsys):
     target, source = tmp_path / "a.nonproj", str(folder / "train.conll")
     checkpoint = tmp_path / "a.nonproj.checkpoint"
     arguments = ["train", source, "-o", str(target), *SMALL]
@@ -113,7 +113,7 @@ def test_full_disk(folder):
     assert (result.returncode, result.stderr.count("\n")) == (2, 1)
 
 
-def test_weights_that_are_no_numbers(folder, tmp_path, capsys):
+def test_weights_that_are_not_finite(folder, tmp_path, capsys):
     model = Model.load(folder / "toy.nonproj")
     model.weights["parser"] = model.weights["parser"].astype(np.float32)
     model.weights["parser"][5] = np.nan
@@ -138,7 +138,7 @@ def test_memory_does_not_grow_with_the_input(folder, tmp_path):
     assert peaks[2] < peaks[1] + 2e5
 
 
-def test_statistics_are_json_for_everyone(folder, tmp_path):
+def test_statistics_are_strict_json(folder, tmp_path):
     """No Infinity, which only some readers take."""
     stats = tmp_path / "stats"
     words = ["parse", str(folder / "toy.nonproj"), str(folder / "train.conll"), "-o", os.devnull, "--stats", str(stats)]
@@ -151,7 +151,7 @@ def test_statistics_are_json_for_everyone(folder, tmp_path):
         assert facts["certified"] or not facts["agreed"]
 
 
-def test_configurations_that_come_with_it():
+def test_built_in_configurations():
     files = {path.stem: Config.load(path) for path in (ROOT / "configs").glob("*.yaml")}
     assert set(files) >= {"danish", "dutch", "basque", "english", "turkish", "smoke"}
     sys.path.insert(0, str(ROOT / "data_scripts"))

@@ -74,7 +74,7 @@ def test_not_fitted(tmp_path):
         parser.save(tmp_path / "model")
 
 
-def test_fit_does_not_touch_its_parameters():
+def test_fit_does_not_change_its_parameters():
     parser = DependencyParser(**SMALL)
     before, given = parser.get_params(), sentences(5)
     texts = [list(sentence.lines) for sentence in given]
@@ -111,7 +111,7 @@ def test_model_selection():
     assert len(search.predict(everything)) == 30
 
 
-def test_the_random_state_decides():
+def test_random_state_determines_the_model():
     test = sentences(20, seed=1)
     one, other = (DependencyParser(random_state=3, **SMALL).fit(sentences(20)) for _ in range(2))
     for name, weights in one.model_.weights.items():
@@ -125,7 +125,7 @@ def test_the_random_state_decides():
 # -- sentences in, trees out -------------------------------------------------------------------------------------------
 
 
-def test_predict_gives_trees(fitted):
+def test_predict_returns_trees(fitted):
     test = sentences(15, seed=1)
     for sentence, heads, decoded in zip(
         test, fitted.predict(test), fitted.predict_with_certificates(test), strict=True
@@ -138,7 +138,7 @@ def test_predict_gives_trees(fitted):
     assert fitted.predict([]) == []
 
 
-def test_score_is_the_share_of_right_heads_without_punctuation(fitted):
+def test_score_is_the_unlabelled_attachment_score_without_punctuation(fitted):
     test = sentences(15, seed=1)
     pairs = [
         (ours, gold)
@@ -150,7 +150,7 @@ def test_score_is_the_share_of_right_heads_without_punctuation(fitted):
     assert fitted.score(test, fitted.predict(test)) == 1.0
 
 
-def test_sentences_come_back_as_what_they_were(fitted, tmp_path):
+def test_parse_preserves_the_type_of_the_sentences(fitted, tmp_path):
     text = treebank(4, seed=1)
     ours, theirs = sentences(4, seed=1), conllu.parse(text)
     path = tmp_path / "test.conll"
@@ -168,14 +168,14 @@ def test_sentences_come_back_as_what_they_were(fitted, tmp_path):
     assert [type(item) for item in mixed] == [type(ours[0]), type(theirs[1])]
 
 
-def test_a_path_is_as_good_as_a_list(tmp_path):
+def test_fit_accepts_a_path_or_a_list(tmp_path):
     path = tmp_path / "train.conll"
     path.write_text(treebank(20), encoding="utf-8")
     one, other = DependencyParser(**SMALL).fit(path), DependencyParser(**SMALL).fit(sentences(20))
     np.testing.assert_array_equal(one.model_.weights["parser"], other.model_.weights["parser"])
 
 
-def test_other_gold_trees():
+def test_gold_trees_from_y():
     train = sentences(40)
     chains = [np.arange(len(sentence)) for sentence in train]  # each word depends on the one before it
     parser = DependencyParser(**SMALL).fit(train, chains)
@@ -209,7 +209,7 @@ def test_save_and_load(fitted, tmp_path):
         ({"random_state": -1}, "random_state: -1"),
     ],
 )
-def test_wrong_parameters_are_named_in_fit(parameters, message):
+def test_fit_names_invalid_parameters(parameters, message):
     parser = DependencyParser(**parameters)
     with pytest.raises(ValueError, match=message):
         parser.fit(sentences(2))
@@ -227,12 +227,12 @@ def test_wrong_parameters_are_named_in_fit(parameters, message):
         (sentences(1), [[99] * len(sentences(1)[0])], r"y\[0\].* 99"),
     ],
 )
-def test_wrong_sentences_are_named_in_fit(X, y, message):
+def test_fit_names_invalid_sentences(X, y, message):
     with pytest.raises(ValueError, match=message):
         DependencyParser(**SMALL).fit(X, y)
 
 
-def test_sentences_without_gold_trees_cannot_be_learnt():
+def test_fit_rejects_sentences_without_gold_trees():
     text = "1\thund\t_\tN\tN\t_\t_\t_\t_\t_\n\n"
     with pytest.raises(DataError, match="training needs gold heads"):
         DependencyParser(**SMALL).fit(list(conll.read(io.StringIO(text))))

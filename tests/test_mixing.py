@@ -24,14 +24,14 @@ from nonproj.parts.arcs import full_arc_space
 from nonproj.pipeline import dual_options
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vocabulary import Encoder
-from nonproj.workers import pool as engine
+from nonproj.workers import pool
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "-qq"]
 
 INTERRUPTED = """
 import sys
-from nonproj.cli import main as cli
+from nonproj.cli.main import main
 from nonproj.learning.mixing import Mixing
 epoch, calls = Mixing.epoch, []
 def interrupted(self, *arguments):
@@ -40,7 +40,7 @@ def interrupted(self, *arguments):
         raise KeyboardInterrupt
     return epoch(self, *arguments)
 Mixing.epoch = interrupted
-sys.exit(cli.main(sys.argv[1:]))
+sys.exit(main(sys.argv[1:]))
 """
 
 
@@ -98,7 +98,7 @@ def test_one_shard_is_serial_training(parts):
     serial = material.learner.perceptron()
     examples = shard_of(material.tokens, material.heads, material.arcs, material.learner.parts)
     missed = [sum(serial.update(examples[i]) for i in order) for order in material.orders(3)]
-    assert_equal(material.trained(engine.Here(), 1, 3), serial)
+    assert_equal(material.trained(pool.InProcess(), 1, 3), serial)
     assert material.missed == missed
 
 
@@ -121,7 +121,7 @@ def test_weights_are_means_and_their_average_is_over_all_steps_and_shards(materi
             ways.append(way + way[-1:] * (steps - len(way)))
         history += [np.mean(weights, axis=0) for weights in zip(*ways, strict=True)]
         mixed = history[-1]
-    perceptron = material.trained(engine.Here(), shards)
+    perceptron = material.trained(pool.InProcess(), shards)
     np.testing.assert_allclose(perceptron.weights, mixed, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(perceptron.averaged(), np.mean(history, axis=0), rtol=1e-4, atol=1e-5)
     assert perceptron.step == len(history) == 1 + 2 * steps
@@ -152,7 +152,7 @@ def test_shards_learn_a_language():
     sentences = list(conll.read(io.StringIO(treebank(60)), require_heads=True))
     held_out = list(conll.read(io.StringIO(treebank(30, seed=1)), require_heads=True))
     config = Config().with_overrides(overrides)
-    model = train(sentences, config, held_out=held_out, workers=engine.Here(), shards=2)
+    model = train(sentences, config, held_out=held_out, workers=pool.InProcess(), shards=2)
     assert model.meta["shards"] == 2
     assert model.meta["log"][-1]["uas"] > 0.9
 
@@ -169,7 +169,7 @@ def cluster():
         yield cluster
 
 
-class Forgetful(engine.Here):
+class Forgetful(pool.InProcess):
     """Loses what was shared with it, so many times."""
 
     def __init__(self, times: int):
@@ -179,25 +179,25 @@ class Forgetful(engine.Here):
         self.done_before += 1
         if self.times and self.done_before % 3 == 0:
             self.times -= 1
-            raise engine.LostError("lost")
+            raise pool.LostError("lost")
         return super().result(future, function, arguments)
 
 
 def test_what_all_workers_have_lost_is_shared_again(material):
-    here = material.trained(engine.Here(), 4)
+    here = material.trained(pool.InProcess(), 4)
     missed = material.missed
     assert_equal(material.trained(Forgetful(2), 4), here)
     assert material.missed == missed
-    with pytest.raises(engine.LostError):
+    with pytest.raises(pool.LostError):
         material.trained(Forgetful(100), 4)
 
 
 @pytest.mark.parametrize("deaths", [0, 1])
 def test_a_cluster_computes_the_same_whoever_dies(material, cluster, deaths):
     """A worker is killed as soon as the first shard is done, and what it had is done again."""
-    here = material.trained(engine.Here(), 4)
+    here = material.trained(pool.InProcess(), 4)
     missed = material.missed
-    with engine.Cluster(cluster.scheduler_address) as workers:
+    with pool.Cluster(cluster.scheduler_address) as workers:
         workers.client.wait_for_workers(2, timeout=100)
 
         steps = []
@@ -237,7 +237,7 @@ def assert_same_model(one: Path, other: Path) -> None:
 
 
 def test_training_by_a_cluster_is_training_here(folder, cluster, tmp_path):
-    with engine.Cluster(cluster.scheduler_address) as workers:  # so many shards as there are workers
+    with pool.Cluster(cluster.scheduler_address) as workers:  # so many shards as there are workers
         workers.client.wait_for_workers(2, timeout=100)
     words = ["train", str(folder / "train.conll"), "-o", str(tmp_path / "a.nonproj"), "--epochs", "3", *SMALL]
     assert main([*words, "--scheduler", cluster.scheduler_address]) == 0

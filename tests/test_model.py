@@ -1,4 +1,4 @@
-"""The model file: what is written comes back, mapped and writable; the file appears whole or not at all."""
+"""The model file: round trips, memory mapping, replacement, and errors."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_other_dtypes_are_not_written(tmp_path):
 
 
 @pytest.mark.parametrize("mapped", [True, False])
-def test_arrays_are_of_the_type_that_kernels_know(tmp_path, mapped):
+def test_arrays_have_the_types_that_kernels_are_compiled_for(tmp_path, mapped):
     """Were they read-only, or not contiguous, every kernel would be compiled a second time."""
     path = tmp_path / "a.nonproj"
     a_model().save(path)
@@ -113,7 +113,7 @@ def test_mapping_reads_no_weights(tmp_path):
     assert peak < 1 << 21 < model.weights["parser"].nbytes
 
 
-def test_loading_is_quick(tmp_path):
+def test_loading_is_fast(tmp_path):
     """With as many strings as a treebank of a hundred thousand words has; generously, for machines that are busy."""
     path = tmp_path / "a.nonproj"
     a_model(strings=[f"word{number}" for number in range(8000)]).save(path)
@@ -126,7 +126,7 @@ def test_loading_is_quick(tmp_path):
     assert min(seconds) < 0.25
 
 
-def test_a_model_outlives_its_file(tmp_path):
+def test_a_loaded_model_survives_replacement_of_its_file(tmp_path):
     path = tmp_path / "a.nonproj"
     old = a_model()
     old.save(path)
@@ -137,7 +137,7 @@ def test_a_model_outlives_its_file(tmp_path):
     assert_equal(old, loaded)
 
 
-def test_saving_fails_without_a_trace(tmp_path, monkeypatch):
+def test_failed_saving_leaves_the_folder_unchanged(tmp_path, monkeypatch):
     path = tmp_path / "a.nonproj"
     a_model().save(path)
     content = path.read_bytes()
@@ -172,19 +172,19 @@ def failure(path) -> str:
     return message.removeprefix(f"{path}: ")
 
 
-def test_what_is_no_model(tmp_path):
+def test_files_that_are_not_models(tmp_path):
     path = tmp_path / "a"
     assert failure(path) == "no such file"
     assert failure(tmp_path) == "this is a folder, a file is expected"
     os.mkfifo(path)
-    assert failure(path) == "not a regular file, so no model"  # and does not wait for a writer
+    assert failure(path) == "not a model: not a regular file"  # and does not wait for a writer
     path.unlink()
     for content in (b"", b"1\tDet\t_\n", b"\x93NUMPY\x01\x00" * 20, b"\x93nonprok" + bytes(100)):
         path.write_bytes(content)
-        assert failure(path) == "not a model of this program"
+        assert failure(path) == "not a model of nonproj"
 
 
-def test_models_of_another_time(tmp_path):
+def test_models_of_other_formats(tmp_path):
     path = tmp_path / "a.nonproj"
     content = bytearray(a_model().to_bytes())
 
@@ -193,19 +193,21 @@ def test_models_of_another_time(tmp_path):
         path.write_bytes(content)
         return failure(path)
 
-    assert with_version(FORMAT + 1).startswith(f"of format {FORMAT + 1}; this version reads up to {FORMAT}")
-    assert with_version(1) == "of format 1, whose features were hashed differently; train it again"
+    assert with_version(FORMAT + 1).startswith(
+        f"format {FORMAT + 1}; this version of nonproj reads formats up to {FORMAT}"
+    )
+    assert with_version(1) == "format 1, whose features were hashed differently; train the model again"
     assert with_version(0).startswith("damaged")
 
 
-def test_models_cut_short(tmp_path):
+def test_incomplete_models(tmp_path):
     path, content = tmp_path / "a.nonproj", a_model().to_bytes()
     for size in (8, 63, 64, 500, len(content) - 1):
         path.write_bytes(content[:size])
-        assert failure(path).startswith(f"cut short: {size} bytes")
+        assert failure(path).startswith(f"incomplete: {size} bytes")
 
 
-def test_verify_sees_a_flip_in_every_array(tmp_path):
+def test_verify_detects_a_flipped_bit_in_every_array(tmp_path):
     path, model = tmp_path / "a.nonproj", a_model()
     content = model.to_bytes()
     for name, array in model.weights.items():
@@ -230,6 +232,6 @@ def test_verify_sees_a_flip_in_every_array(tmp_path):
         ("total", np.zeros(1024, np.float32)),
     ],
 )
-def test_tables_that_kernels_would_overrun(name, table):
-    with pytest.raises(ModelError, match=f"^<bytes>: cannot be used: the weights of '{name}' are no table"):
+def test_weight_tables_that_kernels_would_read_beyond_their_end(name, table):
+    with pytest.raises(ModelError, match=f"^<bytes>: cannot be used: the weights of '{name}' are not a table"):
         Model.from_bytes(a_model({name: table}).to_bytes())

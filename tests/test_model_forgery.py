@@ -1,4 +1,4 @@
-"""Model files that somebody made with care, or that were damaged: a ModelError, or harmless, and never much memory."""
+"""Forged and damaged model files: a ModelError, or harmless, and never much memory."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def path(model, tmp_path):
     return path
 
 
-def test_no_pickle_inside(path):
+def test_model_files_are_not_pickles(path):
     with pytest.raises(pickle.UnpicklingError):
         pickle.loads(path.read_bytes())
 
 
-def test_every_truncation_is_seen(path):
+def test_every_truncation_is_detected(path):
     content = path.read_bytes()
     generator = random.Random(0)
     for size in [*range(0, 130), *(generator.randrange(len(content)) for _ in range(200)), len(content) - 1]:
@@ -56,7 +56,7 @@ def test_every_truncation_is_seen(path):
         Model.load(path)
 
 
-def test_every_flipped_bit_of_the_header_is_seen(path):
+def test_every_flipped_bit_of_the_header_is_detected(path):
     content = bytearray(path.read_bytes())
     end = START + int.from_bytes(content[16:24], "little")
     generator = random.Random(1)
@@ -152,7 +152,7 @@ def test_rewriting_itself_changes_nothing(model, path):
         np.testing.assert_array_equal(loaded.weights[name], weights)
 
 
-def test_random_forgeries_are_refused_or_harmless_and_small(path):
+def test_random_forgeries_are_rejected_or_harmless_and_small(path):
     """Values anywhere in the header are replaced: either a ModelError, or arrays that lie within the file."""
     original, generator, refused = path.read_bytes(), random.Random(2), 0
     values = [None, True, -1, 0, 3, 1 << 40, 1 << 70, 0.5, "", "x", [], [1], {}, {"a": 1}]

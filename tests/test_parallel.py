@@ -1,10 +1,9 @@
-"""Work that is shared: by processes here, and by the workers of a Dask cluster, one of which dies."""
+"""Parallel work by local processes and by the workers of a Dask cluster."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import gzip
 import io
 import json
 import logging
@@ -21,11 +20,9 @@ from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.errors import ClusterError, ModelError, NonprojError
-from nonproj.io import conll
-from nonproj.io import splitting as cutting
+from nonproj.io import splitting
 from nonproj.model import Model
-from nonproj.workers import parsing as parallel
-from nonproj.workers import pool as engine
+from nonproj.workers import parsing, pool
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "--epochs", "2", "-qq"]
@@ -51,7 +48,7 @@ def here(folder, tmp_path, monkeypatch) -> Path:
     for path in folder.iterdir():
         (tmp_path / path.name).symlink_to(path)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cutting, "cut", functools.partial(cutting.cut, size=1500))
+    monkeypatch.setattr(splitting, "split", functools.partial(splitting.split, size=1500))
     return tmp_path
 
 
@@ -85,94 +82,33 @@ class Immediate:
         return function(*arguments)
 
 
-# -- pieces ------------------------------------------------------------------------------------------------------------
-
-
-def facts(sentences) -> list:
-    """What is known of sentences, and the error that ends them."""
-    known = []
-    try:
-        for sentence in sentences:
-            known.append((sentence.path, sentence.line, sentence.rows, sentence.word_lines))
-            known.append(sentence.lines)  # the very same list: blank lines at the end are added later
-    except NonprojError as error:
-        known.append((type(error), str(error)))
-    return known
-
-
-BROKEN = {
-    "whole": treebank(7).encode(),
-    "blank lines": f"\n \n{WORD}\n\n \r\n{WORD}\n{WORD}\n\n\n\n".encode(),
-    "no last blank line": f"{WORD}\n{WORD}\n{WORD}".encode(),
-    "marks of byte order": f"\ufeff\n\ufeff{WORD}\n\ufeff{WORD}\n\ufeff\n\n{WORD}\n".encode(),
-    "empty": b"",
-    "blank": b"\n\n \n",
-    "comment only": f"{WORD}\n# a\n\n{WORD}\n".encode(),
-    "columns": f"{WORD}\n{WORD}\n{WORD}1\ta\n\n{WORD}\n".encode(),
-    "no utf-8": f"{WORD}\n{WORD}\n".encode() + WORD.encode("utf-8").replace(b"Regn", b"R\xe6gn") + b"\n",
-    "gzip": gzip.compress(treebank(50).encode()),
-    "gzip cut short": gzip.compress(treebank(500).encode())[:-300],
-    "gzip broken": gzip.compress(os.urandom(50_000).hex().encode() + b"\n")[:20_000] + bytes(5000),
-}
-
-
-@pytest.mark.parametrize("size", [1, 60, 1000, 1 << 16])
-@pytest.mark.parametrize("name", BROKEN)
-def test_pieces_read_as_the_whole_does(name, size, tmp_path):
-    path = tmp_path / "a.conll"
-    path.write_bytes(BROKEN[name])
-    whole = facts(conll.read(path))
-    assert facts(sentence for piece in cutting.cut(path, size) for sentence in piece.read()) == whole
-    if not name.startswith("gzip"):
-        pieces = list(cutting.cut(path, size))
-        assert b"".join(piece.text for piece in pieces) == BROKEN[name]
-        if size == 1 and name == "whole":
-            assert len(pieces) == 7
-
-
-def test_a_piece_is_handed_over_before_the_rest_is_read():
-    def lines():
-        yield from f"{WORD}\n{WORD}\n{WORD}".splitlines(keepends=True)
-        pytest.fail("read on")
-
-    class Stream:
-        encoding = "utf-8"
-        read = None
-
-        def __iter__(self):
-            return lines()
-
-    pieces = cutting.cut(Stream(), 1)
-    assert [next(pieces).line for _ in range(2)] == [1, 3]
-
-
 # -- the order ---------------------------------------------------------------------------------------------------------
 
 
-def test_results_are_in_order_and_few_are_under_way():
+def test_results_are_in_order_and_few_calls_are_pending():
     workers = Immediate()
-    assert list(engine.in_order(workers, pow, ((n, 2) for n in range(100)))) == [n * n for n in range(100)]
-    assert workers.most == engine.AHEAD * workers.size
+    assert list(pool.in_order(workers, pow, ((n, 2) for n in range(100)))) == [n * n for n in range(100)]
+    assert workers.most == pool.AHEAD * workers.size
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 20])
-def test_a_fault_of_the_tasks_comes_after_the_results_before_it(count):
+def test_an_error_of_the_tasks_follows_the_results_before_it(count):
     def tasks():
         yield from ((n,) for n in range(count))
         raise NonprojError("broken")
 
     seen = []
     with pytest.raises(NonprojError, match="broken"):
-        for result in engine.in_order(Immediate(), abs, tasks()):
+        for result in pool.in_order(Immediate(), abs, tasks()):
             seen.append(result)  # noqa: PERF402 (what came before the error counts)
     assert seen == list(range(count))
 
 
-def test_processes_work_at_once_and_give_errors_back():
-    with engine.Processes(2) as workers:
-        pids = set(engine.in_order(workers, _slow_pid, ((0.05,) for _ in range(12))))
+def test_processes_run_in_parallel_and_return_errors():
+    with pool.Processes(2) as workers:
+        pids = set(pool.in_order(workers, _slow_pid, ((0.05,) for _ in range(12))))
         with pytest.raises(ZeroDivisionError):
-            list(engine.in_order(workers, divmod, [(1, 1), (1, 0)]))
+            list(pool.in_order(workers, divmod, [(1, 1), (1, 0)]))
     assert len(pids) == 2
     assert os.getpid() not in pids
 
@@ -182,9 +118,9 @@ def _slow_pid(seconds: float) -> int:
     return os.getpid()
 
 
-def test_a_process_that_dies_is_one_line():
-    with pytest.raises(ClusterError, match="a worker process died"), engine.Processes(2) as workers:
-        list(engine.in_order(workers, os._exit, [(1,), (1,)]))
+def test_a_dead_process_is_reported_in_one_line():
+    with pytest.raises(ClusterError, match="a worker process died"), pool.Processes(2) as workers:
+        list(pool.in_order(workers, os._exit, [(1,), (1,)]))
 
 
 # -- processes ---------------------------------------------------------------------------------------------------------
@@ -213,7 +149,7 @@ def test_processes_evaluate_as_one_process_does(here, capsys):
     assert figures[0]["sentences"] == 90
 
 
-def test_processes_meet_the_same_error(here, capsys, monkeypatch):
+def test_processes_report_the_same_error(here, capsys, monkeypatch):
     """In a late piece, after which there are others; the file that is written is not left behind."""
     text = treebank(60)
     lines = text.split("\n")
@@ -228,7 +164,7 @@ def test_processes_meet_the_same_error(here, capsys, monkeypatch):
     assert set(here.iterdir()) == before
 
 
-def test_what_comes_before_a_fault_is_written(here, monkeypatch, capsysbinary):
+def test_sentences_before_an_error_are_written(here, monkeypatch, capsysbinary):
     """To a pipe, from a pipe or a file, by one process or by two."""
     data = Path("in.conll").read_bytes() + b"1\ta\n\n"
     Path("bad.conll").write_bytes(data)
@@ -244,7 +180,7 @@ def test_what_comes_before_a_fault_is_written(here, monkeypatch, capsysbinary):
 
 
 @pytest.mark.parametrize("number", ["0", "-2", "two", "1.5", "100000"])
-def test_a_number_of_processes_is_checked(number, capsys):
+def test_the_number_of_processes_is_validated(number, capsys):
     with pytest.raises(SystemExit) as left:
         main(["parse", "m", "a", f"--jobs={number}"])
     assert left.value.code == 2
@@ -256,17 +192,17 @@ def test_a_number_of_processes_is_checked(number, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["evaluate", "a", "b", "--jobs", "2"], "--jobs is about parsing; it needs --model"),
+        (["evaluate", "a", "b", "--jobs", "2"], "--jobs applies to parsing and needs --model"),
         (["parse", "m", "a", "--jobs", "2", "--scheduler", "tcp://a:1"], "not allowed with"),
     ],
 )
-def test_workers_are_asked_for_once_and_for_parsing(words, message, capsys):
+def test_worker_options_exclude_each_other_and_need_a_model(words, message, capsys):
     with pytest.raises(SystemExit):
         main(words)
     assert message in capsys.readouterr().err
 
 
-def test_interrupted_processes_end_quietly(folder, tmp_path):
+def test_interrupted_processes_end_without_a_traceback(folder, tmp_path):
     """As in a terminal, where the interrupt reaches the workers too."""
     heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     source = tmp_path / "long.conll"
@@ -279,7 +215,7 @@ def test_interrupted_processes_end_quietly(folder, tmp_path):
         preexec_fn=heed,
         start_new_session=True,
     )
-    part = tmp_path / f".out.{process.pid}.part"
+    part = tmp_path / f".{process.pid}.out"
     deadline = time.monotonic() + 60
     while not (part.exists() and part.stat().st_size) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -305,27 +241,27 @@ def running(group: int) -> list[str]:
 # -- the model of a worker ---------------------------------------------------------------------------------------------
 
 
-def test_a_worker_loads_a_model_once_and_no_other_one(folder, tmp_path):
+def test_a_worker_loads_a_model_once_and_rejects_a_different_one(folder, tmp_path):
     path = tmp_path / "a.nonproj"
     path.write_bytes((folder / "toy.nonproj").read_bytes())
     decoding = Model.load(path).config.decoding
-    recipe = parallel.Recipe.of(path, decoding)
-    parser, new = parallel.parser_of(recipe)
+    reference = parsing.ModelRef.of(path, decoding)
+    parser, new = parsing.parser_of(reference)
     assert new
-    assert parallel.parser_of(parallel.Recipe.of(path, decoding)) == (parser, False)
+    assert parsing.parser_of(parsing.ModelRef.of(path, decoding)) == (parser, False)
     other = Model.load(path, mmap=False)
     other.weights["parser"][7] += 1
     other.save(path)
-    changed = parallel.Recipe.of(path, decoding)
-    fresh, new = parallel.parser_of(changed)
+    changed = parsing.ModelRef.of(path, decoding)
+    fresh, new = parsing.parser_of(changed)
     assert new
     assert fresh.model.weights["parser"][7] == parser.model.weights["parser"][7] + 1
-    with pytest.raises(ModelError, match="another model than here on the worker .*; all workers must see one file"):
-        parallel.parser_of(recipe)
+    with pytest.raises(ModelError, match="a different model on the worker .*; all workers must see the same file"):
+        parsing.parser_of(reference)
     path.unlink()
-    parallel.parser_of(changed)
+    parsing.parser_of(changed)
     with pytest.raises(ModelError, match="a.nonproj: no such file on the worker .* shared filesystem"):
-        parallel.parser_of(recipe)
+        parsing.parser_of(reference)
 
 
 # -- a cluster ---------------------------------------------------------------------------------------------------------
@@ -344,15 +280,15 @@ def test_a_cluster_writes_what_one_process_writes(here, cluster, capsys):
     assert not Path("no.conll").exists()
 
 
-def test_a_worker_that_is_killed_loses_nothing(here, cluster):
+def test_the_sentences_of_a_killed_worker_are_parsed_by_another(here, cluster):
     """It is killed as soon as the first sentence is there, with its queue full."""
-    recipe = parallel.Recipe.of("toy.nonproj", Model.load("toy.nonproj").config.decoding)
+    reference = parsing.ModelRef.of("toy.nonproj", Model.load("toy.nonproj").config.decoding)
     stream = io.StringIO(newline="")
-    with engine.Cluster(cluster.scheduler_address) as workers:
+    with pool.Cluster(cluster.scheduler_address) as workers:
         workers.client.wait_for_workers(2, timeout=100)
         pids = workers.client.run(os.getpid)
         assert len(pids) == 2
-        done = parallel.parse_text(workers, recipe, "in.conll", stream, comments=True)
+        done = parsing.parse_text(workers, reference, "in.conll", stream, comments=True)
         count = len([next(done)])
         os.kill(min(pids.values()), signal.SIGKILL)
         count += sum(1 for _ in done)
@@ -360,12 +296,12 @@ def test_a_worker_that_is_killed_loses_nothing(here, cluster):
     assert stream.getvalue().encode() == Path("one.conll").read_bytes()
 
 
-def test_a_share_that_the_scheduler_gives_up_is_handed_out_again(cluster, tmp_path):
-    with engine.Cluster(cluster.scheduler_address) as workers:
+def test_a_call_that_the_scheduler_gives_up_is_resubmitted(cluster, tmp_path):
+    with pool.Cluster(cluster.scheduler_address) as workers:
         workers.client.run_on_scheduler(_allow, 0)
         try:
             marker = tmp_path / "died"
-            assert list(engine.in_order(workers, _die_once, [(str(marker),)])) == ["alive"]
+            assert list(pool.in_order(workers, _die_once, [(str(marker),)])) == ["alive"]
             assert marker.exists()
         finally:
             workers.client.run_on_scheduler(_allow, 3)
@@ -385,25 +321,25 @@ def _die_once(marker: str) -> str:
     return "dead"
 
 
-def test_workers_of_another_version(here, cluster, capsys, monkeypatch):
-    monkeypatch.setattr(engine, "__version__", "99.0")
+def test_workers_with_a_different_version(here, cluster, capsys, monkeypatch):
+    monkeypatch.setattr(pool, "__version__", "99.0")
     assert main(["parse", "toy.nonproj", "in.conll", "-o", "no", "--scheduler", cluster.scheduler_address]) == 2
     error = capsys.readouterr().err
-    assert "; scheduler and workers need nonproj 99.0, which is here\n" in error
+    assert "; scheduler and workers need nonproj 99.0, as on this machine\n" in error
     assert error.count("\n") == 1
 
 
-def test_nobody_answers(here, capsys, monkeypatch):
+def test_unreachable_scheduler(here, capsys, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(engine, "_PATIENCE", 0.5)
+    monkeypatch.setattr(pool, "_PATIENCE", 0.5)
     for address in ("tcp://127.0.0.1:1", "nowhere://a"):
         assert main(["parse", "toy.nonproj", "in.conll", "-o", "no", "--scheduler", address]) == 2
         error = capsys.readouterr().err
-        assert error.startswith(f"nonproj: {address}: no Dask scheduler answers there")
+        assert error.startswith(f"nonproj: {address}: no Dask scheduler answers (")
         assert error.count("\n") == 1
 
 
 def test_without_dask(here, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert main(["parse", "toy.nonproj", "in.conll", "-o", "no", "--scheduler", "tcp://127.0.0.1:1"]) == 2
-    assert capsys.readouterr().err == "nonproj: Dask is not installed; install it by: pip install 'nonproj[cluster]'\n"
+    assert capsys.readouterr().err == "nonproj: Dask is not installed; run: pip install 'nonproj[cluster]'\n"

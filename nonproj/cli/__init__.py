@@ -1,0 +1,6 @@
+"""The command line.
+
+- `main`: the arguments, and how errors are reported
+- `train`, `parse`, `evaluate`, `inspect`: one module for each command, with a function ``run``
+- `common`: what the commands share: loading a model, decoding options, workers, progress
+"""

@@ -1,0 +1,8 @@
+"""Scores of parsed treebanks, and statistics of single trees.
+
+- `scores`: attachment scores and related figures, by the conventions of the CoNLL-X shared task
+- `parsing`: parses gold sentences with a model and scores the trees
+- `certificates`: the statistics of a tree, as a dictionary, JSON line or comments
+- `significance`: a paired permutation test between two parsers
+- `report`: scores, comparisons and model descriptions as plain text
+"""

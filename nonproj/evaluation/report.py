@@ -1,34 +1,37 @@
-"""The figures of an evaluation as plain text."""
+"""Scores, comparisons and model descriptions as plain text."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 
-def as_text(figures: dict) -> str:
-    """Lay the figures out as plain text, in per cent.
+_LABELS = {
+    "uas": "unlabelled attachment (UAS)",
+    "las": "labelled attachment (LAS)",
+    "label_accuracy": "label accuracy",
+    "complete": "complete trees",
+    "complete_labelled": "complete trees, labelled",
+    "root_accuracy": "roots found",
+}
+
+
+def evaluation_report(figures: dict) -> str:
+    """Return the figures of an evaluation as plain text, in per cent.
 
     Parameters
     ----------
     figures : dict
-        As `nonproj.evaluation.scores.Evaluation.as_dict` returns them.
+        From `nonproj.evaluation.scores.Evaluation.as_dict`.
 
     Examples
     --------
     >>> from nonproj.evaluation.scores import Evaluation
-    >>> print(as_text(Evaluation().as_dict()).splitlines()[0])
+    >>> print(evaluation_report(Evaluation().as_dict()).splitlines()[0])
     0 sentences, 0 words; per cent
     """
     scopes = figures["without_punctuation"], figures["with_punctuation"]
-    names = {
-        "uas": "unlabelled attachment (UAS)",
-        "las": "labelled attachment (LAS)",
-        "label_accuracy": "label accuracy",
-        "complete": "complete trees",
-        "complete_labelled": "complete trees, labelled",
-        "root_accuracy": "roots found",
-    }
     lines = [f"{figures['sentences']} sentences, {figures['words']} words; per cent", ""]
     lines.append(_row("", "without punctuation", "with punctuation"))
-    lines += [_row(name, *(_percent(scope[key]) for scope in scopes)) for key, name in names.items()]
+    lines += [_row(name, *(_percent(scope[key]) for scope in scopes)) for key, name in _LABELS.items()]
     for measure in ("precision", "recall"):
         lines.append(
             _row(f"non-projective arcs, {measure}", *(_percent(scope["nonprojective"][measure]) for scope in scopes))
@@ -42,21 +45,72 @@ def as_text(figures: dict) -> str:
     for name, part in kept["by_sentence_length"].items():
         lines.append(_row(f"  {name} words", _percent(part["uas"]), _percent(part["las"]), str(part["words"])))
     if figures["certificates"]:
-        known = figures["certificates"]
+        rates = figures["certificates"]
         lines += ["", _row("trees provably best over the candidate arcs", "agreed", "certified", "iterations")]
-        shares = _percent(known["agreed"]), _percent(known["certified"])
-        lines.append(_row(f"  {known['sentences']} sentences", *shares, f"{known['mean_iterations']:.1f}"))
+        shares = _percent(rates["agreed"]), _percent(rates["certified"])
+        lines.append(_row(f"  {rates['sentences']} sentences", *shares, f"{rates['mean_iterations']:.1f}"))
     if figures["speed"]:
         speed = figures["speed"]
-        lines += ["", f"{speed['seconds']:.2f} seconds, {speed['words_per_second']:.0f} words a second"]
+        lines += ["", f"{speed['seconds']:.2f} seconds, {speed['words_per_second']:.0f} words per second"]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
+def comparison_report(names: Sequence[str], result: dict) -> str:
+    """Return the result of `nonproj.evaluation.significance.compare` for two files as plain text, in per cent."""
+    lines = [f"A: {names[0]}", f"B: {names[1]}"]
+    lines += [f"{result['sentences']} sentences, {result['words']} words; per cent, without punctuation", ""]
+    lines.append(_row("", "A", "B", "A - B", "p"))
+    for key in ("uas", "las"):
+        if scores := result[key]:
+            difference = f"{100 * scores['difference']:+.2f}"
+            cells = _percent(scores["first"]), _percent(scores["second"]), difference, f"{scores['p']:.4f}"
+            lines.append(_row(_LABELS[key], *cells))
+    lines += ["", "p: two-sided paired permutation test over sentences"]
+    return "\n".join(lines) + "\n"
+
+
+def model_report(path: str, description: dict, verified: bool) -> str:
+    """Return the description of a model (see `nonproj.model.Model.describe`) as plain text."""
+    training = dict(description["training"])
+    epochs = training.pop("log", [])
+    lines = [f"{path}: {description['config']['model']} model"]
+    if verified:
+        lines.append("checksums match")
+    lines += ["", "weights"]
+    for name, table in description["weights"].items():
+        size = f"{table['entries']:>12} {table['megabytes']:>8.1f} MB"
+        lines.append(f"  {name:<20}{size}   {100 * table['nonzero']:.1f} % non-zero")
+    sizes = description["alphabets"] | {"labels": description["labels"]}
+    for title, counts in (("vocabulary sizes", sizes), ("templates", description["templates"])):
+        lines += ["", title] + [f"  {name:<20}{count:>12}" for name, count in counts.items()]
+    for title, values in (("configuration", description["config"]), ("training", training)):
+        lines += ["", title] + [f"  {name:<34}{_short(value)}" for name, value in _flat(values)]
+    if epochs:
+        columns = list(epochs[-1])
+        lines += ["", "".join(f"{name:>12}" for name in columns)]
+        lines += ["".join(f"{_short(epoch.get(name)):>12}" for name in columns) for epoch in epochs]
+    return "\n".join(lines) + "\n"
+
+
+def _flat(values: dict, prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Yield nested entries with their dotted names."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _short(value: object) -> str:
+    """Return a value in a few digits."""
+    return f"{value:.4g}" if isinstance(value, float) else "-" if value is None else str(value)
+
+
 def _row(name: str, *cells: str) -> str:
-    """Lay out one row of the table."""
+    """Return one row of a table."""
     return f"{name:<44}" + "".join(f"{cell:>21}" if len(cells) == 2 else f"{cell:>14}" for cell in cells)
 
 
 def _percent(share: float | None) -> str:
-    """Write a share in per cent."""
+    """Return a share in per cent."""
     return "-" if share is None else f"{100 * share:.2f}"

@@ -1,7 +1,7 @@
-"""Evaluation by the conventions of the CoNLL-X shared task (Buchholz & Marsi 2006), and what is known of the trees.
+"""Evaluation by the conventions of the CoNLL-X shared task (Buchholz & Marsi 2006), and certificate rates.
 
-All figures are shares of words that a tree got right, in total and by kind of arc.  An `Evaluation` only collects a row
-for each word; the figures are sums over that table, so each is one line that can be compared with its definition.
+All figures are shares of correct words, in total and by kind of arc.  An `Evaluation` only collects a row per word; the
+figures are sums over that table, so each is one line that can be compared with its definition.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import zip_longest
 import numpy as np
 
 from nonproj.errors import DataError
-from nonproj.evaluation.report import as_text
+from nonproj.evaluation.report import evaluation_report
 from nonproj.types import Decoded, Sentence
 
 ARC_LENGTHS = (("root", 0, 0), ("1", 1, 1), ("2", 2, 2), ("3-6", 3, 6), ("7+", 7, None))
@@ -40,12 +40,12 @@ def nonprojective(heads) -> np.ndarray:
     """Return which arcs of a tree are non-projective.
 
     The arc ``h -> m`` is non-projective when some word strictly between ``h`` and ``m`` is no descendant of ``h``.
-    Arcs from the root are projective by this definition.  Sets of words are the bits of integers: O(n^2 / 64) at most.
+    Arcs from the root are projective by this definition.  Sets of words are bits of integers: O(n^2 / 64).
 
     Parameters
     ----------
     heads : array_like of int, shape (N,)
-        A tree; ``heads[0]`` is not looked at.
+        A tree; ``heads[0]`` is ignored.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def nonprojective(heads) -> np.ndarray:
     Raises
     ------
     ValueError
-        ``heads`` is no tree.
+        ``heads`` is not a tree.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def nonprojective(heads) -> np.ndarray:
             raise ValueError(f"heads[{modifier}] is {heads[modifier]}, a number from 0 to {size - 1} expected")
         children[heads[modifier]].append(modifier)
     order = [0]
-    for node in order:  # grows while it is read: from the root downwards
+    for node in order:  # grows during the iteration: breadth-first from the root
         order += children[node]
     if len(order) < size:
         raise ValueError("heads has a cycle, a tree is expected")
@@ -86,12 +86,12 @@ def nonprojective(heads) -> np.ndarray:
 
 
 class Evaluation:
-    """Collects trees and their gold trees, sentence by sentence, and gives the figures.
+    """Collects predicted and gold trees, sentence by sentence, and computes the figures.
 
     Attributes
     ----------
     seconds : float or None
-        Wall-clock time that parsing took, if known; set by whoever measured it.
+        Wall-clock time of parsing, if known; set by the caller.
 
     Examples
     --------
@@ -105,13 +105,11 @@ class Evaluation:
 
     def __init__(self):
         self.seconds: float | None = None
-        self._gold, self._predicted, self._lengths = [], [], []
-        self._punctuation, self._labels_right = [], []
-        self._gold_crosses, self._predicted_crosses = [], []
-        self._decoded = []
+        self._sentences: list[dict[str, np.ndarray]] = []
+        self._decoded: list[tuple[bool, bool, int]] = []
 
     def __len__(self) -> int:
-        return len(self._lengths)
+        return len(self._sentences)
 
     def add(
         self, sentence: Sentence, heads, labels: Iterable[str] | None = None, decoded: Decoded | None = None
@@ -125,44 +123,36 @@ class Evaluation:
         heads : array_like of int, shape (N,)
             The predicted tree.
         labels : iterable of n str, optional
-            The predicted labels: for all sentences or for none.
+            The predicted labels, for all sentences or for none.
         decoded : Decoded, optional
-            What the decoder said of its tree: for the certificate rate.
+            The decoder's result, for the certificate rate.
 
         Raises
         ------
         DataError
             The sentence has no gold heads.
         ValueError
-            ``heads`` is no tree of this sentence, or ``labels`` has another length.
+            ``heads`` is not a tree over this sentence, or ``labels`` has the wrong length.
         """
         if sentence.heads is None:
             raise DataError(sentence.path, _line(sentence, 0), "HEAD is absent (_); evaluation needs gold heads")
         heads = np.asarray(heads, dtype=np.int32)
-        n = len(sentence)
-        if heads.shape != (n + 1,):
-            raise ValueError(f"heads has the shape {heads.shape}, {(n + 1,)} expected")
-        predicted_crosses = nonprojective(heads)
-        right = None
+        if heads.shape != (len(sentence) + 1,):
+            raise ValueError(f"heads has the shape {heads.shape}, {(len(sentence) + 1,)} expected")
+        columns = _columns(np.asarray(sentence.heads, dtype=np.int32), heads, sentence.forms)
         if labels is not None:
-            right = np.array([ours == gold for ours, gold in zip(labels, sentence.labels, strict=True)], dtype=bool)
-        if len(self) and (right is None) != (self._labels_right[0] is None):
-            raise ValueError("labels are given for some sentences and not for others")
-        self._labels_right.append(right)
-        self._gold.append(np.asarray(sentence.heads[1:], dtype=np.int32))
-        self._predicted.append(heads[1:])
-        self._lengths.append(n)
-        self._punctuation.append(np.array([is_punctuation(form) for form in sentence.forms], dtype=bool))
-        self._gold_crosses.append(nonprojective(sentence.heads)[1:])
-        self._predicted_crosses.append(predicted_crosses[1:])
+            correct = [label == gold for label, gold in zip(labels, sentence.labels, strict=True)]
+            columns["label_correct"] = np.array(correct, dtype=bool)
+        if len(self) and columns.keys() != self._sentences[0].keys():
+            raise ValueError("labels are given for some sentences but not for others")
+        self._sentences.append(columns)
         if decoded is not None:
             self._decoded.append((decoded.agreed, decoded.certified, decoded.iterations))
 
     def extend(self, other: Evaluation) -> None:
-        """Add the sentences of another evaluation behind those that are here; times are not added."""
-        for name, rows in vars(other).items():
-            if name != "seconds":
-                getattr(self, name).extend(rows)
+        """Append the sentences of another evaluation; ``seconds`` is unchanged."""
+        self._sentences += other._sentences
+        self._decoded += other._decoded
 
     @property
     def uas(self) -> float:
@@ -171,17 +161,17 @@ class Evaluation:
 
     @property
     def las(self) -> float | None:
-        """Labelled attachment score without punctuation; None where there were no labels."""
+        """Labelled attachment score without punctuation; None without labels."""
         return self.as_dict()["without_punctuation"]["las"]
 
     def as_dict(self) -> dict:
-        """Return all figures; shares from 0 to 1, None where there is nothing to count.
+        """Return all figures: shares from 0 to 1, or None where there is nothing to count.
 
         Returns
         -------
         dict
-            ``sentences``, ``words``, ``without_punctuation`` and ``with_punctuation`` (each with the same figures, over
-            the words that count), ``certificates`` and ``speed`` (None where unknown).  Numbers and None only.
+            ``sentences``, ``words``, ``without_punctuation`` and ``with_punctuation`` (the same figures over
+            different words), ``certificates`` and ``speed`` (None where unknown).  Numbers and None only.
         """
         words = self.words()
         certificates = None
@@ -208,59 +198,57 @@ class Evaluation:
 
     def table(self) -> str:
         """Return the figures as plain text, in per cent."""
-        return as_text(self.as_dict())
+        return evaluation_report(self.as_dict())
 
     def words(self) -> dict[str, np.ndarray]:
-        """Return the columns of the table of words that all figures are sums over.
+        """Return the columns of the table of words, over which all figures are sums.
 
         Returns
         -------
         dict of str to ndarray
-            ``sentence`` (counted from 0), its ``length``, ``gold`` and ``predicted`` head, ``gold_distance`` and
-            ``predicted_distance``, ``gold_crosses`` and ``predicted_crosses``, ``punctuation``, whether the head is
-            ``right``, and ``label_right`` (None without labels).
+            ``sentence`` (from 0) and its ``length``; ``gold`` and ``predicted`` heads, their ``gold_distance`` and
+            ``predicted_distance``, ``gold_nonprojective`` and ``predicted_nonprojective``; ``punctuation``; whether the
+            head is ``correct``, and ``label_correct`` (None without labels).
         """
-        empty = [np.zeros(0, dtype=np.int32)]
-        lengths = np.array(self._lengths, dtype=np.int64)
-        gold = np.concatenate(self._gold or empty)
-        predicted = np.concatenate(self._predicted or empty)
-        position = np.concatenate([np.arange(1, length + 1) for length in lengths] or empty)
-        right = gold == predicted
-        labelled = self._labels_right and self._labels_right[0] is not None
-        return {
-            "sentence": np.repeat(np.arange(len(lengths)), lengths),
-            "length": np.repeat(lengths, lengths),
-            "gold": gold,
-            "predicted": predicted,
-            "gold_distance": np.where(gold == 0, 0, abs(position - gold)),
-            "predicted_distance": np.where(predicted == 0, 0, abs(position - predicted)),
-            "gold_crosses": np.concatenate(self._gold_crosses or empty).astype(bool),
-            "predicted_crosses": np.concatenate(self._predicted_crosses or empty).astype(bool),
-            "punctuation": np.concatenate(self._punctuation or empty).astype(bool),
-            "right": right,
-            "label_right": np.concatenate(self._labels_right) if labelled else None,
-        }
+        none = np.array([-1], dtype=np.int32)
+        sentences = self._sentences or [_columns(none, none, [])]
+        lengths = [len(columns["gold"]) for columns in sentences]
+        words = {name: np.concatenate([columns[name] for columns in sentences]) for name in sentences[0]}
+        words["sentence"] = np.repeat(np.arange(len(lengths)), lengths)
+        words["length"] = np.repeat(lengths, lengths)
+        return {"label_correct": None} | words
+
+
+def _columns(gold: np.ndarray, predicted: np.ndarray, forms: list[str]) -> dict[str, np.ndarray]:
+    """Return the columns of the words of one sentence."""
+    columns = {"punctuation": np.array([is_punctuation(form) for form in forms], dtype=bool)}
+    position = np.arange(1, len(gold))
+    for name, heads in (("gold", gold), ("predicted", predicted)):
+        columns[name] = heads[1:]
+        columns[f"{name}_distance"] = np.where(heads[1:] == 0, 0, abs(position - heads[1:]))
+        columns[f"{name}_nonprojective"] = nonprojective(heads)[1:]
+    return columns | {"correct": gold[1:] == predicted[1:]}
 
 
 def _figures(words: dict, counted: np.ndarray) -> dict:
-    """Return the figures over the words that count."""
+    """Return the figures over the counted words."""
     words = {name: column if column is None else column[counted] for name, column in words.items()}
-    right, label = words["right"], words["label_right"]
-    both = None if label is None else right & label
+    correct, label = words["correct"], words["label_correct"]
+    both = None if label is None else correct & label
     root_gold, root_predicted = words["gold"] == 0, words["predicted"] == 0
     return {
-        "words": len(right),
-        "uas": _share(right),
+        "words": len(correct),
+        "uas": _share(correct),
         "las": _share(both),
         "label_accuracy": _share(label),
-        "complete": _complete(words["sentence"], right),
+        "complete": _complete(words["sentence"], correct),
         "complete_labelled": _complete(words["sentence"], both),
-        "root_accuracy": _share(right[root_gold]),
-        "nonprojective": _precision_recall(right, words["gold_crosses"], words["predicted_crosses"]),
-        "root": _precision_recall(right, root_gold, root_predicted),
+        "root_accuracy": _share(correct[root_gold]),
+        "nonprojective": _precision_recall(correct, words["gold_nonprojective"], words["predicted_nonprojective"]),
+        "root": _precision_recall(correct, root_gold, root_predicted),
         "by_arc_length": {
             name: _precision_recall(
-                right, _within(words["gold_distance"], low, high), _within(words["predicted_distance"], low, high)
+                correct, _within(words["gold_distance"], low, high), _within(words["predicted_distance"], low, high)
             )
             for name, low, high in ARC_LENGTHS
         },
@@ -271,7 +259,7 @@ def _figures(words: dict, counted: np.ndarray) -> dict:
 
 
 def _share(flags: np.ndarray | None) -> float | None:
-    """Return the share that is true."""
+    """Return the share of true flags."""
     return None if flags is None or not len(flags) else float(flags.mean())
 
 
@@ -280,51 +268,45 @@ def _within(values: np.ndarray, low: int, high: int | None) -> np.ndarray:
     return (values >= low) & (values <= (high if high is not None else np.inf))
 
 
-def _complete(sentence: np.ndarray, right: np.ndarray | None) -> float | None:
-    """Return the share of sentences, among those with any word that counts, without a wrong word."""
-    if right is None or not len(right):
+def _complete(sentence: np.ndarray, correct: np.ndarray | None) -> float | None:
+    """Return the share of sentences whose counted words are all correct, among those with any."""
+    if correct is None or not len(correct):
         return None
-    return 1.0 - len(np.unique(sentence[~right])) / len(np.unique(sentence))
+    return 1.0 - len(np.unique(sentence[~correct])) / len(np.unique(sentence))
 
 
-def _precision_recall(right: np.ndarray, in_gold: np.ndarray, in_predicted: np.ndarray) -> dict:
-    """Return how many gold and predicted arcs are of a kind, and the shares of them that are right."""
+def _precision_recall(correct: np.ndarray, in_gold: np.ndarray, in_predicted: np.ndarray) -> dict:
+    """Return the numbers of gold and predicted arcs of one kind, and the shares of correct ones among them."""
     return {
         "gold": int(in_gold.sum()),
         "predicted": int(in_predicted.sum()),
-        "precision": _share(right[in_predicted]),
-        "recall": _share(right[in_gold]),
+        "precision": _share(correct[in_predicted]),
+        "recall": _share(correct[in_gold]),
     }
 
 
 def _attachment(words: dict, both: np.ndarray | None, chosen: np.ndarray) -> dict:
-    """Return attachment scores of some of the words."""
+    """Return the attachment scores of the chosen words."""
     return {
         "sentences": len(np.unique(words["sentence"][chosen])),
         "words": int(chosen.sum()),
-        "uas": _share(words["right"][chosen]),
+        "uas": _share(words["correct"][chosen]),
         "las": None if both is None else _share(both[chosen]),
     }
 
 
-def evaluate(gold: Iterable[Sentence], predicted: Iterable[Sentence], decoded: Iterable[Decoded] | None = None):
-    """Compare two files of the same sentences, as `nonproj.io.conll.read` reads them.
+def evaluate(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Evaluation:
+    """Compare the sentences of a parsed file with those of a gold file.
 
     Parameters
     ----------
     gold, predicted : iterable of Sentence
         The treebank, and the output of a parser.
-    decoded : iterable of Decoded, optional
-        What the decoder said of each tree.
-
-    Returns
-    -------
-    Evaluation
 
     Raises
     ------
     DataError
-        The files do not hold the same words, or a head is absent.
+        The files have different words, or a head is absent.
 
     Examples
     --------
@@ -332,15 +314,13 @@ def evaluate(gold: Iterable[Sentence], predicted: Iterable[Sentence], decoded: I
     >>> evaluate(gold, gold).las
     1.0
     """
-    evaluation = Evaluation()
-    known = iter(decoded) if decoded is not None else None
-    last = None
-    for ours, theirs in zip_longest(gold, predicted):
-        if ours is None or theirs is None:
-            _raise_shorter(last, ours, theirs, len(evaluation))
-        _same_words(ours, theirs)
-        evaluation.add(ours, theirs.heads, theirs.labels, next(known, None) if known else None)
-        last = ours, theirs
+    evaluation, last = Evaluation(), None
+    for expected, found in zip_longest(gold, predicted):
+        if expected is None or found is None:
+            _raise_shorter(last, expected, found, len(evaluation))
+        _check_same_words(expected, found)
+        evaluation.add(expected, found.heads, found.labels)
+        last = expected, found
     return evaluation
 
 
@@ -349,23 +329,23 @@ def _line(sentence: Sentence, word: int) -> int:
     return sentence.line + (sentence.word_lines[word] if sentence.word_lines else 0)
 
 
-def _raise_shorter(last: tuple | None, ours: Sentence | None, theirs: Sentence | None, count: int) -> None:
-    """Raise for two files of which one ends before the other."""
-    longer = theirs if ours is None else ours
-    ended = longer if last is None else last[0] if ours is None else last[1]
-    message = f"the sentences end here, after {count}, but go on in {longer.path}:{_line(longer, 0)}"
+def _raise_shorter(last: tuple | None, gold: Sentence | None, predicted: Sentence | None, count: int) -> None:
+    """Raise the error for a file that ends before the other."""
+    longer = predicted if gold is None else gold
+    ended = longer if last is None else last[0] if gold is None else last[1]
+    message = f"the sentences end here, after {count}, but continue in {longer.path}:{_line(longer, 0)}"
     raise DataError(ended.path, _line(ended, -1), message)
 
 
-def _same_words(gold: Sentence, predicted: Sentence) -> None:
-    """Raise unless a sentence is the gold sentence with a tree of its own."""
-    for i, (ours, theirs) in enumerate(zip(gold.forms, predicted.forms, strict=False)):
-        if ours != theirs:
+def _check_same_words(gold: Sentence, predicted: Sentence) -> None:
+    """Raise unless the predicted sentence has the words of the gold sentence, and a tree."""
+    for i, (expected, found) in enumerate(zip(gold.forms, predicted.forms, strict=False)):
+        if expected != found:
             place = f"{gold.path}:{_line(gold, i)}"
-            raise DataError(predicted.path, _line(predicted, i), f"FORM is {theirs!r}, {ours!r} in {place}")
+            raise DataError(predicted.path, _line(predicted, i), f"FORM is {found!r}, but {expected!r} in {place}")
     if len(gold) != len(predicted):
         place = f"{gold.path}:{_line(gold, 0)}"
-        message = f"a sentence of {len(predicted)} words, {len(gold)} in {place}"
+        message = f"a sentence of {len(predicted)} words, but of {len(gold)} in {place}"
         raise DataError(predicted.path, _line(predicted, 0), message)
     if predicted.heads is None:
         raise DataError(predicted.path, _line(predicted, 0), "HEAD is absent (_); evaluation needs a tree")

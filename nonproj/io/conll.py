@@ -1,10 +1,10 @@
-"""Treebank files: CoNLL-X and CoNLL-U, read and written without loss.
+"""CoNLL-X and CoNLL-U files, read and written without loss.
 
-Both formats are ten columns separated by tabs, a line for each word and a blank line after each sentence.  CoNLL-U adds
-comments, multiword ranges (``3-4``) and empty nodes (``5.1``).  Nobody needs to say which of the two a file is: the
-line of a word starts with a number, so what starts with ``#`` is a comment, even where ``#`` is a word of the treebank.
+Both formats have ten columns separated by tabs, one line per word and a blank line after each sentence.  CoNLL-U adds
+comments, multiword tokens (``3-4``) and empty nodes (``5.1``).  The formats need not be told apart: the line of a word
+starts with a number, so a line that starts with ``#`` is a comment, even where ``#`` is a word of the treebank.
 
-A `Sentence` carries its own lines, so that writing is to replace two columns and to leave every other byte as it was.
+A `Sentence` keeps its own lines; writing replaces two columns and leaves every other byte unchanged.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import BinaryIO, TextIO
 
 import numpy as np
 
-from nonproj.errors import DataError
-from nonproj.io.files import byte_lines, open_input, open_output, stream_fault
+from nonproj.errors import DataError, NonprojError
+from nonproj.io.files import byte_lines, open_input, open_output, stream_error
 from nonproj.types import Sentence
 
 COLUMNS = ("ID", "FORM", "LEMMA", "CPOSTAG", "POSTAG", "FEATS", "HEAD", "DEPREL", "PHEAD", "PDEPREL")
-"""Their names in CoNLL-X; CoNLL-U calls 3, 4, 8 and 9 UPOS, XPOS, DEPS and MISC."""
+"""The names of the columns in CoNLL-X; CoNLL-U calls 3, 4, 8 and 9 UPOS, XPOS, DEPS and MISC."""
 
 _ID, _FORM, _HEAD, _DEPREL = 0, 1, 6, 7
 _BOM = "\ufeff"
-_NUMBER = {str(number): number for number in range(1024)} | {"_": -1}  # a look-up is three times as quick as int()
+_NUMBER = {str(number): number for number in range(1024)} | {"_": -1}  # a look-up is three times as fast as int()
 _RANGE = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
 _EMPTY = re.compile(r"(0|[1-9][0-9]*)\.[1-9][0-9]*")
 
@@ -36,9 +36,9 @@ _EMPTY = re.compile(r"(0|[1-9][0-9]*)\.[1-9][0-9]*")
 def read(source: str | Path | BinaryIO | TextIO, *, require_heads: bool = False) -> Iterator[Sentence]:
     """Read a treebank, one sentence at a time.
 
-    A sentence is handed over as soon as the blank line after it has been read, so a pipe is answered at once and memory
-    does not grow with the file.  Further blank lines go with the next sentence; those at the very end are added to the
-    last one when they are met.
+    A sentence is yielded as soon as the blank line after it has been read, so pipes are answered at once and memory
+    does not grow with the file.  Further blank lines belong to the next sentence; those at the end of the file are
+    appended to the last sentence when they are reached.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def read(source: str | Path | BinaryIO | TextIO, *, require_heads: bool = False)
         A file, ``-`` for standard input, or an open stream of bytes or text.  Files and standard input may be
         compressed by gzip.  The text must be UTF-8, with or without a byte order mark.
     require_heads : bool
-        Whether a word without gold head (``_``) is an error.
+        Whether a word without a gold head (``_``) is an error.
 
     Yields
     ------
@@ -56,8 +56,8 @@ def read(source: str | Path | BinaryIO | TextIO, *, require_heads: bool = False)
     Raises
     ------
     DataError
-        At the first line that is wrong: columns, numbering, heads out of range or in a cycle, bytes that are not UTF-8,
-        a sentence or a file without words.  Several roots are no error.
+        At the first malformed line: columns, numbering, heads out of range or in a cycle, bytes that are not UTF-8, a
+        sentence or a file without words.  Several roots are not an error.
     FileError
         The file cannot be read.
 
@@ -72,7 +72,7 @@ def read(source: str | Path | BinaryIO | TextIO, *, require_heads: bool = False)
 
 
 def _sentences(stream, name: str, closing, require_heads: bool, number: int = 0) -> Iterator[Sentence]:
-    """Cut the lines of a stream, before which there were ``number``, into sentences; its own faults end here."""
+    """Yield the sentences of a stream whose first line has the number ``number + 1``."""
     first, block, worded, sentence = number + 1, [], False, None
     try:
         with closing:
@@ -86,7 +86,7 @@ def _sentences(stream, name: str, closing, require_heads: bool, number: int = 0)
                     yield sentence
                     first, block, worded = number + 1, [], False
     except (UnicodeDecodeError, EOFError, zlib.error, OSError) as error:
-        raise stream_fault(error, name, number) from None
+        raise stream_error(error, name, number) from None
     if worded:
         yield _sentence(block, name, first, require_heads)
     elif sentence is None:
@@ -95,14 +95,29 @@ def _sentences(stream, name: str, closing, require_heads: bool, number: int = 0)
         sentence.lines.extend(block)
 
 
+def until_error(sentences: Iterable[Sentence], errors: list[NonprojError]) -> Iterator[Sentence]:
+    """Yield sentences up to the first error, which is appended to ``errors``, so that the batch before it is complete.
+
+    Examples
+    --------
+    >>> errors = []
+    >>> len(list(until_error(read(io.StringIO("1\\ta\\n")), errors))), str(errors[0])
+    (0, '<stream>:1: 2 columns, 10 expected')
+    """
+    try:
+        yield from sentences
+    except NonprojError as error:
+        errors.append(error)
+
+
 def _sentence(block: list[str], name: str, first: int, require_heads: bool) -> Sentence:
-    """Make a sentence of its lines, which start at line ``first`` of the file."""
+    """Return the sentence with these lines, the first of which is line ``first`` of the file."""
     rows, word_lines, expected = [], [], "1"
     for index, line in enumerate(block):
         row = line.rstrip("\r\n").split("\t")
         if len(row) != 10 or row[_ID] != expected or not row[_FORM]:
             try:
-                row = _unusual(row, len(rows))
+                row = _special_row(row, len(rows))
             except ValueError as error:
                 raise DataError(name, first + index, str(error)) from None
             if row is None:
@@ -116,8 +131,8 @@ def _sentence(block: list[str], name: str, first: int, require_heads: bool) -> S
     return Sentence(rows, _gold_heads(rows, word_lines, name, first, require_heads), block, word_lines, name, first)
 
 
-def _unusual(row: list[str], words: int) -> list[str] | None:
-    """Return None for a line that is no word, a row for a first word after a byte order mark; raise for a fault."""
+def _special_row(row: list[str], words: int) -> list[str] | None:
+    """Return None for a line that is not a word, and the row of a word after a byte order mark; raise if malformed."""
     row = [row[0].removeprefix(_BOM), *row[1:]]
     name, expected = row[_ID], str(words + 1)
     if len(row) == 1 and not name.strip(" \r"):
@@ -142,7 +157,7 @@ def _unusual(row: list[str], words: int) -> list[str] | None:
 
 
 def _gold_heads(rows, word_lines, name: str, first: int, require_heads: bool) -> np.ndarray | None:
-    """Return the column HEAD as int32[N] if it is a tree, None where it is absent."""
+    """Return the column HEAD as int32[N], checked to be a tree; None where it is absent."""
     n = len(rows)
     heads = [-1]
     heads += [_NUMBER.get(row[_HEAD], n + 1) for row in rows]
@@ -158,13 +173,13 @@ def _gold_heads(rows, word_lines, name: str, first: int, require_heads: bool) ->
         line = first + word_lines[cycle[0] - 1]
         if len(cycle) == 1:
             raise DataError(name, line, f"HEAD of word {cycle[0]} is the word itself")
-        chain = " <- ".join(str(word) for word in [*cycle, cycle[0]])
-        raise DataError(name, line, f"the heads form a cycle, not a tree: {chain}")
+        path = " <- ".join(str(word) for word in [*cycle, cycle[0]])
+        raise DataError(name, line, f"the heads form a cycle, not a tree: {path}")
     return np.array(heads, dtype=np.int32)
 
 
 def _head(text: str, n: int, name: str, line: int, require_heads: bool) -> int:
-    """Read one head with care, to say what is wrong with it."""
+    """Return one head, or raise the error that describes it."""
     if text == "_":
         if require_heads:
             raise DataError(name, line, "HEAD is absent (_); training needs gold heads")
@@ -176,7 +191,7 @@ def _head(text: str, n: int, name: str, line: int, require_heads: bool) -> int:
 
 
 def _cycle(heads: list[int]) -> list[int]:
-    """Return the words of a cycle, each followed by its head, from the lowest on; empty for a tree."""
+    """Return the words of a cycle, each followed by its head, starting from the lowest; empty for a tree."""
     seen_from = [0] * len(heads)
     seen_from[0] = -1
     for start in range(1, len(heads)):
@@ -194,23 +209,23 @@ def _cycle(heads: list[int]) -> list[int]:
 
 
 def replace(sentence: Sentence, heads, labels: Iterable[str] | None = None, comments=()) -> str:
-    """Return the text of a sentence with another tree; every other byte is its own.
+    """Return the text of a sentence with another tree; every other byte is unchanged.
 
     Parameters
     ----------
     sentence : Sentence
         Of ``n`` words.
     heads : array_like of int, shape (N,)
-        ``heads[0]`` is not looked at.
+        ``heads[0]`` is ignored.
     labels : iterable of n str, optional
-        None leaves the column DEPREL as it is.
+        None leaves the column DEPREL unchanged.
     comments : mapping or iterable of (key, value)
-        Written as ``# key = value`` below the comments that are there; one of the same key is replaced.
+        Written as ``# key = value`` below the existing comments; a comment with the same key is replaced.
 
     Raises
     ------
     ValueError
-        ``heads`` or ``labels`` of another length than the sentence.
+        ``heads`` or ``labels`` has the wrong length.
 
     Examples
     --------
@@ -230,26 +245,22 @@ def replace(sentence: Sentence, heads, labels: Iterable[str] | None = None, comm
         lines, word_lines = ["\t".join(row) + "\n" for row in sentence.rows] + ["\n"], range(n)
     else:
         lines, word_lines = sentence.lines.copy(), sentence.word_lines
-    if labels is None:
-        for index, head in zip(word_lines, heads[1:], strict=True):
-            columns = lines[index].split("\t", 7)
-            columns[6] = str(head)
-            lines[index] = "\t".join(columns)
-    else:
-        labels = list(labels)
-        if len(labels) != n:
-            raise ValueError(f"labels has {len(labels)} entries, {n} expected")
-        for index, head, label in zip(word_lines, heads[1:], labels, strict=True):
-            columns = lines[index].split("\t", 8)
-            columns[6:8] = str(head), label
-            lines[index] = "\t".join(columns)
+    labels = [None] * n if labels is None else list(labels)
+    if len(labels) != n:
+        raise ValueError(f"labels has {len(labels)} entries, {n} expected")
+    for index, head, label in zip(word_lines, heads[1:], labels, strict=True):
+        columns = lines[index].split("\t", 8)
+        columns[_HEAD] = str(head)
+        if label is not None:
+            columns[_DEPREL] = label
+        lines[index] = "\t".join(columns)
     if comments:
         _comment(lines, dict(comments))
     return "".join(lines)
 
 
 def _comment(lines: list[str], comments: dict) -> None:
-    """Put comments below those that are there, or in the place of one of the same key."""
+    """Insert comments below the existing ones; a comment with the same key is replaced."""
     bare = [line.removeprefix(_BOM) for line in lines]
     position = next(index for index, line in enumerate(bare) if line[:1].isdigit())
     ending = "\r\n" if lines[position].endswith("\r\n") else "\n"
@@ -269,20 +280,20 @@ def _comment(lines: list[str], comments: dict) -> None:
 
 
 def write(sentences_with_trees: Iterable[tuple], target: str | Path | BinaryIO | TextIO) -> int:
-    """Write sentences with the trees they got, and return how many there were.
+    """Write sentences with their predicted trees, and return the number of sentences.
 
     Parameters
     ----------
     sentences_with_trees : iterable of tuple
         ``(sentence, heads)``, ``(sentence, heads, labels)`` or ``(sentence, heads, labels, comments)``, as for
-        `replace`; ``heads`` of None leaves the sentence as it is.
+        `replace`; where ``heads`` is None, the sentence is written unchanged.
     target : str, Path or stream
         A file (see `open_output`), or an open stream of bytes or text.
 
     Raises
     ------
     FileError
-        The file cannot be written; then no file is left behind.
+        The file cannot be written; no incomplete file is left behind.
 
     Examples
     --------
@@ -303,13 +314,15 @@ def write(sentences_with_trees: Iterable[tuple], target: str | Path | BinaryIO |
         text = "".join(sentence.lines) if heads is None else replace(sentence, heads, *rest)
         target.write(text.encode() if binary else text)
         count += 1
-    if sentence is not None and (blank := "".join(sentence.lines[lines_written:])):  # met at the end: see `read`
+    if sentence is not None and (
+        blank := "".join(sentence.lines[lines_written:])
+    ):  # at the end of the file: see `read`
         target.write(blank.encode() if binary else blank)
     return count
 
 
 def from_conllu(token_list) -> Sentence:
-    """Make a sentence of a ``conllu.TokenList``.
+    """Return the sentence of a ``conllu.TokenList``.
 
     Raises
     ------
@@ -330,7 +343,7 @@ def from_conllu(token_list) -> Sentence:
 def to_conllu(sentence: Sentence, heads, labels: Iterable[str] | None = None):
     """Return a ``conllu.TokenList`` of a sentence with another tree; parameters as for `replace`.
 
-    Multiword ranges, empty nodes and comments are kept.
+    Multiword tokens, empty nodes and comments are kept.
 
     Examples
     --------
@@ -347,7 +360,7 @@ def to_conllu(sentence: Sentence, heads, labels: Iterable[str] | None = None):
         if line.startswith("#"):
             metadata.update(parse_comment_line(line))
         elif line.strip(" \r"):
-            # That package also splits at two spaces, so columns with spaces are put in afterwards.
+            # conllu also splits at two spaces, so columns that contain them are set afterwards.
             columns = line.rstrip("\r").split("\t")
             token = parse_line("\t".join("_" if "  " in column else column for column in columns), DEFAULT_FIELDS)
             token.update((DEFAULT_FIELDS[i], column) for i, column in enumerate(columns) if "  " in column)

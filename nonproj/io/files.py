@@ -1,4 +1,4 @@
-"""Files: read as they stand, from disk, pipe or archive; written whole or not at all."""
+"""Files: read from disk, pipe or gzip archive; written through a temporary file and a rename."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nonproj.errors import DataError, FileError
 
 
 def reason(error: OSError) -> str:
-    """Say why a file cannot be used.
+    """Return why a file cannot be used.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def reason(error: OSError) -> str:
 
 
 def open_input(source: str | Path | BinaryIO | TextIO) -> tuple:
-    """Open a file to be read, unless it is open already.
+    """Open a file for reading, unless it is open already.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def open_input(source: str | Path | BinaryIO | TextIO) -> tuple:
 
 
 def byte_lines(stream: BinaryIO | TextIO) -> Iterator[bytes]:
-    """Return the lines of a stream as they stand in it, unpacked if it is a file or pipe compressed by gzip.
+    """Return the lines of a stream unchanged; a file or pipe compressed by gzip is unpacked.
 
     Examples
     --------
@@ -84,36 +84,57 @@ def byte_lines(stream: BinaryIO | TextIO) -> Iterator[bytes]:
     return iter(stream)
 
 
-def stream_fault(error: Exception, name: str, number: int) -> DataError | FileError:
-    """Return what a stream is to be called that broke after so many lines.
+def stream_error(error: Exception, name: str, number: int) -> DataError | FileError:
+    """Return the error for a stream that could not be read beyond line ``number``.
 
     Examples
     --------
-    >>> print(stream_fault(EOFError(), "a.conll.gz", 7))
-    a.conll.gz:8: the gzip data is cut short here
+    >>> print(stream_error(EOFError(), "a.conll.gz", 7))
+    a.conll.gz:8: the gzip data end here, incomplete
     """
     if isinstance(error, UnicodeDecodeError):
         number += 1 + error.object.count(b"\n", 0, error.start)
         byte = f"byte 0x{error.object[error.start]:02x}"
         return DataError(name, number, f"{byte} is not UTF-8; recode the file to UTF-8 first")
     if isinstance(error, EOFError):
-        return DataError(name, number + 1, "the gzip data is cut short here")
+        return DataError(name, number + 1, "the gzip data end here, incomplete")
     if isinstance(error, gzip.BadGzipFile | zlib.error):
-        return DataError(name, number + 1, f"the gzip data is broken here ({error})")
+        return DataError(name, number + 1, f"the gzip data are corrupt here ({error})")
     return FileError(name, reason(error))
 
 
 @contextlib.contextmanager
-def open_binary(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file for writing that appears under its name only when it is complete, and safe on its disk.
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary path in the same folder, which is renamed to ``path`` if the body succeeds, and else removed.
 
-    What is written goes to a temporary file in the same folder, which takes the name at the end, or is removed where
-    the body of the ``with`` statement fails.  A device or a pipe is written directly.
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder, "a.txt")) as temporary:
+    ...         _ = temporary.write_text("one")
+    ...     os.listdir(folder)
+    ['a.txt']
+    """
+    temporary = path.with_name(f".{os.getpid()}.{path.name}")  # the suffix stays: writers of images go by it
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+@contextlib.contextmanager
+def open_binary(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file for writing that appears under its name only when it is complete and flushed to disk.
+
+    Data go to a temporary file (see `replacing`).  A device or a pipe is written directly.
 
     Raises
     ------
     FileError
-        The file cannot be opened, or finished.
+        The file cannot be opened or completed.
 
     Examples
     --------
@@ -126,31 +147,24 @@ def open_binary(path: str | Path) -> Iterator[BinaryIO]:
     False b'one' ['a']
     """
     path = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
-    direct = path.exists() and not path.is_file() and not path.is_dir()
-    temporary = path if direct else path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        if path.is_dir():
-            raise IsADirectoryError
-        raw = open(temporary, "wb")  # noqa: SIM115 (closed below)
-    except FileNotFoundError:
-        raise FileError(str(path), f"cannot be written: there is no folder {str(path.parent)!r}") from None
-    except OSError as error:
-        raise FileError(str(path), f"cannot be written: {reason(error)}") from None
-    try:
+    if path.is_dir():
+        raise FileError(str(path), f"cannot be written: {reason(IsADirectoryError())}")
+    direct = path.exists() and not path.is_file()
+    with contextlib.nullcontext(path) if direct else replacing(path) as temporary:
+        try:
+            raw = open(temporary, "wb")  # noqa: SIM115 (closed below)
+        except FileNotFoundError:
+            raise FileError(str(path), f"cannot be written: there is no folder {str(path.parent)!r}") from None
+        except OSError as error:
+            raise FileError(str(path), f"cannot be written: {reason(error)}") from None
         with raw:
             yield raw
             if not direct:
-                _finish(raw, path)
-        if not direct:
-            os.replace(temporary, path)
-    except BaseException:
-        if not direct:
-            temporary.unlink(missing_ok=True)
-        raise
+                _sync(raw, path)
 
 
-def _finish(raw: BinaryIO, path: Path) -> None:
-    """See to it that all is on the disk: a full one often says so only now."""
+def _sync(raw: BinaryIO, path: Path) -> None:
+    """Flush to disk, because a full disk often reports the error only now."""
     try:
         raw.flush()
         os.fsync(raw.fileno())
@@ -160,7 +174,7 @@ def _finish(raw: BinaryIO, path: Path) -> None:
 
 @contextlib.contextmanager
 def open_output(path: str | Path) -> Iterator[TextIO]:
-    """Open a text file for writing, as `open_binary` does.
+    """Open a text file for writing; like `open_binary`, it appears when it is complete.
 
     Parameters
     ----------
@@ -170,7 +184,7 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
     Yields
     ------
     TextIO
-        UTF-8, line endings written as they are.
+        UTF-8; line endings are not translated.
 
     Raises
     ------
@@ -199,12 +213,12 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
             yield stream
             stream.flush()
         finally:
-            with contextlib.suppress(OSError):  # it flushes once more, which fails if that has just failed
+            with contextlib.suppress(OSError):  # detaching flushes again, which fails if the flush above failed
                 stream.detach()
 
 
 def _standard_output() -> Iterator[TextIO]:
-    """Yield standard output as UTF-8 without translated line endings, and leave it open."""
+    """Yield standard output as UTF-8 without translating line endings, and leave it open."""
     sys.stdout.flush()
     if not hasattr(sys.stdout, "buffer"):
         yield sys.stdout

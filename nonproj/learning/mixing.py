@@ -21,7 +21,7 @@ from nonproj.parts.space import part_space
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import ArcSpace
-from nonproj.workers.pool import DEATHS, LostError, in_order
+from nonproj.workers.pool import RESUBMISSIONS, LostError, in_order
 
 
 class Learner(NamedTuple):
@@ -137,7 +137,7 @@ class Mixing:
 
     Parameters
     ----------
-    workers : Here or Cluster
+    workers : InProcess or Cluster
         See `nonproj.workers.pool`.
     learner : Learner
     tokens, heads, arcs : list of Tokens, of ndarray and of ArcSpace
@@ -173,13 +173,13 @@ class Mixing:
             The number of words whose gold arc was missed.
         """
         learnt: list[Learnt] = []
-        for attempt in range(DEATHS):
+        for attempt in range(RESUBMISSIONS):
             try:
                 for _ in progress(self._learn(perceptron, order, learnt)):
                     pass
                 break
             except LostError:
-                if attempt == DEATHS - 1:
+                if attempt == RESUBMISSIONS - 1:
                     raise
         mix(perceptron, learnt)
         return sum(part.missed for part in learnt)

@@ -12,7 +12,7 @@ import numpy as np
 
 from nonproj import __version__
 from nonproj.errors import ConfigError, DataError
-from nonproj.evaluation.scores import Evaluation
+from nonproj.evaluation.parsing import evaluate_parser
 from nonproj.learning.labeler import Labeler
 from nonproj.learning.mixing import Learner, Mixing, check_shards, shard_of
 from nonproj.learning.perceptron import Perceptron
@@ -58,7 +58,7 @@ def train(
         Go on from the checkpoint, which must be of the same sentences and configuration.
     progress : callable, optional
         ``progress(iterable, description)`` wraps the long loops, as ``tqdm`` does.
-    workers : Here or Cluster, optional
+    workers : InProcess or Cluster, optional
         See `nonproj.workers.pool`: the parser is trained by them, by iterative parameter mixing.
     shards : int, optional
         Into how many parts they divide the sentences; by default those of the checkpoint, or one for each worker.
@@ -270,11 +270,12 @@ class Trainer:
         log.info(text)
 
     def _evaluate(self) -> dict[str, float]:
-        parser = Parser(self._finished())
-        evaluation, spaces = Evaluation(), []
-        for sentence, parse in parser.parse_all(self.progress(self.held_out, "held-out")):
-            evaluation.add(sentence, parse.decoded.heads, parse.labels, parse.decoded)
-            spaces.append(parse.arcs)
+        spaces = []
+        evaluation = evaluate_parser(
+            Parser(self._finished()),
+            self.progress(self.held_out, "held-out"),
+            on_parse=lambda parse: spaces.append(parse.arcs),
+        )
         if not self.meta["log"]:
             self._report_pruning("held-out", self.held_out, spaces)
         figures = evaluation.as_dict()

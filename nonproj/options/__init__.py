@@ -1,0 +1,5 @@
+"""The options of a parser.
+
+- `schema`: what an option is: its default, help text, allowed values and their validation
+- `config`: all options as frozen dataclasses, read from YAML or from the command line
+"""

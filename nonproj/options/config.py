@@ -1,7 +1,7 @@
-"""Options: one declaration of each for the files in YAML, the command line and the model file.
+"""All options, each declared once for YAML files, the command line and model files.
 
-What is checked, and what errors and help say, follows from it: see `nonproj.options.schema`.  Paths are relative to the
-current folder.
+Validation, error messages and help follow from the declarations: see `nonproj.options.schema`.  Paths are relative to
+the current folder.
 """
 
 from __future__ import annotations
@@ -41,96 +41,77 @@ class PartsOption(Option):
 
 @dataclass(frozen=True)
 class TreebankConfig(Section, name="treebank"):
-    """Where the sentences are."""
+    """Training and test data."""
 
     train: str | None = option(None, "file to train on", (str,), (None,))
     test: str | None = option(None, "file to evaluate on", (str,), (None,))
     held_out: float | str = option(
-        0.1,
-        "share of the training sentences, the last ones, to hold out, or a file",
-        (float, str),
-        low=0,
-        high=1,
-        below=True,
+        0.1, "held-out fraction of the training file, from its end, or a file", (float, str), low=0, high=1, below=True
     )
-    root: str = option(
-        "auto", "words a tree may hang from the root; auto: as in the training data", (), ("auto", "single", "multi")
-    )
+    root: str = option("auto", "roots per tree; auto: as in the training data", (), ("auto", "single", "multi"))
 
 
 @dataclass(frozen=True)
 class FeaturesConfig(Section, name="features"):
-    """What the model looks at."""
+    """Features of the model."""
 
-    folder: str | None = option(
-        None, "folder of feature templates; null: those that come with the program", (str,), (None,)
-    )
-    bits: int = option(23, "binary logarithm of the number of weights", (int,), low=10, high=28)
-    rare: int = option(1, "a string must be seen so often in training to be known", (int,), low=1)
+    folder: str | None = option(None, "folder of feature templates; null: the built-in ones", (str,), (None,))
+    bits: int = option(23, "log2 of the size of the weight table", (int,), low=10, high=28)
+    rare: int = option(1, "minimum count: rarer strings are treated as unknown", (int,), low=1)
 
 
 @dataclass(frozen=True)
 class PrunerConfig(Section, name="pruner"):
-    """The first-order model that chooses candidate arcs."""
+    """The first-order model that selects the candidate arcs."""
 
-    epochs: int = option(2, "passes over the training data", (int,), low=1)
-    learning_rate: float = option(0.1, "step size of its stochastic gradient", (float,), low=0, above=True)
-    bits: int = option(20, "binary logarithm of the number of its weights", (int,), low=10, high=28)
+    epochs: int = option(2, "training epochs", (int,), low=1)
+    learning_rate: float = option(0.1, "learning rate of stochastic gradient descent", (float,), low=0, above=True)
+    bits: int = option(20, "log2 of the size of the weight table", (int,), low=10, high=28)
     threshold: float = option(
-        1e-4, "least marginal of an arc in training, as a share of the best head's", (float,), low=0, high=1, above=True
+        1e-4, "minimum marginal in training, as a fraction of the best head's", (float,), low=0, high=1, above=True
     )
-    max_heads: int = option(10, "candidate heads of a word at most", (int,), low=1, high=10**9)
-    folds: int = option(
-        5,
-        "prune training data by models that have not seen it, from so many folds; 0: by the one model",
-        (int,),
-        (0,),
-        low=2,
-    )
+    max_heads: int = option(10, "maximum number of candidate heads per word", (int,), low=1, high=10**9)
+    folds: int = option(5, "folds for jackknifed pruning of the training data; 0: none", (int,), (0,), low=2)
 
 
 @dataclass(frozen=True)
 class TrainingConfig(Section, name="training"):
     """The averaged perceptron."""
 
-    epochs: int = option(10, "passes over the training data", (int,), low=1)
-    decoder: str = option(
-        "relaxed", "what the perceptron learns against: head automata alone, or trees", (), ("relaxed", "dual")
-    )
-    margin: float = option(300.0, "score by which the gold tree should win, for each wrong arc", (float,), low=0)
-    shuffle: bool = option(True, "a new order of the sentences in each epoch", (bool,))
+    epochs: int = option(10, "training epochs", (int,), low=1)
+    decoder: str = option("relaxed", "relaxed: head automata only; dual: trees", (), ("relaxed", "dual"))
+    margin: float = option(300.0, "margin per wrong arc by which the gold tree should score higher", (float,), low=0)
+    shuffle: bool = option(True, "shuffle the sentences in each epoch", (bool,))
 
 
 @dataclass(frozen=True)
 class DecodingConfig(Section, name="decoding"):
-    """Dual decomposition."""
+    """Dual decomposition, and branch and bound."""
 
-    max_iterations: int = option(250, "iterations of the subgradient method at most", (int,), low=1, high=10**9)
-    exact: bool = option(True, "search on where the gap does not close: branch and bound", (bool,))
-    search_limit: int = option(
-        1_000_000, "head automata that such a search may decode, for each sentence", (int,), low=0
-    )
-    full: bool = option(False, "look for the tree among all arcs, pruned ones too; ten times as slow", (bool,))
-    step: str = option("polyak", "rule of the step sizes; paper: that of Koo et al. 2010", (), ("polyak", "paper"))
-    beta: float = option(0.5, "share of the arc scores that the arborescence is given", (float,), low=0, high=1)
+    max_iterations: int = option(250, "iteration limit of the subgradient method", (int,), low=1, high=10**9)
+    exact: bool = option(True, "close remaining duality gaps by branch and bound", (bool,))
+    search_limit: int = option(1_000_000, "limit of branch and bound, in head automata per sentence", (int,), low=0)
+    full: bool = option(False, "decode over all arcs, without pruning; ten times slower", (bool,))
+    step: str = option("polyak", "step size rule; paper: the rule of Koo et al. 2010", (), ("polyak", "paper"))
+    beta: float = option(0.5, "fraction of each arc score assigned to the arborescence", (float,), low=0, high=1)
     tau: float = option(
-        0.5, "share of the rest that an arc's head is given, its modifier having what is left", (float,), low=0, high=1
+        0.5, "fraction of the rest assigned to the head's automaton, not to the modifier's", (float,), low=0, high=1
     )
     projective: bool = option(False, "projective trees only", (bool,))
-    single_root: str | bool = option("auto", "one word hangs from the root; auto: as trained", (bool,), ("auto",))
+    single_root: str | bool = option("auto", "one root per tree; auto: as in the training data", (bool,), ("auto",))
     threshold: float = option(
-        0.003, "least marginal of an arc in parsing, as a share of the best head's", (float,), low=0, high=1, above=True
+        0.003, "minimum marginal in parsing, as a fraction of the best head's", (float,), low=0, high=1, above=True
     )
-    tolerance: float = option(1e-9, "gap between bound and score that still counts as none", (float,), low=0)
+    tolerance: float = option(1e-9, "relative duality gap that counts as zero", (float,), low=0)
 
 
 @dataclass(frozen=True)
 class LabelerConfig(Section, name="labeler"):
     """The model that labels the arcs of a tree."""
 
-    epochs: int = option(8, "passes over the training data; 0: one and the same label for all", (int,), low=0)
-    margin: float = option(40.0, "score by which the right label must win in training", (float,), low=0)
-    bits: int = option(22, "binary logarithm of the number of its weights", (int,), low=12, high=28)
+    epochs: int = option(8, "training epochs; 0: one label for all arcs", (int,), low=0)
+    margin: float = option(40.0, "margin by which the gold label should score higher", (float,), low=0)
+    bits: int = option(22, "log2 of the size of the weight table", (int,), low=12, high=28)
 
 
 @dataclass(frozen=True)
@@ -140,7 +121,7 @@ class Config(Section):
     Raises
     ------
     ConfigError
-        If an option is of the wrong type or out of range.
+        An option has the wrong type or is out of range.
 
     Examples
     --------
@@ -149,7 +130,7 @@ class Config(Section):
     (('arc', 'sibling'), 5, 2)
     >>> Config.from_dict({"training": {"epoch": 5}})
     Traceback (most recent call last):
-    nonproj.errors.ConfigError: training.epoch: no such option; did you mean training.epochs?
+    nonproj.errors.ConfigError: training.epoch: unknown option; did you mean training.epochs?
     """
 
     parts: tuple[str, ...] = field(
@@ -168,26 +149,20 @@ class Config(Section):
 
     @classmethod
     def from_dict(cls, values: Mapping) -> Config:
-        """Make a configuration of nested mappings; what is not given has its default.
-
-        Raises
-        ------
-        ConfigError
-            If a key is unknown, or a value wrong.
-        """
+        """Return the configuration in nested mappings, with defaults for missing options; unknown keys are errors."""
         return _build(cls, values)
 
     def as_dict(self) -> dict:
-        """Return nested dictionaries of plain values, fit for JSON; `from_dict` takes them back."""
+        """Return nested dictionaries of JSON values; `from_dict` is the inverse."""
         return asdict(self) | {"parts": list(self.parts)}
 
     def with_overrides(self, overrides: Mapping[str, object]) -> Config:
-        """Return a copy in which some options have other values.
+        """Return a copy with some options changed.
 
         Parameters
         ----------
         overrides : mapping
-            From dotted names, as in ``decoding.tau``, to values; a string is read as on a command line.
+            From dotted names, as in ``decoding.tau``, to values; strings are parsed as on the command line.
 
         Examples
         --------
@@ -205,33 +180,30 @@ class Config(Section):
         return config
 
     @classmethod
-    def load(cls, path: str | Path, overrides: Mapping[str, object] | None = None) -> Config:
+    def load(cls, path: str | Path) -> Config:
         """Read a configuration file.
 
         Parameters
         ----------
         path : str or Path
             YAML.
-        overrides : mapping, optional
-            As for `with_overrides`; they win over the file.
 
         Raises
         ------
         ConfigError
-            If the file cannot be read, is no YAML, or an option is unknown or wrong.
+            The file cannot be read, is not YAML, or an option is unknown or invalid.
         """
         values = load_yaml(path)
         try:
-            config = cls.from_dict({} if values is None else values)
+            return cls.from_dict({} if values is None else values)
         except ConfigError as error:
-            raise ConfigError(
-                error.key or str(path), f"{error.message} (in {path})" if error.key else error.message
-            ) from None
-        return config.with_overrides(overrides or {})
+            if not error.key:
+                raise ConfigError(str(path), error.message) from None
+            raise ConfigError(error.key, f"{error.message} (in {path})") from None
 
 
 def options() -> Iterator[tuple[str, Option]]:
-    """Yield the dotted name of every option and what it may be.
+    """Yield the dotted name and the declaration of every option.
 
     Examples
     --------
@@ -247,9 +219,9 @@ def options() -> Iterator[tuple[str, Option]]:
 
 
 def _build(cls: type, values: object) -> Any:
-    """Make a section, and those in it, of nested mappings."""
+    """Return a section, with its subsections, from nested mappings."""
     if not isinstance(values, Mapping):
-        raise ConfigError(cls._name, f"{show(values)} is wrong, a mapping from options to values expected")
+        raise ConfigError(cls._name, f"{show(values)} is invalid, a mapping from options to values expected")
     known = {item.name: item for item in fields(cls)}
     arguments = {}
     for name, value in values.items():
@@ -257,41 +229,41 @@ def _build(cls: type, values: object) -> Any:
             raise _unknown(dotted(cls._name, name), [dotted(cls._name, other) for other in known])
         if "option" in known[name].metadata:
             arguments[name] = value
-        elif value is not None:  # a section without options is none at all
+        elif value is not None:  # YAML reads a section without options as null
             arguments[name] = _build(known[name].default_factory, value)
     return cls(**arguments)
 
 
 def _unknown(key: str, siblings: list[str]) -> ConfigError:
-    """The error for an unknown option: it names the nearest one of the same section, or of all."""
+    """Return the error for an unknown option; it suggests the closest name in the section, or anywhere."""
     last = key.rpartition(".")[2]
     everything = [name for name, _ in options()]
     same_name = [name for name in everything if name.rpartition(".")[2] == last]
     near = difflib.get_close_matches(key, siblings, 1) or same_name or difflib.get_close_matches(key, everything, 1)
     if near:
-        return ConfigError(key, f"no such option; did you mean {' or '.join(near)}?")
-    return ConfigError(key, f"no such option; the known ones here are {', '.join(siblings)}")
+        return ConfigError(key, f"unknown option; did you mean {' or '.join(near)}?")
+    return ConfigError(key, f"unknown option; known: {', '.join(siblings)}")
 
 
 def load_yaml(path: str | Path) -> Any:
-    """Read one document of YAML.
+    """Read a YAML document.
 
     Raises
     ------
     ConfigError
-        Named after the file: it cannot be read, is no YAML, or says something twice.
+        The file cannot be read, is not YAML, or has a duplicate key.
     """
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """Refuses a key that is there twice, of which YAML would silently take the last."""
+        """Rejects duplicate keys, of which YAML silently keeps the last."""
 
         def construct_mapping(self, node, deep=False):
-            """Make a mapping, unless a key stands in it twice."""
+            """Return a mapping without duplicate keys."""
             seen = set()
             for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
                 if key.value in seen:
-                    raise yaml.MarkedYAMLError(problem=f"{key.value} is there twice", problem_mark=key.start_mark)
+                    raise yaml.MarkedYAMLError(problem=f"duplicate key {key.value}", problem_mark=key.start_mark)
                 seen.add(key.value)
             return super().construct_mapping(node, deep)
 
@@ -305,6 +277,6 @@ def load_yaml(path: str | Path) -> Any:
     except yaml.YAMLError as error:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
         where = f"line {mark.line + 1}: " if mark else ""
-        raise ConfigError(str(path), f"{where}no valid YAML: {problem or 'characters that are not allowed'}") from None
-    except (ValueError, RecursionError) as error:  # dates such as 2024-13-45; nesting without end
-        raise ConfigError(str(path), f"no valid YAML: {' '.join(str(error).split())}") from None
+        raise ConfigError(str(path), f"{where}invalid YAML: {problem or 'forbidden characters'}") from None
+    except (ValueError, RecursionError) as error:  # dates such as 2024-13-45; unlimited nesting
+        raise ConfigError(str(path), f"invalid YAML: {' '.join(str(error).split())}") from None

@@ -1,6 +1,6 @@
-"""What options are: fields of frozen dataclasses, whose metadata say what they mean and what values they may have.
+"""Declarations of options: fields of frozen dataclasses with help texts and allowed values.
 
-A dataclass of options is a `Section`, which checks itself; those of this program are in `nonproj.options.config`.
+A dataclass of options is a `Section`, which validates itself; the parser's options are in `nonproj.options.config`.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ _WORDS = {int: "an integer", float: "a number", str: "a path"}
 
 @dataclass(frozen=True)
 class Option:
-    """What one option means and may be.
+    """The declaration of one option.
 
     Attributes
     ----------
     default : object
-        Its value where nobody sets it.
+        The default value.
     help : str
-        What it is for, in a few words.
+        The help text.
     kinds : tuple of type
-        Of ``int``, ``float``, ``bool`` and ``str``; empty where only ``choices`` are allowed.
+        Allowed types, of ``int``, ``float``, ``bool`` and ``str``; empty where only ``choices`` are allowed.
     choices : tuple
-        Values that are allowed besides those of the kinds.
+        Allowed values in addition to those of the kinds.
     low, high : float
-        Bounds of a number, both included...
+        Bounds of a number, inclusive.
     above, below : bool
-        ...unless these exclude the lower or the upper one.
+        Whether the lower or the upper bound is exclusive.
 
     Examples
     --------
-    >>> Option(10, "passes over the training data", (int,), low=1).expected
+    >>> Option(10, "training epochs", (int,), low=1).expected
     'an integer of at least 1'
     """
 
@@ -51,7 +51,7 @@ class Option:
 
     @property
     def expected(self) -> str:
-        """What would be right, in words."""
+        """The allowed values in words."""
         words = [show(choice) for choice in self.choices]
         for kind in self.kinds:
             words += ["true", "false"] if kind is bool else [_WORDS[kind] + ("" if kind is str else self._bounds())]
@@ -65,12 +65,12 @@ class Option:
         return f" from {self.low:.10g} to {self.high:.10g}" if not (self.above or self.below) else f" {low} and {high}"
 
     def check(self, key: str, value: object) -> Any:
-        """Return the value as the program wants it (a whole number may stand for a float).
+        """Return the validated value; an integer is converted where a float is expected.
 
         Raises
         ------
         ConfigError
-            If it is of the wrong type or out of range; ``key`` is the option's dotted name.
+            The value has the wrong type or is out of range; ``key`` is the option's dotted name.
         """
         for choice in self.choices:
             if type(value) is type(choice) and value == choice:
@@ -78,7 +78,7 @@ class Option:
         number = _as_float(value) if float in self.kinds else None
         value = value if number is None else number
         if type(value) not in self.kinds or not self._within(value):
-            raise ConfigError(key, f"{show(value)} is wrong, {self.expected} expected")
+            raise ConfigError(key, f"{show(value)} is invalid, {self.expected} expected")
         return value
 
     def _within(self, value: object) -> bool:
@@ -86,12 +86,12 @@ class Option:
             return value != "" and "\0" not in value
         low = value > self.low if self.above else value >= self.low
         high = value < self.high if self.below else value <= self.high
-        return type(value) is bool or (low and high)  # a NaN is neither
+        return type(value) is bool or (low and high)  # false for NaN
 
     def parse(self, key: str, text: str) -> Any:
-        """Return the value that a text on the command line stands for, checked.
+        """Return the validated value of a text on the command line.
 
-        Paths are taken as they are, whatever YAML would make of them; everything else is a scalar of YAML.
+        A path is the text itself; everything else is a YAML scalar.
         """
         if str in self.kinds:
             value = None if text in ("", "null", "~") else text
@@ -106,7 +106,7 @@ class Option:
 
 
 def _as_float(value: object) -> float | None:
-    """The number that a value is or spells (YAML 1.1 takes ``1e-4`` for a string), or None."""
+    """Return a number or the text of one as a float, else None (YAML 1.1 reads ``1e-4`` as a string)."""
     if type(value) not in (int, float, str):
         return None
     try:
@@ -116,37 +116,37 @@ def _as_float(value: object) -> float | None:
 
 
 def show(value: object) -> str:
-    """Write a value as YAML would, cut where it is long.
+    """Return a value as YAML writes it, truncated if long.
 
     Examples
     --------
     >>> show(None), show(True), show("")
-    ('null', 'true', 'an empty text')
+    ('null', 'true', 'an empty string')
     """
     if isinstance(value, Mapping | list | tuple):
         return "a mapping" if isinstance(value, Mapping) else "a list"
     text = {True: "true", False: "false"}[value] if isinstance(value, bool) else "null" if value is None else str(value)
-    text = " ".join(text.split()) or "an empty text"
+    text = " ".join(text.split()) or "an empty string"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def option(default: object, *arguments, **bounds) -> Any:
-    """Declare a field that is an option; arguments as for `Option`.
+    """Return a dataclass field that declares an option; arguments as for `Option`.
 
     Examples
     --------
     >>> @dataclass(frozen=True)
     ... class Oven(Section, name="oven"):
-    ...     degrees: int = option(180, "how hot", (int,), low=0, high=250)
+    ...     degrees: int = option(180, "temperature", (int,), low=0, high=250)
     >>> Oven(300)
     Traceback (most recent call last):
-    nonproj.errors.ConfigError: oven.degrees: 300 is wrong, an integer from 0 to 250 expected
+    nonproj.errors.ConfigError: oven.degrees: 300 is invalid, an integer from 0 to 250 expected
     """
     return field(default=default, metadata={"option": Option(default, *arguments, **bounds)})
 
 
 class Section:
-    """A group of options that checks itself: a base of frozen dataclasses, given the name of the group."""
+    """Base class of frozen dataclasses of options, which are validated on construction; takes the section's name."""
 
     _name = ""
 
@@ -159,11 +159,11 @@ class Section:
             if "option" in item.metadata:
                 object.__setattr__(self, item.name, item.metadata["option"].check(key, value))
             elif not isinstance(value, item.default_factory):
-                raise ConfigError(key, f"{show(value)} is wrong, options of this section expected")
+                raise ConfigError(key, f"{show(value)} is invalid, options of this section expected")
 
 
 def dotted(section: str, name: object) -> str:
-    """Return the name of an option with that of its section, which is empty for options that are in none.
+    """Return the dotted name of an option; top-level options have an empty section.
 
     Examples
     --------

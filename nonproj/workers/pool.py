@@ -1,9 +1,9 @@
-"""The engine under all shared work: hands out calls to workers, takes the results in order.
+"""Pools of workers, which run calls in parallel and return the results in order.
 
-Workers are processes here (`Processes`), those of a Dask cluster (`Cluster`), or this process alone (`Here`).
+A pool is local processes (`Processes`), the workers of a Dask cluster (`Cluster`), or this process alone (`InProcess`).
 
-Processes and not threads: kernels release the global interpreter lock, but they are only six tenths of the time, so
-threads could at no number of cores be more than two and a half times as quick as one.
+Processes, not threads: kernels release the global interpreter lock, but take only 60 % of the time, so no number of
+threads could be more than 2.5 times as fast as one.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from nonproj import __version__
 from nonproj.errors import ClusterError, NonprojError
 
 AHEAD = 4
-"""Pieces of work under way for each worker: enough that none waits, and a bound on memory."""
+"""Calls submitted for each worker at a time: enough that no worker waits, and a bound on memory."""
 
-DEATHS = 3
-"""How often a piece of work is handed out anew when the scheduler gives it up because workers died over it."""
+RESUBMISSIONS = 3
+"""How often a call is resubmitted after the scheduler has given it up because its workers died."""
 
 _PATIENCE = 30
-"""Seconds until a scheduler must have answered, and a worker must be there."""
+"""Seconds to wait for a scheduler to answer and for a worker to register."""
 
 _ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
@@ -40,7 +40,7 @@ class Processes:
     Parameters
     ----------
     count : int
-        How many; -1 for one on each core that this process may use.
+        Number of processes; -1 for one per core that this process may use.
 
     Examples
     --------
@@ -64,66 +64,66 @@ class Processes:
         self._pool.shutdown(wait=True, kill_workers=kind is not None)
 
     def submit(self, function: Callable, *arguments):
-        """Hand out a call and return its future."""
+        """Submit a call and return its future."""
         return self._pool.submit(function, *arguments)
 
     def result(self, future, function: Callable, arguments: tuple):
-        """Wait for what `submit` handed out with the same function and arguments."""
+        """Return the result of a call that was submitted with the same function and arguments."""
         try:
             return future.result()
         except BrokenExecutor:
-            text = "a worker process died; was there too little memory? With fewer --jobs less is needed"
+            text = "a worker process died, perhaps for lack of memory; fewer --jobs need less"
             raise ClusterError(text) from None
 
 
 def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the process that hands out the work; it ends the others."""
+    """Leave Ctrl-C to the main process, which ends the workers."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-class Here:
-    """This process as the only worker, for what can do without others; a context manager."""
+class InProcess:
+    """This process as the only worker; a context manager."""
 
     size = 1
 
-    def __enter__(self) -> Here:
+    def __enter__(self) -> InProcess:
         return self
 
     def __exit__(self, *_) -> None:
         pass
 
-    def submit(self, function: Callable, *arguments) -> Here:
-        """Leave the call for `result`."""
+    def submit(self, function: Callable, *arguments) -> InProcess:
+        """Defer the call to `result`."""
         return self
 
     def done(self) -> bool:
-        """Nothing is done before it is wanted."""
+        """Return False: calls are deferred."""
         return False
 
     def result(self, future, function: Callable, arguments: tuple):
-        """Do what `submit` left."""
+        """Run the deferred call."""
         return function(*arguments)
 
     def keep(self, function: Callable, *arguments):
-        """Call a function and keep what it returns."""
+        """Call a function and return its result."""
         return function(*arguments)
 
     def share(self, value):
-        """Return what stands for a value in the arguments of calls."""
+        """Return the value itself, which may be an argument of calls."""
         return value
 
 
 class LostError(ClusterError):
-    """What the workers held is lost with them, or the scheduler is gone."""
+    """Data kept by workers is lost with them, or the scheduler is gone."""
 
 
 class Cluster:
     """The workers of a Dask cluster; a context manager.
 
-    What a dead worker had is done again by another one.  A scheduler counts the deaths that a call was near to and at
-    last gives it up, though it may only have waited in the wrong queue; it is then handed out anew, `DEATHS` times.
+    Another worker repeats the calls of a dead one.  A scheduler gives a call up after several deaths of its workers,
+    though it may only have been queued there; it is then resubmitted, up to `RESUBMISSIONS` times.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class Cluster:
     Raises
     ------
     ClusterError
-        On entry: Dask is not installed, nobody answers at the address, or the scheduler has no workers.
+        On entry: Dask is not installed, no scheduler answers at the address, or it has no workers.
     """
 
     def __init__(self, address: str):
@@ -143,27 +143,27 @@ class Cluster:
         try:
             from distributed import Client
         except ImportError:
-            raise ClusterError("Dask is not installed; install it by: pip install 'nonproj[cluster]'") from None
+            raise ClusterError("Dask is not installed; run: pip install 'nonproj[cluster]'") from None
         for handler in logging.getLogger("distributed").handlers:
-            handler.setLevel(logging.CRITICAL)  # what matters is said here, in one line
+            handler.setLevel(logging.CRITICAL)  # errors are reported here, in one line
         try:
             self.client = Client(self.address, timeout=_PATIENCE, set_as_default=False)
         except (OSError, ValueError, TypeError, ImportError) as error:
             text = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise ClusterError(f"{self.address}: no Dask scheduler answers there ({text})") from None
+            raise ClusterError(f"{self.address}: no Dask scheduler answers ({text})") from None
         try:
             self.client.wait_for_workers(1, timeout=_PATIENCE)
         except TimeoutError:
             self.client.close()
-            text = f"the scheduler has no workers; start some by: dask worker {self.address} --nthreads 1"
+            text = f"the scheduler has no workers; start some with: dask worker {self.address} --nthreads 1"
             raise ClusterError(f"{self.address}: {text}") from None
         self._counted = float("-inf")
         self._check_versions()
         return self
 
     def _check_versions(self) -> None:
-        """Scheduler and workers must have this package: a worker dies over a call that it cannot import."""
-        program = "__import__('nonproj').__version__"  # neither side needs the package to pass this on
+        """Raise unless scheduler and workers have this version: a worker dies of a call that it cannot import."""
+        program = "__import__('nonproj').__version__"  # a string needs no package to be passed on
         found = self.client.run(eval, program, on_error="return")
         try:
             found["scheduler"] = self.client.run_on_scheduler(eval, program)
@@ -173,7 +173,7 @@ class Cluster:
             if version != __version__:
                 self.client.close()
                 found = "none" if isinstance(version, Exception) else version
-                text = f"{place} has {found}; scheduler and workers need nonproj {__version__}, which is here"
+                text = f"{place} has {found}; scheduler and workers need nonproj {__version__}, as on this machine"
                 raise ClusterError(f"{self.address}: {text}")
 
     def __exit__(self, *_) -> None:
@@ -181,49 +181,49 @@ class Cluster:
 
     @property
     def size(self) -> int:
-        """Threads of all workers, counted anew every few seconds: workers come and go."""
+        """Number of worker threads, counted again every five seconds because workers come and go."""
         now = time.monotonic()
         if now - self._counted > 5.0:
             self._size, self._counted = max(self._threads(), 1), now
         return self._size
 
     def submit(self, function: Callable, *arguments):
-        """Hand out a call and return its future; arguments may be futures."""
+        """Submit a call and return its future; arguments may be futures."""
         return self.client.submit(function, *arguments, pure=False, retries=2)
 
     def result(self, future, function: Callable, arguments: tuple):
-        """Wait for what `submit` handed out with the same function and arguments."""
+        """Return the result of a call that was submitted with the same function and arguments."""
         from distributed import KilledWorker
 
-        for _ in range(DEATHS):
+        for _ in range(RESUBMISSIONS):
             try:
                 return self._result(future)
             except KilledWorker:
-                log.info("workers died; their share is handed out again")
+                log.info("workers died; their call is resubmitted")
                 future = self.submit(function, *arguments)
         try:
             return self._result(future)
         except KilledWorker:
-            raise ClusterError(f"{self.address}: one share of the work kills every worker that takes it") from None
+            raise ClusterError(f"{self.address}: one call kills every worker that runs it") from None
 
     def keep(self, function: Callable, *arguments):
-        """Have a worker call a function and keep the result for calls to come; return the future that stands for it.
+        """Have a worker call a function and keep the result for later calls; return its future.
 
-        The scheduler keeps the arguments, so that another worker can make it again.
+        The scheduler keeps the arguments, so that another worker can recompute the result.
         """
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sending large graph")  # it is what is wanted here
+            warnings.filterwarnings("ignore", "Sending large graph")  # shards are large
             return self.client.submit(function, *arguments, pure=False, retries=2)
 
     def share(self, value):
-        """Give every worker a value and return the future that stands for it in the arguments of calls."""
+        """Send a value to every worker and return its future, which may be an argument of calls."""
         try:
             return self.client.scatter([value], broadcast=True, hash=False)[0]
         except (OSError, TimeoutError):
-            raise LostError(f"{self.address}: there are no workers to share with") from None
+            raise LostError(f"{self.address}: there are no workers to send data to") from None
 
     def _result(self, future):
-        """Wait as long as there are workers; say in words what went wrong."""
+        """Wait while there are workers; translate errors."""
         from distributed import TimeoutError as Late
 
         seen = time.monotonic()
@@ -236,10 +236,10 @@ class Cluster:
                 if now - seen > _PATIENCE:
                     raise ClusterError(f"{self.address}: all workers are gone") from None
             except CancelledError:
-                raise LostError(f"{self.address}: the scheduler is gone, or all who held some data") from None
+                raise LostError(f"{self.address}: the scheduler is gone, or all workers that held some data") from None
 
     def _threads(self) -> int:
-        """Threads of all workers that are there now."""
+        """Return the present number of worker threads."""
         try:
             return sum(self.client.nthreads().values())
         except OSError:
@@ -247,9 +247,9 @@ class Cluster:
 
 
 def in_order(workers, function: Callable, tasks: Iterable[tuple]) -> Iterator:
-    """Call a function by workers and yield the results in the order of the tasks.
+    """Run calls on workers and yield the results in the order of the tasks.
 
-    `AHEAD` calls for each worker are under way at most, so neither tasks nor results pile up.
+    At most `AHEAD` calls per worker are pending, so neither tasks nor results pile up.
 
     Parameters
     ----------
@@ -262,21 +262,21 @@ def in_order(workers, function: Callable, tasks: Iterable[tuple]) -> Iterator:
     Raises
     ------
     NonprojError
-        One of ``function``; or one of ``tasks``, in its turn: after the results of all tasks before it.
+        Raised by ``function``; or by ``tasks``, after the results of all tasks before the error.
     """
-    tasks, under_way, fault, more = iter(tasks), deque(), None, True
-    while under_way or more:
-        while more and len(under_way) < AHEAD * workers.size and not (under_way and under_way[0][0].done()):
+    tasks, pending, failure, more = iter(tasks), deque(), None, True
+    while pending or more:
+        while more and len(pending) < AHEAD * workers.size and not (pending and pending[0][0].done()):
             try:
                 arguments = next(tasks, None)
             except NonprojError as error:
-                arguments, fault = None, error
+                arguments, failure = None, error
             more = arguments is not None
             if more:
-                under_way.append((workers.submit(function, *arguments), arguments))
-        if under_way:
-            future, arguments = under_way.popleft()
+                pending.append((workers.submit(function, *arguments), arguments))
+        if pending:
+            future, arguments = pending.popleft()
             yield workers.result(future, function, arguments)
             del future, arguments
-    if fault:
-        raise fault
+    if failure:
+        raise failure

@@ -1,0 +1,83 @@
+"""The statistics of a tree, its certificate above all: as a dictionary, a line of JSON or comments of CoNLL-U."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, TextIO
+
+from nonproj.pipeline import Parse
+from nonproj.types import Sentence
+
+
+class ParseRecord(NamedTuple):
+    """The statistics of one parsed sentence, and the place of the sentence.
+
+    Attributes
+    ----------
+    path : str
+    line : int
+        The sentence's first line in the file, from 1.
+    words : int
+    statistics : dict
+        See `statistics`.
+    """
+
+    path: str
+    line: int
+    words: int
+    statistics: dict
+
+
+def statistics(parse: Parse) -> dict:
+    """Return the numbers of `nonproj.types.Decoded` and ``gap``, ``full`` and ``changed`` as plain Python values.
+
+    ``gap`` is ``bound - score``; ``full`` means that all arcs were candidates; ``changed`` that this gave another tree.
+    """
+    decoded = parse.decoded
+    return {
+        "score": float(decoded.score),
+        "bound": float(decoded.bound),
+        "gap": float(decoded.bound - decoded.score),
+        "agreed": bool(decoded.agreed),
+        "certified": bool(decoded.certified),
+        "iterations": int(decoded.iterations),
+        "recomputed": float(decoded.recomputed),
+        "nodes": int(decoded.nodes),
+        "full": parse.pruned is not None,
+        "changed": parse.changed,
+    }
+
+
+def annotate(
+    parses: Iterable[tuple[Sentence, Parse]], comments: bool, on_record: Callable[[ParseRecord], object]
+) -> Iterator[tuple]:
+    """Yield what `nonproj.io.conll.write` takes, and call ``on_record`` with the record of each sentence.
+
+    With ``comments``, the statistics are written above each sentence, as in ``# nonproj certified = true``.
+    """
+    for sentence, parse in parses:
+        numbers = statistics(parse)
+        on_record(ParseRecord(sentence.path, sentence.line, len(sentence), numbers))
+        lines = {f"nonproj {name}": json.dumps(value) for name, value in numbers.items()} if comments else ()
+        yield sentence, parse.decoded.heads, parse.labels, lines
+
+
+class ParseLog:
+    """Counts sentences and certificates, and writes each record as a line of JSON if there is a stream."""
+
+    def __init__(self, stream: TextIO | None):
+        self.stream = stream
+        self.sentences = self.words = self.certified = self.full = self.changed = 0
+
+    def add(self, record: ParseRecord) -> None:
+        """Count the next sentence."""
+        path, line, words, numbers = record
+        self.sentences += 1
+        self.words += words
+        self.certified += numbers["certified"]
+        self.full += numbers["full"] and numbers["certified"]
+        self.changed += numbers["changed"]
+        if self.stream:
+            place = {"sentence": self.sentences, "path": path, "line": line, "words": words}
+            self.stream.write(json.dumps(place | numbers, ensure_ascii=False) + "\n")

@@ -1,0 +1,65 @@
+"""Parses gold sentences with a model and scores the trees."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from itertools import chain, islice
+
+from nonproj.evaluation.scores import Evaluation
+from nonproj.pipeline import BATCH, Parse, Parser
+from nonproj.types import Sentence
+
+WARM_UP = 10
+"""Sentences parsed before timing starts, so that compilation is not counted."""
+
+
+def evaluate_parser(
+    parser: Parser,
+    gold: Iterable[Sentence],
+    *,
+    warm_up: int = 0,
+    progress: Callable | None = None,
+    on_parse: Callable[[Parse], object] | None = None,
+) -> Evaluation:
+    """Parse sentences and compare the trees with the gold trees.
+
+    Parameters
+    ----------
+    parser : Parser
+    gold : iterable of Sentence
+        With gold heads; read in batches, so memory for the sentences does not grow.
+    warm_up : int
+        This many sentences are first parsed once without timing.
+    progress : callable, optional
+        ``progress(iterable, description)`` wraps the loop over the sentences.
+    on_parse : callable, optional
+        Called with each `Parse`, in order.
+
+    Returns
+    -------
+    Evaluation
+        ``seconds`` is the wall-clock time of parsing alone.
+
+    Raises
+    ------
+    DataError
+        A sentence has no gold heads.
+    """
+    gold = iter(gold)
+    first = list(islice(gold, warm_up))
+    for _ in parser.parse_all(first):
+        pass
+    evaluation, seconds = Evaluation(), 0.0
+    sentences = chain(first, gold)
+    stream = iter(progress(sentences, "evaluate") if progress else sentences)
+    while batch := list(islice(stream, BATCH)):
+        start = time.perf_counter()
+        parses = list(parser.parse_all(batch))
+        seconds += time.perf_counter() - start
+        for sentence, parse in parses:
+            evaluation.add(sentence, parse.decoded.heads, parse.labels, parse.decoded)
+            if on_parse:
+                on_parse(parse)
+    evaluation.seconds = seconds
+    return evaluation

@@ -1,0 +1,95 @@
+"""The paired permutation test against the enumeration of all exchanges."""
+
+import itertools
+import random
+
+import pytest
+from test_evaluate import cases, naive_punctuation, random_tree, sentence_of
+
+from nonproj.evaluation.scores import Evaluation
+from nonproj.evaluation.significance import compare
+
+
+def test_compare_of_equal_and_of_different_outputs():
+    generator = random.Random(9)
+    good, bad, same = Evaluation(), Evaluation(), Evaluation()
+    for _ in range(60):
+        n = 10
+        gold = random_tree(generator, n)
+        sentence = sentence_of(gold, "a" * n, "x" * n)
+        worse = random_tree(generator, n)
+        for evaluation, heads in ((good, gold), (bad, worse), (same, gold)):
+            evaluation.add(sentence, heads, "a" * n)
+    assert compare(good, same)["las"] == {"first": 1.0, "second": 1.0, "difference": 0.0, "p": 1.0}
+    assert compare(good, same, labelled=False)["las"] is None
+    result = compare(good, bad, resamples=199)
+    assert (result["sentences"], result["words"]) == (60, 600)
+    assert result["uas"]["difference"] == pytest.approx(1 - bad.uas)
+    assert result["uas"]["p"] == 2 / 200  # no random sign pattern is as extreme
+    assert compare(bad, good)["uas"]["difference"] == -result["uas"]["difference"]
+
+
+def naive_p_value(data, other, with_labels):
+    """Enumerate all exchanges of the two parses of each sentence."""
+
+    def correct(sentence, heads, labels):
+        flags = [
+            gold == head and (not with_labels or row[7] == label)
+            for gold, head, row, label in zip(sentence.heads[1:], heads[1:], sentence.rows, labels, strict=True)
+            if not naive_punctuation(row[1])
+        ]
+        return sum(flags)
+
+    pairs = [(correct(*one), correct(one[0], *two)) for one, two in zip(data, other, strict=True)]
+    observed = abs(sum(a - b for a, b in pairs))
+    totals = [
+        abs(sum(b - a if exchanged else a - b for exchanged, (a, b) in zip(exchanges, pairs, strict=True)))
+        for exchanges in itertools.product((False, True), repeat=len(pairs))
+    ]
+    return sum(total >= observed for total in totals) / len(totals)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_compare_equals_the_enumeration_of_all_exchanges(seed):
+    generator = random.Random(seed)
+    data = cases(seed, count=9, longest=10)
+    other = [
+        (
+            random_tree(generator, len(sentence)) if generator.random() < 0.7 else heads,
+            generator.choices("abc", k=len(sentence)),
+        )
+        for sentence, heads, _ in data
+    ]
+    one, two = Evaluation(), Evaluation()
+    for (sentence, heads, labels), (other_heads, other_labels) in zip(data, other, strict=True):
+        one.add(sentence, heads, labels)
+        two.add(sentence, other_heads, other_labels)
+    result, back = compare(one, two), compare(two, one)
+    for name in ("uas", "las"):
+        exact = naive_p_value(data, other, with_labels=name == "las")
+        assert result[name]["p"] == pytest.approx(exact, abs=1e-12) == back[name]["p"]
+        assert result[name]["first"] == getattr(one, name)
+        assert result[name]["second"] == getattr(two, name)
+        assert result[name]["difference"] == pytest.approx(getattr(one, name) - getattr(two, name))
+        sampled = compare(one, two, resamples=400)[name]["p"]  # fewer than the 512 sign patterns
+        assert sampled == pytest.approx(exact, abs=0.15)
+        assert sampled == compare(one, two, resamples=400)[name]["p"]
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_compare_of_very_few_sentences(count):
+    one, two = Evaluation(), Evaluation()
+    for _ in range(count):
+        one.add(sentence_of([-1, 0, 1], "aa", "xx"), [-1, 0, 1])
+        two.add(sentence_of([-1, 0, 1], "aa", "xx"), [-1, 2, 0])
+    result = compare(one, two)
+    assert (result["sentences"], result["las"]) == (count, None)
+    assert result["uas"] == {"first": float(count), "second": 0.0, "difference": float(count), "p": 1.0}
+
+
+def test_compare_rejects_different_sentences():
+    one, other = Evaluation(), Evaluation()
+    one.add(sentence_of([-1, 0], "a", "x"), [-1, 0])
+    other.add(sentence_of([-1, 0, 1], "aa", "xx"), [-1, 0, 1])
+    with pytest.raises(ValueError, match="not of the same gold sentences"):
+        compare(one, other)

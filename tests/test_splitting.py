@@ -1,0 +1,72 @@
+"""Splitting a treebank into pieces for workers."""
+
+from __future__ import annotations
+
+import gzip
+import os
+
+import pytest
+from toy import treebank
+
+from nonproj.errors import NonprojError
+from nonproj.io import conll, splitting
+
+WORD = "1\tRegn\t_\tN\tNC\t_\t0\tROOT\t_\t_\n"
+
+
+def facts(sentences) -> list:
+    """What is known of sentences, and the error that ends them."""
+    known = []
+    try:
+        for sentence in sentences:
+            known.append((sentence.path, sentence.line, sentence.rows, sentence.word_lines))
+            known.append(sentence.lines)  # the very same list: blank lines at the end are added later
+    except NonprojError as error:
+        known.append((type(error), str(error)))
+    return known
+
+
+BROKEN = {
+    "whole": treebank(7).encode(),
+    "blank lines": f"\n \n{WORD}\n\n \r\n{WORD}\n{WORD}\n\n\n\n".encode(),
+    "no last blank line": f"{WORD}\n{WORD}\n{WORD}".encode(),
+    "marks of byte order": f"\ufeff\n\ufeff{WORD}\n\ufeff{WORD}\n\ufeff\n\n{WORD}\n".encode(),
+    "empty": b"",
+    "blank": b"\n\n \n",
+    "comment only": f"{WORD}\n# a\n\n{WORD}\n".encode(),
+    "columns": f"{WORD}\n{WORD}\n{WORD}1\ta\n\n{WORD}\n".encode(),
+    "no utf-8": f"{WORD}\n{WORD}\n".encode() + WORD.encode("utf-8").replace(b"Regn", b"R\xe6gn") + b"\n",
+    "gzip": gzip.compress(treebank(50).encode()),
+    "gzip cut short": gzip.compress(treebank(500).encode())[:-300],
+    "gzip broken": gzip.compress(os.urandom(50_000).hex().encode() + b"\n")[:20_000] + bytes(5000),
+}
+
+
+@pytest.mark.parametrize("size", [1, 60, 1000, 1 << 16])
+@pytest.mark.parametrize("name", BROKEN)
+def test_pieces_contain_the_sentences_of_the_whole_file(name, size, tmp_path):
+    path = tmp_path / "a.conll"
+    path.write_bytes(BROKEN[name])
+    whole = facts(conll.read(path))
+    assert facts(sentence for piece in splitting.split(path, size) for sentence in piece.read()) == whole
+    if not name.startswith("gzip"):
+        pieces = list(splitting.split(path, size))
+        assert b"".join(piece.text for piece in pieces) == BROKEN[name]
+        if size == 1 and name == "whole":
+            assert len(pieces) == 7
+
+
+def test_pieces_are_yielded_before_the_rest_is_read():
+    def lines():
+        yield from f"{WORD}\n{WORD}\n{WORD}".splitlines(keepends=True)
+        pytest.fail("read on")
+
+    class Stream:
+        encoding = "utf-8"
+        read = None
+
+        def __iter__(self):
+            return lines()
+
+    pieces = splitting.split(Stream(), 1)
+    assert [next(pieces).line for _ in range(2)] == [1, 3]
