@@ -32,7 +32,7 @@ class PartsOption(Option):
             value = [name.strip() for name in value.split(",")]
         names = [value] if isinstance(value, str) else value
         if not isinstance(names, list | tuple) or not names or not all(isinstance(name, str) for name in names):
-            raise ConfigError(key, f"{show(value)} is wrong, {self.expected} expected")
+            raise ConfigError(key, f"{show(value)} is invalid, {self.expected} expected")
         try:
             return tuple(part_type.name for part_type in part_set(value))
         except ValueError as error:
