@@ -203,7 +203,7 @@ def test_save_and_load(fitted, tmp_path):
     ("parameters", "message"),
     [
         ({"epochs": 0}, "epochs: 0"),
-        ({"parts": "third-order"}, "parts: no part type is named third-order"),
+        ({"parts": "third-order"}, "parts: no set of part types is named third-order"),
         ({"threshold": "high"}, "threshold: high"),
         ({"single_root": "maybe"}, "single_root: maybe"),
         ({"random_state": -1}, "random_state: -1"),

@@ -185,7 +185,7 @@ def test_a_missing_arc_is_named():
     [
         ("siblings", "no set of part types is named siblings; did you mean sibling?"),
         ("xyz", "no set of part types is named xyz; known: arc, sibling, grandparent"),
-        (["arc", "grandparents"], "no part type is named grandparents; did you mean grandparent?"),
+        (["arc", "grandparents"], "no part type named grandparents is registered; did you mean grandparent?"),
         (["arc", "sibling", "arc"], "a part type is there twice: arc, sibling, arc"),
         (["sibling"], "arc is missing; every set of part types has it"),
         ([], "arc is missing; every set of part types has it"),
