@@ -1,7 +1,4 @@
-"""The way of the data: a sentence in, a labelled tree and its certificate out.
-
-Each stage is a method of its own, so that a benchmark can time it and a reader can stop at it.
-"""
+"""Parsing, stage by stage: a sentence in, a labelled tree and its certificate out."""
 
 from __future__ import annotations
 
@@ -28,10 +25,10 @@ from nonproj.trees.pruning import prune
 from nonproj.types import ArcSpace, Decoded, PartSpace, Sentence
 
 FULL_WORDS = 160
-"""Longer sentences have too many parts, 2 n^3, to be looked at without pruning: here it is 8 million."""
+"""Longer sentences have too many parts, 2 n^3, to be parsed without pruning: this length has 8 million."""
 
 BATCH = 64
-"""Sentences parsed stage by stage: enough for the cache, few enough for memory."""
+"""Sentences that pass each stage together, so that the stage finds its weights in the cache."""
 
 
 class Parse(NamedTuple):
@@ -40,13 +37,13 @@ class Parse(NamedTuple):
     Attributes
     ----------
     decoded : Decoded
-        The tree and what is known about it.  A certificate is about the arcs that pruning left.
+        The tree and its certificate, which is about ``arcs``.
     labels : list of str
         The label of each word's arc, n strings.
     arcs : ArcSpace
-        The arcs that the tree was looked for among: those that pruning left, or all.
+        The candidate arcs: those that pruning left, or all.
     pruned : Decoded or None
-        What was found among those that pruning left, if the tree was then looked for among all arcs.
+        The best tree over the arcs that pruning left, if the tree was then decoded over all arcs.
     """
 
     decoded: Decoded
@@ -56,12 +53,12 @@ class Parse(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        """Whether pruning had hidden a better tree."""
+        """Whether pruning had hidden this tree."""
         return self.pruned is not None and not np.array_equal(self.pruned.heads, self.decoded.heads)
 
 
 def dual_options(decoding: DecodingConfig, single_root: bool) -> DualOptions:
-    """Return the decoder's options as its kernel wants them; ``single_root`` is what "auto" stands for."""
+    """Return the options of the decoder; ``single_root`` is the value of "auto"."""
     return DualOptions(
         max_iterations=decoding.max_iterations,
         beta=decoding.beta,
@@ -80,7 +77,7 @@ class Parser:
     ----------
     model : Model
     decoding : DecodingConfig, optional
-        By default the one in the model.
+        By default the model's.
 
     Examples
     --------
@@ -109,25 +106,25 @@ class Parser:
         Parameters
         ----------
         sentence : Sentence
-            Gold heads and labels, if it has any, are not looked at.
+            Its gold heads and labels are ignored.
         """
         return self._parse_batch([sentence])[0]
 
     def parse_all(self, sentences: Iterable[Sentence], batch: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
-        """Parse a stream of sentences; memory does not grow with it.
+        """Parse a stream of sentences in constant memory.
 
         Parameters
         ----------
         sentences : iterable of Sentence
         batch : int
-            So many sentences are taken from the stream at a time; 1 answers each before the next is asked for.
+            Sentences taken from the stream at a time; with 1, each is parsed before the next is read.
         """
         stream = iter(sentences)
         while group := list(itertools.islice(stream, batch)):
             yield from zip(group, self._parse_batch(group), strict=True)
 
     def _parse_batch(self, sentences: list[Sentence]) -> list[Parse]:
-        """Parse sentences stage by stage, so that each stage finds its part of the weights in the cache."""
+        """Parse sentences stage by stage."""
         tokens = [self.encode(sentence) for sentence in sentences]
         arcs = [self.prune(t) for t in tokens]
         scored = [self.score(t, a) for t, a in zip(tokens, arcs, strict=True)]
@@ -139,11 +136,11 @@ class Parser:
         return [Parse(*parse) for parse in zip(decoded, labels, arcs, pruned, strict=True)]
 
     def encode(self, sentence: Sentence) -> Tokens:
-        """Strings to integers."""
+        """Turn strings into integers."""
         return self.encoder.encode(sentence)
 
     def prune(self, tokens: Tokens) -> ArcSpace:
-        """First-order scores, their marginals, and the arcs these leave."""
+        """Return the candidate arcs, by the marginals of the first-order model."""
         weights, unit = self._table("pruner")
         scores = dense_arc_scores(tokens, self.pruner_table, weights, unit)
         single_root = self.options.single_root
@@ -172,29 +169,29 @@ class Parser:
         return decode_trusted(parts, scores, self.options)
 
     def widen(self, tokens: Tokens, arcs: ArcSpace, decoded: Decoded) -> tuple[ArcSpace, Decoded, Decoded | None]:
-        """Look for the best tree over all arcs, so that its certificate is about the model without pruning.
+        """Return the best tree over all arcs, whose certificate is about the model without pruning.
 
         Returns
         -------
         arcs : ArcSpace
-            All arcs; as they were, if the sentence is longer than ``FULL_WORDS``.
+            All arcs; the given ones if the sentence is longer than ``FULL_WORDS``.
         decoded : Decoded
             The best tree over them.
         pruned : Decoded or None
-            What was given, if all arcs were looked at.
+            The given tree, if all arcs were used.
         """
         if tokens.n_nodes - 1 > FULL_WORDS:
             return arcs, decoded, None
         everything = full_arc_space(tokens.n_nodes - 1)
         found = self.decode(*self.score(tokens, everything))
         if found.score < decoded.score and not found.certified:
-            # The search hit its limit before it saw this tree.
+            # The search reached its limit before it found this tree.
             closed = found.bound - decoded.score <= self.options.tolerance * (1.0 + abs(decoded.score))
             found = found._replace(heads=decoded.heads, score=decoded.score, certified=closed)
         return everything, found, decoded
 
     def label(self, tokens: Tokens, heads: np.ndarray) -> list[str]:
-        """The best label of each arc of a tree."""
+        """Return the best label of each arc of a tree."""
         weights, labels = self.model.weights["labeler"], self.model.labels
         hashed = hash_tokens(tokens, self.label_table, len(weights))
         best = label_scores(hashed, label_parts(heads), len(labels), weights).argmax(axis=1)

@@ -9,6 +9,7 @@ import naive_trees
 import numpy as np
 import pytest
 
+from nonproj.automata.general import check_automata, decode_paths, new_paths
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.automaton import head_automata, moves
 from nonproj.parts.space import part_space, tree_score
@@ -133,3 +134,14 @@ def as_functions(arcs, automata):
         lambda q, s: float(automata.initial[automata.state_start[q] + s]),
         lambda q, s: float(automata.final[automata.state_start[q] + s]),
     )
+
+
+def tree_paths(arcs, automata, scores, heads):
+    """The best paths on which the automata take the arcs of a tree and no others; their values sum to its score."""
+    automata = check_automata(arcs, automata)
+    forced = (np.array(heads)[arcs.modifier] == arcs.head).astype(np.int8)
+    work, paths = new_paths(arcs, automata)
+    decode_paths(arcs, automata, np.ascontiguousarray(scores), forced, np.ones(len(heads), np.bool_), work, paths)
+    if forced.sum() != len(heads) - 1:
+        paths.values[:] = -np.inf
+    return paths

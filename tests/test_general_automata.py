@@ -13,11 +13,12 @@ from problems import (
     draw_problem,
     draw_scores,
     tabulate_automata,
+    tree_paths,
     trees_over,
     valency_automata,
 )
 
-from nonproj.automata.general import best_paths, check_automata, tree_paths
+from nonproj.automata.general import best_paths, check_automata
 from nonproj.dual.decomposition import dual_decomposition
 from nonproj.dual.general import AutomataOracle, TreeOracle, parse_with_automata
 from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions
@@ -45,15 +46,15 @@ def test_best_paths_equal_enumeration(seed, forbidden, kind):
     accepting = [h for h, value in enumerate(values) if value > -math.inf]
     assert forbidden or len(accepting) == len(values)
     if kind == "continuous":
-        ours = {pair for pair, mark in zip(pairs, paths.chosen, strict=True) if mark}
+        ours = {pair for pair, mark in zip(pairs, paths.z, strict=True) if mark}
         assert {pair for pair in ours if pair[0] in accepting} == {pair for pair in chosen if pair[0] in accepting}
     # The path that is returned has the value that is returned.
     for h in accepting:
-        value = math.fsum(scores[a] for a in np.flatnonzero((arcs.head == h) & (paths.chosen == 1)))
+        value = math.fsum(scores[a] for a in np.flatnonzero((arcs.head == h) & (paths.z == 1)))
         for q in (2 * h, 2 * h + 1):
             row = arcs.out[arcs.out_start[q] : arcs.out_start[q + 1]]
             states = [int(paths.first[q]), *paths.state[row].tolist()]
-            value += naive_automata.path_score(twin, q, arcs.modifier[row].tolist(), paths.chosen[row] == 1, states)
+            value += naive_automata.path_score(twin, q, arcs.modifier[row].tolist(), paths.z[row] == 1, states)
         assert value == pytest.approx(values[h], rel=1e-12, abs=1e-12)
 
 
@@ -70,7 +71,7 @@ def test_tree_paths_equal_enumeration(seed, forbidden):
         expected = naive_automata.tree_score(twin, arcs, scores, tree)
         assert paths.values.sum() == pytest.approx(expected, rel=1e-12, abs=1e-12)
         if expected > -math.inf:
-            assert paths.chosen.tolist() == [int(tree[m] == h) for h, m in zip(arcs.head, arcs.modifier, strict=True)]
+            assert paths.z.tolist() == [int(tree[m] == h) for h, m in zip(arcs.head, arcs.modifier, strict=True)]
 
 
 def test_ties_go_to_skipping_and_to_the_lowest_state():
@@ -79,7 +80,7 @@ def test_ties_go_to_skipping_and_to_the_lowest_state():
     for values in automata[1:3] + automata[4:]:
         values[:] = 0.0
     paths = best_paths(arcs, automata, np.zeros(4))
-    assert not paths.chosen.any() and not paths.state.any() and not paths.first.any()
+    assert not paths.z.any() and not paths.state.any() and not paths.first.any()
 
 
 # -- valency -----------------------------------------------------------------------------------------------------------
@@ -202,8 +203,6 @@ def test_errors_name_what_is_wrong():
         head_automata(arcs, 0)
     with pytest.raises(ValueError, match=r"scores has shape \(3,\); one score for each of 4 arcs is expected"):
         best_paths(arcs, automata, np.zeros(3))
-    with pytest.raises(ValueError, match=r"heads has shape \(2,\); \(3,\) is expected"):
-        tree_paths(arcs, automata, np.zeros(4), [-1, 0])
     with pytest.raises(ValueError, match="max_iterations is 0; 1 or more"):
         parse_with_automata(arcs, automata, np.zeros(4), DualOptions(max_iterations=0))
     with pytest.raises(ValueError, match="rule is 2; 0 .paper. or 1 .polyak. is expected"):
@@ -217,7 +216,6 @@ def test_arc_scores_and_multipliers_must_be_finite(wrong):
     for call in (
         lambda: parse_with_automata(arcs, automata, scores),
         lambda: best_paths(arcs, automata, scores),
-        lambda: tree_paths(arcs, automata, scores, [-1, 0, 0]),
         lambda: AutomataOracle(arcs, automata, scores),
         lambda: TreeOracle(arcs, scores),
     ):

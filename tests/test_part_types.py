@@ -15,10 +15,11 @@ from problems import (
     draw_problem,
     fill_automata,
     scale_arcs,
+    tree_paths,
     trees_over,
 )
 
-from nonproj.automata.general import best_paths, check_automata, general_automata, product, tree_paths
+from nonproj.automata.general import best_paths, check_automata, general_automata, product
 from nonproj.automata.relaxed import decode_relaxed
 from nonproj.dual.branch_and_bound import branch_and_bound
 from nonproj.dual.decomposition import dual_decomposition, dual_trace
@@ -38,7 +39,7 @@ RULES = {APPENDIX_A: AppendixA, POLYAK: Polyak}
 def test_arcs_alone_accept_everything():
     parts, scores = draw_problem(np.random.default_rng(0), 5, "arc", "continuous", False)
     paths = best_paths(parts.arcs, general_automata(parts, scores), scores)
-    assert paths.chosen.tolist() == (scores > 0).tolist()
+    assert paths.z.tolist() == (scores > 0).tolist()
 
 
 def test_a_part_type_without_automata_is_named():
@@ -59,7 +60,7 @@ def test_sibling_tables_choose_as_the_compiled_automata_do(seed, kind):
         assert found.tolist() == expected.tolist()
     relaxed = decode_relaxed(parts, scores, 1.0)
     paths = best_paths(parts.arcs, automata, scores[parts.range("arc")])
-    assert paths.chosen.tolist() == relaxed.z.tolist()
+    assert paths.z.tolist() == relaxed.z.tolist()
     assert float(sum(paths.values.tolist())) == pytest.approx(relaxed.value, rel=1e-14)
 
 

@@ -23,24 +23,24 @@ class Paths(NamedTuple):
 
     Attributes
     ----------
-    chosen : ndarray of shape (A,), int8
-        1 where the arc's head took it.
+    z : ndarray of shape (A,), int8
+        1 where the arc's head takes its modifier.
     state : ndarray of shape (A,), int32
-        The state that the arc's half-automaton is in after it has read the arc's modifier.
+        The state of the arc's half-automaton after the arc's modifier.
     first : ndarray of shape (2 * N,), int32
-        The state that each half-automaton starts in.
+        The initial state of each half-automaton.
     values : ndarray of shape (N,), float64
-        The score of each head's paths, both sides; minus infinity where it has none.
+        The score of each head's paths, both sides; minus infinity if it has none.
     """
 
-    chosen: np.ndarray
+    z: np.ndarray
     state: np.ndarray
     first: np.ndarray
     values: np.ndarray
 
 
 class Workspace(NamedTuple):
-    """Room for one half-automaton: ``top`` and ``next`` float64[S], ``back`` int32[k * S]."""
+    """Arrays for one half-automaton: ``top`` and ``next`` float64[S], ``back`` int32[k * S]."""
 
     top: np.ndarray
     next: np.ndarray
@@ -109,7 +109,7 @@ def product(arcs: ArcSpace, one: HeadAutomata, other: HeadAutomata) -> HeadAutom
 
 
 def best_paths(arcs: ArcSpace, automata: HeadAutomata, scores) -> Paths:
-    """Let every head choose for itself: the argmax over Z.
+    """Return the best path of every head, whatever the others choose: the argmax over Z.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def best_paths(arcs: ArcSpace, automata: HeadAutomata, scores) -> Paths:
     Returns
     -------
     Paths
-        Ties go to passing before taking, and to the lowest state.
+        Ties go to skipping before taking, and to the lowest state.
 
     Raises
     ------
@@ -143,73 +143,24 @@ def best_paths(arcs: ArcSpace, automata: HeadAutomata, scores) -> Paths:
     >>> best_paths(arcs, automata, np.array([3.0, 5.0, 4.0, 5.0]))[:2]
     (array([0, 0, 1, 0], dtype=int8), array([0, 0, 1, 0], dtype=int32))
     """
-    return _paths(arcs, automata, scores, np.full(len(arcs.head), FREE, np.int8))
-
-
-def tree_paths(arcs: ArcSpace, automata: HeadAutomata, scores, heads) -> Paths:
-    """Find the best paths on which the automata take the arcs of a tree, and no others.
-
-    The tree's score is the sum of ``values``: minus infinity where an automaton rejects it, or where an arc of it does
-    not exist.
-
-    Parameters
-    ----------
-    arcs, automata, scores
-        As for `best_paths`.
-    heads : array-like of shape (N,), int
-        The tree, ``heads[0] == -1``.
-
-    Returns
-    -------
-    Paths
-
-    Raises
-    ------
-    ValueError
-        As `best_paths`, or if ``heads`` has another length.
-
-    Notes
-    -----
-    ``f_i(y|i)`` of Koo et al. (2010), section 3, example 2, is a maximum over the state sequences.
-
-    Examples
-    --------
-    >>> from nonproj.parts.arcs import full_arc_space
-    >>> arcs = full_arc_space(2)
-    >>> automata = head_automata(arcs, 2)
-    >>> moves(automata, 1)[0][:, 0, 1] = 0.0  # the root, to the right: one word at most, and no other word has any
-    >>> tree_paths(arcs, automata, np.array([3.0, 5.0, 4.0, 5.0]), [-1, 0, 1]).values  # of the root, 1 and 2
-    array([  3., -inf,   0.])
-    """
-    heads = as_array(heads, np.int32)
-    if heads.shape != (len(arcs.start) - 1,):
-        raise ValueError(f"heads has shape {heads.shape}; ({len(arcs.start) - 1},) is expected")
-    forced = (heads[arcs.modifier] == arcs.head).astype(np.int8)
-    paths = _paths(arcs, automata, scores, forced)
-    if forced.sum() != len(heads) - 1:
-        paths.values[:] = -np.inf
-    return paths
-
-
-def _paths(arcs, automata, scores, forced) -> Paths:
-    """Check the automata and decode them all."""
     automata, scores = check_automata(arcs, automata), check_arc_scores(arcs, scores)
     work, paths = new_paths(arcs, automata)
-    decode_paths(arcs, automata, scores, forced, np.ones(len(paths.values), np.bool_), work, paths)
+    free, every = np.full(len(arcs.head), FREE, np.int8), np.ones(len(paths.values), np.bool_)
+    decode_paths(arcs, automata, scores, free, every, work, paths)
     return paths
 
 
 def new_paths(arcs: ArcSpace, automata: HeadAutomata) -> tuple[Workspace, Paths]:
-    """Return what decoding writes to, to be used for as many calls as one likes."""
+    """Return the arrays that decoding writes to; they can be reused."""
     n_nodes, n_arcs = len(arcs.start) - 1, len(arcs.head)
     sizes, ks = np.diff(automata.state_start).astype(np.int64), np.diff(arcs.out_start)
     work = Workspace(np.empty(sizes.max()), np.empty(sizes.max()), np.empty((ks * sizes).max(), np.int32))
-    chosen, state = np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int32)
-    return work, Paths(chosen, state, np.zeros(2 * n_nodes, np.int32), np.zeros(n_nodes))
+    z, state = np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int32)
+    return work, Paths(z, state, np.zeros(2 * n_nodes, np.int32), np.zeros(n_nodes))
 
 
 def check_automata(arcs: ArcSpace, automata: HeadAutomata) -> HeadAutomata:
-    """Return automata as kernels want them, or name the array that would make them read beyond it.
+    """Return automata as kernels take them; raise an error if an array does not fit the arcs.
 
     Raises
     ------
@@ -227,10 +178,8 @@ def check_automata(arcs: ArcSpace, automata: HeadAutomata) -> HeadAutomata:
     dtypes = (np.int32, np.float64, np.float64, np.int64, np.float64, np.float64)
     checked = HeadAutomata(*[as_array(part, dtype) for part, dtype in zip(automata, dtypes, strict=True)])
     if checked.state_start.shape != arcs.out_start.shape:
-        raise ValueError(
-            f"automata.state_start has shape {checked.state_start.shape}; {arcs.out_start.shape} is expected over these"
-            " arcs"
-        )
+        shapes = f"{checked.state_start.shape}; {arcs.out_start.shape}"
+        raise ValueError(f"automata.state_start has shape {shapes} is expected over these arcs")
     sizes = np.diff(checked.state_start).astype(np.int64)
     if checked.state_start[0] != 0 or (sizes < 1).any():
         raise ValueError("automata.state_start must rise from 0: each half-automaton has a state at least")
@@ -250,9 +199,9 @@ def check_automata(arcs: ArcSpace, automata: HeadAutomata) -> HeadAutomata:
 
 
 def check_arc_scores(arcs, scores, name: str = "scores") -> np.ndarray:
-    """Return the scores of the arcs, or their multipliers, as kernels want them.
+    """Return the scores of the arcs, or their multipliers, as kernels take them; they must be finite.
 
-    Trees and automata share them out, and minus infinity has no shares: what is forbidden, an automaton forbids.
+    They are split between tree and automata, and minus infinity cannot be split.
     """
     scores = as_array(scores, np.float64)
     if scores.shape != arcs.head.shape:
@@ -296,17 +245,17 @@ def _viterbi(arcs, automata, q, gain, forced, work):
     for j in range(arcs.out_start[q + 1] - arcs.out_start[q]):
         a = arcs.out[arcs.out_start[q] + j]
         for t in range(size):
-            passing, taking, from_passing, from_taking = -np.inf, -np.inf, 0, 0
+            skipping, taking, from_skipping, from_taking = -np.inf, -np.inf, 0, 0
             for s in range(size):
-                if top[s] + skip[move + s * size + t] > passing:
-                    passing, from_passing = top[s] + skip[move + s * size + t], s
+                if top[s] + skip[move + s * size + t] > skipping:
+                    skipping, from_skipping = top[s] + skip[move + s * size + t], s
                 if top[s] + take[move + s * size + t] > taking:
                     taking, from_taking = top[s] + take[move + s * size + t], s
             taking += gain[a]
-            if forced[a] == 1 or (forced[a] != 0 and taking > passing):
+            if forced[a] == 1 or (forced[a] != 0 and taking > skipping):
                 after[t], back[j * size + t] = taking, 2 * from_taking + 1
             else:
-                after[t], back[j * size + t] = passing, 2 * from_passing
+                after[t], back[j * size + t] = skipping, 2 * from_skipping
         for t in range(size):
             top[t] = after[t]
         move += size * size
@@ -328,6 +277,6 @@ def _trace_back(arcs, automata, q, work, paths):
     for j in range(arcs.out_start[q + 1] - arcs.out_start[q] - 1, -1, -1):
         a = arcs.out[arcs.out_start[q] + j]
         step = work.back[j * size + s]
-        paths.state[a], paths.chosen[a] = s, step & 1
+        paths.state[a], paths.z[a] = s, step & 1
         s = step >> 1
     paths.first[q] = s

@@ -76,7 +76,7 @@ def decode_relaxed(parts: PartSpace, scores, tau: float) -> Relaxed:
     choice = Choice(np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int8))
     if not is_compiled(parts):
         paths = best_paths(arcs, general_automata(parts, scores), scores[:n_arcs])
-        return Relaxed(paths.chosen, choice.z_grandparent, float(paths.values.sum()))
+        return Relaxed(paths.z, choice.z_grandparent, float(paths.values.sum()))
     starts = compiled_starts(parts)
     orphans = np.flatnonzero(np.diff(arcs.start)[1:] == 0)
     share = 1.0

@@ -85,7 +85,7 @@ class AutomataOracle:
             raise ValueError(f"the automaton of head {paths.values.argmin()} accepts no choice of modifiers")
         self.calls += 1
         self.decoded += int(np.count_nonzero(moved))
-        return value, paths.chosen.astype(np.float64), paths
+        return value, paths.z.astype(np.float64), paths
 
 
 class TreeOracle:
