@@ -74,7 +74,7 @@ class Model:
         The labels, in the order of their numbers.
     weights : dict of str to ndarray
         The tables ``parser``, ``pruner`` and ``labeler``, their sizes powers of two: float32, or int16 to be multiplied
-        by the scales in ``meta["scales"]``.  A checkpoint has other arrays.
+        by the scales in ``meta["scale"]``.  A checkpoint has other arrays.
     meta : dict
         Training history; JSON values only.
 
@@ -270,6 +270,8 @@ def _header(data: bytearray | mmap.mmap, path: str) -> dict[str, Any]:
         raise ModelError(f"{path}: damaged: the header is not JSON") from None
     if not isinstance(content, dict) or any(type(content.get(name)) is not kind for name, kind in _FIELDS.items()):
         raise ModelError(f"{path}: not a model: the header lacks one of {', '.join(_FIELDS)}")
+    if "scales" in content["meta"]:
+        content["meta"]["scale"] = content["meta"].pop("scales")  # its name in older files
     return content | {"start": _START + length}
 
 
@@ -334,8 +336,8 @@ def _problem(model: Model) -> str | None:
     for name in (*used, FEAT):
         if name not in model.alphabets:
             return f"templates name '{name}', which has no vocabulary"
-    scales = model.meta.get("scales", {})
-    if not isinstance(scales, dict) or not all(type(v) is float and 0 < v < 1e30 for v in scales.values()):
+    scale = model.meta.get("scale", {})
+    if not isinstance(scale, dict) or not all(type(v) is float and 0 < v < 1e30 for v in scale.values()):
         return "a scale of the weights is not a positive number"
     for name, table in model.weights.items():
         least = 1 << (LABEL_BITS + CODE_BITS if name == "labeler" else CODE_BITS)

@@ -93,7 +93,7 @@ class Parser:
         self.search = check_search(SearchOptions(decoding.search_limit)) if decoding.exact else None
         self.full = decoding.full
         self.threshold = decoding.threshold
-        self.units = model.meta.get("scales", {})
+        self.units = model.meta.get("scale", {})
         self.encoder = Encoder(model.alphabets)
         attributes = self.encoder.attributes
         self.scorer = Scorer(model.templates, attributes, config.parts)

@@ -54,7 +54,7 @@ def test_every_label_of_every_arc_equals_the_twin(n, n_labels):
     gold[0] = predicted[0]  # a right label moves nothing
     moved = np.zeros(len(weights))
     for p, nodes in enumerate(naive.labelled(heads.tolist())):
-        lines = [place - place % LINE for place in naive.places(sentence, encoder.alphabets, SPEC, nodes, BITS)]
+        lines = [place - place % LINE for place in naive.places(sentence, encoder.vocabularies, SPEC, nodes, BITS)]
         assert scores[p].tolist() == [sum(float(weights[i ^ label]) for i in lines) for label in range(n_labels)]
         if gold[p] != predicted[p]:
             np.add.at(moved, [i ^ gold[p] for i in lines], 1.0)

@@ -5,7 +5,6 @@ import io
 
 import numpy as np
 import pytest
-from nonproj.scoring.listing import arc_parts
 from toy import treebank
 
 from nonproj.dual.decomposition import DualOptions
@@ -15,6 +14,7 @@ from nonproj.learning.perceptron import Example, Perceptron
 from nonproj.learning.pruner import Pruner
 from nonproj.learning.trainer import Trainer, train
 from nonproj.options.config import Config
+from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.registry import PART_SETS
 from nonproj.parts.space import part_space, tree_indicators
@@ -216,7 +216,7 @@ def test_the_pruner_descends():
     assert losses == sorted(losses, reverse=True)
     tokens, heads = examples[0]
     arcs = full_arc_space(len(heads) - 1)
-    found = score_parts(hash_tokens(tokens, table, len(pruner.weights)), arc_parts(arcs), pruner.weights)
+    found = score_parts(hash_tokens(tokens, table, len(pruner.weights)), Arc().rows(arcs, None), pruner.weights)
     gold = arcs.head == heads[arcs.modifier]
     assert found[gold].mean() > found[~gold].mean()
 

@@ -16,7 +16,7 @@ from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.io import conll
-from nonproj.learning.mixing import Learner, Mixing, Sparse, learn_shard, shard_of, sparse
+from nonproj.learning.mixing import Learner, Mixing, Sparse, make_examples, sparse, train_shard
 from nonproj.learning.trainer import train
 from nonproj.model import Model
 from nonproj.options.config import Config
@@ -96,7 +96,7 @@ def assert_equal(one, other) -> None:
 def test_one_shard_is_serial_training(parts):
     material = Material(9, parts)
     serial = material.learner.perceptron()
-    examples = shard_of(material.tokens, material.heads, material.arcs, material.learner.parts)
+    examples = make_examples(material.tokens, material.heads, material.arcs, material.learner.parts)
     missed = [sum(serial.update(examples[i]) for i in order) for order in material.orders(3)]
     assert_equal(material.trained(pool.InProcess(), 1, 3), serial)
     assert material.missed == missed
@@ -105,7 +105,7 @@ def test_one_shard_is_serial_training(parts):
 @pytest.mark.parametrize("shards", [2, 3, 5])
 def test_weights_are_means_and_their_average_is_over_all_steps_and_shards(material, shards):
     """By the definition: every step of every shard is written down; a shard that has done all its steps waits."""
-    examples = shard_of(material.tokens, material.heads, material.arcs, material.learner.parts)
+    examples = make_examples(material.tokens, material.heads, material.arcs, material.learner.parts)
     mixed = np.zeros(1 << material.learner.bits)
     history, steps = [mixed], -(-material.count // shards)
     for order in material.orders(2):
@@ -129,20 +129,20 @@ def test_weights_are_means_and_their_average_is_over_all_steps_and_shards(materi
 
 
 def test_an_epoch_of_a_shard_tells_only_what_changed(material):
-    shard = shard_of(material.tokens[:2], material.heads[:2], material.arcs[:2], material.learner.parts)
+    shard = make_examples(material.tokens[:2], material.heads[:2], material.arcs[:2], material.learner.parts)
     start = np.zeros(1 << material.learner.bits, np.float32)
     start[[3, 5]] = 7.0
-    learnt = learn_shard(material.learner, sparse(start), 4, shard, np.array([1, 0]))
+    update = train_shard(material.learner, sparse(start), 4, shard, np.array([1, 0]))
     perceptron = material.learner.perceptron()
     perceptron.weights[:], perceptron.step = start, 4
     missed = perceptron.update(shard[1]) + perceptron.update(shard[0])
     changed = np.flatnonzero(perceptron.weights != start)
-    assert (learnt.missed, learnt.steps) == (missed, 2)
-    np.testing.assert_array_equal(learnt.weights.places, changed)
-    np.testing.assert_array_equal(learnt.weights.values, perceptron.weights[changed])
-    assert isinstance(learnt.total, Sparse)
+    assert (update.missed, update.steps) == (missed, 2)
+    np.testing.assert_array_equal(update.weights.places, changed)
+    np.testing.assert_array_equal(update.weights.values, perceptron.weights[changed])
+    assert isinstance(update.total, Sparse)
     table = np.zeros(len(start))
-    table[learnt.total.places] = learnt.total.values
+    table[update.total.places] = update.total.values
     np.testing.assert_array_equal(table, perceptron.total)
 
 
@@ -262,7 +262,7 @@ def test_more_shards_than_sentences(folder, tmp_path, capsys):
     words = ["train", str(folder / "train.conll"), "-o", str(tmp_path / "a.nonproj"), *SMALL, "--shards", "31"]
     assert main(words) == 2
     error = capsys.readouterr().err
-    assert error == "nonproj: shards: 31 is not a number from 1 to 30, that of the sentences\n"
+    assert error == "nonproj: shards: 31 is not between 1 and 30, the number of sentences\n"
     assert not list(tmp_path.iterdir())
 
 

@@ -58,7 +58,7 @@ def twin_scores(perceptron, example, sentence, encoder, margin):
     places = []
     for name in parts.names:
         for words, side in naive.listed(name, parts.arcs):
-            places.append(naive.places(sentence, encoder.alphabets, FILES[name], words, BITS, side))
+            places.append(naive.places(sentence, encoder.vocabularies, FILES[name], words, BITS, side))
     scores = np.array([sum(float(perceptron.weights[i]) for i in found) for found in places])
     wrong = np.array([heads[m] != h for h, m in naive_trees.pairs_of(parts.arcs)])
     scores[parts.range("arc")] += np.where(wrong, margin / 2, -margin / 2)

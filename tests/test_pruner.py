@@ -36,7 +36,7 @@ def a_problem(seed, n, kind=Recorder, single_root=False):
         heads = draw_tree(rng, n)
     arcs = full_arc_space(n)
     pairs = list(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
-    places = [naive.places(sentence, encoder.alphabets, SPEC, pair, BITS) for pair in pairs]
+    places = [naive.places(sentence, encoder.vocabularies, SPEC, pair, BITS) for pair in pairs]
     return rng, pruner, encoder.encode(sentence), heads, pairs, places
 
 

@@ -81,7 +81,8 @@ def test_every_kind_of_template_equals_the_twin(name, n):
     weights = rng.standard_normal(1 << BITS).astype(np.float32)
     hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
     places = [
-        naive.places(sentence, encoder.alphabets, spec, nodes, BITS, side) for nodes, side in naive.listed(part, arcs)
+        naive.places(sentence, encoder.vocabularies, spec, nodes, BITS, side)
+        for nodes, side in naive.listed(part, arcs)
     ]
     scores = score_parts(hashed, parts, weights)
     expected = [sum(float(weights[i]) for i in found) for found in places]
@@ -101,19 +102,19 @@ def test_weights_of_16_bits_score_as_what_they_stand_for(seed):
     spec = load_templates()["arc"]
     rng, sentence, encoder, table = draw(seed, spec, 7)
     weights = rng.standard_normal(1 << BITS).astype(np.float32)
-    short, unit = quantise(weights)
+    short, scale = quantise(weights)
     assert short.dtype == np.int16
     assert np.abs(short).max() == 32767
-    assert np.abs(short * unit - weights).max() <= unit / 2 + 1e-7
+    assert np.abs(short * scale - weights).max() <= scale / 2 + 1e-7
     parts = parts_of("arc", full_arc_space(7))
     hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
-    exact = score_parts(hashed, parts, (short * unit).astype(np.float32))
-    np.testing.assert_allclose(score_parts(hashed, parts, short, unit), exact, atol=1e-3)
+    exact = score_parts(hashed, parts, (short * scale).astype(np.float32))
+    np.testing.assert_allclose(score_parts(hashed, parts, short, scale), exact, atol=1e-3)
 
 
 def test_a_table_of_zeros_can_be_quantised():
-    short, unit = quantise(np.zeros(16, np.float32))
-    assert unit > 0
+    short, scale = quantise(np.zeros(16, np.float32))
+    assert scale > 0
     assert not short.any()
 
 
@@ -137,7 +138,7 @@ def test_the_scorer_puts_the_part_types_together(name, seed):
         first, listed = parts.range(part).start, naive.listed(part, arcs)
         assert parts.range(part).stop == first + len(listed)
         for p in rng.permutation(len(listed))[:15]:
-            places = naive.places(sentence, encoder.alphabets, files[part], listed[p][0], BITS, listed[p][1])
+            places = naive.places(sentence, encoder.vocabularies, files[part], listed[p][0], BITS, listed[p][1])
             assert scores[first + p] == sum(float(weights[i]) for i in places)
             delta[first + p] = rng.integers(-2, 3)
             np.add.at(moved, places, delta[first + p])
@@ -158,7 +159,7 @@ def test_dense_scores_are_those_of_all_arcs(n):
             if m == 0 or m == h:
                 assert scores[h, m] == -np.inf
             else:
-                places = naive.places(sentence, encoder.alphabets, spec, (h, m), BITS)
+                places = naive.places(sentence, encoder.vocabularies, spec, (h, m), BITS)
                 assert scores[h, m] == sum(float(weights[i]) for i in places)
 
 

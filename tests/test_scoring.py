@@ -72,7 +72,7 @@ def test_scores_equal_the_twin(part, file, seed):
     scores = score_parts(hashed, parts, weights)
     for p in rng.permutation(len(scores))[:40]:
         side = None if sides is None else int(sides[p])
-        places = naive.places(sentence, encoder.alphabets, spec, parts.nodes[p].tolist(), BITS, side)
+        places = naive.places(sentence, encoder.vocabularies, spec, parts.nodes[p].tolist(), BITS, side)
         assert scores[p] == pytest.approx(sum(float(weights[place]) for place in places), abs=1e-6)
         delta = np.zeros(len(scores))
         delta[p] = 2.0
@@ -114,13 +114,13 @@ def test_labels_equal_the_twin(seed):
     add_labels(hashed, parts, gold, predicted, 2.0, changed, total)
     expected = np.zeros(len(weights))
     for p in range(6):
-        for place in naive.places(sentence, encoder.alphabets, spec, parts.nodes[p].tolist(), bits):
+        for place in naive.places(sentence, encoder.vocabularies, spec, parts.nodes[p].tolist(), bits):
             line = place // 16 * 16
             if gold[p] != predicted[p]:
                 expected[line ^ gold[p]] += 1
                 expected[line ^ predicted[p]] -= 1
         label = int(rng.integers(n_labels))
-        found = naive.places(sentence, encoder.alphabets, spec, parts.nodes[p].tolist(), bits)
+        found = naive.places(sentence, encoder.vocabularies, spec, parts.nodes[p].tolist(), bits)
         assert scores[p, label] == pytest.approx(sum(weights[place // 16 * 16 ^ label] for place in found), abs=1e-4)
     assert (changed == expected).all()
     assert (total == 2 * expected).all()
@@ -136,12 +136,12 @@ def test_numbers_depend_on_the_data_alone_and_rare_words_are_unknown():
     rng = np.random.default_rng(5)
     sentences = [draw_sentence(rng, 6) for _ in range(4)]
     one = Encoder.from_sentences(sentences, ["form", "cpos"], rare=1)
-    assert one.alphabets == Encoder.from_sentences(sentences[::-1], ["form", "cpos"], rare=1).alphabets
+    assert one.vocabularies == Encoder.from_sentences(sentences[::-1], ["form", "cpos"], rare=1).vocabularies
     forms = [form for s in sentences for form in s.forms]
     twice = Encoder.from_sentences(sentences, ["form", "cpos"], rare=2)
-    assert set(twice.alphabets["form"]) == {form for form in forms if forms.count(form) >= 2}
-    assert set(one.alphabets["form"]) == set(forms)
-    assert set(one.alphabets[FEAT]) <= {"a=1", "b=2", "c=3", "d=4"}
+    assert set(twice.vocabularies["form"]) == {form for form in forms if forms.count(form) >= 2}
+    assert set(one.vocabularies["form"]) == set(forms)
+    assert set(one.vocabularies[FEAT]) <= {"a=1", "b=2", "c=3", "d=4"}
 
 
 def test_an_encoder_forgets_and_stays_right(monkeypatch):
@@ -149,7 +149,7 @@ def test_an_encoder_forgets_and_stays_right(monkeypatch):
     rng = np.random.default_rng(6)
     sentences = [draw_sentence(rng, 8) for _ in range(30)]
     encoder = Encoder.from_sentences(sentences, ["form", "suffix2", "shape"], rare=1)
-    fresh = [Encoder(encoder.alphabets).encode(s) for s in sentences]
+    fresh = [Encoder(encoder.vocabularies).encode(s) for s in sentences]
     for _ in range(2):
         for sentence, expected in zip(sentences, fresh, strict=True):
             tokens = encoder.encode(sentence)

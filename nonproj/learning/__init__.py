@@ -1,0 +1,9 @@
+"""Training: the learner of each model, and the trainer that runs them in turn.
+
+- `trainer`: a whole model from sentences, with a checkpoint after each epoch
+- `checkpoint`: the state of training on disk, and the digest that ties it to its data
+- `labeler`: the averaged perceptron over labels
+- `pruner`: the first-order log-linear model that prunes arcs
+- `perceptron`: the averaged perceptron over parts
+- `mixing`: the perceptron trained by many workers (iterative parameter mixing)
+"""

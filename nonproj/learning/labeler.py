@@ -13,7 +13,7 @@ from nonproj.scoring.vocabulary import Tokens
 
 
 class Labeler:
-    """The labeler in training.
+    """An averaged perceptron over labels.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class Labeler:
     bits : int
         The weight table has ``2 ** bits`` entries.
     margin : float
-        The score by which the right label must win.
+        Score by which the gold label must win; otherwise the weights are updated.
     """
 
     def __init__(self, table: TemplateTable, n_labels: int, bits: int, margin: float = 0.0):
@@ -35,11 +35,11 @@ class Labeler:
         self.step = 1
 
     def epoch(self, examples: Sequence[tuple[Tokens, np.ndarray, np.ndarray]], order: np.ndarray) -> int:
-        """Go once through the examples (tokens, heads, numbers of labels); return the number of wrong labels."""
+        """Train once on the examples (tokens, heads, numbers of labels); return the number of wrong labels."""
         return sum(self.update(*examples[i]) for i in order)
 
     def update(self, tokens: Tokens, heads: np.ndarray, gold: np.ndarray) -> int:
-        """Learn from one sentence; return the number of wrong labels."""
+        """Train on one sentence; return the number of wrong labels."""
         hashed, parts = hash_tokens(tokens, self.table, len(self.weights)), label_parts(heads)
         scores = label_scores(hashed, parts, self.n_labels, self.weights)
         scores[np.arange(len(gold)), gold] -= self.margin

@@ -1,10 +1,10 @@
 """Iterative parameter mixing: one perceptron trained by many workers (McDonald, Hall and Mann 2010, figure 3).
 
-The sentences are dealt out into shards.  In each epoch every shard is learnt from the same weights on its own, and the
-next epoch starts from the mean over the shards.  The shards' steps are thought of as simultaneous: step ``t`` of the
-whole is the mean of all steps ``t``.  So weights and running total are both means over the shards, and the averaged
-weights, those of all steps of all epochs and shards, follow from them as in serial training, which is the case of one
-shard.  The result depends on the number of shards and not on who trained them.
+The sentences are divided into shards.  In each epoch every shard is trained separately from the same weights, and the
+next epoch starts from the mean over the shards.  The shards count as trained simultaneously: step ``t`` of the whole is
+the mean of their steps ``t``.  Weights and running total are therefore both means over the shards, and the averaged
+weights follow from them as in serial training, which is the case of one shard.  The result depends on the number of
+shards, not on the workers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nonproj.workers.pool import RESUBMISSIONS, LostError, in_order
 
 
 class Learner(NamedTuple):
-    """What makes a `Perceptron`, in a form that travels; see there."""
+    """The arguments that make a `Perceptron`, in a form that can be sent to a worker."""
 
     files: Mapping[str, Mapping]
     attributes: Sequence[str]
@@ -36,27 +36,27 @@ class Learner(NamedTuple):
     relaxed: bool
 
     def perceptron(self) -> Perceptron:
-        """Make the perceptron, all its weights zero."""
+        """Return a perceptron whose weights are all zero."""
         scorer = Scorer(self.files, self.attributes, self.parts)
         return Perceptron(scorer, self.bits, self.margin, self.options, self.relaxed)
 
 
 class Sparse(NamedTuple):
-    """Some places of a table, int64[K], rising, and what stands there."""
+    """Entries of a weight table: their places, int64[K], ascending, and their values."""
 
     places: np.ndarray
     values: np.ndarray
 
 
-class Learnt(NamedTuple):
-    """What an epoch made of a shard.
+class ShardUpdate(NamedTuple):
+    """The result of one epoch on one shard.
 
     Attributes
     ----------
     weights : Sparse
-        float32: the weights that are not those it started from.
+        float32: the weights that have changed.
     total : Sparse
-        float64: what is added to the running total.
+        float64: what to add to the running total.
     steps, missed : int
         Sentences, and words whose gold arc was missed.
     """
@@ -67,37 +67,37 @@ class Learnt(NamedTuple):
     missed: int
 
 
-def shard_of(
+def make_examples(
     tokens: list[Tokens], heads: list[np.ndarray], arcs: list[ArcSpace], parts: tuple[str, ...]
 ) -> list[Example]:
-    """Make the examples of a shard, on the worker that is to keep them."""
+    """Return the examples of some sentences; called on the worker that keeps them."""
     return [Example(t, h, part_space(a, parts)) for t, h, a in zip(tokens, heads, arcs, strict=True)]
 
 
-def learn_shard(learner: Learner, weights: Sparse, step: int, shard: list[Example], order: np.ndarray) -> Learnt:
-    """Learn one epoch from a shard.
+def train_shard(learner: Learner, weights: Sparse, step: int, shard: list[Example], order: np.ndarray) -> ShardUpdate:
+    """Train one epoch on a shard.
 
     Parameters
     ----------
     learner : Learner
     weights : Sparse
-        To start from, float32; those that are not there are zero.
+        float32: the weights to start from; those not listed are zero.
     step : int
-        The number of the first step.
+        Number of the first step.
     shard : list of Example
     order : ndarray of int
-        The order of the examples.
+        Order of the examples.
     """
     perceptron = learner.perceptron()
     perceptron.weights[weights.places] = weights.values
     before = perceptron.weights.copy()
     perceptron.step = step
     missed = sum(perceptron.update(shard[i]) for i in order)
-    return Learnt(sparse(perceptron.weights, before), sparse(perceptron.total), len(order), missed)
+    return ShardUpdate(sparse(perceptron.weights, before), sparse(perceptron.total), len(order), missed)
 
 
 def sparse(table: np.ndarray, other: np.ndarray | float = 0.0) -> Sparse:
-    """Return the entries of a table that are not those of another one.
+    """Return the entries of a table that differ from those of another.
 
     Examples
     --------
@@ -108,32 +108,32 @@ def sparse(table: np.ndarray, other: np.ndarray | float = 0.0) -> Sparse:
     return Sparse(places, table[places])
 
 
-def mix(perceptron: Perceptron, learnt: Sequence[Learnt]) -> None:
-    """Take the uniform mean of what shards made of a perceptron's weights, in the order of the shards."""
+def mix(perceptron: Perceptron, updates: Sequence[ShardUpdate]) -> None:
+    """Update a perceptron by the uniform mean of the shards' updates, in the order of the shards."""
     change = np.zeros(len(perceptron.weights))
-    for part in learnt:
-        places, values = part.weights
+    for update in updates:
+        places, values = update.weights
         change[places] += values.astype(np.float64) - perceptron.weights[places]
-        perceptron.total[part.total.places] += part.total.values / len(learnt)
-    perceptron.weights[:] = perceptron.weights + change / len(learnt)
-    perceptron.step += max(part.steps for part in learnt)
+        perceptron.total[update.total.places] += update.total.values / len(updates)
+    perceptron.weights[:] = perceptron.weights + change / len(updates)
+    perceptron.step += max(update.steps for update in updates)
 
 
 def check_shards(shards: int, sentences: int) -> None:
-    """Refuse more shards than sentences.
+    """Raise `ConfigError` if there are fewer sentences than shards, or no shards.
 
     Examples
     --------
     >>> check_shards(4, 3)
     Traceback (most recent call last):
-    nonproj.errors.ConfigError: shards: 4 is not a number from 1 to 3, that of the sentences
+    nonproj.errors.ConfigError: shards: 4 is not between 1 and 3, the number of sentences
     """
     if not 1 <= shards <= sentences:
-        raise ConfigError("shards", f"{shards} is not a number from 1 to {sentences}, that of the sentences")
+        raise ConfigError("shards", f"{shards} is not between 1 and {sentences}, the number of sentences")
 
 
 class Mixing:
-    """The shards, and their epochs.
+    """Training by iterative parameter mixing.
 
     Parameters
     ----------
@@ -149,14 +149,14 @@ class Mixing:
     def __init__(self, workers, learner: Learner, tokens, heads, arcs, shards: int):
         self.workers, self.learner, self.shards = workers, learner, shards
         self.kept = [
-            workers.keep(shard_of, tokens[k::shards], heads[k::shards], arcs[k::shards], learner.parts)
+            workers.keep(make_examples, tokens[k::shards], heads[k::shards], arcs[k::shards], learner.parts)
             for k in range(shards)
         ]
 
     def epoch(self, perceptron: Perceptron, order: np.ndarray, progress: Callable) -> int:
-        """Learn from all sentences, each shard's in the given order, and mix.
+        """Train every shard on its sentences, in the given order, and mix the results.
 
-        Interrupted, the perceptron is what it was.
+        An interrupt leaves the perceptron unchanged.
 
         Parameters
         ----------
@@ -170,28 +170,28 @@ class Mixing:
         Returns
         -------
         int
-            The number of words whose gold arc was missed.
+            Number of words whose gold arc was missed.
         """
-        learnt: list[Learnt] = []
+        updates: list[ShardUpdate] = []
         for attempt in range(RESUBMISSIONS):
             try:
-                for _ in progress(self._learn(perceptron, order, learnt)):
+                for _ in progress(self._train_shards(perceptron, order, updates)):
                     pass
                 break
             except LostError:
                 if attempt == RESUBMISSIONS - 1:
                     raise
-        mix(perceptron, learnt)
-        return sum(part.missed for part in learnt)
+        mix(perceptron, updates)
+        return sum(update.missed for update in updates)
 
-    def _learn(self, perceptron: Perceptron, order: np.ndarray, learnt: list[Learnt]) -> Iterator[int]:
-        """Fill ``learnt``, one entry for each shard; give the steps as they are done."""
-        learnt.clear()
+    def _train_shards(self, perceptron: Perceptron, order: np.ndarray, updates: list[ShardUpdate]) -> Iterator[int]:
+        """Fill ``updates``, one for each shard; yield the steps as they are done."""
+        updates.clear()
         weights = self.workers.share(sparse(perceptron.weights))
         orders = [order[order % self.shards == k] // self.shards for k in range(self.shards)]
         tasks = (
             (self.learner, weights, perceptron.step, shard, own) for shard, own in zip(self.kept, orders, strict=True)
         )
-        for part in in_order(self.workers, learn_shard, tasks):
-            learnt.append(part)
-            yield from range(part.steps)
+        for update in in_order(self.workers, train_shard, tasks):
+            updates.append(update)
+            yield from range(update.steps)

@@ -1,8 +1,7 @@
-"""The first-order model that decides which arcs the parser looks at.
+"""The first-order model that prunes arcs: an arc-factored log-linear distribution over trees.
 
-A log-linear distribution over trees, arc-factored; its gradient needs the marginal of every arc, by the matrix-tree
-theorem (Koo et al. 2007; Smith and Smith 2007; McDonald and Satta 2007).  Trained by AdaGrad, because its features are
-as uneven as words are.
+The gradient needs the marginal of every arc, by the matrix-tree theorem (Koo et al. 2007; Smith and Smith 2007;
+McDonald and Satta 2007).  AdaGrad trains it, because some features are far more frequent than others.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from nonproj.trees.marginals import marginals
 from nonproj.types import PartRows
 
 _NEGLIGIBLE = 1e-4
-"""Gradients smaller than this are left out: nine arcs in ten have one, and together they move nothing."""
+"""Arcs with a smaller gradient are skipped: nine in ten, whose updates together make no difference."""
 
 
 class Pruner:
-    """The first-order log-linear model in training.
+    """A first-order log-linear model, trained by AdaGrad.
 
     Parameters
     ----------
@@ -34,7 +33,6 @@ class Pruner:
     bits : int
         The weight table has ``2 ** bits`` entries.
     learning_rate : float
-        AdaGrad's.
     """
 
     def __init__(self, table: TemplateTable, bits: int, learning_rate: float):
@@ -44,7 +42,7 @@ class Pruner:
         self.squares = np.zeros(1 << bits, np.float32)
 
     def epoch(self, examples: Sequence[tuple[Tokens, np.ndarray]], order: Iterable[int], single_root: bool) -> float:
-        """Go through the examples (tokens, gold heads) in the given order; return the mean loss of a word, in nats."""
+        """Train on the examples (tokens, gold heads) in the given order; return the mean loss per word, in nats."""
         loss, words = 0.0, 0
         for i in order:
             tokens, heads = examples[i]
@@ -53,7 +51,7 @@ class Pruner:
         return loss / max(words, 1)
 
     def update(self, tokens: Tokens, heads: np.ndarray, single_root: bool) -> float:
-        """One step on one sentence; return its negative log-likelihood."""
+        """Make one step on one sentence; return its negative log-likelihood."""
         arcs = full_arc_space(tokens.n_nodes - 1)
         parts = Arc().rows(arcs, None)
         hashed = hash_tokens(tokens, self.table, len(self.weights))

@@ -1,8 +1,7 @@
-"""From sentences to a model: alphabets, labeler, pruner, candidate arcs, perceptron; a checkpoint after each epoch."""
+"""Training of a whole model: vocabularies, labeler, pruner, candidate arcs, then the perceptron, epoch by epoch."""
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -13,8 +12,9 @@ import numpy as np
 from nonproj import __version__
 from nonproj.errors import ConfigError, DataError
 from nonproj.evaluation.parsing import evaluate_parser
+from nonproj.learning.checkpoint import check_checkpoint, load_checkpoint, pack_arcs, training_digest, unpack_arcs
 from nonproj.learning.labeler import Labeler
-from nonproj.learning.mixing import Learner, Mixing, check_shards, shard_of
+from nonproj.learning.mixing import Learner, Mixing, check_shards, make_examples
 from nonproj.learning.perceptron import Perceptron
 from nonproj.learning.pruner import Pruner
 from nonproj.model import Model
@@ -51,41 +51,46 @@ def train(
         With gold heads and labels.
     config : Config
     held_out : sequence of Sentence, optional
-        Parsed after each epoch; never learnt from.
+        Parsed after each epoch; not trained on.
     checkpoint : Path, optional
-        Written after each epoch, and removed by the caller when the model is safe.
+        Written after each epoch; the caller removes it once the model is saved.
     resume : bool
-        Go on from the checkpoint, which must be of the same sentences and configuration.
+        Continue from the checkpoint, which must be of the same sentences and configuration; only the number of epochs
+        may differ.
     progress : callable, optional
         ``progress(iterable, description)`` wraps the long loops, as ``tqdm`` does.
     workers : InProcess or Cluster, optional
-        See `nonproj.workers.pool`: the parser is trained by them, by iterative parameter mixing.
+        Workers that train the parser by iterative parameter mixing; see `nonproj.workers.pool`.
     shards : int, optional
-        Into how many parts they divide the sentences; by default those of the checkpoint, or one for each worker.
+        Number of shards; by default that of the checkpoint, or else one for each worker.
 
     Returns
     -------
     Model
-        Interrupted by Ctrl-C, the averaged model of the last whole epoch, with ``meta["interrupted"]`` true.
+        After Ctrl-C, the averaged model of the last complete epoch, with ``meta["interrupted"]`` true.
 
     Raises
     ------
     DataError
         If a sentence has no gold heads.
     ConfigError
-        If there is nothing to train on, or the checkpoint is of another training.
+        If there is nothing to train on, or the checkpoint is of other sentences or options.
     ClusterError
-        If workers cannot be reached; the checkpoint is that of the last whole epoch.
+        If workers cannot be reached; the checkpoint is that of the last complete epoch.
+
+    Examples
+    --------
+    >>> model = train(list(conll.read("train.conllu")), Config())  # doctest: +SKIP
     """
     progress = progress or (lambda items, _: items)
     return Trainer(sentences, config, held_out or [], checkpoint, progress, workers, shards).run(resume)
 
 
 class Trainer:
-    """One training run; `train` is its only user and explains its parameters."""
+    """One training run; see `train` for the parameters."""
 
     def __init__(self, sentences, config: Config, held_out, checkpoint, progress: Callable, workers=None, shards=None):
-        _check(sentences)
+        _check_sentences(sentences)
         self.workers, self.shards = workers, shards
         self.sentences, self.held_out = sentences, held_out
         self.config, self.checkpoint, self.progress = config, checkpoint, progress
@@ -102,61 +107,63 @@ class Trainer:
         }
 
     # -- the run
-    # -----------------------------------------------------------------------------------------------------------
 
     def run(self, resume: bool) -> Model:
-        """Train everything, from the start or from the checkpoint."""
-        begin = time.perf_counter()
-        saved = self._restore() if resume else None
-        self.labels = saved.labels if saved else sorted({label for s in self.sentences for label in s.labels})
-        if len(self.labels) > 1 << LABEL_BITS:
-            raise ConfigError("treebank.train", f"{len(self.labels)} labels; at most {1 << LABEL_BITS} can be learnt")
-        attributes = attributes_of(self.files)
-        rare = self.config.features.rare
-        self.encoder = Encoder(saved.alphabets) if saved else Encoder.from_sentences(self.sentences, attributes, rare)
-        self.attributes = self.encoder.attributes
-        self.tokens = [self.encoder.encode(sentence) for sentence in self.sentences]
-        self.weights: dict[str, np.ndarray] = {}
+        """Train all models, from the start or from the checkpoint."""
+        began = time.perf_counter()
+        saved = self._load_checkpoint() if resume else None
+        self._encode(saved)
         if self.workers and self.shards is None:
             self.shards = min(self.workers.size, len(self.sentences))
         if self.shards:
             check_shards(self.shards, len(self.sentences))
             self.meta["shards"] = self.shards
+        self.weights: dict[str, np.ndarray] = {}
         if saved:
             self.meta = saved.meta
             self.weights = {name: saved.weights[name] for name in ("pruner", "labeler")}
-            spaces = _unpack(saved.weights["arcs"], self.sentences)
+            spaces = unpack_arcs(saved.weights["arcs"], [len(sentence) for sentence in self.sentences])
         else:
             self._train_labeler()
             spaces = self._train_pruner()
-        perceptron, done = self._perceptron(saved)
         try:
-            self._train_parser(perceptron, done, spaces)
+            self._train_parser(self._perceptron(saved), spaces)
         except KeyboardInterrupt:
             if "parser" not in self.weights:
                 raise
-            log.warning("interrupted; the model is that of the last whole epoch")
+            log.warning("interrupted; the model is that of the last complete epoch")
             self.meta["interrupted"] = True
-        self.meta["seconds"] = round(self.meta.get("seconds", 0.0) + time.perf_counter() - begin, 1)
-        return self._finished()
+        self.meta["seconds"] = round(self.meta.get("seconds", 0.0) + time.perf_counter() - began, 1)
+        return self._quantised_model()
+
+    def _encode(self, saved: Model | None) -> None:
+        """Set labels, encoder and tokens; labels and vocabularies are those of the checkpoint, if there is one."""
+        self.labels = saved.labels if saved else sorted({label for s in self.sentences for label in s.labels})
+        if len(self.labels) > 1 << LABEL_BITS:
+            raise ConfigError("treebank.train", f"{len(self.labels)} labels; at most {1 << LABEL_BITS} can be learnt")
+        attributes, minimum = attributes_of(self.files), self.config.features.rare
+        self.encoder = (
+            Encoder(saved.alphabets) if saved else Encoder.from_sentences(self.sentences, attributes, minimum)
+        )
+        self.attributes = self.encoder.attributes
+        self.tokens = [self.encoder.encode(sentence) for sentence in self.sentences]
 
     def _model(self, weights: dict[str, np.ndarray]) -> Model:
-        return Model(self.config, self.encoder.alphabets, self.files, self.labels, weights, self.meta)
+        return Model(self.config, self.encoder.vocabularies, self.files, self.labels, weights, self.meta)
 
-    def _finished(self) -> Model:
-        """The model as it is used: weights of 16 bits."""
+    def _quantised_model(self) -> Model:
+        """Return the model as parsers use it, its weights of 16 bits."""
         tables = {name: quantise(weights) for name, weights in self.weights.items()}
-        self.meta["scales"] = {name: unit for name, (_, unit) in tables.items()}
+        self.meta["scale"] = {name: scale for name, (_, scale) in tables.items()}
         return self._model({name: weights for name, (weights, _) in tables.items()})
 
     def _order(self, epoch: int, stage: int) -> np.ndarray:
-        """The order of the sentences: a function of seed, stage and epoch alone, so that a resumed run repeats it."""
+        """Return the order of the sentences: it depends on seed, stage and epoch alone, so a resumed run repeats it."""
         if not self.config.training.shuffle:
             return np.arange(len(self.sentences))
         return np.random.default_rng((self.config.seed, stage, epoch)).permutation(len(self.sentences))
 
-    # -- its stages
-    # --------------------------------------------------------------------------------------------------------
+    # -- stages
 
     def _train_labeler(self) -> None:
         number = {label: i for i, label in enumerate(self.labels)}
@@ -166,23 +173,23 @@ class Trainer:
         table = compile_templates(self.files["label"], self.attributes)
         labeler = Labeler(table, len(self.labels), options.bits, options.margin)
         for epoch in range(options.epochs):
-            begin = time.perf_counter()
+            began = time.perf_counter()
             wrong = labeler.epoch(examples, self.progress(self._order(epoch, 2), f"labeler {epoch + 1}"))
-            log.info("labeler epoch %d: %.1f s, %d wrong labels", epoch + 1, time.perf_counter() - begin, wrong)
+            log.info("labeler epoch %d: %.1f s, %d wrong labels", epoch + 1, time.perf_counter() - began, wrong)
         self.weights["labeler"] = labeler.averaged()
 
     def _train_pruner(self) -> list[ArcSpace]:
-        """Train the pruner and return the arcs of each sentence; with folds, by a pruner that has not seen it."""
+        """Train the pruner; return the candidate arcs of each sentence, by a pruner trained on the other folds."""
         options, single_root = self.config.pruner, not self.multi_root
-        everything = np.arange(len(self.sentences))
-        folds = everything % options.folds if options.folds > 1 else np.full(len(everything), -1)
-        pruner = self._fit_pruner(everything, "pruner")
+        all_sentences = np.arange(len(self.sentences))
+        folds = all_sentences % options.folds if options.folds > 1 else np.full(len(all_sentences), -1)
+        pruner = self._fit_pruner(all_sentences, "pruner")
         self.weights["pruner"] = pruner.weights
-        spaces: list = [None] * len(everything)
+        spaces: list = [None] * len(all_sentences)
         for fold in np.unique(folds):
             if fold >= 0:
-                pruner = self._fit_pruner(everything[folds != fold], f"pruner fold {fold + 1}")
-            for i in everything[folds == fold]:
+                pruner = self._fit_pruner(all_sentences[folds != fold], f"pruner fold {fold + 1}")
+            for i in all_sentences[folds == fold]:
                 scores = dense_arc_scores(self.tokens[i], pruner.table, pruner.weights)
                 spaces[i] = prune(
                     marginals(scores, single_root)[0],
@@ -192,28 +199,30 @@ class Trainer:
                 )
         self._report_pruning("training", self.sentences, spaces)
         for i, sentence in enumerate(self.sentences):
-            spaces[i] = _with_gold(spaces[i], sentence.heads)
+            spaces[i] = _add_gold(spaces[i], sentence.heads)
         return spaces
 
     def _fit_pruner(self, chosen: np.ndarray, name: str) -> Pruner:
+        """Train a pruner on the chosen sentences."""
         options = self.config.pruner
         table = compile_templates(self.files["pruner"], self.attributes)
         pruner = Pruner(table, options.bits, options.learning_rate)
         examples = [(t, s.heads) for t, s in zip(self.tokens, self.sentences, strict=True)]
-        wanted = np.zeros(len(examples), bool)
-        wanted[chosen] = True
+        in_fold = np.zeros(len(examples), bool)
+        in_fold[chosen] = True
         for epoch in range(options.epochs):
-            begin = time.perf_counter()
+            began = time.perf_counter()
             order = self._order(epoch, 1)
             loss = pruner.epoch(
-                examples, self.progress(order[wanted[order]], f"{name} {epoch + 1}"), not self.multi_root
+                examples, self.progress(order[in_fold[order]], f"{name} {epoch + 1}"), not self.multi_root
             )
-            log.info("%s epoch %d: %.1f s, loss %.4f a word", name, epoch + 1, time.perf_counter() - begin, loss)
+            log.info("%s epoch %d: %.1f s, loss %.4f a word", name, epoch + 1, time.perf_counter() - began, loss)
         return pruner
 
     def _report_pruning(self, name: str, sentences, spaces) -> None:
+        """Log how many gold arcs are candidates, and keep the figures for the model."""
         words = sum(len(s) for s in sentences)
-        kept = sum(_gold_kept(space, s.heads) for space, s in zip(spaces, sentences, strict=True))
+        kept = sum(_count_gold(space, s.heads) for space, s in zip(spaces, sentences, strict=True))
         arcs = sum(len(space.head) for space in spaces)
         log.info("pruning of %s: %.2f %% of gold arcs kept, %.2f heads a word", name, 100 * kept / words, arcs / words)
         self.meta[f"pruning_{name}"] = {"gold_kept": kept / words, "heads_per_word": arcs / words}
@@ -230,35 +239,36 @@ class Trainer:
             relaxed=config.training.decoder == "relaxed",
         )
 
-    def _perceptron(self, saved: Model | None) -> tuple[Perceptron, int]:
+    def _perceptron(self, saved: Model | None) -> Perceptron:
         perceptron = self._learner().perceptron()
         if saved:
             perceptron.weights = np.array(saved.weights["perceptron"])
             perceptron.total = np.array(saved.weights["total"])
             perceptron.step = saved.meta["step"]
             self.weights["parser"] = perceptron.averaged()
-        return perceptron, len(self.meta["log"])
+        return perceptron
 
-    def _train_parser(self, perceptron: Perceptron, done: int, spaces: list[ArcSpace]) -> None:
+    def _train_parser(self, perceptron: Perceptron, spaces: list[ArcSpace]) -> None:
+        """Train for the epochs that the log lacks, and save a checkpoint after each."""
         heads = [sentence.heads for sentence in self.sentences]
         if self.workers:
             mixing = Mixing(self.workers, self._learner(), self.tokens, heads, spaces, self.shards)
         else:
-            examples = shard_of(self.tokens, heads, spaces, self.config.parts)
-        for epoch in range(done, self.config.training.epochs):
-            begin = time.perf_counter()
+            examples = make_examples(self.tokens, heads, spaces, self.config.parts)
+        for epoch in range(len(self.meta["log"]), self.config.training.epochs):
+            began = time.perf_counter()
             order, name = self._order(epoch, 0), f"epoch {epoch + 1}"
             if self.workers:
                 missed = mixing.epoch(perceptron, order, lambda items, name=name: self.progress(items, name))
             else:
                 missed = sum(perceptron.update(examples[i]) for i in self.progress(order, name))
-            seconds = time.perf_counter() - begin
+            seconds = time.perf_counter() - began
             self.weights["parser"] = perceptron.averaged()
             self._finish_epoch(epoch, missed, seconds)
             self._save_checkpoint(perceptron, spaces)
 
     def _finish_epoch(self, epoch: int, missed: int, seconds: float) -> None:
-        """The line of the log, and the figures that the model keeps."""
+        """Evaluate, log the epoch, and keep its figures for the model."""
         entry = {"epoch": epoch + 1, "seconds": round(seconds, 2), "mistakes": missed}
         text = f"epoch {epoch + 1}: {seconds:.1f} s, {missed} training mistakes"
         if self.held_out:
@@ -270,9 +280,10 @@ class Trainer:
         log.info(text)
 
     def _evaluate(self) -> dict[str, float]:
+        """Return accuracies and the share of certified trees on the held-out sentences."""
         spaces = []
         evaluation = evaluate_parser(
-            Parser(self._finished()),
+            Parser(self._quantised_model()),
             self.progress(self.held_out, "held-out"),
             on_parse=lambda parse: spaces.append(parse.arcs),
         )
@@ -283,46 +294,32 @@ class Trainer:
         return {"uas": scores["uas"], "las": scores["las"], "certified": figures["certificates"]["certified"]}
 
     # -- checkpoints
-    # -------------------------------------------------------------------------------------------------------
 
     def _save_checkpoint(self, perceptron: Perceptron, spaces: list[ArcSpace]) -> None:
         if self.checkpoint is None:
             return
         self.meta |= {"step": perceptron.step, "training": self._digest()}
-        state = {
-            "pruner": self.weights["pruner"],
-            "labeler": self.weights["labeler"],
-            "perceptron": perceptron.weights,
-            "total": perceptron.total,
-            "arcs": _pack(spaces),
-        }
+        state = {name: self.weights[name] for name in ("pruner", "labeler")}
+        state |= {"perceptron": perceptron.weights, "total": perceptron.total, "arcs": pack_arcs(spaces)}
         self._model(state).save(self.checkpoint)
 
-    def _restore(self) -> Model | None:
-        if self.checkpoint is None or not Path(self.checkpoint).exists():
+    def _load_checkpoint(self) -> Model | None:
+        saved = load_checkpoint(self.checkpoint)
+        if saved is None:
             log.info("no checkpoint; training from the start")
             return None
-        saved = Model.load(self.checkpoint)
         if self.workers and self.shards is None:
             self.shards = saved.meta.get("shards")
-        if saved.meta.get("training") != self._digest():
-            raise ConfigError("resume", f"{self.checkpoint} is of other sentences or options; train without --resume")
-        log.info("going on after epoch %d", len(saved.meta["log"]))
+        check_checkpoint(saved, self.checkpoint, self._digest())
+        log.info("resuming after epoch %d", len(saved.meta["log"]))
         return saved
 
     def _digest(self) -> str:
-        """A digest of all that must not change between a run and its continuation; the number of epochs may."""
-        digest = hashlib.blake2b(digest_size=16)
-        config = self.config.as_dict()
-        config["training"].pop("epochs")
-        digest.update(repr((sorted(config.items()), self.files)).encode())
-        digest.update(f"{self.shards} shards".encode() if self.shards else b"")
-        for sentence in self.sentences:
-            digest.update("\n".join("\t".join(row) for row in sentence.rows).encode())
-        return digest.hexdigest()
+        return training_digest(self.sentences, self.config, self.files, self.shards)
 
 
-def _check(sentences: Sequence[Sentence]) -> None:
+def _check_sentences(sentences: Sequence[Sentence]) -> None:
+    """Raise an error if there are no sentences, or one of them has no gold heads."""
     if not sentences:
         raise ConfigError("treebank.train", "there is no sentence to train on")
     for sentence in sentences:
@@ -330,30 +327,16 @@ def _check(sentences: Sequence[Sentence]) -> None:
             raise DataError(sentence.path, sentence.line, "HEAD is absent (_); training needs gold heads")
 
 
-def _gold_kept(arcs: ArcSpace, heads: np.ndarray) -> int:
+def _count_gold(arcs: ArcSpace, heads: np.ndarray) -> int:
+    """Return how many of the arcs are gold."""
     return int(np.count_nonzero(arcs.head == heads[arcs.modifier]))
 
 
-def _with_gold(arcs: ArcSpace, heads: np.ndarray) -> ArcSpace:
-    """The arcs and the gold ones."""
+def _add_gold(arcs: ArcSpace, heads: np.ndarray) -> ArcSpace:
+    """Return the arcs together with the gold ones."""
     n = len(heads) - 1
-    if _gold_kept(arcs, heads) == n:
+    if _count_gold(arcs, heads) == n:
         return arcs
     both = np.concatenate([np.stack([arcs.modifier, arcs.head], 1), np.stack([np.arange(1, n + 1), heads[1:]], 1)])
     modifier, head = np.unique(both, axis=0).T
     return arc_space(head, modifier, n)
-
-
-def _pack(spaces: list[ArcSpace]) -> np.ndarray:
-    """All arcs of all sentences as one int32 array of shape (arcs, 3): sentence, head, modifier."""
-    return np.concatenate(
-        [np.stack([np.full(len(a.head), i), a.head, a.modifier], 1) for i, a in enumerate(spaces)]
-    ).astype(np.int32)
-
-
-def _unpack(packed: np.ndarray, sentences: Sequence[Sentence]) -> list[ArcSpace]:
-    bounds = np.searchsorted(packed[:, 0], np.arange(len(sentences) + 1))
-    return [
-        arc_space(packed[a:b, 1], packed[a:b, 2], len(s))
-        for a, b, s in zip(bounds[:-1], bounds[1:], sentences, strict=True)
-    ]

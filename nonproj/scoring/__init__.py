@@ -1,0 +1,10 @@
+"""Scores of parts: strings to integers, templates to hashed features, and sums of their weights.
+
+- `vocabulary`: strings to integers, by a vocabulary for each attribute of words
+- `templates`: feature templates, from YAML to tables
+- `hashing`: the words of a part to the places of its features in a weight table
+- `score`: scores of parts, and the transposed update of the weights
+- `scorer`: scores of all part types of a model
+- `labels`: scores and updates of the labels of arcs
+- `bounds`: upper bounds of grandparent scores, for price and cut
+"""

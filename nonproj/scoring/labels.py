@@ -1,7 +1,7 @@
 """Scores of the labels of a tree's arcs.
 
-All labels of a template's feature lie in one block of the weight table: sixteen to a cache line, read as one vector,
-the line's number xor-ed onto the place.
+The weights of all labels of a feature lie in one block of the table, sixteen to a cache line, which is read as one
+vector: the number of the line is xor-ed onto the feature's place.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def label_parts(heads: np.ndarray) -> PartRows:
 
 @kernel
 def _fill_labels(heads, nodes, codes):
-    """Words and codes of every arc of a tree."""
+    """Write the words and codes of every arc of a tree."""
     n_nodes = heads.shape[0]
     first = np.full(n_nodes, n_nodes)
     last = np.full(n_nodes, n_nodes)
@@ -74,7 +74,7 @@ def label_scores(hashed: Hashed, parts: PartRows, n_labels: int, weights: np.nda
     Returns
     -------
     ndarray of shape (n, n_labels), float64 or int32 as the weights are float32 or int16
-        In units of the weights.
+        Not scaled: labels are only compared with each other.
     """
     lines = -(-n_labels // LINE)
     scores = np.zeros((parts.nodes.shape[0], lines * LINE), np.int32 if weights.dtype == np.int16 else np.float64)
@@ -103,8 +103,7 @@ def _score_labels(hashed, nodes, codes, weights, line, scores):
 def add_labels(
     hashed: Hashed, parts: PartRows, gold, predicted, step: float, weights: np.ndarray, total: np.ndarray
 ) -> None:
-    """Move the weights of every arc whose predicted label is not the gold one (`nonproj.scoring.score.add_parts`
-    explains ``step``).
+    """Move the weights of wrongly labelled arcs, with ``step`` as in `nonproj.scoring.score.add_parts`.
 
     Parameters
     ----------

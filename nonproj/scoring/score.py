@@ -1,7 +1,6 @@
-"""From parts to scores, and the transposed update: ``scores = F w`` and ``w += F' delta``.
+"""From parts to scores, ``scores = F w``, and the transposed update, ``w += F' delta``.
 
-A part is a row of words, one for each slot of its templates.  Row by row the kernels add the words' shares of the hash
-(`nonproj.scoring.hashing`), shift them to places in the weight table, and sum the weights there, or add to them.
+A row of F has a one at the place of each feature of a part, see `nonproj.scoring.hashing`; w is a weight table.
 """
 
 from __future__ import annotations
@@ -15,10 +14,9 @@ from nonproj.types import PartRows
 
 
 def quantise(weights: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return weights as int16, and the scale in which they are given.
+    """Return weights rounded to int16, and their scale: a weight is the integer times the scale.
 
-    Half the bytes are half the cache misses, and look-ups are little else; the scale is 1/32767 of the largest weight,
-    far below what training leaves to chance.
+    The scale is 1/32767 of the largest weight.  Half the bytes are half the cache misses, and look-ups take most time.
 
     Examples
     --------
@@ -40,9 +38,9 @@ def score_parts(hashed: Hashed, parts: PartRows, weights: np.ndarray, scale: flo
     parts : PartRows
         P of them.
     weights : ndarray, float32 or int16
-        A power of two of them.
+        A table whose size is a power of two.
     scale : float
-        What a weight of 1 stands for.
+        Factor of all scores, from `quantise`.
 
     Returns
     -------
@@ -54,7 +52,7 @@ def score_parts(hashed: Hashed, parts: PartRows, weights: np.ndarray, scale: flo
 
 
 def score_pairs(hashed: Hashed, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
-    """Return the score of every arc between the words of a sentence, as `score_parts` would, without listing them.
+    """Return the score of every arc between the words of a sentence.
 
     Parameters
     ----------
@@ -75,23 +73,23 @@ def score_pairs(hashed: Hashed, weights: np.ndarray, scale: float = 1.0) -> np.n
 
 
 def _zero_of(weights: np.ndarray) -> np.ndarray:
-    """An accumulator: integers are summed as such, which is exact, and quick because order does not matter."""
+    """Return a zero of the type that sums the weights: sums of integers are exact, and quick because order is free."""
     return np.zeros(1, np.int64 if weights.dtype == np.int16 else np.float64)
 
 
 def add_parts(
     hashed: Hashed, parts: PartRows, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray
 ) -> None:
-    """Add ``delta`` times each part's features to the weights, and ``step`` times that to the averager's total.
+    """Add ``delta`` times each part's features to the weights, and ``step`` times that to the running total.
 
     Parameters
     ----------
     hashed, parts
         As for `score_parts`.
     delta : ndarray of shape (P,), float64
-        Gold less predicted; parts of delta 0 cost nothing.
+        Gold minus predicted; parts of delta 0 cost nothing.
     step : float
-        The number of the update, as lazy averaging needs it: the average over ``T`` updates is ``weights - total / T``.
+        Number of the update, for lazy averaging: the average over ``T`` updates is ``weights - total / T``.
     weights, total : ndarray, float32 and float64
         Changed in place.
     """

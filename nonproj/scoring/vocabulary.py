@@ -1,8 +1,7 @@
-"""From strings to integers, once, at the border.
+"""From strings to integers: vocabularies of the attributes of words, and the encoder of sentences.
 
-A word is known to the rest of the parser as a row of small integers, one for each attribute that the templates use, and
-as a list of morphological features.  The rows of words already met are kept, so a word costs one look-up of its five
-columns.
+A word becomes a row of small integers, one for each attribute that the templates use, and a list of morphological
+features.  The encoder keeps the rows of words that it has met, so a word costs one look-up of its five columns.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ import numpy as np
 from nonproj.types import Sentence
 
 OUTSIDE, UNKNOWN, START, END, ROOT, FIRST = 0, 1, 2, 3, 4, 5
-"""Reserved numbers of every attribute: beyond the sentence's ends, a string not seen in training, the two ends of a
-sequence of siblings, the root; the strings seen in training start at `FIRST`."""
+"""Reserved numbers of every attribute: beyond the ends of the sentence, an unknown string, the two ends of a sequence
+of siblings, the root; the strings of the vocabulary start at `FIRST`."""
 
 MARGIN = 3
 """Rows of `OUTSIDE` before the root and after the last word: the largest offset a template may use."""
@@ -50,7 +49,7 @@ class Tokens(NamedTuple):
 
 
 def _shape(form: str) -> str:
-    """Case, digits and the rest, each run at most twice: ``Danmarks`` is ``Xxx``, ``1990'erne`` ``dd'xx``."""
+    """Return the pattern of case and digits, runs cut to two: ``Danmarks`` is ``Xxx``, ``1990'erne`` is ``dd'xx``."""
     classes = re.sub(r"\d", "d", re.sub(r"[^\W\d_]", lambda c: "X" if c.group().isupper() else "x", form))
     return re.sub(r"(.)\1{2,}", r"\1\1", classes)
 
@@ -78,7 +77,7 @@ ATTRIBUTES = {
 An absent lemma is the lower-cased form, an absent fine tag the coarse one."""
 
 FEAT = "feat"
-"""Name of the alphabet of single morphological features."""
+"""Name of the vocabulary of single morphological features."""
 
 
 def _columns(row: Sequence[str]) -> tuple[str, str, str, str, str]:
@@ -94,8 +93,8 @@ class Encoder:
 
     Parameters
     ----------
-    alphabets : dict of str to list of str
-        For each attribute its known strings, in the order of their numbers (from `FIRST`).
+    vocabularies : dict of str to list of str
+        The known strings of each attribute, in the order of their numbers (from `FIRST`).
 
     Examples
     --------
@@ -106,10 +105,10 @@ class Encoder:
     [[4, 4], [5, 5]]
     """
 
-    def __init__(self, alphabets: dict[str, list[str]]):
-        self.alphabets = alphabets
-        self.attributes = [name for name in alphabets if name != FEAT]
-        self._numbers = {name: {s: i for i, s in enumerate(strings, FIRST)} for name, strings in alphabets.items()}
+    def __init__(self, vocabularies: dict[str, list[str]]):
+        self.vocabularies = vocabularies
+        self.attributes = [name for name in vocabularies if name != FEAT]
+        self._numbers = {name: {s: i for i, s in enumerate(strings, FIRST)} for name, strings in vocabularies.items()}
         self._clear()
 
     def _clear(self) -> None:
@@ -119,23 +118,23 @@ class Encoder:
 
     @classmethod
     def from_sentences(cls, sentences: Iterable[Sentence], attributes: Sequence[str], rare: int) -> Encoder:
-        """Build the alphabets of the named attributes: every string seen at least ``rare`` times.
+        """Build the vocabularies of the named attributes from the strings that occur at least ``rare`` times.
 
-        Strings are numbered by falling frequency, then alphabetically, so the numbers depend on the data alone.
+        Strings are numbered by decreasing frequency, then alphabetically, so the numbers depend on the data alone.
         """
         words = Counter(_columns(row) for sentence in sentences for row in sentence.rows)
-        alphabets = {}
+        vocabularies = {}
         for name in attributes:
             counts: Counter = Counter()
             for columns, count in words.items():
                 counts[ATTRIBUTES[name](*columns)] += count
-            alphabets[name] = _known(counts, rare)
+            vocabularies[name] = _known(counts, rare)
         counts = Counter()
         for columns, count in words.items():
             for feature in _features_of(columns[4]):
                 counts[feature] += count
-        alphabets[FEAT] = _known(counts, rare)
-        return cls(alphabets)
+        vocabularies[FEAT] = _known(counts, rare)
+        return cls(vocabularies)
 
     def column(self, attribute: str) -> int:
         """Return the column of an attribute in `Tokens.atoms`."""
@@ -175,4 +174,5 @@ class Encoder:
 
 
 def _known(counts: Counter, rare: int) -> list[str]:
+    """Return the strings that occur at least ``rare`` times, by decreasing frequency, then alphabetically."""
     return [s for s, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if count >= rare]

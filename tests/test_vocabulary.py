@@ -94,7 +94,7 @@ def test_attributes_equal_the_twin(name):
 def test_strings_are_numbered_by_falling_frequency_then_alphabetically():
     rows = [word(form) for form in ("b", "c", "a", "c", "d", "d", "c")]
     encoder = encoder_of(*rows)
-    assert encoder.alphabets["form"] == ["c", "d", "a", "b"]
+    assert encoder.vocabularies["form"] == ["c", "d", "a", "b"]
     tokens = encoder.encode(Sentence([word("a"), word("c")]))
     column = encoder.column("form")
     assert tokens.atoms[MARGIN + 1 : MARGIN + 3, column].tolist() == [FIRST + 2, FIRST]
@@ -104,7 +104,7 @@ def test_strings_are_numbered_by_falling_frequency_then_alphabetically():
 def test_rare_strings_are_unknown(rare, known):
     rows = [word(form) for form in ("b", "c", "a", "c", "d", "d", "c")]
     encoder = encoder_of(*rows, rare=rare)
-    assert encoder.alphabets["form"] == known
+    assert encoder.vocabularies["form"] == known
     numbers = encoder.encode(Sentence(rows)).atoms[MARGIN + 1 : -MARGIN, 0].tolist()
     assert numbers == [FIRST + known.index(row[1]) if row[1] in known else UNKNOWN for row in rows]
 
@@ -112,7 +112,7 @@ def test_rare_strings_are_unknown(rare, known):
 def test_each_single_feature_counts_and_rare_ones_are_dropped():
     rows = [word("x", feats="b=1|a=1"), word("y", feats="a=1"), word("z"), word("x", feats="b=1|a=1|c=3")]
     encoder = encoder_of(*rows, rare=2)
-    assert encoder.alphabets[FEAT] == ["a=1", "b=1"]
+    assert encoder.vocabularies[FEAT] == ["a=1", "b=1"]
     tokens = encoder.encode(Sentence(rows))
     assert tokens.feat_start.tolist() == [0, 0, 2, 3, 3, 5]  # node 0, the root, has none
     assert tokens.feat.tolist() == [FIRST + 1, FIRST, FIRST, FIRST + 1, FIRST]
@@ -145,8 +145,8 @@ def test_the_table_of_words_grows_and_keeps_what_it_has():
     """More than the 1024 rows that it starts with, and again after doubling."""
     rows = [word(f"w{i}", feats=f"f={i % 7}") for i in range(2500)]
     encoder = encoder_of(*rows)
-    numbers = {form: FIRST + i for i, form in enumerate(encoder.alphabets["form"])}
-    feats = {text: FIRST + i for i, text in enumerate(encoder.alphabets[FEAT])}
+    numbers = {form: FIRST + i for i, form in enumerate(encoder.vocabularies["form"])}
+    feats = {text: FIRST + i for i, text in enumerate(encoder.vocabularies[FEAT])}
     for _ in range(2):
         for first in range(0, 2500, 500):
             part = rows[first : first + 500]
@@ -168,10 +168,10 @@ def test_a_word_is_known_by_all_its_columns():
     assert len({tuple(row) for row in atoms.tolist()}) == 6
 
 
-def test_an_encoder_of_stored_alphabets_gives_the_same_numbers():
+def test_an_encoder_of_stored_vocabularies_gives_the_same_numbers():
     rows = [word(f, lemma=f[0], feats=g) for f, g in [("ab", "x=1"), ("ac", "y=1|x=1"), ("bc", "_")]]
     one = encoder_of(*rows, attributes=("suffix1", "lemma"))
-    other = Encoder({name: list(strings) for name, strings in one.alphabets.items()})
+    other = Encoder({name: list(strings) for name, strings in one.vocabularies.items()})
     assert other.attributes == ["suffix1", "lemma"]
     for a, b in zip(one.encode(Sentence(rows)), other.encode(Sentence(rows)), strict=True):
         assert a.tolist() == b.tolist()
