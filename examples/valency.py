@@ -7,6 +7,10 @@ it, and the call of `register` below.  From then on ``parts: [arc, valency]`` is
 trainer learns its weights, the parser decodes it by dual decomposition between a maximum spanning arborescence and the
 head automata that `Valency.automata` returns, and a model file keeps both.  A program that loads such a model imports
 this module first.
+
+Results of one run with 1500 training sentences and default settings, which were not tuned: on the Danish test file UAS
+rises from 87.62 to 87.90, on the English one (the sample of the Wall Street Journal) from 86.92 to 87.36.  Neither gain
+is significant at the 5 % level (p = 0.33 and p = 0.10).  Of the trees with valency, 99.1 % and 97.5 % are certified.
 """
 
 from __future__ import annotations
