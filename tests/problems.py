@@ -1,4 +1,4 @@
-"""Random parsing problems and what is true of every solution: shared by the tests of the decoders."""
+"""Random parsing problems, trees and features, and what is true of every solution: shared by several test files."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ import naive_automata
 import naive_trees
 import numpy as np
 import pytest
+from toy import draw_sentence
 
 from nonproj.automata.general import check_automata, decode_paths, new_paths
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.automaton import head_automata, moves
 from nonproj.parts.space import part_space, tree_score
+from nonproj.scoring.templates import attributes_of, compile_templates
+from nonproj.scoring.vocabulary import Encoder
+from nonproj.types import Sentence
 
 ARC_GRANDPARENT = ("arc", "grandparent")
 HIGHER_ORDER = ["sibling", "grandparent", pytest.param(ARC_GRANDPARENT, id="arc+grandparent")]
@@ -145,3 +149,29 @@ def tree_paths(arcs, automata, scores, heads):
     if forced.sum() != len(heads) - 1:
         paths.values[:] = -np.inf
     return paths
+
+
+def draw_tree(rng, n):
+    """A random tree, crossing arcs and several roots included."""
+    heads = np.full(n + 1, -1, np.int32)
+    order = [0, *(1 + rng.permutation(n)).tolist()]
+    for position in range(1, n + 1):
+        heads[order[position]] = order[rng.integers(position)]
+    return heads
+
+
+def draw_arcs(rng, n):
+    """Some arcs, with at least one into each word."""
+    mask = rng.random((n + 1, n + 1)) < 0.6
+    for m in range(1, n + 1):
+        mask[m - 1, m] = True
+    return arc_space_from_mask(mask)
+
+
+def draw_features(seed, spec, n):
+    """A random sentence, an encoder that knows some of its words, and compiled templates."""
+    rng = np.random.default_rng(seed)
+    sentence = draw_sentence(rng, n)
+    known = [draw_sentence(rng, 5), Sentence(sentence.rows[::2])]
+    encoder = Encoder.from_sentences(known, attributes_of({"any": spec}), rare=1)
+    return rng, sentence, encoder, compile_templates(spec, encoder.attributes)

@@ -53,6 +53,11 @@ LONG_BODIES = {
     "tests/test_evaluate.py: naive_figures",
 }
 
+IMPORTS_OF_TESTS = {
+    "tests/test_conll_errors.py",
+    "tests/test_significance.py",
+}
+
 MANY_PARAMETERS = {
     "nonproj/estimator.py: __init__",
 }
@@ -188,7 +193,13 @@ def test_twins_borrow_nothing_from_the_package_but_types():
     for path in TWINS:
         borrowed = {name[:2] for name in imports(parse(path)) if name[0] == "nonproj"}
         assert borrowed <= {("nonproj", "types")}, f"{path.name} imports {borrowed}"
-        assert not any(name[0].startswith("test_") for name in imports(parse(path))), path.name
+
+
+def test_test_files_import_helpers_only():
+    """What several test files need is in `problems`, `toy` or a twin."""
+    paths = sorted((ROOT / "tests").rglob("*.py"))
+    found = {relative(path) for path in paths if any(name[0].startswith("test_") for name in imports(parse(path)))}
+    check_breaches(found, IMPORTS_OF_TESTS, "IMPORTS_OF_TESTS")
 
 
 # -- sizes -------------------------------------------------------------------------------------------------------------

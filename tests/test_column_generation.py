@@ -1,6 +1,5 @@
 """Price and cut against the full program; its separation, pricing and bounds against their definitions."""
 
-import io
 import math
 import sys
 from dataclasses import replace
@@ -10,9 +9,9 @@ import naive_programs
 import naive_trees
 import numpy as np
 import pytest
+import toy
 import yaml
 from problems import ARC_GRANDPARENT, KINDS
-from toy import treebank
 
 from nonproj.io import conll
 from nonproj.learning.trainer import train
@@ -268,7 +267,7 @@ def files():
 
 @pytest.fixture(scope="module")
 def sentences():
-    return list(conll.read(io.StringIO(treebank(40))))
+    return toy.sentences(40)
 
 
 @pytest.fixture(scope="module")

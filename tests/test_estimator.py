@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils import estimator_checks
-from toy import treebank
+from toy import sentences, treebank
 
 from nonproj.errors import DataError, ModelError
 from nonproj.estimator import DependencyParser
@@ -22,11 +22,6 @@ from nonproj.io import conll
 from nonproj.options.config import Config
 
 SMALL = {"bits": 16, "epochs": 2, "labeler_epochs": 2}
-
-
-def sentences(count: int, seed: int = 0):
-    """So many sentences of the toy language."""
-    return list(conll.read(io.StringIO(treebank(count, seed))))
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import naive_scoring as naive
 import numpy as np
 import pytest
-from test_score import draw
+from problems import draw_features, draw_tree
 
 from nonproj.learning.labeler import Labeler
 from nonproj.scoring.hashing import hash_tokens
@@ -18,15 +18,6 @@ SPEC = {
     "codes": ["none", "direction", "distance"],
     "templates": ["h.pos m.pos", "g+1.form l-1.pos r+1.pos", "a.tag z.tag", "h.feat m.feat", "m.pos h.feat", "m.feat"],
 }
-
-
-def draw_tree(rng, n):
-    """A random tree, crossing arcs and several roots included."""
-    heads = np.full(n + 1, -1, np.int32)
-    order = [0, *(1 + rng.permutation(n)).tolist()]
-    for position in range(1, n + 1):
-        heads[order[position]] = order[rng.integers(position)]
-    return heads
 
 
 @pytest.mark.parametrize("seed", range(15))
@@ -45,7 +36,7 @@ def test_parts_are_those_of_the_definition(seed):
 @pytest.mark.parametrize("n_labels", [1, LINE, LINE + 1, 256])
 @pytest.mark.parametrize("n", [1, 5])
 def test_every_label_of_every_arc_equals_the_twin(n, n_labels):
-    rng, sentence, encoder, table = draw(n, SPEC, n)
+    rng, sentence, encoder, table = draw_features(n, SPEC, n)
     heads = draw_tree(rng, n)
     weights = rng.integers(-5, 6, 1 << BITS).astype(np.float32)
     hashed, parts = hash_tokens(encoder.encode(sentence), table, len(weights)), label_parts(heads)

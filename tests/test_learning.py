@@ -1,15 +1,13 @@
 """Training: what is learnt, that it repeats bit for bit, and that an interrupted run goes on as if nothing had been."""
 
 import dataclasses
-import io
 
 import numpy as np
 import pytest
-from toy import treebank
+import toy
 
 from nonproj.dual.decomposition import DualOptions
 from nonproj.errors import ConfigError, DataError
-from nonproj.io import conll
 from nonproj.learning.perceptron import Example, Perceptron
 from nonproj.learning.pruner import Pruner
 from nonproj.learning.trainer import Trainer, train
@@ -36,11 +34,6 @@ SMALL = {
 }
 
 
-def toy_treebank(count):
-    """So many sentences of the toy language."""
-    return list(conll.read(io.StringIO(treebank(count))))
-
-
 def small(**changes):
     return Config().with_overrides(SMALL | {key.replace("__", "."): value for key, value in changes.items()})
 
@@ -54,7 +47,7 @@ def accuracy(model, sentences):
 @pytest.mark.parametrize("decoder", ["relaxed", "dual"])
 @pytest.mark.parametrize("parts", [*PART_SETS, ["arc", "grandparent"]], ids=str)
 def test_a_toy_language_is_learnt(parts, decoder):
-    sentences = toy_treebank(60)
+    sentences = toy.sentences(60)
     trained = train(sentences[:45], small(parts=parts, training__decoder=decoder), held_out=sentences[45:])
     assert accuracy(trained, sentences[45:]) > 0.9
     log = trained.meta["log"]
@@ -64,7 +57,7 @@ def test_a_toy_language_is_learnt(parts, decoder):
 
 
 def test_training_repeats_bit_for_bit_and_depends_on_the_seed():
-    sentences = toy_treebank(25)
+    sentences = toy.sentences(25)
     one, same, other = (train(sentences, small(seed=seed)) for seed in (3, 3, 4))
     for name in ("parser", "pruner", "labeler"):
         assert one.weights[name].tobytes() == same.weights[name].tobytes()
@@ -85,7 +78,7 @@ class _Interrupt:
 
 
 def test_an_interrupted_training_keeps_the_last_epoch_and_goes_on_to_the_same_weights(tmp_path):
-    sentences, config = toy_treebank(25), small()
+    sentences, config = toy.sentences(25), small()
     whole = train(sentences, config)
     checkpoint = tmp_path / "checkpoint"
     stopped = train(sentences, config, checkpoint=checkpoint, progress=_Interrupt("epoch 3"))
@@ -101,11 +94,11 @@ def test_an_interrupted_training_keeps_the_last_epoch_and_goes_on_to_the_same_we
 
 def test_ctrl_c_before_the_first_epoch_is_not_swallowed():
     with pytest.raises(KeyboardInterrupt):
-        train(toy_treebank(10), small(), progress=_Interrupt("epoch 1"))
+        train(toy.sentences(10), small(), progress=_Interrupt("epoch 1"))
 
 
 def test_resume_refuses_other_sentences_and_other_options(tmp_path):
-    sentences, checkpoint = toy_treebank(12), tmp_path / "checkpoint"
+    sentences, checkpoint = toy.sentences(12), tmp_path / "checkpoint"
     train(sentences, small(training__epochs=1), checkpoint=checkpoint)
     for others, config in ((sentences[1:], small()), (sentences, small(training__margin=7.0))):
         with pytest.raises(ConfigError, match="is of other sentences or options; train without --resume"):
@@ -115,7 +108,7 @@ def test_resume_refuses_other_sentences_and_other_options(tmp_path):
 
 
 def test_gold_arcs_are_among_the_candidates_whatever_the_pruner_says():
-    sentences = toy_treebank(20)
+    sentences = toy.sentences(20)
     config = small(pruner__threshold=1.0, pruner__max_heads=1, pruner__folds=3)
     trainer = Trainer(sentences, config, [], None, lambda items, _: items)
     trainer.labels, trainer.weights = ["x"], {}
@@ -128,7 +121,7 @@ def test_gold_arcs_are_among_the_candidates_whatever_the_pruner_says():
 
 
 def test_sentences_without_heads_and_no_sentences_are_errors():
-    sentences = toy_treebank(3)
+    sentences = toy.sentences(3)
     sentences[1].heads = None
     with pytest.raises(DataError, match="HEAD is absent"):
         train(sentences, small())
@@ -137,9 +130,9 @@ def test_sentences_without_heads_and_no_sentences_are_errors():
 
 
 def test_roots_are_as_in_the_training_data():
-    sentences = toy_treebank(12)
+    sentences = toy.sentences(12)
     assert not train(sentences, small()).meta["multi_root"]
-    two = toy_treebank(12)
+    two = toy.sentences(12)
     other = next(m for m in range(1, len(two[0]) + 1) if two[0].heads[m] != 0)
     two[0].heads[other] = 0
     assert train(two, small()).meta["multi_root"]
@@ -149,7 +142,7 @@ def test_roots_are_as_in_the_training_data():
 
 
 def perceptron_and_examples(parts="grandparent", margin=0.0):
-    sentences, files = toy_treebank(6), load_templates()
+    sentences, files = toy.sentences(6), load_templates()
     encoder = Encoder.from_sentences(sentences, attributes_of(files), 1)
     perceptron = Perceptron(Scorer(files, encoder.attributes, parts), 14, margin, DualOptions())
     examples = []
@@ -207,7 +200,7 @@ def test_the_pruners_gradient_is_that_of_the_likelihood():
 
 
 def test_the_pruner_descends():
-    sentences, files = toy_treebank(15), load_templates()
+    sentences, files = toy.sentences(15), load_templates()
     encoder = Encoder.from_sentences(sentences, attributes_of(files), 1)
     table = compile_templates(files["pruner"], encoder.attributes)
     pruner = Pruner(table, 14, 0.1)
@@ -222,7 +215,7 @@ def test_the_pruner_descends():
 
 
 def test_a_parse_does_not_look_at_gold_columns():
-    sentences = toy_treebank(20)
+    sentences = toy.sentences(20)
     parser = Parser(train(sentences, small()))
     certified = 0
     for sentence in sentences:
@@ -238,7 +231,7 @@ def test_a_parse_does_not_look_at_gold_columns():
 
 
 def test_a_batch_is_parsed_as_its_sentences_and_a_stream_sentence_by_sentence():
-    sentences = toy_treebank(23)
+    sentences = toy.sentences(23)
     parser = Parser(train(sentences, small()))
     alone = [parser.parse(sentence) for sentence in sentences]
     for batch in (1, 4, 23, 64):
@@ -261,7 +254,7 @@ def test_a_batch_is_parsed_as_its_sentences_and_a_stream_sentence_by_sentence():
 
 
 def test_parsing_prunes_harder_than_training():
-    sentences = toy_treebank(40)
+    sentences = toy.sentences(40)
     model = train(sentences, small(decoding__threshold=0.5))
     loose = dataclasses.replace(model.config.decoding, threshold=1e-4)
     words = sum(len(sentence) for sentence in sentences)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import logging
 import os
 import signal
@@ -12,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import toy
 from toy import treebank
 
 from nonproj.cli.main import main
-from nonproj.io import conll
 from nonproj.learning.mixing import Learner, Mixing, Sparse, make_examples, sparse, train_shard
 from nonproj.learning.trainer import train
 from nonproj.model import Model
@@ -53,7 +52,7 @@ class Material:
     """Some sentences, all their arcs, and a learner."""
 
     def __init__(self, count: int, parts: str = "sibling", **options):
-        sentences = list(conll.read(io.StringIO(treebank(count))))
+        sentences = toy.sentences(count)
         files = load_templates()
         encoder = Encoder.from_sentences(sentences, attributes_of(files), 1)
         config = Config().with_overrides({"parts": parts})
@@ -149,8 +148,8 @@ def test_an_epoch_of_a_shard_tells_only_what_changed(material):
 def test_shards_learn_a_language():
     """Every word but those of a third of the test has the right head."""
     overrides = {"training.epochs": 5, "features.bits": 16, "pruner.bits": 14, "labeler.bits": 14, "pruner.folds": 0}
-    sentences = list(conll.read(io.StringIO(treebank(60)), require_heads=True))
-    held_out = list(conll.read(io.StringIO(treebank(30, seed=1)), require_heads=True))
+    sentences = toy.sentences(60)
+    held_out = toy.sentences(30, seed=1)
     config = Config().with_overrides(overrides)
     model = train(sentences, config, held_out=held_out, workers=pool.InProcess(), shards=2)
     assert model.meta["shards"] == 2

@@ -1,20 +1,16 @@
 """One update against enumeration: gold less predicted, over Z or tree by tree; and what it converges to."""
 
-import io
-
 import naive_dual
 import naive_scoring as naive
 import naive_trees
 import numpy as np
 import pytest
-from problems import ALL_SETS, HIGHER_ORDER
-from test_score import draw_arcs
-from test_scoring import draw_sentence
-from toy import treebank
+import toy
+from problems import ALL_SETS, HIGHER_ORDER, draw_arcs, draw_tree
+from toy import draw_sentence
 
 from nonproj.dual.decomposition import dual_decomposition
 from nonproj.dual.options import DualOptions
-from nonproj.io import conll
 from nonproj.learning.perceptron import Example, Perceptron, relaxed_indicators
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.parts.space import part_space, tree_indicators
@@ -24,15 +20,6 @@ from nonproj.scoring.vocabulary import Encoder
 
 BITS = 12
 FILES = load_templates()
-
-
-def draw_tree(rng, n):
-    """A random tree, crossing arcs and several roots included."""
-    heads = np.full(n + 1, -1, np.int32)
-    order = [0, *(1 + rng.permutation(n)).tolist()]
-    for position in range(1, n + 1):
-        heads[order[position]] = order[rng.integers(position)]
-    return heads
 
 
 def draw(seed, name, n, **options):
@@ -157,7 +144,7 @@ def test_indicators_of_z_score_at_least_as_high_as_any_tree(seed, name, tau):
 
 
 def toy_examples(name, count=20):
-    sentences = list(conll.read(io.StringIO(treebank(count))))
+    sentences = toy.sentences(count)
     encoder = Encoder.from_sentences(sentences, attributes_of(FILES), 1)
     examples = []
     for sentence in sentences:

@@ -6,9 +6,8 @@ import naive_scoring as naive
 import naive_trees
 import numpy as np
 import pytest
-from test_perceptron import draw_tree
-from test_score import draw
-from test_scoring import draw_sentence
+from problems import draw_features, draw_tree
+from toy import draw_sentence
 
 from nonproj.learning.pruner import _NEGLIGIBLE, Pruner
 from nonproj.parts.arcs import full_arc_space
@@ -28,7 +27,7 @@ class Recorder(Pruner):
 
 def a_problem(seed, n, kind=Recorder, single_root=False):
     """A pruner of random weights, the numbers of a sentence, a gold tree, and each arc's places."""
-    rng, sentence, encoder, table = draw(seed, SPEC, n)
+    rng, sentence, encoder, table = draw_features(seed, SPEC, n)
     pruner = kind(table, BITS, 0.1)
     pruner.weights[:] = rng.integers(-32, 33, 1 << BITS) / 128
     heads = draw_tree(rng, n)

@@ -3,17 +3,17 @@
 import naive_scoring as naive
 import numpy as np
 import pytest
-from test_scoring import draw_sentence
+from problems import draw_arcs, draw_features
+from toy import draw_sentence
 
-from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
+from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.registry import PART_SETS, PART_TYPES
 from nonproj.parts.space import part_space
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.score import add_parts, quantise, score_parts
 from nonproj.scoring.scorer import Scorer, dense_arc_scores
-from nonproj.scoring.templates import CODE_BITS, attributes_of, compile_templates, load_templates
+from nonproj.scoring.templates import CODE_BITS, attributes_of, load_templates
 from nonproj.scoring.vocabulary import Encoder
-from nonproj.types import Sentence
 
 BITS = 12
 SMALL = {
@@ -28,23 +28,6 @@ SMALL = {
     "order": ("grandparent", ["order"], ["g.pos h.pos m.pos", "g-2.form m+2.form", "h+1.cpos"]),
     "chain codes": ("grandparent", ["none", "order", "direction"], ["g.tag", "h.tag", "m.tag"]),
 }
-
-
-def draw_arcs(rng, n):
-    """Some arcs, with at least one into each word."""
-    mask = rng.random((n + 1, n + 1)) < 0.6
-    for m in range(1, n + 1):
-        mask[m - 1, m] = True
-    return arc_space_from_mask(mask)
-
-
-def draw(seed, spec, n):
-    """A sentence, some of its words unknown, its numbers and the compiled templates."""
-    rng = np.random.default_rng(seed)
-    sentence = draw_sentence(rng, n)
-    known = [draw_sentence(rng, 5), Sentence(sentence.rows[::2])]
-    encoder = Encoder.from_sentences(known, attributes_of({"any": spec}), rare=1)
-    return rng, sentence, encoder, compile_templates(spec, encoder.attributes)
 
 
 def parts_of(part, arcs):
@@ -75,7 +58,7 @@ def test_every_kind_of_template_equals_the_twin(name, n):
     """All parts, not a sample: scores, and the weights that an update with a change for every part leaves."""
     part, codes, templates = SMALL[name]
     spec = {"part": part, "codes": codes, "templates": templates}
-    rng, sentence, encoder, table = draw(n, spec, n)
+    rng, sentence, encoder, table = draw_features(n, spec, n)
     arcs = draw_arcs(rng, n)
     parts = parts_of(part, arcs)
     weights = rng.standard_normal(1 << BITS).astype(np.float32)
@@ -100,7 +83,7 @@ def test_every_kind_of_template_equals_the_twin(name, n):
 @pytest.mark.parametrize("seed", range(4))
 def test_weights_of_16_bits_score_as_what_they_stand_for(seed):
     spec = load_templates()["arc"]
-    rng, sentence, encoder, table = draw(seed, spec, 7)
+    rng, sentence, encoder, table = draw_features(seed, spec, 7)
     weights = rng.standard_normal(1 << BITS).astype(np.float32)
     short, scale = quantise(weights)
     assert short.dtype == np.int16
@@ -151,7 +134,7 @@ def test_the_scorer_puts_the_part_types_together(name, seed):
 @pytest.mark.parametrize("n", [1, 4, 9])
 def test_dense_scores_are_those_of_all_arcs(n):
     spec = load_templates()["pruner"]
-    rng, sentence, encoder, table = draw(n, spec, n)
+    rng, sentence, encoder, table = draw_features(n, spec, n)
     weights = rng.integers(-9, 10, 1 << BITS).astype(np.float32)
     scores = dense_arc_scores(encoder.encode(sentence), table, weights)
     for h in range(n + 1):
@@ -166,7 +149,7 @@ def test_dense_scores_are_those_of_all_arcs(n):
 def test_a_sentence_scores_the_same_whatever_was_scored_before():
     """Buffers are not carried over: a long sentence between two scorings of a short one changes nothing."""
     spec = load_templates()["arc"]
-    rng, sentence, encoder, table = draw(3, spec, 4)
+    rng, sentence, encoder, table = draw_features(3, spec, 4)
     weights = rng.standard_normal(1 << BITS).astype(np.float32)
 
     def scored(one):

@@ -3,6 +3,8 @@
 import naive_scoring as naive
 import numpy as np
 import pytest
+from problems import draw_features
+from toy import draw_sentence
 
 from nonproj.errors import ConfigError
 from nonproj.parts.arcs import arc_space, full_arc_space
@@ -10,31 +12,10 @@ from nonproj.parts.registry import PART_TYPES
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import add_labels, label_parts, label_scores
 from nonproj.scoring.score import add_parts, score_parts
-from nonproj.scoring.templates import attributes_of, compile_templates, load_templates, parse_template
+from nonproj.scoring.templates import load_templates, parse_template
 from nonproj.scoring.vocabulary import FEAT, Encoder
-from nonproj.types import Sentence
 
 BITS = 14
-
-
-def draw_sentence(rng, n):
-    """A sentence of made-up words, some with absent columns."""
-    rows = []
-    for i in range(1, n + 1):
-        form = "".join(rng.choice(list("abcXY1-"), rng.integers(1, 7)))
-        feats = "|".join(sorted(rng.choice(["a=1", "b=2", "c=3", "d=4"], rng.integers(0, 4), replace=False))) or "_"
-        lemma, pos = rng.choice([form.lower(), "_"]), rng.choice(["N", "V", "NN", "_"])
-        rows.append([str(i), form, str(lemma), str(rng.choice(["N", "V", "P"])), str(pos), feats, "0", "x", "_", "_"])
-    return Sentence(rows)
-
-
-def setup(seed, spec, n=7):
-    """A sentence, an encoder that knows some of its words, and the compiled templates."""
-    rng = np.random.default_rng(seed)
-    sentence = draw_sentence(rng, n)
-    known = [draw_sentence(rng, 5), Sentence(sentence.rows[::2])]
-    encoder = Encoder.from_sentences(known, attributes_of({"any": spec}), rare=1)
-    return rng, sentence, encoder, compile_templates(spec, encoder.attributes)
 
 
 def rows_of(part, arcs):
@@ -64,7 +45,7 @@ FILES = [("arc", "arc"), ("arc", "pruner"), ("sibling", "sibling"), ("grandparen
 def test_scores_equal_the_twin(part, file, seed):
     spec = load_templates()[file] if file else SPECIAL
     n = 1 + 3 * seed
-    rng, sentence, encoder, table = setup(seed, spec, n)
+    rng, sentence, encoder, table = draw_features(seed, spec, n)
     arcs = full_arc_space(n)
     parts, sides = rows_of(part, arcs)
     weights = rng.standard_normal(1 << BITS).astype(np.float32)
@@ -87,7 +68,7 @@ def test_scores_equal_the_twin(part, file, seed):
 def test_the_update_is_the_transpose_of_the_score(seed):
     """x . (F w) == (F' x) . w for any x and w."""
     spec = load_templates()["grandparent"]
-    rng, sentence, encoder, table = setup(seed, spec, 9)
+    rng, sentence, encoder, table = draw_features(seed, spec, 9)
     arcs = full_arc_space(9)
     parts, _ = rows_of("grandparent", arcs)
     weights = rng.integers(-5, 6, 1 << BITS).astype(np.float32)
@@ -102,7 +83,7 @@ def test_the_update_is_the_transpose_of_the_score(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_labels_equal_the_twin(seed):
     spec = load_templates()["label"]
-    rng, sentence, encoder, table = setup(seed, spec, 6)
+    rng, sentence, encoder, table = draw_features(seed, spec, 6)
     heads = np.array([-1, 2, 0, 2, 5, 3, 5], np.int32)
     bits, n_labels = 16, 21
     weights = rng.standard_normal(1 << bits).astype(np.float32)
@@ -177,7 +158,7 @@ def test_a_wrong_template_is_named(text, part, message):
 
 def test_pruned_arcs_score_as_they_do_among_all():
     spec = load_templates()["arc"]
-    rng, sentence, encoder, table = setup(3, spec, 8)
+    rng, sentence, encoder, table = draw_features(3, spec, 8)
     weights = rng.standard_normal(1 << BITS).astype(np.float32)
     hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
     everything, few = full_arc_space(8), arc_space([0, 1, 2, 5, 3], [1, 2, 3, 4, 5], 8)

@@ -1,8 +1,12 @@
-"""A tiny language with crossing arcs, for tests that need something that can be learnt in a moment."""
+"""Small treebanks: a tiny language with crossing arcs that is learnt in a moment, and sentences of random words."""
 
 from __future__ import annotations
 
+import io
 import random
+
+from nonproj.io import conll
+from nonproj.types import Sentence
 
 NOUNS, VERBS = ("hund", "kat", "mand", "hus"), ("ser", "jager", "kender")
 ADJECTIVES, PARTICIPLES = ("stor", "lille"), ("sovende", "løbende")
@@ -40,3 +44,24 @@ def treebank(count: int, seed: int = 0) -> str:
             text += f"{i}\t{form}\t{form}\t{tag}\t{tag}\t_\t{head}\t{label}\t_\t_\n"
         text += "\n"
     return text
+
+
+def read(text: str) -> list[Sentence]:
+    """The sentences of a text, all with gold heads."""
+    return list(conll.read(io.StringIO(text), require_heads=True))
+
+
+def sentences(count: int, seed: int = 0) -> list[Sentence]:
+    """So many sentences of the toy language."""
+    return read(treebank(count, seed))
+
+
+def draw_sentence(rng, n):
+    """A sentence of made-up words, some with absent columns."""
+    rows = []
+    for i in range(1, n + 1):
+        form = "".join(rng.choice(list("abcXY1-"), rng.integers(1, 7)))
+        feats = "|".join(sorted(rng.choice(["a=1", "b=2", "c=3", "d=4"], rng.integers(0, 4), replace=False))) or "_"
+        lemma, pos = rng.choice([form.lower(), "_"]), rng.choice(["N", "V", "NN", "_"])
+        rows.append([str(i), form, str(lemma), str(rng.choice(["N", "V", "P"])), str(pos), feats, "0", "x", "_", "_"])
+    return Sentence(rows)
