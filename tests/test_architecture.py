@@ -47,6 +47,9 @@ OTHERS = [
 # Known breaches that wait for repair.  Tests fail when an entry is missing and when one is no longer needed;
 # then delete its line.
 
+PRESENT_PACKAGE_LINES = 12_200
+"""More than `MAX_PACKAGE_LINES`: to be lowered to it."""
+
 LONG_FILES: set[str] = set()
 
 LONG_BODIES = {
