@@ -7,7 +7,7 @@ The file, all numbers little-endian::
     16   u64        bytes of the header
     24   u64        bytes of the file
     32   32 bytes   BLAKE2b of bytes 0 to 31 and the header
-    64   header     JSON in UTF-8: config, templates, alphabets, labels, meta, arrays
+    64   header     JSON in UTF-8: config, templates, vocabularies, labels, meta, arrays
     ...  arrays     raw, in C order, each at a multiple of 64 bytes, in the header's order, zeros between them
 
 The header gives the name, dtype, shape, offset and BLAKE2b digest of each array.  Nothing in the file is executed, and
@@ -54,7 +54,7 @@ _START = 64
 _ALIGNMENT = 64
 _MAX_HEADER = 1 << 30
 _MAX_DIMENSION = 1 << 40
-_FIELDS = {"config": dict, "templates": dict, "alphabets": dict, "labels": list, "meta": dict, "arrays": list}
+_FIELDS = {"config": dict, "templates": dict, "vocabularies": dict, "labels": list, "meta": dict, "arrays": list}
 _BYTES = "<bytes>"
 
 
@@ -66,7 +66,7 @@ class Model:
     ----------
     config : Config
         The options it was trained with.
-    alphabets : dict of str to list of str
+    vocabularies : dict of str to list of str
         The vocabulary of each attribute, in the order of their numbers.
     templates : dict of str to dict
         The result of `nonproj.scoring.templates.load_templates`.
@@ -82,14 +82,14 @@ class Model:
     --------
     >>> from nonproj.scoring.templates import attributes_of, load_templates
     >>> files = load_templates()
-    >>> alphabets = {name: ["a", "b"] for name in [*attributes_of(files), "feat"]}
-    >>> model = Model(Config(), alphabets, files, ["subj"], {"parser": np.ones(1024, np.float32)}, {})
+    >>> vocabularies = {name: ["a", "b"] for name in [*attributes_of(files), "feat"]}
+    >>> model = Model(Config(), vocabularies, files, ["subj"], {"parser": np.ones(1024, np.float32)}, {})
     >>> Model.from_bytes(model.to_bytes()).weights["parser"].sum()
     np.float32(1024.0)
     """
 
     config: Config
-    alphabets: dict[str, list[str]]
+    vocabularies: dict[str, list[str]]
     templates: dict[str, dict]
     labels: list[str]
     weights: dict[str, np.ndarray]
@@ -124,7 +124,7 @@ class Model:
                 }
                 for name, table in self.weights.items()
             },
-            "alphabets": {name: len(strings) for name, strings in self.alphabets.items()},
+            "vocabularies": {name: len(strings) for name, strings in self.vocabularies.items()},
             "labels": len(self.labels),
             "templates": {name: len(spec["templates"]) for name, spec in self.templates.items()},
             "training": self.meta,
@@ -200,7 +200,7 @@ class Model:
             "labels": self.labels,
             "meta": self.meta,
             "arrays": entries,
-            "alphabets": self.alphabets,
+            "vocabularies": self.vocabularies,
         }
         length = len(_json(content))  # offsets depend on the length of the header, so it is padded for large ones
         position, offsets = _START + length, []
@@ -257,8 +257,8 @@ def _header(data: bytearray | mmap.mmap, path: str) -> dict[str, Any]:
         raise ModelError(
             f"{path}: format {version}; this version of nonproj reads formats up to {FORMAT}, a newer one is needed"
         )
-    if version == 1:
-        raise ModelError(f"{path}: format 1, whose features were hashed differently; train the model again")
+    if version < FORMAT:
+        raise ModelError(f"{path}: format {version}, of an earlier version of nonproj; train the model again")
     if len(data) < size:
         raise ModelError(f"{path}: incomplete: {len(data)} bytes of {size}")
     header = data[_START : _START + length] if length < min(size, _MAX_HEADER) else b""
@@ -270,8 +270,6 @@ def _header(data: bytearray | mmap.mmap, path: str) -> dict[str, Any]:
         raise ModelError(f"{path}: damaged: the header is not JSON") from None
     if not isinstance(content, dict) or any(type(content.get(name)) is not kind for name, kind in _FIELDS.items()):
         raise ModelError(f"{path}: not a model: the header lacks one of {', '.join(_FIELDS)}")
-    if "scales" in content["meta"]:
-        content["meta"]["scale"] = content["meta"].pop("scales")  # its name in older files
     return content | {"start": _START + length}
 
 
@@ -289,7 +287,7 @@ def _decode(data: bytearray | mmap.mmap, header: dict[str, Any], path: str) -> M
         weights[name] = array
     if position != len(data):
         raise ModelError(f"{path}: {len(data) - position} bytes belong to no array")
-    model = Model(config, header["alphabets"], header["templates"], header["labels"], weights, header["meta"])
+    model = Model(config, header["vocabularies"], header["templates"], header["labels"], weights, header["meta"])
     problem = _problem(model)
     if problem:
         raise ModelError(f"{path}: cannot be used: {problem}")
@@ -324,7 +322,7 @@ def _problem(model: Model) -> str | None:
     """Return why a parser cannot use this model, or None; kernels rely on all of these conditions."""
     if not model.labels or len(model.labels) > 1 << LABEL_BITS or not _are_strings(model.labels):
         return f"1 to {1 << LABEL_BITS} labels expected"
-    for name, strings in model.alphabets.items():
+    for name, strings in model.vocabularies.items():
         if name not in ATTRIBUTES and name != FEAT:
             return f"unknown attribute '{name}'"
         if not _are_strings(strings):
@@ -334,7 +332,7 @@ def _problem(model: Model) -> str | None:
     except ConfigError as error:
         return str(error)
     for name in (*used, FEAT):
-        if name not in model.alphabets:
+        if name not in model.vocabularies:
             return f"templates name '{name}', which has no vocabulary"
     scale = model.meta.get("scale", {})
     if not isinstance(scale, dict) or not all(type(v) is float and 0 < v < 1e30 for v in scale.values()):

@@ -94,7 +94,7 @@ class Parser:
         self.full = decoding.full
         self.threshold = decoding.threshold
         self.units = model.meta.get("scale", {})
-        self.encoder = Encoder(model.alphabets)
+        self.encoder = Encoder(model.vocabularies)
         attributes = self.encoder.attributes
         self.scorer = Scorer(model.templates, attributes, config.parts)
         self.pruner_table = compile_templates(model.templates["pruner"], attributes)

@@ -8,7 +8,7 @@ import itertools
 from naive_trees import candidates
 
 OUTSIDE, UNKNOWN, START, END, ROOT, FIRST = range(6)
-"""Reserved numbers of every attribute; the strings of an alphabet are numbered from FIRST."""
+"""Reserved numbers of every attribute; the strings of a vocabulary are numbered from FIRST."""
 
 WORDS_OF = {"arc": "hm", "sibling": "hsm", "grandparent": "ghm", "label": "hmglraz"}
 """The words of each type of part, in the order in which they are hashed."""
@@ -47,7 +47,7 @@ def terms_of(template):
         yield (None, 0, attribute) if word == "between" else (word[0], int(word[1:] or 0), attribute)
 
 
-def number_of(sentence, alphabets, node, attribute):
+def number_of(sentence, vocabularies, node, attribute):
     """The number of an attribute of a node; nodes N and N + 1 are START (or none) and END."""
     n = len(sentence)
     if node == n + 1:
@@ -58,15 +58,15 @@ def number_of(sentence, alphabets, node, attribute):
         return ROOT
     if not 0 <= node <= n:
         return OUTSIDE
-    known, text = alphabets[attribute], text_of(sentence.rows[node - 1], attribute)
+    known, text = vocabularies[attribute], text_of(sentence.rows[node - 1], attribute)
     return FIRST + known.index(text) if text in known else UNKNOWN
 
 
-def feats_of(sentence, alphabets, node):
+def feats_of(sentence, vocabularies, node):
     """The numbers of a word's known single features."""
     if not 1 <= node <= len(sentence) or sentence.rows[node - 1][5] == "_":
         return []
-    known = alphabets["feat"]
+    known = vocabularies["feat"]
     return [FIRST + known.index(f) for f in sentence.rows[node - 1][5].split("|") if f in known]
 
 
@@ -111,7 +111,7 @@ def sibling_code(name, h, s, m, side, n):
     return 3 + 2 * bin_of(abs(far - near)) + side
 
 
-def places(sentence, alphabets, spec, nodes, bits, side=None):
+def places(sentence, vocabularies, spec, nodes, bits, side=None):
     """The places of a part in a table of 2 ** bits weights, as a sorted list."""
     part, n = spec["part"], len(sentence)
     shift = 8 if part == "label" else 0
@@ -131,16 +131,16 @@ def places(sentence, alphabets, spec, nodes, bits, side=None):
             coefficient = random64(f"{part}/{text}/Term(slot={word!r}, offset={offset}, attribute={attribute!r})")
             if word is None:
                 low, high = sorted((slots["h"], slots["m"]))
-                values = {number_of(sentence, alphabets, b, attribute) for b in range(low + 1, high)}
+                values = {number_of(sentence, vocabularies, b, attribute) for b in range(low + 1, high)}
                 special, kind = [[*rest, upper(coefficient * v)] for rest in special for v in values], "special"
             elif attribute == "feat":
-                values = feats_of(sentence, alphabets, slots[word])
+                values = feats_of(sentence, vocabularies, slots[word])
                 special, kind = [[*rest, upper(coefficient * v)] for rest in special for v in values], "special"
             else:
                 # Beyond the sentence there is nothing; what stands for none or for an end has no neighbours.
                 node = slots[word] if slots[word] > n else slots[word] + offset
                 beyond = slots[word] <= n and not 0 <= node <= n
-                key += upper(coefficient * (OUTSIDE if beyond else number_of(sentence, alphabets, node, attribute)))
+                key += upper(coefficient * (OUTSIDE if beyond else number_of(sentence, vocabularies, node, attribute)))
         names = spec["codes"] if kind == "plain" else ["direction"]
         for extra in special:
             place = ((key + sum(extra)) % 2**32) >> (32 - bits)

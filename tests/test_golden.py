@@ -26,7 +26,7 @@ def test_the_golden_model_is_small_and_its_sentences_are_hard():
     """Otherwise equal output would say little: there are iterations, open gaps, unknown words and many features."""
     model = Model.load(FOLDER / "model.nonproj")
     assert Path(FOLDER / "model.nonproj").stat().st_size < 100_000
-    assert len(model.alphabets["feat"]) > 5
+    assert len(model.vocabularies["feat"]) > 5
     assert all(values.any() for values in model.weights.values())
     facts = {name: [json.loads(line) for line in (FOLDER / f"{name}.jsonl").open()] for name in RUNS}
     assert {len(listed) for listed in facts.values()} == {20}

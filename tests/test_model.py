@@ -27,14 +27,14 @@ def a_model(tables=None, strings=STRANGE) -> Model:
             name: generator.normal(size=size).astype(np.float32)
             for name, size in {"pruner": 1024, "parser": 4096, "labeler": 4096}.items()
         }
-    templates = load_templates()
-    alphabets = {name: list(strings) for name in [*attributes_of(templates), "feat"]}
+    templates = load_templates(parts="sibling")
+    vocabularies = {name: list(strings) for name in [*attributes_of(templates), "feat"]}
     config = Config.from_dict({"parts": "sibling", "training": {"epochs": 3}})
-    return Model(config, alphabets, templates, ["subj", "æ"], tables, {"log": [{"uas": 0.5, "las": None}]})
+    return Model(config, vocabularies, templates, ["subj", "æ"], tables, {"log": [{"uas": 0.5, "las": None}]})
 
 
 def assert_equal(one: Model, other: Model) -> None:
-    for name in ("config", "alphabets", "templates", "labels", "meta"):
+    for name in ("config", "vocabularies", "templates", "labels", "meta"):
         assert getattr(one, name) == getattr(other, name)
     assert list(one.weights) == list(other.weights)
     for name, array in one.weights.items():
@@ -196,7 +196,7 @@ def test_models_of_other_formats(tmp_path):
     assert with_version(FORMAT + 1).startswith(
         f"format {FORMAT + 1}; this version of nonproj reads formats up to {FORMAT}"
     )
-    assert with_version(1) == "format 1, whose features were hashed differently; train the model again"
+    assert with_version(1) == "format 1, of an earlier version of nonproj; train the model again"
     assert with_version(0).startswith("damaged")
 
 

@@ -27,9 +27,9 @@ def model() -> Model:
     tables = {"pruner": 1024, "parser": 2048, "labeler": 4096}
     weights = {name: generator.normal(size=size).astype(np.float32) for name, size in tables.items()}
     weights |= {"arcs": np.arange(6, dtype=np.int32).reshape(2, 3), "none": np.zeros((0, 3)), "x": np.array([1], "u1")}
-    templates = load_templates()
-    alphabets = {name: ["hus", "æble", "\ud800", '"\\'] for name in [*attributes_of(templates), "feat"]}
-    return Model(Config(model="sibling"), alphabets, templates, ["subj", "obj"], weights, {"multi_root": False})
+    templates = load_templates(parts="sibling")
+    vocabularies = {name: ["hus", "æble", "\ud800", '"\\'] for name in [*attributes_of(templates), "feat"]}
+    return Model(Config(parts="sibling"), vocabularies, templates, ["subj", "obj"], weights, {"multi_root": False})
 
 
 @pytest.fixture
@@ -100,9 +100,9 @@ def array(of, **changes):
         lambda h: [],
         lambda h: h.pop("labels") and None,
         lambda h: h["arrays"][0].pop("digest") and None,
-        lambda h: h.update(alphabets=[]),
-        lambda h: h["alphabets"].update(form=[1]),
-        lambda h: h["alphabets"].pop("form") and None,
+        lambda h: h.update(vocabularies=[]),
+        lambda h: h["vocabularies"].update(form=[1]),
+        lambda h: h["vocabularies"].pop("form") and None,
         lambda h: h.update(labels=["a"] * 257),
         lambda h: h.update(labels=[]),
         lambda h: h.update(meta=1),
@@ -147,7 +147,7 @@ def test_forged_headers(path, change):
 def test_rewriting_itself_changes_nothing(model, path):
     rewrite(path, lambda header: None)
     loaded = Model.load(path)
-    assert (loaded.config, loaded.alphabets, loaded.labels) == (model.config, model.alphabets, model.labels)
+    assert (loaded.config, loaded.vocabularies, loaded.labels) == (model.config, model.vocabularies, model.labels)
     for name, weights in model.weights.items():
         np.testing.assert_array_equal(loaded.weights[name], weights)
 

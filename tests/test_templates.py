@@ -90,8 +90,8 @@ def test_no_way_leads_around_the_refusal(tmp_path, file, text):
         (tmp_path / f"{name}.yaml").write_text(f"part: {spec['part']}\ncodes: [{codes}]\ntemplates:\n{lines}")
     with pytest.raises(ConfigError, match=f"^{re.escape(str(tmp_path / file))}.yaml: "):
         load_templates(tmp_path)
-    alphabets = {name: ["x"] for name in (*ATTRIBUTES, FEAT)}
-    model = Model(Config(), alphabets, files, ["x"], {}, {})
+    vocabularies = {name: ["x"] for name in (*ATTRIBUTES, FEAT)}
+    model = Model(Config(), vocabularies, files, ["x"], {}, {})
     with pytest.raises(ModelError, match=f"cannot be used: features.{file}: "):
         Model.from_bytes(model.to_bytes())
 

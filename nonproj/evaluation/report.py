@@ -80,7 +80,7 @@ def model_report(path: str, description: dict, verified: bool) -> str:
     for name, table in description["weights"].items():
         size = f"{table['entries']:>12} {table['megabytes']:>8.1f} MB"
         lines.append(f"  {name:<20}{size}   {100 * table['nonzero']:.1f} % non-zero")
-    sizes = description["alphabets"] | {"labels": description["labels"]}
+    sizes = description["vocabularies"] | {"labels": description["labels"]}
     for title, counts in (("vocabulary sizes", sizes), ("templates", description["templates"])):
         lines += ["", title] + [f"  {name:<20}{count:>12}" for name, count in counts.items()]
     for title, values in (("configuration", description["config"]), ("training", training)):

@@ -143,7 +143,7 @@ class Trainer:
             raise ConfigError("treebank.train", f"{len(self.labels)} labels; at most {1 << LABEL_BITS} can be learnt")
         attributes, minimum = attributes_of(self.files), self.config.features.rare
         self.encoder = (
-            Encoder(saved.alphabets) if saved else Encoder.from_sentences(self.sentences, attributes, minimum)
+            Encoder(saved.vocabularies) if saved else Encoder.from_sentences(self.sentences, attributes, minimum)
         )
         self.attributes = self.encoder.attributes
         self.tokens = [self.encoder.encode(sentence) for sentence in self.sentences]

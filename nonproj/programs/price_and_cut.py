@@ -123,10 +123,10 @@ def price_and_cut(
     >>> files = {name: {**spec, "templates": spec["templates"][:3]} for name, spec in load_templates().items()}
     >>> del files["sibling"]
     >>> config = Config().with_overrides({"parts": ["arc", "grandparent"]})
-    >>> alphabets = {name: ["a", "b"] for name in [*attributes_of(files), "feat"]}
+    >>> vocabularies = {name: ["a", "b"] for name in [*attributes_of(files), "feat"]}
     >>> weights = {name: np.arange(1024, dtype=np.float32) for name in ("parser", "pruner", "labeler")}
     >>> sentence = Sentence([[str(i), form, *"______", "_", "_"] for i, form in enumerate("abab", 1)])
-    >>> decoded, counts = price_and_cut(Model(config, alphabets, files, [], weights, {}), sentence)
+    >>> decoded, counts = price_and_cut(Model(config, vocabularies, files, [], weights, {}), sentence)
     >>> decoded.certified, counts.grandparents, counts.scored <= counts.grandparents
     (True, 36, True)
     """
