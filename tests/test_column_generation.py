@@ -22,7 +22,6 @@ from nonproj.parts.space import part_space
 from nonproj.programs.column_generation import PricingOptions, full_program, price_and_cut
 from nonproj.programs.linear_program import LinearOptions, linear_program
 from nonproj.programs.price_and_cut import PricingParser
-from nonproj.programs.price_and_cut import price_and_cut as parse
 from nonproj.programs.pricing import ADDED, promising_parts, violated_arc_gp, violated_cutsets
 from nonproj.scoring.bounds import grandparent_bounds, parts_of_triples
 from nonproj.scoring.hashing import hash_tokens
@@ -128,13 +127,12 @@ def test_scores_may_have_any_magnitude(arcs, grandparents):
         assert decoded.bound == pytest.approx(expected, rel=1e-6, abs=1e-6 * max(arcs, grandparents))
 
 
-@pytest.mark.parametrize("lazy_rows", [False, True])
-def test_the_full_program_has_the_same_optimum(lazy_rows):
+def test_the_full_program_has_the_same_optimum():
     for seed in range(20):
         arc, cube = draw(seed + 200)
         options = PricingOptions(single_root=bool(seed % 2))
         scores = Scores(cube)
-        decoded, counts = full_program(arc, scores, options, lazy_rows)
+        decoded, counts = full_program(arc, scores, options)
         check(decoded, counts, arc, cube)
         assert counts.scored == counts.added == counts.grandparents == len(scores.asked)
         assert decoded.bound == near(price_and_cut(arc, cube, Scores(cube), options)[0].bound)
@@ -336,27 +334,24 @@ def test_a_model_reaches_the_optimum_of_brute_force_and_scores_fewer_parts(model
     scored = total = compared = 0
     for sentence in sentences:
         decoded, counts = parser.parse(sentence)
-        for lazy_rows in (False, True):
-            expected, full = parser.brute_force(sentence, lazy_rows)
-            assert decoded.bound == near(expected.bound)
-            assert full.scored == full.grandparents == counts.grandparents
-            if expected.certified and decoded.certified:
-                assert expected.score == near(decoded.score)
-                compared += 1
+        expected, full = parser.brute_force(sentence)
+        assert decoded.bound == near(expected.bound)
+        assert full.scored == full.grandparents == counts.grandparents
+        if expected.certified and decoded.certified:
+            assert expected.score == near(decoded.score)
+            compared += 1
         assert counts.lookups > 0
         scored, total = scored + counts.scored, total + counts.grandparents
     assert scored < 0.4 * total
-    assert compared >= len(sentences)
-    again, _ = parse(model, sentences[0])
-    assert again.heads.tolist() == parser.parse(sentences[0])[0].heads.tolist()
+    assert compared >= len(sentences) / 2
 
 
 @pytest.mark.parametrize("parts", [("arc",), ("arc", "sibling", "grandparent")])
-def test_other_sets_of_part_types_are_refused(model, sentences, parts):
+def test_other_sets_of_part_types_are_refused(model, parts):
     other = replace(model, config=model.config.with_overrides({"parts": parts}))
     message = f"price and cut is for arcs and grandparents, not for {', '.join(parts)}$"
     with pytest.raises(ValueError, match=message):
-        parse(other, sentences[0])
+        PricingParser(other)
 
 
 def test_few_parts_are_scored_in_a_real_treebank(treebanks):

@@ -19,12 +19,8 @@ from nonproj.types import PartSpace
 class Copies(NamedTuple):
     """The columns of `grandparent_paths`: one copy of each transition of a head for each candidate grandparent.
 
-    Attributes
-    ----------
-    sibling, grandparent : ndarray of shape (C,), int64
-        The numbers of the parts that a column stands for; ``grandparent`` is -1 where it has none.
-    upper : ndarray of shape (C,), float64
-        0 if the grandparent is a modifier in the transition, else 1.
+    ``sibling`` and ``grandparent``, int64[C], are the numbers of the parts that a column stands for, -1 for none.
+    ``upper``, float64[C], is 0 if the grandparent is a modifier in the transition, else 1.
     """
 
     sibling: np.ndarray
@@ -86,9 +82,7 @@ def _copies_of_head(parts: PartSpace, h: int, first: int) -> tuple[Copies, Rows]
             total[0] = float(arc < 0)
             rows = Rows(row, column + transition, value, total, total)
             if arc >= 0:
-                rows = rows._replace(
-                    row=np.append(rows.row, 0), column=np.append(rows.column, arc), value=np.append(rows.value, -1.0)
-                )
+                rows = Rows(np.append(row, 0), np.append(rows.column, arc), np.append(value, -1.0), total, total)
             blocks.append(rows)
             transition, position = entering(k)
             columns.append(column + transition)

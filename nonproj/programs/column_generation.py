@@ -30,13 +30,11 @@ class PricingOptions(NamedTuple):
     Attributes
     ----------
     heads : int
-        Initial candidate heads of each word, besides the root and the word's head in the best tree of arcs.  The
-        optimum does not depend on it.
+        Initial candidate heads of each word, besides the root and its head in the best tree; the optimum is the same.
     single_root : bool
         Whether exactly one word is headed by the root.
     tolerance : float
-        Reduced costs up to this count as zero, relative to the largest absolute score of an arc or initial grandparent
-        part.
+        Reduced costs up to this, relative to the largest absolute initial score, count as zero.
     """
 
     heads: int = 2
@@ -83,11 +81,9 @@ def price_and_cut(
     arc_scores : array-like of shape (N, N), float64
         The score of each arc ``[h, m]``; the diagonal and column 0 are ignored.
     upper_bounds : array-like of shape (N, N, N), float64
-        Upper bounds of the scores of grandparent parts ``[g, h, m]``; infinity is always valid.  Other entries are
-        ignored.
+        Upper bounds, possibly infinite, of the scores of grandparent parts ``[g, h, m]``; other entries are ignored.
     score : callable
-        ``score(parts)`` returns the scores, float64[C], of the grandparent parts in int32[C, 3].  It is called at most
-        once for each part.
+        ``score(parts)`` returns the scores, float64[C], of parts int32[C, 3]; it is called at most once for each part.
     options : PricingOptions
 
     Returns
@@ -125,24 +121,11 @@ def price_and_cut(
             return master.result()
 
 
-def full_program(
-    arc_scores, score: Callable, options: PricingOptions = DEFAULTS, lazy_rows: bool = False
-) -> tuple[Decoded, PricingCounts]:
-    """Solve the same program by brute force: score all grandparent parts and start with all columns.
+def full_program(arc_scores, score: Callable, options: PricingOptions = DEFAULTS) -> tuple[Decoded, PricingCounts]:
+    """Solve the same program by brute force, with parameters, results and errors as for `price_and_cut`.
 
-    Parameters
-    ----------
-    arc_scores, score, options
-        As for `price_and_cut`.
-    lazy_rows : bool
-        Whether rows GPArc are added only when violated.  Rows of cutsets always are; ArcGP and NoGP are implied by the
-        other rows.
-
-    Returns
-    -------
-    Decoded
-    PricingCounts
-        As for `price_and_cut`.
+    All grandparent parts are scored, and all columns and rows GPArc are there from the start.  Only rows of cutsets are
+    added when violated; ArcGP and NoGP are implied by the other rows.
 
     Examples
     --------
@@ -151,7 +134,7 @@ def full_program(
     """
     n_nodes = len(arc_scores)
     master = _RestrictedMaster(arc_scores, np.full((n_nodes,) * 3, np.inf), score, options)
-    master.lazy_rows = lazy_rows
+    master.lazy_rows = False
     master.add_initial_columns(np.argwhere(_is_part(n_nodes)))
     master.add_arcs(*np.nonzero(~np.eye(n_nodes, dtype=bool)))
     while True:
@@ -224,10 +207,8 @@ class _RestrictedMaster:
             self.add_gp_arc(np.arange(len(self.parts) - len(parts), len(self.parts)))
 
     def _add_columns(self, scores: np.ndarray, column: np.ndarray, row: np.ndarray) -> int:
-        """Add columns with ones in some rows.
-
-        They have no upper bounds: rows imply them, and duals of bounds would be missing from the reduced costs.
-        """
+        """Add columns with ones in some rows."""
+        # Without upper bounds: rows imply them, and duals of bounds would be missing from the reduced costs.
         return self.program.add_columns(scores / self.scale, 0.0, np.inf, (column, row, np.ones(len(row))))
 
     def score_parts(self, parts: np.ndarray) -> None:
@@ -268,8 +249,7 @@ class _RestrictedMaster:
         np.put_along_axis(chosen, order, True, axis=0)
         chosen[maximum_arborescence(arc_scores, self.options.single_root)[1:], np.arange(1, n_nodes)] = True
         # All arcs from the root are added (Riedel et al. 2012, section 4.2), so the root is a grandparent everywhere.
-        from_root = np.zeros((n_nodes, 1, 1), bool)
-        from_root[:1] = True
+        from_root = np.arange(n_nodes)[:, None, None] == 0
         self.add_initial_columns(np.argwhere(_is_part(n_nodes) & chosen & (chosen[:, :, None] | from_root)))
 
     def add_initial_columns(self, parts: np.ndarray) -> None:
@@ -306,12 +286,9 @@ class _RestrictedMaster:
         return bool(not known.all() or len(violated) or len(missing))
 
     def price(self) -> bool:
-        """Score grandparent parts and add those whose reduced cost is positive; return whether there were any.
-
-        A score may be less than its bound, so parts are scored until all promising ones have a score.
-        """
+        """Score grandparent parts and add those whose reduced cost is positive; return whether there were any."""
         slack, floor = self._dual_slack()
-        while True:
+        while True:  # a score may be less than its bound: until all promising parts have a score
             parts = promising_parts(slack, self.optimistic, self.state, floor)
             known = self.state[tuple(parts.T)] == SCORED
             if known.all():
@@ -349,17 +326,9 @@ class _RestrictedMaster:
         values = np.concatenate([self.arc_values.reshape(-1), self.part_values])
         agreed = bool(np.abs(values - np.rint(values)).max(initial=0.0) < _TOLERANCE)
         certified = agreed or bound - score <= _TOLERANCE * (1.0 + abs(score))
-        n = self.n_nodes - 1
-        counts = PricingCounts(
-            grandparents=n * max(n - 1, 0) ** 2,
-            scored=self.scored,
-            added=len(self.parts),
-            arcs=int((self.arc_column >= 0).sum()),
-            rows=self.program.n_rows,
-            cutsets=len(self.cutsets),
-            solves=self.solves,
-            iterations=self.iterations,
-        )
+        grandparents, arcs = len(words) * max(len(words) - 1, 0) ** 2, int((self.arc_column >= 0).sum())
+        size = (grandparents, self.scored, len(self.parts), arcs, self.program.n_rows, len(self.cutsets))
+        counts = PricingCounts(*size, self.solves, self.iterations)
         return Decoded(heads, score, bound, agreed, certified, self.iterations, 0.0), counts
 
 

@@ -20,11 +20,8 @@ from nonproj.programs.tree_polytope import commodities, multi_commodity, one_hea
 from nonproj.trees.arborescence import maximum_arborescence_sparse
 from nonproj.types import ArcSpace, Decoded, PartSpace
 
-RELAXATIONS = ("single", "multi", "compact")
-"""Relaxations of the arborescence polytope; ``compact`` also takes the convex hull of each head automaton."""
-
-SIBLINGS = ("paths", "pairs")
-"""Rows that tie transitions to arcs."""
+RELAXATIONS, SIBLINGS = ("single", "multi", "compact"), ("paths", "pairs")
+"""Relaxations of the arborescence polytope, and rows that tie transitions to arcs; see `LinearOptions`."""
 
 
 class LinearOptions(NamedTuple):
@@ -40,16 +37,13 @@ class LinearOptions(NamedTuple):
         ``paths``: the transitions of a head form a path, the convex hull of the sibling automaton.  ``pairs``: each
         transition is the conjunction of its arcs, which is looser.  ``compact`` always uses paths.
     families : tuple of str
-        Rows that tie grandparent parts to arcs, for ``single`` and ``multi``; see
-        `nonproj.parts.grandparent.grandparent_rows`.
+        Rows that tie grandparent parts to arcs (`nonproj.parts.grandparent.FAMILIES`), for ``single`` and ``multi``.
     integer : bool
-        Whether arcs must be 0 or 1: then the optimum is the best tree (for enough families).  The smallest program,
-        ``single``, is usually the fastest.
+        Whether arcs must be 0 or 1: then the optimum is the best tree.  ``single`` is usually the fastest.
     single_root : bool
         Whether exactly one word is headed by the root.
     tolerance : float
-        A gap of at most ``tolerance * (1 + |score|)`` counts as closed, and a value within ``tolerance`` of an integer
-        as integral.
+        A gap up to ``tolerance * (1 + |score|)`` counts as closed, a value this near to an integer as integral.
     seconds : float
         Wall-clock limit.
     """
@@ -69,16 +63,8 @@ DEFAULTS = LinearOptions()
 class Fractional(NamedTuple):
     """A solution of the linear program.
 
-    Attributes
-    ----------
-    values : ndarray of shape (P,), float64
-        The value of each part, from 0 to 1.
-    value : float
-        The objective.
-    status : str
-        As of `Program.solve`.
-    columns, rows, nodes : int
-        Size of the program; branch-and-bound nodes.
+    ``values``, float64[P]: the value of each part, from 0 to 1.  ``value``: the objective.  ``status``: as of
+    `Program.solve`.  ``columns``, ``rows``, ``nodes``: size of the program, and branch-and-bound nodes.
     """
 
     values: np.ndarray
@@ -148,26 +134,14 @@ def linear_program(parts: PartSpace, scores, options: LinearOptions = DEFAULTS) 
     if options.integer:
         # Integral arcs make the other columns integral.
         program.set_integer(np.arange(len(arcs.head)))
-    status = program.solve()
-    fractional = _read(program, parts, scores, copies, status)
+    fractional = _read(program, parts, scores, copies, program.solve())
     return _project(program, parts, scores, fractional, options), fractional
 
 
 def add_tree(program: Program, arcs: ArcSpace, costs, relaxation: str = "multi", single_root: bool = False) -> None:
     """Add the arcs to an empty program, as columns ``0 .. A - 1``, then the flows and their rows.
 
-    Parameters
-    ----------
-    program : Program
-        Without columns.
-    arcs : ArcSpace
-        The candidate arcs.
-    costs : array-like of shape (A,), float64
-        Their scores.
-    relaxation : str
-        One of `RELAXATIONS`; ``compact`` has the flows of ``multi``.
-    single_root : bool
-        Whether exactly one word is headed by the root.
+    ``costs``, float64[A], are the scores of the arcs; for the other parameters see `LinearOptions`.
 
     Examples
     --------

@@ -10,8 +10,7 @@ import numpy as np
 
 from nonproj.model import Model
 from nonproj.pipeline import Parser
-from nonproj.programs.column_generation import DEFAULTS, PricingCounts, PricingOptions, full_program
-from nonproj.programs.column_generation import price_and_cut as solve
+from nonproj.programs.column_generation import DEFAULTS, PricingCounts, PricingOptions, full_program, price_and_cut
 from nonproj.scoring.bounds import grandparent_bounds, parts_of_triples
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.score import score_parts
@@ -34,6 +33,8 @@ class PricingParser:
     ------
     ValueError
         If the model has other part types.
+    ImportError
+        From its methods, if HiGHS is not installed.
 
     Examples
     --------
@@ -50,31 +51,16 @@ class PricingParser:
         self.options = options or DEFAULTS._replace(single_root=bool(self.parser.options.single_root))
 
     def parse(self, sentence: Sentence) -> tuple[Decoded, PricingCounts]:
-        """Parse a sentence by price and cut.
-
-        Parameters
-        ----------
-        sentence : Sentence
-            Gold heads, if there are any, are ignored.
-
-        Returns
-        -------
-        Decoded
-        PricingCounts
-            As of `nonproj.programs.column_generation.price_and_cut`.
-        """
+        """Parse a sentence, as `nonproj.programs.column_generation.price_and_cut` does; ignore gold heads."""
         arc_scores, hashed, score = self._scores(sentence)
         bounds = grandparent_bounds(hashed, *self._weights)
-        decoded, counts = solve(arc_scores, bounds.upper, score, self.options)
+        decoded, counts = price_and_cut(arc_scores, bounds.upper, score, self.options)
         return decoded, counts._replace(lookups=bounds.lookups)
 
-    def brute_force(self, sentence: Sentence, lazy_rows: bool = False) -> tuple[Decoded, PricingCounts]:
-        """Solve the same program with all columns and, unless ``lazy_rows``, all rows GPArc from the start.
-
-        Parameters and results are those of `parse` and `nonproj.programs.column_generation.full_program`.
-        """
+    def brute_force(self, sentence: Sentence) -> tuple[Decoded, PricingCounts]:
+        """Solve the same program with all columns from the start, as `full_program` does."""
         arc_scores, _, score = self._scores(sentence)
-        return full_program(arc_scores, score, self.options, lazy_rows)
+        return full_program(arc_scores, score, self.options)
 
     @property
     def _weights(self) -> tuple[np.ndarray, float]:
@@ -89,46 +75,3 @@ class PricingParser:
         arc_scores = dense_arc_scores(tokens, tables[0], weights, scale)
         hashed = hash_tokens(tokens, tables[1], len(weights))
         return arc_scores, hashed, lambda triples: score_parts(hashed, parts_of_triples(triples), weights, scale)
-
-
-def price_and_cut(
-    model: Model | PricingParser, sentence: Sentence, options: PricingOptions | None = None
-) -> tuple[Decoded, PricingCounts]:
-    """Parse one sentence by price and cut; to parse many, make one `PricingParser`.
-
-    Parameters
-    ----------
-    model : Model or PricingParser
-    sentence : Sentence
-    options : PricingOptions, optional
-        Options of the `PricingParser`, if a model is given.
-
-    Returns
-    -------
-    Decoded
-    PricingCounts
-        As of `PricingParser.parse`.
-
-    Raises
-    ------
-    ValueError
-        If the model scores siblings, or does not score grandparents.
-    ImportError
-        If HiGHS is not installed.
-
-    Examples
-    --------
-    >>> from nonproj.options.config import Config
-    >>> from nonproj.scoring.templates import attributes_of, load_templates
-    >>> files = {name: {**spec, "templates": spec["templates"][:3]} for name, spec in load_templates().items()}
-    >>> del files["sibling"]
-    >>> config = Config().with_overrides({"parts": ["arc", "grandparent"]})
-    >>> vocabularies = {name: ["a", "b"] for name in [*attributes_of(files), "feat"]}
-    >>> weights = {name: np.arange(1024, dtype=np.float32) for name in ("parser", "pruner", "labeler")}
-    >>> sentence = Sentence([[str(i), form, *"______", "_", "_"] for i, form in enumerate("abab", 1)])
-    >>> decoded, counts = price_and_cut(Model(config, vocabularies, files, [], weights, {}), sentence)
-    >>> decoded.certified, counts.grandparents, counts.scored <= counts.grandparents
-    (True, 36, True)
-    """
-    parser = model if isinstance(model, PricingParser) else PricingParser(model, options)
-    return parser.parse(sentence)

@@ -19,11 +19,9 @@ def promising_parts(slack, optimistic, state, floor) -> np.ndarray:
     Parameters
     ----------
     slack : ndarray of shape (N, N), float64
-        The dual slack of each arc ``[h, m]`` without the dual of its row OneGP, that is, minus its reduced cost over
-        its other rows.
+        The dual slack of each arc ``[h, m]``: minus its reduced cost over all its rows but OneGP.
     optimistic : ndarray of shape (N, N, N), float64
-        The score of each grandparent part ``[g, h, m]`` if it is known, else an upper bound; minus infinity where there
-        is no part.
+        The score of each grandparent part ``[g, h, m]``, or an upper bound; minus infinity where there is no part.
     state : ndarray of shape (N, N, N), uint8
         `UNSCORED`, `SCORED` or `ADDED`.
     floor : ndarray of shape (N, N), float64
@@ -59,7 +57,7 @@ def promising_parts(slack, optimistic, state, floor) -> np.ndarray:
 
 
 def violated_arc_gp(arc_values, state, tolerance: float) -> np.ndarray:
-    """Return grandparent parts without a column whose rows ArcGP are violated.
+    """Return grandparent parts without a column whose rows ArcGP are violated, int32[C, 3]: words ``(g, h, m)``.
 
     Parameters
     ----------
@@ -68,12 +66,7 @@ def violated_arc_gp(arc_values, state, tolerance: float) -> np.ndarray:
     state : ndarray of shape (N, N, N), uint8
         As for `promising_parts`.
     tolerance : float
-        Least violation: by how much the values of both arcs must sum to more than 1.
-
-    Returns
-    -------
-    ndarray of shape (C, 3), int32
-        Words ``(g, h, m)``; see Riedel et al. (2012), section 4.4.
+        By how much the values of both arcs must sum to more than 1 (Riedel et al. 2012, section 4.4).
 
     Examples
     --------

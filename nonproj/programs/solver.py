@@ -10,8 +10,7 @@ from nonproj.programs.tree_polytope import Rows
 class Program:
     """A linear or mixed integer program to maximise: a thin layer over ``highspy``.
 
-    Columns and rows are numbered from 0 in the order in which they are added.  After columns or rows are added, `solve`
-    restarts from the last basis.
+    Columns and rows are numbered from 0 in the order in which they are added.
 
     Parameters
     ----------
@@ -65,20 +64,9 @@ class Program:
         return self._highs.getNumRow()
 
     def add_columns(self, costs, lower=0.0, upper=1.0, entries: tuple | None = None) -> int:
-        """Append columns.
+        """Append columns, with costs float64[C] and bounds; return the number of the first.
 
-        Parameters
-        ----------
-        costs : array-like of shape (C,), float64
-        lower, upper : float or array-like of shape (C,)
-            Bounds.
-        entries : tuple of (column, row, value), or None
-            Entries in existing rows; ``column`` counts from 0 among the new columns.
-
-        Returns
-        -------
-        int
-            The number of the first new column.
+        ``entries`` are (columns, rows, values) in existing rows; columns count from 0 among the new ones.
         """
         costs, first = np.ascontiguousarray(costs, np.float64), self.n_columns
         if not np.isfinite(costs).all():  # HiGHS accepts such costs and reports a wrong optimum
@@ -106,20 +94,12 @@ class Program:
     def solve(self) -> str:
         """Solve the program, starting from the last basis if there is one.
 
-        Returns
-        -------
-        str
-            ``optimal``, ``infeasible``, ``unbounded``, or ``stopped`` (by the time limit or numerical trouble).
+        Return ``optimal``, ``infeasible``, ``unbounded``, or ``stopped`` (by the time limit or numerical trouble).
         """
         self._highs.run()
         states = self._api.HighsModelStatus
-        names = {
-            states.kOptimal: "optimal",
-            states.kModelEmpty: "optimal",
-            states.kInfeasible: "infeasible",
-            states.kUnbounded: "unbounded",
-            states.kUnboundedOrInfeasible: "unbounded",
-        }
+        names = {states.kOptimal: "optimal", states.kModelEmpty: "optimal", states.kInfeasible: "infeasible"}
+        names |= dict.fromkeys((states.kUnbounded, states.kUnboundedOrInfeasible), "unbounded")
         return names.get(self._highs.getModelStatus(), "stopped")
 
     @property

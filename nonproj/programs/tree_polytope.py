@@ -17,18 +17,8 @@ from nonproj.types import ArcSpace
 def one_head(arcs: ArcSpace, single_root: bool = False) -> Rows:
     """Return rows that give every word one head and, with a single root, the root one modifier.
 
-    Parameters
-    ----------
-    arcs : ArcSpace
-        The candidate arcs.
-    single_root : bool
-        Whether exactly one word is headed by the root.
-
-    Returns
-    -------
-    Rows
-        OneHead of Riedel et al. (2012), section 3.1, ``n`` rows over the arcs.  With the root's row, the polytope is a
-        face of the arborescence polytope, so its vertices are still integral.
+    The first ``n`` rows are OneHead of Riedel et al. (2012), section 3.1.  With the root's row, the polytope is a face
+    of the arborescence polytope, so its vertices are still integral.
 
     Examples
     --------
@@ -50,7 +40,6 @@ def single_commodity(arcs: ArcSpace, first: int) -> Rows:
     Parameters
     ----------
     arcs : ArcSpace
-        The candidate arcs.
     first : int
         The column of arc 0's flow; the ``A`` flows, from 0 to ``n``, are consecutive columns.
 
@@ -112,7 +101,6 @@ def multi_commodity(arcs: ArcSpace, first: int) -> Rows:
     Parameters
     ----------
     arcs : ArcSpace
-        The candidate arcs.
     first : int
         The first column of the flows, which are from 0 to 1 and in the order of `commodities`.
 
