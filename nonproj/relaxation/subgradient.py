@@ -35,18 +35,9 @@ class Oracle(Protocol):
 class Progress:
     """What a step rule knows after an iteration.
 
-    Attributes
-    ----------
-    dual : float
-        The dual value ``L(u)`` at the multipliers of this iteration.
-    primal : float
-        The primal value of this iteration's solution.
-    best_primal : float
-        The highest primal value so far.
-    stalled : bool
-        Whether the dual value does not lower the dual bound.
-    squared_norm : float
-        Of the subgradient: the number of shared variables in dispute, if they are 0 or 1.
+    ``dual`` and ``primal`` are the values of this iteration, ``best_primal`` the highest primal value so far.
+    ``stalled``: the dual value does not lower the dual bound.  ``squared_norm`` is that of the subgradient: the number
+    of shared variables in dispute, if they are 0 or 1.
     """
 
     dual: float
@@ -165,18 +156,15 @@ def relax(
 
     Parameters
     ----------
-    left : Oracle
-        ``argmax over y of h(y) + u . y``; its solutions are feasible for the whole problem.
-    right : Oracle
+    left, right : Oracle
+        ``argmax over y of h(y) + u . y``, whose solutions are feasible for the whole problem, and
         ``argmax over z of f(z) - u . z``.
     objective : callable
         The objective of a solution of the left oracle; minus infinity if the solution is forbidden.
-    n_shared : int
-        Number of shared variables.
+    n_shared, max_iterations : int
+        Numbers of shared variables and, at most, of iterations (K).
     rule : callable
         A step rule, such as `AppendixA`.  It has state: create one for each call.
-    max_iterations : int
-        K.
     tolerance : float
         The duality gap counts as closed if it is at most ``tolerance * (1 + |primal value|)``.
 
@@ -209,9 +197,8 @@ def relax(
     >>> result.solution, result.primal_value, result.dual_bound, result.agreed
     (1, 4.0, 4.0, True)
     """
-    result = RelaxationResult(multipliers=np.zeros(n_shared))
+    result, grace = RelaxationResult(multipliers=np.zeros(n_shared)), GRACE_ITERATIONS
     u = result.multipliers
-    grace = GRACE_ITERATIONS
     for _ in range(max_iterations):
         left_value, y, solution = left(u)
         right_value, z, _ = right(-u)

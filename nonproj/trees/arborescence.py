@@ -27,8 +27,7 @@ def maximum_arborescence(scores, single_root: bool = False) -> np.ndarray:
     Parameters
     ----------
     scores : array-like of shape (N, N), float64
-        ``scores[h, m]`` of the arc ``h -> m``; minus infinity for absent arcs.  The diagonal and column 0 are
-        ignored.
+        ``scores[h, m]`` of ``h -> m``; minus infinity for absent arcs.  The diagonal and column 0 are ignored.
     single_root : bool
         Whether exactly one word is headed by the root.
 
@@ -58,21 +57,9 @@ def maximum_arborescence(scores, single_root: bool = False) -> np.ndarray:
 
 
 def maximum_arborescence_sparse(arcs: ArcSpace, scores, single_root: bool = False) -> np.ndarray:
-    """Return the spanning arborescence of highest score over given arcs.
+    """Return the spanning arborescence of highest score over given arcs, whose scores are array-like, float64[A].
 
-    Parameters
-    ----------
-    arcs : ArcSpace
-        The candidate arcs.
-    scores : array-like of shape (A,), float64
-        Their scores; minus infinity forbids an arc.
-    single_root : bool
-        Whether exactly one word is headed by the root.
-
-    Returns
-    -------
-    ndarray of shape (N,), int32
-        The heads, ``heads[0] == -1``.
+    The rest is as for `maximum_arborescence`.
 
     Raises
     ------

@@ -32,8 +32,7 @@ def marginals(scores, single_root: bool = False) -> tuple[np.ndarray, float]:
     Parameters
     ----------
     scores : array-like of shape (N, N), float64
-        ``scores[h, m]`` of the arc ``h -> m``, in nats; minus infinity for absent arcs.  The diagonal and column 0
-        are ignored.
+        ``scores[h, m]`` of ``h -> m``, in nats; minus infinity for absent arcs.  The diagonal and column 0 are ignored.
     single_root : bool
         Whether to count only trees with exactly one word headed by the root.
 

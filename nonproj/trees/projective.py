@@ -1,4 +1,4 @@
-"""Maximum projective trees by Eisner's algorithm over sparse arcs, O(A n) instead of O(n^3) after pruning.
+"""Maximum projective trees over sparse arcs by Eisner's (1996) algorithm, O(A n) instead of O(n^3) after pruning.
 
 A complete span ``(h, e)`` is half of the subtree of ``h``: from ``h`` to its farthest descendant ``e`` on one side.  An
 arc ``h -> m`` makes an incomplete span from a complete span of each, which meet at a split.  Incomplete spans exist
@@ -18,29 +18,9 @@ from nonproj.types import ArcSpace
 
 
 def maximum_projective_tree(scores, single_root: bool = False) -> np.ndarray:
-    """Return the projective tree of highest score.
+    """Return the projective tree of highest score; of equally good ones, that of lowest splits and shortest arcs.
 
-    Parameters
-    ----------
-    scores : array-like of shape (N, N), float64
-        ``scores[h, m]`` of the arc ``h -> m``; minus infinity for absent arcs.  The diagonal and column 0 are
-        ignored.
-    single_root : bool
-        Whether exactly one word is headed by the root.
-
-    Returns
-    -------
-    ndarray of shape (N,), int32
-        The heads, ``heads[0] == -1``.
-
-    Raises
-    ------
-    ValueError
-        If a score is NaN or plus infinity, or no such tree exists.
-
-    References
-    ----------
-    Eisner (1996), "Three new probabilistic models for dependency parsing: an exploration".
+    Parameters, result and errors are those of `nonproj.trees.arborescence.maximum_arborescence`.
 
     Examples
     --------
@@ -54,22 +34,9 @@ def maximum_projective_tree(scores, single_root: bool = False) -> np.ndarray:
 
 
 def maximum_projective_tree_sparse(arcs: ArcSpace, scores, single_root: bool = False) -> np.ndarray:
-    """Return the projective tree of highest score over given arcs.
+    """Return the projective tree of highest score over given arcs, whose scores are array-like, float64[A].
 
-    Parameters
-    ----------
-    arcs : ArcSpace
-        The candidate arcs.
-    scores : array-like of shape (A,), float64
-        Their scores; minus infinity forbids an arc.
-    single_root : bool
-        Whether exactly one word is headed by the root.
-
-    Returns
-    -------
-    ndarray of shape (N,), int32
-        The heads, ``heads[0] == -1``.  Among equally good trees, the one with the lowest splits and the shortest
-        arcs.
+    The rest is as for `maximum_projective_tree`.
 
     Raises
     ------

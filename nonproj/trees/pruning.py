@@ -15,13 +15,7 @@ _LOG_ZERO = -1000.0  # below -745, the logarithm of the smallest positive number
 
 
 def prune(
-    marginals,
-    *,
-    threshold: float = 1e-4,
-    max_heads: int = 10,
-    single_root: bool = False,
-    projective: bool = False,
-    keep=None,
+    marginals, *, threshold: float = 1e-4, max_heads: int = 10, single_root: bool = False, projective: bool = False
 ) -> ArcSpace:
     """Return the probable arcs, and those of the most probable tree.
 
@@ -37,14 +31,12 @@ def prune(
         Whether the most probable tree has exactly one word headed by the root.
     projective : bool
         Whether to keep the most probable projective tree, too, with as few arcs of marginal zero as possible.
-    keep : array-like of shape (N,), int, or None
-        Heads to keep in any case: the gold tree in training.  Entry 0 and negative entries are ignored.
 
     Returns
     -------
     ArcSpace
-        The arcs within ``threshold`` and ``max_heads``, those of the arborescence with the highest product of
-        marginals, of the projective tree, and of ``keep``.
+        The arcs within ``threshold`` and ``max_heads``, and those of the arborescence with the highest product of
+        marginals and of the projective tree.
 
     Raises
     ------
@@ -69,26 +61,10 @@ def prune(
     if not (p >= 0.0).all():
         raise ValueError("marginals must be probabilities, not negative and not NaN")
     mask = np.zeros(p.shape, np.bool_)
-    if keep is not None:
-        _mark_kept(keep, mask)
     check_status(_mark_probable(p, float(threshold), int(max_heads), bool(single_root), mask))
     if projective and _mark_projective(p, full_arc_space(len(p) - 1), bool(single_root), mask) != FOUND:
         raise ValueError("no projective tree spans the words")
     return arc_space_from_mask(mask)
-
-
-def _mark_kept(keep, mask: np.ndarray) -> None:
-    """Set mask[keep[m], m] for every word that has a head."""
-    keep = np.asarray(keep, np.int32)
-    if keep.shape != (len(mask),):
-        raise ValueError(f"keep has shape {keep.shape}; {len(mask)} heads, the root's first, are expected")
-    words = 1 + np.flatnonzero(keep[1:] >= 0)
-    wrong = words[(keep[words] >= len(mask)) | (keep[words] == words)]
-    if len(wrong):
-        raise ValueError(
-            f"keep has {keep[wrong[0]]} as head of word {wrong[0]}; 0 .. {len(mask) - 1} or -1 is expected"
-        )
-    mask[keep[words], words] = True
 
 
 @kernel
