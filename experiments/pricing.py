@@ -13,7 +13,7 @@ from nonproj.evaluation.scores import Evaluation
 from nonproj.io import conll
 from nonproj.model import Model
 from nonproj.parts.arcs import full_arc_space
-from nonproj.parts.grandparent import FAMILIES, grandparent_limits, grandparent_rows
+from nonproj.parts.grandparent import FAMILIES, Grandparent, grandparent_rows
 from nonproj.programs.linear_program import add_tree
 from nonproj.programs.price_and_cut import PricingParser
 from nonproj.programs.solver import Program
@@ -120,7 +120,7 @@ def _solve(
     """
     program, arcs, start = Program(), parts.arcs, parts.start("grandparent")
     add_tree(program, arcs, scores[parts.range("arc")], "single", single_root)
-    first = program.add_columns(scores[parts.range("grandparent")], 0.0, grandparent_limits(arcs, start))
+    first = program.add_columns(scores[parts.range("grandparent")], 0.0, Grandparent().upper(arcs, start))
     program.add_rows(grandparent_rows(arcs, start, first, families, implied))
     if program.solve() != "optimal":
         raise ArithmeticError("HiGHS did not solve the program")

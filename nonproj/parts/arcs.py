@@ -18,11 +18,6 @@ def arc_space(heads, modifiers, n_words: int) -> ArcSpace:
     n_words : int
         Words of the sentence, ``n``.
 
-    Returns
-    -------
-    ArcSpace
-        The arcs sorted by modifier and head.
-
     Raises
     ------
     ValueError
@@ -40,9 +35,7 @@ def arc_space(heads, modifiers, n_words: int) -> ArcSpace:
     wrong = (heads < 0) | (heads > n_words) | (modifiers < 1) | (modifiers > n_words) | (heads == modifiers)
     if wrong.any():
         h, m = heads[wrong][0], modifiers[wrong][0]
-        raise ValueError(
-            f"arc {h} -> {m} is not an arc: heads are 0 .. {n_words}, modifiers 1 .. {n_words}, and no loops"
-        )
+        raise ValueError(f"arc {h} -> {m} is not an arc: heads are 0 .. {n_words}, modifiers 1 .. {n_words}; no loops")
     mask = np.zeros((n_words + 1, n_words + 1), np.bool_)
     mask[heads, modifiers] = True
     if np.count_nonzero(mask) != len(heads):
@@ -53,17 +46,7 @@ def arc_space(heads, modifiers, n_words: int) -> ArcSpace:
 
 
 def arc_space_from_mask(mask: np.ndarray) -> ArcSpace:
-    """Index the arcs of a mask.
-
-    Parameters
-    ----------
-    mask : ndarray of shape (N, N), bool
-        ``mask[h, m]`` where the arc ``h -> m`` exists.  The diagonal and column 0 are ignored.
-
-    Returns
-    -------
-    ArcSpace
-        The arcs sorted by modifier and head.
+    """Index the arcs ``h -> m`` where ``mask[h, m]``, bool[N, N]; the diagonal and column 0 are ignored.
 
     Raises
     ------

@@ -43,18 +43,8 @@ class HeadAutomata(NamedTuple):
 def head_automata(arcs: ArcSpace, n_states) -> HeadAutomata:
     """Make automata that take nothing, to be filled by way of `moves`.
 
-    They start in state 0, may end in any state, and skip every candidate without leaving their state.
-
-    Parameters
-    ----------
-    arcs : ArcSpace
-        The arcs that may be used.
-    n_states : int or array-like of shape (2 * N,), int
-        States of each half-automaton, 1 or more.
-
-    Returns
-    -------
-    HeadAutomata
+    They start in state 0, may end in any state, and skip every candidate without leaving their state.  ``n_states``,
+    int or int[2 * N], is the number of states of each half-automaton.
 
     Raises
     ------
@@ -77,9 +67,7 @@ def head_automata(arcs: ArcSpace, n_states) -> HeadAutomata:
     array([2., 0., 0., 0.])
     """
     n_halves = len(arcs.out_start) - 1
-    sizes = np.asarray(n_states)
-    if sizes.ndim == 0:
-        sizes = np.full(n_halves, sizes)
+    sizes = np.full(n_halves, n_states) if np.ndim(n_states) == 0 else np.asarray(n_states)
     if sizes.shape != (n_halves,) or sizes.dtype.kind not in "iu" or (sizes < 1).any():
         raise ValueError(f"n_states is {n_states!r}; {n_halves} positive integers are expected, or one for all")
     state_start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)

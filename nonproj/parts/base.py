@@ -48,13 +48,7 @@ class PartType(ABC):
 
     @abstractmethod
     def number(self, arcs: ArcSpace, first: int) -> np.ndarray:
-        """Number the parts from ``first``.
-
-        Returns
-        -------
-        ndarray of shape (K,), int64
-            The first entry is ``first``, the last one ``first`` plus the number of parts.
-        """
+        """Number the parts from ``first``: return int64[K] from ``first`` to ``first`` plus the number of parts."""
 
     @abstractmethod
     def rows(self, arcs: ArcSpace, start: np.ndarray) -> PartRows:
@@ -66,28 +60,15 @@ class PartType(ABC):
 
     @abstractmethod
     def restrict(self, arcs: ArcSpace, start: np.ndarray, keep: np.ndarray) -> np.ndarray:
-        """Return which parts exist over some of the arcs.
+        """Return which parts exist over the arcs that remain, ``keep`` bool[A].
 
-        Parameters
-        ----------
-        keep : ndarray of shape (A,), bool
-            The arcs that remain.
-
-        Returns
-        -------
-        ndarray, int64
-            Their numbers among the parts of all arcs, in the order of their numbers over the remaining arcs.
+        The result, int64, has their numbers among the parts of all arcs, in the order of those over the remaining arcs.
         """
 
     def automata(self, arcs: ArcSpace, start: np.ndarray, scores: np.ndarray) -> HeadAutomata | None:
-        """Return the type's scores as head automata; None where arcs alone carry them.
+        """Return the type's share of ``scores``, float64[P], as head automata; None where arcs alone carry it.
 
         Needed for sets of part types that have no compiled automaton (`nonproj.automata.compiled.COMPILED`).
-
-        Parameters
-        ----------
-        scores : ndarray of shape (P,), float64
-            The scores of all parts of the sentence.
         """
         raise NotImplementedError(f"part type {self.name} has no head automata in general form")
 

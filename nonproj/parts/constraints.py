@@ -29,18 +29,7 @@ class Rows(NamedTuple):
 
 
 def rows_of(entries: Iterable[tuple[Iterable[int], Iterable[float]]], lower, upper) -> Rows:
-    """Build rows from the entries of each.
-
-    Parameters
-    ----------
-    entries : iterable of (columns, values)
-        The entries of each of ``R`` rows.
-    lower, upper : float or array-like of shape (R,)
-        Bounds of the rows.
-
-    Returns
-    -------
-    Rows
+    """Build ``R`` rows from the (columns, values) of each and from bounds, float or float[R].
 
     Examples
     --------

@@ -50,30 +50,21 @@ class Grandparent(PartType):
         return numbers[: _restrict(arcs, start, keep, numbers)]
 
     def upper(self, arcs: ArcSpace, start: np.ndarray) -> np.ndarray:
-        """Return `grandparent_limits`."""
-        return grandparent_limits(arcs, start)
+        """Return the upper bounds of the parts, float64[G]: 0 if grandparent and modifier are one word, else 1.
+
+        Examples
+        --------
+        >>> from nonproj.parts.arcs import full_arc_space
+        >>> arcs = full_arc_space(2)
+        >>> Grandparent().upper(arcs, Grandparent().number(arcs, 0))
+        array([1., 0., 1., 0.])
+        """
+        above, below = grandparent_arcs(arcs, start)
+        return (arcs.head[above] != arcs.modifier[below]).astype(np.float64)
 
     def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
         """Return the rows of `grandparent_rows`."""
         return grandparent_rows(arcs, start, first)
-
-
-def grandparent_limits(arcs: ArcSpace, start: np.ndarray) -> np.ndarray:
-    """Return upper bounds of the grandparent parts, float64[G]: 0 if grandparent and modifier are one word, else 1.
-
-    Examples
-    --------
-    >>> from nonproj.parts.arcs import full_arc_space
-    >>> arcs = full_arc_space(2)
-    >>> grandparent_limits(arcs, Grandparent().number(arcs, 0))
-    array([1., 0., 1., 0.])
-    """
-    limits = [np.ones(0)]
-    for h in range(len(arcs.start) - 1):
-        modifiers = arcs.modifier[arcs.out[arcs.out_start[2 * h] : arcs.out_start[2 * h + 2]]]
-        above = arcs.head[arcs.start[h] : arcs.start[h + 1]]
-        limits.append((above[:, None] != modifiers[None]).astype(np.float64).reshape(-1))
-    return np.concatenate(limits)
 
 
 def grandparent_rows(arcs: ArcSpace, start: np.ndarray, first: int, families=FAMILIES, implied: bool = False) -> Rows:
@@ -82,20 +73,14 @@ def grandparent_rows(arcs: ArcSpace, start: np.ndarray, first: int, families=FAM
     Parameters
     ----------
     arcs : ArcSpace
-        The candidate arcs.
     start : ndarray of shape (N + 1,), int64
         From `Grandparent.number`.
     first : int
-        The column of grandparent part 0; the ``G`` parts, from 0 to `grandparent_limits`, are consecutive columns.
+        The column of grandparent part 0; the ``G`` parts, from 0 to `Grandparent.upper`, are consecutive columns.
     families : iterable of str
         Of `FAMILIES`.  ArcGP with GPArc, or OneGP with NoGP, are exact for integers.
     implied : bool
-        Whether to keep implied rows: OneGP, GPArc and `one_head` together imply all of ArcGP and NoGP and half of
-        GPArc.
-
-    Returns
-    -------
-    Rows
+        Whether to keep implied rows: OneGP, GPArc and OneHead imply ArcGP, NoGP and half of GPArc.
 
     Raises
     ------

@@ -22,13 +22,7 @@ PART_SETS = {
 
 
 def register(part_type: PartType) -> PartType:
-    """Make a part type known by its name.
-
-    Raises
-    ------
-    ValueError
-        If another type has this name.
-    """
+    """Make a part type known by its name; raise ``ValueError`` if another type has this name."""
     if part_type.name in PART_TYPES:
         raise ValueError(f"there is a part type named {part_type.name} already")
     PART_TYPES[part_type.name] = part_type
@@ -36,12 +30,7 @@ def register(part_type: PartType) -> PartType:
 
 
 def part_set(parts: str | Sequence[str]) -> tuple[PartType, ...]:
-    """Return the part types of a set.
-
-    Parameters
-    ----------
-    parts : str or sequence of str
-        The name of a set, a key of `PART_SETS`, or the names of its types in any order.
+    """Return the part types of a set, given by a key of `PART_SETS` or by the names of its types in any order.
 
     Raises
     ------

@@ -60,62 +60,29 @@ class Sibling(PartType):
         return automata
 
     def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
-        """Return the rows of `sibling_paths`."""
-        return sibling_paths(arcs, start, first)
+        """Return rows that make the transitions of each half-automaton a path over its modifiers: its convex hull.
 
-
-def sibling_paths(arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
-    """Return rows that make the transitions of each half-automaton a path over its modifiers: its convex hull.
-
-    Parameters
-    ----------
-    arcs : ArcSpace
-        The candidate arcs.
-    start : ndarray of shape (2 * N + 1,), int64
-        From `Sibling.number`.
-    first : int
-        The column of sibling part 0; the ``S`` parts, from 0 to 1, are consecutive columns.
-
-    Returns
-    -------
-    Rows
         One unit of flow leaves START; the flow into and out of each candidate modifier is the value of its arc.  This
         is the Viterbi recurrence of Koo et al. (2010), example 1, as a flow (Rush and Collins 2012, section 9.5).
-
-    Examples
-    --------
-    >>> from nonproj.parts.arcs import full_arc_space
-    >>> arcs = full_arc_space(1)
-    >>> len(sibling_paths(arcs, Sibling().number(arcs, 1), first=1).lower)
-    6
-    """
-    blocks = []
-    for q in range(len(start) - 1):
-        out = arcs.out[arcs.out_start[q] : arcs.out_start[q + 1]].astype(np.int64)
-        k, base = len(out), first + int(start[q] - start[0])
-        row, transition, value = path_entries(k)
-        balance = np.zeros(k + 1)
-        balance[0] = 1.0
-        blocks.append(Rows(row, base + transition, value, balance, balance))
-        transition, position = entering(k)
-        blocks.append(equal(position - 1, base + transition, np.arange(k), out))
-    return stack(blocks)
+        """
+        blocks = []
+        for q in range(len(start) - 1):
+            out = arcs.out[arcs.out_start[q] : arcs.out_start[q + 1]].astype(np.int64)
+            k, base = len(out), first + int(start[q] - start[0])
+            row, transition, value = path_entries(k)
+            balance = np.append(1.0, np.zeros(k))
+            blocks.append(Rows(row, base + transition, value, balance, balance))
+            transition, position = entering(k)
+            blocks.append(equal(position - 1, base + transition, np.arange(k), out))
+        return stack(blocks)
 
 
 def sibling_pairs(arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
     """Return rows that make each transition the conjunction of its two arcs and of no arc between them.
 
-    Parameters
-    ----------
-    arcs, start, first
-        As for `sibling_paths`.
-
-    Returns
-    -------
-    Rows
-        A transition is at most ``z`` of each of its arcs and ``1 - z`` of each arc between them, and at least 1 minus
-        the sum of ``1 - z`` over its arcs and ``z`` over those between: the linearisation of Martins et al. (2009) for
-        pairs of arcs, one transition at a time.  Looser than `sibling_paths`, but exact for integers.
+    Looser than `Sibling.constraints`, whose parameters these are, but exact for integers.  A transition is at most
+    ``z`` of each of its arcs and ``1 - z`` of each arc between them, and at least 1 minus the sum of ``1 - z`` over its
+    arcs and ``z`` over those between: the linearisation of Martins et al. (2009) for pairs of arcs.
 
     Examples
     --------

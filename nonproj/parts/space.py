@@ -15,21 +15,7 @@ from nonproj.types import ArcSpace, PartSpace
 def part_space(arcs: ArcSpace, parts: str | Sequence[str] | tuple[PartType, ...]) -> PartSpace:
     """Number all parts that the arcs allow.
 
-    Parameters
-    ----------
-    arcs : ArcSpace
-        The candidate arcs.
-    parts : str, sequence of str, or tuple of PartType
-        The set of part types: as for `nonproj.parts.registry.part_set`, or what that returned.
-
-    Returns
-    -------
-    PartSpace
-
-    Raises
-    ------
-    ValueError
-        If there is no such set or type.
+    ``parts`` is the set of part types: as for `nonproj.parts.registry.part_set`, or what that returned.
 
     Examples
     --------
@@ -47,18 +33,10 @@ def part_space(arcs: ArcSpace, parts: str | Sequence[str] | tuple[PartType, ...]
 
 
 def indicators(parts: PartSpace, z: np.ndarray, z_grandparent: np.ndarray) -> np.ndarray:
-    """Mark the parts of a structure in the relaxed set Z.
+    """Return 1 for the parts of a structure in the relaxed set Z, else 0, float64[P].
 
-    Parameters
-    ----------
-    parts : PartSpace
-    z, z_grandparent : ndarray of shape (A,), int8
-        The arcs that heads choose as modifiers, and the arc that each word chooses as the way to its grandparent.
-
-    Returns
-    -------
-    ndarray of shape (P,), float64
-        1 for the parts of the structure, else 0.
+    ``z`` and ``z_grandparent``, int8[A], mark the arcs that heads choose as modifiers, and the arc that each word
+    chooses as the way to its grandparent.
     """
     marks = np.zeros(len(parts))
     for part_type, start in zip(parts.types, parts.starts, strict=True):
@@ -67,18 +45,13 @@ def indicators(parts: PartSpace, z: np.ndarray, z_grandparent: np.ndarray) -> np
 
 
 def tree_indicators(parts: PartSpace, heads) -> np.ndarray:
-    """Mark the parts of a tree.
+    """Return 1 for the parts of a tree, transitions from START and to END included, else 0, float64[P].
 
     Parameters
     ----------
     parts : PartSpace
     heads : array-like of shape (N,), int
         The tree, ``heads[0] == -1``.
-
-    Returns
-    -------
-    ndarray of shape (P,), float64
-        1 for the parts of the tree, transitions from START and to END included, else 0.
 
     Raises
     ------
@@ -106,19 +79,17 @@ def tree_score(parts: PartSpace, scores, heads) -> float:
     ----------
     parts : PartSpace
     scores : array-like of shape (P,), float64
-        The scores of all parts.
     heads : array-like of shape (N,), int
         The tree, ``heads[0] == -1``.
-
-    Returns
-    -------
-    float
-        Koo et al. (2010), sections 3 and 4.
 
     Raises
     ------
     ValueError
         If there is not one score for each part.
+
+    References
+    ----------
+    Koo et al. (2010), sections 3 and 4.
 
     Examples
     --------
@@ -141,17 +112,10 @@ def tree_score(parts: PartSpace, scores, heads) -> float:
 def check_scores(parts: PartSpace, scores, finite: bool = False) -> np.ndarray:
     """Return scores as kernels want them: float64, contiguous, one for each part.
 
-    Parameters
-    ----------
-    parts : PartSpace
-    scores : array-like of shape (P,), float64
-    finite : bool
-        Whether all must be finite, as decoders need for a true bound.
-
     Raises
     ------
     ValueError
-        If there is not one score for each part, or one is not finite.
+        If there is not one score for each part, or ``finite`` (as decoders need for a true bound) and one is not.
 
     Examples
     --------
@@ -177,20 +141,9 @@ def check_scores(parts: PartSpace, scores, finite: bool = False) -> np.ndarray:
 
 
 def restrict(parts: PartSpace, keep: np.ndarray) -> tuple[PartSpace, np.ndarray]:
-    """Return the parts over some of the arcs, and their numbers among all parts.
+    """Return the parts over the arcs to ``keep``, bool[A], and their numbers among all parts, int64.
 
-    Parameters
-    ----------
-    parts : PartSpace
-    keep : ndarray of shape (A,), bool
-        The arcs that remain.
-
-    Returns
-    -------
-    PartSpace
-        Over these arcs.
-    ndarray of shape (P',), int64
-        ``scores[numbers]`` are the scores of its parts.
+    ``scores[numbers]`` are the scores of the remaining parts.
 
     Examples
     --------
