@@ -19,10 +19,8 @@ class DataError(NonprojError):
 
     Parameters
     ----------
-    path : str
-        The file, as the user named it (``<stdin>`` for standard input).
-    line : int
-        Line number, counted from 1.
+    path, line : str and int
+        The file, as the user named it (``<stdin>`` for standard input), and the line number, counted from 1.
     message : str
         What is wrong, and what is expected.
 
@@ -59,15 +57,7 @@ class ConfigError(NonprojError):
 
 
 class FileError(NonprojError):
-    """A file cannot be opened, read or written.
-
-    Parameters
-    ----------
-    path : str
-        The file, as the user named it.
-    message : str
-        The reason.
-    """
+    """A file, given as the user named it, cannot be opened, read or written for the reason in the message."""
 
     def __init__(self, path: str, message: str):
         super().__init__(path, message)

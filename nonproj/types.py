@@ -27,10 +27,8 @@ class Sentence:
         The untouched lines, comments and blank separators included, each with its own line ending.
     word_lines : list of int
         ``lines[word_lines[i]]`` is the line of word ``i + 1``.
-    path : str
-        The file it came from.
-    line : int
-        The number, from 1, of its first line in that file.
+    path, line : str and int
+        The file it came from, and the number, from 1, of its first line there.
     """
 
     rows: list[list[str]]

@@ -101,7 +101,7 @@ def test_the_table_holds_each_term_where_the_kernels_look():
     spec = {"part": "arc", "codes": ["distance", "none"], "templates": texts}
     table = compile_templates(spec, ["form", "pos"])
     ordered = [texts[1], texts[3], texts[2], texts[0]]  # plain ones first, then between, then single features
-    assert (table.n_plain, table.n_between, table.n_feat) == (2, 1, 1)
+    assert (table.n_plain, table.n_between, len(table.salt)) == (2, 1, 4)
     assert table.salt.tolist() == [random64(f"arc/{text}") for text in ordered]
     assert table.codes.tolist() == [2, 0]
     found = {}

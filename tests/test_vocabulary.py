@@ -96,7 +96,7 @@ def test_strings_are_numbered_by_falling_frequency_then_alphabetically():
     encoder = encoder_of(*rows)
     assert encoder.vocabularies["form"] == ["c", "d", "a", "b"]
     tokens = encoder.encode(Sentence([word("a"), word("c")]))
-    column = encoder.column("form")
+    column = encoder.attributes.index("form")
     assert tokens.atoms[MARGIN + 1 : MARGIN + 3, column].tolist() == [FIRST + 2, FIRST]
 
 

@@ -27,12 +27,8 @@ _PAIRS = np.array([[1, 2], [0, 2], [0, 1]], np.int32)
 class GrandparentBounds(NamedTuple):
     """Upper bounds of the scores of a sentence's grandparent parts.
 
-    Attributes
-    ----------
-    upper : ndarray of shape (N, N, N), float64
-        The grandparent part ``g -> h -> m`` scores at most ``upper[g, h, m]``; minus infinity where there is no part.
-    lookups : int
-        Triples of types looked up.  Scoring all parts takes one look-up for each part and template.
+    The part ``g -> h -> m`` scores at most ``upper[g, h, m]``, float64[N, N, N], minus infinity where there is no part.
+    ``lookups`` counts triples of types; scoring all parts takes one look-up for each part and template.
     """
 
     upper: np.ndarray
@@ -40,12 +36,7 @@ class GrandparentBounds(NamedTuple):
 
 
 def parts_of_triples(triples) -> PartRows:
-    """Return some grandparent parts, given by their words, with their codes.
-
-    Parameters
-    ----------
-    triples : array-like of shape (P, 3), int
-        The words ``g``, ``h``, ``m`` of each part.
+    """Return grandparent parts, given by their words ``g h m`` int[P, 3], with their codes.
 
     Raises
     ------

@@ -46,13 +46,9 @@ class Sets(NamedTuple):
 
     Attributes
     ----------
-    atoms, feat_start, feat
-        Of `Tokens`.
     firsts : ndarray of shape (n_between, N, D + 1), int32
         For each template over the words between, the words to the right of each word where an attribute occurs for the
-        first time, in their order; N after the last.
-    attribute, coefficient, feat_coefficient, n_between
-        Of `TemplateTable`.
+        first time, in their order; N after the last.  The other fields are those of `Tokens` and `TemplateTable`.
     """
 
     atoms: np.ndarray
@@ -73,13 +69,7 @@ class Hashed(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Places in a weight table: those of part ``p`` are ``places[start[p]:start[p + 1]]``.
-
-    Attributes
-    ----------
-    start : ndarray of shape (P + 1,), int64
-    places : ndarray, uint32
-    """
+    """Places in a weight table, uint32: those of part ``p`` are ``places[start[p]:start[p + 1]]``, with start int64."""
 
     start: np.ndarray
     places: np.ndarray
@@ -93,17 +83,7 @@ and the places of a whole sentence do not fit into the first-level cache."""
 
 
 def hash_tokens(tokens: Tokens, table: TemplateTable, n_weights: int) -> Hashed:
-    """Compute every word's share of every template's hash.
-
-    Parameters
-    ----------
-    tokens : Tokens
-        Of N nodes.
-    table : TemplateTable
-        The templates of one part type.
-    n_weights : int
-        Size of the weight table, a power of two, at most 2 ** 32.
-    """
+    """Compute every word's share of the hash of every template, for ``n_weights`` weights, a power of two."""
     n_templates = table.salt.shape[0]
     n_slots = (table.term_start.shape[0] - 1) // max(n_templates, 1)
     shares = np.empty((n_slots, tokens.n_nodes + 2, n_templates), np.uint32)

@@ -20,14 +20,7 @@ LINE = 16
 def label_parts(heads: np.ndarray) -> PartRows:
     """Return the arcs of a tree as parts of words (h, m, g, l, r, a, z), see `nonproj.scoring.templates.LABEL_SLOTS`.
 
-    Parameters
-    ----------
-    heads : ndarray of shape (N,), int32
-
-    Returns
-    -------
-    PartRows
-        ``n`` parts, in the order of the modifiers.  Words that are not there are node ``N``.
+    ``heads`` is int32[N]; the ``n`` parts are in the order of the modifiers.  Words that are not there are node ``N``.
 
     Examples
     --------
@@ -69,12 +62,9 @@ def _fill_labels(heads, nodes, codes):
 
 
 def label_scores(hashed: Hashed, parts: PartRows, n_labels: int, weights: np.ndarray) -> np.ndarray:
-    """Score every label of every arc.
+    """Score every label of every arc: float64[n, n_labels], or int32 for weights of int16.
 
-    Returns
-    -------
-    ndarray of shape (n, n_labels), float64 or int32 as the weights are float32 or int16
-        Not scaled: labels are only compared with each other.
+    The scores are not scaled, because labels are only compared with each other.
     """
     lines = -(-n_labels // LINE)
     scores = np.zeros((parts.nodes.shape[0], lines * LINE), np.int32 if weights.dtype == np.int16 else np.float64)
@@ -103,12 +93,9 @@ def _score_labels(hashed, nodes, codes, weights, line, scores):
 def add_labels(
     hashed: Hashed, parts: PartRows, gold, predicted, step: float, weights: np.ndarray, total: np.ndarray
 ) -> None:
-    """Move the weights of wrongly labelled arcs, with ``step`` as in `nonproj.scoring.score.add_parts`.
+    """Move the weights of wrongly labelled arcs, given the numbers of their labels, int64[n].
 
-    Parameters
-    ----------
-    gold, predicted : ndarray of shape (n,), int64
-        Numbers of labels.
+    ``step`` and ``total`` are as for `nonproj.scoring.score.add_parts`.
     """
     wrong = np.flatnonzero(gold != predicted)
     listed = list_places(hashed, PartRows(parts.nodes[wrong], parts.codes[wrong]))

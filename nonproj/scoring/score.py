@@ -52,19 +52,9 @@ def score_parts(hashed: Hashed, parts: PartRows, weights: np.ndarray, scale: flo
 
 
 def score_pairs(hashed: Hashed, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
-    """Return the score of every arc between the words of a sentence.
+    """Return the score of every arc: ``s[h, m]``, float64[N, N], minus infinity on the diagonal and in column 0.
 
-    Parameters
-    ----------
-    hashed : Hashed
-        For arcs.
-    weights, scale
-        As for `score_parts`.
-
-    Returns
-    -------
-    ndarray of shape (N, N), float64
-        ``s[h, m]``; minus infinity on the diagonal and in column 0.
+    The parameters are those of `score_parts`, with the templates of arcs.
     """
     n_nodes = len(hashed.sets.feat_start) - 1
     scores = np.full((n_nodes, n_nodes), -np.inf)

@@ -61,21 +61,5 @@ class Scorer:
 
 
 def dense_arc_scores(tokens: Tokens, table: TemplateTable, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
-    """Score every pair of words by an arc-factored model.
-
-    Parameters
-    ----------
-    tokens : Tokens
-        Of N nodes.
-    table : TemplateTable
-        Templates over arcs.
-    weights : ndarray, float32 or int16
-    scale : float
-        What a weight of 1 stands for.
-
-    Returns
-    -------
-    ndarray of shape (N, N), float64
-        ``s[h, m]``; minus infinity on the diagonal and in column 0.
-    """
+    """Score every pair of words by an arc-factored model; see `nonproj.scoring.score.score_pairs`."""
     return score_pairs(hash_tokens(tokens, table, len(weights)), weights, scale)

@@ -51,7 +51,7 @@ class TemplateTable(NamedTuple):
     Attributes
     ----------
     salt : ndarray of shape (n_templates,), uint64
-    n_plain, n_between, n_feat : int
+    n_plain, n_between : int
     term_start : ndarray of shape (n_slots * n_templates + 1,), int32
         The terms of slot ``i`` in template ``t`` are ``term_start[i * n_templates + t]`` and following.
     term_template, term_offset, term_attribute : ndarray, int32
@@ -71,7 +71,6 @@ class TemplateTable(NamedTuple):
     salt: np.ndarray
     n_plain: int
     n_between: int
-    n_feat: int
     term_start: np.ndarray
     term_template: np.ndarray
     term_offset: np.ndarray
@@ -243,7 +242,6 @@ def compile_templates(spec: Mapping, attributes: Sequence[str]) -> TemplateTable
         salt=np.array([_random64(f"{part}/{text}") for text in texts], np.uint64),
         n_plain=kinds.count(0),
         n_between=kinds.count(1),
-        n_feat=kinds.count(2),
         term_start=np.array(start, np.int32),
         term_template=np.ascontiguousarray(grid[:, 0]),
         term_offset=np.ascontiguousarray(grid[:, 1]),

@@ -136,10 +136,6 @@ class Encoder:
         vocabularies[FEAT] = _known(counts, rare)
         return cls(vocabularies)
 
-    def column(self, attribute: str) -> int:
-        """Return the column of an attribute in `Tokens.atoms`."""
-        return self.attributes.index(attribute)
-
     def encode(self, sentence: Sentence) -> Tokens:
         """Return a sentence of n words as integers."""
         known = self._word_row
