@@ -257,7 +257,7 @@ def _header(data: bytearray | mmap.mmap, path: str) -> dict[str, Any]:
         raise ModelError(
             f"{path}: format {version}; this version of nonproj reads formats up to {FORMAT}, a newer one is needed"
         )
-    if version < FORMAT:
+    if 1 <= version < FORMAT:
         raise ModelError(f"{path}: format {version}, of an earlier version of nonproj; train the model again")
     if len(data) < size:
         raise ModelError(f"{path}: incomplete: {len(data)} bytes of {size}")

@@ -1,0 +1,6 @@
+"""Head automata: the modifiers of each head by Viterbi.
+
+- `compiled`: automata of the usual sets of part types
+- `general`: automata of any finite set of states, given as tables
+- `relaxed`: decoding over the relaxed set Z by either kind
+"""

@@ -79,11 +79,9 @@ def decode_relaxed(parts: PartSpace, scores, tau: float) -> Relaxed:
         return Relaxed(paths.z, choice.z_grandparent, float(paths.values.sum()))
     starts = compiled_starts(parts)
     orphans = np.flatnonzero(np.diff(arcs.start)[1:] == 0)
-    share = 1.0
-    if len(starts.grandparent):
-        share = float(tau)
-        if len(orphans):
-            raise ValueError(f"no arc into word {orphans[0] + 1}: with grandparent parts every word chooses one")
+    if len(starts.grandparent) and len(orphans):
+        raise ValueError(f"no arc into word {orphans[0] + 1}: with grandparent parts every word chooses one")
+    share = float(tau) if len(starts.grandparent) else 1.0
     split = SplitScores(np.empty(0), scores[:n_arcs] * share, scores[:n_arcs] * (1.0 - share))
     value = decode_all_heads(arcs, starts, scores, split, choice)
     return Relaxed(choice.z, choice.z_grandparent, value)

@@ -1,0 +1,8 @@
+"""Dual decomposition of trees and head automata (Koo et al. 2010), and branch and bound where it leaves a gap.
+
+- `options`: options of both, and their validation
+- `subgradient`: the compiled subgradient method
+- `decomposition`: dual decomposition for any set of part types
+- `branch_and_bound`: the best tree and its proof
+- `general`: dual decomposition with general automata, by the loop of `nonproj.relaxation`
+"""

@@ -64,24 +64,13 @@ def branch_and_bound(
 
 
 def search_trusted(parts: PartSpace, scores: np.ndarray, options: DualOptions, search: SearchOptions) -> Decoded:
-    """Search as `branch_and_bound` does, without validation.
-
-    Parameters
-    ----------
-    parts : PartSpace
-    scores : ndarray of shape (P,), float64
-        Finite and contiguous.
-    options : DualOptions
-        From `nonproj.dual.options.check_options`.
-    search : SearchOptions
-        From `nonproj.dual.options.check_search`.
-    """
+    """Search as `branch_and_bound` does, without validation: scores are finite, options checked."""
     if not is_compiled(parts):
         return decode_trusted(parts, scores, options)
     n_nodes, n_arcs = len(parts.arcs.start) - 1, len(parts.arcs.head)
     heads, lowest, disputes = np.empty(n_nodes, np.int32), np.empty((3, n_arcs)), np.zeros(n_arcs, np.int64)
-    starts, room = compiled_starts(parts), (lowest, disputes)
-    found = minimise_dual(parts.arcs, starts, scores, options, room, NO_TRACE, heads)
+    records = lowest, disputes
+    found = minimise_dual(parts.arcs, compiled_starts(parts), scores, options, records, NO_TRACE, heads)
     first = conclude(heads, found)
     if first.certified:
         return first

@@ -1,8 +1,4 @@
-"""Dual decomposition: a maximum spanning arborescence against one automaton for each head (Koo et al. 2010, figures 1
-and 2).
-
-All of a sentence's decoding is one call into compiled code over its sparse arcs (`nonproj.dual.subgradient`).
-"""
+"""Dual decomposition of a maximum spanning arborescence and head automata (Koo et al. 2010, figures 1 and 2)."""
 
 from __future__ import annotations
 
@@ -17,7 +13,7 @@ from nonproj.trees.checks import check_status
 from nonproj.types import Decoded, PartSpace
 
 NO_TRACE = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
-_NO_ROOM = np.empty((0, 0)), np.empty(0, np.int64)
+_NO_RECORDS = np.empty((0, 0)), np.empty(0, np.int64)
 
 
 def dual_decomposition(parts: PartSpace, scores, options: DualOptions = DEFAULTS) -> Decoded:
@@ -64,16 +60,7 @@ def dual_decomposition(parts: PartSpace, scores, options: DualOptions = DEFAULTS
 
 
 def decode_trusted(parts: PartSpace, scores: np.ndarray, options: DualOptions) -> Decoded:
-    """Decode as `dual_decomposition` does, without validation.
-
-    Parameters
-    ----------
-    parts : PartSpace
-    scores : ndarray of shape (P,), float64
-        Finite and contiguous.
-    options : DualOptions
-        From `check_options`.
-    """
+    """Decode as `dual_decomposition` does, without validation: scores are finite, options from `check_options`."""
     if len(parts.types) == 1:
         return _decode_arcs(parts, scores, options)
     if not is_compiled(parts):
@@ -135,24 +122,13 @@ def _decode_arcs(parts: PartSpace, scores: np.ndarray, options: DualOptions) -> 
 def _decode(parts: PartSpace, scores: np.ndarray, options: DualOptions, trace: Trace) -> Decoded:
     """Run the compiled subgradient method."""
     heads = np.empty(len(parts.arcs.start) - 1, np.int32)
-    return conclude(heads, minimise_dual(parts.arcs, compiled_starts(parts), scores, options, _NO_ROOM, trace, heads))
+    return conclude(
+        heads, minimise_dual(parts.arcs, compiled_starts(parts), scores, options, _NO_RECORDS, trace, heads)
+    )
 
 
 def conclude(heads: np.ndarray, found: tuple) -> Decoded:
-    """Return what the subgradient method found.
-
-    Parameters
-    ----------
-    heads : ndarray of shape (N,), int32
-        The tree that it wrote.
-    found : tuple
-        Outcome, iterations, score, bound and automata decoded, as the kernel returns them.
-
-    Raises
-    ------
-    ValueError
-        If there is no tree.
-    """
+    """Return the tree that the subgradient method wrote, with what `descend` returned; raise ValueError if none."""
     outcome, iterations, score, bound, decoded = found
     if outcome < 0:
         check_status(-outcome)

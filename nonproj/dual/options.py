@@ -65,15 +65,8 @@ DEFAULTS, SEARCH = DualOptions(), SearchOptions()
 
 def check_options(options: DualOptions) -> DualOptions:
     """Return the options with the types that kernels want, or name the one that is out of its range."""
-    options = DualOptions(
-        int(options.max_iterations),
-        float(options.beta),
-        float(options.tau),
-        bool(options.single_root),
-        bool(options.projective),
-        float(options.tolerance),
-        int(options.rule),
-    )
+    kinds = (int, float, float, bool, bool, float, int)
+    options = DualOptions(*[kind(value) for kind, value in zip(kinds, options, strict=True)])
     if options.max_iterations < 1:
         raise ValueError(f"max_iterations is {options.max_iterations}; 1 or more is expected")
     for name in ("beta", "tau"):

@@ -26,14 +26,12 @@ class Trace(NamedTuple):
 
     Attributes
     ----------
-    dual : ndarray of shape (k,), float64
-        ``L(u)``, the bound at this iteration's multipliers.
-    primal : ndarray of shape (k,), float64
-        The score of this iteration's tree.
+    dual, primal : ndarray of shape (k,), float64
+        ``L(u)``, the bound at the iteration's multipliers, and the score of its tree.
     step : ndarray of shape (k,), float64
-        The step taken after it; 0 at the last.
+        The step taken after the iteration; 0 at the last.
     decoded : ndarray of shape (k,), int32
-        Automata decoded, the others being as they were.
+        Number of automata decoded; the others were unchanged.
     """
 
     dual: np.ndarray
@@ -43,18 +41,18 @@ class Trace(NamedTuple):
 
 
 class Descent(NamedTuple):
-    """Where the subgradient method starts, and what it leaves behind.
+    """The state that the subgradient method starts from and updates.
 
     Attributes
     ----------
     split : SplitScores
         The three copies of each arc's score, which move with the multipliers.
     lowest : ndarray of shape (3, A) or (0, A), float64
-        The three copies where the bound was lowest, if there is room for them.
+        The three copies at the lowest bound; not recorded if empty.
     disputes : ndarray of shape (A,) or (0,), int64
-        How often tree and automata disagreed on each arc, if there is room for it.
+        How often tree and automata disagreed on each arc; not recorded if empty.
     incumbent : float
-        Score of a tree known from elsewhere; the method ends once the bound is not above it.
+        Score of a known tree; the method ends when the bound is not above it.
     """
 
     split: SplitScores
@@ -64,8 +62,8 @@ class Descent(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """What a step rule remembers: ``values`` float64[3], the last dual, the first gap, Polyak's scale; ``counts``
-    int64[2], increases of the dual, iterations since the bound fell."""
+    """State of a step rule: ``values`` float64[3] are the last dual, the first gap and Polyak's scale; ``counts``
+    int64[2] are increases of the dual and iterations since the bound fell."""
 
     values: np.ndarray
     counts: np.ndarray
@@ -94,12 +92,9 @@ def _mark_tree(arcs, heads, y_score, y):
 
 
 @kernel
-def minimise_dual(arcs, starts, scores, options, room, trace, heads):
-    """Run the subgradient method from multipliers of zero; ``room`` is `Descent`'s ``(lowest, disputes)``.
-
-    Returns as `descend`.
-    """
-    lowest, disputes = room
+def minimise_dual(arcs, starts, scores, options, records, trace, heads):
+    """Run `descend` from multipliers of zero; ``records`` are the arrays ``(lowest, disputes)`` of `Descent`."""
+    lowest, disputes = records
     arc, rest = scores[: arcs.head.shape[0]], 1.0 - options.beta
     tau = options.tau if starts.grandparent.shape[0] > 0 else 1.0
     split = SplitScores(arc * options.beta, arc * (rest * tau), arc * (rest * (1.0 - tau)))
@@ -167,7 +162,7 @@ def descend(arcs, starts, scores, options, descent, trace, heads):
 
 @kernel
 def _count_disputes(starts, y, choice, disputes):
-    """Count the multipliers over which tree and automata disagree, and for each arc if there is room for it."""
+    """Return the number of multipliers over which tree and automata disagree; add them to ``disputes`` by arc."""
     z, z_grandparent, grandparents = choice.z, choice.z_grandparent, starts.grandparent.shape[0] > 0
     count = 0
     for a in range(y.shape[0]):
