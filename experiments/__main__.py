@@ -37,7 +37,7 @@ def parse_arguments(arguments: list[str] | None = None) -> tuple[Setting, list[s
     options = parser.parse_args(arguments)
     for name in options.names:
         if name not in EXPERIMENTS:
-            parser.error(f"there is no experiment {name}; there are {', '.join(EXPERIMENTS)}")
+            parser.error(f"unknown experiment {name}; choose from {', '.join(EXPERIMENTS)}")
     results = options.results or (ROOT / "results" / "short" if options.short else ROOT / "results")
     models = options.models or (results / "models" if options.short else ROOT / "models")
     setting = Setting(results, models, options.data)
@@ -46,7 +46,7 @@ def parse_arguments(arguments: list[str] | None = None) -> tuple[Setting, list[s
     chosen = tuple(options.languages.split(",")) if options.languages else setting.languages
     for language in chosen:
         if language not in LANGUAGES:
-            parser.error(f"there is no language {language}; there are {', '.join(LANGUAGES)}")
+            parser.error(f"unknown language {language}; choose from {', '.join(LANGUAGES)}")
     return replace(setting, languages=chosen), options.names or list(EXPERIMENTS)
 
 

@@ -128,7 +128,8 @@ def places(sentence, vocabularies, spec, nodes, bits, side=None):
         key, special = upper(random64(f"{part}/{text}")), [[]]
         kind = "plain"
         for word, offset, attribute in terms_of(text):
-            coefficient = random64(f"{part}/{text}/Term(slot={word!r}, offset={offset}, attribute={attribute!r})")
+            name = "between" if word is None else f"{word}{offset:+d}"
+            coefficient = random64(f"{part}/{text}/{name}.{attribute}")
             if word is None:
                 low, high = sorted((slots["h"], slots["m"]))
                 values = {number_of(sentence, vocabularies, b, attribute) for b in range(low + 1, high)}

@@ -111,13 +111,15 @@ def test_the_table_holds_each_term_where_the_kernels_look():
             name = ["form", "pos"][table.term_attribute[i]]
             found[text, slot, int(table.term_offset[i]), name] = int(table.term_coefficient[i])
     terms = [(text, term) for text in texts for term in parse_template(text, "arc")]
-    plain = {(text, *term): random64(f"arc/{text}/{term}") for text, term in terms if term.slot}
+    plain = {
+        (text, *term): random64(f"arc/{text}/{term.slot}{term.offset:+d}.{term.attribute}")
+        for text, term in terms
+        if term.slot
+    }
     assert found == {key: number for key, number in plain.items() if key[3] != FEAT}
     assert table.between_attribute.tolist() == [0, 0, 0, 0]
-    between = parse_template(texts[2], "arc")[1]
-    assert table.between_coefficient.tolist() == [0, 0, random64(f"arc/{texts[2]}/{between}"), 0]
-    feat = parse_template(texts[0], "arc")[0]
-    assert table.feat_coefficient.tolist() == [[0, 0, 0, random64(f"arc/{texts[0]}/{feat}")], [0, 0, 0, 0]]
+    assert table.between_coefficient.tolist() == [0, 0, random64(f"arc/{texts[2]}/between.form"), 0]
+    assert table.feat_coefficient.tolist() == [[0, 0, 0, random64(f"arc/{texts[0]}/h+0.feat")], [0, 0, 0, 0]]
 
 
 def test_kernels_get_the_dtypes_they_know_from_any_file():

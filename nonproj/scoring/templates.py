@@ -188,6 +188,17 @@ def _kind(terms: Sequence[Term]) -> int:
     return int(any(term.slot is None for term in terms))
 
 
+def _hashed_text(term: Term) -> str:
+    """Return what stands for a term where coefficients are hashed; another text would change what every model means.
+
+    Examples
+    --------
+    >>> [_hashed_text(term) for term in parse_template("h.pos between.tag m+1.form", "arc")]
+    ['h+0.pos', 'between.tag', 'm+1.form']
+    """
+    return f"between.{term.attribute}" if term.slot is None else f"{term.slot}{term.offset:+d}.{term.attribute}"
+
+
 def _random64(text: str) -> np.uint64:
     """A fixed odd 64-bit number for a string, the same on every machine."""
     return np.uint64(int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") | 1)
@@ -228,15 +239,15 @@ def compile_templates(spec: Mapping, attributes: Sequence[str]) -> TemplateTable
             for term in terms:
                 if term.slot == slot and term.attribute != FEAT:
                     rows.append((t, term.offset, attributes.index(term.attribute)))
-                    coefficients.append(_random64(f"{part}/{text}/{term}"))
+                    coefficients.append(_random64(f"{part}/{text}/{_hashed_text(term)}"))
             start.append(len(rows))
     for t, (text, terms) in enumerate(zip(texts, templates, strict=True)):
         for term in terms:
             if term.slot is None:
                 between_attribute[t] = attributes.index(term.attribute)
-                between_coefficient[t] = _random64(f"{part}/{text}/{term}")
+                between_coefficient[t] = _random64(f"{part}/{text}/{_hashed_text(term)}")
             elif term.attribute == FEAT:
-                feat_coefficient[("h", "m").index(term.slot), t] = _random64(f"{part}/{text}/{term}")
+                feat_coefficient[("h", "m").index(term.slot), t] = _random64(f"{part}/{text}/{_hashed_text(term)}")
     grid = np.array(rows, np.int32).reshape(-1, 3)
     return TemplateTable(
         salt=np.array([_random64(f"{part}/{text}") for text in texts], np.uint64),
