@@ -8,9 +8,14 @@ the generated code.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import hashlib
+import logging
 import os
 import re
+import shutil
+import stat
 import sys
 import tempfile
 from pathlib import Path
@@ -20,8 +25,6 @@ import numpy as np
 
 _PACKAGE = Path(__file__).parent
 _FLAGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT", "NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")
-
-
 _IMPORT = re.compile(rb"\n(?:from|import) (nonproj[\w.]*)(?: import (\([^)]*\)|.*))?")
 
 
@@ -57,24 +60,52 @@ def _kernel_sources(package: Path) -> dict[str, bytes]:
     return found
 
 
-def cache_folder() -> Path:
-    """Return the folder of compiled code for this very source; ``NONPROJ_CACHE`` moves its parent."""
-    base = os.environ.get("NONPROJ_CACHE")
-    if base is None:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nonproj"
-    folder = Path(base) / source_digest()
+def cache_folder() -> Path | None:
+    """Return the folder of compiled code for this very source; ``NONPROJ_CACHE`` moves its parent.
+
+    Numba runs what it finds there.  So where the user's own folder cannot be written to, the folder for temporary files
+    serves only with a part of it that nobody else can write to, and otherwise a new folder, removed at exit.  None
+    where no folder can be written to at all.
+    """
+    digest = source_digest()
     try:
+        base = os.environ.get("NONPROJ_CACHE") or _user_folder()
+        folder = Path(base) / digest
         folder.mkdir(parents=True, exist_ok=True)
-        writable = os.access(folder, os.W_OK)
+        if os.access(folder, os.W_OK):
+            return folder
+    except (OSError, RuntimeError):  # RuntimeError: neither HOME nor a user of this number
+        pass
+    try:
+        shared = Path(tempfile.gettempdir()) / f"nonproj-{os.geteuid()}"
+        if _make_private(shared) and _make_private(shared / digest):
+            return shared / digest
+        folder = tempfile.mkdtemp(prefix="nonproj-")
     except OSError:
-        writable = False
-    if not writable:
-        folder = Path(tempfile.gettempdir()) / f"nonproj-{os.getuid()}" / folder.name
-        folder.mkdir(parents=True, exist_ok=True)
-    return folder
+        return None
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    text = "others may write to %s; code is compiled for this process only. Set NONPROJ_CACHE to a folder of your own"
+    logging.getLogger("nonproj").warning(text, shared)
+    return Path(folder)
 
 
-_FOLDER = str(cache_folder())
+def _user_folder() -> Path:
+    """Return the folder of the user's caches."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nonproj"
+
+
+def _make_private(folder: Path) -> bool:
+    """Make a folder unless it exists; return whether it is a folder, no link, and this user's alone."""
+    above = os.stat(folder.parent)
+    if above.st_mode & 0o022 and not above.st_mode & stat.S_ISVTX:
+        return False  # others may rename what is in it
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    found = os.lstat(folder)
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
+
+
+_FOLDER = cache_folder()
 
 
 def kernel(function):
@@ -96,8 +127,8 @@ def inlined_kernel(function):
 
 def _compile(function, inline: str):
     previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = _FOLDER
+    numba.config.CACHE_DIR = str(_FOLDER or "")
     try:
-        return numba.njit(function, cache=True, nogil=True, fastmath=False, inline=inline)
+        return numba.njit(function, cache=_FOLDER is not None, nogil=True, fastmath=False, inline=inline)
     finally:
         numba.config.CACHE_DIR = previous

@@ -10,8 +10,21 @@ class NonprojError(Exception):
     """
 
     def __str__(self) -> str:
-        *place, message = map(str, self.args)
-        return f"{':'.join(place)}: {message}" if place else message
+        return one_line(":".join(map(str, self.args[:-1])) + ": " * (len(self.args) > 1) + str(self.args[-1]))
+
+
+def one_line(text: str) -> str:
+    """Return a text as one line of printable characters: others are escaped, and the middle of a long text is left out.
+
+    Names and values in a message come from files, and may hold anything.
+
+    Examples
+    --------
+    >>> print(one_line("a\\tb\\x1b[2J\\udc80"), len(one_line("a" * 1_000_000)))
+    a\tb\x1b[2J\udc80 605
+    """
+    text = text if len(text) <= 1000 else f"{text[:400]} ... {text[-200:]}"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class DataError(NonprojError):
@@ -66,6 +79,10 @@ class FileError(NonprojError):
 
 class ModelError(NonprojError):
     """A model file cannot be used: not a model, incomplete, or of an unknown format."""
+
+
+class SizeError(NonprojError, ValueError):
+    """A sentence has more words, arcs or parts than can be numbered or held in memory."""
 
 
 class ClusterError(NonprojError):

@@ -21,6 +21,7 @@ import hashlib
 import json
 import mmap
 import os
+import re
 import stat
 import struct
 from collections.abc import Iterator
@@ -49,6 +50,9 @@ DTYPES = {name: np.dtype(name).newbyteorder("<") for name in ("float32", "float6
 TABLES = ("parser", "pruner", "labeler", "perceptron", "total")
 """Arrays that are weight tables: kernels index them by hash and rely on their size being a power of two."""
 
+_COMPLETE = ({"pruner", "labeler", "parser"}, {"pruner", "labeler", "perceptron", "total", "arcs"})
+"""The arrays of a model, and those of a checkpoint."""
+
 _PRELUDE = struct.Struct("<8sQQQ")
 _START = 64
 _ALIGNMENT = 64
@@ -56,6 +60,7 @@ _MAX_HEADER = 1 << 30
 _MAX_DIMENSION = 1 << 40
 _FIELDS = {"config": dict, "templates": dict, "vocabularies": dict, "labels": list, "meta": dict, "arrays": list}
 _BYTES = "<bytes>"
+_NO_LABEL = re.compile("[\t\n\r\ud800-\udfff]")
 
 
 @dataclass
@@ -83,9 +88,10 @@ class Model:
     >>> from nonproj.scoring.templates import attributes_of, load_templates
     >>> files = load_templates()
     >>> vocabularies = {name: ["a", "b"] for name in [*attributes_of(files), "feat"]}
-    >>> model = Model(Config(), vocabularies, files, ["subj"], {"parser": np.ones(1024, np.float32)}, {})
+    >>> weights = {name: np.ones(4096, np.float32) for name in ("parser", "pruner", "labeler")}
+    >>> model = Model(Config(), vocabularies, files, ["subj"], weights, {})
     >>> Model.from_bytes(model.to_bytes()).weights["parser"].sum()
-    np.float32(1024.0)
+    np.float32(4096.0)
     """
 
     config: Config
@@ -148,7 +154,7 @@ class Model:
         Raises
         ------
         ModelError
-            The file is not a model, is incomplete or damaged, or has a newer format.
+            The file is not a model, is incomplete or damaged, has another format, or has what no parser could use.
         """
         data = _contents(path, mmap)
         return _decode(data, _header(data, str(path)), str(path))
@@ -161,15 +167,13 @@ class Model:
 
     @classmethod
     def verify(cls, path: str | Path) -> Model:
-        """Load a model and check every array, its digest and that it is finite; errors as for `load`."""
+        """Load a model and check the digest of every array; errors as for `load`."""
         data = _contents(path, mapped=True)
         header = _header(data, str(path))
         model = _decode(data, header, str(path))
         for entry in header["arrays"]:
             if _digest(model.weights[entry["name"]]) != entry["digest"]:
                 raise ModelError(f"{path}: damaged: the weights of '{entry['name']}' do not match their checksum")
-            if not np.isfinite(model.weights[entry["name"]]).all():
-                raise ModelError(f"{path}: cannot be used: some weights of '{entry['name']}' are not finite")
         return model
 
     def _chunks(self) -> Iterator[Any]:
@@ -319,9 +323,14 @@ def _array(data: bytearray | mmap.mmap, entry: object, position: int, path: str)
 
 
 def _problem(model: Model) -> str | None:
-    """Return why a parser cannot use this model, or None; kernels rely on all of these conditions."""
+    """Return why a parser cannot use this model, or None; kernels and writers rely on all of these conditions."""
     if not model.labels or len(model.labels) > 1 << LABEL_BITS or not _are_strings(model.labels):
         return f"1 to {1 << LABEL_BITS} labels expected"
+    for label in model.labels:
+        if _NO_LABEL.search(label):
+            return f"the label '{label}' cannot be a column of a file"
+    if not _is_history(model.meta):
+        return "the training history is not of names and values"
     for name, strings in model.vocabularies.items():
         if name not in ATTRIBUTES and name != FEAT:
             return f"unknown attribute '{name}'"
@@ -337,13 +346,35 @@ def _problem(model: Model) -> str | None:
     scale = model.meta.get("scale", {})
     if not isinstance(scale, dict) or not all(type(v) is float and 0 < v < 1e30 for v in scale.values()):
         return "a scale of the weights is not a positive number"
-    for name, table in model.weights.items():
+    return _problem_of_weights(model.weights)
+
+
+def _problem_of_weights(weights: dict[str, np.ndarray]) -> str | None:
+    """Return why a parser cannot use these arrays, or None; integers are not read, so their pages stay unmapped."""
+    for name, table in weights.items():
         least = 1 << (LABEL_BITS + CODE_BITS if name == "labeler" else CODE_BITS)
         dtypes = {"total": ("float64",), "perceptron": ("float32",)}.get(name, ("float32", "int16"))
-        if name in TABLES and not (table.dtype in dtypes and table.ndim == 1 and _power_of_two(len(table)) >= least):
+        if name not in TABLES:
+            continue
+        if table.dtype not in dtypes or table.ndim != 1 or _power_of_two(len(table)) < least:
             size = f"a power of two of at least {least} entries"
             return f"the weights of '{name}' are not a table of {dtypes[0]} with {size}"
+        if table.dtype.kind == "f" and not np.isfinite([table.min(), table.max()]).all():  # both are NaN if one is
+            return f"some weights of '{name}' are not finite"
+    if not any(names <= weights.keys() for names in _COMPLETE):
+        return f"one of the arrays {', '.join(sorted(_COMPLETE['perceptron' in weights]))} is missing"
     return None
+
+
+def _is_history(meta: dict) -> bool:
+    """Return whether the training history is of the form that reports show: single values, records, a list of these."""
+    log = meta.get("log", [])
+    rest = [value for name, value in meta.items() if name != "log" and type(value) in (dict, list)]
+    return type(log) is list and all(map(_is_record, log + rest))
+
+
+def _is_record(value: object) -> bool:
+    return type(value) is dict and not any(type(item) in (dict, list) for item in value.values())
 
 
 def _are_strings(items: object) -> bool:

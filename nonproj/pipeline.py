@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from nonproj.dual.branch_and_bound import search_trusted
 from nonproj.dual.decomposition import decode_trusted
 from nonproj.dual.options import RULES, DualOptions, SearchOptions, check_options, check_search
+from nonproj.errors import DataError, ModelError, SizeError
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
 from nonproj.parts.arcs import full_arc_space
@@ -79,6 +80,11 @@ class Parser:
     decoding : DecodingConfig, optional
         By default the model's.
 
+    Raises
+    ------
+    ModelError
+        If the model is a checkpoint.
+
     Examples
     --------
     >>> parser = Parser(Model.load("danish.nonproj"))  # doctest: +SKIP
@@ -86,13 +92,15 @@ class Parser:
     """
 
     def __init__(self, model: Model, decoding: DecodingConfig | None = None):
+        if "parser" not in model.weights:
+            raise ModelError("a checkpoint, not a model; finish it with 'nonproj train ... --resume'")
         config = model.config
         self.model = model
         decoding = decoding or config.decoding
         self.options = check_options(dual_options(decoding, single_root=not model.meta.get("multi_root", True)))
         self.search = check_search(SearchOptions(decoding.search_limit)) if decoding.exact else None
         self.full = decoding.full
-        self.threshold = decoding.threshold
+        self.threshold, self.max_words = decoding.threshold, decoding.max_words
         self.units = model.meta.get("scale", {})
         self.encoder = Encoder(model.vocabularies)
         attributes = self.encoder.attributes
@@ -107,6 +115,11 @@ class Parser:
         ----------
         sentence : Sentence
             Its gold heads and labels are ignored.
+
+        Raises
+        ------
+        DataError
+            If the sentence is longer than ``decoding.max_words``, or takes more memory than there is.
         """
         return self._parse_batch([sentence])[0]
 
@@ -118,21 +131,32 @@ class Parser:
         sentences : iterable of Sentence
         batch : int
             Sentences taken from the stream at a time; with 1, each is parsed before the next is read.
+
+        Raises
+        ------
+        DataError
+            As `parse`, after the parses of the sentences before.
         """
         stream = iter(sentences)
         while group := list(itertools.islice(stream, batch)):
-            yield from zip(group, self._parse_batch(group), strict=True)
+            try:
+                parses: Iterable[Parse] = self._parse_batch(group)
+            except DataError:
+                parses = map(self.parse, group)
+            yield from zip(group, parses, strict=True)
 
     def _parse_batch(self, sentences: list[Sentence]) -> list[Parse]:
         """Parse sentences stage by stage."""
-        tokens = [self.encode(sentence) for sentence in sentences]
-        arcs = [self.prune(t) for t in tokens]
-        scored = [self.score(t, a) for t, a in zip(tokens, arcs, strict=True)]
-        decoded = [self.decode(*s) for s in scored]
+        for sentence in sentences:
+            check_length(sentence, self.max_words)
+        tokens = _stage(self.encode, sentences, sentences)
+        arcs = _stage(self.prune, sentences, tokens)
+        scored = _stage(self.score, sentences, tokens, arcs)
+        decoded = _stage(lambda pair: self.decode(*pair), sentences, scored)
         pruned = [None] * len(sentences)
         if self.full:
-            arcs, decoded, pruned = zip(*map(self.widen, tokens, arcs, decoded), strict=True)
-        labels = [self.label(t, d.heads) for t, d in zip(tokens, decoded, strict=True)]
+            arcs, decoded, pruned = zip(*_stage(self.widen, sentences, tokens, arcs, decoded), strict=True)
+        labels = _stage(lambda t, d: self.label(t, d.heads), sentences, tokens, decoded)
         return [Parse(*parse) for parse in zip(decoded, labels, arcs, pruned, strict=True)]
 
     def encode(self, sentence: Sentence) -> Tokens:
@@ -196,3 +220,22 @@ class Parser:
         hashed = hash_tokens(tokens, self.label_table, len(weights))
         best = label_scores(hashed, label_parts(heads), len(labels), weights).argmax(axis=1)
         return [labels[number] for number in best.tolist()]
+
+
+def check_length(sentence: Sentence, max_words: int) -> None:
+    """Raise `DataError` if a sentence has too many words: time and memory grow with their square at least."""
+    if len(sentence) > max_words:
+        text = f"a sentence of {len(sentence)} words; decoding.max_words is {max_words}: split it, or raise the limit"
+        raise DataError(sentence.path, sentence.line, text)
+
+
+def _stage(stage: Callable, sentences: Sequence[Sentence], *inputs: Sequence) -> list:
+    """Return what one stage makes of each sentence; errors of size name the sentence."""
+    results = []
+    for sentence, *arguments in zip(sentences, *inputs, strict=True):
+        try:
+            results.append(stage(*arguments))
+        except (MemoryError, SizeError) as error:
+            reason = error if isinstance(error, SizeError) else "there is not enough memory; split it"
+            raise DataError(sentence.path, sentence.line, f"a sentence of {len(sentence)} words: {reason}") from None
+    return results

@@ -21,12 +21,10 @@ STRANGE = ["hus", "a\nb", "\0", "\ud800", '"\\', "😀", "", "a\u2028b"]
 
 
 def a_model(tables=None, strings=STRANGE) -> Model:
+    """A model with these arrays, and random tables in place of those that it needs besides."""
     generator = np.random.default_rng(1)
-    if tables is None:
-        tables = {
-            name: generator.normal(size=size).astype(np.float32)
-            for name, size in {"pruner": 1024, "parser": 4096, "labeler": 4096}.items()
-        }
+    sizes = {"pruner": 1024, "parser": 4096, "labeler": 4096}
+    tables = {name: generator.normal(size=size).astype(np.float32) for name, size in sizes.items()} | (tables or {})
     templates = load_templates(parts="sibling")
     vocabularies = {name: list(strings) for name in [*attributes_of(templates), "feat"]}
     config = Config.from_dict({"parts": "sibling", "training": {"epochs": 3}})

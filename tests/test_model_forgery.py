@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
 import pickle
 import random
 import struct
+import time
 import tracemalloc
 
 import numpy as np
 import pytest
 
+from nonproj.cli.main import main
 from nonproj.errors import ModelError
 from nonproj.model import Model
 from nonproj.options.config import Config
+from nonproj.pipeline import Parser
 from nonproj.scoring.templates import attributes_of, load_templates
 
 START, ROOM = 64, 4096
@@ -134,14 +138,86 @@ def array(of, **changes):
         array("parser", digest=1),
         array("parser", name="labeler"),
         array("parser", name=None),
+        array("parser", name="parsers"),
+        array("labeler", name="x" * 2_000_000),
+        lambda h: h.update(labels=["a\tb"]),
+        lambda h: h.update(labels=["a\n2\tb"]),
+        lambda h: h.update(labels=["a\rb"]),
+        lambda h: h.update(labels=["\ud800"]),
+        lambda h: h["vocabularies"].update({"\x1b[2J\n" * 500_000: []}),
+        lambda h: h["meta"].update(log="x"),
+        lambda h: h["meta"].update(log=[1]),
+        lambda h: h["meta"].update(log=[{"uas": [1]}]),
+        lambda h: h["meta"].update(log=[{"uas": 1.0}, None]),
+        lambda h: h["meta"].update(seconds=[[]]),
+        lambda h: h["meta"].update(pruning={"a": {"b": 1}}),
+        lambda h: h["meta"].update(scale=[1.0]),
+        lambda h: h["meta"].update(scale={"parser": float("nan")}),
+        lambda h: h["meta"].update(scale={"parser": float("inf")}),
+        lambda h: h["templates"]["arc"].update(templates=["h.pos m.pos"] * 200_000),
+        lambda h: h["templates"]["arc"].update(templates=["h.pos " * 200_000]),
+        lambda h: h["templates"]["arc"].update(templates=["h.pos", "x" * 3_000_000]),
+        lambda h: h["templates"]["arc"].update(templates=[f"h.pos{' ' * i}between.pos" for i in range(1, 40)]),
+        lambda h: h["templates"]["label"].update(templates=["h.feat m.feat"] * 40),
+        lambda h: h["templates"]["arc"].update(codes=["direction"] * 300),
+        lambda h: h["templates"]["arc"].update({"x" * 3_000_000: 1}),
+        lambda h: h["config"].update({"x" * 3_000_000: 1}),
+        lambda h: h["config"].update(parts=["x" * 3_000_000]),
+        lambda h: h["config"]["decoding"].update(step="x" * 3_000_000),
     ],
 )
 def test_forged_headers(path, change):
     rewrite(path, change)
+    began = time.perf_counter()
     with pytest.raises(ModelError) as caught:
         Model.load(path)
-    assert str(caught.value).startswith(f"{path}: ")
-    assert "\n" not in str(caught.value)
+    assert time.perf_counter() - began < 2.0
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    assert message.isprintable()
+    assert len(message) < 2000
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["parser", "pruner", "labeler", "perceptron", "total"])
+def test_weights_that_are_not_finite(name, value, model, path):
+    dtype = np.float64 if name == "total" else np.float32
+    table = np.zeros(4096, dtype)
+    table[1234] = value
+    dataclasses.replace(model, weights=model.weights | {name: table}).save(path)
+    with pytest.raises(ModelError, match=f"{path}: cannot be used: some weights of '{name}' are not finite"):
+        Model.load(path)
+
+
+@pytest.mark.parametrize("name", ["parser", "pruner", "labeler"])
+def test_a_table_that_is_missing(name, model, path):
+    rest = {other: table for other, table in model.weights.items() if other != name}
+    dataclasses.replace(model, weights=rest).save(path)
+    text = "one of the arrays labeler, parser, pruner is missing"
+    with pytest.raises(ModelError, match=f"{path}: cannot be used: {text}"):
+        Model.load(path)
+
+
+def test_a_checkpoint_is_not_parsed_with(model):
+    tables = {"perceptron": np.zeros(1024, np.float32), "total": np.zeros(1024), "arcs": np.zeros((0, 3), np.int32)}
+    tables |= {name: model.weights[name] for name in ("pruner", "labeler")}
+    checkpoint = Model.from_bytes(dataclasses.replace(model, weights=tables).to_bytes())
+    with pytest.raises(ModelError, match="a checkpoint, not a model"):
+        Parser(checkpoint)
+
+
+def test_a_report_escapes_what_a_model_says(path, capsys):
+    strange = {"a\nb": "\ud800\x1b[2J", "log": [{"\n": "\t\udc80"}]}
+    rewrite(path, lambda header: header.update(meta=strange))
+    assert main(["inspect", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert r"a\nb" in text
+    assert all(line.isprintable() for line in text.split("\n"))
+    text.encode()
+    assert main(["inspect", "--json", str(path)]) == 0
+    text = capsys.readouterr().out
+    text.encode()
+    assert json.loads(text)["training"] == strange
 
 
 def test_rewriting_itself_changes_nothing(model, path):

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 
-from nonproj.errors import ConfigError, ModelError
+from nonproj.errors import ModelError
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
 from nonproj.workers.pool import Cluster, InProcess, Processes
@@ -24,10 +24,8 @@ def load_model(path: str) -> Model:
 
 def decoding_options(decoding: DecodingConfig, options: argparse.Namespace) -> DecodingConfig:
     """Return the model's decoding options, overridden by those of the command line."""
-    names = ("projective", "single_root", "max_iterations", "exact", "full")
+    names = ("projective", "single_root", "max_iterations", "max_words", "exact", "full")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
-    if given.get("max_iterations", 1) < 1:
-        raise ConfigError("decoding.max_iterations", f"{options.max_iterations} is not a positive integer")
     return dataclasses.replace(decoding, **given)
 
 

@@ -16,7 +16,8 @@ def run(options: argparse.Namespace) -> int:
     description = model.describe()
     if options.json:
         description["verified"] = True if options.verify else None
-        sys.stdout.write(json.dumps(description, indent=2, ensure_ascii=False) + "\n")
+        text = json.dumps(description, indent=2, ensure_ascii=False)
+        sys.stdout.write(text.encode("utf-8", "backslashreplace").decode() + "\n")  # lone surrogates as JSON has them
     else:
         sys.stdout.write(model_report(options.model, description, verified=options.verify))
     return 0

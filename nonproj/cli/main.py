@@ -17,7 +17,7 @@ from nonproj.errors import NonprojError
 
 EXIT_ERROR, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 2, 130, 141
 
-_DECODING_OPTIONS = {"--projective", "--single-root", "--multi-root", "--max-iterations"}
+_DECODING_OPTIONS = {"--projective", "--single-root", "--multi-root", "--max-iterations", "--max-words"}
 _DECODING_OPTIONS |= {"--exact", "--no-exact", "--full", "--no-full"}
 
 log = logging.getLogger("nonproj")
@@ -131,6 +131,7 @@ def _add_decoding(parser: Arguments) -> None:
     add_root("--single-root", action="store_true", default=None, help="exactly one root per tree")
     add_root("--multi-root", dest="single_root", action="store_false", default=None, help="one or more roots per tree")
     add("--max-iterations", type=int, metavar="K", help="maximum iterations of the subgradient method per sentence")
+    add("--max-words", type=int, metavar="N", help="longest sentence, in words; longer ones are refused")
     add("--exact", action=optional, help="close remaining duality gaps by branch and bound")
     text = "decode over all arcs, without pruning, so that certificates hold for the whole model"
     add("--full", action=optional, help=text)
@@ -257,6 +258,9 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("nonproj: interrupted\n")
         return EXIT_INTERRUPTED
+    except MemoryError:
+        sys.stderr.write("nonproj: there is not enough memory\n")
+        return EXIT_ERROR
     except BrokenPipeError:
         _discard_output()
         return EXIT_BROKEN_PIPE

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from nonproj.errors import one_line
+from nonproj.parts.registry import set_name
+
 _LABELS = {
     "uas": "unlabelled attachment (UAS)",
     "las": "labelled attachment (LAS)",
@@ -73,7 +76,8 @@ def model_report(path: str, description: dict, verified: bool) -> str:
     """Return the description of a model (see `nonproj.model.Model.describe`) as plain text."""
     training = dict(description["training"])
     epochs = training.pop("log", [])
-    lines = [f"{path}: {description['config']['model']} model"]
+    name = set_name(description["config"]["parts"])
+    lines = [f"{path}: {name if isinstance(name, str) else ', '.join(name)} model"]
     if verified:
         lines.append("checksums match")
     lines += ["", "weights"]
@@ -89,7 +93,7 @@ def model_report(path: str, description: dict, verified: bool) -> str:
         columns = list(epochs[-1])
         lines += ["", "".join(f"{name:>12}" for name in columns)]
         lines += ["".join(f"{_short(epoch.get(name)):>12}" for name in columns) for epoch in epochs]
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(one_line, lines)) + "\n"
 
 
 def _flat(values: dict, prefix: str = "") -> Iterator[tuple[str, object]]:

@@ -20,7 +20,7 @@ from nonproj.learning.pruner import Pruner
 from nonproj.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import arc_space
-from nonproj.pipeline import Parser, dual_options
+from nonproj.pipeline import Parser, check_length, dual_options
 from nonproj.scoring.score import quantise
 from nonproj.scoring.scorer import dense_arc_scores
 from nonproj.scoring.templates import LABEL_BITS, attributes_of, compile_templates, load_templates
@@ -72,7 +72,7 @@ def train(
     Raises
     ------
     DataError
-        If a sentence has no gold heads.
+        If a sentence has no gold heads, or is longer than ``decoding.max_words``.
     ConfigError
         If there is nothing to train on, or the checkpoint is of other sentences or options.
     ClusterError
@@ -90,7 +90,7 @@ class Trainer:
     """One training run; see `train` for the parameters."""
 
     def __init__(self, sentences, config: Config, held_out, checkpoint, progress: Callable, workers=None, shards=None):
-        _check_sentences(sentences)
+        _check_sentences(sentences, config.decoding.max_words)
         self.workers, self.shards = workers, shards
         self.sentences, self.held_out = sentences, held_out
         self.config, self.checkpoint, self.progress = config, checkpoint, progress
@@ -318,11 +318,12 @@ class Trainer:
         return training_digest(self.sentences, self.config, self.files, self.shards)
 
 
-def _check_sentences(sentences: Sequence[Sentence]) -> None:
-    """Raise an error if there are no sentences, or one of them has no gold heads."""
+def _check_sentences(sentences: Sequence[Sentence], max_words: int) -> None:
+    """Raise an error if there are no sentences, or one of them has no gold heads or too many words."""
     if not sentences:
         raise ConfigError("treebank.train", "there is no sentence to train on")
     for sentence in sentences:
+        check_length(sentence, max_words)
         if sentence.heads is None:
             raise DataError(sentence.path, sentence.line, "HEAD is absent (_); training needs gold heads")
 

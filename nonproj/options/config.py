@@ -103,6 +103,7 @@ class DecodingConfig(Section, name="decoding"):
         0.003, "minimum marginal in parsing, as a fraction of the best head's", (float,), low=0, high=1, above=True
     )
     tolerance: float = option(1e-9, "relative duality gap that counts as zero", (float,), low=0)
+    max_words: int = option(5000, "longest sentence, in words; longer ones are refused", (int,), low=1, high=10_000)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nonproj.parts.arcs import check_count
 from nonproj.types import ArcSpace
 
 
@@ -49,7 +50,7 @@ def head_automata(arcs: ArcSpace, n_states) -> HeadAutomata:
     Raises
     ------
     ValueError
-        If there are not 2 N numbers of states, or one is below 1.
+        If there are not 2 N numbers of states, or one is below 1; `SizeError` if they have too many moves.
 
     Examples
     --------
@@ -70,8 +71,11 @@ def head_automata(arcs: ArcSpace, n_states) -> HeadAutomata:
     sizes = np.full(n_halves, n_states) if np.ndim(n_states) == 0 else np.asarray(n_states)
     if sizes.shape != (n_halves,) or sizes.dtype.kind not in "iu" or (sizes < 1).any():
         raise ValueError(f"n_states is {n_states!r}; {n_halves} positive integers are expected, or one for all")
+    lengths = np.diff(arcs.out_start)
+    count = (lengths + 1.0) @ (sizes.astype(np.float64) ** 2)  # floating, so that it does not overflow
+    check_count(int(count), "states and moves of head automata", len(arcs.start) - 2)
     state_start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
-    move_start = np.concatenate([[0], np.cumsum(np.diff(arcs.out_start) * sizes.astype(np.int64) ** 2)])
+    move_start = np.concatenate([[0], np.cumsum(lengths * sizes.astype(np.int64) ** 2)])
     initial, final = np.full(state_start[-1], -np.inf), np.zeros(state_start[-1])
     initial[state_start[:-1]] = 0.0
     take, skip = np.full(move_start[-1], -np.inf), np.full(move_start[-1], -np.inf)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nonproj.parts.arcs import arc_space_from_mask, as_array
+from nonproj.parts.arcs import arc_space_from_mask, as_array, check_count
 from nonproj.parts.base import PartType
 from nonproj.parts.registry import part_set
 from nonproj.types import ArcSpace, PartSpace
@@ -16,6 +16,7 @@ def part_space(arcs: ArcSpace, parts: str | Sequence[str] | tuple[PartType, ...]
     """Number all parts that the arcs allow.
 
     ``parts`` is the set of part types: as for `nonproj.parts.registry.part_set`, or what that returned.
+    `SizeError` is raised for more than `nonproj.parts.arcs.MAX_PARTS` parts.
 
     Examples
     --------
@@ -29,6 +30,7 @@ def part_space(arcs: ArcSpace, parts: str | Sequence[str] | tuple[PartType, ...]
     for part_type in types:
         starts.append(part_type.number(arcs, offsets[-1]))
         offsets.append(int(starts[-1][-1]))
+        check_count(offsets[-1], f"parts up to type {part_type.name}", len(arcs.start) - 2)
     return PartSpace(arcs, types, tuple(starts), tuple(offsets))
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
+from nonproj.parts.arcs import check_count
 from nonproj.scoring.hashing import Hashed
 from nonproj.types import PartRows
 
@@ -81,7 +82,8 @@ def grandparent_bounds(hashed: Hashed, weights: np.ndarray, scale: float = 1.0) 
     Raises
     ------
     ValueError
-        If the size of the weight table is wrong, the scale is not positive, or a template is over sets of values.
+        If the size of the weight table is wrong, the scale is not positive, or a template is over sets of values;
+        `SizeError` if there are more than `nonproj.parts.arcs.MAX_PARTS` triples of words.
 
     Notes
     -----
@@ -112,6 +114,7 @@ def grandparent_bounds(hashed: Hashed, weights: np.ndarray, scale: float = 1.0) 
     if plain.n_plain != plain.shares.shape[2]:
         raise ValueError("hashed has templates over sets of values; grandparent templates are expected")
     n_nodes = plain.shares.shape[1] - 2
+    check_count(n_nodes**3, "triples", n_nodes - 1)
     codes = np.ascontiguousarray(_codes_of(ORDERS)[:, plain.codes].T.astype(np.uint32))
     exact, maxima = np.zeros((2, 3, len(ORDERS), n_nodes, n_nodes))
     lookups = _bound_pairs(plain.shares, plain.shift, codes, weights, _PAIRS, exact, maxima)

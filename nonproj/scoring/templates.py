@@ -39,6 +39,10 @@ CODE_BITS = 4
 LABEL_BITS = 8
 """At most ``2 ** LABEL_BITS`` labels."""
 
+_MAX_TEMPLATES, _MAX_SET_TEMPLATES, _MAX_CHARACTERS = 500, 16, 500
+"""Limits of a file: templates, those of them over sets of values, and characters of a template.  They bound the time
+and the memory that a model takes, whoever made it."""
+
 _TERM = re.compile(r"^(?:([a-z])([+-]\d)?|(between))\.([a-z0-9]+)$")
 
 
@@ -347,8 +351,16 @@ def _check_file(name: str, part: str, spec: object) -> None:
     for word in ("codes", "templates"):
         if not isinstance(spec[word], list) or not spec[word] or not all(isinstance(item, str) for item in spec[word]):
             raise ConfigError(key, f"{word} is no list of texts")
+        count, longest = len(spec[word]), max(map(len, spec[word]))
+        if count > _MAX_TEMPLATES or longest > _MAX_CHARACTERS:
+            limit = f"at most {_MAX_TEMPLATES} of at most {_MAX_CHARACTERS} are possible"
+            raise ConfigError(key, f"{word} has {count} texts, the longest of {longest} characters; {limit}")
+    if len(set(spec["codes"])) < len(spec["codes"]):
+        raise ConfigError(key, "a code is there twice")
     for code in spec["codes"]:
         if code not in known:
             raise ConfigError(key, f"code '{code}': the known ones are {', '.join(known)}")
-    for text in spec["templates"]:
-        parse_template(text, part)
+    sets = sum(_kind(parse_template(text, part)) > 0 for text in spec["templates"])
+    if sets > _MAX_SET_TEMPLATES:
+        limit = f"at most {_MAX_SET_TEMPLATES} are possible"
+        raise ConfigError(key, f"{sets} templates over the words between or single features; {limit}")

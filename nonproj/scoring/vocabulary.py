@@ -22,6 +22,10 @@ of siblings, the root; the strings of the vocabulary start at `FIRST`."""
 MARGIN = 3
 """Rows of `OUTSIDE` before the root and after the last word: the largest offset a template may use."""
 
+MAX_FEATURES = 32
+"""Only the first so many known features of a word count: pairs of features of two words take time and memory by their
+square, and words of natural languages have fewer (17 at most in the Basque treebank)."""
+
 _CACHED_WORDS = 200_000
 
 
@@ -164,7 +168,7 @@ class Encoder:
         for j, name in enumerate(self.attributes):
             self._table[number, j] = self._numbers[name].get(ATTRIBUTES[name](*columns), UNKNOWN)
         numbers = self._numbers[FEAT]
-        self._feats.append([numbers[f] for f in _features_of(columns[4]) if f in numbers])
+        self._feats.append([numbers[f] for f in _features_of(columns[4]) if f in numbers][:MAX_FEATURES])
         self._word_row[columns] = number
         return number
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from nonproj.errors import ModelError, NonprojError
+from nonproj.errors import DataError, ModelError, NonprojError
 from nonproj.evaluation.certificates import ParseRecord, annotate
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
 from nonproj.evaluation.scores import Evaluation
@@ -115,7 +115,10 @@ def parse_piece(reference: ModelRef, comments: bool, piece: Piece) -> ParsedPiec
     parser, _ = parser_of(reference)
     stream, records, errors = io.StringIO(newline=""), [], []
     parses = parser.parse_all(conll.until_error(piece.read(), errors))
-    conll.write(annotate(parses, comments, records.append), stream)
+    try:
+        conll.write(annotate(parses, comments, records.append), stream)
+    except DataError as error:  # a sentence that is too long
+        errors = [error]
     return ParsedPiece(stream.getvalue(), records, errors[0] if errors else None)
 
 

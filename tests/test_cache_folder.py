@@ -1,0 +1,129 @@
+"""The folder of compiled code: numba runs what it finds there, so nobody else may write to it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from nonproj._kernel import cache_folder, source_digest
+
+
+@pytest.fixture
+def shared(tmp_path, monkeypatch) -> Path:
+    """The folder that is used where the user's own cannot be; it does not exist yet."""
+    (tmp_path / "file").touch()
+    (tmp_path / "tmp").mkdir(mode=0o700)
+    monkeypatch.setenv("NONPROJ_CACHE", str(tmp_path / "file" / "cache"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    return tmp_path / "tmp" / f"nonproj-{os.geteuid()}"
+
+
+def assert_private(folder: Path) -> None:
+    found = os.lstat(folder)
+    assert stat.S_ISDIR(found.st_mode)
+    assert stat.S_IMODE(found.st_mode) == 0o700
+    assert found.st_uid == os.geteuid()
+
+
+def assert_avoided(shared: Path, caplog) -> None:
+    """A new folder is used instead, and the user is told."""
+    folder = cache_folder()
+    assert_private(folder)
+    assert shared not in (folder, *folder.parents)
+    assert folder.parent == shared.parent
+    assert [record.getMessage().split(";")[0] for record in caplog.records] == [f"others may write to {shared}"]
+
+
+def test_the_user_s_folder_is_used_where_it_can_be_written_to(tmp_path, monkeypatch):
+    monkeypatch.delenv("NONPROJ_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "nonproj" / source_digest()
+
+
+def test_elsewhere_it_is_made_for_this_user_alone_whatever_the_mask(shared, caplog):
+    mask = os.umask(0)
+    try:
+        assert cache_folder() == shared / source_digest()
+    finally:
+        os.umask(mask)
+    assert_private(shared)
+    assert_private(shared / source_digest())
+    assert cache_folder() == shared / source_digest()
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o755, 0o2777])
+def test_a_folder_that_others_can_open_is_not_used(mode, shared, caplog):
+    (shared / source_digest()).mkdir(parents=True)
+    shared.chmod(mode)
+    assert_avoided(shared, caplog)
+
+
+def test_a_folder_within_that_others_can_open_is_not_used(shared, caplog):
+    shared.mkdir(mode=0o700)
+    (shared / source_digest()).mkdir()
+    (shared / source_digest()).chmod(0o777)
+    assert_avoided(shared, caplog)
+
+
+@pytest.mark.parametrize("target", ["planted", "missing"])
+def test_a_link_is_not_followed(target, shared, tmp_path, caplog):
+    (tmp_path / "planted").mkdir(mode=0o700)
+    shared.symlink_to(tmp_path / target)
+    assert_avoided(shared, caplog)
+    assert not list((tmp_path / "planted").iterdir())
+
+
+def test_a_file_in_its_place_is_not_used(shared, caplog):
+    shared.touch()
+    assert_avoided(shared, caplog)
+
+
+def test_a_folder_of_another_user_is_not_used(shared, monkeypatch, caplog):
+    shared.mkdir(mode=0o700)
+    monkeypatch.setattr(os, "geteuid", lambda: 4_000_000)
+    shared.rename(shared.parent / "nonproj-4000000")
+    folder = cache_folder()
+    assert folder.parent == shared.parent
+    assert folder.name != "nonproj-4000000"
+    assert "others may write to" in caplog.text
+
+
+def test_a_folder_that_others_could_rename_is_not_used(shared, caplog):
+    shared.parent.chmod(0o777)
+    assert_avoided(shared, caplog)
+    shared.parent.chmod(0o1777)
+    assert cache_folder() == shared / source_digest()
+
+
+def test_neither_home_nor_a_known_user(shared, monkeypatch):
+    monkeypatch.delenv("NONPROJ_CACHE")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+
+    def unknown():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", unknown)
+    assert cache_folder() == shared / source_digest()
+
+
+def test_no_folder_at_all(shared, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(shared / "missing"))
+    assert cache_folder() is None
+
+
+def test_a_folder_for_one_process_is_removed_at_its_end(shared):
+    shared.touch()
+    program = "import nonproj._kernel as k; print(k._FOLDER)"
+    environment = os.environ | {"TMPDIR": str(shared.parent)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"{shared.parent}/nonproj-")
+    assert not Path(done.stdout.strip()).exists()
+    assert done.stderr.startswith(f"others may write to {shared}; ")
+    assert done.stderr.count("\n") == 1
