@@ -139,11 +139,14 @@ class Parser:
         """
         stream = iter(sentences)
         while group := list(itertools.islice(stream, batch)):
-            try:
-                parses: Iterable[Parse] = self._parse_batch(group)
-            except DataError:
-                parses = map(self.parse, group)
-            yield from zip(group, parses, strict=True)
+            yield from zip(group, self._parse_group(group), strict=True)
+
+    def _parse_group(self, sentences: list[Sentence]) -> Iterable[Parse]:
+        """Parse sentences together, or one by one up to the first that cannot be parsed."""
+        try:
+            return self._parse_batch(sentences)
+        except DataError:
+            return map(self.parse, sentences)
 
     def _parse_batch(self, sentences: list[Sentence]) -> list[Parse]:
         """Parse sentences stage by stage."""
