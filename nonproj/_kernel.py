@@ -63,13 +63,13 @@ def _kernel_sources(package: Path) -> dict[str, bytes]:
 def cache_folder() -> Path | None:
     """Return the folder of compiled code for this very source; ``NONPROJ_CACHE`` moves its parent.
 
-    Numba runs what it finds there.  So where the user's own folder cannot be written to, the folder for temporary files
-    serves only with a part of it that nobody else can write to, and otherwise a new folder, removed at exit.  None
-    where no folder can be written to at all.
+    Numba runs what it finds there.  So where the user's own folder cannot be written to, it is one among the temporary
+    files that nobody else can write to, or else a new one, removed at exit; None where nothing can be written.
     """
     digest = source_digest()
     try:
-        base = os.environ.get("NONPROJ_CACHE") or _user_folder()
+        base = os.environ.get("NONPROJ_CACHE")
+        base = base or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nonproj"
         folder = Path(base) / digest
         folder.mkdir(parents=True, exist_ok=True)
         if os.access(folder, os.W_OK):
@@ -87,11 +87,6 @@ def cache_folder() -> Path | None:
     text = "others may write to %s; code is compiled for this process only. Set NONPROJ_CACHE to a folder of your own"
     logging.getLogger("nonproj").warning(text, shared)
     return Path(folder)
-
-
-def _user_folder() -> Path:
-    """Return the folder of the user's caches."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nonproj"
 
 
 def _make_private(folder: Path) -> bool:

@@ -88,7 +88,7 @@ class Model:
     >>> from nonproj.scoring.templates import attributes_of, load_templates
     >>> files = load_templates()
     >>> vocabularies = {name: ["a", "b"] for name in [*attributes_of(files), "feat"]}
-    >>> weights = {name: np.ones(4096, np.float32) for name in ("parser", "pruner", "labeler")}
+    >>> weights = dict.fromkeys(("parser", "pruner", "labeler"), np.ones(4096, np.float32))
     >>> model = Model(Config(), vocabularies, files, ["subj"], weights, {})
     >>> Model.from_bytes(model.to_bytes()).weights["parser"].sum()
     np.float32(4096.0)
@@ -352,12 +352,12 @@ def _problem(model: Model) -> str | None:
 def _problem_of_weights(weights: dict[str, np.ndarray]) -> str | None:
     """Return why a parser cannot use these arrays, or None; integers are not read, so their pages stay unmapped."""
     for name, table in weights.items():
-        least = 1 << (LABEL_BITS + CODE_BITS if name == "labeler" else CODE_BITS)
+        sizes = [1 << bits for bits in range(LABEL_BITS + CODE_BITS if name == "labeler" else CODE_BITS, 32)]
         dtypes = {"total": ("float64",), "perceptron": ("float32",)}.get(name, ("float32", "int16"))
         if name not in TABLES:
             continue
-        if table.dtype not in dtypes or table.ndim != 1 or _power_of_two(len(table)) < least:
-            size = f"a power of two of at least {least} entries"
+        if table.dtype not in dtypes or table.ndim != 1 or len(table) not in sizes:
+            size = f"a power of two of at least {sizes[0]} entries"
             return f"the weights of '{name}' are not a table of {dtypes[0]} with {size}"
         if table.dtype.kind == "f" and not np.isfinite([table.min(), table.max()]).all():  # both are NaN if one is
             return f"some weights of '{name}' are not finite"
@@ -369,18 +369,10 @@ def _problem_of_weights(weights: dict[str, np.ndarray]) -> str | None:
 def _is_history(meta: dict) -> bool:
     """Return whether the training history is of the form that reports show: single values, records, a list of these."""
     log = meta.get("log", [])
-    rest = [value for name, value in meta.items() if name != "log" and type(value) in (dict, list)]
-    return type(log) is list and all(map(_is_record, log + rest))
-
-
-def _is_record(value: object) -> bool:
-    return type(value) is dict and not any(type(item) in (dict, list) for item in value.values())
+    records = [value for name, value in meta.items() if name != "log" and type(value) in (dict, list)]
+    records += log if type(log) is list else [log]
+    return all(type(r) is dict and not any(type(item) in (dict, list) for item in r.values()) for r in records)
 
 
 def _are_strings(items: object) -> bool:
     return type(items) is list and all(type(item) is str for item in items)
-
-
-def _power_of_two(size: int) -> int:
-    """Return the size if it is a power of two that a 32-bit index can address, and 0 otherwise."""
-    return size if 0 < size <= 1 << 31 and size & (size - 1) == 0 else 0

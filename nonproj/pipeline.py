@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from nonproj.dual.options import RULES, DualOptions, SearchOptions, check_option
 from nonproj.errors import DataError, ModelError, SizeError
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
-from nonproj.parts.arcs import full_arc_space
+from nonproj.parts.arcs import check_count, full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import label_parts, label_scores
@@ -80,11 +81,6 @@ class Parser:
     decoding : DecodingConfig, optional
         By default the model's.
 
-    Raises
-    ------
-    ModelError
-        If the model is a checkpoint.
-
     Examples
     --------
     >>> parser = Parser(Model.load("danish.nonproj"))  # doctest: +SKIP
@@ -109,19 +105,16 @@ class Parser:
         self.label_table = compile_templates(model.templates["label"], attributes)
 
     def parse(self, sentence: Sentence) -> Parse:
-        """Parse one sentence.
+        """Parse one sentence, whose gold heads and labels are ignored.
 
-        Parameters
-        ----------
-        sentence : Sentence
-            Its gold heads and labels are ignored.
-
-        Raises
-        ------
-        DataError
-            If the sentence is longer than ``decoding.max_words``, or takes more memory than there is.
+        Raises `DataError` if it is longer than ``decoding.max_words``, or takes more memory than there is.
         """
-        return self._parse_batch([sentence])[0]
+        check_length(sentence, self.max_words)
+        try:
+            return self._parse_batch([sentence])[0]
+        except (MemoryError, SizeError) as error:
+            reason = error if isinstance(error, SizeError) else "there is not enough memory; split it"
+            raise DataError(sentence.path, sentence.line, f"a sentence of {len(sentence)} words: {reason}") from None
 
     def parse_all(self, sentences: Iterable[Sentence], batch: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
         """Parse a stream of sentences in constant memory.
@@ -131,35 +124,32 @@ class Parser:
         sentences : iterable of Sentence
         batch : int
             Sentences taken from the stream at a time; with 1, each is parsed before the next is read.
-
-        Raises
-        ------
-        DataError
-            As `parse`, after the parses of the sentences before.
         """
         stream = iter(sentences)
         while group := list(itertools.islice(stream, batch)):
             yield from zip(group, self._parse_group(group), strict=True)
 
     def _parse_group(self, sentences: list[Sentence]) -> Iterable[Parse]:
-        """Parse sentences together, or one by one up to the first that cannot be parsed."""
-        try:
-            return self._parse_batch(sentences)
-        except DataError:
-            return map(self.parse, sentences)
+        """Parse sentences together, or one by one up to the first that is too large."""
+        if max(map(len, sentences)) <= self.max_words:
+            with contextlib.suppress(MemoryError, SizeError):
+                return self._parse_batch(sentences)
+        return map(self.parse, sentences)
 
     def _parse_batch(self, sentences: list[Sentence]) -> list[Parse]:
         """Parse sentences stage by stage."""
-        for sentence in sentences:
-            check_length(sentence, self.max_words)
-        tokens = _stage(self.encode, sentences, sentences)
-        arcs = _stage(self.prune, sentences, tokens)
-        scored = _stage(self.score, sentences, tokens, arcs)
-        decoded = _stage(lambda pair: self.decode(*pair), sentences, scored)
+        tokens = [self.encode(sentence) for sentence in sentences]
+        arcs = [self.prune(t) for t in tokens]
+        scored, count = [], 0
+        for t, a in zip(tokens, arcs, strict=True):
+            scored.append(self.score(t, a))
+            count += len(scored[-1][1])
+            check_count(count, "parts of a batch", t.n_nodes - 1)
+        decoded = [self.decode(*s) for s in scored]
         pruned = [None] * len(sentences)
         if self.full:
-            arcs, decoded, pruned = zip(*_stage(self.widen, sentences, tokens, arcs, decoded), strict=True)
-        labels = _stage(lambda t, d: self.label(t, d.heads), sentences, tokens, decoded)
+            arcs, decoded, pruned = zip(*map(self.widen, tokens, arcs, decoded), strict=True)
+        labels = [self.label(t, d.heads) for t, d in zip(tokens, decoded, strict=True)]
         return [Parse(*parse) for parse in zip(decoded, labels, arcs, pruned, strict=True)]
 
     def encode(self, sentence: Sentence) -> Tokens:
@@ -230,15 +220,3 @@ def check_length(sentence: Sentence, max_words: int) -> None:
     if len(sentence) > max_words:
         text = f"a sentence of {len(sentence)} words; decoding.max_words is {max_words}: split it, or raise the limit"
         raise DataError(sentence.path, sentence.line, text)
-
-
-def _stage(stage: Callable, sentences: Sequence[Sentence], *inputs: Sequence) -> list:
-    """Return what one stage makes of each sentence; errors of size name the sentence."""
-    results = []
-    for sentence, *arguments in zip(sentences, *inputs, strict=True):
-        try:
-            results.append(stage(*arguments))
-        except (MemoryError, SizeError) as error:
-            reason = error if isinstance(error, SizeError) else "there is not enough memory; split it"
-            raise DataError(sentence.path, sentence.line, f"a sentence of {len(sentence)} words: {reason}") from None
-    return results

@@ -111,6 +111,8 @@ def test_neither_home_nor_a_known_user(shared, monkeypatch):
 
     monkeypatch.setattr(Path, "home", unknown)
     assert cache_folder() == shared / source_digest()
+    monkeypatch.setenv("NONPROJ_CACHE", str(shared / "mine"))
+    assert cache_folder() == shared / "mine" / source_digest()
 
 
 def test_no_folder_at_all(shared, monkeypatch):

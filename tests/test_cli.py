@@ -327,7 +327,7 @@ def test_inspect(here, capsys):
     assert facts["labels"] == 7
     assert main(["inspect", "toy.nonproj"]) == 0
     text = capsys.readouterr().out
-    assert "toy.nonproj: grandparent model" in text
+    assert "toy.nonproj: a model of arc, sibling, grandparent" in text
     assert "training.epochs" in text
 
 

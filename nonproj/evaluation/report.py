@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nonproj.errors import one_line
-from nonproj.parts.registry import set_name
 
 _LABELS = {
     "uas": "unlabelled attachment (UAS)",
@@ -76,8 +75,7 @@ def model_report(path: str, description: dict, verified: bool) -> str:
     """Return the description of a model (see `nonproj.model.Model.describe`) as plain text."""
     training = dict(description["training"])
     epochs = training.pop("log", [])
-    name = set_name(description["config"]["parts"])
-    lines = [f"{path}: {name if isinstance(name, str) else ', '.join(name)} model"]
+    lines = [f"{path}: a model of {', '.join(description['config']['parts'])}"]
     if verified:
         lines.append("checksums match")
     lines += ["", "weights"]

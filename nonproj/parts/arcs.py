@@ -8,11 +8,8 @@ from nonproj._kernel import kernel
 from nonproj.errors import SizeError
 from nonproj.types import ArcSpace
 
-MAX_WORDS = 20_000
-"""Longer sentences have no `ArcSpace`: a mask of all pairs of words would take more than 400 MB."""
-
 MAX_PARTS = 100_000_000
-"""Limit of the parts of a sentence, arcs included: a part takes some 30 bytes, so these take 3 GB."""
+"""Limit of the parts of a sentence, and of its pairs of words; these parts take 3 GB."""
 
 
 def arc_space(heads, modifiers, n_words: int) -> ArcSpace:
@@ -28,8 +25,7 @@ def arc_space(heads, modifiers, n_words: int) -> ArcSpace:
     Raises
     ------
     ValueError
-        If an arc is out of range, a loop, or given twice; `SizeError` if there are more than `MAX_WORDS` words or
-        `MAX_PARTS` arcs.
+        If an arc is out of range, a loop, or given twice; `SizeError` if the words have more than `MAX_PARTS` pairs.
 
     Examples
     --------
@@ -40,7 +36,7 @@ def arc_space(heads, modifiers, n_words: int) -> ArcSpace:
     heads, modifiers = _integers(heads, "heads"), _integers(modifiers, "modifiers")
     if heads.shape != modifiers.shape:
         raise ValueError(f"heads has {len(heads)} entries and modifiers {len(modifiers)}; as many are expected")
-    _check_size(n_words, len(heads))
+    check_count(n_words**2, "pairs of words", n_words)
     wrong = (heads < 0) | (heads > n_words) | (modifiers < 1) | (modifiers > n_words) | (heads == modifiers)
     if wrong.any():
         h, m = heads[wrong][0], modifiers[wrong][0]
@@ -71,7 +67,7 @@ def arc_space_from_mask(mask: np.ndarray) -> ArcSpace:
         raise ValueError(f"mask must be an array of bool, not {getattr(mask, 'dtype', type(mask).__name__)}")
     if mask.ndim != 2 or mask.shape[0] != mask.shape[1] or len(mask) == 0:
         raise ValueError(f"mask has shape {mask.shape}; (N, N) with N = words + 1 is expected")
-    _check_size(len(mask) - 1, 0 if mask.size <= MAX_PARTS else np.count_nonzero(mask))
+    check_count(mask.size, "pairs of words", len(mask) - 1)
     return _index_arcs(as_array(mask, np.bool_))
 
 
@@ -85,7 +81,7 @@ def full_arc_space(n_words: int) -> ArcSpace:
     """
     if n_words < 0:
         raise ValueError(f"n_words is {n_words}; it cannot be negative")
-    _check_size(n_words, n_words * n_words)
+    check_count(n_words**2, "pairs of words", n_words)
     return _index_arcs(np.ones((n_words + 1, n_words + 1), np.bool_))
 
 
@@ -98,15 +94,8 @@ def as_array(array, dtype) -> np.ndarray:
 def check_count(count: int, what: str, n_words: int) -> None:
     """Raise `SizeError` if a sentence has more parts, or what takes as much memory, than `MAX_PARTS`."""
     if count > MAX_PARTS:
-        advice = "prune more arcs (decoding.threshold, pruner.max_heads), or split the sentence"
+        advice = "prune more (decoding.threshold, pruner.max_heads), or split the sentence"
         raise SizeError(f"{count} {what} over {n_words} words; at most {MAX_PARTS} are possible: {advice}")
-
-
-def _check_size(n_words: int, n_arcs: int) -> None:
-    """Raise `SizeError` where arcs cannot be numbered by int32, or held."""
-    if n_words > MAX_WORDS:
-        raise SizeError(f"{n_words} words; at most {MAX_WORDS} are possible: split the sentence")
-    check_count(n_arcs, "arcs", n_words)
 
 
 def _integers(values, name: str) -> np.ndarray:

@@ -63,27 +63,16 @@ def _codes_of(orders: np.ndarray) -> np.ndarray:
 
 
 def grandparent_bounds(hashed: Hashed, weights: np.ndarray, scale: float = 1.0) -> GrandparentBounds:
-    """Compute upper bounds of the scores of all grandparent parts of a sentence.
+    """Return upper bounds of the scores of all grandparent parts of a sentence.
 
-    Parameters
-    ----------
-    hashed : Hashed
-        From `nonproj.scoring.hashing.hash_tokens`, with the grandparent templates.
-    weights : ndarray, float32 or int16
-        The weight table, of the size that the templates were hashed for.
-    scale : float
-        Positive factor from weights to scores.
-
-    Returns
-    -------
-    GrandparentBounds
-        True bounds for int16 weights, whose sums are exact; up to rounding for float32.
+    The parameters are those of `nonproj.scoring.score.score_parts`, with the grandparent templates.  The bounds are
+    true for int16 weights, whose sums are exact, and true up to rounding for float32.
 
     Raises
     ------
     ValueError
-        If the size of the weight table is wrong, the scale is not positive, or a template is over sets of values;
-        `SizeError` if there are more than `nonproj.parts.arcs.MAX_PARTS` triples of words.
+        If the size of the weight table is wrong, the scale is not positive, a template is over sets of values, or
+        (`SizeError`) there are more than `nonproj.parts.arcs.MAX_PARTS` triples of words.
 
     Notes
     -----

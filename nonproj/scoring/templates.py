@@ -40,8 +40,7 @@ LABEL_BITS = 8
 """At most ``2 ** LABEL_BITS`` labels."""
 
 _MAX_TEMPLATES, _MAX_SET_TEMPLATES, _MAX_CHARACTERS = 500, 16, 500
-"""Limits of a file: templates, those of them over sets of values, and characters of a template.  They bound the time
-and the memory that a model takes, whoever made it."""
+"""Limits of a file, which bound time and memory: templates, those of them over sets of values, and their length."""
 
 _TERM = re.compile(r"^(?:([a-z])([+-]\d)?|(between))\.([a-z0-9]+)$")
 
@@ -209,19 +208,9 @@ def _random64(text: str) -> np.uint64:
 
 
 def compile_templates(spec: Mapping, attributes: Sequence[str]) -> TemplateTable:
-    """Turn one file of templates into the table that kernels read.
+    """Turn one file of templates, see `load_templates`, into the table that kernels read.
 
-    Parameters
-    ----------
-    spec : mapping
-        ``part`` (the name of a part type, or ``label``), ``codes`` (of `codes_of`) and ``templates`` (strings).
-    attributes : sequence of str
-        The columns of `Tokens.atoms`.
-
-    Raises
-    ------
-    ConfigError
-        If a template or a code is unknown.
+    ``attributes`` are the columns of `Tokens.atoms`.  Raises `ConfigError` if a template or a code is unknown.
     """
     part = spec["part"]
     slots, known = slots_of(part), codes_of(part)
@@ -353,7 +342,7 @@ def _check_file(name: str, part: str, spec: object) -> None:
             raise ConfigError(key, f"{word} is no list of texts")
         count, longest = len(spec[word]), max(map(len, spec[word]))
         if count > _MAX_TEMPLATES or longest > _MAX_CHARACTERS:
-            limit = f"at most {_MAX_TEMPLATES} of at most {_MAX_CHARACTERS} are possible"
+            limit = f"{_MAX_TEMPLATES} and {_MAX_CHARACTERS} are the limits"
             raise ConfigError(key, f"{word} has {count} texts, the longest of {longest} characters; {limit}")
     if len(set(spec["codes"])) < len(spec["codes"]):
         raise ConfigError(key, "a code is there twice")
@@ -362,5 +351,4 @@ def _check_file(name: str, part: str, spec: object) -> None:
             raise ConfigError(key, f"code '{code}': the known ones are {', '.join(known)}")
     sets = sum(_kind(parse_template(text, part)) > 0 for text in spec["templates"])
     if sets > _MAX_SET_TEMPLATES:
-        limit = f"at most {_MAX_SET_TEMPLATES} are possible"
-        raise ConfigError(key, f"{sets} templates over the words between or single features; {limit}")
+        raise ConfigError(key, f"{sets} templates over sets of values; at most {_MAX_SET_TEMPLATES} are possible")
