@@ -20,8 +20,8 @@ def one_line(text: str) -> str:
 
     Examples
     --------
-    >>> print(one_line("a\\tb\\x1b[2J\\udc80"), len(one_line("a" * 1_000_000)))
-    a\tb\x1b[2J\udc80 605
+    >>> print(one_line("a\\tb\\x1b[2J"), len(one_line("a" * 1_000_000)))
+    a\\tb\\x1b[2J 605
     """
     text = text if len(text) <= 1000 else f"{text[:400]} ... {text[-200:]}"
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
