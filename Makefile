@@ -1,9 +1,9 @@
-# nonproj: `make` says what there is.  Needs only make and Python 3.11 or newer.
+# nonproj: `make` lists the targets.  Needs only make and Python 3.11 or newer.
 #
 #   make train LANG=danish PARTS=sibling EPOCHS=5 ARGS="--set training.margin=0.5"
 #
-# Assignments in this file go before the environment, so the locale's own LANG is never taken for a treebank; only what
-# stands on the command line of make counts.
+# Assignments in this file override the environment, so the locale's LANG is never mistaken for a treebank; assignments
+# on the command line of make override both.
 
 PYTHON = python3
 VENV = .venv
@@ -49,7 +49,7 @@ LEARN_TESTS = tests/test_scoring.py tests/test_learning.py
 
 .PHONY: help setup train evaluate parse test test-decode test-bounds test-python bench bench-full reproduce lint clean
 
-help: ## say what there is to make (the default)
+help: ## list the targets (the default)
 	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folder] [ARGS='...']"
 	@echo
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1	\2/p' Makefile | expand -t 16
@@ -57,7 +57,7 @@ help: ## say what there is to make (the default)
 	@echo "LANG is one of: $(LANGUAGES); PARTS is one of: arc sibling grandparent."
 	@echo "ARGS goes to the program, as in: make train ARGS='--resume -v'"
 
-setup: $(WARM) ## make .venv with all that is needed, and compile ahead
+setup: $(WARM) ## make .venv with all dependencies, and compile all kernels
 
 $(READY): pyproject.toml
 	@command -v "$(PYTHON)" >/dev/null || { echo "$(PYTHON) is not there; name another by: make PYTHON=..." >&2; exit 2; }
@@ -89,24 +89,24 @@ parse: $(WARM) ## parse a file with that model: IN=file OUT=file
 test: $(WARM) ## run all tests
 	@$(PYTEST) $(ARGS)
 
-test-decode: $(WARM) ## run the tests of the decoders alone
+test-decode: $(WARM) ## run only the tests of the decoders
 	@$(PYTEST) $(DECODE_TESTS) $(ARGS)
 
-test-bounds: $(READY) ## run the tests of kernels with the bounds of arrays checked
+test-bounds: $(READY) ## run the tests of kernels with bounds checking
 	@NUMBA_BOUNDSCHECK=1 $(PYTEST) $(DECODE_TESTS) $(LEARN_TESTS) $(ARGS)
 
-test-python: $(READY) ## run the tests of decoders and scores uncompiled, as honest coverage wants; some minutes
+test-python: $(READY) ## run the tests of decoders and scores uncompiled, for coverage; takes minutes
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) -W ignore::RuntimeWarning $(DECODE_TESTS) tests/test_scoring.py $(ARGS)
 
 $(MEASURE): $(READY)
 	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --editable '.[bench]' >&2 && \
-		touch $@ || echo "the yardsticks cannot be installed; measured without those that are not there" >&2
+		touch $@ || echo "the reference parsers cannot be installed; benchmarking without them" >&2
 
-bench: $(WARM) $(MEASURE) ## measure that model on its treebank's test file; 1 to 2 minutes
+bench: $(WARM) $(MEASURE) ## benchmark that model on its treebank's test file; 1 to 2 minutes
 	@$(NEEDS_MODEL)
 	@$(PATHS) && "$(BIN)/python" -m benchmarks.bench --cache "$(DATA)/bench" $(FILE) "$$train" "$$test" $(ARGS)
 
-bench-full: $(WARM) $(MEASURE) ## measure all models that are there, with training and instructions; long
+bench-full: $(WARM) $(MEASURE) ## benchmark all models in models/, with training and instruction counts; long
 	@set --; for file in $(THERE); do \
 		name=$${file#models/}; paths=$$("$(BIN)/python" data_scripts/fetch.py $${name%-*} --out "$(DATA)" --paths \
 			$(if $(TREEBANKS),--source "$(TREEBANKS)")) || exit; \
@@ -114,15 +114,15 @@ bench-full: $(WARM) $(MEASURE) ## measure all models that are there, with traini
 	done; test $$# -gt 0 || { echo "there is no model; make one by: make train LANG=$(LANG) PARTS=$(PARTS)" >&2; exit 2; }; \
 	"$(BIN)/python" -m benchmarks.bench --full --cache "$(DATA)/bench" --markdown benchmarks/README.md "$$@" $(ARGS)
 
-reproduce: $(WARM) ## make the papers' tables again, into results/, or one of them: reproduce-table2; see ARGS=--help
+reproduce: $(WARM) ## reproduce the papers' tables into results/, or one of them: reproduce-table2; see ARGS=--help
 	@"$(BIN)/python" -m experiments --data "$(DATA)" $(ARGS)
 
 reproduce-%: $(WARM)
 	@"$(BIN)/python" -m experiments $* --data "$(DATA)" $(ARGS)
 
-lint: $(READY) ## check the style
+lint: $(READY) ## run the linter and the format check
 	@"$(BIN)/ruff" check . && "$(BIN)/ruff" format --check .
 
-clean: ## remove what was made, but for models/ and data/
+clean: ## remove everything generated, except models/ and data/
 	@rm -rf "$(VENV)" build dist *.egg-info .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

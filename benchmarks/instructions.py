@@ -66,10 +66,10 @@ def subjects(parser: Parser, source: Path, sentences: int) -> tuple[dict[str, Ca
 
 def kernels(parser: Parser, batch: Batch) -> dict[str, Callable[[], object]]:
     """Return the scoring kernels by name, to be called on features computed beforehand."""
-    weights, scale = parser.model.weights["pruner"], parser.units.get("pruner", 1.0)
+    weights, scale = parser.model.weights["pruner"], parser.scale.get("pruner", 1.0)
     hashed = [hash_tokens(t, parser.pruner_table, len(weights)) for t in batch.tokens]
     found: dict[str, Callable] = {"kernel.pairs": lambda: [score_pairs(h, weights, scale) for h in hashed]}
-    table, of_table = parser.model.weights["parser"], parser.units.get("parser", 1.0)
+    table, of_table = parser.model.weights["parser"], parser.scale.get("parser", 1.0)
     features = [
         parser.scorer.features(t, parts, len(table)).pairs
         for t, (parts, _) in zip(batch.tokens, batch.scored, strict=True)

@@ -50,7 +50,7 @@ def do_stage(name: str, parser: Parser, batch: Batch) -> None:
     if name == "encode":
         batch.tokens = [parser.encode(s) for s in batch.sentences]
     elif name == "first":
-        weights, scale = parser.model.weights["pruner"], parser.units.get("pruner", 1.0)
+        weights, scale = parser.model.weights["pruner"], parser.scale.get("pruner", 1.0)
         batch.first = [dense_arc_scores(t, parser.pruner_table, weights, scale) for t in batch.tokens]
     elif name == "marginals":
         batch.marginals = [marginals(scores, parser.options.single_root)[0] for scores in batch.first]

@@ -4,8 +4,8 @@
     python data_scripts/convert_nltk.py english dependency_treebank.zip --out FOLDER
 
 Basque is CoNLL-X already and only recoded from Latin-1 to UTF-8.  English has three columns, word, tag and head; the
-tag becomes both CPOSTAG and POSTAG, and the label is ``dep``, or ``ROOT`` below the root.  Its files are taken by name,
-and the first 3,509 sentences are for training.
+tag becomes both CPOSTAG and POSTAG, and the label is ``dep``, or ``ROOT`` below the root.  Its files are
+read in the order of their names, and the first 3,509 sentences are for training.
 """
 
 from __future__ import annotations

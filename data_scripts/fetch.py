@@ -1,11 +1,10 @@
-"""Make sure that the files of a treebank are there and are what they must be.
+"""Provide the training and test files of a treebank, checked against their known SHA-256.
 
     python data_scripts/fetch.py danish --out data [--source FOLDER] [--archive FILE] [--paths]
 
-A folder of treebanks that is there already (``--source``, else the variable NONPROJ_TREEBANKS, else
-../shared/treebanks) is used as it is, and nothing is copied.  What it lacks is taken from ``--out``, or made there from
-the public source, or from ``--archive``, where that has been downloaded by hand.  Each file is compared with its known
-SHA-256.
+An existing folder of treebanks (``--source``, else the variable NONPROJ_TREEBANKS, else ../shared/treebanks) is used
+in place, without copying.  Missing files are taken from ``--out``, or made there from the public source, or from
+``--archive``, a copy of that source downloaded by hand.
 """
 
 from __future__ import annotations
@@ -126,7 +125,7 @@ def make(language: str, out: Path, archive: Path | None = None) -> tuple[Path, P
 
 
 def fetch(language: str, out: Path, source: Path | None = None, archive: Path | None = None) -> tuple[Path, Path]:
-    """Return the training file and the test file of a treebank, and make them where they are missing.
+    """Return the training file and the test file of a treebank; make missing ones.
 
     Parameters
     ----------
@@ -135,14 +134,14 @@ def fetch(language: str, out: Path, source: Path | None = None, archive: Path | 
     out : Path
         Folder of treebanks that may be written to.
     source : Path, optional
-        Folder of treebanks that is only read, and looked at first.
+        Read-only folder of treebanks, searched first.
     archive : Path, optional
-        What the public source holds, downloaded by hand; then neither folder is looked at.
+        The public source, downloaded by hand; then neither folder is searched.
 
     Raises
     ------
     TreebankError
-        The files cannot be had, or are not the known ones.
+        The files cannot be found or made, or differ from the known ones.
     """
     if archive is None:
         for folder in (source, out):

@@ -97,7 +97,7 @@ class Parser:
         self.search = check_search(SearchOptions(decoding.search_limit)) if decoding.exact else None
         self.full = decoding.full
         self.threshold, self.max_words = decoding.threshold, decoding.max_words
-        self.units = model.meta.get("scale", {})
+        self.scale = model.meta.get("scale", {})
         self.encoder = Encoder(model.vocabularies)
         attributes = self.encoder.attributes
         self.scorer = Scorer(model.templates, attributes, config.parts)
@@ -158,8 +158,8 @@ class Parser:
 
     def prune(self, tokens: Tokens) -> ArcSpace:
         """Return the candidate arcs, by the marginals of the first-order model."""
-        weights, unit = self._table("pruner")
-        scores = dense_arc_scores(tokens, self.pruner_table, weights, unit)
+        weights, scale = self._table("pruner")
+        scores = dense_arc_scores(tokens, self.pruner_table, weights, scale)
         single_root = self.options.single_root
         return prune(
             marginals(scores, single_root)[0],
@@ -176,8 +176,8 @@ class Parser:
         return parts, self.scorer.score(self.scorer.features(tokens, parts, len(weights)), weights, scale)
 
     def _table(self, name: str) -> tuple[np.ndarray, float]:
-        """A weight table and its unit."""
-        return self.model.weights[name], self.units.get(name, 1.0)
+        """Return a weight table and its scale."""
+        return self.model.weights[name], self.scale.get(name, 1.0)
 
     def decode(self, parts: PartSpace, scores: np.ndarray) -> Decoded:
         """Return the best tree, by dual decomposition and, where that leaves a gap, by branch and bound."""

@@ -65,7 +65,7 @@ class PricingParser:
     @property
     def _weights(self) -> tuple[np.ndarray, float]:
         """The weight table and its scale."""
-        return self.parser.model.weights["parser"], self.parser.units.get("parser", 1.0)
+        return self.parser.model.weights["parser"], self.parser.scale.get("parser", 1.0)
 
     def _scores(self, sentence: Sentence):
         """Return the scores of all arcs, the hashed grandparent templates, and a function that scores parts."""
