@@ -29,6 +29,9 @@ from nonproj.types import ArcSpace, Decoded, PartSpace, Sentence
 FULL_WORDS = 160
 """Longer sentences have too many parts, 2 n^3, to be parsed without pruning: this length has 8 million."""
 
+FULL_EFFORT = 100
+"""How many times the search limit decoding over all arcs may use: there are that many more transitions."""
+
 BATCH = 64
 """Sentences that pass each stage together, so that the stage finds its weights in the cache."""
 
@@ -179,10 +182,13 @@ class Parser:
         """Return a weight table and its scale."""
         return self.model.weights[name], self.scale.get(name, 1.0)
 
-    def decode(self, parts: PartSpace, scores: np.ndarray) -> Decoded:
-        """Return the best tree, by dual decomposition and, where that leaves a gap, by branch and bound."""
+    def decode(self, parts: PartSpace, scores: np.ndarray, search: SearchOptions | None = None) -> Decoded:
+        """Return the best tree, by dual decomposition and, where that leaves a gap, by branch and bound.
+
+        ``search`` overrides the limits of the search.
+        """
         if self.search:
-            return search_trusted(parts, scores, self.options, self.search)
+            return search_trusted(parts, scores, self.options, search or self.search)
         return decode_trusted(parts, scores, self.options)
 
     def widen(self, tokens: Tokens, arcs: ArcSpace, decoded: Decoded) -> tuple[ArcSpace, Decoded, Decoded | None]:
@@ -200,7 +206,10 @@ class Parser:
         if tokens.n_nodes - 1 > FULL_WORDS:
             return arcs, decoded, None
         everything = full_arc_space(tokens.n_nodes - 1)
-        found = self.decode(*self.score(tokens, everything))
+        limit = self.search and self.search._replace(
+            transitions_per_word=FULL_EFFORT * self.search.transitions_per_word
+        )
+        found = self.decode(*self.score(tokens, everything), limit)
         if found.score < decoded.score and not found.certified:
             # The search reached its limit before it found this tree.
             closed = found.bound - decoded.score <= self.options.tolerance * (1.0 + abs(decoded.score))

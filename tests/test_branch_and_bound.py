@@ -1,12 +1,13 @@
 """Branch and bound against enumeration and against integer programs, and what its limit leaves."""
 
+import naive_trees
 import numpy as np
 import pytest
 from problems import ALL_SETS, ARC_GRANDPARENT, HIGHER_ORDER, KINDS, best_score, check_laws, draw_problem, trees_over
 
-from nonproj.automata.compiled import SplitScores, compiled_starts
+from nonproj.automata.compiled import SplitScores, compiled_starts, count_transitions
 from nonproj.dual.branch_and_bound import _force_single_arcs, branch_and_bound
-from nonproj.dual.decomposition import NO_TRACE, dual_decomposition
+from nonproj.dual.decomposition import NO_TRACE, UNLIMITED, dual_decomposition
 from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions, SearchOptions, check_options
 from nonproj.dual.subgradient import AGREED, Descent, descend
 from nonproj.parts.arcs import arc_space_from_mask
@@ -83,9 +84,9 @@ def test_the_only_tree_is_agreed_on_at_once(name):
         split = SplitScores(*np.zeros((3, n)))
         _force_single_arcs(parts, scores, split)
         np.testing.assert_allclose(sum(split), scores[:n], atol=1e-9)
-        descent = Descent(split, np.empty((3, n)), np.zeros(n, np.int64), -np.inf)
+        descent = Descent(split, np.empty((3, n)), np.zeros(n, np.int64), -np.inf, UNLIMITED)
         tree = np.empty(n + 1, np.int32)
-        outcome, iterations, score, _, _ = descend(
+        outcome, iterations, score, *_ = descend(
             parts.arcs, compiled_starts(parts), scores, check_options(DualOptions()), descent, NO_TRACE, tree
         )
         assert (outcome, iterations) == (AGREED, 1)
@@ -100,26 +101,64 @@ def test_without_a_search_it_is_dual_decomposition(name):
         parts, scores = draw_problem(rng, int(rng.integers(2, 12)), name, KINDS[seed % 2], pruned=False)
         options = DualOptions(max_iterations=20)
         plain = dual_decomposition(parts, scores, options)
-        found = branch_and_bound(parts, scores, options, SearchOptions(automata_limit=0))
+        found = branch_and_bound(parts, scores, options, SearchOptions(transitions_per_word=0))
         assert found.heads.tolist() == plain.heads.tolist()
         assert found[1:] == plain[1:]
 
 
-@pytest.mark.parametrize("name, limits", [("grandparent", (0, 200, 1000, 3000)), (ARC_GRANDPARENT, (0, 200, 1000))])
+def transitions(parts):
+    """The number of transitions of each head's Viterbi, over both sides and with each grandparent, and once more."""
+    counts = []
+    for h in range(len(parts.arcs.start) - 1):
+        sizes = [len(naive_trees.candidates(parts.arcs, h, side)) for side in (0, 1)]
+        one = sum((k + 1) * (k + 2) // 2 if "sibling" in parts.names else k + 1 for k in sizes)
+        into = sum(m == h for _, m in naive_trees.pairs_of(parts.arcs))
+        counts.append(one * (1 + into) if "grandparent" in parts.names and h > 0 else one)
+    return counts
+
+
+@pytest.mark.parametrize("name", HIGHER_ORDER)
+def test_transitions_are_counted(name):
+    for seed in range(10):
+        parts, _ = draw_problem(np.random.default_rng(seed), 7, name, "continuous", pruned=bool(seed % 2))
+        assert count_transitions(parts.arcs, compiled_starts(parts)).tolist() == transitions(parts)
+
+
+@pytest.mark.parametrize("name", HIGHER_ORDER)
+def test_a_budget_stops_dual_decomposition_too(name):
+    """Work is counted, not timed: twice the same, and with little of it there is a tree, a true bound and a gap."""
+    stopped = 0
+    for seed in range(10):
+        parts, scores = draw_problem(np.random.default_rng(seed), 12, name, "continuous", pruned=False)
+        best = branch_and_bound(parts, scores, search=SearchOptions(10**9))
+        found, again = (branch_and_bound(parts, scores, search=SearchOptions(100)) for _ in range(2))
+        assert best.certified
+        assert found[1:] == again[1:] and found.heads.tolist() == again.heads.tolist()
+        assert naive_trees.is_tree(found.heads.tolist())
+        assert found.score <= best.score + 1e-9 <= found.bound + 2e-9
+        assert found.iterations <= best.iterations
+        stopped += not found.certified
+    assert stopped >= 5
+
+
+@pytest.mark.parametrize(
+    ("name", "limits"), [("grandparent", (20_000, 100_000, 300_000)), (ARC_GRANDPARENT, (3_000, 17_000))]
+)
 def test_the_longer_the_search_the_narrower_the_gap(name, limits):
-    """A limit leaves the incumbent and a true bound; it is exceeded by the two children of one node at most."""
+    """A limit leaves the incumbent and a true bound; it is exceeded by the two last iterations at most."""
     rng = np.random.default_rng(1)
     parts, scores = draw_problem(rng, 14, name, "continuous", pruned=False)
     optimum = branch_and_bound(parts, scores)
     assert optimum.certified
     assert optimum.nodes > 20
     assert optimum.score == pytest.approx(tree_score(parts, scores, optimum.heads))
-    gaps = []
-    for limit in limits:
+    gaps, costs = [], transitions(parts)
+    for limit in (0, *limits):
         found = branch_and_bound(parts, scores, DualOptions(max_iterations=10), SearchOptions(limit, 10))
         assert found.score - 1e-9 <= optimum.score <= found.bound + 1e-9
         decoded = found.recomputed * found.iterations * len(found.heads)
-        assert decoded <= limit + 3 * 10 * len(found.heads)
+        if limit:
+            assert decoded * min(costs) <= limit * 14 + 2 * sum(costs)
         assert (found.bound - found.score <= 1e-9 * (1 + abs(found.score))) == found.certified
         gaps.append(found.bound - found.score)
     assert gaps == sorted(gaps, reverse=True)
@@ -129,7 +168,7 @@ def test_the_longer_the_search_the_narrower_the_gap(name, limits):
 @pytest.mark.parametrize(
     "search, message",
     [
-        (SearchOptions(automata_limit=-1), "automata_limit is -1; 0 or more is expected"),
+        (SearchOptions(transitions_per_word=-1), "transitions_per_word is -1; 0 or more is expected"),
         (SearchOptions(node_iterations=0), "node_iterations is 0; 1 or more is expected"),
     ],
 )

@@ -15,7 +15,7 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.automata.compiled import SplitScores, compiled_starts, is_compiled
-from nonproj.dual.decomposition import NO_TRACE, conclude, decode_trusted
+from nonproj.dual.decomposition import NO_TRACE, UNLIMITED, conclude, decode_trusted
 from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_options, check_search
 from nonproj.dual.subgradient import AGREED, STOPPED, Descent, descend, minimise_dual
 from nonproj.parts.space import check_scores, restrict
@@ -69,13 +69,15 @@ def search_trusted(parts: PartSpace, scores: np.ndarray, options: DualOptions, s
         return decode_trusted(parts, scores, options)
     n_nodes, n_arcs = len(parts.arcs.start) - 1, len(parts.arcs.head)
     heads, lowest, disputes = np.empty(n_nodes, np.int32), np.empty((3, n_arcs)), np.zeros(n_arcs, np.int64)
-    records = lowest, disputes
+    # The root node has the whole budget; where no search is wanted, dual decomposition is as it is without one.
+    budget = search.transitions_per_word * (n_nodes - 1) or UNLIMITED
+    records = lowest, disputes, budget
     found = minimise_dual(parts.arcs, compiled_starts(parts), scores, options, records, NO_TRACE, heads)
     first = conclude(heads, found)
     if first.certified:
         return first
     node = _Node(-first.bound, 0, np.ones(n_arcs, np.bool_), lowest, disputes)
-    return _Search(parts, scores, first, found[-1], options, search).run(node)
+    return _Search(parts, scores, first, found[-2:], options, search).run(node)
 
 
 class _Node(NamedTuple):
@@ -95,18 +97,19 @@ class _Node(NamedTuple):
 class _Search:
     """The state of one search: the open nodes, the incumbent, and the highest bound of the fathomed nodes."""
 
-    def __init__(self, parts, scores, first: Decoded, decoded: int, options: DualOptions, search: SearchOptions):
+    def __init__(self, parts, scores, first: Decoded, work: tuple, options: DualOptions, search: SearchOptions):
         self.parts, self.scores, self.search = parts, scores, search
         self.options = options._replace(max_iterations=search.node_iterations)
         self.heads, self.score, self.fathomed = first.heads, first.score, -np.inf
-        self.iterations, self.decoded, self.nodes = first.iterations, decoded, 0
+        self.iterations, self.nodes = first.iterations, 0
+        self.decoded, self.spent = work
         self.open: list[_Node] = []
 
     def run(self, first: _Node) -> Decoded:
         """Search until no node is open, or the limit is hit."""
         self.open.append(first)
-        limit = self.decoded + self.search.automata_limit
-        while self.open and not self.settled(-self.open[0].bound) and self.decoded < limit:
+        limit = self.search.transitions_per_word * (len(self.heads) - 1)
+        while self.open and not self.settled(-self.open[0].bound) and self.spent < limit:
             self.split(heapq.heappop(self.open))
         bound = max([self.score, self.fathomed, *(-node.bound for node in self.open)])
         share = self.decoded / (self.iterations * len(self.heads))
@@ -136,12 +139,14 @@ class _Search:
         arcs, scores = numbers[: len(fewer.arcs.head)], self.scores[numbers]
         split = SplitScores(*[parent.lowest[i, arcs] for i in range(3)])
         _force_single_arcs(fewer, scores, split)
-        descent = Descent(split, np.empty((3, len(arcs))), np.zeros(len(arcs), np.int64), self.score)
+        left = self.search.transitions_per_word * (len(self.heads) - 1) - self.spent
+        descent = Descent(split, np.empty((3, len(arcs))), np.zeros(len(arcs), np.int64), self.score, left)
         heads = np.empty(len(self.heads), np.int32)
         found = descend(fewer.arcs, compiled_starts(fewer), scores, self.options, descent, NO_TRACE, heads)
-        outcome, iterations, score, bound, decoded = found
+        outcome, iterations, score, bound, decoded, spent = found
         self.iterations += iterations
         self.decoded += decoded
+        self.spent += spent
         if outcome < 0:
             # No tree spans the words by these arcs.
             return

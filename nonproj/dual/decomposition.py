@@ -13,7 +13,8 @@ from nonproj.trees.checks import check_status
 from nonproj.types import Decoded, PartSpace
 
 NO_TRACE = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
-_NO_RECORDS = np.empty((0, 0)), np.empty(0, np.int64)
+UNLIMITED = np.iinfo(np.int64).max
+_NO_RECORDS = np.empty((0, 0)), np.empty(0, np.int64), UNLIMITED
 
 
 def dual_decomposition(parts: PartSpace, scores, options: DualOptions = DEFAULTS) -> Decoded:
@@ -129,7 +130,7 @@ def _decode(parts: PartSpace, scores: np.ndarray, options: DualOptions, trace: T
 
 def conclude(heads: np.ndarray, found: tuple) -> Decoded:
     """Return the tree that the subgradient method wrote, with what `descend` returned; raise ValueError if none."""
-    outcome, iterations, score, bound, decoded = found
+    outcome, iterations, score, bound, decoded, _ = found
     if outcome < 0:
         check_status(-outcome)
     share = decoded / (iterations * len(heads))

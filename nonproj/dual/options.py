@@ -49,14 +49,15 @@ class SearchOptions(NamedTuple):
 
     Attributes
     ----------
-    automata_limit : int
-        Head automata to decode after the root node; when there were so many, no other node is split, and the incumbent
-        is returned with the lowest bound proved.  A million take about a second.
+    transitions_per_word : int
+        Work that the sentence may take, the root node included: Viterbi transitions per word, which are counted and not
+        timed, so that results are reproducible.  When they are used up, the incumbent is returned with the lowest bound
+        proved.  A million take about a millisecond.  0: dual decomposition alone, without a limit.
     node_iterations : int
         Iterations of the subgradient method in each node after the root node, at most.
     """
 
-    automata_limit: int = 1_000_000
+    transitions_per_word: int = 100_000_000
     node_iterations: int = 30
 
 
@@ -81,9 +82,9 @@ def check_options(options: DualOptions) -> DualOptions:
 
 def check_search(search: SearchOptions) -> SearchOptions:
     """Return the limits with the types that kernels want, or name the one that is out of its range."""
-    search = SearchOptions(int(search.automata_limit), int(search.node_iterations))
-    if search.automata_limit < 0:
-        raise ValueError(f"automata_limit is {search.automata_limit}; 0 or more is expected")
+    search = SearchOptions(int(search.transitions_per_word), int(search.node_iterations))
+    if search.transitions_per_word < 0:
+        raise ValueError(f"transitions_per_word is {search.transitions_per_word}; 0 or more is expected")
     if search.node_iterations < 1:
         raise ValueError(f"node_iterations is {search.node_iterations}; 1 or more is expected")
     return search

@@ -11,7 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.automata.compiled import Choice, SplitScores, decode_head, new_workspace, tree_value
+from nonproj.automata.compiled import (
+    Choice,
+    SplitScores,
+    count_transitions,
+    decode_head,
+    new_workspace,
+    tree_value,
+)
 from nonproj.dual.options import APPENDIX_A
 from nonproj.relaxation.subgradient import GRACE_ITERATIONS, MIN_STEP, POLYAK_DECAY, POLYAK_PATIENCE, POLYAK_SCALE
 from nonproj.trees.arborescence import best_arborescence
@@ -53,12 +60,15 @@ class Descent(NamedTuple):
         How often tree and automata disagreed on each arc; not recorded if empty.
     incumbent : float
         Score of a known tree; the method ends when the bound is not above it.
+    budget : int
+        Viterbi transitions after which the method ends.
     """
 
     split: SplitScores
     lowest: np.ndarray
     disputes: np.ndarray
     incumbent: float
+    budget: int
 
 
 class Pace(NamedTuple):
@@ -93,19 +103,20 @@ def _mark_tree(arcs, heads, y_score, y):
 
 @kernel
 def minimise_dual(arcs, starts, scores, options, records, trace, heads):
-    """Run `descend` from multipliers of zero; ``records`` are the arrays ``(lowest, disputes)`` of `Descent`."""
-    lowest, disputes = records
+    """Run `descend` from multipliers of zero; ``records`` are ``(lowest, disputes, budget)`` of `Descent`."""
+    lowest, disputes, budget = records
     arc, rest = scores[: arcs.head.shape[0]], 1.0 - options.beta
     tau = options.tau if starts.grandparent.shape[0] > 0 else 1.0
     split = SplitScores(arc * options.beta, arc * (rest * tau), arc * (rest * (1.0 - tau)))
-    return descend(arcs, starts, scores, options, Descent(split, lowest, disputes, -np.inf), trace, heads)
+    return descend(arcs, starts, scores, options, Descent(split, lowest, disputes, -np.inf, budget), trace, heads)
 
 
 @kernel
 def descend(arcs, starts, scores, options, descent, trace, heads):
-    """Run the subgradient method; return outcome (or minus a status), iterations, score, bound, automata decoded.
+    """Run the subgradient method; return outcome (or minus a status), iterations, score, bound, automata, transitions.
 
-    heads is written when a tree is better than the incumbent, or when the subproblems agree.
+    The last two count the head automata decoded and the transitions of their Viterbi searches.  heads is written when a
+    tree is better than the incumbent, or when the subproblems agree.
     """
     n_arcs, n_nodes = arcs.head.shape[0], arcs.start.shape[0] - 1
     work, split, lowest = new_workspace(n_arcs), descent.split, descent.lowest
@@ -115,11 +126,12 @@ def descend(arcs, starts, scores, options, descent, trace, heads):
     score, bound, primal = descent.incumbent, np.inf, -np.inf
     pace = Pace(np.array([np.inf, 0.0, 1.0]), np.zeros(2, np.int64))
     grace = GRACE_ITERATIONS if score == -np.inf else 0
-    decoded, left = 0, grace
+    costs = count_transitions(arcs, starts)
+    decoded, spent, left = 0, 0, grace
     for k in range(options.max_iterations):
         status = find_tree(arcs, split.y, options, tree)
         if status != 0:
-            return -status, k, score, bound, decoded
+            return -status, k, score, bound, decoded, spent
         dual, changed = _mark_tree(arcs, tree, split.y, y)
         decoded_now = 0
         for h in range(n_nodes):
@@ -127,6 +139,7 @@ def descend(arcs, starts, scores, options, descent, trace, heads):
                 values[h] = decode_head(arcs, starts, scores, split, h, work, choice)
                 moved[h] = False
                 decoded_now += 1
+                spent += costs[h]
             dual += values[h]
         decoded += decoded_now
         if changed or k == 0:
@@ -144,20 +157,22 @@ def descend(arcs, starts, scores, options, descent, trace, heads):
         if norm == 0:
             # The tree may tie with an earlier one; what agreed is what is returned.
             heads[:] = tree
-            return AGREED, k + 1, primal, bound, decoded
+            return AGREED, k + 1, primal, bound, decoded, spent
         if bound - score <= options.tolerance * (1.0 + abs(score)):
             left -= 1
             if left < 0:
-                return CLOSED, k + 1, score, bound, decoded
+                return CLOSED, k + 1, score, bound, decoded, spent
+        if spent > descent.budget:
+            return CLOSED if left < grace else STOPPED, k + 1, score, bound, decoded, spent
         step = _step(options.rule, pace, dual, primal, score, stalled, norm)
         if step == 0.0:
             # The paper's rule after a first gap of zero: nothing will move any more.
-            return CLOSED if left < grace else STOPPED, k + 1, score, bound, decoded
+            return CLOSED if left < grace else STOPPED, k + 1, score, bound, decoded, spent
         if trace.dual.shape[0] > k:
             trace.step[k] = step
         _move(arcs, starts, step, y, choice, split, moved)
     outcome = CLOSED if left < grace else STOPPED
-    return outcome, options.max_iterations, score, bound, decoded
+    return outcome, options.max_iterations, score, bound, decoded, spent
 
 
 @kernel
