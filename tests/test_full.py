@@ -46,7 +46,7 @@ def test_the_best_tree_over_all_arcs_is_found(model, options):
         before, after = plain.parse(sentence), full.parse(sentence)
         arcs = full_arc_space(len(sentence))
         parts, scores = full.score(full.encode(sentence), arcs)
-        trees = naive_trees.all_trees(len(sentence), options.get("single_root", False))
+        trees = naive_trees.all_trees(len(sentence), full.options.single_root)
         if "projective" in options:
             trees = [tree for tree in trees if naive_trees.is_projective(tree)]
         best = max(naive_trees.score_of_tree(tree, parts, scores) for tree in trees)
