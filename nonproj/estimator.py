@@ -164,13 +164,13 @@ class DependencyParser(BaseEstimator):
         If ``certified``, no tree over the arcs left by pruning scores higher; ``heads`` starts with the root's -1.
         """
         check_is_fitted(self)
-        return [parse.decoded for _, parse in self._parser.parse_all(_sentences(X))]
+        return [parse.decoded for _, parse in self._parser.parse_all(_sentences(X, ignore_heads=True))]
 
     def parse(self, X) -> list:
         """Return the sentences, each in its original type, with predicted heads and labels."""
         check_is_fitted(self)
-        originals = X if not isinstance(X, str | Path) else _sentences(X)
-        parses = self._parser.parse_all(_sentences(originals))
+        originals = X if not isinstance(X, str | Path) else _sentences(X, ignore_heads=True)
+        parses = self._parser.parse_all(_sentences(originals, ignore_heads=True))
         return [_annotated(original, *pair) for original, pair in zip(originals, parses, strict=True)]
 
     def score(self, X, y: Sequence[Sequence[int]] | None = None) -> float:
@@ -233,10 +233,10 @@ class DependencyParser(BaseEstimator):
             self._use(Model.from_bytes(model))
 
 
-def _sentences(X) -> list[Sentence]:
-    """Return the sentences of any accepted input."""
+def _sentences(X, **rules: bool) -> list[Sentence]:
+    """Return the sentences of any accepted input, read by these rules."""
     if isinstance(X, str | Path):
-        return list(conll.read(X))
+        return list(conll.read(X, **rules))
     if isinstance(X, Sentence) or not isinstance(X, Iterable):
         raise ValueError(f"X is a {type(X).__name__}; a list of sentences or the path of a treebank is expected")
     items = list(X)
@@ -244,7 +244,7 @@ def _sentences(X) -> list[Sentence]:
         if not isinstance(item, Sentence):
             if not hasattr(item, "serialize"):
                 raise ValueError(f"X[{i}] is a {type(item).__name__}; a Sentence or a conllu.TokenList is expected")
-            items[i] = conll.from_conllu(item)
+            items[i] = conll.from_conllu(item, **rules)
     return items
 
 

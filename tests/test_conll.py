@@ -146,8 +146,11 @@ def test_random_files_round_trip():
             n = generator.randint(1, 5)
             order = generator.sample(range(1, n + 1), n)
             heads = {m: generator.choice([0, *order[:i]]) for i, m in enumerate(order)}
+            ranged = 0
             for m in range(1, n + 1):
-                text += generator.choice(["", "", f"{m}-{m + 1}" + "\t_" * 9 + "\n"])
+                if m > ranged and m < n and generator.random() < 0.3:
+                    ranged = generator.randint(m + 1, n)
+                    text += f"{m}-{ranged}" + "\t_" * 9 + "\n"
                 text += word(m, heads[m], generator.choice(["#", "a b", "  ", "é", "_"]))
                 text += generator.choice(["", "", f"{m}.1" + "\t_" * 9 + "\n"])
             text += generator.choice(["\n", "\r\n", "  \n"])
@@ -245,6 +248,23 @@ def test_replace_changes_two_columns_only():
     assert [(after[i][6], after[i][7]) for i in (3, 4, 7, 8, 9)] == [*zip("20222", "abcde", strict=True)]
     assert "".join(first.lines) == CONLLU[: CONLLU.index("0.1")].replace("\n", "\r\n")  # the sentence is as it was
     assert conll.replace(second, np.array([-1, 0], dtype=np.int32)) == "".join(second.lines)
+
+
+def test_enhanced_dependencies_are_emptied_where_the_head_changes():
+    text = "1\ta\t_\tX\t_\t_\t0\troot\t0:root\t_\n2\tb\t_\tX\t_\t_\t1\tdep\t1:dep|3:x\tA=B\n"
+    text += "3\tc\t_\tX\t_\t_\t1\tx\t2\tx\n\n"
+    [sentence] = read(text)
+    rows = [line.split("\t") for line in conll.replace(sentence, [-1, 0, 3, 2]).splitlines()]
+    assert [row[6:] for row in rows[:3]] == [
+        ["0", "root", "0:root", "_"],
+        ["3", "dep", "_", "A=B"],
+        ["2", "x", "2", "x"],
+    ]
+    kept = conll.replace(sentence, [-1, 0, 3, 1], keep_deps=True)
+    assert kept == text.replace("1\tdep\t1:dep", "3\tdep\t1:dep")
+    target = io.StringIO()
+    conll.write([(sentence, [-1, 0, 3, 1])], target, keep_deps=True)
+    assert target.getvalue() == kept
 
 
 def test_comments_precede_the_first_word():

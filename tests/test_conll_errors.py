@@ -4,17 +4,19 @@ import gzip
 import io
 import os
 import random
+import tracemalloc
 
 import pytest
 from test_conll import GOOD, read, word, words
 
-from nonproj.errors import DataError, FileError, NonprojError
-from nonproj.io import conll
+from nonproj.errors import DataError, FileError, NonprojError, one_line
+from nonproj.io import checks, conll
+from nonproj.io.splitting import split
 
 BAD = [
     ("columns", GOOD + "1\tw\t_\n\n", 4, "3 columns, 10 expected"),
     ("eleven", GOOD[:-2] + "\t_\n\n", 2, "11 columns, 10 expected"),
-    ("one column", "Regn\n\n", 1, "1 column, 10 expected"),
+    ("raw text", "Det regner.\n\n", 1, "1 column, 10 expected; raw text must be tokenized and tagged first"),
     ("spaces", "1 w _ N NN _ 0 ROOT _ _\n\n", 1, "1 column, 10 expected; columns are separated by tabs, not by spaces"),
     ("no number", word(1, 0) + word("x", 1) + "\n", 2, "ID is 'x', 2 expected"),
     ("skipped", GOOD + word(1, 0) + word(3, 1) + "\n", 5, "ID is '3', 2 expected"),
@@ -23,6 +25,33 @@ BAD = [
     ("range", word("2-3", "_") + word(1, 0), 1, "ID is '2-3', 1 expected"),
     ("range down", word(1, 0) + word("2-1", "_"), 2, "ID is '2-1', 2 expected"),
     ("empty node", word(1, 0) + word("2.1", "_"), 2, "ID is '2.1', 2 expected"),
+    ("range of one", word("1-1", "_") + words(0), 1, "the multiword range 1-1 has one word, two or more expected"),
+    (
+        "range repeated",
+        word("1-2", "_") * 2 + words(0, 1),
+        2,
+        "the multiword range 1-2 overlaps the one before it",
+    ),
+    (
+        "ranges overlap",
+        word("1-2", "_") + word(1, 0) + word("2-3", "_") + word(2, 1) + word(3, 1),
+        3,
+        "the multiword range 2-3 overlaps the one before it",
+    ),
+    ("range too long", GOOD + word("1-9", "_") + words(0, 1), 4, "the multiword range ends with word 9, the last is 2"),
+    ("range of digits", word("1-" + "9" * 5000, "_"), 1, f"ID is '1-{'9' * 5000}', 1 expected"),
+    ("empty twice", word(1, 0) + word("1.1", "_") * 2, 3, "the empty node 1.1 is repeated or out of order"),
+    (
+        "empty order",
+        word(1, 0) + word("1.2", "_") + word("1.1", "_"),
+        3,
+        "the empty node 1.1 is repeated or out of order",
+    ),
+    ("BOM inside", GOOD + "\ufeff" + GOOD, 4, "a byte order mark inside the file; remove it"),
+    ("BOM of a comment", GOOD + "\ufeff# a\n" + GOOD, 4, "a byte order mark inside the file; remove it"),
+    ("BOM on a blank line", "\n\ufeff\n" + GOOD, 2, "a byte order mark inside the file; remove it"),
+    ("long line", GOOD + "# " + "x" * 2**20, 4, "a line of more than 1048576 bytes; --max-line sets this limit"),
+    ("no blank lines", GOOD + "# \n" * 2**19, 4, "a sentence of too many lines; is the blank line after it missing?"),
     ("blank ID", "\t" * 9 + "\n", 1, "ID is '', 1 expected"),
     (
         "comment",
@@ -69,11 +98,14 @@ def test_errors_have_a_line_number_and_a_message(text, line, message, tmp_path):
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(DataError) as caught:
         list(conll.read(path))
-    assert str(caught.value) == f"{path}:{line}: {message}"
+    assert str(caught.value) == one_line(f"{path}:{line}: {message}")
+    with pytest.raises(DataError) as caught:
+        [list(piece.read()) for piece in split(path)]
+    assert str(caught.value) == one_line(f"{path}:{line}: {message}")
 
 
 def test_gold_heads_can_be_required():
-    with pytest.raises(DataError, match=r"^<stream>:5: HEAD is absent \(_\); training needs gold heads$"):
+    with pytest.raises(DataError, match=r"^<stream>:5: HEAD is absent \(_\); gold heads are needed here$"):
         read(GOOD + words(0, "_", 1), require_heads=True)
     assert len(read(GOOD, require_heads=True)) == 1
 
@@ -123,6 +155,44 @@ def test_files_without_read_permission(tmp_path):
         conll.read(path)
 
 
+def test_limits_can_be_changed():
+    assert read("# " + "x" * 2**20 + "\n" + GOOD, max_line=2**21)
+    with pytest.raises(DataError, match=":1: a line of more than 9 bytes"):
+        read(GOOD, max_line=9)
+    with pytest.raises(DataError, match=":1: a line of more than 9 bytes"):
+        list(conll.read(io.StringIO(GOOD), max_line=9))
+
+
+BOMB = conll.Rules(max_line=2**12)
+
+
+@pytest.mark.parametrize(
+    "function", [conll.read, lambda path, rules: (p.read(rules) for p in split(path, rules=rules))]
+)
+@pytest.mark.parametrize("line", [b"\0", b"\n", b"# \n", b"1\ta\n", b"1\ta" + b"\t_" * 8 + b"\n"])
+def test_memory_is_bounded_for_endless_input(line, function, tmp_path):
+    """A gzip bomb, with and without line ends."""
+    path = tmp_path / "bomb.gz"
+    with gzip.open(path, "wb", 1) as stream:
+        for _ in range(20):
+            stream.write(line * (2**20 // len(line)))
+    tracemalloc.start()
+    with pytest.raises(DataError):
+        for sentences in function(path, BOMB):
+            list(sentences)
+    assert tracemalloc.get_traced_memory()[1] < 4e6
+    tracemalloc.stop()
+
+
+def test_heads_and_labels_can_be_ignored():
+    """Whatever the two columns hold, and nothing of it is changed until another tree is written."""
+    for head, label in ((1, ""), (99, "a b"), ("", "_"), ("x", "\x1b"), ("_", "_"), (10**30, "1")):
+        text = word(1, head, label=label) + word(2, 1) + "\n"
+        [sentence] = read(text, ignore_heads=True)
+        assert sentence.heads is None
+        assert conll.replace(sentence, [-1, 0, 1], ["root", "dep"]) == word(1, 0, label="root") + word(2, 1) + "\n"
+
+
 def test_cycles_against_the_definition():
     generator = random.Random(2)
     for _ in range(2000):
@@ -137,7 +207,7 @@ def test_cycles_against_the_definition():
                 node = heads[node]
             if node == m:
                 in_cycle.add(m)
-        found = conll._cycle(heads)
+        found = checks._cycle(heads)
         assert bool(found) == bool(in_cycle) and set(found) <= in_cycle
         if found:
             assert found[0] == min(found)

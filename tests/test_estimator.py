@@ -163,6 +163,18 @@ def test_parse_preserves_the_type_of_the_sentences(fitted, tmp_path):
     assert [type(item) for item in mixed] == [type(ours[0]), type(theirs[1])]
 
 
+def test_heads_are_ignored_unless_they_are_learned(fitted, tmp_path):
+    text = treebank(4, seed=1)
+    path, odd = tmp_path / "test.conll", text.replace("\t0\troot\t", "\t99\t\t")
+    path.write_text(odd, encoding="utf-8")
+    for X in (path, conllu.parse(odd)):
+        for heads, expected in zip(fitted.predict(X), fitted.predict(conllu.parse(text)), strict=True):
+            np.testing.assert_array_equal(heads, expected)
+        assert len(fitted.parse(X)) == 4
+        with pytest.raises(DataError, match="HEAD is '99'"):
+            fitted.score(X)
+
+
 def test_fit_accepts_a_path_or_a_list(tmp_path):
     path = tmp_path / "train.conll"
     path.write_text(treebank(20), encoding="utf-8")

@@ -20,6 +20,7 @@ from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.errors import ClusterError, ModelError, NonprojError
+from nonproj.evaluation.certificates import TextOptions
 from nonproj.io import splitting
 from nonproj.model import Model
 from nonproj.workers import parsing, pool
@@ -215,9 +216,10 @@ def test_interrupted_processes_end_without_a_traceback(folder, tmp_path):
         preexec_fn=heed,
         start_new_session=True,
     )
-    part = tmp_path / f".{process.pid}.out"
     deadline = time.monotonic() + 60
-    while not (part.exists() and part.stat().st_size) and process.poll() is None and time.monotonic() < deadline:
+    while process.poll() is None and time.monotonic() < deadline:
+        if any(path.stat().st_size for path in tmp_path.glob(".nonproj-*")):
+            break
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)
     _, error = process.communicate(timeout=60)
@@ -288,7 +290,7 @@ def test_the_sentences_of_a_killed_worker_are_parsed_by_another(here, cluster):
         workers.client.wait_for_workers(2, timeout=100)
         pids = workers.client.run(os.getpid)
         assert len(pids) == 2
-        done = parsing.parse_text(workers, reference, "in.conll", stream, comments=True)
+        done = parsing.parse_text(workers, reference, "in.conll", stream, TextOptions(comments=True))
         count = len([next(done)])
         os.kill(min(pids.values()), signal.SIGKILL)
         count += sum(1 for _ in done)

@@ -65,8 +65,11 @@ def test_pieces_are_yielded_before_the_rest_is_read():
         encoding = "utf-8"
         read = None
 
-        def __iter__(self):
-            return lines()
+        def __init__(self):
+            self.lines = lines()
+
+        def readline(self, limit):
+            return next(self.lines)
 
     pieces = splitting.split(Stream(), 1)
     assert [next(pieces).line for _ in range(2)] == [1, 3]

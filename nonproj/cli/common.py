@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
+import stat
 import sys
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext, suppress
+from functools import partial
+from typing import BinaryIO
 
-from nonproj.errors import ModelError
-from nonproj.model import Model
+from nonproj.errors import FileError, ModelError
+from nonproj.io.checks import Rules
+from nonproj.io.files import identity, is_direct
+from nonproj.model import MAGIC, Model
 from nonproj.options.config import DecodingConfig
 from nonproj.workers.pool import Cluster, InProcess, Processes
 
 
-def load_model(path: str) -> Model:
-    """Load a model for parsing; a checkpoint is an error."""
-    model = Model.load(path)
+def load_model(path: str, treebank: str) -> Model:
+    """Load a model for parsing; a checkpoint is an error, which also tells if the treebank is a model."""
+    try:
+        model = Model.load(path)
+    except ModelError as error:
+        if os.path.isfile(treebank):
+            with suppress(OSError), open(treebank, "rb") as stream:
+                if stream.read(len(MAGIC)) == MAGIC:
+                    raise ModelError(f"{error}; {treebank} is one: are the two swapped?") from None
+        raise
     if "parser" not in model.weights:
         raise ModelError(f"{path}: a checkpoint, not a model; finish it with 'nonproj train ... --resume'")
     return model
@@ -38,10 +51,54 @@ def worker_pool(options: argparse.Namespace):
     return Processes(options.jobs) if getattr(options, "jobs", None) not in (None, 1) else nullcontext()
 
 
-def progress_bar(options: argparse.Namespace) -> Callable:
-    """Return ``progress(iterable, description)``, which shows a bar on a terminal and nothing elsewhere."""
+def reading_rules(options: argparse.Namespace, **rules: bool) -> Rules:
+    """Return how the command line wants treebanks to be read."""
+    limit = {"max_line": options.max_line} if options.max_line else {}
+    return Rules(strict=options.strict, **limit, **rules)
+
+
+def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | None], replaceable: str = "") -> None:
+    """Raise if an output is one of the inputs or another output.
+
+    Parameters
+    ----------
+    outputs, inputs : mapping of str to str or None
+        What a file is, and its path; ``-`` is standard output or input.
+    replaceable : str
+        The input that the first output may replace, unless it is written directly.
+    """
+    known = {identity(path, 0): name for name, path in inputs.items() if path}
+    for name, path in outputs.items():
+        place = identity(path, 1) if path else None
+        if place is None:
+            continue
+        if place in known and (known[place] != replaceable or path == "-" or is_direct(path)):
+            raise FileError("<stdout>" if path == "-" else path, f"{name} is the same file as the {known[place]}")
+        known[place], replaceable = name, ""
+
+
+def progress_bar(options: argparse.Namespace, source: tuple | None = None) -> Callable:
+    """Return ``progress(iterable, description)``, which shows a bar on a terminal and nothing elsewhere.
+
+    Where ``source``, the result of `open_input`, is a file, the bar shows how much of it has been read.
+    """
     if options.quiet or not sys.stderr.isatty():
         return lambda items, description: items
     from tqdm import tqdm
 
-    return lambda items, description: tqdm(items, description, leave=False, file=sys.stderr)
+    bar = partial(tqdm, leave=False, file=sys.stderr)
+    with suppress(OSError, AttributeError):
+        facts = os.fstat(source[0].fileno())
+        if stat.S_ISREG(facts.st_mode):
+            bar = partial(bar, total=facts.st_size, unit="B", unit_scale=True)
+            return lambda items, description: _by_bytes(items, source[0], bar(desc=description))
+    return lambda items, description: bar(items, description)
+
+
+def _by_bytes(items: Iterable, stream: BinaryIO, bar) -> Iterator:
+    """Yield the items, and show the position in the stream that they are read from."""
+    with bar:
+        for item in items:
+            yield item
+            if not stream.closed:
+                bar.update(stream.tell() - bar.n)

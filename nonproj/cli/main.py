@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import errno
 import importlib
 import logging
 import os
 import sys
 from typing import NoReturn
 
-from nonproj.errors import NonprojError
+from nonproj.errors import NonprojError, one_line
 
 EXIT_ERROR, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 2, 130, 141
 
@@ -31,7 +32,7 @@ class Arguments(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print one line and exit with code 2."""
-        self.exit(EXIT_ERROR, f"{self.prog}: {message} (try '{self.prog} --help')\n")
+        self.exit(EXIT_ERROR, f"{self.prog}: {one_line(message)} (try '{self.prog} --help')\n")
 
     def _check_value(self, action, value) -> None:
         if action.choices is not None and value not in action.choices:
@@ -52,8 +53,9 @@ class Arguments(argparse.ArgumentParser):
 
 def _nearest(word: str, known: list[str]) -> str:
     """Return a suggestion if a known word is similar."""
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    return f"; did you mean {near[0]}?" if near else ""
+    bare = {name.lstrip("-"): name for name in known}
+    near = difflib.get_close_matches(word.lstrip("-"), bare, n=1, cutoff=0.5)
+    return f"; did you mean {bare[near[0]]}?" if near else ""
 
 
 def build_parser() -> tuple[Arguments, dict[str, Arguments]]:
@@ -99,7 +101,8 @@ def _add_train(parser: Arguments) -> None:
     add = parser.add_argument_group("workers").add_argument
     add("--scheduler", metavar="ADDRESS", help="train with the Dask cluster at tcp://HOST:8786")
     text = "parts of the treebank to train on in parallel (default: one per worker)"
-    add("--shards", type=_shards, metavar="N", help=text)
+    add("--shards", type=_positive, metavar="N", help=text)
+    _add_reading(parser)
 
 
 def _jobs(text: str) -> int:
@@ -109,11 +112,21 @@ def _jobs(text: str) -> int:
     return int(text)
 
 
-def _shards(text: str) -> int:
-    """Return a number of shards."""
+def _positive(text: str) -> int:
+    """Return a positive integer."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a positive integer")
     return int(text)
+
+
+def _add_reading(parser: Arguments) -> None:
+    add = parser.add_argument_group("reading of treebanks").add_argument
+    add(
+        "--strict",
+        action="store_true",
+        help="reject what the validator of Universal Dependencies rejects (levels 1, 2)",
+    )
+    add("--max-line", type=_positive, metavar="BYTES", help="longest line that is accepted (default: 1048576)")
 
 
 def _add_workers(parser: Arguments, cluster: bool = True) -> None:
@@ -145,6 +158,8 @@ def _add_parse(parser: Arguments) -> None:
     add("-o", "--output", default="-", metavar="OUT", help="file to write (default: standard output)")
     add("--stats", metavar="FILE", help="write score, bound and certificate of each tree as lines of JSON")
     add("--stats-comments", action="store_true", help="write them as comments above each sentence")
+    add("--keep-deps", action="store_true", help="keep DEPS where HEAD changes (default: DEPS becomes _)")
+    _add_reading(parser)
     _add_workers(parser)
     _add_decoding(parser)
 
@@ -156,6 +171,7 @@ def _add_evaluate(parser: Arguments) -> None:
     add("files", nargs="*", metavar="GOLD [PARSED | A B]", help=text)
     add("-m", "--model", metavar="MODEL", help="parse GOLD with a model, and score the result")
     add("--json", action="store_true", help="print all figures as JSON")
+    _add_reading(parser)
     _add_workers(parser, cluster=False)
     _add_decoding(parser)
 
@@ -241,17 +257,9 @@ def main(arguments: list[str] | None = None) -> int:
     int
         0; 2 for an error, with one line on standard error; 130 after Ctrl-C; 141 if the output pipe is closed.
     """
-    options = parse_arguments(sys.argv[1:] if arguments is None else arguments)
-    if options.version:
-        from nonproj import __version__
-
-        sys.stdout.write(f"nonproj {__version__}\n")
-        return 0
-    _start_logging(options)
+    _open_standard_streams()
     try:
-        code = importlib.import_module(f"nonproj.cli.{options.command}").run(options)
-        sys.stdout.flush()
-        return code
+        return _run(sys.argv[1:] if arguments is None else arguments)
     except NonprojError as error:
         sys.stderr.write(f"nonproj: {error}\n")
         return EXIT_ERROR
@@ -265,9 +273,39 @@ def main(arguments: list[str] | None = None) -> int:
         _discard_output()
         return EXIT_BROKEN_PIPE
     except OSError as error:  # such as a full disk
-        sys.stderr.write(f"nonproj: {error.strerror or error}\n".lower())
+        reason = "standard output is closed" if error.errno == errno.EBADF else str(error.strerror or error).lower()
+        sys.stderr.write(f"nonproj: {one_line(reason)}\n")
         _discard_output()
         return EXIT_ERROR
+
+
+def _run(words: list[str]) -> int:
+    """Run the command, and flush what it or the help has printed."""
+    try:
+        options = parse_arguments(words)
+        if options.version:
+            from nonproj import __version__
+
+            sys.stdout.write(f"nonproj {__version__}\n")
+            return 0
+        _start_logging(options)
+        return importlib.import_module(f"nonproj.cli.{options.command}").run(options)
+    finally:
+        sys.stdout.flush()
+
+
+def _open_standard_streams() -> None:
+    """Put a stream that fails in place of each standard stream that is closed, so that no file gets its descriptor."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            usable = os.O_WRONLY if number != 1 else os.O_RDONLY  # messages to a closed standard error are dropped
+            descriptor = os.open(os.devnull, usable)
+            if descriptor != number:
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # file names may have bytes that are not UTF-8
 
 
 def _discard_output() -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 from pathlib import Path
 
-from nonproj.cli.common import progress_bar, worker_pool
-from nonproj.errors import ConfigError, FileError
+from nonproj.cli.common import check_outputs, progress_bar, reading_rules, worker_pool
+from nonproj.errors import ConfigError, FileError, one_line
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
 from nonproj.io import conll
+from nonproj.io.checks import Rules
+from nonproj.io.files import is_direct
 from nonproj.learning.trainer import train
 from nonproj.options.config import Config
 from nonproj.pipeline import Parser
@@ -23,19 +26,15 @@ log = logging.getLogger("nonproj")
 def run(options: argparse.Namespace) -> int:
     """Train a model; Ctrl-C saves the last complete epoch, and ``--resume`` continues from it."""
     config = _config(options)
-    output, checkpoint = Path(options.output), Path(f"{options.output}.checkpoint")
-    if not output.parent.is_dir():
-        raise FileError(options.output, f"cannot be written: there is no folder {str(output.parent)!r}")
-    if output.is_dir():
-        raise FileError(options.output, "cannot be written: this is a folder, a file is expected")
-    path = options.train or config.treebank.train
+    path, test = options.train or config.treebank.train, options.test or config.treebank.test
     if not path:
         raise ConfigError("treebank.train", "there is nothing to train on; name a treebank")
-    sentences = list(conll.read(path, require_heads=True))
-    sentences, held_out = _hold_out(sentences, config.treebank.held_out)
-    test = options.test or config.treebank.test
-    test = list(conll.read(test, require_heads=True)) if test else []  # read now, to report errors before the training
-    log.info("training on %d sentences, %d words of %s", len(sentences), sum(map(len, sentences)), path)
+    output, checkpoint = _outputs(options, config, path, test)
+    rules = reading_rules(options, require_heads=True)
+    sentences = list(conll.read(path, rules))
+    sentences, held_out = _hold_out(sentences, config.treebank.held_out, rules)
+    test = list(conll.read(test, rules)) if test else []  # read now, to report errors before the training
+    log.info("training on %d sentences, %d words of %s", len(sentences), sum(map(len, sentences)), one_line(path))
     progress = progress_bar(options)
     with worker_pool(options) as workers:
         model = train(
@@ -49,14 +48,34 @@ def run(options: argparse.Namespace) -> int:
             shards=options.shards,
         )
     model.save(output)
-    log.info("%s is written, %.1f MB", output, output.stat().st_size / 1e6)
+    log.info("%s is written", one_line(str(output)))
     if model.meta["interrupted"]:
-        log.warning("%s is kept; the same command with --resume continues from it", checkpoint)
+        if checkpoint:
+            log.warning("%s is kept; the same command with --resume continues from it", one_line(str(checkpoint)))
         return EXIT_INTERRUPTED
-    checkpoint.unlink(missing_ok=True)
+    if checkpoint:
+        checkpoint.unlink(missing_ok=True)
     if test:
         sys.stdout.write(evaluate_parser(Parser(model), test, warm_up=WARM_UP, progress=progress).table())
     return 0
+
+
+def _outputs(options: argparse.Namespace, config: Config, train: str, test: str | None) -> tuple[Path, Path | None]:
+    """Return the paths of model and checkpoint, none of them an input; a device or a pipe has no checkpoint."""
+    output = Path(options.output)
+    if options.output == "-":
+        raise FileError("-", "a model needs a file name")
+    if not output.parent.is_dir():
+        raise FileError(options.output, f"cannot be written: there is no folder {str(output.parent)!r}")
+    if output.is_dir():
+        raise FileError(options.output, "cannot be written: this is a folder, a file is expected")
+    checkpoint = None if is_direct(output) else Path(f"{options.output}.checkpoint")
+    held_out, folder = config.treebank.held_out, config.features.folder
+    inputs = {"treebank": train, "configuration": options.config, "test file": test}
+    inputs["held-out file"] = held_out if isinstance(held_out, str) else None
+    inputs |= {f"template file {path.name}": str(path) for path in Path(folder or os.devnull).glob("*")}
+    check_outputs({"model": options.output, "checkpoint": checkpoint and str(checkpoint)}, inputs)
+    return output, checkpoint
 
 
 def _config(options: argparse.Namespace) -> Config:
@@ -78,9 +97,9 @@ def _config(options: argparse.Namespace) -> Config:
     return config.with_overrides(overrides)
 
 
-def _hold_out(sentences: list[Sentence], wanted: str | float) -> tuple[list[Sentence], list[Sentence]]:
+def _hold_out(sentences: list[Sentence], wanted: str | float, rules: Rules) -> tuple[list[Sentence], list[Sentence]]:
     """Return training and held-out sentences: the last share of the training file, or another file."""
     if isinstance(wanted, str):
-        return sentences, list(conll.read(wanted, require_heads=True))
+        return sentences, list(conll.read(wanted, rules))
     kept = len(sentences) - int(len(sentences) * wanted)
     return sentences[:kept], sentences[kept:]

@@ -6,8 +6,30 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TextIO
 
+from nonproj.io.checks import Rules
 from nonproj.pipeline import Parse
 from nonproj.types import Sentence
+
+
+class TextOptions(NamedTuple):
+    """How sentences are read and written.
+
+    Attributes
+    ----------
+    comments : bool
+        Write the statistics above each sentence.
+    keep_deps : bool
+        See `nonproj.io.conll.replace`.
+    rules : Rules
+        How the input is read: gold heads are ignored.
+    """
+
+    comments: bool = False
+    keep_deps: bool = False
+    rules: Rules = Rules(ignore_heads=True)
+
+
+DEFAULT_TEXT = TextOptions()
 
 
 class ParseRecord(NamedTuple):
@@ -79,5 +101,6 @@ class ParseLog:
         self.full += numbers["full"] and numbers["certified"]
         self.changed += numbers["changed"]
         if self.stream:
+            path = path.encode("utf-8", "backslashreplace").decode()  # bytes of a file name that are not UTF-8
             place = {"sentence": self.sentences, "path": path, "line": line, "words": words}
             self.stream.write(json.dumps(place | numbers, ensure_ascii=False) + "\n")

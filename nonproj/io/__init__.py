@@ -2,5 +2,7 @@
 
 - `files`: input from disk, pipe or gzip archive; output that appears only when it is complete
 - `conll`: CoNLL-X and CoNLL-U, read and written without loss
+- `checks`: what makes the lines of a sentence valid
+- `strict`: what the format CoNLL-U demands beyond that
 - `splitting`: splits a treebank between sentences into pieces for workers
 """

@@ -4,14 +4,14 @@ Both formats have ten columns separated by tabs, one line per word and a blank l
 comments, multiword tokens (``3-4``) and empty nodes (``5.1``).  The formats need not be told apart: the line of a word
 starts with a number, so a line that starts with ``#`` is a comment, even where ``#`` is a word of the treebank.
 
-A `Sentence` keeps its own lines; writing replaces two columns and leaves every other byte unchanged.
+A `Sentence` keeps its own lines; writing replaces HEAD and DEPREL, empties DEPS beside a new HEAD, and leaves every
+other byte unchanged.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
-import re
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,20 +20,19 @@ from typing import BinaryIO, TextIO
 import numpy as np
 
 from nonproj.errors import DataError, NonprojError
-from nonproj.io.files import byte_lines, open_input, open_output, stream_error
+from nonproj.io.checks import BOM, DEFAULT_RULES, LINE_COST, Rules, checked
+from nonproj.io.files import open_input, open_output, stream_error, text_lines
 from nonproj.types import Sentence
 
 COLUMNS = ("ID", "FORM", "LEMMA", "CPOSTAG", "POSTAG", "FEATS", "HEAD", "DEPREL", "PHEAD", "PDEPREL")
 """The names of the columns in CoNLL-X; CoNLL-U calls 3, 4, 8 and 9 UPOS, XPOS, DEPS and MISC."""
 
-_ID, _FORM, _HEAD, _DEPREL = 0, 1, 6, 7
-_BOM = "\ufeff"
-_NUMBER = {str(number): number for number in range(1024)} | {"_": -1}  # a look-up is three times as fast as int()
-_RANGE = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
-_EMPTY = re.compile(r"(0|[1-9][0-9]*)\.[1-9][0-9]*")
+_HEAD, _DEPREL, _DEPS = 6, 7, 8
 
 
-def read(source: str | Path | BinaryIO | TextIO, *, require_heads: bool = False) -> Iterator[Sentence]:
+def read(
+    source: str | Path | BinaryIO | TextIO, rules: Rules = DEFAULT_RULES, **changes: bool | int
+) -> Iterator[Sentence]:
     """Read a treebank, one sentence at a time.
 
     A sentence is yielded as soon as the blank line after it has been read, so pipes are answered at once and memory
@@ -45,8 +44,10 @@ def read(source: str | Path | BinaryIO | TextIO, *, require_heads: bool = False)
     source : str, Path or stream
         A file, ``-`` for standard input, or an open stream of bytes or text.  Files and standard input may be
         compressed by gzip.  The text must be UTF-8, with or without a byte order mark.
-    require_heads : bool
-        Whether a word without a gold head (``_``) is an error.
+    rules : Rules
+        What is required and what is ignored.
+    **changes
+        Fields of the rules to change, such as ``require_heads=True``.
 
     Yields
     ------
@@ -57,7 +58,7 @@ def read(source: str | Path | BinaryIO | TextIO, *, require_heads: bool = False)
     ------
     DataError
         At the first malformed line: columns, numbering, heads out of range or in a cycle, bytes that are not UTF-8, a
-        sentence or a file without words.  Several roots are not an error.
+        sentence or a file without words, a line or a sentence that is too long.  Several roots are not an error.
     FileError
         The file cannot be read.
 
@@ -68,27 +69,30 @@ def read(source: str | Path | BinaryIO | TextIO, *, require_heads: bool = False)
     >>> sentence.forms, sentence.heads
     (['Det', 'regner'], array([-1,  2,  0], dtype=int32))
     """
-    return _sentences(*open_input(source), require_heads)
+    return sentences_of(*open_input(source), rules._replace(**changes))
 
 
-def _sentences(stream, name: str, closing, require_heads: bool, number: int = 0) -> Iterator[Sentence]:
-    """Yield the sentences of a stream whose first line has the number ``number + 1``."""
-    first, block, worded, sentence = number + 1, [], False, None
+def sentences_of(stream, name: str, closing, rules: Rules, number: int = 0) -> Iterator[Sentence]:
+    """Yield the sentences of a stream whose first line has the number ``number + 1``; see `read`."""
+    first, block, worded, sentence, left = number + 1, [], False, None, rules.max_sentence
     try:
         with closing:
-            for line in stream if hasattr(stream, "encoding") else map(bytes.decode, byte_lines(stream)):
+            for line in text_lines(stream, rules.max_line):
                 number += 1
                 block.append(line)
+                left -= len(line) + LINE_COST
+                if left < 0:
+                    raise DataError(name, first, "a sentence of too many lines; is the blank line after it missing?")
                 if not line.isspace() or line.strip(" \r\n"):
-                    worded = worded or number > 1 or line.removeprefix(_BOM).strip(" \r\n") != ""
+                    worded = worded or number > 1 or line.removeprefix(BOM).strip(" \r\n") != ""
                 elif worded:
-                    sentence = _sentence(block, name, first, require_heads)
+                    sentence = checked(block, name, first, rules)
                     yield sentence
-                    first, block, worded = number + 1, [], False
-    except (UnicodeDecodeError, EOFError, zlib.error, OSError) as error:
+                    first, block, worded, left = number + 1, [], False, rules.max_sentence
+    except (UnicodeDecodeError, EOFError, zlib.error, OSError, OverflowError) as error:
         raise stream_error(error, name, number) from None
     if worded:
-        yield _sentence(block, name, first, require_heads)
+        yield checked(block, name, first, rules)
     elif sentence is None:
         raise DataError(name, 1, "no sentences; the file is empty" if not number else "no sentences; only blank lines")
     else:
@@ -110,106 +114,12 @@ def until_error(sentences: Iterable[Sentence], errors: list[NonprojError]) -> It
         errors.append(error)
 
 
-def _sentence(block: list[str], name: str, first: int, require_heads: bool) -> Sentence:
-    """Return the sentence with these lines, the first of which is line ``first`` of the file."""
-    rows, word_lines, expected = [], [], "1"
-    for index, line in enumerate(block):
-        row = line.rstrip("\r\n").split("\t")
-        if len(row) != 10 or row[_ID] != expected or not row[_FORM]:
-            try:
-                row = _special_row(row, len(rows))
-            except ValueError as error:
-                raise DataError(name, first + index, str(error)) from None
-            if row is None:
-                continue
-        rows.append(row)
-        word_lines.append(index)
-        expected = str(len(rows) + 1)
-    if not rows:
-        index = next((index for index, line in enumerate(block) if line.strip(_BOM + " \r\n")), 0)
-        raise DataError(name, first + index, "a sentence without words; remove it, or the blank line after it")
-    return Sentence(rows, _gold_heads(rows, word_lines, name, first, require_heads), block, word_lines, name, first)
-
-
-def _special_row(row: list[str], words: int) -> list[str] | None:
-    """Return None for a line that is not a word, and the row of a word after a byte order mark; raise if malformed."""
-    row = [row[0].removeprefix(_BOM), *row[1:]]
-    name, expected = row[_ID], str(words + 1)
-    if len(row) == 1 and not name.strip(" \r"):
-        return None
-    if name.startswith("#"):
-        if words:
-            raise ValueError("a comment inside a sentence; is the blank line before it missing?")
-        return None
-    if len(row) != 10:
-        hint = "; columns are separated by tabs, not by spaces" if len(row) == 1 and len(name.split()) > 1 else ""
-        raise ValueError(f"{len(row)} column{'s' if len(row) > 1 else ''}, 10 expected{hint}")
-    if (match := _RANGE.fullmatch(name)) and match[1] == expected and int(match[2]) > words:
-        return None
-    if (match := _EMPTY.fullmatch(name)) and match[1] == str(words):
-        return None
-    if name != expected:
-        hint = "; is the blank line before it missing?" if name == "1" else ""
-        raise ValueError(f"ID is {name!r}, {expected} expected{hint}")
-    if not row[_FORM]:
-        raise ValueError("FORM is empty; a word or _ expected")
-    return row
-
-
-def _gold_heads(rows, word_lines, name: str, first: int, require_heads: bool) -> np.ndarray | None:
-    """Return the column HEAD as int32[N], checked to be a tree; None where it is absent."""
-    n = len(rows)
-    heads = [-1]
-    heads += [_NUMBER.get(row[_HEAD], n + 1) for row in rows]
-    if max(heads) > n or (require_heads and min(heads[1:]) < 0):
-        heads = [-1] + [
-            _head(row[_HEAD], n, name, first + index, require_heads)
-            for row, index in zip(rows, word_lines, strict=True)
-        ]
-    if min(heads[1:]) < 0:
-        return None
-    cycle = _cycle(heads)
-    if cycle:
-        line = first + word_lines[cycle[0] - 1]
-        if len(cycle) == 1:
-            raise DataError(name, line, f"HEAD of word {cycle[0]} is the word itself")
-        path = " <- ".join(str(word) for word in [*cycle, cycle[0]])
-        raise DataError(name, line, f"the heads form a cycle, not a tree: {path}")
-    return np.array(heads, dtype=np.int32)
-
-
-def _head(text: str, n: int, name: str, line: int, require_heads: bool) -> int:
-    """Return one head, or raise the error that describes it."""
-    if text == "_":
-        if require_heads:
-            raise DataError(name, line, "HEAD is absent (_); training needs gold heads")
-        return -1
-    head = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else n + 1
-    if head > n or str(head) != text:
-        raise DataError(name, line, f"HEAD is {text!r}, a number from 0 to {n} expected")
-    return head
-
-
-def _cycle(heads: list[int]) -> list[int]:
-    """Return the words of a cycle, each followed by its head, starting from the lowest; empty for a tree."""
-    seen_from = [0] * len(heads)
-    seen_from[0] = -1
-    for start in range(1, len(heads)):
-        node = start
-        while not seen_from[node]:
-            seen_from[node] = start
-            node = heads[node]
-        if seen_from[node] == start:
-            cycle = [node]
-            while (node := heads[node]) != cycle[0]:
-                cycle.append(node)
-            low = cycle.index(min(cycle))
-            return cycle[low:] + cycle[:low]
-    return []
-
-
-def replace(sentence: Sentence, heads, labels: Iterable[str] | None = None, comments=()) -> str:
+def replace(
+    sentence: Sentence, heads, labels: Iterable[str] | None = None, comments=(), *, keep_deps: bool = False
+) -> str:
     """Return the text of a sentence with another tree; every other byte is unchanged.
+
+    Where HEAD changes, the enhanced dependencies in DEPS no longer agree with it, and become ``_``.
 
     Parameters
     ----------
@@ -221,6 +131,8 @@ def replace(sentence: Sentence, heads, labels: Iterable[str] | None = None, comm
         None leaves the column DEPREL unchanged.
     comments : mapping or iterable of (key, value)
         Written as ``# key = value`` below the existing comments; a comment with the same key is replaced.
+    keep_deps : bool
+        Whether DEPS stays beside another HEAD.
 
     Raises
     ------
@@ -249,8 +161,10 @@ def replace(sentence: Sentence, heads, labels: Iterable[str] | None = None, comm
     if len(labels) != n:
         raise ValueError(f"labels has {len(labels)} entries, {n} expected")
     for index, head, label in zip(word_lines, heads[1:], labels, strict=True):
-        columns = lines[index].split("\t", 8)
-        columns[_HEAD] = str(head)
+        columns, head = lines[index].split("\t", 9), str(head)
+        if columns[_HEAD] != head and ":" in columns[_DEPS] and not keep_deps:  # without a colon: PHEAD of CoNLL-X
+            columns[_DEPS] = "_"
+        columns[_HEAD] = head
         if label is not None:
             columns[_DEPREL] = label
         lines[index] = "\t".join(columns)
@@ -261,7 +175,7 @@ def replace(sentence: Sentence, heads, labels: Iterable[str] | None = None, comm
 
 def _comment(lines: list[str], comments: dict) -> None:
     """Insert comments below the existing ones; a comment with the same key is replaced."""
-    bare = [line.removeprefix(_BOM) for line in lines]
+    bare = [line.removeprefix(BOM) for line in lines]
     position = next(index for index, line in enumerate(bare) if line[:1].isdigit())
     ending = "\r\n" if lines[position].endswith("\r\n") else "\n"
     places = {line[1:].partition("=")[0].strip(): index for index, line in enumerate(bare[:position]) if "=" in line}
@@ -270,16 +184,18 @@ def _comment(lines: list[str], comments: dict) -> None:
         line = f"# {key} = {' '.join(str(value).split())}{ending}"
         if key in places:
             index = places[key]
-            lines[index] = _BOM + line if lines[index].startswith(_BOM) else line
+            lines[index] = BOM + line if lines[index].startswith(BOM) else line
         else:
             added.append(line)
-    if added and lines[position].startswith(_BOM):
+    if added and lines[position].startswith(BOM):
         lines[position] = bare[position]
-        added[0] = _BOM + added[0]
+        added[0] = BOM + added[0]
     lines[position:position] = added
 
 
-def write(sentences_with_trees: Iterable[tuple], target: str | Path | BinaryIO | TextIO) -> int:
+def write(
+    sentences_with_trees: Iterable[tuple], target: str | Path | BinaryIO | TextIO, *, keep_deps: bool = False
+) -> int:
     """Write sentences with their predicted trees, and return the number of sentences.
 
     Parameters
@@ -289,6 +205,8 @@ def write(sentences_with_trees: Iterable[tuple], target: str | Path | BinaryIO |
         `replace`; where ``heads`` is None, the sentence is written unchanged.
     target : str, Path or stream
         A file (see `open_output`), or an open stream of bytes or text.
+    keep_deps : bool
+        See `replace`.
 
     Raises
     ------
@@ -306,12 +224,12 @@ def write(sentences_with_trees: Iterable[tuple], target: str | Path | BinaryIO |
     """
     if not hasattr(target, "write"):
         with open_output(target) as stream:
-            return write(sentences_with_trees, stream)
+            return write(sentences_with_trees, stream, keep_deps=keep_deps)
     binary = not hasattr(target, "encoding")
     count, sentence, lines_written = 0, None, 0
     for sentence, heads, *rest in sentences_with_trees:
         lines_written = len(sentence.lines)
-        text = "".join(sentence.lines) if heads is None else replace(sentence, heads, *rest)
+        text = "".join(sentence.lines) if heads is None else replace(sentence, heads, *rest, keep_deps=keep_deps)
         target.write(text.encode() if binary else text)
         count += 1
     if sentence is not None and (
@@ -321,8 +239,8 @@ def write(sentences_with_trees: Iterable[tuple], target: str | Path | BinaryIO |
     return count
 
 
-def from_conllu(token_list) -> Sentence:
-    """Return the sentence of a ``conllu.TokenList``.
+def from_conllu(token_list, **rules: bool | int) -> Sentence:
+    """Return the sentence of a ``conllu.TokenList``; ``rules`` are fields of `nonproj.io.checks.Rules`.
 
     Raises
     ------
@@ -337,7 +255,7 @@ def from_conllu(token_list) -> Sentence:
     ['Regn']
     """
     text = io.StringIO(token_list.serialize(), newline="\n")
-    return next(_sentences(text, "<conllu>", contextlib.nullcontext(), False))
+    return next(sentences_of(text, "<conllu>", contextlib.nullcontext(), Rules(**rules)))
 
 
 def to_conllu(sentence: Sentence, heads, labels: Iterable[str] | None = None):
@@ -356,7 +274,7 @@ def to_conllu(sentence: Sentence, heads, labels: Iterable[str] | None = None):
     from conllu.parser import DEFAULT_FIELDS, parse_comment_line, parse_line
 
     tokens, metadata = [], {}
-    for line in replace(sentence, heads, labels).removeprefix(_BOM).split("\n"):
+    for line in replace(sentence, heads, labels).removeprefix(BOM).split("\n"):
         if line.startswith("#"):
             metadata.update(parse_comment_line(line))
         elif line.strip(" \r"):

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO
 
-from nonproj.io.conll import _BOM, _sentences
+from nonproj.io.checks import BOM, DEFAULT_RULES, LINE_COST, Rules
+from nonproj.io.conll import sentences_of
 from nonproj.io.files import byte_lines, open_input, stream_error
 from nonproj.types import Sentence
 
@@ -34,13 +35,12 @@ class Piece(NamedTuple):
     path: str
     line: int
 
-    def read(self, *, require_heads: bool = False) -> Iterator[Sentence]:
+    def read(self, rules: Rules = DEFAULT_RULES) -> Iterator[Sentence]:
         """Yield the sentences like `nonproj.io.conll.read` of the file: same line numbers, same errors."""
-        stream = io.BytesIO(self.text)
-        return _sentences(stream, self.path, contextlib.nullcontext(), require_heads, self.line - 1)
+        return sentences_of(io.BytesIO(self.text), self.path, contextlib.nullcontext(), rules, self.line - 1)
 
 
-def split(source: str | Path | BinaryIO | TextIO, size: int = 1 << 16) -> Iterator[Piece]:
+def split(source: str | Path | BinaryIO | TextIO, size: int = 1 << 16, rules: Rules = DEFAULT_RULES) -> Iterator[Piece]:
     """Split a treebank between sentences, without parsing their columns.
 
     Parameters
@@ -49,6 +49,8 @@ def split(source: str | Path | BinaryIO | TextIO, size: int = 1 << 16) -> Iterat
         As for `nonproj.io.conll.read`.
     size : int
         A piece ends with the first sentence that brings it to this number of bytes.
+    rules : Rules
+        Its limits of lines and sentences are observed here, too, so that memory is bounded.
 
     Yields
     ------
@@ -68,19 +70,24 @@ def split(source: str | Path | BinaryIO | TextIO, size: int = 1 << 16) -> Iterat
     """
     stream, name, closing = open_input(source)
     number, first, lines, length, ended, has_text, failure = 0, 1, [], 0, 0, False, None
+    left = limit = 4 * rules.max_sentence  # a character has up to four bytes
     try:
         with closing:
-            for line in byte_lines(stream):
+            for line in byte_lines(stream, rules.max_line):
                 number += 1
                 if line.strip(b" \r\n"):
                     if length >= size and ended:  # not earlier: blank lines at the very end belong to the last piece
                         yield Piece(b"".join(lines[:ended]), name, first)
                         first, lines, length, ended = first + ended, lines[ended:], 0, 0
-                    has_text = has_text or number > 1 or line.removeprefix(_BOM.encode()).strip(b" \r\n") != b""
+                    has_text = has_text or number > 1 or line.removeprefix(BOM.encode()).strip(b" \r\n") != b""
                 elif has_text:
-                    ended, has_text = len(lines) + 1, False
+                    ended, has_text, left = len(lines) + 1, False, limit
                 lines.append(line)
-                length += len(line)
+                length, left = length + len(line), left - len(line) - LINE_COST
+                if left < 0:  # `Piece.read` raises at this sentence
+                    break
+    except OverflowError as error:
+        lines.append(error.args[1])  # `Piece.read` raises here, too, unless an earlier line is malformed
     except (EOFError, zlib.error, OSError) as error:
         failure, lines = stream_error(error, name, number), lines[:ended]
     if lines or failure is None:

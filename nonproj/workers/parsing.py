@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from nonproj.errors import DataError, ModelError, NonprojError
-from nonproj.evaluation.certificates import ParseRecord, annotate
+from nonproj.evaluation.certificates import DEFAULT_TEXT, ParseRecord, TextOptions, annotate
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
 from nonproj.evaluation.scores import Evaluation
 from nonproj.io import conll, splitting
+from nonproj.io.checks import Rules
 from nonproj.io.files import reason
 from nonproj.io.splitting import Piece
 from nonproj.model import Model
@@ -110,28 +111,30 @@ class ParsedPiece(NamedTuple):
     error: NonprojError | None
 
 
-def parse_piece(reference: ModelRef, comments: bool, piece: Piece) -> ParsedPiece:
+def parse_piece(reference: ModelRef, options: TextOptions, piece: Piece) -> ParsedPiece:
     """Parse the sentences of a piece up to the first error."""
     parser, _ = parser_of(reference)
     stream, records, errors = io.StringIO(newline=""), [], []
-    parses = parser.parse_all(conll.until_error(piece.read(), errors))
+    parses = parser.parse_all(conll.until_error(piece.read(options.rules), errors))
     try:
-        conll.write(annotate(parses, comments, records.append), stream)
+        conll.write(annotate(parses, options.comments, records.append), stream, keep_deps=options.keep_deps)
     except DataError as error:  # a sentence that is too long
         errors = [error]
     return ParsedPiece(stream.getvalue(), records, errors[0] if errors else None)
 
 
-def evaluate_piece(reference: ModelRef, piece: Piece) -> Evaluation:
+def evaluate_piece(reference: ModelRef, rules: Rules, piece: Piece) -> Evaluation:
     """Parse the sentences of a piece and compare the trees with the gold trees."""
     parser, new = parser_of(reference)
-    return evaluate_parser(parser, piece.read(require_heads=True), warm_up=WARM_UP if new else 0)
+    return evaluate_parser(parser, piece.read(rules), warm_up=WARM_UP if new else 0)
 
 
 # -- in the caller -----------------------------------------------------------------------------------------------------
 
 
-def parse_text(workers, reference: ModelRef, source, stream: TextIO, comments: bool = False) -> Iterator[ParseRecord]:
+def parse_text(
+    workers, reference: ModelRef, source, stream: TextIO, options: TextOptions = DEFAULT_TEXT
+) -> Iterator[ParseRecord]:
     """Parse a treebank with workers and write the text that one process would write.
 
     Parameters
@@ -142,8 +145,7 @@ def parse_text(workers, reference: ModelRef, source, stream: TextIO, comments: b
         See `nonproj.io.conll.read`.
     stream : TextIO
         Written to in the order of the input.
-    comments : bool
-        Whether to write the statistics above each sentence.
+    options : TextOptions
 
     Yields
     ------
@@ -157,7 +159,7 @@ def parse_text(workers, reference: ModelRef, source, stream: TextIO, comments: b
     ClusterError, ModelError
         The workers fail.
     """
-    tasks = ((reference, comments, piece) for piece in splitting.split(source))
+    tasks = ((reference, options, piece) for piece in splitting.split(source, rules=options.rules))
     for parsed in in_order(workers, parse_piece, tasks):
         stream.write(parsed.text)
         yield from parsed.records
@@ -165,17 +167,18 @@ def parse_text(workers, reference: ModelRef, source, stream: TextIO, comments: b
             raise parsed.error
 
 
-def evaluate_text(workers, reference: ModelRef, source, progress: Callable) -> Evaluation:
+def evaluate_text(workers, reference: ModelRef, source, progress: Callable, rules: Rules) -> Evaluation:
     """Parse and evaluate a treebank with workers; ``seconds`` is their total time divided by their number.
 
-    ``progress(iterable, description)`` wraps a loop over the sentences.
+    ``progress(iterable, description)`` wraps a loop over the sentences; ``rules`` say how they are read.
     """
     evaluation, seconds, pieces = Evaluation(), 0.0, 0
 
     def sentences():
         """Collect the pieces, and yield once for each sentence, for the progress bar."""
         nonlocal seconds, pieces
-        for part in in_order(workers, evaluate_piece, ((reference, piece) for piece in splitting.split(source))):
+        tasks = ((reference, rules, piece) for piece in splitting.split(source, rules=rules))
+        for part in in_order(workers, evaluate_piece, tasks):
             evaluation.extend(part)
             seconds, pieces = seconds + part.seconds, pieces + 1
             yield from range(len(part))

@@ -1,0 +1,125 @@
+"""What CoNLL-U demands beyond what reading needs: most of levels 1 and 2 of the validator of Universal Dependencies.
+
+Not checked: whether ``sent_id`` is unique in the treebank, and whether ``text`` agrees with the words.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+_COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
+_UPOS = re.compile("ADJ|ADP|ADV|AUX|CCONJ|DET|INTJ|NOUN|NUM|PART|PRON|PROPN|PUNCT|SCONJ|SYM|VERB|X")
+_FEATURE = re.compile(r"([A-Z0-9][A-Za-z0-9]*(?:\[[a-z0-9]+\])?)=([A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*)")
+_RELATION = re.compile(r"[a-z]+(:[a-z]+)?")
+_ENHANCED = re.compile(r"((?:0|[1-9][0-9]{0,8})(?:\.[1-9][0-9]{0,8})?):([a-z]+(?::[^:|\s]+)*)")
+
+
+def violations(block: list[str], with_tree: bool, at_start: bool = False) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a sentence that CoNLL-U does not allow, by their index, each with a message.
+
+    Parameters
+    ----------
+    block : list of str
+        The lines, comments and blank lines included; `nonproj.io.conll.read` accepts them otherwise.
+    with_tree : bool
+        Whether HEAD and DEPREL are checked, too.
+    at_start : bool
+        Whether this is the first sentence of a file, which a byte order mark may precede.
+
+    Examples
+    --------
+    >>> word = "1\\tRegn\\t_\\tN\\t_\\t_\\t0\\troot\\t_\\t_\\n"
+    >>> list(violations(["# sent_id = 1\\n", "# text = Regn\\n", word, "\\n"], True))
+    [(2, "UPOS is 'N', not a tag of Universal Dependencies")]
+    """
+    lines = [line.removesuffix("\n") for line in block]
+    lines[0] = lines[0].removeprefix("\ufeff") if at_start else lines[0]
+    for key in ("sent_id", "text"):
+        found = sum(bool(re.match(rf"# {key}\s*=\s*\S", line)) for line in lines)
+        if found != 1:
+            yield 0, f"the sentence has {found} comments '# {key} = ...', 1 expected"
+    nodes = {line.partition("\t")[0] for line in lines}
+    roots, node, number = [], "0", 0
+    for index, line in enumerate(lines):
+        yield from ((index, message) for message in _of_line(line, last=index == len(lines) - 1))
+        row = line.split("\t")
+        if len(row) < 10 or line[0] == "#":
+            continue
+        yield from ((index, message) for message in _of_columns(row, nodes, with_tree))
+        if "-" in row[0]:
+            continue
+        number = number + 1 if "." in row[0] else 0
+        node = row[0].partition(".")[0]
+        if number and row[0] != f"{node}.{number}":
+            yield index, f"ID is {row[0]!r}, {node}.{number} expected"
+        roots += [index] if row[6] == "0" else []
+    if lines[-1]:
+        yield len(lines) - 1, "a blank line is missing after the last sentence"
+    if with_tree and len(roots) != 1:
+        yield roots[-1] if roots else 0, f"the sentence has {len(roots)} roots, 1 expected"
+
+
+def _of_line(line: str, last: bool) -> Iterator[str]:
+    if line.endswith("\r"):
+        yield "the line ends with a carriage return"
+    if not line.strip() and (line or not last):
+        yield "a blank line must be empty, and single"
+    if not unicodedata.is_normalized("NFC", line):
+        yield "the text is not in Unicode normalization form C"
+
+
+def _of_columns(row: list[str], nodes: set[str], with_tree: bool) -> Iterator[str]:
+    for name, value in zip(_COLUMNS, row, strict=True):
+        if not value.strip():
+            yield f"{name} is {'blank' if value else 'empty'}"
+        elif value != value.strip() or re.search(r"\s\s", value):
+            yield f"{name} is {value!r}, with spaces at an end or repeated"
+        elif name not in ("FORM", "LEMMA", "MISC") and re.search(r"\s", value):
+            yield f"{name} is {value!r}, without spaces expected"
+    *_, upos, _, feats, head, label, deps, _ = row
+    empty = "." in row[0]
+    if "-" in row[0]:
+        if row[2:9] != ["_"] * 7:
+            yield "a multiword token has values only in FORM and MISC, _ expected elsewhere"
+        return
+    if not (_UPOS.fullmatch(upos) or (empty and upos == "_")):
+        yield f"UPOS is {upos!r}, not a tag of Universal Dependencies"
+    if empty and (head, label) != ("_", "_"):
+        yield "HEAD and DEPREL of an empty node must be _"
+    elif with_tree and not empty:
+        if not _RELATION.fullmatch(label):
+            yield f"DEPREL is {label!r}, a relation such as nsubj or acl:relcl expected"
+        if head == "_" or (head == "0") != (label == "root"):
+            yield f"HEAD is {head} and DEPREL {label!r}; the root, and only the root, has HEAD 0 and DEPREL 'root'"
+    yield from _of_features(feats) if feats != "_" else ()
+    yield from _of_enhanced(deps, nodes) if deps != "_" else ()
+
+
+def _of_features(feats: str) -> Iterator[str]:
+    features = feats.split("|")
+    matches = [_FEATURE.fullmatch(feature) for feature in features]
+    if not all(matches):
+        yield f"FEATS is {feats!r}, Name=Value|Name=Value expected"
+        return
+    lists = [[match[1] for match in matches], *(match[2].split(",") for match in matches)]
+    if any(len(set(values)) < len(values) for values in lists):
+        yield f"FEATS is {feats!r}, which repeats a feature or a value"
+    if any(values != sorted(values, key=str.lower) for values in (features, *lists[1:])):
+        yield f"FEATS is {feats!r}, which is not sorted"
+
+
+def _of_enhanced(deps: str, nodes: set[str]) -> Iterator[str]:
+    matches = [_ENHANCED.fullmatch(pair) for pair in deps.split("|")]
+    if not all(matches):
+        yield f"DEPS is {deps!r}, head:relation|head:relation expected"
+        return
+    pairs = [(tuple(map(int, match[1].split("."))), match[2]) for match in matches]
+    if pairs != sorted(set(pairs)):
+        yield f"DEPS is {deps!r}, which is not sorted or repeats a pair"
+    for head, label in (match.groups() for match in matches):
+        if head not in nodes | {"0"}:
+            yield f"DEPS is {deps!r}, but there is no node {head}"
+        if (head == "0") != (label == "root"):
+            yield f"DEPS is {deps!r}; the root, and only the root, has head 0 and relation 'root'"

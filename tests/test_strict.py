@@ -1,0 +1,87 @@
+"""The rules of CoNLL-U that reading does not need."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from nonproj.errors import DataError
+from nonproj.io import conll
+
+GOOD = """\
+# sent_id = a-1
+# text = vámonos al mar
+1-2\tvámonos\t_\t_\t_\t_\t_\t_\t_\t_
+1\tvamos\tir\tVERB\t_\tMood=Imp|Number=Plur\t0\troot\t0:root\t_
+2\tnos\tnosotros\tPRON\t_\t_\t1\tobj\t1:obj|2.1:nsubj\t_
+2.1\tya\tya\tADV\t_\t_\t_\t_\t1:advmod\t_
+2.2\tya\tya\tADV\t_\t_\t_\t_\t1:advmod\t_
+3-4\tal\t_\t_\t_\t_\t_\t_\t_\t_
+3\ta\ta\tADP\t_\t_\t5\tcase\t_\t_
+4\tel\tel\tDET\t_\tPronType=Art,Dem\t5\tdet\t_\t_
+5\tmar alto\tmar\tNOUN\t_\t_\t1\tobl:arg\t1:obl:a\tSpaceAfter=No
+
+"""
+
+BAD = [
+    ("a-1\n", "a-1\n# sent_id = b\n", 1, "the sentence has 2 comments '# sent_id = ...', 1 expected"),
+    ("# text = vámonos al mar\n", "", 1, "the sentence has 0 comments '# text = ...', 1 expected"),
+    ("vámonos al", "va\u0301monos al", 2, "the text is not in Unicode normalization form C"),
+    ("al mar\n", "al mar\r\n", 2, "the line ends with a carriage return"),
+    ("# sent_id", "\n# sent_id", 1, "a blank line must be empty, and single"),
+    ("No\n\n", "No\n  \n", 12, "a blank line must be empty, and single"),
+    ("No\n\n", "No\n", 11, "a blank line is missing after the last sentence"),
+    ("\tobj\t", "\t\t", 5, "DEPREL is empty"),
+    ("\tnos\t", "\t \t", 5, "FORM is blank"),
+    ("\tnos\t", "\t nos\t", 5, "FORM is ' nos', with spaces at an end or repeated"),
+    ("mar alto", "mar  alto", 11, "FORM is 'mar  alto', with spaces at an end or repeated"),
+    ("ADP\t_", "ADP\ta b", 9, "XPOS is 'a b', without spaces expected"),
+    ("3-4\tal\t_", "3-4\tal\ta", 8, "a multiword token has values only in FORM and MISC, _ expected elsewhere"),
+    ("2.2", "2.3", 7, "ID is '2.3', 2.2 expected"),
+    ("PRON", "PRN", 5, "UPOS is 'PRN', not a tag of Universal Dependencies"),
+    ("Mood=Imp|Number=Plur", "Mood", 4, "FEATS is 'Mood', Name=Value|Name=Value expected"),
+    ("Mood=Imp|Number=Plur", "Number=Plur|Mood=Imp", 4, "FEATS is 'Number=Plur|Mood=Imp', which is not sorted"),
+    ("Art,Dem", "Dem,Art", 10, "FEATS is 'PronType=Dem,Art', which is not sorted"),
+    ("Art,Dem", "Art,Art", 10, "FEATS is 'PronType=Art,Art', which repeats a feature or a value"),
+    ("2.1\tya\tya\tADV\t_\t_\t_", "2.1\tya\tya\tADV\t_\t_\t1", 6, "HEAD and DEPREL of an empty node must be _"),
+    ("obl:arg", "Obl", 11, "DEPREL is 'Obl', a relation such as nsubj or acl:relcl expected"),
+    ("1\tobj", "0\troot", 5, "the sentence has 2 roots, 1 expected"),
+    ("1\tobj", "1\troot", 5, "HEAD is 1 and DEPREL 'root'; the root, and only the root, has HEAD 0 and DEPREL 'root'"),
+    ("1:obl:a", "obl", 11, "DEPS is 'obl', head:relation|head:relation expected"),
+    ("1:obl:a", "7:obl", 11, "DEPS is '7:obl', but there is no node 7"),
+    ("1:obl:a", "1:root", 11, "DEPS is '1:root'; the root, and only the root, has head 0 and relation 'root'"),
+    ("1:obj|2.1:nsubj", "2.1:nsubj|1:obj", 5, "DEPS is '2.1:nsubj|1:obj', which is not sorted or repeats a pair"),
+    ("1\tobj", "_\tobj", 5, "HEAD is _ and DEPREL 'obj'; the root, and only the root, has HEAD 0 and DEPREL 'root'"),
+]
+
+
+def read(text: str, **rules):
+    return list(conll.read(io.BytesIO(text.encode()), **rules))
+
+
+def test_good_sentences():
+    assert len(read("\ufeff" + GOOD * 2, strict=True)) == 2
+
+
+@pytest.mark.parametrize(("old", "new", "line", "message"), BAD)
+def test_violations(old, new, line, message):
+    """Each is an error only if the rules are strict."""
+    assert GOOD.count(old) >= 1
+    text = GOOD.replace(old, new, 1)
+    assert len(read(text)) == 1
+    with pytest.raises(DataError) as caught:
+        read(text, strict=True)
+    assert str(caught.value) == f"<stream>:{line}: {message} (--strict)"
+
+
+def test_the_tree_is_ignored_on_demand():
+    for head, label in (("_", "_"), ("9", "Obl"), ("5", "root")):
+        text = GOOD.replace("5\tcase", f"{head}\t{label}")
+        assert len(read(text, strict=True, ignore_heads=True)) == 1
+
+
+def test_treebanks(treebanks):
+    """A treebank of Universal Dependencies 1.4 lacks the comments that later versions demand."""
+    with pytest.raises(DataError, match="comments '# sent_id"):
+        list(conll.read(treebanks / "danish/danish_ddt_test.conll", strict=True))
