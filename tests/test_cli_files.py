@@ -200,7 +200,7 @@ def test_limits_and_strict_rules(here, capsys):
         for command in (*commands, ["evaluate", "-m", "m", "t"], ["train", "t", "-o", "n"]):
             assert main([*command, *words]) == 2
             assert capsys.readouterr() == ("", f"nonproj: {message}\n")
-    assert main(["parse", "m", "t", "--max-line", "50"]) == 0
+    assert main(["parse", "m", "t", "--max-line", "200"]) == 0
 
 
 def test_help_states_the_default_limit():

@@ -12,6 +12,7 @@ import pytest
 import nonproj.parts.arcs
 from nonproj.cli.main import main
 from nonproj.errors import DataError, NonprojError, SizeError
+from nonproj.evaluation.certificates import TextOptions
 from nonproj.io import conll
 from nonproj.learning.trainer import train
 from nonproj.model import Model
@@ -139,12 +140,12 @@ def test_the_sentences_before_are_parsed(model):
 
 def test_a_worker_returns_the_sentences_before_and_the_error(model):
     class Piece:
-        def read(self):
+        def read(self, rules):
             return iter([words(3), words(4), words(10), words(5)])
 
     reference = ModelRef.of(GOLDEN, limited(model, max_words=9).model.config.decoding)
     reference = reference._replace(decoding=model.config.with_overrides({"decoding.max_words": 9}).decoding)
-    parsed = parse_piece(reference, False, Piece())
+    parsed = parse_piece(reference, TextOptions(), Piece())
     assert len(parsed.records) == 2
     assert len(list(conll.read(io.StringIO(parsed.text)))) == 2
     assert "10 words" in str(parsed.error)
