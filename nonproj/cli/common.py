@@ -37,7 +37,7 @@ def load_model(path: str, treebank: str) -> Model:
 
 def decoding_options(decoding: DecodingConfig, options: argparse.Namespace) -> DecodingConfig:
     """Return the model's decoding options, overridden by those of the command line."""
-    names = ("projective", "single_root", "max_iterations", "max_words", "exact", "full")
+    names = ("projective", "single_root", "max_iterations", "max_words", "search_limit", "exact", "full")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     return dataclasses.replace(decoding, **given)
 

@@ -19,7 +19,7 @@ from nonproj.errors import NonprojError, one_line
 EXIT_ERROR, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 2, 130, 141
 
 _DECODING_OPTIONS = {"--projective", "--single-root", "--multi-root", "--max-iterations", "--max-words"}
-_DECODING_OPTIONS |= {"--exact", "--no-exact", "--full", "--no-full"}
+_DECODING_OPTIONS |= {"--exact", "--no-exact", "--search-limit", "--full", "--no-full"}
 
 log = logging.getLogger("nonproj")
 
@@ -146,6 +146,7 @@ def _add_decoding(parser: Arguments) -> None:
     add("--max-iterations", type=int, metavar="K", help="maximum iterations of the subgradient method per sentence")
     add("--max-words", type=int, metavar="N", help="longest sentence, in words; longer ones are refused")
     add("--exact", action=optional, help="close remaining duality gaps by branch and bound")
+    add("--search-limit", type=int, metavar="N", help="work limit of decoding, in Viterbi transitions per word")
     text = "decode over all arcs, without pruning, so that certificates hold for the whole model"
     add("--full", action=optional, help=text)
 

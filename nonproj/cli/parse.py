@@ -50,6 +50,10 @@ def run(options: argparse.Namespace) -> int:
     seconds = time.perf_counter() - start
     message = "%d sentences, %d words, %.2f s; %d trees are provably the best over their candidate arcs"
     log.info(message, totals.sentences, totals.words, seconds, totals.certified)
+    if totals.certified < totals.sentences:
+        open_ = totals.sentences - totals.certified
+        hint = "--search-limit buys more" if decoding.exact else "--exact searches on"
+        log.warning("%d of %d sentences without a certificate; %s", open_, totals.sentences, hint)
     if totals.full:
         log.info("%d of them over all arcs; pruning had hidden %d of the trees", totals.full, totals.changed)
     return 0
