@@ -90,13 +90,16 @@ def naive_figures(data, with_punctuation):
 
     def arcs(of_kind):
         """Precision and recall of the arcs for which of_kind(tree, modifier)."""
-        in_gold = [right for _, m, gold, _, right, _ in words if of_kind(gold, m)]
-        in_predicted = [right for _, m, _, predicted, right, _ in words if of_kind(predicted, m)]
+        in_gold = {(number, m, gold[m]) for number, m, gold, _, _, _ in words if of_kind(gold, m)}
+        in_predicted = {(number, m, tree[m]) for number, m, _, tree, _, _ in words if of_kind(tree, m)}
+        common = in_gold & in_predicted
         return {
             "gold": len(in_gold),
             "predicted": len(in_predicted),
-            "precision": ratio(in_predicted),
-            "recall": ratio(in_gold),
+            "common": len(common),
+            "precision": len(common) / len(in_predicted) if in_predicted else None,
+            "recall": len(common) / len(in_gold) if in_gold else None,
+            "f1": 2 * len(common) / (len(in_gold) + len(in_predicted)) if in_gold or in_predicted else None,
         }
 
     def of_length(low, high):
@@ -184,6 +187,28 @@ def test_gold_against_gold_is_perfect(treebanks):
         assert figures["nonprojective"]["precision"] == figures["nonprojective"]["recall"] == 1.0
         if published is not None:
             assert (figures["words"], figures["nonprojective"]["gold"]) == published
+
+
+def test_an_arc_that_crosses_in_one_tree_only_is_not_a_common_one():
+    """3 -> 1 passes over 2: it is non-projective where 2 hangs on 4, not where 2 hangs on 3."""
+    evaluation = Evaluation()
+    gold, predicted = [-1, 3, 3, 4, 0], [-1, 3, 4, 4, 0]
+    evaluation.add(sentence_of(gold, "dddd", "abcd"), predicted)
+    arcs = evaluation.as_dict()["with_punctuation"]["nonprojective"]
+    assert arcs == {"gold": 0, "predicted": 1, "common": 0, "precision": 0.0, "recall": None, "f1": 0.0}
+    evaluation.add(sentence_of(predicted, "dddd", "abcd"), predicted)
+    arcs = evaluation.as_dict()["with_punctuation"]["nonprojective"]
+    expected = {"gold": 1, "predicted": 2, "common": 1, "precision": 0.5, "recall": 1.0, "f1": pytest.approx(2 / 3)}
+    assert arcs == expected
+    lines = [line.split() for line in evaluation.table().splitlines() if line.startswith("non-projective arcs, ")]
+    assert [(line[2], line[-1]) for line in lines] == [
+        ("precision", "50.00"),
+        ("recall", "100.00"),
+        ("F1", "66.67"),
+        ("predicted", "2"),
+        ("gold", "1"),
+        ("in", "1"),
+    ]
 
 
 def test_unlabelled_trees():

@@ -17,27 +17,16 @@ _LABELS = {
 
 
 def evaluation_report(figures: dict) -> str:
-    """Return the figures of an evaluation as plain text, in per cent.
-
-    Parameters
-    ----------
-    figures : dict
-        From `nonproj.evaluation.scores.Evaluation.as_dict`.
-
-    Examples
-    --------
-    >>> from nonproj.evaluation.scores import Evaluation
-    >>> print(evaluation_report(Evaluation().as_dict()).splitlines()[0])
-    0 sentences, 0 words; per cent
-    """
+    """Return the figures of `nonproj.evaluation.scores.Evaluation.as_dict` as plain text, in per cent."""
     scopes = figures["without_punctuation"], figures["with_punctuation"]
     lines = [f"{figures['sentences']} sentences, {figures['words']} words; per cent", ""]
     lines.append(_row("", "without punctuation", "with punctuation"))
     lines += [_row(name, *(_percent(scope[key]) for scope in scopes)) for key, name in _LABELS.items()]
-    for measure in ("precision", "recall"):
-        lines.append(
-            _row(f"non-projective arcs, {measure}", *(_percent(scope["nonprojective"][measure]) for scope in scopes))
-        )
+    crossing = [scope["nonprojective"] for scope in scopes]
+    for key, name in (("precision", "precision"), ("recall", "recall"), ("f1", "F1")):
+        lines.append(_row(f"non-projective arcs, {name}", *(_percent(arcs[key]) for arcs in crossing)))
+    for key, name in (("predicted", "predicted"), ("gold", "gold"), ("common", "in both trees")):
+        lines.append(_row(f"non-projective arcs, {name}", *(str(arcs[key]) for arcs in crossing)))
     lines.append(_row("words counted", *(str(scope["words"]) for scope in scopes)))
     kept = scopes[0]
     lines += ["", _row("without punctuation, arcs of length", "precision", "recall", "gold arcs")]

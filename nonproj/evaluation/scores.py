@@ -276,12 +276,17 @@ def _complete(sentence: np.ndarray, correct: np.ndarray | None) -> float | None:
 
 
 def _precision_recall(correct: np.ndarray, in_gold: np.ndarray, in_predicted: np.ndarray) -> dict:
-    """Return the numbers of gold and predicted arcs of one kind, and the shares of correct ones among them."""
-    return {
-        "gold": int(in_gold.sum()),
-        "predicted": int(in_predicted.sum()),
-        "precision": _share(correct[in_predicted]),
-        "recall": _share(correct[in_gold]),
+    """Return the numbers of arcs of one kind in the gold trees, in the predicted trees and in both, and their ratios.
+
+    The same arc may be of this kind in one tree only: whether it is non-projective depends on the others.
+    """
+    common = correct & in_gold & in_predicted
+    counts = {name: int(flags.sum()) for name, flags in (("gold", in_gold), ("predicted", in_predicted))}
+    return counts | {
+        "common": int(common.sum()),
+        "precision": _share(common[in_predicted]),
+        "recall": _share(common[in_gold]),
+        "f1": 2 * int(common.sum()) / sum(counts.values()) if any(counts.values()) else None,
     }
 
 
