@@ -39,15 +39,21 @@ def test_every_package_is_installed():
 
 def test_what_is_installed_holds_the_templates(tmp_path):
     """Built from a copy, without the network, where setuptools is at hand; used from where it was built."""
-    pytest.importorskip("setuptools", minversion="61")
+    pytest.importorskip("setuptools", minversion="77.0.3")
     source, built = tmp_path / "source", tmp_path / "built"
     for name in ("nonproj", "features"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
+    (source / "features" / "more").mkdir()
+    shutil.copy(ROOT / "features" / "arc.yaml", source / "features" / "more" / "arc.yaml")
     code = f"import setuptools; setuptools.setup(script_args=['build', '--build-lib', {str(built)!r}])"
     run = subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
+    assert "Deprecat" not in run.stderr
+    templates = {str(path.relative_to(source)) for path in (source / "features").rglob("*.yaml")}
+    assert len(templates) >= 6
+    assert {str(path.relative_to(built / "nonproj")) for path in built.rglob("*.yaml")} == templates
     code = f"import sys; sys.path.insert(0, {str(built)!r}); from nonproj.scoring import templates"
     code += "; print(len(templates.load_templates()), templates.__file__)"
     run = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False)
