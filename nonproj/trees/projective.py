@@ -63,18 +63,8 @@ def best_projective_tree(arcs, scores, single_root, heads):
     n_nodes = heads.shape[0]
     complete = np.full((n_nodes, n_nodes), -np.inf)
     back = np.full((n_nodes, n_nodes), -1, np.int32)
-    incomplete = np.empty(arcs.head.shape[0])
     split = np.empty(arcs.head.shape[0], np.int32)
-    cursor = arcs.out_start[: 2 * n_nodes].copy()
-    complete[0, 0] = 0.0
-    for right in range(1, n_nodes):
-        complete[right, right] = 0.0
-        for left in range(right - 1, -1, -1):
-            _add_arcs(arcs, scores, complete, left, right, cursor, incomplete, split)
-            if left > 0:
-                _complete_span(arcs, incomplete, complete, 2 * right, left, cursor, back)
-            if left > 0 or not single_root:
-                _complete_span(arcs, incomplete, complete, 2 * left + 1, right, cursor, back)
+    _score_spans(arcs, scores, single_root, complete, back, split)
     if single_root:
         _choose_root(arcs, scores, complete, split, back)
     heads[0] = -1
@@ -85,40 +75,45 @@ def best_projective_tree(arcs, scores, single_root, heads):
 
 
 @kernel
-def _add_arcs(arcs, scores, complete, left, right, cursor, incomplete, split):
-    """Score the arcs between left and right, if any, each with the complete spans at the best split (the lowest)."""
-    rightward, leftward = cursor[2 * left + 1], cursor[2 * right]
-    has_right = rightward < arcs.out_start[2 * left + 2] and arcs.modifier[arcs.out[rightward]] == right
-    has_left = leftward < arcs.out_start[2 * right + 1] and arcs.modifier[arcs.out[leftward]] == left
-    if not (has_right or has_left):
-        return
-    rightward_ends, leftward_ends = complete[left, left:right], complete[right, left + 1 : right + 1]
-    best, best_split = -np.inf, 0
-    for i in range(right - left):
-        score = rightward_ends[i] + leftward_ends[i]
-        if score > best:
-            best, best_split = score, i
-    if has_right:
-        incomplete[arcs.out[rightward]] = best + scores[arcs.out[rightward]]
-        split[arcs.out[rightward]] = left + best_split
-        cursor[2 * left + 1] += 1
-    if has_left:
-        incomplete[arcs.out[leftward]] = best + scores[arcs.out[leftward]]
-        split[arcs.out[leftward]] = left + best_split
-        cursor[2 * right] += 1
+def _score_spans(arcs, scores, single_root, complete, back, split):
+    """Score all spans, the short ones first; one function, because calls cost more than the few arcs of a span.
 
-
-@kernel
-def _complete_span(arcs, incomplete, complete, q, end, cursor, back):
-    """Complete the span from the head of half-automaton q to end by its best last arc (the shortest)."""
-    best, best_arc = -np.inf, -1
-    for position in range(arcs.out_start[q], cursor[q]):
-        a = arcs.out[position]
-        score = incomplete[a] + complete[arcs.modifier[a], end]
-        if score > best:
-            best, best_arc = score, a
-    complete[q // 2, end] = best
-    back[q // 2, end] = best_arc
+    ``cursor`` counts the arcs of each half-automaton that end so far; their incomplete spans have scores.
+    """
+    n_nodes, out_start, out, modifier = complete.shape[0], arcs.out_start, arcs.out, arcs.modifier
+    incomplete, cursor = np.empty(scores.shape[0]), out_start[: 2 * n_nodes].copy()
+    complete[0, 0] = 0.0
+    for right in range(1, n_nodes):
+        complete[right, right] = 0.0
+        for left in range(right - 1, -1, -1):
+            rightward, leftward = cursor[2 * left + 1], cursor[2 * right]
+            has_right = rightward < out_start[2 * left + 2] and modifier[out[rightward]] == right
+            has_left = leftward < out_start[2 * right + 1] and modifier[out[leftward]] == left
+            if has_right or has_left:
+                best, best_split = -np.inf, left  # the lowest of the best splits
+                for middle in range(left, right):
+                    score = complete[left, middle] + complete[right, middle + 1]
+                    if score > best:
+                        best, best_split = score, middle
+                if has_right:
+                    a = out[rightward]
+                    incomplete[a], split[a] = best + scores[a], best_split
+                    cursor[2 * left + 1] += 1
+                if has_left:
+                    a = out[leftward]
+                    incomplete[a], split[a] = best + scores[a], best_split
+                    cursor[2 * right] += 1
+            for q, end in ((2 * right, left), (2 * left + 1, right)):
+                if left == 0 and (q > 1 or single_root):
+                    continue  # no arc leads to the root; `_choose_root` completes its span
+                best, best_arc = -np.inf, -1  # the shortest of the best last arcs
+                for position in range(out_start[q], cursor[q]):
+                    a = out[position]
+                    score = incomplete[a] + complete[modifier[a], end]
+                    if score > best:
+                        best, best_arc = score, a
+                complete[q // 2, end] = best
+                back[q // 2, end] = best_arc
 
 
 @kernel
