@@ -73,8 +73,8 @@ class DependencyParser(BaseEstimator):
         Maximum number of iterations of the subgradient method per sentence.
     exact : bool
         Whether branch and bound closes remaining duality gaps, so that each tree is optimal over its candidate arcs.
-    projective : bool
-        Whether to return projective trees only.
+    projective : bool or "auto"
+        Whether to return projective trees only; "auto" follows the training sentences.
     single_root : bool or "auto"
         Whether trees have exactly one root; "auto" follows the training sentences.
     random_state : int, RandomState instance or None

@@ -62,14 +62,14 @@ class Parse(NamedTuple):
         return self.pruned is not None and not np.array_equal(self.pruned.heads, self.decoded.heads)
 
 
-def dual_options(decoding: DecodingConfig, single_root: bool) -> DualOptions:
-    """Return the options of the decoder; ``single_root`` is the value of "auto"."""
+def dual_options(decoding: DecodingConfig, single_root: bool, projective: bool = False) -> DualOptions:
+    """Return the options of the decoder; ``single_root`` and ``projective`` are the values of "auto"."""
     return DualOptions(
         max_iterations=decoding.max_iterations,
         beta=decoding.beta,
         tau=decoding.tau,
         single_root=single_root if decoding.single_root == "auto" else bool(decoding.single_root),
-        projective=decoding.projective,
+        projective=projective if decoding.projective == "auto" else bool(decoding.projective),
         tolerance=decoding.tolerance,
         rule=RULES.index(decoding.step),
     )
@@ -96,7 +96,8 @@ class Parser:
         config = model.config
         self.model = model
         decoding = decoding or config.decoding
-        self.options = check_options(dual_options(decoding, single_root=not model.meta.get("multi_root", True)))
+        single_root, projective = not model.meta.get("multi_root", True), bool(model.meta.get("projective", False))
+        self.options = check_options(dual_options(decoding, single_root, projective))
         self.search = check_search(SearchOptions(decoding.search_limit)) if decoding.exact else None
         self.full = decoding.full
         self.threshold, self.max_words = decoding.threshold, decoding.max_words

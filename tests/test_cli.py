@@ -82,6 +82,7 @@ sys.exit(f"imported {{heavy}}" if heavy else 0)
         (["trian"], "unknown command 'trian'; did you mean train?"),
         (["train", "--eopchs", "3"], "nonproj train: unknown option --eopchs; did you mean --epochs?"),
         (["train", "--epoch", "3"], "unknown option --epoch; did you mean --epochs?"),
+        (["train", "--lr", "3"], "unknown option --lr (try"),
         (["parse", "--modle=a"], "nonproj parse: unknown option --modle; did you mean --model?"),
         (["parse"], "a model is expected: MODEL or -m MODEL"),
         (["parse", "-m", "a", "b", "c"], "unknown argument 'c'"),
@@ -191,7 +192,9 @@ def test_statistics_do_not_overwrite_another_file(here, capsys, words, name):
     assert main(["parse", "-m", "toy.nonproj", "a", "-o", os.devnull, "--stats", os.devnull]) == 0
 
 
-@pytest.mark.parametrize("option", ["--single-root", "--projective", "--max-iterations=1", "--exact"])
+@pytest.mark.parametrize(
+    "option", ["--single-root", "--projective", "--no-projective", "--max-iterations=1", "--exact"]
+)
 def test_decoding_options(here, option):
     from nonproj.evaluation.scores import nonprojective
     from nonproj.io.conll import read
@@ -202,6 +205,8 @@ def test_decoding_options(here, option):
     assert len(facts) == len(sentences) == 15
     if option == "--single-root":
         assert all((sentence.heads[1:] == 0).sum() == 1 for sentence in sentences)
+    elif option == "--no-projective":
+        assert any(nonprojective(sentence.heads).any() for sentence in sentences)
     elif option == "--projective":
         assert not any(nonprojective(sentence.heads).any() for sentence in sentences)
     elif option == "--exact":

@@ -151,6 +151,30 @@ def test_statistics_are_strict_json(folder, tmp_path):
         assert facts["certified"] or not facts["agreed"]
 
 
+def test_evaluating_needs_gold_heads(folder, tmp_path, capsys):
+    bare = tmp_path / "bare.conll"
+    bare.write_text("1\thund\t_\tN\tN\t_\t_\t_\t_\t_\n\n")
+    for words in (["-m", str(folder / "toy.nonproj"), str(bare)], [str(bare), str(bare)]):
+        assert main(["evaluate", *words]) == 2
+        assert capsys.readouterr().err == f"nonproj: {bare}:1: HEAD is absent (_); gold heads are needed here\n"
+
+
+def test_files_of_the_configuration_belong_to_its_own_treebank(folder, tmp_path, capsys):
+    config = tmp_path / "c.yaml"
+    config.write_text("treebank: {train: no.conll, test: no.conll, held_out: no.conll}\ntraining: {epochs: 1}\n")
+    words = ["train", "-o", str(tmp_path / "m.nonproj"), "--config", str(config), "--set", "features.bits=16"]
+    assert main(words) == 2
+    assert capsys.readouterr().err == "nonproj: no.conll: no such file\n"
+    words.append(str(folder / "train.conll"))
+    assert main(words) == 0
+    output, error = capsys.readouterr()
+    assert output == ""
+    assert "training on 27 sentences" in error and "held-out UAS" in error  # a tenth, as by default
+    assert main([*words, "--test", str(folder / "train.conll"), "--held-out", "0"]) == 0
+    output, error = capsys.readouterr()
+    assert "30 sentences" in output and "training on 30 sentences" in error
+
+
 def test_built_in_configurations():
     files = {path.stem: Config.load(path) for path in (ROOT / "configs").glob("*.yaml")}
     assert set(files) >= {"danish", "dutch", "basque", "english", "turkish", "smoke"}

@@ -59,7 +59,7 @@ def test_every_option_survives_the_command_line_and_a_file(tmp_path):
         expected = Config.from_dict(nested(key, value))
         assert look_up(expected, key) == option.check(key, value)
         assert expected != Config()
-        assert Config().with_overrides({key: text}) == expected == Config().with_overrides({key: value})
+        assert Config().with_overrides({key: text}, text=True) == expected == Config().with_overrides({key: value})
         path = tmp_path / "a.yaml"
         path.write_text("\n".join("  " * i + part + ":" for i, part in enumerate(key.split("."))) + f" {text}\n")
         assert Config.load(path) == expected
@@ -148,7 +148,7 @@ def test_values_are_validated_however_they_are_set():
 
 
 def test_yaml_spellings_of_floats(tmp_path):
-    """YAML 1.1 takes 1e-4 for a string and 1 for an integer; both are numbers here."""
+    """YAML 1.1 reads 1e-4 as a string and 1 as an integer; both are numbers here."""
     path = tmp_path / "a.yaml"
     path.write_text("pruner: {threshold: 1e-3}\ndecoding: {tau: 1}\ntreebank: {held_out: dev.conll}\n")
     config = Config.load(path)
@@ -158,15 +158,27 @@ def test_yaml_spellings_of_floats(tmp_path):
 
 
 def test_overrides_from_text():
-    config = Config().with_overrides({"seed": "5", "training.margin": "2", "decoding.single_root": "false"})
+    texts = {"seed": "5", "training.margin": "2", "decoding.single_root": "false"}
+    config = Config().with_overrides(texts, text=True)
     assert (config.seed, config.training.margin, config.decoding.single_root) == (5, 2.0, False)
     for path in ("2024", "a: b.conll", "x #1.conll", "[a].conll", "true"):  # a path is itself
-        assert Config().with_overrides({"treebank.train": path}).treebank.train == path
-    assert config.with_overrides({"treebank.train": "a"}).with_overrides({"treebank.train": "null"}) == config
+        assert Config().with_overrides({"treebank.train": path}, text=True).treebank.train == path
+    named = config.with_overrides({"treebank.train": "a"})
+    assert named.with_overrides({"treebank.train": "null"}, text=True) == config
+    assert Config().with_overrides({"treebank.held_out": "1e-1"}, text=True).treebank.held_out == 0.1
     for key, text in {"seed": "[", "seed ": "1", "training": "3", "training.epochs": "1.5", "parts": "{}"}.items():
         with pytest.raises(ConfigError) as caught:
-            Config().with_overrides({key: text})
+            Config().with_overrides({key: text}, text=True)
         assert caught.value.key == key
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("training.epochs", "3"), ("training.margin", "2"), ("seed", "0"), ("training.shuffle", "true")]
+)
+def test_a_text_is_not_a_number_in_python(key, value):
+    with pytest.raises(ConfigError, match=f"{key}: '{value}' is invalid, (an integer|a number|true or false)"):
+        Config().with_overrides({key: value})
+    assert message(nested(key, value)).startswith(f"{key}: '{value}' is invalid")
 
 
 def test_configuration_files(tmp_path):

@@ -210,6 +210,7 @@ def test_save_and_load(fitted, tmp_path):
     ("parameters", "message"),
     [
         ({"epochs": 0}, "epochs: 0"),
+        ({"epochs": "3"}, "epochs: '3' is invalid, an integer of at least 1 expected"),
         ({"parts": "third-order"}, "parts: no set of part types is named third-order"),
         ({"threshold": "high"}, "threshold: high"),
         ({"single_root": "maybe"}, "single_root: maybe"),

@@ -1,6 +1,7 @@
 """Training: what is learnt, that it repeats bit for bit, and that an interrupted run goes on as if nothing had been."""
 
 import dataclasses
+import logging
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import toy
 
 from nonproj.dual.decomposition import DualOptions
 from nonproj.errors import ConfigError, DataError
+from nonproj.evaluation.scores import nonprojective
 from nonproj.learning.perceptron import Example, Perceptron
 from nonproj.learning.pruner import Pruner
 from nonproj.learning.trainer import Trainer, train
@@ -139,6 +141,47 @@ def test_roots_are_as_in_the_training_data():
     assert train(sentences, small(treebank__root="multi")).meta["multi_root"]
     parser = Parser(train(sentences, small()))
     assert all((parser.parse(s).decoded.heads == 0).sum() == 1 for s in sentences)
+
+
+def test_trees_are_projective_if_next_to_no_training_arcs_cross():
+    crossing = toy.sentences(40)
+    projective = [sentence for sentence in crossing if not nonprojective(sentence.heads).any()]
+    assert 10 < len(projective) < 30
+    model = train(projective, small())
+    assert (model.meta["projective"], model.meta["nonprojective_arcs"]) == (True, 0.0)
+    assert Parser(model).options.projective
+    assert not Parser(model, dataclasses.replace(model.config.decoding, projective=False)).options.projective
+    model = train(crossing, small())
+    arcs = np.concatenate([nonprojective(sentence.heads)[1:] for sentence in crossing])
+    assert (model.meta["projective"], model.meta["nonprojective_arcs"]) == (False, arcs.mean())
+    assert not Parser(model).options.projective
+    assert Parser(model, dataclasses.replace(model.config.decoding, projective=True)).options.projective
+    del model.meta["projective"]  # as in models of before
+    assert not Parser(model).options.projective
+
+
+def test_the_training_decoder_finds_projective_trees_however_much_is_pruned():
+    strict = {"pruner.threshold": 1.0, "pruner.max_heads": 1, "training.decoder": "dual", "decoding.projective": True}
+    model = train(toy.sentences(40), small().with_overrides(strict))
+    assert not any(nonprojective(Parser(model).parse(s).decoded.heads).any() for s in toy.sentences(20, seed=1))
+
+
+def test_a_treebank_without_annotation_is_pointed_out(caplog):
+    bare = toy.sentences(3)
+    for sentence in bare:
+        sentence.heads[1:] = 0
+        for row in sentence.rows:
+            row[7] = "_"
+    with caplog.at_level(logging.WARNING, "nonproj"):
+        train(bare, small())
+        assert [record.message for record in caplog.records] == [
+            "<stream>: all heads are 0 and all labels are _; a treebank with gold trees is expected"
+        ]
+        caplog.clear()
+        bare[1].heads[1] = 2
+        train(bare, small())
+        train(toy.sentences(3), small())
+    assert not caplog.records
 
 
 def perceptron_and_examples(parts="grandparent", margin=0.0):

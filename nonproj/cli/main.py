@@ -18,8 +18,8 @@ from nonproj.errors import NonprojError, one_line
 
 EXIT_ERROR, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 2, 130, 141
 
-_DECODING_OPTIONS = {"--projective", "--single-root", "--multi-root", "--max-iterations", "--max-words"}
-_DECODING_OPTIONS |= {"--exact", "--no-exact", "--search-limit", "--full", "--no-full"}
+_DECODING_OPTIONS = {"--projective", "--no-projective", "--single-root", "--multi-root", "--exact", "--no-exact"}
+_DECODING_OPTIONS |= {"--full", "--no-full", "--max-iterations", "--max-words", "--search-limit"}
 
 log = logging.getLogger("nonproj")
 
@@ -86,7 +86,7 @@ def build_parser() -> tuple[Arguments, dict[str, Arguments]]:
 
 def _add_train(parser: Arguments) -> None:
     add = parser.add_argument
-    add("train", nargs="?", metavar="TRAIN", help="treebank with gold heads (default: the config's)")
+    add("train", nargs="?", metavar="TRAIN", help="treebank with gold heads, instead of the config's treebank files")
     add("-o", "--output", required=True, metavar="MODEL", help="the model file to write")
     add("-c", "--config", metavar="YAML", help="configuration; command-line options override it")
     add("--parts", metavar="SET", help="part types: arc, sibling, grandparent, or a list such as arc,grandparent")
@@ -139,7 +139,7 @@ def _add_workers(parser: Arguments, cluster: bool = True) -> None:
 def _add_decoding(parser: Arguments) -> None:
     group = parser.add_argument_group("decoding options; they override the model's")
     add, optional = group.add_argument, argparse.BooleanOptionalAction
-    add("--projective", action="store_true", default=None, help="projective trees only")
+    add("--projective", action=optional, help="projective trees only")
     add_root = group.add_mutually_exclusive_group().add_argument
     add_root("--single-root", action="store_true", default=None, help="exactly one root per tree")
     add_root("--multi-root", dest="single_root", action="store_false", default=None, help="one or more roots per tree")

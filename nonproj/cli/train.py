@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import logging
 import os
 import sys
@@ -15,7 +16,7 @@ from nonproj.io import conll
 from nonproj.io.checks import Rules
 from nonproj.io.files import is_direct
 from nonproj.learning.trainer import train
-from nonproj.options.config import Config
+from nonproj.options.config import Config, TreebankConfig
 from nonproj.pipeline import Parser
 from nonproj.types import Sentence
 
@@ -94,7 +95,11 @@ def _config(options: argparse.Namespace) -> Config:
     }
     overrides |= {key: value for key, value in named.items() if value is not None}
     config = Config.load(options.config) if options.config else Config()
-    return config.with_overrides(overrides)
+    if options.train:  # the configuration's files are of another treebank
+        share = config.treebank.held_out
+        share = TreebankConfig().held_out if isinstance(share, str) else share
+        config = dataclasses.replace(config, treebank=TreebankConfig(held_out=share, root=config.treebank.root))
+    return config.with_overrides(overrides, text=True)
 
 
 def _hold_out(sentences: list[Sentence], wanted: str | float, rules: Rules) -> tuple[list[Sentence], list[Sentence]]:

@@ -17,7 +17,19 @@ _LABELS = {
 
 
 def evaluation_report(figures: dict) -> str:
-    """Return the figures of `nonproj.evaluation.scores.Evaluation.as_dict` as plain text, in per cent."""
+    """Return the figures of an evaluation as plain text, in per cent.
+
+    Parameters
+    ----------
+    figures : dict
+        From `nonproj.evaluation.scores.Evaluation.as_dict`.
+
+    Examples
+    --------
+    >>> from nonproj.evaluation.scores import Evaluation
+    >>> print(evaluation_report(Evaluation().as_dict()).splitlines()[0])
+    0 sentences, 0 words; per cent
+    """
     scopes = figures["without_punctuation"], figures["with_punctuation"]
     lines = [f"{figures['sentences']} sentences, {figures['words']} words; per cent", ""]
     lines.append(_row("", "without punctuation", "with punctuation"))

@@ -7,6 +7,7 @@ the current folder.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -97,7 +98,9 @@ class DecodingConfig(Section, name="decoding"):
     tau: float = option(
         0.5, "fraction of the rest assigned to the head's automaton, not to the modifier's", (float,), low=0, high=1
     )
-    projective: bool = option(False, "projective trees only", (bool,))
+    projective: str | bool = option(
+        "auto", "projective trees only; auto: if under 0.1 % of training arcs are non-projective", (bool,), ("auto",)
+    )
     single_root: str | bool = option("auto", "one root per tree; auto: as in the training data", (bool,), ("auto",))
     threshold: float = option(
         0.003, "minimum marginal in parsing, as a fraction of the best head's", (float,), low=0, high=1, above=True
@@ -157,24 +160,26 @@ class Config(Section):
         """Return nested dictionaries of JSON values; `from_dict` is the inverse."""
         return asdict(self) | {"parts": list(self.parts)}
 
-    def with_overrides(self, overrides: Mapping[str, object]) -> Config:
+    def with_overrides(self, overrides: Mapping[str, object], *, text: bool = False) -> Config:
         """Return a copy with some options changed.
 
         Parameters
         ----------
         overrides : mapping
-            From dotted names, as in ``decoding.tau``, to values; strings are parsed as on the command line.
+            From dotted names, as in ``decoding.tau``, to values.
+        text : bool
+            Whether strings are texts of values, as on the command line.
 
         Examples
         --------
-        >>> Config().with_overrides({"pruner.threshold": "1e-3"}).pruner.threshold
+        >>> Config().with_overrides({"pruner.threshold": "1e-3"}, text=True).pruner.threshold
         0.001
         """
         known, config = dict(options()), self
         for key, value in overrides.items():
             if key not in known:
                 raise _unknown(str(key), list(known))
-            value = known[key].parse(key, value) if isinstance(value, str) else value
+            value = known[key].parse(key, value) if text and isinstance(value, str) else value
             section, _, name = key.rpartition(".")
             change = {section: replace(getattr(config, section), **{name: value})} if section else {name: value}
             config = replace(config, **change)
@@ -268,6 +273,9 @@ def load_yaml(path: str | Path) -> Any:
                 seen.add(key.value)
             return super().construct_mapping(node, deep)
 
+    # YAML 1.1 reads 1e-4 as a string, for lack of a dot.
+    number = re.compile(r"[-+]?[0-9][0-9_]*(\.[0-9_]*)?[eE][-+]?[0-9]+$")
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
     try:
         with open(path, encoding="utf-8-sig") as stream:
             return yaml.load(stream, Loader)

@@ -65,7 +65,7 @@ class Option:
         return f" from {self.low:.10g} to {self.high:.10g}" if not (self.above or self.below) else f" {low} and {high}"
 
     def check(self, key: str, value: object) -> Any:
-        """Return the validated value; an integer is converted where a float is expected.
+        """Return the validated value; an integer is converted where a float is expected, text never.
 
         Raises
         ------
@@ -75,8 +75,8 @@ class Option:
         for choice in self.choices:
             if type(value) is type(choice) and value == choice:
                 return choice
-        number = _as_float(value) if float in self.kinds else None
-        value = value if number is None else number
+        if float in self.kinds and type(value) is int and abs(value) <= _INTEGERS:
+            value = float(value)
         if type(value) not in self.kinds or not self._within(value):
             raise ConfigError(key, f"{show(value)} is invalid, {self.expected} expected")
         return value
@@ -91,8 +91,10 @@ class Option:
     def parse(self, key: str, text: str) -> Any:
         """Return the validated value of a text on the command line.
 
-        A path is the text itself; everything else is a YAML scalar.
+        A path is the text itself; everything else is a number or a YAML scalar.
         """
+        if float in self.kinds and (number := _number(text)) is not None:
+            return self.check(key, number)
         if str in self.kinds:
             value = None if text in ("", "null", "~") else text
             return self.check(key, value)
@@ -105,24 +107,24 @@ class Option:
         return self.check(key, value)
 
 
-def _as_float(value: object) -> float | None:
-    """Return a number or the text of one as a float, else None (YAML 1.1 reads ``1e-4`` as a string)."""
-    if type(value) not in (int, float, str):
-        return None
+def _number(text: str) -> float | None:
+    """Return the number that a text is, or None."""
     try:
-        return float(value)
-    except (ValueError, OverflowError):
+        return float(text)
+    except ValueError:
         return None
 
 
 def show(value: object) -> str:
-    """Return a value as YAML writes it, truncated if long.
+    """Return a value as YAML writes it, truncated if long; text is quoted where it looks like another value.
 
     Examples
     --------
-    >>> show(None), show(True), show("")
-    ('null', 'true', 'an empty string')
+    >>> show(None), show(True), show(""), show("true")
+    ('null', 'true', 'an empty string', "'true'")
     """
+    if isinstance(value, str) and (value in ("null", "true", "false") or _number(value) is not None):
+        return repr(value)
     if isinstance(value, Mapping | list | tuple):
         return "a mapping" if isinstance(value, Mapping) else "a list"
     text = {True: "true", False: "false"}[value] if isinstance(value, bool) else "null" if value is None else str(value)
