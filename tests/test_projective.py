@@ -6,7 +6,7 @@ import pytest
 
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.trees.arborescence import maximum_arborescence
-from nonproj.trees.projective import maximum_projective_tree, maximum_projective_tree_sparse
+from nonproj.trees.projective import is_projective, maximum_projective_tree, maximum_projective_tree_sparse
 
 
 def draw(rng, n, kind):
@@ -54,6 +54,12 @@ def test_sparse_equals_dense_with_absent_arcs(seed, single_root):
     assert not single_root or sparse.count(0) == 1
     arborescence = maximum_arborescence(scores, single_root)
     assert naive.arc_score(sparse, scores) <= naive.arc_score(arborescence, scores) + 1e-9
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_which_trees_are_projective(n):
+    for tree in naive.all_trees(n):
+        assert is_projective(np.array(tree, np.int32)) == naive.is_projective(tree)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -4,7 +4,7 @@ A complete span ``(h, e)`` is half of the subtree of ``h``: from ``h`` to its fa
 arc ``h -> m`` makes an incomplete span from a complete span of each, which meet at a split.  Incomplete spans exist
 only for candidate arcs, and a complete span considers only the arcs of its head.
 
-Other packages call the kernel `best_projective_tree`.
+Other packages call the kernel `best_projective_tree`; pruning calls `is_projective`, too.
 """
 
 from __future__ import annotations
@@ -114,6 +114,17 @@ def _score_spans(arcs, scores, single_root, complete, back, split):
                         best, best_arc = score, a
                 complete[q // 2, end] = best
                 back[q // 2, end] = best_arc
+
+
+@kernel
+def is_projective(heads):
+    """Return whether no two arcs of a tree cross, int32[N]: no word below an arc has its head outside it."""
+    for m in range(1, heads.shape[0]):
+        left, right = min(heads[m], m), max(heads[m], m)
+        for word in range(left + 1, right):
+            if heads[word] < left or heads[word] > right:
+                return False
+    return True
 
 
 @kernel

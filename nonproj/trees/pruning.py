@@ -8,7 +8,7 @@ from nonproj._kernel import kernel
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.trees.arborescence import _best_arborescence_dense, _count_roots
 from nonproj.trees.checks import FOUND, NO_TREE, check_matrix, check_status
-from nonproj.trees.projective import best_projective_tree
+from nonproj.trees.projective import best_projective_tree, is_projective
 from nonproj.types import ArcSpace
 
 _LOG_ZERO = -1000.0  # below -745, the logarithm of the smallest positive number
@@ -61,17 +61,19 @@ def prune(
     if not (p >= 0.0).all():
         raise ValueError("marginals must be probabilities, not negative and not NaN")
     mask = np.zeros(p.shape, np.bool_)
-    check_status(_mark_probable(p, float(threshold), int(max_heads), bool(single_root), mask))
-    if projective and _mark_projective(p, full_arc_space(len(p) - 1), bool(single_root), mask) != FOUND:
-        raise ValueError("no projective tree spans the words")
+    heads = np.empty(len(p), np.int32)
+    check_status(_mark_probable(p, float(threshold), int(max_heads), bool(single_root), mask, heads))
+    if projective and not is_projective(heads):
+        found = _mark_projective(p, full_arc_space(len(p) - 1), bool(single_root), mask, heads) == FOUND
+        if not found:
+            raise ValueError("no projective tree spans the words")
     return arc_space_from_mask(mask)
 
 
 @kernel
-def _mark_probable(p, threshold, max_heads, single_root, mask):
-    """Set mask[h, m] of the probable arcs and of the most probable tree; return a status."""
+def _mark_probable(p, threshold, max_heads, single_root, mask, heads):
+    """Set mask[h, m] of the probable arcs and of the most probable tree, written to int32[N]; return a status."""
     n_nodes = p.shape[0]
-    heads = np.empty(n_nodes, np.int32)
     chosen = np.empty(n_nodes, np.int32)
     heads[0] = -1
     for m in range(1, n_nodes):
@@ -140,13 +142,12 @@ def _reaches_root(heads):
 
 
 @kernel
-def _mark_projective(p, arcs, single_root, mask):
-    """Set mask[h, m] of the best projective tree over all arcs, probability zero last; return a status."""
+def _mark_projective(p, arcs, single_root, mask, heads):
+    """Set mask[h, m] of the best projective tree over all arcs, probability zero last, as `_mark_probable`."""
     scores = np.empty(arcs.head.shape[0])
     for a in range(scores.shape[0]):
         probability = p[arcs.head[a], arcs.modifier[a]]
         scores[a] = np.log(probability) if probability > 0.0 else _LOG_ZERO
-    heads = np.empty(p.shape[0], np.int32)
     status = best_projective_tree(arcs, scores, single_root, heads)
     if status == FOUND:
         for m in range(1, p.shape[0]):
