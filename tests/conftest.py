@@ -1,5 +1,6 @@
 """What several test files need."""
 
+import logging
 import os
 from pathlib import Path
 
@@ -14,3 +15,12 @@ def treebanks() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no treebanks in {folder}")
     return folder
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A Dask cluster of two processes on this machine."""
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with distributed.LocalCluster(**options, silence_logs=logging.CRITICAL) as cluster:
+        yield cluster

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import subprocess
@@ -23,6 +22,7 @@ from nonproj.parts.arcs import full_arc_space
 from nonproj.pipeline import dual_options
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vocabulary import Encoder
+from nonproj.workers import cluster as dask_cluster
 from nonproj.workers import pool
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -159,15 +159,6 @@ def test_shards_learn_a_language():
 # -- who computes it ---------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    """A Dask cluster of two processes on this machine."""
-    distributed = pytest.importorskip("distributed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    with distributed.LocalCluster(**options, silence_logs=logging.CRITICAL) as cluster:
-        yield cluster
-
-
 class Forgetful(pool.InProcess):
     """Loses what was shared with it, so many times."""
 
@@ -196,7 +187,7 @@ def test_a_cluster_computes_the_same_whoever_dies(material, cluster, deaths):
     """A worker is killed as soon as the first shard is done, and what it had is done again."""
     here = material.trained(pool.InProcess(), 4)
     missed = material.missed
-    with pool.Cluster(cluster.scheduler_address) as workers:
+    with dask_cluster.Cluster(cluster.scheduler_address) as workers:
         workers.client.wait_for_workers(2, timeout=100)
 
         steps = []
@@ -236,7 +227,7 @@ def assert_same_model(one: Path, other: Path) -> None:
 
 
 def test_training_by_a_cluster_is_training_here(folder, cluster, tmp_path):
-    with pool.Cluster(cluster.scheduler_address) as workers:  # so many shards as there are workers
+    with dask_cluster.Cluster(cluster.scheduler_address) as workers:  # so many shards as there are workers
         workers.client.wait_for_workers(2, timeout=100)
     words = ["train", str(folder / "train.conll"), "-o", str(tmp_path / "a.nonproj"), "--epochs", "3", *SMALL]
     assert main([*words, "--scheduler", cluster.scheduler_address]) == 0

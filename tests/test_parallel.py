@@ -1,32 +1,26 @@
-"""Parallel work by local processes and by the workers of a Dask cluster."""
+"""Parallel work by local processes."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import io
 import json
-import logging
 import os
 import signal
-import subprocess
 import sys
 import time
-from functools import partial
 from pathlib import Path
 
 import pytest
+from command import SMALL, die_once, running, start, wait_until
 from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.errors import ClusterError, ModelError, NonprojError
-from nonproj.evaluation.certificates import TextOptions
 from nonproj.io import splitting
 from nonproj.model import Model
-from nonproj.workers import parsing, pool
+from nonproj.workers import parsing, pool, processes
 
-ROOT = Path(__file__).resolve().parents[1]
-SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "--epochs", "2", "-qq"]
 WORD = "1\tRegn\t_\tN\tNC\t_\t0\tROOT\t_\t_\n"
 
 
@@ -51,15 +45,6 @@ def here(folder, tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(splitting, "split", functools.partial(splitting.split, size=1500))
     return tmp_path
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    """A Dask cluster of two processes on this machine."""
-    distributed = pytest.importorskip("distributed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    with distributed.LocalCluster(**options, silence_logs=logging.CRITICAL) as cluster:
-        yield cluster
 
 
 class Immediate:
@@ -106,7 +91,7 @@ def test_an_error_of_the_tasks_follows_the_results_before_it(count):
 
 
 def test_processes_run_in_parallel_and_return_errors():
-    with pool.Processes(2) as workers:
+    with processes.Processes(2) as workers:
         pids = set(pool.in_order(workers, _slow_pid, ((0.05,) for _ in range(12))))
         with pytest.raises(ZeroDivisionError):
             list(pool.in_order(workers, divmod, [(1, 1), (1, 0)]))
@@ -119,9 +104,44 @@ def _slow_pid(seconds: float) -> int:
     return os.getpid()
 
 
-def test_a_dead_process_is_reported_in_one_line():
-    with pytest.raises(ClusterError, match="a worker process died"), pool.Processes(2) as workers:
+def test_a_call_that_kills_every_process_is_reported_in_one_line():
+    message = "one call kills every worker process, perhaps for lack of memory; fewer --jobs need less"
+    with pytest.raises(ClusterError, match=message), processes.Processes(2) as workers:
         list(pool.in_order(workers, os._exit, [(1,), (1,)]))
+
+
+def test_another_process_repeats_the_call_of_a_dead_one(tmp_path):
+    with processes.Processes(2) as workers:
+        tasks = [(str(tmp_path / str(n)),) for n in range(6)]
+        assert list(pool.in_order(workers, die_once, tasks)) == ["alive"] * 6
+
+
+class Unsendable(Exception):
+    """An error that cannot be made again from its arguments."""
+
+    def __init__(self, one, two):
+        super().__init__(f"{one} {two}")
+
+
+def _fail() -> None:
+    raise Unsendable("lost", "found")
+
+
+def test_an_error_that_cannot_be_sent_is_replaced_by_its_text():
+    with processes.Processes(1) as workers, pytest.raises(ClusterError, match="Unsendable: lost found"):
+        list(pool.in_order(workers, _fail, [()]))
+
+
+def test_what_cannot_be_sent_is_an_error_and_not_a_hang():
+    with processes.Processes(1) as workers:
+        for task in (lambda: 1,), (_make_function,):
+            with pytest.raises(Exception, match="pickle|local object"):
+                list(pool.in_order(workers, *task, [()]))
+        assert list(pool.in_order(workers, abs, [(-1,)])) == [1]
+
+
+def _make_function():
+    return lambda: 1
 
 
 # -- processes ---------------------------------------------------------------------------------------------------------
@@ -203,41 +223,46 @@ def test_worker_options_exclude_each_other_and_need_a_model(words, message, caps
     assert message in capsys.readouterr().err
 
 
-def test_interrupted_processes_end_without_a_traceback(folder, tmp_path):
-    """As in a terminal, where the interrupt reaches the workers too."""
-    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+@pytest.mark.parametrize(
+    ("number", "code", "message"),
+    [
+        (signal.SIGINT, 130, b"nonproj: interrupted\n"),
+        (signal.SIGTERM, 143, b"nonproj: terminated\n"),
+        (signal.SIGHUP, 129, b"nonproj: hung up\n"),
+        (signal.SIGKILL, -9, b""),
+    ],
+)
+@pytest.mark.parametrize("everyone", [False, True])
+def test_processes_end_with_their_parent(folder, tmp_path, number, code, message, everyone):
+    """In a terminal, an interrupt reaches the workers too."""
     source = tmp_path / "long.conll"
     source.write_text(treebank(30_000), encoding="utf-8")
     words = ["parse", str(folder / "toy.nonproj"), str(source), "-o", str(tmp_path / "out"), "--jobs", "2"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "nonproj", *words],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        stderr=subprocess.PIPE,
-        preexec_fn=heed,
-        start_new_session=True,
-    )
-    deadline = time.monotonic() + 60
-    while process.poll() is None and time.monotonic() < deadline:
-        if any(path.stat().st_size for path in tmp_path.glob(".nonproj-*")):
-            break
-        time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGINT)
+    process = start(*words)
+    wait_until(lambda: any(path.name.startswith(".") and path.stat().st_size for path in tmp_path.iterdir()), process)
+    assert len(running(process.pid)) == 3
+    (os.killpg if everyone else os.kill)(process.pid, number)
     _, error = process.communicate(timeout=60)
-    assert (process.returncode, error) == (130, b"nonproj: interrupted\n")
-    assert [path.name for path in tmp_path.iterdir()] == ["long.conll"]
+    assert (process.returncode, error) == (code, message)
+    if number != signal.SIGKILL:
+        assert [path.name for path in tmp_path.iterdir()] == ["long.conll"]
+    deadline = time.monotonic() + 2
     while running(process.pid):
         assert time.monotonic() < deadline, "workers are left"
         time.sleep(0.05)
 
 
-def running(group: int) -> list[str]:
-    """The processes of a group that have not ended, whether or not somebody has taken note of their end."""
-    states = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            state, _, its_group = path.read_text().rpartition(") ")[2].split()[:3]
-            states += [path.parent.name] * (int(its_group) == group and state != "Z")
-    return states
+def test_the_share_of_a_killed_process_is_parsed_again(here):
+    Path("long.conll").write_text(treebank(3000), encoding="utf-8")
+    process = start("parse", "toy.nonproj", "long.conll", "-o", "two.conll", "--jobs", "2")
+    for _ in range(2):
+        wait_until(lambda: len(running(process.pid)) == 3, process)
+        time.sleep(0.5)
+        os.kill(max(set(map(int, running(process.pid))) - {process.pid}), signal.SIGKILL)
+    _, error = process.communicate(timeout=100)
+    assert (process.returncode, error) == (0, b"")
+    assert main(["parse", "toy.nonproj", "long.conll", "-o", "serial.conll"]) == 0
+    assert Path("two.conll").read_bytes() == Path("serial.conll").read_bytes()
 
 
 # -- the model of a worker ---------------------------------------------------------------------------------------------
@@ -264,84 +289,3 @@ def test_a_worker_loads_a_model_once_and_rejects_a_different_one(folder, tmp_pat
     parsing.parser_of(changed)
     with pytest.raises(ModelError, match="a.nonproj: no such file on the worker .* shared filesystem"):
         parsing.parser_of(reference)
-
-
-# -- a cluster ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_cluster_writes_what_one_process_writes(here, cluster, capsys):
-    words = ["parse", "toy.nonproj", "in.conll", "--scheduler", cluster.scheduler_address]
-    assert main([*words, "--stats-comments", "-o", "two.conll"]) == 0
-    assert Path("two.conll").read_bytes() == Path("one.conll").read_bytes()
-    Path("bad.conll").write_text(treebank(60) + "1\ta\n\n", encoding="utf-8")
-    errors = []
-    for extra in ([], words[3:]):
-        assert main(["parse", "toy.nonproj", "bad.conll", "-o", "no.conll", *extra]) == 2
-        errors.append(capsys.readouterr().err)
-    assert errors[0] == errors[1]
-    assert not Path("no.conll").exists()
-
-
-def test_the_sentences_of_a_killed_worker_are_parsed_by_another(here, cluster):
-    """It is killed as soon as the first sentence is there, with its queue full."""
-    reference = parsing.ModelRef.of("toy.nonproj", Model.load("toy.nonproj").config.decoding)
-    stream = io.StringIO(newline="")
-    with pool.Cluster(cluster.scheduler_address) as workers:
-        workers.client.wait_for_workers(2, timeout=100)
-        pids = workers.client.run(os.getpid)
-        assert len(pids) == 2
-        done = parsing.parse_text(workers, reference, "in.conll", stream, TextOptions(comments=True))
-        count = len([next(done)])
-        os.kill(min(pids.values()), signal.SIGKILL)
-        count += sum(1 for _ in done)
-    assert count == 90
-    assert stream.getvalue().encode() == Path("one.conll").read_bytes()
-
-
-def test_a_call_that_the_scheduler_gives_up_is_resubmitted(cluster, tmp_path):
-    with pool.Cluster(cluster.scheduler_address) as workers:
-        workers.client.run_on_scheduler(_allow, 0)
-        try:
-            marker = tmp_path / "died"
-            assert list(pool.in_order(workers, _die_once, [(str(marker),)])) == ["alive"]
-            assert marker.exists()
-        finally:
-            workers.client.run_on_scheduler(_allow, 3)
-
-
-def _allow(failures: int, dask_scheduler=None) -> None:
-    """Tell a scheduler after how many deaths it gives a call up."""
-    dask_scheduler.allowed_failures = failures
-
-
-def _die_once(marker: str) -> str:
-    """Kill the process that runs this, the first time."""
-    if os.path.exists(marker):
-        return "alive"
-    Path(marker).touch()
-    os.kill(os.getpid(), signal.SIGKILL)
-    return "dead"
-
-
-def test_workers_with_a_different_version(here, cluster, capsys, monkeypatch):
-    monkeypatch.setattr(pool, "__version__", "99.0")
-    assert main(["parse", "toy.nonproj", "in.conll", "-o", "no", "--scheduler", cluster.scheduler_address]) == 2
-    error = capsys.readouterr().err
-    assert "; scheduler and workers need nonproj 99.0, as on this machine\n" in error
-    assert error.count("\n") == 1
-
-
-def test_unreachable_scheduler(here, capsys, monkeypatch):
-    pytest.importorskip("distributed")
-    monkeypatch.setattr(pool, "_PATIENCE", 0.5)
-    for address in ("tcp://127.0.0.1:1", "nowhere://a"):
-        assert main(["parse", "toy.nonproj", "in.conll", "-o", "no", "--scheduler", address]) == 2
-        error = capsys.readouterr().err
-        assert error.startswith(f"nonproj: {address}: no Dask scheduler answers (")
-        assert error.count("\n") == 1
-
-
-def test_without_dask(here, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    assert main(["parse", "toy.nonproj", "in.conll", "-o", "no", "--scheduler", "tcp://127.0.0.1:1"]) == 2
-    assert capsys.readouterr().err == "nonproj: Dask is not installed; run: pip install 'nonproj[cluster]'\n"

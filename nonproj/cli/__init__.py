@@ -2,5 +2,6 @@
 
 - `main`: the arguments, and how errors are reported
 - `train`, `parse`, `evaluate`, `inspect`: one module for each command, with a function ``run``
+- `signals`: Ctrl-C, SIGTERM and SIGHUP
 - `common`: what the commands share: loading a model, decoding options, workers, progress
 """

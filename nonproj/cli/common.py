@@ -12,12 +12,15 @@ from contextlib import nullcontext, suppress
 from functools import partial
 from typing import BinaryIO
 
+from nonproj.cli.signals import heeding
 from nonproj.errors import FileError, ModelError
 from nonproj.io.checks import Rules
 from nonproj.io.files import identity, is_direct
 from nonproj.model import MAGIC, Model
 from nonproj.options.config import DecodingConfig
-from nonproj.workers.pool import Cluster, InProcess, Processes
+from nonproj.workers.cluster import Cluster
+from nonproj.workers.pool import InProcess
+from nonproj.workers.processes import Processes
 
 
 def load_model(path: str, treebank: str) -> Model:
@@ -45,7 +48,7 @@ def decoding_options(decoding: DecodingConfig, options: argparse.Namespace) -> D
 def worker_pool(options: argparse.Namespace):
     """Return the context manager of the requested workers; it yields None where this process does all the work."""
     if getattr(options, "scheduler", None):
-        return Cluster(options.scheduler)
+        return Cluster(options.scheduler, options.scheduler_timeout)
     if getattr(options, "shards", None):
         return InProcess()
     return Processes(options.jobs) if getattr(options, "jobs", None) not in (None, 1) else nullcontext()
@@ -78,12 +81,12 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | 
 
 
 def progress_bar(options: argparse.Namespace, source: tuple | None = None) -> Callable:
-    """Return ``progress(iterable, description)``, which shows a bar on a terminal and nothing elsewhere.
+    """Return ``progress(iterable, description)``, which heeds signals and shows a bar on a terminal.
 
     Where ``source``, the result of `open_input`, is a file, the bar shows how much of it has been read.
     """
     if options.quiet or not sys.stderr.isatty():
-        return lambda items, description: items
+        return lambda items, description: heeding(items)
     from tqdm import tqdm
 
     bar = partial(tqdm, leave=False, file=sys.stderr)
@@ -91,8 +94,8 @@ def progress_bar(options: argparse.Namespace, source: tuple | None = None) -> Ca
         facts = os.fstat(source[0].fileno())
         if stat.S_ISREG(facts.st_mode):
             bar = partial(bar, total=facts.st_size, unit="B", unit_scale=True)
-            return lambda items, description: _by_bytes(items, source[0], bar(desc=description))
-    return lambda items, description: bar(items, description)
+            return lambda items, description: heeding(_by_bytes(items, source[0], bar(desc=description)))
+    return lambda items, description: heeding(bar(items, description))
 
 
 def _by_bytes(items: Iterable, stream: BinaryIO, bar) -> Iterator:

@@ -11,12 +11,14 @@ import errno
 import importlib
 import logging
 import os
+import signal
 import sys
 from typing import NoReturn
 
+from nonproj.cli.signals import MESSAGES, Signals, Terminated
 from nonproj.errors import NonprojError, one_line
 
-EXIT_ERROR, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 2, 130, 141
+EXIT_ERROR, EXIT_BROKEN_PIPE = 2, 141
 
 _DECODING_OPTIONS = {"--projective", "--no-projective", "--single-root", "--multi-root", "--exact", "--no-exact"}
 _DECODING_OPTIONS |= {"--full", "--no-full", "--max-iterations", "--max-words", "--search-limit"}
@@ -98,8 +100,9 @@ def _add_train(parser: Arguments) -> None:
     add("--resume", action="store_true", help="continue from MODEL.checkpoint, if it exists")
     text = "set a configuration option; may be repeated"
     add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help=text)
-    add = parser.add_argument_group("workers").add_argument
-    add("--scheduler", metavar="ADDRESS", help="train with the Dask cluster at tcp://HOST:8786")
+    group = parser.add_argument_group("workers")
+    add = group.add_argument
+    _add_scheduler(group, add, "train with the Dask cluster at tcp://HOST:8786")
     text = "parts of the treebank to train on in parallel (default: one per worker)"
     add("--shards", type=_positive, metavar="N", help=text)
     _add_reading(parser)
@@ -130,10 +133,38 @@ def _add_reading(parser: Arguments) -> None:
 
 
 def _add_workers(parser: Arguments, cluster: bool = True) -> None:
-    add = parser.add_argument_group("workers").add_mutually_exclusive_group().add_argument
+    group = parser.add_argument_group("workers")
+    add = group.add_mutually_exclusive_group().add_argument
     add("-j", "--jobs", type=_jobs, metavar="N", help="number of processes (default: 1; -1: one per core)")
     if cluster:
-        add("--scheduler", metavar="ADDRESS", help="use the workers of the Dask cluster at tcp://HOST:8786")
+        _add_scheduler(group, add, "use the workers of the Dask cluster at tcp://HOST:8786")
+
+
+def _add_scheduler(group, add, text: str) -> None:
+    add("--scheduler", type=_address, metavar="ADDRESS", help=text)
+    text = "time to wait for the scheduler and its first worker (default: 10)"
+    group.add_argument("--scheduler-timeout", type=_seconds, default=10.0, metavar="SECONDS", help=text)
+
+
+def _address(text: str) -> str:
+    """Return the address of a scheduler."""
+    from nonproj.workers.cluster import check_address
+
+    try:
+        return check_address(text)
+    except NonprojError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _seconds(text: str) -> float:
+    """Return a time."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.0 < seconds <= 86400.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds, up to a day")
+    return seconds
 
 
 def _add_decoding(parser: Arguments) -> None:
@@ -256,17 +287,19 @@ def main(arguments: list[str] | None = None) -> int:
     Returns
     -------
     int
-        0; 2 for an error, with one line on standard error; 130 after Ctrl-C; 141 if the output pipe is closed.
+        0; 2 for an error, with one line on standard error; 129 after SIGHUP, 130 after Ctrl-C, 143 after SIGTERM; 141
+        if the output pipe is closed.
     """
     _open_standard_streams()
     try:
-        return _run(sys.argv[1:] if arguments is None else arguments)
+        return _run(sys.argv[1:] if arguments is None else arguments, last=arguments is None)
     except NonprojError as error:
         sys.stderr.write(f"nonproj: {error}\n")
         return EXIT_ERROR
-    except KeyboardInterrupt:
-        sys.stderr.write("nonproj: interrupted\n")
-        return EXIT_INTERRUPTED
+    except (KeyboardInterrupt, Terminated) as error:
+        number = error.args[0] if isinstance(error, Terminated) else signal.SIGINT
+        sys.stderr.write(f"nonproj: {MESSAGES[number]}\n")
+        return 128 + number
     except MemoryError:
         sys.stderr.write("nonproj: there is not enough memory\n")
         return EXIT_ERROR
@@ -280,7 +313,7 @@ def main(arguments: list[str] | None = None) -> int:
         return EXIT_ERROR
 
 
-def _run(words: list[str]) -> int:
+def _run(words: list[str], last: bool) -> int:
     """Run the command, and flush what it or the help has printed."""
     try:
         options = parse_arguments(words)
@@ -290,7 +323,8 @@ def _run(words: list[str]) -> int:
             sys.stdout.write(f"nonproj {__version__}\n")
             return 0
         _start_logging(options)
-        return importlib.import_module(f"nonproj.cli.{options.command}").run(options)
+        with Signals(patient=options.command == "train", last=last):
+            return importlib.import_module(f"nonproj.cli.{options.command}").run(options)
     finally:
         sys.stdout.flush()
 

@@ -28,6 +28,9 @@ _DESCRIPTORS = re.compile(r"/dev/fd|/proc/[0-9]+(/task/[0-9]+)?/fd")
 _OF_THIS_MACHINE = f".nonproj-{zlib.crc32(platform.node().encode()):08x}-"
 _TEMPORARY = re.compile(re.escape(_OF_THIS_MACHINE) + "[0-9a-f]{16}")
 
+_temporaries: set[Path] = set()
+"""The temporary files of this process."""
+
 
 def reason(error: OSError) -> str:
     """Return why a file cannot be used.
@@ -227,7 +230,15 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
+        _temporaries.discard(temporary)
         os.close(descriptor)
+
+
+def remove_temporaries() -> None:
+    """Remove the temporary files of this process, which is about to end."""
+    for path in list(_temporaries):
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 def _temporary(path: Path) -> tuple[Path, int]:
@@ -240,6 +251,7 @@ def _temporary(path: Path) -> tuple[Path, int]:
         with contextlib.suppress(OSError):  # some file systems have no locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         if os.fstat(descriptor).st_nlink:  # else another run removed it before it was locked
+            _temporaries.add(temporary)
             return temporary, descriptor
         os.close(descriptor)
 

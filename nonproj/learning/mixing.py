@@ -21,7 +21,8 @@ from nonproj.parts.space import part_space
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import ArcSpace
-from nonproj.workers.pool import RESUBMISSIONS, LostError, in_order
+from nonproj.workers.cluster import RESUBMISSIONS
+from nonproj.workers.pool import LostError, in_order
 
 
 class Learner(NamedTuple):

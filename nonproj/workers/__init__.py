@@ -1,5 +1,7 @@
 """Parallel work by local processes or a Dask cluster.
 
 - `pool`: submits calls to workers and yields the results in order
+- `processes`: worker processes on this machine
+- `cluster`: the workers of a Dask cluster
 - `parsing`: parses or evaluates a treebank with workers, piece by piece
 """

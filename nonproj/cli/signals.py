@@ -1,0 +1,108 @@
+"""Signals that end the command line.
+
+An exception that a signal handler raises can strike anywhere, even inside a call of a kernel, where it has crashed the
+process; and Python runs no handler before a kernel returns, which may take many seconds.  A thread therefore learns of
+signals at once.  Loops over sentences ask whether there was one and raise an exception, so that ``with`` blocks remove
+temporary files; if none asks within `PATIENCE`, the thread removes the files and ends the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Iterable, Iterator
+
+from nonproj.io.files import remove_temporaries
+
+PATIENCE = 0.5
+"""Seconds that the main thread has to heed a signal."""
+
+UNWINDING = 10.0
+"""Seconds that it then has to clean up."""
+
+MESSAGES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
+"""What a signal does to the process."""
+
+
+class Terminated(BaseException):
+    """SIGTERM or SIGHUP was received; its number is the argument.  Like `KeyboardInterrupt`, not an `Exception`."""
+
+
+def heeding(items: Iterable) -> Iterator:
+    """Yield the items; after a signal raise `KeyboardInterrupt` or `Terminated` before the next one or the end."""
+    for item in items:
+        _heed()
+        yield item
+    _heed()
+
+
+def _heed() -> None:
+    """Raise the exception for the signal received, if any."""
+    if Signals.received is not None:
+        Signals.heeded.set()
+        raise KeyboardInterrupt if Signals.received == signal.SIGINT else Terminated(Signals.received)
+
+
+class Signals:
+    """A context in which the first signal is left to `heeding`, if that runs, and the second ends the process.
+
+    Signals that were ignored stay ignored, as under ``nohup``; outside the main thread nothing is changed.
+
+    Parameters
+    ----------
+    patient : bool
+        Whether the first Ctrl-C may take its time: training finishes a sentence and saves a model.
+    last : bool
+        Whether the process ends after this: an interrupt then no longer prints a traceback.
+    """
+
+    received: int | None = None
+    heeded = threading.Event()
+
+    def __init__(self, patient: bool, last: bool):
+        self.patient, self.last = patient, last
+        self._finished = threading.Event()
+        self._old: dict = {}
+
+    def __enter__(self) -> Signals:
+        numbers = [number for number in MESSAGES if signal.getsignal(number) not in (signal.SIG_IGN, None)]
+        if numbers and threading.current_thread() is threading.main_thread():
+            self._reader, self._writer = os.pipe()
+            os.set_blocking(self._writer, False)
+            self._thread = threading.Thread(target=self._watch, daemon=True)
+            self._thread.start()
+            self._wakeup = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+            for number in numbers:  # the thread is told of them by the descriptor
+                self._old[number] = signal.signal(number, lambda *_: None)
+        return self
+
+    def __exit__(self, *_) -> None:
+        if not self._old:
+            return
+        self._finished.set()
+        self.heeded.set()
+        for number, old in self._old.items():
+            signal.signal(number, signal.SIG_DFL if self.last else old)
+        signal.set_wakeup_fd(self._wakeup)
+        os.close(self._writer)
+        self._thread.join()
+        os.close(self._reader)
+        Signals.received = None
+        self.heeded.clear()
+
+    def _watch(self) -> None:
+        """Record the first signal; end the process at the second, or if nobody heeds the first."""
+        while data := os.read(self._reader, 1):
+            number = data[0]
+            if number not in MESSAGES:
+                continue
+            first, Signals.received = Signals.received is None, number
+            if first and self.patient and number == signal.SIGINT:
+                continue
+            if not (first and Signals.heeded.wait(PATIENCE) and self._finished.wait(UNWINDING)):
+                with contextlib.suppress(OSError):
+                    os.write(2, f"nonproj: {MESSAGES[number]}\n".encode())
+                remove_temporaries()
+                os._exit(128 + number)

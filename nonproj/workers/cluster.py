@@ -1,0 +1,229 @@
+"""The workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from urllib.parse import urlsplit
+
+from nonproj import __version__
+from nonproj.errors import ClusterError
+from nonproj.workers.pool import LostError
+
+CONNECT_TIMEOUT = 10.0
+"""Seconds to wait for a scheduler to answer and for a worker to register."""
+
+RESUBMISSIONS = 3
+"""How often a call is resubmitted after the scheduler has given it up because its workers died."""
+
+_PATIENCE = 30.0
+"""Seconds to wait for new workers after all have gone."""
+
+log = logging.getLogger("nonproj")
+
+
+def check_address(text: str) -> str:
+    """Return the address of a scheduler with its protocol.
+
+    Raises
+    ------
+    ClusterError
+        It is not of the form ``HOST:PORT``, ``tcp://HOST:PORT`` or ``tls://HOST:PORT``.
+
+    Examples
+    --------
+    >>> check_address("localhost:8786")
+    'tcp://localhost:8786'
+    """
+    address = text if "://" in text else f"tcp://{text}"
+    try:
+        parts = urlsplit(address)
+        valid = parts.scheme in ("tcp", "tls") and parts.hostname and parts.port and not parts.username
+        valid = valid and address == f"{parts.scheme}://{parts.netloc}" and not set(address) & set(" \t\r\n")
+    except ValueError:
+        valid = False
+    if not valid:
+        raise ClusterError(f"{text!r} is not the address of a Dask scheduler, such as tcp://10.0.0.1:8786")
+    return address
+
+
+class Cluster:
+    """The workers of a Dask cluster; a context manager.
+
+    Another worker repeats the calls of a dead one.  A scheduler gives a call up after several deaths of its workers,
+    though it may only have been queued there; it is then resubmitted, up to `RESUBMISSIONS` times.
+
+    Parameters
+    ----------
+    address : str
+        The scheduler's, as in ``tcp://10.0.0.1:8786``.
+    timeout : float
+        Seconds to wait for the scheduler to answer and for a first worker to register.
+
+    Raises
+    ------
+    ClusterError
+        The address is invalid.  On entry: Dask is not installed, no scheduler answers at the address, it has no
+        workers, or it or a worker has a different version of nonproj.
+    """
+
+    def __init__(self, address: str, timeout: float = CONNECT_TIMEOUT):
+        self.address, self.timeout = check_address(address), timeout
+
+    def __enter__(self) -> Cluster:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise ClusterError("Dask is not installed; run: pip install 'nonproj[cluster]'") from None
+        _silence()
+        try:
+            asyncio.run(_greet(self.address, self.timeout))
+            self.client = Client(self.address, timeout=self.timeout, set_as_default=False)
+        except Exception as error:  # whatever another kind of server makes Dask stumble over
+            text = f"no Dask scheduler answers within {self.timeout:g} s ({_cause(error)})"
+            raise ClusterError(f"{self.address}: {text}") from None
+        try:
+            with self._translating():
+                self.client.wait_for_workers(1, timeout=self.timeout)
+                self._check_versions()
+        except TimeoutError:
+            self._close()
+            text = f"the scheduler has no workers; start some with: dask worker {self.address} --nthreads 1"
+            raise ClusterError(f"{self.address}: {text}") from None
+        except BaseException:
+            self._close()
+            raise
+        self._counted = float("-inf")
+        return self
+
+    def _check_versions(self) -> None:
+        """Raise unless scheduler and workers have this version: a worker dies of a call that it cannot import."""
+        program = "__import__('nonproj').__version__"  # a string needs no package to be passed on
+        found = {f"the worker {place}": v for place, v in self.client.run(eval, program, on_error="return").items()}
+        try:
+            found["the scheduler"] = self.client.run_on_scheduler(eval, program)
+        except ImportError as error:
+            found["the scheduler"] = error
+        for place, version in found.items():
+            if version != __version__:
+                found = "no nonproj" if isinstance(version, Exception) else f"nonproj {version}"
+                text = f"{place} has {found}, this machine has nonproj {__version__}; install the same version on all"
+                raise ClusterError(f"{self.address}: {text}")
+
+    @contextlib.contextmanager
+    def _translating(self, future=None) -> Iterator[None]:
+        """Report a lost connection; errors of the call itself, whose future is given, and timeouts are left alone."""
+        try:
+            yield
+        except (OSError, CancelledError) as error:
+            if isinstance(error, TimeoutError) or (future is not None and future.status == "error"):
+                raise
+            text = "lost the connection to the scheduler, or all workers that held some data"
+            raise LostError(f"{self.address}: {text}") from None
+
+    def __exit__(self, *_) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        """Close the connection; there may be no scheduler left to answer."""
+        with contextlib.suppress(Exception):
+            self.client.close(timeout=2)
+
+    @property
+    def size(self) -> int:
+        """Number of worker threads, counted again every five seconds because workers come and go."""
+        now = time.monotonic()
+        if now - self._counted > 5.0:
+            self._size, self._counted = max(self._threads(), 1), now
+        return self._size
+
+    def submit(self, function: Callable, *arguments):
+        """Submit a call and return its future; arguments may be futures."""
+        with self._translating():
+            return self.client.submit(function, *arguments, pure=False, retries=2)
+
+    def result(self, future, function: Callable, arguments: tuple):
+        """Return the result of a call that was submitted with the same function and arguments."""
+        from distributed import KilledWorker
+
+        for _ in range(RESUBMISSIONS):
+            try:
+                return self._result(future)
+            except KilledWorker:
+                log.info("workers died; their call is resubmitted")
+                future = self.submit(function, *arguments)
+        try:
+            return self._result(future)
+        except KilledWorker:
+            raise ClusterError(f"{self.address}: one call kills every worker that runs it") from None
+
+    def keep(self, function: Callable, *arguments):
+        """Have a worker call a function and keep the result for later calls; return its future.
+
+        The scheduler keeps the arguments, so that another worker can recompute the result.
+        """
+        return self.submit(function, *arguments)
+
+    def share(self, value):
+        """Send a value to every worker and return its future, which may be an argument of calls."""
+        try:
+            with self._translating():
+                return self.client.scatter([value], broadcast=True, hash=False)[0]
+        except TimeoutError:
+            raise LostError(f"{self.address}: there are no workers to send data to") from None
+
+    def _result(self, future):
+        """Wait while there are workers; translate errors."""
+        from distributed import TimeoutError as Late
+
+        seen = time.monotonic()
+        while True:
+            try:
+                with self._translating(future):
+                    return future.result(timeout=_PATIENCE / 6)
+            except Late:
+                now = time.monotonic()
+                seen = now if self._threads() else seen
+                if now - seen > _PATIENCE:
+                    raise ClusterError(f"{self.address}: all workers are gone") from None
+
+    def _threads(self) -> int:
+        """Return the present number of worker threads."""
+        with self._translating():
+            return sum(self.client.nthreads().values())
+
+
+def _silence() -> None:
+    """Switch the messages of Dask off: errors are reported here, in one line."""
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    warnings.filterwarnings("ignore", module="distributed")
+
+
+async def _greet(address: str, timeout: float) -> None:
+    """Exchange greetings with a scheduler; a client would wait forever for those of another kind of server."""
+    from distributed import Security
+    from distributed.comm import connect
+
+    arguments = Security().get_connection_args("client")
+    greeting = connect(address, timeout=timeout, **arguments)
+    comm = await asyncio.wait_for(greeting, timeout + 1.0)  # connecting itself keeps to the timeout
+    await comm.close()
+
+
+def _cause(error: BaseException) -> str:
+    """Return why there is no connection, in few words."""
+    if isinstance(error, TypeError):
+        return "tls:// needs certificates, which distributed.comm.tls in Dask's configuration names"
+    if isinstance(error, TimeoutError) or not isinstance(error, OSError | ImportError):
+        return "what listens there is not a scheduler"
+    while error.__cause__ and not isinstance(error, TimeoutError):
+        error = error.__cause__
+    text = str(error) if isinstance(error, ImportError) else getattr(error, "strerror", None) or "no answer"
+    return text.splitlines()[0].lower()

@@ -1,0 +1,200 @@
+"""Parallel work by the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from command import ROOT, SMALL, die_once, run, start, wait_until
+from toy import treebank
+
+from nonproj import __version__
+from nonproj.cli.main import main
+from nonproj.evaluation.certificates import TextOptions
+from nonproj.io import splitting
+from nonproj.model import Model
+from nonproj.workers import cluster as dask_cluster
+from nonproj.workers import parsing, pool
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A folder with a treebank, a model trained on it, and what one process makes of a file."""
+    folder = tmp_path_factory.mktemp("parallel")
+    (folder / "train.conll").write_text(treebank(30), encoding="utf-8")
+    text = treebank(90, seed=1)
+    (folder / "in.conll").write_text("\n\n" + text.replace("\n\n", "\n\n\n \n", 5) + "\n \n", encoding="utf-8")
+    assert main(["train", str(folder / "train.conll"), "-o", str(folder / "toy.nonproj"), *SMALL]) == 0
+    words = ["--stats", str(folder / "one.jsonl"), "--stats-comments", "-o", str(folder / "one.conll")]
+    assert main(["parse", str(folder / "toy.nonproj"), str(folder / "in.conll"), *words]) == 0
+    return folder
+
+
+@pytest.fixture
+def here(folder, tmp_path, monkeypatch) -> Path:
+    """An empty folder to work in, with links to those files; files are cut into small pieces."""
+    for path in folder.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(splitting, "split", functools.partial(splitting.split, size=1500))
+    return tmp_path
+
+
+def test_a_cluster_writes_what_one_process_writes(here, cluster, capsys):
+    words = ["parse", "toy.nonproj", "in.conll", "--scheduler", cluster.scheduler_address]
+    assert main([*words, "--stats-comments", "-o", "two.conll"]) == 0
+    assert Path("two.conll").read_bytes() == Path("one.conll").read_bytes()
+    Path("bad.conll").write_text(treebank(60) + "1\ta\n\n", encoding="utf-8")
+    errors = []
+    for extra in ([], words[3:]):
+        assert main(["parse", "toy.nonproj", "bad.conll", "-o", "no.conll", *extra]) == 2
+        errors.append(capsys.readouterr().err)
+    assert errors[0] == errors[1]
+    assert not Path("no.conll").exists()
+
+
+def test_the_sentences_of_a_killed_worker_are_parsed_by_another(here, cluster):
+    """It is killed as soon as the first sentence is there, with its queue full."""
+    reference = parsing.ModelRef.of("toy.nonproj", Model.load("toy.nonproj").config.decoding)
+    stream = io.StringIO(newline="")
+    with dask_cluster.Cluster(cluster.scheduler_address) as workers:
+        workers.client.wait_for_workers(2, timeout=100)
+        pids = workers.client.run(os.getpid)
+        assert len(pids) == 2
+        done = parsing.parse_text(workers, reference, "in.conll", stream, TextOptions(comments=True))
+        count = len([next(done)])
+        os.kill(min(pids.values()), signal.SIGKILL)
+        count += sum(1 for _ in done)
+    assert count == 90
+    assert stream.getvalue().encode() == Path("one.conll").read_bytes()
+
+
+def test_a_call_that_the_scheduler_gives_up_is_resubmitted(cluster, tmp_path):
+    with dask_cluster.Cluster(cluster.scheduler_address) as workers:
+        workers.client.run_on_scheduler(_allow, 0)
+        try:
+            marker = tmp_path / "died"
+            assert list(pool.in_order(workers, die_once, [(str(marker),)])) == ["alive"]
+            assert marker.exists()
+        finally:
+            workers.client.run_on_scheduler(_allow, 3)
+
+
+def _allow(failures: int, dask_scheduler=None) -> None:
+    """Tell a scheduler after how many deaths it gives a call up."""
+    dask_scheduler.allowed_failures = failures
+
+
+def test_workers_with_a_different_version(here, cluster, capsys, monkeypatch):
+    monkeypatch.setattr(dask_cluster, "__version__", "99.0")
+    assert main(["parse", "toy.nonproj", "in.conll", "-o", "no", "--scheduler", cluster.scheduler_address]) == 2
+    error = capsys.readouterr().err
+    assert f" has nonproj {__version__}, this machine has nonproj 99.0; install the same version on all\n" in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "address", ["", " ", "tcp://", "tls://", "http://x", "tcp://a", "tcp://a:0", "tcp://a:b", "a b:1"]
+)
+def test_an_address_that_is_none_is_rejected_at_once(address, capsys):
+    with pytest.raises(SystemExit):
+        main(["parse", "toy.nonproj", "in.conll", "--scheduler", address])
+    error = capsys.readouterr().err
+    assert f"{address!r} is not the address of a Dask scheduler, such as tcp://10.0.0.1:8786" in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "soon"])
+def test_the_timeout_is_checked(seconds, capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "a", "-o", "b", "--scheduler", "a:1", f"--scheduler-timeout={seconds}"])
+    assert f"'{seconds}' is not a number of seconds" in capsys.readouterr().err
+
+
+def refusal(address: str, reason: str) -> str:
+    """What is reported where no scheduler is."""
+    return f"nonproj: {address}: no Dask scheduler answers within 1 s ({reason})\n"
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("tcp://127.0.0.1:1", "connection refused"),
+        ("tls://127.0.0.1:1", "tls:// needs certificates, which distributed.comm.tls in Dask's configuration names"),
+    ],
+)
+def test_unreachable_scheduler(address, reason, here):
+    """In a process of its own, as Dask used to hang and to talk at its end."""
+    pytest.importorskip("distributed")
+    words = ["parse", "toy.nonproj", "in.conll", "-o", "no", "--scheduler", address, "--scheduler-timeout", "1"]
+    process = run(*words, timeout=50)
+    assert (process.returncode, process.stderr) == (2, refusal(address, reason))
+
+
+@pytest.mark.parametrize("greeting", [b"", b"HTTP/1.0 400 Bad request\r\n\r\n"])
+def test_another_kind_of_server_is_recognised(greeting, here, capsys):
+    """One waits to be spoken to, as HTTP servers do, another talks."""
+    pytest.importorskip("distributed")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+
+        def serve():
+            with contextlib.suppress(OSError):
+                while True:
+                    connections.append(server.accept()[0])
+                    connections[-1].sendall(greeting)
+
+        connections = []
+        threading.Thread(target=serve, daemon=True).start()
+        words = ["--scheduler", address, "--scheduler-timeout", "1"]
+        assert main(["parse", "toy.nonproj", "in.conll", "-o", "no", *words]) == 2
+        server.shutdown(socket.SHUT_RDWR)
+    assert capsys.readouterr().err == refusal(address, "what listens there is not a scheduler")
+
+
+SCHEDULER = """
+import sys
+from distributed import LocalCluster
+if __name__ == "__main__":
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    with LocalCluster(protocol="tcp", **options) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("command", ["parse", "train"])
+def test_a_scheduler_that_dies_is_reported_in_one_line(here, command):
+    pytest.importorskip("distributed")
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    Path("long.conll").write_text(treebank(30_000), encoding="utf-8")
+    program = [sys.executable, "-c", SCHEDULER]
+    with subprocess.Popen(program, env=environment, stdin=-1, stdout=-1, stderr=subprocess.DEVNULL) as scheduler:
+        address = scheduler.stdout.readline().decode().strip()
+        if command == "parse":
+            words = ["toy.nonproj", "long.conll", "-o", "out", "--stats", "stats"]
+            begun = temporary_files
+        else:
+            words = ["train.conll", "-o", "out", *SMALL, "--epochs", "100000"]
+            begun = Path("out.checkpoint").exists
+        process = start(command, *words, "--scheduler", address, "--scheduler-timeout", "3")
+        wait_until(begun, process)
+        scheduler.kill()
+        _, error = process.communicate(timeout=100)
+    text = "lost the connection to the scheduler, or all workers that held some data"
+    assert (process.returncode, error.decode()) == (2, f"nonproj: {address}: {text}\n")
+    assert not temporary_files()
+
+
+def temporary_files() -> list[Path]:
+    """The temporary files here that have been written to."""
+    return [path for path in Path().iterdir() if path.name.startswith(".") and path.stat().st_size]

@@ -1,0 +1,135 @@
+"""Signals: how the command line ends, what it leaves, and how soon."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from command import ROOT, SMALL, heed, start, wait_until
+from toy import treebank
+
+from nonproj.cli.main import main
+from nonproj.cli.signals import Signals, Terminated, heeding
+from nonproj.model import Model
+
+ENDS = [
+    (signal.SIGINT, 130, b"nonproj: interrupted\n"),
+    (signal.SIGTERM, 143, b"nonproj: terminated\n"),
+    (signal.SIGHUP, 129, b"nonproj: hung up\n"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A folder with a treebank, a model trained on it, and a sentence that takes long."""
+    folder = tmp_path_factory.mktemp("signals")
+    (folder / "train.conll").write_text(treebank(30), encoding="utf-8")
+    assert main(["train", str(folder / "train.conll"), "-o", str(folder / "toy.nonproj"), *SMALL]) == 0
+    words = [line.split("\t") for line in treebank(2000).splitlines() if line][:3000]
+    lines = ["\t".join([str(i), *word[1:6], str(i - 1), *word[7:]]) for i, word in enumerate(words, 1)]
+    (folder / "one-sentence.conll").write_text("\n".join(lines) + "\n\n", encoding="utf-8")
+    (folder / "long.conll").write_text(treebank(20_000), encoding="utf-8")
+    return folder
+
+
+def temporary_files(folder: Path) -> list[Path]:
+    """The files whose names begin with a dot."""
+    return [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def send(process: subprocess.Popen, *numbers: int, gap: float = 0.0) -> tuple[bytes, float]:
+    """Send signals; return what the process still writes to standard error, and the seconds until it ends."""
+    for number in numbers:
+        process.send_signal(number)
+        began = time.monotonic()
+        time.sleep(gap)
+    _, error = process.communicate(timeout=60)
+    return error, time.monotonic() - began
+
+
+@pytest.mark.parametrize(("number", "code", "message"), ENDS)
+@pytest.mark.parametrize("source", ["long.conll", "one-sentence.conll"])
+def test_a_signal_ends_parsing_at_once_and_leaves_nothing(folder, tmp_path, source, number, code, message):
+    """Even where a kernel takes many seconds; a second is what is promised, the machine may be busy."""
+    words = [str(folder / "toy.nonproj"), str(folder / source), "-o", str(tmp_path / "out"), "--stats"]
+    process = start("parse", *words, str(tmp_path / "stats"), "--no-exact", "--max-iterations", "100000000")
+    wait_until(lambda: len(temporary_files(tmp_path)) == 2, process)
+    time.sleep(1.5)
+    error, seconds = send(process, number)
+    assert (process.returncode, error) == (code, message)
+    assert not list(tmp_path.iterdir())
+    assert seconds < 2.5
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.02, 0.1, 0.5])
+def test_two_interrupts_of_training_print_no_traceback(folder, tmp_path, gap):
+    words = ["train", str(folder / "train.conll"), "-o", str(tmp_path / "a.nonproj"), *SMALL]
+    process = start(*words, "--epochs", "100000")
+    wait_until((tmp_path / "a.nonproj.checkpoint").exists, process)
+    error, _ = send(process, signal.SIGINT, signal.SIGINT, gap=gap)
+    assert process.returncode in (130, -signal.SIGINT)  # the latter after the command
+    assert b"Traceback" not in error
+    assert not temporary_files(tmp_path)
+    assert Model.load(tmp_path / "a.nonproj.checkpoint").meta["log"]
+
+
+def test_an_interrupt_after_the_command_prints_no_traceback(folder):
+    program = """
+import atexit, os, sys
+from nonproj.cli.main import main
+atexit.register(os.kill, os.getpid(), 2)
+sys.exit(main())
+"""
+    command = [sys.executable, "-c", program, "inspect", str(folder / "toy.nonproj"), "--json"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    result = subprocess.run(command, env=environment, capture_output=True, preexec_fn=heed, check=False)
+    assert (result.returncode, result.stderr) == (-signal.SIGINT, b"")
+    assert result.stdout.endswith(b"}\n")
+
+
+def test_termination_of_training_keeps_the_checkpoint_only(folder, tmp_path):
+    words = ["train", str(folder / "train.conll"), "-o", str(tmp_path / "a.nonproj"), *SMALL]
+    process = start(*words, "--epochs", "100000")
+    wait_until((tmp_path / "a.nonproj.checkpoint").exists, process)
+    error, _ = send(process, signal.SIGTERM)
+    assert (process.returncode, error) == (143, b"nonproj: terminated\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.nonproj.checkpoint"]
+
+
+def test_ignored_signals_stay_ignored(folder, tmp_path):
+    """As under nohup."""
+    words = [str(folder / "toy.nonproj"), str(folder / "train.conll"), "-o", str(tmp_path / "out")]
+    process = start("parse", *words, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    for _ in range(20):
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.05)
+    assert process.wait(timeout=60) == 0
+    assert (tmp_path / "out").exists()
+
+
+def test_handlers_are_restored():
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before, threads = [signal.getsignal(number) for number in numbers], threading.active_count()
+    with pytest.raises(Terminated), Signals(patient=False, last=False):
+        os.kill(os.getpid(), signal.SIGTERM)
+        for _ in heeding(range(1000)):
+            time.sleep(0.01)
+    assert list(heeding(range(3))) == [0, 1, 2]
+    assert [signal.getsignal(number) for number in numbers] == before
+    assert signal.set_wakeup_fd(-1) == -1
+    assert threading.active_count() == threads
+
+
+def test_other_threads_can_run_commands(folder, tmp_path):
+    codes = []
+    words = ["parse", str(folder / "toy.nonproj"), str(folder / "train.conll"), "-o", str(tmp_path / "out")]
+    thread = threading.Thread(target=lambda: codes.append(main(words)))
+    thread.start()
+    thread.join()
+    assert codes == [0]
