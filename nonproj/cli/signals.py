@@ -45,6 +45,12 @@ def _heed() -> None:
         raise KeyboardInterrupt if Signals.received == signal.SIGINT else Terminated(Signals.received)
 
 
+def _record(number: int, _) -> None:
+    """Record the first signal, in the main thread: at the end of the input it may be there before the other thread."""
+    if Signals.received is None:
+        Signals.received = number
+
+
 class Signals:
     """A context in which the first signal is left to `heeding`, if that runs, and the second ends the process.
 
@@ -74,8 +80,8 @@ class Signals:
             self._thread = threading.Thread(target=self._watch, daemon=True)
             self._thread.start()
             self._wakeup = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
-            for number in numbers:  # the thread is told of them by the descriptor
-                self._old[number] = signal.signal(number, lambda *_: None)
+            for number in numbers:
+                self._old[number] = signal.signal(number, _record)
         return self
 
     def __exit__(self, *_) -> None:
@@ -94,14 +100,16 @@ class Signals:
 
     def _watch(self) -> None:
         """Record the first signal; end the process at the second, or if nobody heeds the first."""
+        first = True
         while data := os.read(self._reader, 1):
             number = data[0]
             if number not in MESSAGES:
                 continue
-            first, Signals.received = Signals.received is None, number
-            if first and self.patient and number == signal.SIGINT:
+            again, first = not first, False
+            _record(number, None)
+            if not again and self.patient and number == signal.SIGINT:
                 continue
-            if not (first and Signals.heeded.wait(PATIENCE) and self._finished.wait(UNWINDING)):
+            if again or not (Signals.heeded.wait(PATIENCE) and self._finished.wait(UNWINDING)):
                 with contextlib.suppress(OSError):
                     os.write(2, f"nonproj: {MESSAGES[number]}\n".encode())
                 remove_temporaries()
