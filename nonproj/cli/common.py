@@ -18,9 +18,7 @@ from nonproj.io.checks import Rules
 from nonproj.io.files import identity, is_direct
 from nonproj.model import MAGIC, Model
 from nonproj.options.config import DecodingConfig
-from nonproj.workers.cluster import Cluster
 from nonproj.workers.pool import InProcess
-from nonproj.workers.processes import Processes
 
 
 def load_model(path: str, treebank: str) -> Model:
@@ -48,10 +46,16 @@ def decoding_options(decoding: DecodingConfig, options: argparse.Namespace) -> D
 def worker_pool(options: argparse.Namespace):
     """Return the context manager of the requested workers; it yields None where this process does all the work."""
     if getattr(options, "scheduler", None):
+        from nonproj.workers.cluster import Cluster  # imports asyncio, which other commands do not need
+
         return Cluster(options.scheduler, options.scheduler_timeout)
     if getattr(options, "shards", None):
         return InProcess()
-    return Processes(options.jobs) if getattr(options, "jobs", None) not in (None, 1) else nullcontext()
+    if getattr(options, "jobs", None) in (None, 1):
+        return nullcontext()
+    from nonproj.workers.processes import Processes  # imports multiprocessing
+
+    return Processes(options.jobs)
 
 
 def reading_rules(options: argparse.Namespace, **rules: bool) -> Rules:
