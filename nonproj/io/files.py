@@ -16,6 +16,7 @@ import re
 import secrets
 import stat
 import sys
+import time
 import zlib
 from collections.abc import Iterator
 from functools import partial
@@ -235,10 +236,12 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def remove_temporaries() -> None:
-    """Remove the temporary files of this process, which is about to end."""
-    for path in list(_temporaries):
-        with contextlib.suppress(OSError):
-            path.unlink()
+    """Remove the temporary files of this process, which is about to end, whatever its other threads are doing."""
+    for _ in range(2):  # the second time those that were just being made
+        for path in list(_temporaries):
+            with contextlib.suppress(OSError):
+                path.unlink()
+        time.sleep(0.01)
 
 
 def _temporary(path: Path) -> tuple[Path, int]:
@@ -247,12 +250,17 @@ def _temporary(path: Path) -> tuple[Path, int]:
     mode = 0o600 if path.exists() else 0o666  # the old file may have been private
     while True:
         temporary = path.with_name(f"{_OF_THIS_MACHINE}{secrets.token_hex(8)}{suffix}")
-        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+        _temporaries.add(temporary)  # before it exists, so that it is removed whenever the process ends
+        try:
+            descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+        except OSError:
+            _temporaries.discard(temporary)
+            raise
         with contextlib.suppress(OSError):  # some file systems have no locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         if os.fstat(descriptor).st_nlink:  # else another run removed it before it was locked
-            _temporaries.add(temporary)
             return temporary, descriptor
+        _temporaries.discard(temporary)
         os.close(descriptor)
 
 
