@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import socket
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -85,7 +86,7 @@ class Cluster:
             asyncio.run(_greet(self.address, self.timeout))
             self.client = Client(self.address, timeout=self.timeout, set_as_default=False)
         except Exception as error:  # whatever another kind of server makes Dask stumble over
-            text = f"no Dask scheduler answers within {self.timeout:g} s ({_cause(error)})"
+            text = f"no Dask scheduler answers within {self.timeout:g} s ({self._cause(error)})"
             raise ClusterError(f"{self.address}: {text}") from None
         try:
             with self._translating():
@@ -100,6 +101,19 @@ class Cluster:
             raise
         self._counted = float("-inf")
         return self
+
+    def _cause(self, error: Exception) -> str:
+        """Return why there is no connection, in few words; Dask itself often says only that time is up."""
+        if isinstance(error, TypeError):
+            return "tls:// needs certificates, which distributed.comm.tls in Dask's configuration names"
+        if isinstance(error, ImportError):
+            return str(error).splitlines()[0].lower()
+        place = urlsplit(self.address)
+        try:
+            socket.create_connection((place.hostname, place.port), self.timeout).close()
+        except OSError as refusal:
+            return (refusal.strerror or "no answer").lower()
+        return "what listens there is not a scheduler"
 
     def _check_versions(self) -> None:
         """Raise unless scheduler and workers have this version: a worker dies of a call that it cannot import."""
@@ -215,15 +229,3 @@ async def _greet(address: str, timeout: float) -> None:
     greeting = connect(address, timeout=timeout, **arguments)
     comm = await asyncio.wait_for(greeting, timeout + 1.0)  # connecting itself keeps to the timeout
     await comm.close()
-
-
-def _cause(error: BaseException) -> str:
-    """Return why there is no connection, in few words."""
-    if isinstance(error, TypeError):
-        return "tls:// needs certificates, which distributed.comm.tls in Dask's configuration names"
-    if isinstance(error, TimeoutError) or not isinstance(error, OSError | ImportError):
-        return "what listens there is not a scheduler"
-    while error.__cause__ and not isinstance(error, TimeoutError):
-        error = error.__cause__
-    text = str(error) if isinstance(error, ImportError) else getattr(error, "strerror", None) or "no answer"
-    return text.splitlines()[0].lower()
