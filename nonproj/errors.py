@@ -87,3 +87,7 @@ class SizeError(NonprojError, ValueError):
 
 class ClusterError(NonprojError):
     """Worker processes or a cluster cannot be reached, or fail."""
+
+
+class DependencyError(NonprojError):
+    """An optional package is missing; the message says how to install it."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from nonproj.cli.common import decoding_options, load_model, progress_bar, reading_rules, worker_pool
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
-from nonproj.evaluation.report import comparison_report
+from nonproj.evaluation.report import comparison_report, ud_report
 from nonproj.evaluation.scores import Evaluation, evaluate
 from nonproj.evaluation.significance import compare
 from nonproj.io import conll
@@ -21,7 +21,9 @@ from nonproj.workers.parsing import ModelRef, evaluate_text
 
 def run(options: argparse.Namespace) -> int:
     """Score a parsed file or a model, or compare two parsed files."""
-    if len(options.parsed) == 2:
+    if options.ud:
+        result, text = _official_scores(options)
+    elif len(options.parsed) == 2:
         result = _compare_files(options)
         text = comparison_report(options.parsed, result)
         result = {"first": options.parsed[0], "second": options.parsed[1]} | result
@@ -33,6 +35,17 @@ def run(options: argparse.Namespace) -> int:
         result, text = scores.as_dict(), scores.table()
     sys.stdout.write(json.dumps(result, indent=2, ensure_ascii=False) + "\n" if options.json else text)
     return 0
+
+
+def _official_scores(options: argparse.Namespace) -> tuple[dict, str]:
+    """Score one or two files by the official code of the CoNLL 2018 shared task."""
+    from nonproj.evaluation.universal import ud_scores
+
+    scores = [ud_scores(options.gold, path) for path in options.parsed]
+    result = {"gold": options.gold}
+    for name, path, file in zip(("first", "second"), options.parsed, scores, strict=False):
+        result[name if len(scores) == 2 else "system"] = {"file": path, "scores": file}
+    return result, ud_report(options.parsed, scores)
 
 
 def _gold(options: argparse.Namespace, source: tuple | None = None) -> Iterator[Sentence]:

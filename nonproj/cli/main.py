@@ -197,11 +197,13 @@ def _add_parse(parser: Arguments) -> None:
 
 
 def _add_evaluate(parser: Arguments) -> None:
-    add, forms = parser.add_argument, ("GOLD PARSED", "GOLD A B", "-m MODEL GOLD")
+    add, forms = parser.add_argument, ("GOLD PARSED", "GOLD A B", "-m MODEL GOLD", "--ud GOLD A [B]")
     parser.usage = "\n       ".join(f"nonproj evaluate [options] {form}" for form in forms)
     text = "treebank with gold heads; a parsed file of the same sentences, or two to compare by a permutation test"
     add("files", nargs="*", metavar="GOLD [PARSED | A B]", help=text)
     add("-m", "--model", metavar="MODEL", help="parse GOLD with a model, and score the result")
+    text = "the CoNLL 2018 table, from sentences and words on, by the official code; tokens may differ"
+    add("--ud", action="store_true", help=text)
     add("--json", action="store_true", help="print all figures as JSON")
     _add_reading(parser)
     _add_workers(parser, cluster=False)
@@ -260,6 +262,10 @@ def _assign_evaluate_files(options: argparse.Namespace, files: list[str], parser
     options.gold, options.parsed = files[:1], files[1:3]
     if not options.gold or bool(options.parsed) == bool(options.model):
         parser.error("expected GOLD PARSED, GOLD A B or -m MODEL GOLD")
+    if options.ud and options.model:
+        parser.error("--ud compares files; write one by 'nonproj parse' first")
+    if options.ud and (options.strict or options.max_line):
+        parser.error("--ud reads files by its own rules, without --strict and --max-line")
     options.gold = options.gold[0]
     return files[3:]
 

@@ -4,5 +4,6 @@
 - `parsing`: parses gold sentences with a model and scores the trees
 - `certificates`: the statistics of a tree, as a dictionary, JSON line or comments
 - `significance`: a paired permutation test between two parsers
+- `universal`: the scores of the CoNLL 2018 shared task, from raw text on, by its official code
 - `report`: scores, comparisons and model descriptions as plain text
 """

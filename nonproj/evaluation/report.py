@@ -72,6 +72,25 @@ def comparison_report(names: Sequence[str], result: dict) -> str:
     return "\n".join(lines) + "\n"
 
 
+def ud_report(names: Sequence[str], scores: Sequence[dict[str, dict]]) -> str:
+    """Return the scores of one or two files by `nonproj.evaluation.universal.ud_scores` as plain text, in per cent.
+
+    For one file this is the table of the shared task's own program.
+    """
+    if len(scores) == 1:
+        lines = ["Metric     | Precision |    Recall |  F1 Score | AligndAcc", f"{'-' * 11}" + f"+{'-' * 11}" * 4]
+        for metric, score in scores[0].items():
+            cells = " |".join(f"{100 * score[key]:10.2f}" for key in ("precision", "recall", "f1"))
+            accuracy = score["aligned_accuracy"]
+            lines.append(f"{metric:11}|{cells} |" + ("" if accuracy is None else f"{100 * accuracy:10.2f}"))
+        return "\n".join(lines) + "\n"
+    lines = [f"A: {names[0]}", f"B: {names[1]}", "F1 scores, per cent", "", _row("", "A", "B", "A - B")]
+    for metric, score in scores[0].items():
+        first, second = score["f1"], scores[1][metric]["f1"]
+        lines.append(_row(metric, _percent(first), _percent(second), f"{100 * (first - second):+.2f}"))
+    return "\n".join(lines) + "\n"
+
+
 def model_report(path: str, description: dict, verified: bool) -> str:
     """Return the description of a model (see `nonproj.model.Model.describe`) as plain text."""
     training = dict(description["training"])
