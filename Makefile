@@ -25,7 +25,7 @@ ifneq ($(TREEBANKS),)
 export NONPROJ_TREEBANKS = $(abspath $(TREEBANKS))
 endif
 
-LANGUAGES = danish dutch basque english turkish
+LANGUAGES = danish dutch basque english english-ewt greek turkish
 ifeq ($(filter $(LANG),$(LANGUAGES)),)
 $(error LANG=$(LANG) is not a known treebank; known: $(LANGUAGES))
 endif

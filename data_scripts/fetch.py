@@ -1,4 +1,4 @@
-"""Provide the training and test files of a treebank, checked against their known SHA-256.
+"""Provide the training, test and development files of a treebank, checked against their known SHA-256.
 
     python data_scripts/fetch.py danish --out data [--source FOLDER] [--archive FILE] [--paths]
 
@@ -22,19 +22,20 @@ from pathlib import Path
 
 import convert_ddt
 import convert_nltk
+import convert_ud
 from treebanks import TREEBANKS, TreebankError, sha256, write_file
 
 DEFAULT_SOURCE = Path(__file__).resolve().parents[2] / "shared" / "treebanks"
 TIMEOUT = 60.0  # seconds without an answer
 
 
-def locate(language: str, folder: Path) -> tuple[Path, Path] | None:
-    """Return the training file and the test file in a folder of treebanks; None where one of them is missing."""
-    treebank = TREEBANKS[language]
-    paths = folder / treebank.train, folder / treebank.test
+def locate(language: str, folder: Path) -> tuple[Path, ...] | None:
+    """Return the files of a treebank in a folder of treebanks; None where one of them is missing."""
+    files = TREEBANKS[language].files
+    paths = tuple(folder / name for name, _ in files)
     if not all(path.is_file() for path in paths):
         return None
-    for path, digest in zip(paths, (treebank.train_digest, treebank.test_digest), strict=True):
+    for path, (_, digest) in zip(paths, files, strict=True):
         check(path.read_bytes(), digest, str(path))
     return paths
 
@@ -102,10 +103,11 @@ CONVERTERS = {
     "basque": convert_nltk.convert_basque,
     "english": convert_nltk.convert_english,
     "turkish": convert_turkish,
+    **convert_ud.CONVERTERS,
 }
 
 
-def make(language: str, out: Path, archive: Path | None = None) -> tuple[Path, Path]:
+def make(language: str, out: Path, archive: Path | None = None) -> tuple[Path, ...]:
     """Make the files of a treebank in the folder ``out`` from an archive, or else from the public source."""
     treebank = TREEBANKS[language]
     with tempfile.TemporaryDirectory() as folder:
@@ -116,16 +118,15 @@ def make(language: str, out: Path, archive: Path | None = None) -> tuple[Path, P
         elif not archive.exists():
             raise TreebankError(f"{archive}: no such file or folder")
         contents = CONVERTERS[language](archive)
-    names, digests = (treebank.train, treebank.test), (treebank.train_digest, treebank.test_digest)
-    for name, data, digest in zip(names, contents, digests, strict=True):
+    for (name, digest), data in zip(treebank.files, contents, strict=True):
         check(data, digest, f"{name}, made from {archive.name}")
-    for name, data in zip(names, contents, strict=True):
+    for (name, _), data in zip(treebank.files, contents, strict=True):
         write_file(out / name, data)
-    return out / names[0], out / names[1]
+    return tuple(out / name for name, _ in treebank.files)
 
 
-def fetch(language: str, out: Path, source: Path | None = None, archive: Path | None = None) -> tuple[Path, Path]:
-    """Return the training file and the test file of a treebank; make missing ones.
+def fetch(language: str, out: Path, source: Path | None = None, archive: Path | None = None) -> tuple[Path, ...]:
+    """Return the training, test and development file (where there is one) of a treebank; make missing ones.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path("data"), help="folder to write to (default: data)")
     parser.add_argument("--source", type=Path, help="folder of treebanks (default: NONPROJ_TREEBANKS)")
     parser.add_argument("--archive", type=Path, help="the public source, downloaded by hand")
-    parser.add_argument("--paths", action="store_true", help="print the paths of the training and the test file")
+    parser.add_argument("--paths", action="store_true", help="print the paths: training, test, development")
     options = parser.parse_args(arguments)
     source = options.source or Path(os.environ.get("NONPROJ_TREEBANKS") or DEFAULT_SOURCE)
     try:

@@ -22,9 +22,11 @@ class Treebank(NamedTuple):
     train_digest, test_digest : str
         Their SHA-256.
     sources : tuple of str
-        URLs, or the requirement of a Python package (``name==version``), from which both files are made.
+        URLs, or the requirement of a Python package (``name==version``), from which all files are made.
     licence : str
         As its source states it.
+    dev, dev_digest : str
+        The development file and its SHA-256, or empty.
     """
 
     train: str
@@ -33,6 +35,14 @@ class Treebank(NamedTuple):
     test_digest: str
     sources: tuple[str, ...]
     licence: str
+    dev: str = ""
+    dev_digest: str = ""
+
+    @property
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """The training, test and development file, as far as there are such files, each with its SHA-256."""
+        dev = ((self.dev, self.dev_digest),) if self.dev else ()
+        return (self.train, self.train_digest), (self.test, self.test_digest), *dev
 
 
 _GITHUB = "https://github.com"
@@ -40,6 +50,7 @@ _RAW = "https://raw.githubusercontent.com"
 _DDT = "mbkromann/copenhagen-dependency-treebank"
 _DDT_COMMIT = "d594a8e05ce9b1192512b4d836a0637e9526b242"
 _LASSY = "UniversalDependencies/UD_Dutch-LassySmall/r1.4"
+_UD = f"{_GITHUB}/UniversalDependencies"
 _NLTK = "nltk/nltk_data/gh-pages/packages/corpora"
 
 TREEBANKS = {
@@ -83,8 +94,31 @@ TREEBANKS = {
         ("turkish-treebanks==1.0.0",),
         "Apache 2.0",
     ),
+    "english-ewt": Treebank(
+        "english-ewt/en_ewt-ud-train.conllu",
+        "english-ewt/en_ewt-ud-test.conllu",
+        "3fb78e2b55482c8ee00caa653af436c88c9e5bc9a73ce26e4ae3ddc79d2b7e7b",
+        "e266e515a0a7547657ed3d90d9ba46487d6bd251f27ad4269d4e8a427c8555cd",
+        (f"{_UD}/UD_English-EWT/archive/15d613d84.tar.gz",),
+        "CC BY-SA 4.0",
+        "english-ewt/en_ewt-ud-dev.conllu",
+        "531a54ff90d6ab12201c5a50c3e78e6ddac4de69abc4bce5d275d3cd29efe2b6",
+    ),
+    "greek": Treebank(
+        "greek/el_gdt-ud-train.conllu",
+        "greek/el_gdt-ud-test.conllu",
+        "892cd36cd47372ec0d7ccdbc874af9a6994651cdb0cf2cee6ba93bb01ee83794",
+        "30cb5881ce6f8ba628de88853a4c105e716a365e8fcd9024a85befe41165c260",
+        (f"{_UD}/UD_Greek-GDT/archive/1485f849d.tar.gz",),
+        "CC BY-NC-SA 3.0, for research",
+        "greek/el_gdt-ud-dev.conllu",
+        "53de54735051eecef04aa8c0f5f0fbf2466e0e0d4fd9dfd3d313560c394ddf41",
+    ),
 }
-"""By language.  The Danish test file is the official one of the CoNLL-X shared task, byte for byte."""
+"""By language.  The Danish test file is the official one of the CoNLL-X shared task, byte for byte.
+
+English EWT, Greek and Turkish carry raw text: ``# text`` is the tokens with the spaces that ``SpaceAfter=No`` leaves.
+"""
 
 
 def sha256(data: bytes) -> str:

@@ -22,11 +22,12 @@ def scripts(monkeypatch):
     monkeypatch.syspath_prepend(str(SCRIPTS))
     import convert_ddt
     import convert_nltk
+    import convert_ud
     import fetch
     import treebanks
 
-    yield {"ddt": convert_ddt, "nltk": convert_nltk, "fetch": fetch, "treebanks": treebanks}
-    for name in ("convert_ddt", "convert_nltk", "fetch", "treebanks"):
+    yield {"ddt": convert_ddt, "nltk": convert_nltk, "ud": convert_ud, "fetch": fetch, "treebanks": treebanks}
+    for name in ("convert_ddt", "convert_nltk", "convert_ud", "fetch", "treebanks"):
         sys.modules.pop(name)
 
 
@@ -163,12 +164,87 @@ def test_sources_of_nltk_that_are_none(scripts, tmp_path):
     assert result.returncode == 2 and result.stderr.count("\n") == 1
 
 
+# Universal Dependencies
+
+
+def archive_of(path, top, members):
+    """A tar archive as GitHub makes it: everything in one folder."""
+    with tarfile.open(path, "w:gz") as archive:
+        for name, data in members.items():
+            member = tarfile.TarInfo(f"{top}/{name}")
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return path
+
+
+def ewt_repository(treebanks):
+    """The files of the repository, the way back: each document in a file of its own, and the lists in their order."""
+    members, lists = {"README.md": b"#", "not-to-release/sources/reviews/000000.xml.conllu": b"in no list"}, {}
+    for part in ("train", "dev", "test"):
+        text = (treebanks / "english-ewt" / f"en_ewt-ud-{part}.conllu").read_bytes()
+        names = []
+        for document in re.split(rb"(?m)^(?=# newdoc id)", text)[1:]:
+            group, _, name = document.split(b"\n", 1)[0].decode().removeprefix("# newdoc id = ").partition("-")
+            names.append(f"{group}/{name}.xml.conllu")
+            members[f"not-to-release/sources/{names[-1]}"] = document
+        lists[f"not-to-release/file-lists/files.{part}"] = "".join(f"{name}\n" for name in names).encode()
+    return dict(reversed((members | lists).items()))
+
+
+def test_ewt_is_put_together_from_its_documents(scripts, tmp_path, treebanks):
+    members = ewt_repository(treebanks)
+    assert len(members) == 540 + 318 + 316 + 3 + 2
+    source = archive_of(tmp_path / "ewt.tar.gz", "UD_English-EWT-x", members)
+    result = run(SCRIPTS / "convert_ud.py", "english-ewt", source, "--out", tmp_path / "out")
+    assert (result.returncode, result.stderr) == (0, "")
+    for name, _ in scripts["treebanks"].TREEBANKS["english-ewt"].files:
+        assert (tmp_path / "out" / pathlib.Path(name).name).read_bytes() == (treebanks / name).read_bytes()
+
+
+def test_greek_is_taken_from_an_archive_or_a_folder(scripts, tmp_path, treebanks):
+    names = [name for name, _ in scripts["treebanks"].TREEBANKS["greek"].files]
+    expected = tuple((treebanks / name).read_bytes() for name in names)
+    members = {pathlib.Path(name).name: data for name, data in zip(names, expected, strict=True)}
+    source = archive_of(tmp_path / "greek.tar.gz", "UD_Greek-GDT-x", dict(reversed(members.items())))
+    assert scripts["ud"].convert_greek(source) == scripts["ud"].convert_greek(treebanks / "greek") == expected
+
+
+def test_archives_that_are_none(scripts, tmp_path):
+    error, convert = scripts["treebanks"].TreebankError, scripts["ud"].CONVERTERS
+    (tmp_path / "a.tar.gz").write_bytes(b"x" * 600)
+    with pytest.raises(error, match=r"a\.tar\.gz: not a readable tar archive"):
+        convert["greek"](tmp_path / "a.tar.gz")
+    part = archive_of(tmp_path / "b.tar.gz", "b", {"el_gdt-ud-train.conllu": b"1"})
+    with pytest.raises(error, match=r"b\.tar\.gz: holds no file el_gdt-ud-test\.conllu; an archive of"):
+        convert["greek"](part)
+    part = archive_of(tmp_path / "c.tar.gz", "c", {"not-to-release/file-lists/files.train": b"email/none.xml.conllu\n"})
+    with pytest.raises(error, match=r"holds no file not-to-release/sources/email/none\.xml\.conllu"):
+        convert["english-ewt"](part)
+    result = run(SCRIPTS / "convert_ud.py", "greek", tmp_path / "a.tar.gz", "--out", tmp_path / "out")
+    assert result.returncode == 2 and result.stderr.count("\n") == 1 and not (tmp_path / "out").exists()
+
+
+def test_the_treebanks_with_raw_text_have_it(scripts, treebanks):
+    """The text is the tokens with spaces, but for one space of another kind in a sentence of English."""
+    odd = 0
+    for language in ("english-ewt", "greek"):
+        for name, _ in scripts["treebanks"].TREEBANKS[language].files:
+            for block in (treebanks / name).read_text(encoding="utf-8").strip("\n").split("\n\n"):
+                rows = [line.split("\t") for line in block.split("\n") if line[0] != "#"]
+                covered = [row[0].split("-") for row in rows if "-" in row[0]]
+                inside = {str(i) for first, last in covered for i in range(int(first), int(last) + 1)}
+                tokens = [row for row in rows if "." not in row[0] and row[0] not in inside]
+                text = "".join(row[1] + " " * ("SpaceAfter=No" not in row[9].split("|")) for row in tokens)
+                odd += f"# text = {text.rstrip(' ')}" not in block.split("\n")
+    assert odd == 1
+
+
 # Fetching
 
 
-@pytest.mark.parametrize("language", ["danish", "dutch", "basque", "english"])
+@pytest.mark.parametrize("language", ["danish", "dutch", "basque", "english", "english-ewt", "greek"])
 def test_a_folder_of_treebanks_is_used_as_it_is(treebanks, language, tmp_path, scripts):
-    expected = [str(treebanks / name) for name in scripts["treebanks"].TREEBANKS[language][:2]]
+    expected = [str(treebanks / name) for name, _ in scripts["treebanks"].TREEBANKS[language].files]
     quiet = run(SCRIPTS / "fetch.py", language, "--out", tmp_path / "out", "--source", treebanks)
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
     told = run(SCRIPTS / "fetch.py", language, "--out", tmp_path / "out", "--paths", NONPROJ_TREEBANKS=str(treebanks))
@@ -200,9 +276,13 @@ def test_urls_are_downloaded_and_converted(treebanks, tmp_path, scripts, monkeyp
     monkeypatch.setitem(
         table, "danish", table["danish"]._replace(sources=((treebanks / "danish/ddt-1.0-tag.tar.gz").as_uri(),))
     )
-    for language in ("dutch", "danish"):
+    greek = archive_of(tmp_path / "1485f849d.tar.gz", "UD_Greek-GDT", {
+        path.name: path.read_bytes() for path in (treebanks / "greek").iterdir()
+    })  # fmt: skip
+    monkeypatch.setitem(table, "greek", table["greek"]._replace(sources=(greek.as_uri(),)))
+    for language in ("dutch", "danish", "greek"):
         paths = fetch.fetch(language, tmp_path / "out")
-        expected = [(treebanks / name).read_bytes() for name in table[language][:2]]
+        expected = [(treebanks / name).read_bytes() for name, _ in table[language].files]
         assert [path.read_bytes() for path in paths] == expected
     assert not [path for path in (tmp_path / "out").rglob("*") if path.name.startswith(".")]
 
@@ -264,15 +344,17 @@ def test_packages_come_through_pip(scripts, tmp_path, monkeypatch):
 
 def test_every_treebank_is_described(scripts):
     fetch, table = scripts["fetch"], scripts["treebanks"].TREEBANKS
-    assert sorted(table) == sorted(fetch.CONVERTERS) == ["basque", "danish", "dutch", "english", "turkish"]
+    assert sorted(table) == sorted(fetch.CONVERTERS)
+    assert sorted(table) == ["basque", "danish", "dutch", "english", "english-ewt", "greek", "turkish"]
     for language, treebank in table.items():
-        assert treebank.train.startswith(f"{language}/") and treebank.test.startswith(f"{language}/")
-        assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in treebank[2:4])
+        assert len(treebank.files) in (2, 3)
+        for name, digest in treebank.files:
+            assert name.startswith(f"{language}/") and re.fullmatch("[0-9a-f]{64}", digest)
 
 
 def test_scripts_need_nothing_but_python(tmp_path):
     """They run before the package is installed: without site packages and from any folder."""
-    for name in ("fetch.py", "convert_ddt.py", "convert_nltk.py"):
+    for name in ("fetch.py", "convert_ddt.py", "convert_nltk.py", "convert_ud.py"):
         result = subprocess.run(
             [sys.executable, "-I", "-S", "-c", f"import sys, runpy; sys.path.insert(0, {str(SCRIPTS)!r}); "
              f"sys.argv = [{name!r}, '--help']; runpy.run_path({str(SCRIPTS / name)!r}, run_name='__main__')"],
