@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import io
-from collections.abc import Iterable, Sequence
+import logging
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import getitem
 from pathlib import Path
@@ -15,8 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from nonproj.errors import ConfigError
-from nonproj.evaluation.parsing import evaluate_parser
-from nonproj.evaluation.scores import nonprojective
+from nonproj.evaluation.scores import Evaluation, nonprojective
 from nonproj.io import conll
 from nonproj.learning.trainer import train
 from nonproj.model import Model
@@ -24,6 +26,7 @@ from nonproj.options.config import Config
 from nonproj.parts.registry import set_name
 from nonproj.pipeline import Parse, Parser
 from nonproj.types import Decoded, Sentence
+from nonproj.workers.objects import parse_in_processes
 
 _KEYS = {
     "parts": "parts",
@@ -42,14 +45,35 @@ _KEYS = {
 }
 """The option of `Config` that each parameter sets."""
 
+_CONLLX = {"cpostag", "postag", "upostag", "xpostag", "phead", "pdeprel"}
+"""Other names of columns in token lists."""
+
 _DEFAULT = Config()
+
+log = logging.getLogger("nonproj")
+
+
+class Predictions(list):
+    """A list that NumPy converts into an array of objects, as `sklearn.model_selection.cross_val_predict` needs it.
+
+    Examples
+    --------
+    >>> np.concatenate([Predictions([[1, 2]]), Predictions([[3], [4, 5, 6]])])
+    array([list([1, 2]), list([3]), list([4, 5, 6])], dtype=object)
+    """
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        array = np.empty(len(self), object)
+        for i, item in enumerate(self):
+            array[i] = item
+        return array
 
 
 class DependencyParser(BaseEstimator):
     """A non-projective dependency parser, with the defaults of `nonproj.options.config.Config`.
 
-    All methods take sentences ``X`` as a list of `nonproj.types.Sentence` or ``conllu.TokenList`` (also mixed), or as
-    the path of a CoNLL-X or CoNLL-U file.
+    All methods take sentences ``X`` as a list or generator of `nonproj.types.Sentence` or ``conllu.TokenList`` (also
+    mixed), or as the path of a CoNLL-X or CoNLL-U file.
 
     Parameters
     ----------
@@ -79,6 +103,10 @@ class DependencyParser(BaseEstimator):
         Whether trees have exactly one root; "auto" follows the training sentences.
     random_state : int, RandomState instance or None
         Seed of the order of the sentences.
+    n_jobs : int or None
+        Number of processes that parse, -1 for one per core; training uses one.  Starting them takes some seconds.
+    verbose : int
+        1 for messages on standard error during training, 2 for progress bars, too.
 
     Attributes
     ----------
@@ -108,6 +136,8 @@ class DependencyParser(BaseEstimator):
         projective=_DEFAULT.decoding.projective,
         single_root=_DEFAULT.decoding.single_root,
         random_state=_DEFAULT.seed,
+        n_jobs=None,
+        verbose=0,
     ):
         self.parts = parts
         self.epochs = epochs
@@ -122,6 +152,8 @@ class DependencyParser(BaseEstimator):
         self.projective = projective
         self.single_root = single_root
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X, y: Sequence[Sequence[int]] | None = None) -> DependencyParser:
         """Train on sentences with gold trees.
@@ -145,7 +177,8 @@ class DependencyParser(BaseEstimator):
         """
         try:
             config = Config().with_overrides(self._options())
-            model = train(_with_heads(_sentences(X), y), config)
+            with _messages(self.verbose) as progress:
+                model = train(_with_heads(_sentences(X), y), config, progress=progress)
         except ConfigError as error:
             names = {key: name for name, key in _KEYS.items()} | {"treebank.train": "X"}
             raise ValueError(f"{names.get(error.key, error.key)}: {error.message}") from None
@@ -156,7 +189,7 @@ class DependencyParser(BaseEstimator):
 
     def predict(self, X) -> list[np.ndarray]:
         """Return the heads of each sentence of n words, int32[n], from 0 (the root) to n."""
-        return [decoded.heads[1:] for decoded in self.predict_with_certificates(X)]
+        return Predictions(decoded.heads[1:] for decoded in self.predict_with_certificates(X))
 
     def predict_with_certificates(self, X) -> list[Decoded]:
         """Return the tree of each sentence with its score, bound and certificate.
@@ -164,19 +197,42 @@ class DependencyParser(BaseEstimator):
         If ``certified``, no tree over the arcs left by pruning scores higher; ``heads`` starts with the root's -1.
         """
         check_is_fitted(self)
-        return [parse.decoded for _, parse in self._parser.parse_all(_sentences(X, ignore_heads=True))]
+        return Predictions(parse.decoded for _, parse in self._parse_all(_sentences(X, ignore_heads=True)))
 
     def parse(self, X) -> list:
         """Return the sentences, each in its original type, with predicted heads and labels."""
         check_is_fitted(self)
-        originals = X if not isinstance(X, str | Path) else _sentences(X, ignore_heads=True)
-        parses = self._parser.parse_all(_sentences(originals, ignore_heads=True))
+        originals = _sentences(X, ignore_heads=True) if isinstance(X, str | Path) else _listed(X)
+        parses = self._parse_all(_sentences(originals, ignore_heads=True))
         return [_annotated(original, *pair) for original, pair in zip(originals, parses, strict=True)]
+
+    def evaluate(self, X, y: Sequence[Sequence[int]] | None = None) -> Evaluation:
+        """Return all figures of a comparison with the gold trees, such as ``uas``, ``las`` and rates of certificates.
+
+        Parameters are as for `fit`.
+
+        Raises
+        ------
+        DataError
+            A sentence has no gold heads.
+        """
+        check_is_fitted(self)
+        gold, evaluation = _with_heads(_sentences(X), y), Evaluation()
+        for sentence, (_, parse) in zip(gold, self._parse_all(gold), strict=True):
+            evaluation.add(sentence, parse.decoded.heads, parse.labels, parse.decoded)
+        return evaluation
 
     def score(self, X, y: Sequence[Sequence[int]] | None = None) -> float:
         """Return the unlabelled attachment score without punctuation, from 0 to 1; parameters as for `fit`."""
-        check_is_fitted(self)
-        return evaluate_parser(self._parser, _with_heads(_sentences(X), y)).uas
+        return self.evaluate(X, y).uas
+
+    def _parse_all(self, sentences: list[Sentence]) -> Iterator[tuple[Sentence, Parse]]:
+        """Parse with the processes that were asked for."""
+        if self.n_jobs in (None, 1):
+            return self._parser.parse_all(sentences)
+        if not isinstance(self.n_jobs, int | np.integer) or not (self.n_jobs == -1 or self.n_jobs > 0):
+            raise ValueError(f"n_jobs: {self.n_jobs!r} is invalid, a number of processes, -1 or None expected")
+        return parse_in_processes(self._parser, sentences, int(self.n_jobs))
 
     def save(self, path: str | Path) -> None:
         """Write the trained model to a file, which the command line also reads."""
@@ -233,13 +289,51 @@ class DependencyParser(BaseEstimator):
             self._use(Model.from_bytes(model))
 
 
+def las_scorer(estimator: DependencyParser, X, y: Sequence[Sequence[int]] | None = None) -> float:
+    """Return the labelled attachment score without punctuation, from 0 to 1, as a scorer of scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_val_score
+    >>> cross_val_score(DependencyParser(), sentences, scoring=las_scorer)  # doctest: +SKIP
+    """
+    return estimator.evaluate(X, y).las
+
+
+@contextlib.contextmanager
+def _messages(verbose: int) -> Iterator:
+    """Show messages of training while the context lasts; yields the function that shows progress, or None."""
+    if not verbose:
+        yield None
+        return
+    handler, level = logging.StreamHandler(sys.stderr), log.level
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        if verbose > 1:
+            from tqdm import tqdm
+
+            yield lambda items, description: tqdm(items, desc=description, leave=False, file=sys.stderr)
+        else:
+            yield None
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
+
+
+def _listed(X) -> list:
+    """Return the items of a list or generator of sentences."""
+    if isinstance(X, Sentence) or not isinstance(X, Iterable) or hasattr(X, "serialize"):
+        raise ValueError(f"X is a {type(X).__name__}; a list of sentences or the path of a treebank is expected")
+    return list(X)
+
+
 def _sentences(X, **rules: bool) -> list[Sentence]:
     """Return the sentences of any accepted input, read by these rules."""
     if isinstance(X, str | Path):
         return list(conll.read(X, **rules))
-    if isinstance(X, Sentence) or not isinstance(X, Iterable):
-        raise ValueError(f"X is a {type(X).__name__}; a list of sentences or the path of a treebank is expected")
-    items = list(X)
+    items = _listed(X)
     for i, item in enumerate(items):
         if not isinstance(item, Sentence):
             if not hasattr(item, "serialize"):
@@ -270,6 +364,10 @@ def _with_heads(sentences: list[Sentence], y) -> list[Sentence]:
 def _annotated(original, sentence: Sentence, parse: Parse):
     """Return the sentence with its predicted tree, in the original type."""
     if not isinstance(original, Sentence):
-        return conll.to_conllu(sentence, parse.decoded.heads, parse.labels)
+        tokens = conll.to_conllu(sentence, parse.decoded.heads, parse.labels)
+        for token, old in zip(tokens, original, strict=True):
+            known = token.keys() | _CONLLX
+            token.update((name, value) for name, value in old.items() if name not in known)
+        return tokens
     [parsed] = conll.read(io.StringIO(conll.replace(sentence, parse.decoded.heads, parse.labels)))
     return dataclasses.replace(parsed, path=sentence.path, line=sentence.line)

@@ -22,8 +22,8 @@ LEVELS = (
     "model",
     "pipeline",
     "evaluation programs",
-    "workers",
-    "learning",
+    "document workers",
+    "learning nlp",
     "estimator warmup",
     "cli",
     "__main__",
@@ -35,7 +35,7 @@ LEVEL = {component: level for level, components in enumerate(LEVELS) for compone
 MAX_FILE_LINES = 400
 MAX_BODY_LINES = 55
 MAX_PARAMETERS = 9
-MAX_PACKAGE_LINES = 13_000
+MAX_PACKAGE_LINES = 17_000
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 OTHERS = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import io
 import pickle
@@ -11,12 +12,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, cross_validate
 from sklearn.utils import estimator_checks
 from toy import sentences, treebank
 
 from nonproj.errors import DataError, ModelError
-from nonproj.estimator import DependencyParser
+from nonproj.estimator import DependencyParser, las_scorer
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io import conll
 from nonproj.options.config import Config
@@ -104,6 +105,75 @@ def test_model_selection():
     search.fit(everything)
     assert search.best_estimator_.parts in ("arc", "sibling")
     assert len(search.predict(everything)) == 30
+
+
+def test_cross_val_predict_returns_the_trees_in_order():
+    everything = sentences(30)
+    predicted = cross_val_predict(DependencyParser("arc", **SMALL), everything, cv=3)
+    assert [len(heads) for heads in predicted] == [len(sentence) for sentence in everything]
+    first = DependencyParser("arc", **SMALL).fit(everything[10:]).predict(everything[:10])
+    for one, other in zip(first, predicted[:10], strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_las_scorer(fitted):
+    test = sentences(15, seed=1)
+    evaluation = fitted.evaluate(test)
+    assert las_scorer(fitted, test) == evaluation.las <= evaluation.uas == fitted.score(test)
+    wrong = [dataclasses.replace(s, rows=[[*row[:7], "x", *row[8:]] for row in s.rows]) for s in test]
+    assert las_scorer(fitted, wrong) == 0.0 < fitted.score(wrong)
+    figures = cross_validate(DependencyParser("arc", **SMALL), sentences(30), cv=2, scoring={"las": las_scorer})
+    assert figures["test_las"].shape == (2,)
+    search = GridSearchCV(DependencyParser(**SMALL), {"parts": ["arc"]}, cv=2, scoring=las_scorer, error_score="raise")
+    everything = sentences(30)
+    halves = (everything[15:], everything[:15]), (everything[:15], everything[15:])
+    scores = [las_scorer(DependencyParser("arc", **SMALL).fit(train), test) for train, test in halves]
+    assert search.fit(everything).best_score_ == pytest.approx(np.mean(scores))
+
+
+def test_processes_return_what_one_process_does(fitted, monkeypatch):
+    test = sentences(600, seed=1)
+    parallel = pickle.loads(pickle.dumps(fitted)).set_params(n_jobs=2)
+    for ours, theirs in zip(fitted.parse(test), parallel.parse(test), strict=True):
+        assert ours.lines == theirs.lines
+    assert parallel.score(test) == fitted.score(test)
+    for bad in (0, -2, "two"):
+        with pytest.raises(ValueError, match="n_jobs: "):
+            clone(parallel).set_params(n_jobs=bad).fit(sentences(5)).predict(test)
+    monkeypatch.setattr("nonproj.workers.processes.Processes.__enter__", None)
+    assert len(parallel.predict(test[:9])) == 9  # no process is started for a few sentences
+
+
+def test_verbose_shows_messages_while_training(capsys):
+    DependencyParser(**SMALL).fit(sentences(9))
+    assert capsys.readouterr().err == ""
+    DependencyParser(**SMALL, verbose=1).fit(sentences(9))
+    assert "epoch" in capsys.readouterr().err
+    DependencyParser(**SMALL, verbose=2).fit(sentences(9))
+    assert "0/9" in capsys.readouterr().err
+    DependencyParser(**SMALL).fit(sentences(9))
+    assert capsys.readouterr().err == ""
+
+
+def test_generators_are_read_once(fitted):
+    text = treebank(5, seed=1)
+    expected = fitted.predict(conllu.parse(text))
+    for heads, tokens in zip(expected, fitted.parse(conllu.parse_incr(io.StringIO(text))), strict=True):
+        np.testing.assert_array_equal([token["head"] for token in tokens], heads)
+    for heads, found in zip(expected, fitted.predict(iter(sentences(5, seed=1))), strict=True):
+        np.testing.assert_array_equal(found, heads)
+    assert DependencyParser(**SMALL).fit(conllu.parse_incr(io.StringIO(text))).score(iter(sentences(5, seed=1))) > 0
+
+
+def test_token_lists_may_lack_columns_and_have_others(fitted):
+    short = conllu.parse(treebank(2, seed=1), fields=["id", "form", "lemma", "upos", "xpos"])
+    for tokens in short:
+        for token in tokens:
+            token["entity"] = "O"
+    for tokens, heads in zip(fitted.parse(short), fitted.predict(sentences(2, seed=1)), strict=True):
+        np.testing.assert_array_equal([token["head"] for token in tokens], heads)
+        assert {token["entity"] for token in tokens} == {"O"}
+    assert "head" not in short[0][0]
 
 
 def test_random_state_determines_the_model():
@@ -227,6 +297,7 @@ def test_fit_names_invalid_parameters(parameters, message):
     ("X", "y", "message"),
     [
         ([], None, "X: there is no sentence"),
+        (conllu.parse(treebank(1))[0], None, "X is a TokenList; a list of sentences"),
         (3, None, "X is a int; a list of sentences or the path of a treebank is expected"),
         ([["hund"]], None, r"X\[0\] is a list; a Sentence or a conllu.TokenList is expected"),
         (sentences(2), [[0]], "y has 1 entries, 2 expected"),

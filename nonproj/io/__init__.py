@@ -4,5 +4,6 @@
 - `conll`: CoNLL-X and CoNLL-U, read and written without loss
 - `checks`: what makes the lines of a sentence valid
 - `strict`: what the format CoNLL-U demands beyond that
+- `objects`: sentences from lists of words, rows of columns and objects of the package conllu
 - `splitting`: splits a treebank between sentences into pieces for workers
 """

@@ -22,6 +22,7 @@ import numpy as np
 from nonproj.errors import DataError, NonprojError
 from nonproj.io.checks import BOM, DEFAULT_RULES, LINE_COST, Rules, checked
 from nonproj.io.files import open_input, open_output, stream_error, text_lines
+from nonproj.io.objects import conllu_text
 from nonproj.types import Sentence
 
 COLUMNS = ("ID", "FORM", "LEMMA", "CPOSTAG", "POSTAG", "FEATS", "HEAD", "DEPREL", "PHEAD", "PDEPREL")
@@ -242,6 +243,8 @@ def write(
 def from_conllu(token_list, **rules: bool | int) -> Sentence:
     """Return the sentence of a ``conllu.TokenList``; ``rules`` are fields of `nonproj.io.checks.Rules`.
 
+    Tokens may lack columns; fields that are no columns are left out: see `nonproj.io.objects.conllu_text`.
+
     Raises
     ------
     DataError
@@ -254,7 +257,7 @@ def from_conllu(token_list, **rules: bool | int) -> Sentence:
     >>> from_conllu(tokens).forms
     ['Regn']
     """
-    text = io.StringIO(token_list.serialize(), newline="\n")
+    text = io.StringIO(conllu_text(token_list), newline="\n")
     return next(sentences_of(text, "<conllu>", contextlib.nullcontext(), Rules(**rules)))
 
 

@@ -4,4 +4,5 @@
 - `processes`: worker processes on this machine
 - `cluster`: the workers of a Dask cluster
 - `parsing`: parses or evaluates a treebank with workers, piece by piece
+- `objects`: parses sentences that are in memory with processes
 """

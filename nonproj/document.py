@@ -1,0 +1,357 @@
+"""Parsed text as Python objects: documents, sentences and words, with trees, tags, scores and certificates.
+
+Words are numbered from 1, as in CoNLL-U; 0 is the root.  Character offsets count from 0 in the text of the document, so
+``text[start:end]`` is the token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.evaluation.certificates import statistics
+from nonproj.io import conll
+from nonproj.pipeline import Parse
+from nonproj.types import Decoded, Sentence
+
+_SHOWN = 60
+"""Characters of a text that ``repr`` shows."""
+
+
+class Word(NamedTuple):
+    """A word of a parsed sentence.
+
+    Attributes
+    ----------
+    id : int
+        From 1.
+    form, lemma, upos, xpos, feats : str
+        The columns of CoNLL-U, ``_`` where absent.
+    head : int
+        The id of the head; 0 is the root.
+    label : str
+        The label of the arc from the head.
+    start, end : int or None
+        Where the token is in the text; the words of a multiword token share its place.  None without a text.
+    """
+
+    id: int
+    form: str
+    lemma: str
+    upos: str
+    xpos: str
+    feats: str
+    head: int
+    label: str
+    start: int | None
+    end: int | None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ParsedSentence:
+    """A sentence of ``n`` words and its tree; a sequence of `Word`.
+
+    Attributes
+    ----------
+    sentence : Sentence
+        Words and tags, comments and multiword tokens.
+    parse : Parse
+        The tree, its certificate and its candidate arcs.
+    offsets : list of (int, int), or None
+        Start and end of each word in the text.
+
+    Examples
+    --------
+    >>> from nonproj.io.objects import from_words
+    >>> decoded = Decoded(np.array([-1, 2, 0], np.int32), 3.5, 3.5, True, True, 1, 1.0)
+    >>> sentence = ParsedSentence(from_words(["Det", "regner"]), Parse(decoded, ["nsubj", "root"], None))
+    >>> sentence
+    <Det regner: 2 words, certified>
+    >>> sentence.heads, sentence.labels, sentence[1].form
+    (array([2, 0], dtype=int32), ['nsubj', 'root'], 'regner')
+    """
+
+    sentence: Sentence
+    parse: Parse
+    offsets: list[tuple[int, int]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.sentence.rows)
+
+    def __iter__(self) -> Iterator[Word]:
+        return iter(self.words)
+
+    def __getitem__(self, index: int | slice) -> Word | list[Word]:
+        return self.words[index]
+
+    def __repr__(self) -> str:
+        state = "certified" if self.certified else f"gap {self.gap:.3g}"
+        return f"<{_shortened(self.text)}: {len(self)} word{'s' * (len(self) != 1)}, {state}>"
+
+    @property
+    def words(self) -> list[Word]:
+        """The words with all that is known about them."""
+        places = self.offsets or [(None, None)] * len(self)
+        columns = zip(self.sentence.rows, self.heads.tolist(), self.labels, places, strict=True)
+        return [
+            Word(number, row[1], row[2], row[3], row[4], row[5], head, label, *place)
+            for number, (row, head, label, place) in enumerate(columns, 1)
+        ]
+
+    @property
+    def heads(self) -> np.ndarray:
+        """The head of each word, int32[n]: ``heads[i]`` is that of word ``i + 1``; 0 is the root."""
+        return self.parse.decoded.heads[1:]
+
+    @property
+    def labels(self) -> list[str]:
+        """The label of each word's arc."""
+        return self.parse.labels
+
+    @property
+    def forms(self) -> list[str]:
+        """The words."""
+        return self.sentence.forms
+
+    @property
+    def lemmas(self) -> list[str]:
+        """The column LEMMA, ``_`` where absent."""
+        return self._column(2)
+
+    @property
+    def upos(self) -> list[str]:
+        """The column UPOS (CPOSTAG in CoNLL-X)."""
+        return self._column(3)
+
+    @property
+    def xpos(self) -> list[str]:
+        """The column XPOS (POSTAG in CoNLL-X)."""
+        return self._column(4)
+
+    @property
+    def feats(self) -> list[str]:
+        """The column FEATS, morphological features such as ``Case=Nom|Number=Sing``."""
+        return self._column(5)
+
+    def _column(self, number: int) -> list[str]:
+        return [row[number] for row in self.sentence.rows]
+
+    @property
+    def decoded(self) -> Decoded:
+        """The tree and all that the decoder tells about it; its ``heads`` start with the root's -1."""
+        return self.parse.decoded
+
+    @property
+    def score(self) -> float:
+        """The score of the tree."""
+        return float(self.decoded.score)
+
+    @property
+    def bound(self) -> float:
+        """No tree over the candidate arcs scores higher."""
+        return float(self.decoded.bound)
+
+    @property
+    def gap(self) -> float:
+        """``bound - score``."""
+        return self.bound - self.score
+
+    @property
+    def certified(self) -> bool:
+        """Whether the tree is proved to be the best over its candidate arcs."""
+        return bool(self.decoded.certified)
+
+    @property
+    def statistics(self) -> dict:
+        """Score, bound, certificate and more: see `nonproj.evaluation.certificates.statistics`."""
+        return statistics(self.parse)
+
+    @property
+    def text(self) -> str:
+        """The text of the sentence: the comment ``# text``, or else the tokens, joined by blanks."""
+        for line in self.sentence.lines:
+            if line.startswith("# text ="):
+                return line.removeprefix("# text =").strip()
+        pieces = []
+        for form, misc, _ in surface_tokens(self.sentence):
+            pieces += [form, "" if "SpaceAfter=No" in misc.split("|") else " "]
+        return "".join(pieces).rstrip(" ")
+
+    def to_conllu(self, certificates: bool = False) -> str:
+        """Return the sentence in CoNLL-U; ``certificates`` adds comments such as ``# nonproj certified = True``."""
+        comments = {f"nonproj {name}": value for name, value in self.statistics.items()} if certificates else ()
+        return conll.replace(self.sentence, self.decoded.heads, self.labels, comments)
+
+    def to_networkx(self):
+        """Return a ``networkx.DiGraph`` of arcs from head to modifier.
+
+        Nodes are 0, the root, and the numbers of the words, with the fields of `Word` as attributes; arcs have a
+        ``label``; the graph has `statistics`.
+        """
+        import networkx
+
+        graph = networkx.DiGraph(**self.statistics)
+        graph.add_node(0, form="ROOT")
+        for word in self.words:
+            graph.add_node(word.id, **word._asdict())
+        graph.add_edges_from((word.head, word.id, {"label": word.label}) for word in self.words)
+        return graph
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Document:
+    """A parsed text; a sequence of `ParsedSentence`.
+
+    Attributes
+    ----------
+    text : str
+    sentences : list of ParsedSentence
+    """
+
+    text: str
+    sentences: list[ParsedSentence] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    def __iter__(self) -> Iterator[ParsedSentence]:
+        return iter(self.sentences)
+
+    def __getitem__(self, index: int | slice) -> ParsedSentence | list[ParsedSentence]:
+        return self.sentences[index]
+
+    def __repr__(self) -> str:
+        certified = sum(sentence.certified for sentence in self.sentences)
+        counts = f"{len(self)} sentence{'s' * (len(self) != 1)}, {len(self.words)} words"
+        return f"<{_shortened(self.text)}: {counts}, {certified} certified>"
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def words(self) -> list[Word]:
+        """The words of all sentences."""
+        return [word for sentence in self.sentences for word in sentence]
+
+    @property
+    def certified(self) -> bool:
+        """Whether every tree is proved to be the best over its candidate arcs."""
+        return all(sentence.certified for sentence in self.sentences)
+
+    @property
+    def gap(self) -> float:
+        """The gaps of all sentences together."""
+        return sum(sentence.gap for sentence in self.sentences)
+
+    def to_conllu(self, certificates: bool = False) -> str:
+        """Return all sentences in CoNLL-U; see `ParsedSentence.to_conllu`."""
+        return "".join(sentence.to_conllu(certificates) for sentence in self.sentences)
+
+    def to_frame(self):
+        """Return a ``pandas.DataFrame`` with a row for each word.
+
+        Its columns are ``sentence``, the index in `sentences`, the fields of `Word`, and ``certified``.
+        """
+        import pandas
+
+        rows = [
+            (number, *word, certified)
+            for number, sentence in enumerate(self.sentences)
+            for certified in (sentence.certified,)
+            for word in sentence
+        ]
+        frame = pandas.DataFrame(rows, columns=["sentence", *Word._fields, "certified"])
+        whole = dict.fromkeys(("sentence", "id", "head"), int) | dict.fromkeys(("start", "end"), "Int64")
+        return frame.astype(whole | {"certified": bool})
+
+    def to_networkx(self):
+        """Return a ``networkx.DiGraph`` of all trees; nodes are pairs: the index of the sentence, the word's number."""
+        import networkx
+
+        graph = networkx.DiGraph(text=self.text)
+        for number, sentence in enumerate(self.sentences):
+            tree = sentence.to_networkx()
+            graph.add_nodes_from(((number, node), attributes) for node, attributes in tree.nodes(data=True))
+            graph.add_edges_from(((number, h), (number, m), attributes) for h, m, attributes in tree.edges(data=True))
+        return graph
+
+
+def _shortened(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+
+
+# -- places in the text ------------------------------------------------------------------------------------------------
+
+
+def surface_tokens(sentence: Sentence) -> Iterator[tuple[str, str, int]]:
+    """Yield the tokens as they are in the text: FORM, MISC and the number of words of each.
+
+    Examples
+    --------
+    >>> import io
+    >>> word = "{}\\t{}\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n"
+    >>> text = "".join(word.format(*row) for row in (("1-2", "im"), ("1", "in"), ("2", "dem"), ("3", "Haus")))
+    >>> list(surface_tokens(next(conll.read(io.StringIO(text + "\\n")))))
+    [('im', '_', 2), ('Haus', '_', 1)]
+    """
+    spans = {}
+    for line in sentence.lines:
+        first, dash, rest = line.split("\t", 1)[0].partition("-")
+        if dash and first.isdigit():
+            columns = line.rstrip("\r\n").split("\t")
+            spans[int(first)] = (columns[1], columns[9], int(rest) - int(first) + 1)
+    number = 1
+    while number <= len(sentence.rows):
+        row = sentence.rows[number - 1]
+        token = spans.get(number, (row[1], row[9], 1))
+        yield token
+        number += token[2]
+
+
+def locate(text: str, sentences: Iterable[Sentence]) -> list[list[tuple[int, int]]]:
+    """Return the start and the end of each word of each sentence in the text.
+
+    Tokens follow one another in the text, with nothing but white space between them.
+
+    Raises
+    ------
+    ValueError
+        A token is not where it should be.
+
+    Examples
+    --------
+    >>> from nonproj.io.objects import from_words
+    >>> locate("Det  regner.\\n", [from_words(["Det", "regner", "."])])
+    [[(0, 3), (5, 11), (11, 12)]]
+    """
+    position, places = 0, []
+    for sentence in sentences:
+        places.append([])
+        for form, _, words in surface_tokens(sentence):
+            start = _next_visible(text, position)
+            position = start + len(form) if text.startswith(form, start) else _end(text, start, form)
+            places[-1] += [(start, position)] * words
+    return places
+
+
+def _next_visible(text: str, position: int) -> int:
+    """Return the position of the next character that is not white space."""
+    while position < len(text) and text[position].isspace():
+        position += 1
+    return position
+
+
+def _end(text: str, start: int, form: str) -> int:
+    """Return the end of a token whose white space in the text differs from that in its form."""
+    position = start
+    for character in form:
+        if not character.isspace():
+            position = _next_visible(text, position)
+            if text[position : position + 1] != character:
+                raise ValueError(f"the token {form!r} is not at character {start} of the text")
+            position += 1
+    return position

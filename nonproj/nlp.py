@@ -1,0 +1,212 @@
+"""Text in, trees out, in one call: ``nonproj.load("greek.nonproj")(text)``."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from nonproj.document import Document, ParsedSentence, locate
+from nonproj.io import conll
+from nonproj.io.objects import from_words
+from nonproj.model import Model
+from nonproj.options.config import DecodingConfig
+from nonproj.pipeline import BATCH, Parser
+from nonproj.types import Sentence
+
+
+def load(path: str | Path, *, tags: str = "missing", **decoding) -> TextParser:
+    """Return a parser of text from a model file.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that ``nonproj train`` or `DependencyParser.save` has written.
+    tags : {"missing", "all", "none"}
+        Which tags, features and lemmas are predicted; see `nonproj.pipeline.Parser`.
+    **decoding
+        Options of the section ``decoding`` to change, such as ``projective=True``, ``exact=False`` or ``full=True``.
+
+    Raises
+    ------
+    ModelError
+        The file is not a model.
+    ConfigError
+        An option is invalid.
+
+    Examples
+    --------
+    >>> nlp = load("greek.nonproj")  # doctest: +SKIP
+    >>> doc = nlp("Η Ευρώπη αλλάζει. Εμείς;")  # doctest: +SKIP
+    >>> doc.sentences[0].heads  # doctest: +SKIP
+    array([2, 3, 0, 3], dtype=int32)
+    """
+    model = Model.load(path)
+    options = model.config.with_overrides({f"decoding.{name}": value for name, value in decoding.items()}).decoding
+    return TextParser(model, options, tags, name=str(path))
+
+
+class TextParser:
+    """Splits text into sentences and words, tags and parses them.
+
+    Parameters
+    ----------
+    model : Model
+    decoding : DecodingConfig, optional
+        By default the model's.
+    tags : {"missing", "all", "none"}
+        Which tags are predicted; see `load`.
+    name : str
+        What ``repr`` and warnings call the model.
+
+    Attributes
+    ----------
+    model : Model
+    parser : Parser
+        The stages one by one.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        decoding: DecodingConfig | None = None,
+        tags: str = "missing",
+        *,
+        name: str = "<memory>",
+    ):
+        self.model, self.decoding, self.tags, self.name = model, decoding or model.config.decoding, tags, name
+        self.parser = Parser(model, self.decoding)
+        self._warned = False
+
+    def __repr__(self) -> str:
+        stages = ("segmenter", self._segmenter), ("tagger", getattr(self.parser, "analyzer", None))
+        names = [name for name, stage in stages if stage is not None]
+        return f"TextParser({self.name!r}: {', '.join([*names, 'parser'])})"
+
+    @property
+    def _segmenter(self):
+        return getattr(self.parser, "segmenter", None)
+
+    def __call__(self, text: str) -> Document:
+        """Return the parsed text.
+
+        Parameters
+        ----------
+        text : str
+            Plain text of any length.  A model without a segmenter takes each line for a sentence and splits it at
+            white space.
+
+        Raises
+        ------
+        TypeError
+            ``text`` is not a string.
+        DataError
+            A sentence has more than ``decoding.max_words`` words.
+        """
+        return next(self.pipe([text]))
+
+    def pipe(self, texts: Iterable[str], batch: int = BATCH) -> Iterator[Document]:
+        """Parse a stream of texts in constant memory; sentences of several texts are parsed together.
+
+        Parameters
+        ----------
+        texts : iterable of str
+        batch : int
+            Number of sentences that are parsed together.
+        """
+        waiting = deque()
+
+        def sentences() -> Iterator[Sentence]:
+            for text in texts:
+                if not isinstance(text, str):
+                    raise TypeError(f"text is a {type(text).__name__}, a string is expected")
+                found = self.segment(text)
+                waiting.append((text, found))
+                yield from found
+
+        parsed = []
+        for pair in self.parser.parse_all(sentences(), batch):
+            parsed.append(pair)
+            while waiting and len(waiting[0][1]) <= len(parsed):
+                text, found = waiting.popleft()
+                yield _document(text, parsed[: len(found)])
+                del parsed[: len(found)]
+        for text, _ in waiting:
+            yield Document(text)
+
+    def segment(self, text: str) -> list[Sentence]:
+        """Return the sentences and words of a text, without tags and trees."""
+        if self._segmenter is not None:
+            return self._segmenter.segment(text)
+        if not self._warned:
+            self._warned = True
+            message = f"{self.name} has no segmenter: each line is a sentence, split into words at white space"
+            warnings.warn(message, stacklevel=2)
+        return [from_words(line.split(), "<text>") for line in text.splitlines() if line.strip()]
+
+    def parse(self, tokens: Sequence) -> ParsedSentence:
+        """Return a parsed sentence that has been split into words already.
+
+        Parameters
+        ----------
+        tokens : list of str, list of rows, Sentence or conllu.TokenList
+            Words; or rows of columns in the order of CoNLL-U, which may have tags; see `nonproj.io.objects.from_words`.
+
+        Raises
+        ------
+        ValueError
+            There are no words, or not of this kind.
+        DataError
+            The sentence is malformed or too long.
+
+        Examples
+        --------
+        >>> nlp.parse(["Det", "regner", "."]).heads  # doctest: +SKIP
+        array([2, 0, 2], dtype=int32)
+        """
+        return next(self.parse_all([tokens]))
+
+    def parse_all(self, sentences: Iterable | str | Path, batch: int = BATCH) -> Iterator[ParsedSentence]:
+        """Parse a stream of sentences in constant memory.
+
+        Parameters
+        ----------
+        sentences : iterable, str or Path
+            Each as for `parse`; or the path of a CoNLL-X or CoNLL-U file.
+        batch : int
+            Number of sentences that are parsed together.
+        """
+        if isinstance(sentences, str | Path):
+            stream = conll.read(sentences, ignore_heads=True)
+        else:
+            stream = map(_sentence, sentences)
+        for sentence, parse in self.parser.parse_all(stream, batch):
+            yield ParsedSentence(sentence, parse)
+
+    def __reduce__(self):
+        return _restore, (self.model.to_bytes(), self.decoding, self.tags, self.name)
+
+
+def _restore(data: bytes, decoding: DecodingConfig, tags: str, name: str) -> TextParser:
+    """Return a parser that was pickled."""
+    return TextParser(Model.from_bytes(data), decoding, tags, name=name)
+
+
+def _document(text: str, parsed: list[tuple]) -> Document:
+    places = locate(text, [sentence for sentence, _ in parsed])
+    pairs = zip(parsed, places, strict=True)
+    return Document(text, [ParsedSentence(sentence, parse, place) for (sentence, parse), place in pairs])
+
+
+def _sentence(tokens) -> Sentence:
+    """Return the sentence of words, rows or objects."""
+    if isinstance(tokens, Sentence):
+        return tokens
+    if isinstance(tokens, str):
+        raise ValueError("a string is not a list of words; call the parser itself to parse text")
+    if hasattr(tokens, "serialize"):
+        return conll.from_conllu(tokens, ignore_heads=True)
+    if not isinstance(tokens, Sequence):
+        raise ValueError(f"a sentence is a {type(tokens).__name__}; words, rows, Sentence or TokenList expected")
+    return from_words(tokens)

@@ -1,0 +1,59 @@
+"""Parsing of sentences that are in memory by processes."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from nonproj.model import Model
+from nonproj.pipeline import BATCH, Parse, Parser
+from nonproj.types import Sentence
+from nonproj.workers.parsing import ModelRef, parser_of
+from nonproj.workers.pool import in_order
+from nonproj.workers.processes import Processes
+
+CHUNK = 4 * BATCH
+"""Sentences in one call: large enough that sending them takes little of the time."""
+
+
+def parse_sentences(reference: ModelRef, sentences: list[Sentence]) -> list[tuple[Sentence, Parse]]:
+    """Return the parses of some sentences; called in a worker."""
+    return list(parser_of(reference)[0].parse_all(sentences))
+
+
+def parse_in_processes(
+    parser: Parser, sentences: Iterable[Sentence], jobs: int, chunk: int = CHUNK
+) -> Iterator[tuple[Sentence, Parse]]:
+    """Parse sentences as ``Model.config`` says, by processes that read the model from a temporary file.
+
+    Parameters
+    ----------
+    parser : Parser
+        With the decoding options of its model.  It parses what is no more than a chunk itself.
+    sentences : iterable of Sentence
+    jobs : int
+        Number of processes; -1 for one per core.
+    chunk : int
+        Number of sentences in one call.
+
+    Yields
+    ------
+    Sentence, Parse
+        In the order of the sentences.
+    """
+    stream = iter(sentences)
+    first, second = list(itertools.islice(stream, chunk)), list(itertools.islice(stream, chunk))
+    if not second:
+        yield from parser.parse_all(first)
+        return
+    model: Model = parser.model
+    with tempfile.TemporaryDirectory(prefix="nonproj-") as folder, Processes(jobs) as workers:
+        path = Path(folder) / "model.nonproj"
+        model.save(path)
+        reference = ModelRef.of(path, model.config.decoding)
+        rest = iter(lambda: list(itertools.islice(stream, chunk)), [])
+        tasks = ((reference, group) for group in itertools.chain([first, second], rest))
+        for parses in in_order(workers, parse_sentences, tasks):
+            yield from parses

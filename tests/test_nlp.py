@@ -1,0 +1,257 @@
+"""Text in, documents out, from Python."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import conllu
+import networkx
+import numpy as np
+import pytest
+from toy import sentences, treebank
+
+import nonproj
+from nonproj.document import locate, surface_tokens
+from nonproj.errors import ConfigError, DataError, ModelError
+from nonproj.evaluation.scores import nonprojective
+from nonproj.io import conll
+from nonproj.io.objects import conllu_text, from_words
+from nonproj.learning.trainer import train
+from nonproj.options.config import Config
+
+ROOT = Path(__file__).resolve().parents[1]
+OPTIONS = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 3}
+TEXT = "den hund ser hus sovende .\n\n  stor kat\tjager den mand .\nhus kender hus .\n"
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory) -> Path:
+    """A model file of the toy language."""
+    path = tmp_path_factory.mktemp("nlp") / "toy.nonproj"
+    train(sentences(60), Config().with_overrides(OPTIONS)).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def nlp(path):
+    """A parser of words at white space."""
+    return nonproj.load(path)
+
+
+@pytest.fixture(scope="module")
+def doc(nlp):
+    """A parsed text of three sentences."""
+    return nlp(TEXT)
+
+
+# -- documents ---------------------------------------------------------------------------------------------------------
+
+
+def test_one_call_returns_everything_about_each_word(doc):
+    assert len(doc) == len(doc.sentences) == 3
+    assert [len(sentence) for sentence in doc] == [6, 6, 4]
+    for sentence in doc:
+        n = len(sentence)
+        assert sentence.heads.shape == (n,)
+        nonprojective([-1, *sentence.heads])  # raises unless it is a tree
+        columns = (sentence.labels, sentence.forms, sentence.lemmas, sentence.upos, sentence.xpos, sentence.feats)
+        assert [len(column) for column in columns] == [n] * 6
+        assert sentence.score <= sentence.bound + 1e-6
+        assert sentence.gap == sentence.bound - sentence.score
+        assert sentence.certified == sentence.statistics["certified"]
+        for number, word in enumerate(sentence, 1):
+            assert word.id == number
+            assert (word.head, word.label) == (sentence.heads[number - 1], sentence.labels[number - 1])
+            assert TEXT[word.start : word.end] == word.form
+    assert doc[1] is doc.sentences[1]
+    assert doc[1][0].form == "stor"
+    assert [word.form for word in doc[0][1:3]] == ["hund", "ser"]
+    assert len(doc.words) == 16
+    assert doc.certified == all(sentence.certified for sentence in doc)
+    assert doc.gap == pytest.approx(sum(sentence.gap for sentence in doc), abs=1e-9)
+
+
+def test_reprs_are_one_short_line(doc, nlp, path):
+    assert repr(doc) == f"<{' '.join(TEXT.split())[:57]}...: 3 sentences, 16 words, 3 certified>"
+    assert repr(doc[2]) == "<hus kender hus .: 4 words, certified>"
+    assert str(path) in repr(nlp)
+    assert "parser" in repr(nlp)
+    assert str(doc) == TEXT
+
+
+def test_the_trees_are_those_of_the_parser(doc, nlp):
+    for sentence in doc:
+        _, parse = next(nlp.parser.parse_all([from_words(sentence.forms)]))
+        np.testing.assert_array_equal(sentence.heads, parse.decoded.heads[1:])
+        assert sentence.labels == parse.labels
+
+
+def test_to_conllu_is_read_back(doc):
+    text = doc.to_conllu(certificates=True)
+    assert text.count("# nonproj certified = True\n") == 3
+    for sentence, read in zip(doc, conll.read(io.StringIO(text), require_heads=True), strict=True):
+        assert read.forms == sentence.forms
+        assert read.labels == sentence.labels
+        np.testing.assert_array_equal(read.heads[1:], sentence.heads)
+    assert "#" not in doc.to_conllu()
+
+
+def test_to_frame_has_a_row_for_each_word(doc, nlp):
+    pytest.importorskip("pandas")
+    frame = doc.to_frame()
+    assert list(frame.columns[:4]) == ["sentence", "id", "form", "lemma"]
+    assert frame.form.tolist() == [word.form for word in doc.words]
+    assert frame["head"].tolist() == [word.head for word in doc.words]
+    assert [TEXT[start:end] for start, end in zip(frame.start, frame.end, strict=True)] == frame.form.tolist()
+    assert frame.groupby("sentence").size().tolist() == [6, 6, 4]
+    assert frame.certified.all()
+    assert nlp("").to_frame().shape == (0, len(frame.columns))
+    assert nlp.parse(["hus"]).words[0].start is None
+
+
+def test_to_networkx_has_the_arcs(doc):
+    tree = doc[0].to_networkx()
+    assert networkx.is_arborescence(tree)
+    assert sorted(tree.edges) == sorted((int(h), m) for m, h in enumerate(doc[0].heads, 1))
+    assert tree.nodes[2]["form"] == "hund"
+    assert tree.edges[int(doc[0].heads[0]), 1]["label"] == doc[0].labels[0]
+    assert tree.graph["certified"] == doc[0].certified
+    graph = doc.to_networkx()
+    assert networkx.number_weakly_connected_components(graph) == 3
+    assert graph.nodes[1, 1]["form"] == "stor"
+    assert graph.number_of_edges() == 16
+
+
+# -- text --------------------------------------------------------------------------------------------------------------
+
+
+def test_pipe_equals_one_call_for_each_text(nlp):
+    texts = ["", TEXT, "\n\n", "hund ser kat .", "", *["den mand jager den stor kat løbende ."] * 70, ""]
+    piped = list(nlp.pipe(iter(texts)))
+    assert [doc.text for doc in piped] == texts
+    for text, doc in zip(texts, piped, strict=True):
+        assert doc.to_conllu() == nlp(text).to_conllu()
+    assert [len(doc) for doc in piped[:5]] == [0, 3, 0, 1, 0]
+
+
+def test_pipe_reads_no_further_than_a_batch(nlp):
+    taken = []
+
+    def texts():
+        for number in range(1000):
+            taken.append(number)
+            yield "hund ser kat ."
+
+    stream = nlp.pipe(texts(), batch=8)
+    for _ in range(5):
+        next(stream)
+    assert len(taken) <= 9
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_model_without_a_segmenter_says_so_once(path):
+    fresh = nonproj.load(path)
+    with pytest.warns(UserWarning, match=r"toy.nonproj has no segmenter: each line is a sentence"):
+        fresh("hund ser")
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fresh("hund ser")
+
+
+def test_offsets_follow_multiword_tokens_and_odd_spaces():
+    text = (
+        "1-2\tzum\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n1\tzu\t_\t_\t_\t_\t_\t_\t_\t_\n2\tdem\t_\t_\t_\t_\t_\t_\t_\t_\n"
+    )
+    text += "3\t10 000\t_\t_\t_\t_\t_\t_\t_\t_\n4\t!\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    sentence = next(conll.read(io.StringIO(text)))
+    assert [token[0] for token in surface_tokens(sentence)] == ["zum", "10 000", "!"]
+    raw = " zum10\u00a0000 !"
+    assert locate(raw, [sentence]) == [[(1, 4), (1, 4), (4, 10), (11, 12)]]
+    with pytest.raises(ValueError, match="the token '10 000' is not at character 4"):
+        locate(" zum11 000", [sentence])
+
+
+def test_text_must_be_a_string(nlp):
+    with pytest.raises(TypeError, match="text is a bytes, a string is expected"):
+        nlp(b"hund")
+
+
+# -- words and rows ----------------------------------------------------------------------------------------------------
+
+
+def test_parse_takes_words_rows_sentences_and_token_lists(nlp, tmp_path):
+    [sentence] = sentences(1, seed=5)
+    text = treebank(1, seed=5)
+    [tokens] = conllu.parse(text)
+    expected = nlp.parse(sentence)
+    for other in (tokens, sentence.rows, [tuple(row[:5]) for row in sentence.rows]):
+        np.testing.assert_array_equal(nlp.parse(other).heads, expected.heads)
+        assert nlp.parse(other).labels == expected.labels
+        assert nlp.parse(other).upos == [row[3] for row in sentence.rows]
+    assert nlp.parse(sentence.forms).forms == sentence.forms
+    path = tmp_path / "a.conllu"
+    path.write_text(treebank(5), encoding="utf-8")
+    assert [len(parsed) for parsed in nlp.parse_all(path)] == [len(sentence) for sentence in sentences(5)]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        ("a string", "a string is not a list of words"),
+        ([], "a sentence without words"),
+        (["a", ""], "word 2 is ''"),
+        (["a\tb"], "has no tabs"),
+        (["a\n"], "without line breaks"),
+        ([3], "word 1"),
+        ([["1"]], "word 1 has 1 columns"),
+        (7, "a sentence is a int"),
+    ],
+)
+def test_what_is_no_sentence_is_named(nlp, tokens, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        nlp.parse(tokens)
+
+
+def test_token_lists_may_lack_columns(nlp):
+    words = ["den", "hund", "ser", "."]
+    bare = conllu.TokenList([{"form": word} for word in words])
+    assert nlp.parse(bare).forms == words
+    named = conllu.parse(treebank(1), fields=["id", "form", "lemma", "upostag"])[0]
+    assert conll.from_conllu(named).rows[0][3:5] == [sentences(1)[0].rows[0][3], "_"]
+    assert conllu_text(conllu.TokenList([{"form": "a", "misc": {}, "deps": []}])).startswith("1\ta\t_")
+
+
+# -- loading -----------------------------------------------------------------------------------------------------------
+
+
+def test_load_changes_decoding_options(path, nlp):
+    assert nonproj.load(path, projective=True, max_words=5).parser.options.projective
+    with pytest.raises(DataError, match="max_words is 5"):
+        nonproj.load(path, max_words=5).parse(["hund"] * 6)
+    with pytest.raises(ConfigError, match=r"decoding.exakt.*decoding.exact"):
+        nonproj.load(path, exakt=True)
+    with pytest.raises(ModelError):
+        nonproj.load(ROOT / "README.md")
+    copy = pickle.loads(pickle.dumps(nlp))
+    assert copy(TEXT).to_conllu() == nlp(TEXT).to_conllu()
+
+
+@pytest.mark.parametrize(
+    ("code", "heavy"),
+    [
+        ("import nonproj", "numpy numba pandas networkx sklearn spacy starlette uvicorn"),
+        ("import nonproj; nonproj.load", "pandas networkx sklearn spacy starlette uvicorn"),
+    ],
+)
+def test_importing_nonproj_imports_what_is_needed(code, heavy):
+    program = (
+        f"import sys\n{code}\nfound = set({heavy.split()}) & set(sys.modules)\nsys.exit(str(found) if found else 0)"
+    )
+    result = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
