@@ -103,6 +103,30 @@ def test_log_space_equals_compiled(seed, single_root):
     np.testing.assert_allclose(q, p, rtol=1e-8, atol=1e-300)
 
 
+@ROOTS
+@pytest.mark.parametrize("n", [5, 127, 128, 129, 190, 257])
+def test_equals_the_inverse_of_the_laplacian(n, single_root):
+    """Tasks of 128 words and more go through panels, whose last one has any size."""
+    scores = draw(np.random.default_rng(n), n)
+    p, log_partition = marginals(scores, single_root)
+    expected, determinant = naive.inverse_marginals(scores, single_root)
+    assert log_partition == pytest.approx(determinant, rel=1e-11)
+    np.testing.assert_allclose(p, expected, rtol=1e-7, atol=1e-12)
+
+
+@ROOTS
+@pytest.mark.parametrize("n", [128, 171])
+def test_panels_lose_no_small_marginal(n, single_root):
+    scores = draw(np.random.default_rng(n), n, 15.0, absent=0.3)
+    p, log_partition = marginals(scores, single_root)
+    q = np.zeros_like(p)
+    status, log_space = _marginals_in_log_space(scores, single_root, q)
+    assert status == 0
+    assert log_space == pytest.approx(log_partition, rel=1e-12)
+    assert q[q > 0].min() < 1e-30
+    np.testing.assert_allclose(p, q, rtol=1e-8, atol=1e-290)
+
+
 @pytest.mark.parametrize("depth", [20.0, 50.0, 200.0, 2000.0])
 def test_two_words_that_prefer_each_other(depth):
     # Root arcs are improbable, so the Laplacian is nearly singular.

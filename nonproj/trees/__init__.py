@@ -4,6 +4,7 @@
 - `contraction`: the cycle contraction of Chu-Liu-Edmonds that both algorithms of `arborescence` share.
 - `projective`: maximum projective trees, by Eisner's algorithm over sparse arcs.
 - `marginals`: arc marginals and the partition function.
+- `elimination`: elimination of words from a Markov chain, by which marginals are computed.
 - `pruning`: the candidate arcs that the marginals leave.
 - `checks`: argument checks, and the statuses that kernels return.
 """

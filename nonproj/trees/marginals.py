@@ -22,8 +22,7 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.trees.checks import BAD_SCORE, FOUND, NO_SINGLE_ROOT, NO_TREE, UNDERFLOW, check_matrix, check_status
-
-_SMALLEST = 1e-100  # a product of the d[k] above this has lost no digit to underflow at 1e-308
+from nonproj.trees.elimination import SMALLEST, _escape
 
 
 def marginals(scores, single_root: bool = False) -> tuple[np.ndarray, float]:
@@ -80,7 +79,7 @@ def _marginals(scores, single_root, p):
             rates[m, h] = p[h, m]
     escape = np.zeros((n_nodes, n_nodes))
     leaving = np.empty(n_nodes)
-    if not _escape(rates, single_root, escape, leaving) > _SMALLEST:
+    if not _escape(rates, single_root, escape, leaving) > SMALLEST:
         return UNDERFLOW, 0.0
     total = leaving
     for m in range(1, n_nodes):
@@ -125,99 +124,6 @@ def _fill_rates(scores, single_root, p):
             if h != m:
                 p[h, m] = np.exp(scores[h, m] - largest[m] - (root_scale if h == 0 else 0.0))
     return FOUND, scale + root_scale
-
-
-@kernel
-def _escape(rates, single_root, escape, leaving):
-    """Write escape[h, m] for all words; return the smallest product of rates out of words, each capped at 1.
-
-    Recursive halving with an explicit stack.  In a task (low, high) all other words are eliminated already; it
-    eliminates its left half and descends into the right one, then the other way round.  leaving[m] finally holds the
-    rates of the order of elimination that ends with word 1.
-    """
-    n_nodes = rates.shape[0]
-    saved = np.empty((2 * n_nodes + 64, n_nodes))
-    task = np.empty((64, 4), np.int64)  # low, high, steps done, first row of saved
-    product = np.empty(64)
-    task[0] = (1, n_nodes, 0, 0)
-    product[0] = smallest = 1.0
-    depth = 0
-    while depth >= 0:
-        low, high, step, row = task[depth]
-        size, middle = high - low, (low + high) // 2
-        rate_product = product[depth]
-        task[depth, 2] += 1
-        if size == 1:
-            if low == 1:
-                leaving[1] = rates[1, 0]
-            rate_product *= min(rates[low, 0], 1.0)
-            smallest = min(smallest, rate_product)
-            depth -= 1
-        elif step == 0:
-            _copy_block(rates, low, saved, row, low, high)
-            for k in range(low, middle):
-                rate_product *= min(_eliminate(rates, k, k + 1, high, single_root), 1.0)
-            depth += 1
-            task[depth] = (middle, high, 0, row + size)
-            product[depth] = rate_product
-        elif step == 1:
-            for k in range(middle - 1, low - 1, -1):
-                _restore(rates, k, k + 1, high, middle, high, escape)
-            _copy_block(saved, row, rates, low, low, high)
-            for k in range(high - 1, middle - 1, -1):
-                leaving[k] = _eliminate(rates, k, low, k, single_root)
-                rate_product *= min(leaving[k], 1.0)
-            depth += 1
-            task[depth] = (low, middle, 0, row + size)
-            product[depth] = rate_product
-        else:
-            for k in range(middle, high):
-                _restore(rates, k, low, k, low, middle, escape)
-            depth -= 1
-        if rate_product < _SMALLEST:
-            return 0.0
-    return smallest
-
-
-@kernel
-def _copy_block(source, source_row, target, target_row, low, high):
-    """Copy the rates of words low .. high - 1 to the root and to each other."""
-    for i in range(high - low):
-        target[target_row + i, 0] = source[source_row + i, 0]
-        for u in range(low, high):
-            target[target_row + i, u] = source[source_row + i, u]
-
-
-@kernel
-def _eliminate(rates, k, low, high, single_root):
-    """Eliminate word k from low .. high - 1; leave its transition probabilities in its row; return its total rate."""
-    leaving = 0.0 if single_root else rates[k, 0]
-    for u in range(low, high):
-        leaving += rates[k, u]
-    if leaving < _SMALLEST:
-        return 0.0
-    rates[k, 0] /= leaving
-    for u in range(low, high):
-        rates[k, u] /= leaving
-    moves = rates[k, low:high]
-    for m in range(low, high):
-        detour, row = rates[m, k], rates[m, low:high]
-        rates[m, 0] += detour * rates[k, 0]
-        for i in range(high - low):
-            row[i] += detour * moves[i]
-    return leaving
-
-
-@kernel
-def _restore(rates, k, low, high, first, last, escape):
-    """Write escape[k, m] for the words m of first .. last - 1, from escape of low .. high - 1, where k moves to."""
-    for m in range(first, last):
-        escape[k, m] = rates[k, 0]
-    target = escape[k, first:last]
-    for u in range(low, high):
-        probability, source = rates[k, u], escape[u, first:last]
-        for i in range(last - first):
-            target[i] += probability * source[i]
 
 
 def _marginals_in_log_space(scores: np.ndarray, single_root: bool, p: np.ndarray) -> tuple[int, float]:
