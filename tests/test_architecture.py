@@ -24,7 +24,7 @@ LEVELS = (
     "evaluation programs",
     "document workers",
     "learning nlp",
-    "estimator warmup",
+    "estimator integrations warmup",
     "cli",
     "__main__",
 )

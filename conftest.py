@@ -1,0 +1,7 @@
+"""Leaves out the doctests of modules whose libraries are not installed."""
+
+from importlib.util import find_spec
+
+_LIBRARIES = {"nonproj/integrations/spacy.py": "spacy"}
+
+collect_ignore = [path for path, library in _LIBRARIES.items() if find_spec(library) is None]

@@ -1,0 +1,292 @@
+"""A component of spaCy's pipelines: ``nlp.add_pipe("nonproj", config={"model": "greek.nonproj"})``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from spacy import util
+from spacy.attrs import DEP, HEAD, SENT_START
+from spacy.language import Language
+from spacy.parts_of_speech import IDS
+from spacy.pipeline import Sentencizer
+from spacy.tokens import Doc, Span, Token
+
+from nonproj.document import locate
+from nonproj.errors import ModelError
+from nonproj.io.conll import COLUMNS
+from nonproj.model import Model
+from nonproj.pipeline import Parse, Parser
+from nonproj.types import Sentence
+
+SENTENCES = ("auto", "segmenter", "rule")
+"""Where sentences start: as set before, or else as the model's segmenter or spaCy's rule says; or as these say."""
+
+ROOT_LABEL = "ROOT"
+"""The label of roots, which spaCy's own models and its matchers use."""
+
+_LEMMA, _UPOS, _XPOS, _FEATS = 2, 3, 4, 5
+_MODEL_FILE = "model.nonproj"
+
+_EXTENSIONS = {Doc: ("certified", "gap"), Span: ("certified", "gap", "score", "bound")}
+
+
+class NonprojComponent:
+    """Tags and parses documents, whose tokens are those of the pipeline.
+
+    Sets heads, crossing arcs included, labels (``ROOT`` for roots), sentence starts and, as far as ``tags`` says, tags,
+    morphology and lemmas; ``doc._.certified`` (whether every tree is proved to be the best) and ``doc._.gap`` (the sum
+    of the gaps); and ``certified``, ``gap``, ``score`` and ``bound`` of the spans in ``doc.sents``.  Tokens of white
+    space are attached to the word before them and are not parsed.
+
+    Parameters
+    ----------
+    name : str
+    model : str or None
+        The model file.  Needed before a document is parsed, unless the component is read from disk or bytes.
+    tags : {"missing", "all", "none"}
+        Which tags, morphology and lemmas the model's tagger sets: those that no component has set, all, or none.
+    sentences : {"auto", "segmenter", "rule"}
+        See `SENTENCES`.
+    max_words : int
+        Sentences that the segmenter or the rule finds are cut into pieces of so many tokens.
+    decoding : dict
+        Options of the section ``decoding`` to change.  Trees have one root, as spaCy expects of a sentence.
+
+    Raises
+    ------
+    ValueError
+        An option is invalid.
+    ModelError
+        The file is not a model.
+    """
+
+    def __init__(
+        self,
+        name: str = "nonproj",
+        *,
+        model: str | None = None,
+        tags: str = "missing",
+        sentences: str = "auto",
+        max_words: int = 500,
+        decoding: dict[str, Any] | None = None,
+    ):
+        if sentences not in SENTENCES:
+            raise ValueError(f"sentences: {sentences!r} is invalid, one of {', '.join(SENTENCES)} expected")
+        if max_words < 1:
+            raise ValueError(f"max_words: {max_words!r} is invalid, a positive integer expected")
+        self.name, self.source, self.tags, self.sentences, self.max_words = name, model, tags, sentences, max_words
+        self.decoding = {"single_root": True} | (decoding or {})
+        self._rule, self._handle_error = Sentencizer(), util.raise_error
+        self._parser: Parser | None = None
+        for kind, names in _EXTENSIONS.items():
+            for extension in names:
+                if not kind.has_extension(extension):
+                    kind.set_extension(extension, default=None)
+        if model is not None and Path(model).exists():  # a pipeline read from disk need not have it there any more
+            self._use(Model.load(model))
+
+    @property
+    def parser(self) -> Parser:
+        """The parser of the model."""
+        if self._parser is None:
+            reason = "has no model; set 'model'" if self.source is None else f"{self.source}: no such file"
+            raise ModelError(f"the component {self.name!r}", reason)
+        return self._parser
+
+    def _use(self, model: Model) -> None:
+        changes = {f"decoding.{name}": value for name, value in self.decoding.items()}
+        decoding = model.config.with_overrides(changes).decoding
+        self._parser = Parser(model, decoding) if self.tags == "missing" else Parser(model, decoding, self.tags)
+
+    # -- documents -----------------------------------------------------------------------------------------------------
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Parse a document, which is changed and returned."""
+        try:
+            self._annotate([doc])
+        except Exception as error:
+            self._handle_error(self.name, self, [doc], error)
+        return doc
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """Parse a stream of documents; the sentences of a batch are parsed together."""
+        for docs in util.minibatch(stream, batch_size):
+            try:
+                self._annotate(docs)
+                yield from docs
+            except Exception as error:
+                self._handle_error(self.name, self, docs, error)
+
+    def set_error_handler(self, handler: Callable) -> None:
+        """Set what is done about errors; called by ``nlp.set_error_handler``."""
+        self._handle_error = handler
+
+    def get_error_handler(self) -> Callable:
+        """Return what is done about errors."""
+        return self._handle_error
+
+    def _annotate(self, docs: list[Doc]) -> None:
+        """Parse the sentences of several documents together."""
+        spans = [self._spans(doc) for doc in docs]
+        sentences = [_sentence(doc[a:b], self.tags) for doc, bounds in zip(docs, spans, strict=True) for a, b in bounds]
+        parses = list(self.parser.parse_all(sentences))
+        position = 0
+        for doc, bounds in zip(docs, spans, strict=True):
+            self._set(doc, bounds, parses[position : position + len(bounds)])
+            position += len(bounds)
+
+    def _spans(self, doc: Doc) -> list[tuple[int, int]]:
+        """Return the first token of each sentence and the one after its last; each has a word."""
+        kept = self.sentences == "auto" and len(doc) > 1 and doc.has_annotation("SENT_START")
+        limit = len(doc) if kept else self.max_words
+        starts = {token.i for token in doc if token.is_sent_start} if kept else self._starts(doc)
+        spans, new = [], False
+        for token in doc:
+            new = new or token.i in starts
+            if not spans or (not token.is_space and spans[-1][2] and (new or spans[-1][2] == limit)):
+                spans.append([token.i, token.i, 0])
+            spans[-1][1:] = token.i + 1, spans[-1][2] + (not token.is_space)
+            new = new and token.is_space
+        return [(first, last) for first, last, count in spans if count]
+
+    def _starts(self, doc: Doc) -> set[int]:
+        """Return the tokens that start a sentence, by the segmenter or by the rule."""
+        segmenter = getattr(self.parser, "segmenter", None) if self.sentences != "rule" else None
+        if segmenter is not None:
+            sentences = segmenter.segment(doc.text)
+            first = iter(sorted(places[0][0] for places in locate(doc.text, sentences)))
+            starts, start = set(), next(first, None)
+            for token in doc:
+                if start is not None and token.idx + len(token) > start:
+                    starts.add(token.i)
+                    while start is not None and start < token.idx + len(token):
+                        start = next(first, None)
+            return starts
+        if self.sentences == "segmenter":
+            raise ModelError(
+                f"the component {self.name!r}", "its model has no segmenter; sentences = 'rule' needs none"
+            )
+        return {i for i, starts in enumerate(self._rule.predict([doc])[0]) if starts}
+
+    def _set(self, doc: Doc, spans: list[tuple[int, int]], parses: list[tuple[Sentence, Parse]]) -> None:
+        """Set all annotations of a document."""
+        if spans:
+            heads, labels, starts = np.arange(len(doc)), [""] * len(doc), np.full(len(doc), -1)
+            starts[0] = 1
+            for (first, last), (sentence, parse) in zip(spans, parses, strict=True):
+                starts[first] = 1
+                _set_tree(doc[first:last], parse, heads, labels)
+                if self.tags != "none":
+                    _set_tags(doc[first:last], sentence, self.tags == "all")
+            numbers = [doc.vocab.strings.add(label or "dep") for label in labels]
+            columns = (heads - np.arange(len(doc))).astype(np.uint64), np.array(numbers, np.uint64)
+            doc.from_array([HEAD, DEP], np.stack(columns, axis=1))
+            doc.from_array([SENT_START], starts.astype(np.uint64))  # spaCy derives it from heads, which may cross
+        for (first, last), (_, parse) in zip(spans, parses, strict=True):
+            decoded, extended = parse.decoded, doc[first:last]._
+            extended.certified, extended.gap = bool(decoded.certified), float(decoded.bound - decoded.score)
+            extended.score, extended.bound = float(decoded.score), float(decoded.bound)
+        doc._.certified = all(bool(parse.decoded.certified) for _, parse in parses)
+        doc._.gap = float(sum(parse.decoded.bound - parse.decoded.score for _, parse in parses))
+
+    # -- files ---------------------------------------------------------------------------------------------------------
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Write the model into a folder, so that the pipeline needs no other file."""
+        util.to_disk(path, {_MODEL_FILE: self.parser.model.save}, exclude)
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> NonprojComponent:
+        """Read the model from a folder."""
+        util.from_disk(path, {_MODEL_FILE: lambda file: self._use(Model.load(file))}, exclude)
+        return self
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """Return the model as bytes."""
+        return util.to_bytes({"model": self.parser.model.to_bytes}, exclude)
+
+    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> NonprojComponent:
+        """Read the model from bytes."""
+        util.from_bytes(data, {"model": lambda content: self._use(Model.from_bytes(content))}, exclude)
+        return self
+
+    def __getstate__(self) -> dict:
+        return self.__dict__ | {
+            "_parser": None if self._parser is None else self._parser.model.to_bytes(),
+            "_rule": None,
+        }
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state | {"_rule": Sentencizer(), "_parser": None})
+        if state["_parser"] is not None:
+            self._use(Model.from_bytes(state["_parser"]))
+
+
+@Language.factory(
+    "nonproj",
+    assigns=["token.head", "token.dep", "token.tag", "token.pos", "token.morph", "token.lemma", "doc.sents"],
+    default_config={"model": None, "tags": "missing", "sentences": "auto", "max_words": 500, "decoding": {}},
+)
+def make_nonproj(
+    nlp: Language,
+    name: str,
+    model: str | None,
+    tags: str,
+    sentences: str,
+    max_words: int,
+    decoding: dict[str, Any],
+) -> NonprojComponent:
+    """Return the component that spaCy calls "nonproj"; see `NonprojComponent`."""
+    return NonprojComponent(name, model=model, tags=tags, sentences=sentences, max_words=max_words, decoding=decoding)
+
+
+# -- between tokens and rows -------------------------------------------------------------------------------------------
+
+
+def _words(span: Span) -> list[Token]:
+    return [token for token in span if not token.is_space]
+
+
+def _sentence(span: Span, tags: str) -> Sentence:
+    """Return the words of a span, with the tags that are to be kept."""
+    rows = []
+    for number, token in enumerate(_words(span), 1):
+        row = [str(number), " ".join(token.text.split()), *["_"] * (len(COLUMNS) - 2)]
+        if tags != "all":
+            known = (token.lemma_, token.pos_, token.tag_, str(token.morph))
+            row[_LEMMA : _FEATS + 1] = ["_".join(column.split()) or "_" for column in known]
+        rows.append(row)
+    return Sentence(rows, path="<doc>")
+
+
+def _set_tree(span: Span, parse: Parse, heads: np.ndarray, labels: list[str]) -> None:
+    """Fill in the heads and labels of a sentence; white space depends on the word before it, or on the first."""
+    places = [token.i for token in _words(span)]
+    for place, head, label in zip(places, parse.decoded.heads[1:].tolist(), parse.labels, strict=True):
+        heads[place] = places[head - 1] if head else place
+        labels[place] = label if head else ROOT_LABEL
+    before = places[0]
+    for token in span:
+        if token.is_space:
+            heads[token.i] = before
+        else:
+            before = token.i
+
+
+def _set_tags(span: Span, sentence: Sentence, overwrite: bool) -> None:
+    """Set the tags of the words, where there are none or all."""
+    for token, row in zip(_words(span), sentence.rows, strict=True):
+        lemma, upos, xpos, feats = row[_LEMMA : _FEATS + 1]
+        if lemma != "_" and (overwrite or not token.lemma_):
+            token.lemma_ = lemma
+        if upos in IDS and (overwrite or not token.pos_):  # other treebanks have tags that spaCy does not know
+            token.pos_ = upos
+        if xpos != "_" and (overwrite or not token.tag_):
+            token.tag_ = xpos
+        if overwrite or not token.has_morph():
+            token.set_morph(feats if all("=" in feat for feat in feats.split("|")) else "")
+    for token in span:
+        if token.is_space and not token.pos_:
+            token.pos_, token.tag_ = "SPACE", token.tag_ or "_SP"
