@@ -1,0 +1,231 @@
+"""Morphological analysis: UPOS, XPOS, FEATS and lemmas of the words of sentences, in one model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+
+import numpy as np
+
+from nonproj.errors import ConfigError, ModelError
+from nonproj.options.config import TaggerConfig
+from nonproj.tagging.lemmatizer import Lemmatizer, check_lemmatizer
+from nonproj.tagging.tagger import Tagger, check_tagger
+from nonproj.tagging.tagset import TAG_COLUMNS
+from nonproj.tagging.templates import load_templates
+from nonproj.types import Sentence
+
+LEMMA, UPOS, XPOS, FEATS = 2, 3, 4, 5
+
+_NAMES = ("tagger", "lemmatizer")
+
+
+class Analyzer:
+    """A trained tagger and lemmatizer; `fit` trains one.
+
+    Attributes
+    ----------
+    columns : tuple of int
+        The columns that it fills, of 2 (LEMMA), 3 (UPOS), 4 (XPOS) and 5 (FEATS): those that its training data have.
+
+    Examples
+    --------
+    >>> row = lambda form, lemma, upos: ["1", form, lemma, upos, "_", "_", "_", "_", "_", "_"]
+    >>> training = [Sentence([row("Hunde", "hund", "N"), row("sover", "sove", "V")])] * 4
+    >>> analyzer = Analyzer.fit(training, TaggerConfig(bits=12, epochs=2))
+    >>> analyzer.columns
+    (2, 3)
+    >>> [row[2:4] for row in analyzer.annotate([Sentence([row("Hunde", "_", "_"), row("sover", "_", "_")])])[0]]
+    [['hund', 'N'], ['sove', 'V']]
+    """
+
+    def __init__(self, tagger: Tagger | None, lemmatizer: Lemmatizer | None, options: TaggerConfig):
+        self.tagger, self.lemmatizer, self.options = tagger, lemmatizer, options
+        self.tag_columns = tagger.columns if tagger else ()
+        self.columns = ((LEMMA,) if lemmatizer else ()) + self.tag_columns
+
+    @classmethod
+    def fit(
+        cls,
+        sentences: Sequence[Sentence],
+        options: TaggerConfig,
+        seed: int = 0,
+        progress: Callable | None = None,
+        folder: str | None = None,
+    ) -> Analyzer:
+        """Train on sentences whose columns LEMMA, UPOS, XPOS and FEATS are right; those without any value are left out.
+
+        Parameters
+        ----------
+        sentences : sequence of Sentence
+        options : TaggerConfig
+        seed : int
+            Seed of the order of the sentences.
+        progress : callable, optional
+            ``progress(iterable, description)`` wraps the long loops, as ``tqdm`` does.
+        folder : str, optional
+            Folder of ``tagger.yaml`` and ``lemmatizer.yaml``; built-in files take the place of missing ones.
+
+        Raises
+        ------
+        ConfigError
+            If there is nothing to learn, or a template file is wrong.
+        """
+        progress = progress or (lambda items, _: items)
+        files = load_templates(folder)
+        columns = [column for column in (LEMMA, *TAG_COLUMNS) if _has_values(sentences, column)]
+        if not columns:
+            raise ConfigError("treebank.train", "there are no lemmas and no tags to learn")
+        tagger = lemmatizer = None
+        if columns != [LEMMA]:
+            tagger = Tagger.fit(sentences, options, files["tagger"], seed, progress)
+        if LEMMA in columns:
+            lemmatizer = Lemmatizer.fit(sentences, options, files["lemmatizer"], seed, progress)
+        return cls(tagger, lemmatizer, options)
+
+    def annotate(self, batch: Sequence[Sentence], overwrite: bool = False) -> list[list[list[str]]]:
+        """Return new rows of each sentence, with the absent columns filled.
+
+        Columns that are there are kept, and used: a given UPOS restricts the tags, and tags condition the lemmas.  A
+        column is absent where it is ``_``: FEATS if it is ``_`` for all words of a sentence, the others word by word.
+
+        Parameters
+        ----------
+        batch : sequence of Sentence
+            Many at once are faster than one at a time.
+        overwrite : bool
+            Replace all of `columns`, as if they were absent.
+
+        Returns
+        -------
+        list of list of list of str
+            The ten columns of the words of each sentence.
+        """
+        tags = self._tag(batch, overwrite)
+        words = [(row[1], *tag) for row, tag in zip((row for s in batch for row in s.rows), tags, strict=True)]
+        lemmas = self.lemmatizer.lemmas(words) if self.lemmatizer else None
+        made, i = [], 0
+        for sentence in batch:
+            rows = []
+            for row in sentence.rows:
+                upos, xpos, feats = tags[i]
+                lemma = row[LEMMA]
+                if lemmas is not None and (overwrite or lemma == "_"):
+                    lemma = lemmas[i]
+                rows.append([row[0], row[1], lemma, upos, xpos, feats, *row[6:]])
+                i += 1
+            made.append(rows)
+        return made
+
+    def _tag(self, batch: Sequence[Sentence], overwrite: bool) -> list[tuple[str, str, str]]:
+        """Return UPOS, XPOS and FEATS of all words, as they are to be written."""
+        if self.tagger is None:
+            return [(row[UPOS], row[XPOS], row[FEATS]) for sentence in batch for row in sentence.rows]
+        filled = self.tag_columns
+        keys: list = []
+        given: list = []
+        for sentence in batch:
+            rows = sentence.rows
+            if overwrite or all(row[UPOS] == "_" and row[XPOS] == "_" and row[FEATS] == "_" for row in rows):
+                keys += [row[1] for row in rows]
+                given += [None] * len(rows)
+            else:
+                feats = any(row[FEATS] != "_" for row in rows)
+                there = [
+                    (
+                        row[UPOS] if row[UPOS] != "_" else None,
+                        row[XPOS] if row[XPOS] != "_" else None,
+                        row[FEATS] if feats else None,
+                    )
+                    for row in rows
+                ]
+                given += there
+                keys += [
+                    (row[1], *(g if c in filled else None for c, g in zip(TAG_COLUMNS, tag, strict=True)))
+                    for row, tag in zip(rows, there, strict=True)
+                ]
+        found = self.tagger.tag(keys, [len(sentence) for sentence in batch])
+        if self.tag_columns == TAG_COLUMNS and not any(given):
+            return found
+        return self._merge(batch, found, given, overwrite)
+
+    def _merge(self, batch, found: list, given: list, overwrite: bool) -> list[tuple[str, str, str]]:
+        """Return predicted tags, with the columns that are given or that the model does not fill as they are."""
+        merged, i = [], 0
+        for sentence in batch:
+            for row in sentence.rows:
+                there = given[i] or (None, None, None)
+                merged.append(
+                    tuple(
+                        row[c] if c not in self.tag_columns or g is not None else tag
+                        for c, g, tag in zip(TAG_COLUMNS, there, found[i], strict=True)
+                    )
+                )
+                i += 1
+        return merged
+
+    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+        """Return JSON values and arrays from which `from_state` makes the same model."""
+        meta: dict = {"options": asdict(self.options)}
+        arrays = {}
+        for name, part in zip(_NAMES, (self.tagger, self.lemmatizer), strict=True):
+            if part is not None:
+                meta[name], own = part.state()
+                arrays |= {f"{name}.{key}": array for key, array in own.items()}
+        return meta, arrays
+
+    @classmethod
+    def from_state(cls, meta: dict, arrays: dict[str, np.ndarray]) -> Analyzer:
+        """Return the model of a `state`.
+
+        Raises
+        ------
+        ModelError
+            If it is not one: everything that kernels and writers rely on is checked.
+        """
+        if type(meta) is not dict or not set(meta) <= {"options", *_NAMES} or not set(meta) & set(_NAMES):
+            raise ModelError("the tagger's state has neither a tagger nor a lemmatizer")
+        try:
+            options = TaggerConfig(**meta.get("options", {}))
+        except (ConfigError, TypeError) as error:
+            raise ModelError(f"the tagger has options unknown to this version: {error}") from None
+        parts = {}
+        for name, check in zip(_NAMES, (check_tagger, check_lemmatizer), strict=True):
+            own = {key.partition(".")[2]: array for key, array in arrays.items() if key.partition(".")[0] == name}
+            try:
+                parts[name] = check(meta[name], own, options) if name in meta else None
+            except ConfigError as error:
+                raise ModelError(str(error)) from None
+        return cls(parts["tagger"], parts["lemmatizer"], options)
+
+
+def jackknife(
+    sentences: Sequence[Sentence], options: TaggerConfig, folds: int, seed: int, progress: Callable | None = None
+) -> list[list[list[str]]]:
+    """Return each sentence's rows as annotated by a model trained on the sentences of the other folds.
+
+    Parameters
+    ----------
+    sentences : sequence of Sentence
+    options : TaggerConfig
+    folds : int
+        At least 2; sentence ``i`` is in fold ``i // 20 % folds``, so neighbours of one text stay together.
+    seed, progress
+        As for `Analyzer.fit`.
+    """
+    block = max(1, min(20, len(sentences) // folds))
+    fold = [i // block % folds for i in range(len(sentences))]
+    made: list = [None] * len(sentences)
+    for number in sorted(set(fold)):
+        rest = [s for s, f in zip(sentences, fold, strict=True) if f != number]
+        inside = [i for i, f in enumerate(fold) if f == number]
+        if rest:
+            analyzer = Analyzer.fit(rest, options, seed, progress)
+            for i, rows in zip(inside, analyzer.annotate([sentences[i] for i in inside], overwrite=True), strict=True):
+                made[i] = rows
+    return made
+
+
+def _has_values(sentences: Iterable[Sentence], column: int) -> bool:
+    """Return whether any word has a value in a column."""
+    return any(row[column] != "_" for sentence in sentences for row in sentence.rows)

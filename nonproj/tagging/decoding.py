@@ -1,0 +1,221 @@
+"""Decoding of sentences, and the perceptron's update."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj._kernel import kernel
+from nonproj.tagging.chain import (
+    Chain,
+    Text,
+    _hash_context,
+    _prune,
+    _score_local,
+    _score_own,
+    _score_pairs,
+    _viterbi,
+)
+from nonproj.tagging.words import Words
+
+
+class Pruning(NamedTuple):
+    """Limits of the candidates that the first-order pass leaves.
+
+    Attributes
+    ----------
+    threshold : float
+        How much worse the best sequence with a candidate may be than the best sequence.
+    limit : int
+        The largest number of candidates of a word.
+    """
+
+    threshold: float
+    limit: int
+
+
+class Gold(NamedTuple):
+    """What training aims at.
+
+    Attributes
+    ----------
+    candidate : ndarray, int32
+        The number of each word's gold tag among its candidates; -1 in tagging.
+    margin : float
+        What each wrong tag scores more.
+    """
+
+    candidate: np.ndarray
+    margin: float
+
+
+def score_words(chain: Chain, words: Words, weights: np.ndarray) -> np.ndarray:
+    """Return the score of each candidate by the templates about the word alone, float64[n_forms, limit]."""
+    scores = np.zeros(words.tag.shape)
+    _score_words(chain, words, np.arange(len(words.tag), dtype=np.int32), weights, _zero_of(weights), scores)
+    return scores
+
+
+def tag_text(
+    chain: Chain, words: Words, own: np.ndarray, text: Text, weights: np.ndarray, pruning: Pruning
+) -> np.ndarray:
+    """Return the tag of each word of some sentences, int32; ``own`` is from `score_words`."""
+    tags = np.empty(len(text.form), np.int32)
+    _tag_text(chain, words, own, text, weights, _zero_of(weights), pruning, tags)
+    return tags
+
+
+def train_text(
+    chain: Chain, words: Words, text: Text, order: np.ndarray, gold: Gold, limit: int, step: int, weights, total
+) -> int:
+    """Train on some sentences in the given order; return the number of wrong tags.
+
+    ``limit`` is that of `Pruning`; ``weights`` and ``total``, float32 and float64, are changed in place; ``step`` is
+    the number of the first update, for lazy averaging.
+    """
+    return int(_train(chain, words, text, order, gold, Pruning(1e30, limit), float(step), weights, total))
+
+
+def _zero_of(weights: np.ndarray) -> np.ndarray:
+    """Return a zero of the type that sums the weights: sums of integers are exact."""
+    return np.zeros(1, np.int64 if weights.dtype == np.int16 else np.float64)
+
+
+@kernel
+def _score_words(chain, words, forms, weights, zero, scores):
+    """Fill the scores of the candidates of some forms."""
+    for i in range(forms.shape[0]):
+        for c in range(words.count[forms[i]]):
+            scores[i, c] = _score_own(chain, words, forms[i], c, weights, zero)
+
+
+@kernel
+def _decode(chain, words, own, form, keys, weights, zero, gold, pruning):
+    """Return the candidate of each word of a sentence in the best sequence, int64[n]."""
+    n, width = form.shape[0], words.tag.shape[1]
+    local, pairs = np.empty((n, width)), np.zeros((n, width, width))
+    count, kept = np.empty(n, np.int64), np.zeros((n, width), np.int64)
+    for i in range(n):
+        count[i] = words.count[form[i]]
+        _score_local(chain, words, form[i], keys[i], own[i], weights, zero, local[i])
+        if gold.candidate[i] >= 0:
+            for c in range(count[i]):
+                local[i, c] += gold.margin if c != gold.candidate[i] else 0.0
+        if count[i] > 1 or (i > 0 and count[i - 1] > 1):
+            _score_pairs(chain, words, form[i - 1] if i > 0 else -1, form[i], keys[i], weights, zero, pairs[i])
+    left = _prune(count, local, pairs, pruning.threshold, pruning.limit, kept)
+    limit = pruning.limit
+    tags, of_kept, between = np.zeros((n, limit), np.int32), np.zeros((n, limit)), np.zeros((n, limit, limit))
+    for i in range(n):
+        if gold.candidate[i] >= 0 and not (kept[i, : left[i]] == gold.candidate[i]).any():
+            left[i] = min(left[i] + 1, limit)
+            kept[i, left[i] - 1] = gold.candidate[i]
+        for c in range(left[i]):
+            tags[i, c], of_kept[i, c] = words.tag[form[i], kept[i, c]], local[i, kept[i, c]]
+            for b in range(left[i - 1] if i > 0 else 1):
+                between[i, b, c] = pairs[i, kept[i - 1, b] if i > 0 else 0, kept[i, c]]
+    path, _ = _viterbi(chain, keys, tags, left, of_kept, between, weights, zero)
+    for i in range(n):
+        path[i] = kept[i, path[i]]
+    return path
+
+
+@kernel
+def _tag_text(chain, words, own, text, weights, zero, pruning, tags):
+    """Fill the tag of each word."""
+    gold = Gold(np.full(text.form.shape[0], -1, np.int32), 0.0)
+    for s in range(text.start.shape[0] - 1):
+        first, end = text.start[s], text.start[s + 1]
+        if first < end:
+            keys = np.empty((end - first, words.shares.shape[2]), np.uint32)
+            _hash_context(words, text, s, keys)
+            form = text.form[first:end]
+            scores = np.empty((end - first, own.shape[1]))
+            for i in range(end - first):
+                scores[i] = own[form[i]]
+            path = _decode(chain, words, scores, form, keys, weights, zero, gold, pruning)
+            for i in range(end - first):
+                tags[first + i] = words.tag[form[i], path[i]]
+
+
+@kernel
+def _train(chain, words, text, order, gold, pruning, step, weights, total):
+    """Train on sentences in the given order; return the number of wrong tags."""
+    wrong, zero = 0, np.zeros(1)
+    for s in order:
+        first, end = text.start[s], text.start[s + 1]
+        if first == end:
+            continue
+        form = text.form[first:end]
+        keys = np.empty((end - first, words.shares.shape[2]), np.uint32)
+        _hash_context(words, text, s, keys)
+        own = np.zeros((end - first, words.tag.shape[1]))
+        _score_words(chain, words, form, weights, zero, own)
+        target = Gold(gold.candidate[first:end], gold.margin)
+        path = _decode(chain, words, own, form, keys, weights, zero, target, pruning)
+        for i in range(end - first):
+            wrong += path[i] != target.candidate[i]
+        _update(chain, words, form, keys, target.candidate, path, step, weights, total)
+        step += 1
+    return wrong
+
+
+@kernel
+def _update(chain, words, form, keys, gold, path, step, weights, total):
+    """Add the features of the gold sequence, subtract those of the other, where the two differ."""
+    n = form.shape[0]
+    boundary = chain.values.shape[0] - 1
+    tags = np.full((2, n + 2), boundary, np.int64)
+    for i in range(n):
+        tags[0, i + 2], tags[1, i + 2] = words.tag[form[i], gold[i]], words.tag[form[i], path[i]]
+    for i in range(n):
+        alone = gold[i] != path[i]
+        pair = alone or tags[0, i + 1] != tags[1, i + 1]
+        triple = pair or tags[0, i] != tags[1, i]
+        for side in range(2):
+            sign = np.float32(1.0 - 2.0 * side)
+            tag = tags[side, i + 2]
+            if alone:
+                for prior in words.prior[form[i], path[i] if side else gold[i]]:
+                    place = prior >> chain.shift
+                    weights[place] += sign
+                    total[place] += sign * step
+                    _add(chain, prior, tag, sign, step, weights, total)
+                for t in range(words.own.shape[1]):
+                    _add(chain, words.own[form[i], t], tag, sign, step, weights, total)
+                for t in range(chain.bounds[2] - chain.bounds[1]):
+                    _add(chain, keys[i, t], tag, sign, step, weights, total)
+            if pair:
+                _add_pair(chain, keys[i], tags[side, i + 1], tag, sign, step, weights, total)
+            if triple:
+                for t in range(chain.bounds[5] - chain.bounds[4]):
+                    share = chain.triple_share[0, tags[side, i + 1], t] + chain.triple_share[1, tags[side, i], t]
+                    key = np.uint32(keys[i, chain.bounds[4] - chain.bounds[1] + t] + share)
+                    _add(chain, key, tag, sign, step, weights, total)
+
+
+@kernel
+def _add(chain, key, tag, sign, step, weights, total):
+    """Move the weights at the place of a hash, combined with each part of a tag."""
+    place = key >> chain.shift
+    for u in range(chain.unit_start[tag], chain.unit_start[tag + 1]):
+        weights[place ^ chain.units[u]] += sign
+        total[place ^ chain.units[u]] += sign * step
+
+
+@kernel
+def _add_pair(chain, key, previous, tag, sign, step, weights, total):
+    """Move the weights of the templates about the previous tag."""
+    pair, same, triple, skip = chain.bounds[2], chain.bounds[3], chain.bounds[4], chain.bounds[1]
+    for t in range(same - pair):
+        _add(chain, np.uint32(key[pair - skip + t] + chain.pair_share[previous, t]), tag, sign, step, weights, total)
+    for t in range(triple - same):
+        base = np.uint32(key[same - skip + t] + chain.same[previous, t])
+        for u in range(chain.unit_start[tag], chain.unit_start[tag + 1]):
+            if chain.unit_attribute[u] >= 0:
+                value = np.uint64(chain.values[previous, chain.unit_attribute[u]])
+                share = np.uint32((chain.same_coefficient[t] * value) >> np.uint64(32))
+                place = (np.uint32(base + share) >> chain.shift) ^ chain.units[u]
+                weights[place] += sign
+                total[place] += sign * step

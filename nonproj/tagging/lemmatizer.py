@@ -1,0 +1,257 @@
+"""The lemmatizer: a classifier over edit scripts, given a form and its tag.
+
+It is the tagger's model without neighbours: the scripts take the place of tags, and a word is a form with its tag.  The
+candidates are the scripts that were seen with the same form and tag, or with the tag and the form's suffixes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Count
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from nonproj.errors import ModelError
+from nonproj.scoring.score import quantise
+from nonproj.scoring.vocabulary import ATTRIBUTES
+from nonproj.tagging.chain import Chain, Text, make_chain
+from nonproj.tagging.decoding import Gold, score_words, train_text
+from nonproj.tagging.lexicon import (
+    Counter,
+    Keys,
+    Lexicon,
+    Smoothing,
+    check_lexicon,
+    find_forms,
+    find_keys,
+    hash_text,
+    list_candidates,
+)
+from nonproj.tagging.scripts import apply_script, is_script, make_script
+from nonproj.tagging.tagger import check_weights
+from nonproj.tagging.templates import TemplateTable, compile_templates
+from nonproj.tagging.words import Words, bin_counts, bin_probabilities, mix, outside, share_words
+from nonproj.types import Sentence
+
+MAX_SCRIPTS = 30_000
+"""Only the most frequent scripts are learnt; their numbers are int16 in files."""
+
+LEMMA_ATTRIBUTES = (
+    "lower", "shape", *(f"prefix{k}" for k in range(1, 6)), *(f"suffix{k}" for k in range(1, 8)), "upos", "pos", "tag",
+)  # fmt: skip
+"""What templates may name: the form in lower case, its shape, its affixes in lower case, and of its tag the UPOS; UPOS
+and XPOS; the whole triple."""
+
+_SUFFIX = 8
+_SMOOTHING = Smoothing(suffix=1.0, lower=1.0, form=0.3, threshold=1e-3, limit=12)
+_BLOCK = 20
+_CACHED_WORDS = 200_000
+
+Word = tuple[str, str, str, str]
+"""A form with its UPOS, XPOS and FEATS."""
+
+
+class Lemmatizer:
+    """A trained lemmatizer.
+
+    Parameters
+    ----------
+    scripts : list of str
+    lexicon : Lexicon
+        Of scripts.
+    known : tuple of ndarray
+        Sorted hashes of lemmas with their UPOS, and how often each was seen, both int32.
+    templates : dict
+        The content of the template file.
+    weights : ndarray, int16
+        The table, its size a power of two.
+    """
+
+    def __init__(self, scripts: list[str], lexicon: Lexicon, known: tuple, templates: dict, weights: np.ndarray):
+        self.scripts, self.lexicon, self.known = scripts, lexicon, known
+        self.templates, self.weights = templates, weights
+        self.table = compile_templates(templates, "lemmatizer", LEMMA_ATTRIBUTES)
+        self.chain = _script_chain(scripts, self.table, len(weights).bit_length() - 1)
+        self._lemma: dict[Word, str] = {}
+
+    def lemmas(self, words: list[Word]) -> list[str]:
+        """Return the lemma of each word."""
+        known = self._lemma
+        if len(known) > _CACHED_WORDS:
+            known.clear()
+        found = list(map(known.get, words))
+        if None in found:
+            self._add([word for word in dict.fromkeys(words) if word not in known])
+            found = list(map(known.get, words))
+        return found
+
+    def _add(self, words: list[Word]) -> None:
+        made, lemmas = _make_words(self.lexicon, self.known, words, self.scripts, self.table)
+        scores = score_words(self.chain, made, self.weights)
+        scores[np.arange(scores.shape[1]) >= made.count[:, None]] = -np.inf
+        for word, row, best in zip(words, lemmas, scores.argmax(axis=1).tolist(), strict=True):
+            self._lemma[word] = row[best] if row else word[0]
+
+    @classmethod
+    def fit(cls, sentences: Sequence[Sentence], options, templates: dict, seed: int, progress: Callable) -> Lemmatizer:
+        """Train a lemmatizer; words without a lemma are left out."""
+        examples = [
+            (i // _BLOCK % options.lexicon_folds, (row[1], row[3], row[4], row[5]), row[2])
+            for i, sentence in enumerate(sentences)
+            for row in sentence.rows
+            if row[2] != "_" or row[1] == "_"
+        ]
+        scripts_of = {pair: make_script(*pair) for pair in {(word[0], lemma) for _, word, lemma in examples}}
+        counts = Count(scripts_of[word[0], lemma] for _, word, lemma in examples)
+        scripts = [script for script, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_SCRIPTS]]
+        number = {script: i for i, script in enumerate(scripts)}
+        examples = [e for e in examples if scripts_of[e[1][0], e[2]] in number]
+        words: dict[Word, int] = {}
+        form = np.array([words.setdefault(word, len(words)) for _, word, _ in examples], np.int64)
+        target = np.array([number[scripts_of[word[0], lemma]] for _, word, lemma in examples], np.int64)
+        fold = np.array([fold for fold, _, _ in examples], np.int64)
+        lemma = np.array([lemma_key(word[1], lemma) for _, word, lemma in examples], np.int64)
+        counter = Counter([word_keys(word) for word in words], form, target)
+        table = compile_templates(templates, "lemmatizer", LEMMA_ATTRIBUTES)
+        made, rows = _training_words(counter, list(words), form, fold, lemma, scripts, table)
+        weights = _train(made, rows, target, _script_chain(scripts, table, options.bits), options, seed, progress)
+        everything = np.ones(len(form), bool)
+        return cls(scripts, counter.count(everything), _count_keys(lemma), templates, quantise(weights)[0])
+
+    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+        """Return JSON values and arrays from which `check_lemmatizer` makes the same lemmatizer."""
+        known = {"known_key": self.known[0], "known_count": self.known[1]}
+        meta = {"scripts": self.scripts, "templates": self.templates}
+        return meta, {"weights": self.weights, **self.lexicon._asdict(), **known}
+
+
+def check_lemmatizer(meta: object, arrays: dict[str, np.ndarray], _options) -> Lemmatizer:
+    """Return a lemmatizer from its state; raise `ModelError`, or `ConfigError` about its templates, if it is none."""
+    if type(meta) is not dict or set(meta) != {"scripts", "templates"} or type(meta["scripts"]) is not list:
+        raise ModelError("the lemmatizer lacks one of scripts, templates")
+    scripts = meta["scripts"]
+    if not 1 <= len(scripts) <= MAX_SCRIPTS or not all(map(is_script, scripts)):
+        raise ModelError(f"the lemmatizer has no list of 1 to {MAX_SCRIPTS} edit scripts")
+    key, count = known = arrays.get("known_key"), arrays.get("known_count")
+    if any(a is None or a.dtype != np.int32 or a.ndim != 1 for a in known) or len(key) != len(count):
+        raise ModelError("the lemmatizer has no table of known lemmas")
+    if (key[1:] <= key[:-1]).any() or count.min(initial=0) < 0:
+        raise ModelError("the lemmatizer's table of known lemmas is not sorted")
+    weights = check_weights(arrays, "lemmatizer", 1 + sum(1 + len(script.split("\t")) for script in scripts))
+    return Lemmatizer(scripts, check_lexicon(arrays, len(scripts), "lemmatizer"), known, meta["templates"], weights)
+
+
+def lemma_key(upos: str, lemma: str) -> int:
+    """Return the hash of a lemma with its UPOS."""
+    return hash_text(f"{upos} {lemma}")
+
+
+def word_keys(word: Word) -> Keys:
+    """Return the hashes under which a lexicon of scripts knows a form with its tag."""
+    form, upos, xpos, feats = word
+    lower, tag = form.lower(), f"{upos}|{xpos}|{feats}"
+    case = "l" if form == lower else "t" if form[1:] == lower[1:] else "u"
+    suffixes = []
+    for length in range(min(_SUFFIX, len(lower)) + 1):
+        suffix = lower[len(lower) - length :]
+        suffixes += [hash_text(f"{upos} {case} {suffix}"), hash_text(f"{tag} {case} {suffix}")]
+    return Keys(hash_text(f"{form} {tag}"), hash_text(f"{lower} {upos}"), suffixes)
+
+
+def _script_chain(scripts: list[str], table: TemplateTable, bits: int) -> Chain:
+    """Return scripts and templates as the kernels read them; a script's parts are itself, its case and its two ends."""
+    numbers: dict[tuple, int] = {}
+    units = []
+    for script in scripts:
+        fields = script.split("\t") if script[0] != "=" else ["="]
+        units.append([numbers.setdefault(part, len(numbers) + 1) for part in (script, *enumerate(fields))])
+    return make_chain(_Scripts(units), table, bits)
+
+
+class _Scripts:
+    """Scripts in the place of a `TagSet`: without attributes and levels."""
+
+    def __init__(self, units: list[list[int]]):
+        self.unit_start = np.cumsum([0, *map(len, units)], dtype=np.int32)
+        self.units = np.array([unit for listed in units for unit in listed], np.uint32)
+        self.unit_attribute = np.full(len(self.units), -1, np.int32)
+        self.values = np.zeros((len(units) + 1, 1), np.int32)
+        self.levels = np.zeros((len(units) + 1, 3), np.int32)
+
+
+def _count_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct keys, sorted, and how often each occurs, int32."""
+    found, count = np.unique(keys, return_counts=True)
+    return found.astype(np.int32), count.astype(np.int32)
+
+
+def _make_words(lexicon: Lexicon, known: tuple, words: list[Word], scripts: list[str], table: TemplateTable):
+    """Return `Words` of forms with tags, and the lemmas of each one's candidates, those that apply."""
+    groups = np.zeros(len(scripts), np.int32)
+    allowed = [np.empty(0, np.int32)] * len(words)
+    found = list_candidates(
+        lexicon, find_forms(lexicon, [word_keys(word) for word in words]), groups, allowed, _SMOOTHING
+    )
+    lemmas, keys = [], np.zeros(found.tag.shape, np.int32)
+    for i, word in enumerate(words):
+        n, row = 0, []
+        for c in range(found.count[i]):
+            lemma = apply_script(scripts[found.tag[i, c]], word[0])
+            if lemma is not None and lemma not in row:
+                found.tag[i, n], found.p[i, n], keys[i, n] = found.tag[i, c], found.p[i, c], lemma_key(word[1], lemma)
+                row.append(lemma)
+                n += 1
+        found.count[i] = n
+        lemmas.append(row)
+    atoms = np.array([_atoms(word) for word in words], np.int64).reshape(len(words), len(LEMMA_ATTRIBUTES))
+    own, shares = share_words(atoms, table)
+    place = find_keys(known[0], keys)
+    seen = np.where(place >= 0, known[1][place], 0) if len(known[0]) else np.zeros(keys.shape, np.int32)
+    seen = np.minimum(np.floor(np.log2(seen + 1.0)), 6).astype(np.int64)
+    counts = bin_counts(found.seen)[:, None]
+    likely = bin_probabilities(found.p)
+    prior = np.stack([mix(likely * 64 + counts + 1), mix(seen * 32 + likely + 2048), mix(seen + 4096)], axis=2)
+    return Words(own, shares, found.count, found.tag, prior), lemmas
+
+
+def _atoms(word: Word) -> list[int]:
+    """Return the hashes of `LEMMA_ATTRIBUTES`."""
+    form, upos, xpos, feats = word
+    lower = form.lower()
+    texts = [lower, ATTRIBUTES["shape"](form, "_", "_", "_", "_"), *(lower[:k] for k in range(1, 6))]
+    texts += [lower[-k:] if len(lower) >= k else "" for k in range(1, 8)]
+    return [hash_text(text) for text in (*texts, upos, f"{upos}|{xpos}", f"{upos}|{xpos}|{feats}")]
+
+
+def _training_words(counter: Counter, words: list[Word], form, fold, lemma, scripts: list[str], table: TemplateTable):
+    """Return `Words` with a row for each word in each fold, by the lexicon of the other folds, and each word's row."""
+    parts, rows, used = [outside(table, _SMOOTHING.limit, 3)], np.zeros(len(form), np.int32), 1
+    for number in np.unique(fold):
+        inside = fold == number
+        numbers, inverse = np.unique(form[inside], return_inverse=True)
+        lexicon, known = counter.count(~inside), _count_keys(lemma[~inside])
+        parts.append(_make_words(lexicon, known, [words[i] for i in numbers], scripts, table)[0])
+        rows[inside] = used + inverse
+        used += len(numbers)
+    return Words(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True))), rows
+
+
+def _train(
+    words: Words, rows: np.ndarray, target: np.ndarray, chain: Chain, options, seed: int, progress
+) -> np.ndarray:
+    """Return averaged weights, float32, learnt from each word with each script once for each fold."""
+    bits = 32 - int(chain.shift)
+    pairs = np.unique(rows.astype(np.int64) << 32 | target)
+    rows, target = (pairs >> 32).astype(np.int32), pairs & 0xFFFFFFFF
+    match = (words.tag[rows] == target[:, None]) & (np.arange(words.tag.shape[1]) < words.count[rows][:, None])
+    usable = match.any(axis=1)
+    gold = Gold(match[usable].argmax(axis=1).astype(np.int32), options.margin)
+    text = Text(np.arange(usable.sum() + 1, dtype=np.int64), rows[usable])
+    weights, total, step = np.zeros(1 << bits, np.float32), np.zeros(1 << bits), 1
+    for epoch in range(options.epochs):
+        order = np.random.default_rng((seed, 4, epoch)).permutation(len(text.form))
+        for first in progress(range(0, len(order), 5000), f"lemmatizer {epoch + 1}"):
+            chunk = order[first : first + 5000]
+            train_text(chain, words, text, chunk, gold, words.tag.shape[1], step, weights, total)
+            step += len(chunk)
+    return (weights - total / step).astype(np.float32)

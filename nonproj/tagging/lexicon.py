@@ -1,0 +1,330 @@
+"""How likely each tag is for a form, out of context: a dictionary, and a guesser by suffixes for rare and new forms.
+
+The guesser interpolates the tags of rare words with the same suffix, from short suffixes to long ones (Brants 2000,
+section 2.3); the tags seen with the lower-cased form and with the form itself are interpolated on top.  Forms and
+suffixes are known by hashes of 32 bits, so a lexicon is a few arrays of numbers.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj._kernel import kernel
+from nonproj.errors import ModelError
+
+SUFFIX = 7
+"""The longest suffix of the guesser, in characters."""
+
+RARE = 10
+"""Forms that occur more often say nothing about new ones (Brants 2000)."""
+
+
+class Lexicon(NamedTuple):
+    """The tags of forms and suffixes, counted.
+
+    Attributes
+    ----------
+    form_key, lower_key, suffix_key : ndarray, int32
+        Hashes of forms, of lower-cased forms and of suffixes, each sorted.
+    form_start, lower_start, suffix_start : ndarray, int32
+        The entries of key ``k`` are ``start[k]:start[k + 1]``.
+    form_tag, lower_tag, suffix_tag : ndarray, int16
+        The tag of each entry.
+    form_count, lower_count, suffix_count : ndarray, int32
+        How often the entry was seen.
+    """
+
+    form_key: np.ndarray
+    form_start: np.ndarray
+    form_tag: np.ndarray
+    form_count: np.ndarray
+    lower_key: np.ndarray
+    lower_start: np.ndarray
+    lower_tag: np.ndarray
+    lower_count: np.ndarray
+    suffix_key: np.ndarray
+    suffix_start: np.ndarray
+    suffix_tag: np.ndarray
+    suffix_count: np.ndarray
+
+
+class Smoothing(NamedTuple):
+    """Weights of the backed-off distribution, as counts, and limits of the candidates.
+
+    Attributes
+    ----------
+    suffix, lower, form : float
+        The distribution of a shorter suffix, of the suffixes, and of the lower-cased form counts as so many words.
+    threshold : float
+        Candidates are at least so likely, as a fraction of the likeliest.
+    limit : int
+        The largest number of candidates.
+    """
+
+    suffix: float = 8.0
+    lower: float = 1.0
+    form: float = 2.0
+    threshold: float = 1e-3
+    limit: int = 12
+
+
+def hash_text(text: str) -> int:
+    """Return a hash of 32 bits, the same on every machine, as a signed number.
+
+    Examples
+    --------
+    >>> hash_text("hus")
+    583134911
+    """
+    key = zlib.crc32(text.encode("utf-8", "surrogatepass"))
+    return key - (1 << 32) if key >= 1 << 31 else key
+
+
+class Keys(NamedTuple):
+    """The hashes under which a lexicon knows a form: as it is, in lower case, and its suffixes, short ones first."""
+
+    form: int
+    lower: int
+    suffixes: list[int]
+
+
+def form_keys(form: str) -> Keys:
+    """Return the hashes of a form, and of its suffixes from none to `SUFFIX` characters with its kind of case."""
+    lower = form.lower()
+    kind = _kind(form, lower)
+    suffixes = [kind, *(kind + lower[-length:] for length in range(1, min(SUFFIX, len(lower)) + 1))]
+    return Keys(hash_text(form), hash_text(lower), [hash_text(text) for text in suffixes])
+
+
+def _kind(form: str, lower: str) -> str:
+    """Return a character for the case of a form, and whether it has digits and hyphens."""
+    if form == lower:
+        kind = "a" if form.isalpha() else "d" if any(map(str.isdigit, form)) else "-"
+    elif form[1:] == lower[1:]:
+        kind = "A"
+    else:
+        kind = "B" if form.isupper() else "b"
+    return kind + "|"
+
+
+class Counter:
+    """Counts the tags of a treebank's forms and suffixes in any selection of its words.
+
+    Parameters
+    ----------
+    keys : list of Keys
+        Of the distinct forms.
+    form : ndarray of int64
+        The number of the form of each word.
+    tag : ndarray of int64
+        The number of the tag of each word.
+    """
+
+    def __init__(self, keys: list[Keys], form: np.ndarray, tag: np.ndarray):
+        self.n_tags = int(tag.max(initial=0)) + 1
+        self.pairs, self.pair_of = np.unique(form * self.n_tags + tag, return_inverse=True)
+        self.pair_form, pair_tag = np.divmod(self.pairs, self.n_tags)
+        self.n_forms = len(keys)
+        length = np.array([len(key.suffixes) for key in keys])
+        flat = np.array([suffix for key in keys for suffix in key.suffixes], np.int64)
+        begin = np.cumsum([0, *length])[self.pair_form]
+        repeat = length[self.pair_form]
+        self.owner = np.repeat(np.arange(len(self.pairs)), repeat)
+        offset = np.arange(len(self.owner)) - np.repeat(np.cumsum(repeat) - repeat, repeat)
+        self.form = _Entries(np.array([key.form for key in keys], np.int64)[self.pair_form], pair_tag)
+        self.lower = _Entries(np.array([key.lower for key in keys], np.int64)[self.pair_form], pair_tag)
+        self.suffix = _Entries(flat[np.repeat(begin, repeat) + offset], pair_tag[self.owner])
+
+    def count(self, words: np.ndarray) -> Lexicon:
+        """Return the lexicon of the selected words, bool[n_words]."""
+        count = np.bincount(self.pair_of[words], minlength=len(self.pairs))
+        total = np.bincount(self.pair_form, count, self.n_forms)[self.pair_form]
+        rare = np.where(total <= RARE, count, 0)[self.owner]
+        return Lexicon(*self.form.count(count), *self.lower.count(count), *self.suffix.count(rare))
+
+
+class _Entries:
+    """The distinct (key, tag) pairs of a list of such pairs."""
+
+    def __init__(self, key: np.ndarray, tag: np.ndarray):
+        self.key, number = np.unique(key, return_inverse=True)
+        entries, self.entry = np.unique(number << 32 | tag, return_inverse=True)
+        self.entry_key, self.tag = entries >> 32, (entries & 0xFFFF).astype(np.int16)
+
+    def count(self, count: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return keys, starts, tags and counts of the entries whose pairs' counts are not all zero."""
+        total = np.bincount(self.entry, count, len(self.tag)).astype(np.int32)
+        seen = total > 0
+        size = np.bincount(self.entry_key[seen], minlength=len(self.key))
+        start = np.cumsum([0, *size[size > 0]], dtype=np.int32)
+        return self.key[size > 0].astype(np.int32), start, self.tag[seen], total[seen]
+
+
+def find_keys(sorted_keys: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Return the place of each key among sorted ones, or -1, int32 of the same shape."""
+    if not len(sorted_keys):
+        return np.full(keys.shape, -1, np.int32)
+    place = np.searchsorted(sorted_keys, keys)
+    place[place == len(sorted_keys)] = 0
+    return np.where(sorted_keys[place] == keys, place, -1).astype(np.int32)
+
+
+def find_forms(lexicon: Lexicon, keys: list[Keys]) -> np.ndarray:
+    """Return where a lexicon has each form, lower-cased form and suffix, -1 if nowhere: int32[n_forms, 2 + longest]."""
+    longest = max((len(key.suffixes) for key in keys), default=0)
+    found = np.full((len(keys), 2 + longest), -1, np.int32)
+    if keys:
+        suffixes = np.zeros((len(keys), longest), np.int32)
+        for i, key in enumerate(keys):
+            suffixes[i, : len(key.suffixes)] = key.suffixes
+        found[:, 0] = find_keys(lexicon.form_key, np.array([key.form for key in keys], np.int32))
+        found[:, 1] = find_keys(lexicon.lower_key, np.array([key.lower for key in keys], np.int32))
+        inside = np.arange(longest) < np.array([len(key.suffixes) for key in keys])[:, None]
+        found[:, 2:] = np.where(inside, find_keys(lexicon.suffix_key, suffixes), -1)
+    return found
+
+
+class Candidates(NamedTuple):
+    """The likely tags of some forms, likeliest first: those of form ``i`` are ``tag[i, :count[i]]``.
+
+    Attributes
+    ----------
+    count : ndarray of shape (n_forms,), int32
+    tag : ndarray of shape (n_forms, limit), int32
+    p : ndarray of shape (n_forms, limit), float64
+        Their probabilities.
+    seen : ndarray of shape (n_forms, 2), int32
+        How often the form and the lower-cased form were seen.
+    group : ndarray of shape (n_forms,), int32
+        A hash of the set of groups, such as UPOS, that are likely for the form: its ambiguity class.
+    """
+
+    count: np.ndarray
+    tag: np.ndarray
+    p: np.ndarray
+    seen: np.ndarray
+    group: np.ndarray
+
+
+def list_candidates(
+    lexicon: Lexicon, found: np.ndarray, groups: np.ndarray, allowed: list[np.ndarray], smoothing: Smoothing
+) -> Candidates:
+    """Return the likely tags of forms.
+
+    Parameters
+    ----------
+    lexicon : Lexicon
+    found : ndarray of shape (n_forms, 2 + longest), int32
+        From `find_forms`.
+    groups : ndarray of shape (n_tags,), int32
+        The group of each tag, for ambiguity classes.
+    allowed : list of ndarray, int32
+        For each form the tags that it may have; empty for all.
+    smoothing : Smoothing
+    """
+    n, limit = len(found), smoothing.limit
+    start = np.cumsum([0, *map(len, allowed)], dtype=np.int64)
+    flat = np.concatenate([np.empty(0, np.int32), *allowed])
+    made = Candidates(
+        np.zeros(n, np.int32), np.zeros((n, limit), np.int32), np.zeros((n, limit)),
+        np.zeros((n, 2), np.int32), np.zeros(n, np.int32),
+    )  # fmt: skip
+    _list_candidates(lexicon, found, groups, start, flat, smoothing, made)
+    return made
+
+
+@kernel
+def _list_candidates(lexicon, found, groups, allowed_start, allowed, smoothing, made):
+    """Fill the candidates of each form."""
+    n_tags = groups.shape[0]
+    p = np.empty(n_tags)
+    for i in range(found.shape[0]):
+        p[:] = 1e-6 / n_tags
+        for level in range(2, found.shape[1]):
+            k = found[i, level]
+            if k >= 0:
+                _interpolate(p, lexicon.suffix_start, lexicon.suffix_tag, lexicon.suffix_count, k, smoothing.suffix)
+        for which in range(1, -1, -1):
+            k = found[i, which]
+            if k >= 0 and which == 1:
+                made.seen[i, 1] = _interpolate(
+                    p, lexicon.lower_start, lexicon.lower_tag, lexicon.lower_count, k, smoothing.lower
+                )
+            elif k >= 0:
+                made.seen[i, 0] = _interpolate(
+                    p, lexicon.form_start, lexicon.form_tag, lexicon.form_count, k, smoothing.form
+                )
+        made.group[i] = _hash_groups(p, groups)
+        if allowed_start[i] < allowed_start[i + 1]:
+            total = 0.0
+            for k in range(allowed_start[i], allowed_start[i + 1]):
+                p[allowed[k]] = -p[allowed[k]] - 1e-12
+                total -= p[allowed[k]]
+            for t in range(n_tags):
+                p[t] = -p[t] / total if p[t] < 0.0 else 0.0
+        made.count[i] = _select(p, smoothing.threshold, made.tag[i], made.p[i])
+
+
+@kernel
+def _interpolate(p, start, tag, count, k, weight):
+    """Mix the entries of key ``k`` into a distribution that counts as ``weight`` words; return their count."""
+    total = 0
+    for e in range(start[k], start[k + 1]):
+        total += count[e]
+    scale = 1.0 / (total + weight)
+    for t in range(p.shape[0]):
+        p[t] *= weight * scale
+    for e in range(start[k], start[k + 1]):
+        p[tag[e]] += count[e] * scale
+    return total
+
+
+@kernel
+def _hash_groups(p, groups):
+    """Return a hash of the groups with a tag whose probability is a tenth of the highest."""
+    highest, key, seen = p.max(), np.int64(1), np.zeros(groups.max() + 1, np.uint8)
+    for t in range(p.shape[0]):
+        if p[t] >= 0.1 * highest and not seen[groups[t]]:
+            seen[groups[t]] = 1
+            x = np.int64(groups[t] + 1) * 2654435761 & 0xFFFFFFFF
+            key += (x ^ (x >> 15)) * 668265263 & 0xFFFFFFFF
+    return key & 0x7FFFFFFF
+
+
+@kernel
+def _select(p, threshold, tag, chosen):
+    """Move the likeliest tags into a row, likeliest first; return their number."""
+    n, lowest = 0, threshold * p.max()
+    for t in range(p.shape[0]):
+        x = p[t]
+        if x > 0.0 and x >= lowest and (n < tag.shape[0] or x > chosen[n - 1]):
+            k = n if n < tag.shape[0] else n - 1
+            while k > 0 and chosen[k - 1] < x:
+                chosen[k], tag[k] = chosen[k - 1], tag[k - 1]
+                k -= 1
+            chosen[k], tag[k] = x, t
+            n = min(n + 1, tag.shape[0])
+    return n
+
+
+def check_lexicon(arrays: dict[str, np.ndarray], n_tags: int, name: str) -> Lexicon:
+    """Return a lexicon from the arrays of a model; raise `ModelError` unless kernels can read it."""
+    listed = [arrays.get(field) for field in Lexicon._fields]
+    for i in range(0, 12, 4):
+        group = listed[i : i + 4]
+        if any(a is None or a.dtype != d or a.ndim != 1 for a, d in zip(group, _DTYPES, strict=True)):
+            raise ModelError(f"the lexicon of the {name} lacks an array, or has one of another dtype or shape")
+        key, start, tag, count = group
+        if len(start) != len(key) + 1 or len(tag) != len(count) or start[0] != 0 or start[-1] != len(tag):
+            raise ModelError(f"the lexicon of the {name} has arrays of different lengths")
+        if (start[1:] < start[:-1]).any() or (key[1:] <= key[:-1]).any():
+            raise ModelError(f"the lexicon of the {name} is not sorted")
+        if len(tag) and not (tag.min() >= 0 and tag.max() < n_tags and count.min() >= 0):
+            raise ModelError(f"the lexicon of the {name} has entries out of range")
+    return Lexicon(*listed)
+
+
+_DTYPES = (np.int32, np.int32, np.int16, np.int32)

@@ -1,0 +1,161 @@
+"""Edit scripts: how to make a lemma of a form (Chrupała, Dinu and van Genabith 2008, section 3).
+
+A script changes a form at both ends, character by character, around its longest part that the lemma shares, and says
+how the result is cased.  So it applies to other forms as well.  Four fields, separated by tabs::
+
+    l   the form is lower-cased first           k   the form is edited as it is
+    t   as l, then its first letter is upper    u   as l, then all is upper case
+    =   the lemma is the rest of the script
+
+    the edits of the beginning, and those of the end: ``>`` keeps a character, ``-x`` deletes x, ``+x`` inserts it
+
+A script that deletes other characters than a form has does not apply to it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+_CASES = {
+    "l": (str.lower, str),
+    "k": (str, str),
+    "t": (str.lower, lambda text: text[:1].upper() + text[1:]),
+    "u": (str.lower, str.upper),
+}
+
+
+def make_script(form: str, lemma: str) -> str:
+    """Return the script that makes the lemma of the form.
+
+    Examples
+    --------
+    >>> make_script("Running", "run")
+    'l\\t\\t-n-i-n-g'
+    >>> make_script("gegangen", "gehen")
+    'l\\t\\t-g-a-n-g+h>>'
+    >>> make_script("went", "go")
+    '=go'
+    """
+    found = []
+    for case in "l" if lemma == lemma.lower() else "ktu":
+        prepare, finish = _CASES[case]
+        source = prepare(form)
+        target = lemma if case in "lk" else lemma.lower()
+        begin, start, size = _common(source, target)
+        if size:
+            before = _edits(source[:begin], target[:start])
+            after = _edits(source[begin + size :], target[start + size :])
+            script = f"{case}\t{before}\t{after}"
+            if apply_script(script, form) == lemma:
+                found.append(script)
+    return min(found, key=len, default=f"={lemma}")
+
+
+def apply_script(script: str, form: str) -> str | None:
+    """Return what a script makes of a form; None where it does not apply, or where nothing is left.
+
+    Examples
+    --------
+    >>> apply_script("l\\t\\t-t-i-n-g", "Sitting"), apply_script("l\\t\\t-t-i-n-g", "Running")
+    ('sit', None)
+    """
+    if script[0] == "=":
+        return script[1:]
+    case, n_before, before, n_after, after = _parse(script)
+    prepare, finish = _CASES[case]
+    source = prepare(form)
+    middle = len(source) - n_after
+    if n_before > middle:
+        return None
+    begin, end = _edit(before, source[:n_before]), _edit(after, source[middle:])
+    if begin is None or end is None:
+        return None
+    return finish(begin + source[n_before:middle] + end) or None
+
+
+@lru_cache(100_000)
+def _parse(script: str) -> tuple[str, int, list[tuple[str, str]], int, list[tuple[str, str]]]:
+    """Return the case, and the edits of both ends, each after the number of characters that it reads."""
+    case, *ends = script.split("\t")
+    before, after = (_read(end) for end in ends)
+    return case, sum(o != "+" for o, _ in before), before, sum(o != "+" for o, _ in after), after
+
+
+def _read(edits: str) -> list[tuple[str, str]]:
+    """Return edits as pairs of an operation and its character, which is empty for ``>``."""
+    made, i = [], 0
+    while i < len(edits):
+        size = 1 if edits[i] == ">" else 2
+        made.append((edits[i], edits[i + 1 : i + size]))
+        i += size
+    return made
+
+
+def _edit(edits: list[tuple[str, str]], text: str) -> str | None:
+    """Apply edits to a text of the right length; None where they delete other characters."""
+    made, k = [], 0
+    for operation, character in edits:
+        if operation == "+":
+            made.append(character)
+            continue
+        if operation == ">":
+            made.append(text[k])
+        elif text[k] != character:
+            return None
+        k += 1
+    return "".join(made)
+
+
+def _common(source: str, target: str) -> tuple[int, int, int]:
+    """Return where the longest common substring begins in both texts, and its length; the first of the longest."""
+    best, row = (0, 0, 0), [0] * (len(target) + 1)
+    for i, a in enumerate(source):
+        previous = 0
+        for j, b in enumerate(target, 1):
+            previous, row[j] = row[j], previous + 1 if a == b else 0
+            if row[j] > best[2]:
+                best = (i + 1 - row[j], j - row[j], row[j])
+    return best
+
+
+def _edits(source: str, target: str) -> str:
+    """Return the shortest edits from one text to another, insertions and deletions, kept characters late."""
+    n, m = len(source), len(target)
+    cost = [[0] * (m + 1) for _ in range(n + 1)]
+    for i in range(n, -1, -1):
+        for j in range(m, -1, -1):
+            if i == n or j == m:
+                cost[i][j] = n - i + m - j
+            else:
+                cost[i][j] = 1 + min(cost[i + 1][j], cost[i][j + 1])
+                if source[i] == target[j]:
+                    cost[i][j] = min(cost[i][j], cost[i + 1][j + 1])
+    made, i, j = [], 0, 0
+    while i < n or j < m:
+        if i < n and cost[i][j] == 1 + cost[i + 1][j]:
+            made.append("-" + source[i])
+            i += 1
+        elif j < m and cost[i][j] == 1 + cost[i][j + 1]:
+            made.append("+" + target[j])
+            j += 1
+        else:
+            made.append(">")
+            i, j = i + 1, j + 1
+    return "".join(made)
+
+
+def is_script(text: object) -> bool:
+    """Return whether a value is a script that `apply_script` understands, and that makes lemmas without tabs."""
+    if type(text) is not str or not 2 <= len(text) <= 1000:
+        return False
+    if text[0] == "=":
+        return not any(c in "\t\n\r" or "\ud800" <= c <= "\udfff" for c in text)
+    fields = text.split("\t")
+    if len(fields) != 3 or fields[0] not in _CASES:
+        return False
+    if any(c in "\n\r" or "\ud800" <= c <= "\udfff" for c in text):
+        return False
+    for operation, character in (edit for end in fields[1:] for edit in _read(end)):
+        if operation not in ">-+" or (operation != ">" and len(character) != 1):
+            return False
+    return True

@@ -1,0 +1,202 @@
+"""The tagger: training, and tagging by tables of forms that are kept from call to call."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from nonproj.errors import ConfigError, ModelError
+from nonproj.scoring.score import quantise
+from nonproj.tagging.chain import Text, make_chain
+from nonproj.tagging.decoding import Gold, Pruning, score_words, tag_text, train_text
+from nonproj.tagging.lexicon import Counter, Lexicon, Smoothing, check_lexicon, form_keys
+from nonproj.tagging.tagset import TAG_COLUMNS, TagSet, check_tags
+from nonproj.tagging.templates import compile_templates
+from nonproj.tagging.words import WORD_ATTRIBUTES, Words, make_words, outside
+from nonproj.types import Sentence
+
+_CACHED_FORMS = 50_000
+_CHUNK = 500
+_BLOCK = 20
+_NO_TAGS = np.empty(0, np.int32)
+
+log = logging.getLogger("nonproj")
+
+
+class Tagger:
+    """A trained tagger.
+
+    Parameters
+    ----------
+    tags : TagSet
+    lexicon : Lexicon
+        Of the whole training data.
+    templates : dict
+        The content of the template file.
+    weights : ndarray, int16
+        The table, its size a power of two.
+    options : TaggerConfig
+    scale : float
+    """
+
+    def __init__(self, tags: TagSet, lexicon: Lexicon, templates: dict, weights: np.ndarray, scale: float, options):
+        self.tags, self.lexicon, self.templates, self.weights, self.scale = tags, lexicon, templates, weights, scale
+        self.columns = tuple(c for i, c in enumerate(TAG_COLUMNS) if any(tag[i] != "_" for tag in tags.tags))
+        self.table = compile_templates(templates, "tagger", WORD_ATTRIBUTES)
+        self.chain = make_chain(tags, self.table, len(weights).bit_length() - 1)
+        self.smoothing = Smoothing()
+        self.pruning = Pruning(options.threshold / scale, options.max_tags)
+        self._clear()
+
+    def _clear(self) -> None:
+        """Forget all forms."""
+        self._row: dict = {}
+        self._used = 1
+        self._words = outside(self.table, self.smoothing.limit, 1)
+        self._own = np.zeros(self._words.tag.shape)
+
+    def tag(self, keys: list, lengths: list[int]) -> list[tuple[str, str, str]]:
+        """Return the tag of each word.
+
+        Parameters
+        ----------
+        keys : list
+            Of all words, one sentence after the other: a form, or a tuple of a form and given UPOS, XPOS and FEATS,
+            where None is any.
+        lengths : list of int
+            The numbers of words of the sentences.
+        """
+        if self._used + len(keys) > _CACHED_FORMS:
+            self._clear()
+        known = self._row
+        rows = list(map(known.get, keys))
+        if None in rows:
+            self._add([key for key in dict.fromkeys(keys) if key not in known])
+            rows = list(map(known.get, keys))
+        text = Text(np.cumsum([0, *lengths], dtype=np.int64), np.array(rows, np.int32))
+        found = tag_text(self.chain, self._words, self._own, text, self.weights, self.pruning)
+        tags = self.tags.tags
+        return [tags[i] for i in found.tolist()]
+
+    def _add(self, keys: list) -> None:
+        """Add the rows of new keys, in arrays that grow by doubling."""
+        forms = [key if type(key) is str else key[0] for key in keys]
+        allowed = [_NO_TAGS if type(key) is str else self.tags.allowed(key[1:]) for key in keys]
+        made, _ = make_words(self.lexicon, forms, self.tags, allowed, self.smoothing, self.table)
+        scores = score_words(self.chain, made, self.weights)
+        end = self._used + len(keys)
+        if end > len(self._own):
+            size = max(end, 2 * len(self._own), 1024)
+            self._words = Words(*(_grown(array, size) for array in self._words))
+            self._own = _grown(self._own, size)
+        for array, new in zip((*self._words, self._own), (*made, scores), strict=True):
+            array[self._used : end] = new
+        self._row.update(zip(keys, range(self._used, end), strict=True))
+        self._used = end
+
+    @classmethod
+    def fit(cls, sentences: Sequence[Sentence], options, templates: dict, seed: int, progress: Callable) -> Tagger:
+        """Train a tagger."""
+        tags = TagSet.from_sentences(sentences)
+        if tags.n_units > 1 << options.bits:
+            raise ConfigError("tagger.bits", f"{options.bits} are too few for {len(tags)} tags")
+        forms: dict[str, int] = {}
+        form = np.array([forms.setdefault(row[1], len(forms)) for s in sentences for row in s.rows], np.int64)
+        tag = np.array([tags.number.get((row[3], row[4], row[5]), 0) for s in sentences for row in s.rows], np.int64)
+        counter = Counter([form_keys(text) for text in forms], form, tag)
+        sizes = np.array([len(s) for s in sentences])
+        fold = np.repeat(np.arange(len(sentences)) // _BLOCK % options.lexicon_folds, sizes)
+        table = compile_templates(templates, "tagger", WORD_ATTRIBUTES)
+        words, rows = _training_words(counter, list(forms), form, fold, tags, table)
+        text = Text(np.cumsum([0, *sizes], dtype=np.int64), rows)
+        weights = _train(words, text, tag, tags, table, options, seed, progress)
+        table16, scale = quantise(weights)
+        return cls(tags, counter.count(np.ones(len(form), bool)), templates, table16, scale, options)
+
+    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+        """Return JSON values and arrays from which `check_tagger` makes the same tagger."""
+        meta = {"tags": [list(tag) for tag in self.tags.tags], "templates": self.templates, "scale": self.scale}
+        return meta, {"weights": self.weights, **self.lexicon._asdict()}
+
+
+def check_tagger(meta: object, arrays: dict[str, np.ndarray], options) -> Tagger:
+    """Return a tagger from its state; raise `ModelError`, or `ConfigError` about its templates, if it is not one."""
+    if type(meta) is not dict or set(meta) != {"tags", "templates", "scale"}:
+        raise ModelError("the tagger lacks one of tags, templates, scale")
+    scale = meta["scale"]
+    if type(scale) is not float or not 0 < scale < 1e30:
+        raise ModelError("the scale of the tagger's weights is not a positive number")
+    tags = TagSet(check_tags(meta["tags"]))
+    weights = check_weights(arrays, "tagger", tags.n_units)
+    lexicon = check_lexicon(arrays, len(tags), "tagger")
+    return Tagger(tags, lexicon, meta["templates"], weights, scale, options)
+
+
+def check_weights(arrays: dict[str, np.ndarray], name: str, n_units: int) -> np.ndarray:
+    """Return the weight table of a model; raise `ModelError` unless hashes combined with parts are places in it."""
+    weights = arrays.get("weights")
+    sizes = [1 << bits for bits in range(max(10, n_units.bit_length()), 29)]
+    if weights is None or weights.dtype != np.int16 or weights.ndim != 1 or len(weights) not in sizes:
+        size = f"a power of two of at least {sizes[0]} entries"
+        raise ModelError(f"the weights of the {name} are not a table of int16 with {size}")
+    return weights
+
+
+def _grown(array: np.ndarray, size: int) -> np.ndarray:
+    """Return an array with more rows, zeros at the end."""
+    larger = np.zeros((size, *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+def _training_words(counter: Counter, forms: list[str], form: np.ndarray, fold: np.ndarray, tags: TagSet, table):
+    """Return `Words` with a row for each form in each fold, by the lexicon of the other folds, and each word's row.
+
+    So training sees forms as little known as they are in new text.
+    """
+    smoothing = Smoothing()
+    parts, rows, used = [outside(table, smoothing.limit, 1)], np.zeros(len(form), np.int32), 1
+    for number in np.unique(fold):
+        inside = fold == number
+        numbers, inverse = np.unique(form[inside], return_inverse=True)
+        lexicon = counter.count(~inside)
+        chosen = [forms[i] for i in numbers]
+        parts.append(make_words(lexicon, chosen, tags, [_NO_TAGS] * len(chosen), smoothing, table)[0])
+        rows[inside] = used + inverse
+        used += len(chosen)
+    return Words(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True))), rows
+
+
+def _train(words: Words, text: Text, tag: np.ndarray, tags: TagSet, table, options, seed: int, progress) -> np.ndarray:
+    """Return averaged weights, float32."""
+    chain = make_chain(tags, table, options.bits)
+    weights, total = np.zeros(1 << options.bits, np.float32), np.zeros(1 << options.bits)
+    gold = Gold(_nearest(words, text.form, tag, tags), options.margin)
+    n, step = len(text.start) - 1, 1
+    for epoch in range(options.epochs):
+        began, wrong = time.perf_counter(), 0
+        order = np.random.default_rng((seed, 3, epoch)).permutation(n)
+        for first in progress(range(0, n, _CHUNK), f"tagger {epoch + 1}"):
+            chunk = order[first : first + _CHUNK]
+            wrong += train_text(chain, words, text, chunk, gold, options.max_tags, step, weights, total)
+            step += len(chunk)
+        log.info("tagger epoch %d: %.1f s, %d wrong tags", epoch + 1, time.perf_counter() - began, wrong)
+    return (weights - total / step).astype(np.float32)
+
+
+def _nearest(words: Words, rows: np.ndarray, tag: np.ndarray, tags: TagSet) -> np.ndarray:
+    """Return the number of each word's tag among its candidates, or of the candidate that shares most parts with it."""
+    pairs, inverse = np.unique(rows.astype(np.int64) << 32 | tag, return_inverse=True)
+    found = np.zeros(len(pairs), np.int32)
+    parts = [set(tags.units[a:b].tolist()) for a, b in zip(tags.unit_start, tags.unit_start[1:], strict=False)]
+    for i, (row, wanted) in enumerate(zip(pairs >> 32, pairs & 0xFFFFFFFF, strict=True)):
+        listed = words.tag[row, : words.count[row]].tolist()
+        found[i] = (
+            listed.index(wanted)
+            if wanted in listed
+            else max(range(len(listed)), key=lambda c: len(parts[listed[c]] & parts[wanted]))
+        )
+    return found[inverse]

@@ -1,0 +1,164 @@
+"""The tags of a treebank: triples of UPOS, XPOS and FEATS, and the parts that a tag's score is summed over.
+
+A tag shares its parts with similar tags: its UPOS, its XPOS, the triple itself and each single morphological feature,
+such as ``Case=Acc`` (Müller, Schmid and Schütze 2013, section 3).  So what is learnt about one tag helps with another.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from nonproj.errors import ModelError
+from nonproj.scoring.vocabulary import MAX_FEATURES
+from nonproj.types import Sentence
+
+MAX_TAGS = 20_000
+"""Only the most frequent tags are learnt; their numbers are int16 in files."""
+
+_MAX_ATTRIBUTES = 1000
+
+TAG_COLUMNS = (3, 4, 5)
+"""UPOS, XPOS and FEATS among the ten columns."""
+
+LEVELS = ("upos", "pos", "full")
+"""What templates may name of a tag: its UPOS; UPOS and XPOS; the whole triple."""
+
+
+class TagSet:
+    """The known tags, numbered by decreasing frequency, as arrays for the kernels.
+
+    Parameters
+    ----------
+    tags : sequence of (str, str, str)
+        UPOS, XPOS and FEATS, all different.
+
+    Attributes
+    ----------
+    levels : ndarray of shape (n_tags + 1, 3), int32
+        The number of each tag at each of `LEVELS`, from 1; the last row, 0, stands for the ends of a sentence.
+    unit_start, units : ndarray, int32 and uint32
+        The parts of tag ``t`` are ``units[unit_start[t]:unit_start[t + 1]]``, from 1.
+    unit_attribute : ndarray, int32
+        Beside ``units``: the morphological attribute, such as Case, of a part that is a single feature, or -1.
+    values : ndarray of shape (n_tags + 1, n_attributes), int32
+        The number of each tag's value of each attribute, from 1; 0 where it has none.
+
+    Examples
+    --------
+    >>> tags = TagSet([("NOUN", "N", "Case=Acc|Number=Sing"), ("NOUN", "N", "Case=Nom|Number=Sing")])
+    >>> tags.levels.tolist()
+    [[1, 1, 1], [1, 1, 2], [0, 0, 0]]
+    >>> tags.values.tolist()
+    [[1, 1], [1, 2], [0, 0]]
+    """
+
+    def __init__(self, tags: Sequence[tuple[str, str, str]]):
+        self.tags = [tuple(tag) for tag in tags]
+        self.number = {tag: i for i, tag in enumerate(self.tags)}
+        n = len(self.tags)
+        self.levels = np.zeros((n + 1, len(LEVELS)), np.int32)
+        for level in range(len(LEVELS)):
+            numbers: dict = {}
+            for t, tag in enumerate(self.tags):
+                self.levels[t, level] = numbers.setdefault(tag[: level + 1], len(numbers) + 1)
+        self._split()
+        self._allowed: dict[tuple, np.ndarray] = {}
+
+    def _split(self) -> None:
+        """Number the parts of all tags; what is the same for the same tags is one part."""
+        owners: dict[tuple, list[int]] = {}
+        for t, (upos, xpos, feats) in enumerate(self.tags):
+            names = [("upos", upos), ("xpos", xpos), ("full", t)]
+            for name in dict.fromkeys([*names, *(("feature", feature) for feature in features_of(feats))]):
+                owners.setdefault(name, []).append(t)
+        attributes: dict[str, int] = {}
+        numbers: dict[tuple, int] = {}
+        parts: list[list[tuple[int, int]]] = [[] for _ in self.tags]
+        values: list[tuple[int, int, int]] = []
+        counts: Counter = Counter()
+        for (kind, name), tags in sorted(owners.items(), key=lambda item: -len(item[1])):
+            attribute = -1
+            if kind == "feature" and len(attributes) < _MAX_ATTRIBUTES:
+                attribute = attributes.setdefault(name.partition("=")[0], len(attributes))
+            if attribute >= 0:
+                counts[attribute] += 1
+                values += [(t, attribute, counts[attribute]) for t in tags]
+            known = (attribute, *tags)
+            if len(tags) == len(self.tags) or (kind != "feature" and known in numbers):
+                continue
+            numbers[known] = len(numbers) + 1
+            for t in tags:
+                parts[t].append((numbers[known], attribute))
+        flat = [part for listed in parts for part in listed]
+        self.unit_start = np.cumsum([0, *map(len, parts)], dtype=np.int32)
+        self.units = np.array([unit for unit, _ in flat], np.uint32)
+        self.unit_attribute = np.array([attribute for _, attribute in flat], np.int32)
+        self.n_units = len(numbers) + 1
+        self.values = np.zeros((len(self.tags) + 1, max(len(attributes), 1)), np.int32)
+        for t, attribute, value in values:
+            self.values[t, attribute] = value
+
+    def __len__(self) -> int:
+        return len(self.tags)
+
+    @classmethod
+    def from_sentences(cls, sentences: Iterable[Sentence]) -> TagSet:
+        """Return the tags of a treebank."""
+        counts = Counter((row[3], row[4], row[5]) for sentence in sentences for row in sentence.rows)
+        return cls([tag for tag, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_TAGS]])
+
+    def allowed(self, given: tuple[str | None, str | None, str | None]) -> np.ndarray:
+        """Return the tags with the given columns, int32; None is any.  Columns that no tag has are ignored from the
+        last to the first.
+
+        Examples
+        --------
+        >>> TagSet([("NOUN", "N", "_"), ("NOUN", "NP", "_"), ("VERB", "V", "_")]).allowed(("NOUN", None, "?")).tolist()
+        [0, 1]
+        """
+        found = self._allowed.get(given)
+        if found is None:
+            wanted = list(given)
+            match: list[int] = []
+            for column in (None, 2, 1, 0):
+                if column is not None:
+                    wanted[column] = None
+                match = match or [
+                    t
+                    for t, tag in enumerate(self.tags)
+                    if all(w in (None, s) for w, s in zip(wanted, tag, strict=True))
+                ]
+            if len(self._allowed) > 10_000:
+                self._allowed.clear()
+            found = self._allowed[given] = np.array(match, np.int32)
+        return found
+
+
+def features_of(feats: str) -> list[str]:
+    """Return the first 32 single morphological features of a column FEATS, none for ``_``."""
+    return [] if feats == "_" else feats.split("|")[:MAX_FEATURES]
+
+
+def check_tags(tags: object) -> list[tuple[str, str, str]]:
+    """Return the tags in a model's header; raise `ModelError` unless they are different triples of strings."""
+    if type(tags) is not list or not 1 <= len(tags) <= MAX_TAGS:
+        raise ModelError(f"the tagger has no list of 1 to {MAX_TAGS} tags")
+    if not all(type(tag) is list and len(tag) == 3 and all(is_column(part) for part in tag) for tag in tags):
+        raise ModelError("a tag is not a UPOS, an XPOS and a FEATS")
+    found = [tuple(tag) for tag in tags]
+    if len(set(found)) < len(found):
+        raise ModelError("a tag is there twice")
+    return found
+
+
+def is_column(text: object) -> bool:
+    """Return whether a value can be a column of a file: a string without tabs, line breaks and surrogates."""
+    return (
+        type(text) is str
+        and text != ""
+        and not any(c in "\t\n\r" or "\ud800" <= c <= "\udfff" for c in text)
+        and len(text) <= 10_000
+    )

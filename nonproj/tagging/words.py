@@ -1,0 +1,145 @@
+"""What the tagger knows of a form: its attributes, its candidate tags, and its shares of the templates' hashes.
+
+All of it depends on the form alone, so it is computed once for each distinct form, and a sentence is a list of rows in
+these tables.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj._kernel import kernel
+from nonproj.scoring.vocabulary import ATTRIBUTES
+from nonproj.tagging.lexicon import (
+    Candidates,
+    Lexicon,
+    Smoothing,
+    find_forms,
+    form_keys,
+    hash_text,
+    list_candidates,
+)
+from nonproj.tagging.tagset import TagSet
+from nonproj.tagging.templates import WINDOW, TemplateTable
+
+_TEXTS = ("form", "lower", "shape")
+_AFFIXES = (*(f"prefix{k}" for k in range(1, 6)), *(f"suffix{k}" for k in range(1, 8)))
+_LEARNT = ("class", "best", "tag", "count")
+
+WORD_ATTRIBUTES = (*_TEXTS, *_AFFIXES, *_LEARNT)
+"""What templates may name of a word: the form, in lower case, its shape, its affixes in lower case, its ambiguity
+class (the UPOS and XPOS that are likely for it out of context), the likeliest of these, its likeliest tag, and how
+often the form was seen, in bins."""
+
+
+class Words(NamedTuple):
+    """Tables of forms; row 0 stands for what is outside the sentence.
+
+    Attributes
+    ----------
+    own : ndarray of shape (n_forms, n_own), uint32
+        Hashes of the templates about the word alone.
+    shares : ndarray of shape (n_forms, 2 * WINDOW + 1, n_others), uint32
+        A form's shares of the hashes of the other templates, at each offset.
+    count : ndarray of shape (n_forms,), int32
+        The candidates of form ``i`` are ``tag[i, :count[i]]``.
+    tag : ndarray of shape (n_forms, limit), int32
+    prior : ndarray of shape (n_forms, limit, n_priors), uint32
+        Hashes of what is known about a candidate: how likely it is out of context, and how well the form is known.
+    """
+
+    own: np.ndarray
+    shares: np.ndarray
+    count: np.ndarray
+    tag: np.ndarray
+    prior: np.ndarray
+
+
+def form_atoms(form: str) -> list[int]:
+    """Return the hashes of the attributes of a form that depend on its text alone."""
+    lower = form.lower()
+    columns = (form, "_", "_", "_", "_")
+    prefixes = [lower[:k] for k in range(1, 6)]
+    suffixes = [lower[-k:] if len(lower) >= k else "" for k in range(1, 8)]
+    return [hash_text(text) for text in (form, lower, ATTRIBUTES["shape"](*columns), *prefixes, *suffixes)]
+
+
+def make_words(
+    lexicon: Lexicon,
+    forms: list[str],
+    tags: TagSet,
+    allowed: list[np.ndarray],
+    smoothing: Smoothing,
+    table: TemplateTable,
+) -> tuple[Words, Candidates]:
+    """Return the tables of some forms, without the row for what is outside; see `list_candidates` for ``allowed``."""
+    groups = tags.levels[:-1, 1] - 1
+    found = list_candidates(
+        lexicon, find_forms(lexicon, [form_keys(form) for form in forms]), groups, allowed, smoothing
+    )
+    atoms = np.zeros((len(forms), len(WORD_ATTRIBUTES)), np.int64)
+    fixed = len(_TEXTS) + len(_AFFIXES)
+    if forms:
+        atoms[:, :fixed] = [form_atoms(form) for form in forms]
+    counts = bin_counts(found.seen)
+    atoms[:, fixed] = found.group
+    atoms[:, fixed + 1] = tags.levels[found.tag[:, 0], 1]
+    atoms[:, fixed + 2] = found.tag[:, 0] + 1
+    atoms[:, fixed + 3] = counts + 1
+    own, shares = share_words(atoms, table)
+    prior = mix(bin_probabilities(found.p) * 64 + counts[:, None] + 1)
+    return Words(own, shares, found.count, found.tag, prior[:, :, None]), found
+
+
+def bin_probabilities(p: np.ndarray) -> np.ndarray:
+    """Return a number from 0 to 24 for each probability, int64: half powers of two."""
+    return np.clip(np.floor(-2.0 * np.log2(np.maximum(p, 1e-9))), 0, 24).astype(np.int64)
+
+
+def mix(numbers: np.ndarray) -> np.ndarray:
+    """Return hashes of small numbers, uint32."""
+    return (numbers * 2654435761 & 0xFFFFFFFF).astype(np.uint32)
+
+
+def bin_counts(seen: np.ndarray) -> np.ndarray:
+    """Return a number below 64 for how often the form and its lower-cased form were seen, int64[n]."""
+    form = np.minimum(np.floor(np.log2(seen[:, 0] + 1.0)), 7).astype(np.int64)
+    lower = np.minimum(np.floor(np.log2(seen[:, 1] + 1.0)), 7).astype(np.int64)
+    return form * 8 + np.where(form < 3, lower, 0)
+
+
+def share_words(atoms: np.ndarray, table: TemplateTable) -> tuple[np.ndarray, np.ndarray]:
+    """Return the hashes ``own`` and the ``shares`` of `Words` from attributes, int64[n, n_attributes]."""
+    first = table.bounds[1]
+    n, n_templates = len(atoms), len(table.salt)
+    own = np.empty((n, first), np.uint32)
+    shares = np.zeros((n, 2 * WINDOW + 1, n_templates - first), np.uint32)
+    own[:] = table.salt[:first]
+    shares[:, WINDOW] = table.salt[first:]
+    terms = (table.template, table.offset, table.attribute, table.coefficient)
+    _share_words((atoms & 0xFFFFFFFF).astype(np.uint32), *terms, own, shares)
+    return own, shares
+
+
+@kernel
+def _share_words(atoms, template, offset, attribute, coefficient, own, shares):
+    """Add the share of every term."""
+    first = own.shape[1]
+    for i in range(atoms.shape[0]):
+        for k in range(template.shape[0]):
+            share = np.uint32((coefficient[k] * np.uint64(atoms[i, attribute[k]])) >> np.uint64(32))
+            t = template[k]
+            if t < first:
+                own[i, t] = np.uint32(own[i, t] + share)
+            else:
+                cell = shares[i, WINDOW + offset[k]]
+                cell[t - first] = np.uint32(cell[t - first] + share)
+
+
+def outside(table: TemplateTable, limit: int, n_priors: int) -> Words:
+    """Return the row for what is outside the sentence."""
+    own, shares = share_words(np.zeros((1, table.n_attributes), np.int64), table)
+    count, tag = np.zeros(1, np.int32), np.zeros((1, limit), np.int32)
+    return Words(own, shares, count, tag, np.zeros((1, limit, n_priors), np.uint32))

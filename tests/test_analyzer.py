@@ -1,0 +1,307 @@
+"""Tags and lemmas of whole sentences: edit scripts, what is filled and what is kept, states, and jackknifing."""
+
+from __future__ import annotations
+
+import json
+
+import naive_tagging as naive
+import numpy as np
+import pytest
+import toy
+
+from nonproj.errors import ConfigError, ModelError
+from nonproj.io import conll
+from nonproj.options.config import TaggerConfig
+from nonproj.tagging.analyzer import Analyzer, jackknife
+from nonproj.tagging.scripts import apply_script, is_script, make_script
+from nonproj.types import Sentence
+
+SMALL = TaggerConfig(bits=14, epochs=3)
+
+
+def without(sentence, columns=(2, 3, 4, 5)):
+    """A sentence with some columns emptied."""
+    return Sentence([["_" if c in columns else text for c, text in enumerate(row)] for row in sentence.rows])
+
+
+def column(rows, number):
+    """One column of all words of some sentences."""
+    return [row[number] for sentence in rows for row in sentence]
+
+
+def agreement(predicted, sentences, number):
+    """The share of words whose column is right."""
+    gold = column([s.rows for s in sentences], number)
+    return np.mean([a == b for a, b in zip(gold, column(predicted, number), strict=True)])
+
+
+@pytest.fixture(scope="module")
+def greek(treebanks):
+    """Sentences to train on and sentences of the same file to tag."""
+    path = treebanks / "greek" / "el_gdt-ud-train.conllu"
+    read = list(conll.read(path))
+    return read[:700], read[700:800]
+
+
+@pytest.fixture(scope="module")
+def analyzer(greek):
+    return Analyzer.fit(greek[0], TaggerConfig(bits=18, epochs=4))
+
+
+# Edit scripts
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_scripts_make_their_lemma_and_are_short(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(300):
+        form, lemma = ("".join(rng.choice(list("abABς"), rng.integers(1, 8))) for _ in range(2))
+        script = make_script(form, lemma)
+        assert is_script(script)
+        assert apply_script(script, form) == lemma
+        if script[0] == "l":
+            edits = script.count("+") + script.count("-")
+            lower = form.lower()
+            around = len(lower) + len(lemma) - 2 * naive.longest_common(lower, lemma)
+            assert naive.indel_distance(lower, lemma) <= edits <= around
+        elif script[0] != "=":
+            assert lemma != lemma.lower()
+
+
+def test_scripts_of_a_treebank_make_their_lemmas(greek):
+    pairs = {(row[1], row[2]) for sentence in greek[0] for row in sentence.rows}
+    scripts = {make_script(*pair) for pair in pairs}
+    assert all(apply_script(make_script(*pair), pair[0]) == pair[1] for pair in pairs)
+    assert len(scripts) < 0.3 * len(pairs)
+
+
+@pytest.mark.parametrize(
+    ("form", "lemma", "other", "made"),
+    [
+        ("Dogs", "dog", "CATS", "cat"),
+        ("iPhones", "iPhone", "McFlys", "McFly"),
+        ("BUSH", "Bush", "BLAIR", "Blair"),
+        ("nato", "NATO", "ibm", "IBM"),
+        ("unlocked", "lock", "undocked", "dock"),
+        ("went", "go", "anything", "go"),
+        ("stopped", "stop", "walked", None),
+    ],
+)
+def test_scripts_apply_to_other_forms(form, lemma, other, made):
+    assert apply_script(make_script(form, lemma), other) == made
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "=", "x\t\t", "l\t", "l\t\t\t", "l\t+\t", "l\t*a\t", "l\t\t-", "=a\tb", "=a\n", "l\t+\n\t", "=\ud800", 3],
+)
+def test_what_is_no_script(text):
+    assert not is_script(text)
+
+
+# What is filled and what is kept
+
+
+def test_a_treebank_is_learnt(analyzer, greek):
+    training, others = greek
+    assert analyzer.columns == (2, 3, 4, 5)
+    made = analyzer.annotate([without(s) for s in others])
+    for number, least in ((3, 0.93), (4, 0.93), (5, 0.82), (2, 0.87)):
+        assert agreement(made, others, number) > least
+    assert agreement(analyzer.annotate([without(s) for s in training[:100]]), training[:100], 5) > 0.98
+    for sentence, rows in zip(others, made, strict=True):
+        assert [row[:2] + row[6:] for row in rows] == [row[:2] + row[6:] for row in sentence.rows]
+
+
+def test_nothing_changes_where_all_columns_are_given(analyzer, greek):
+    given = [s for s in greek[1] if any(row[5] != "_" for row in s.rows)]
+    before = [[list(row) for row in s.rows] for s in given]
+    made = analyzer.annotate(given)
+    assert made == before == [s.rows for s in given]
+    assert all(a is not b for rows, s in zip(made, given, strict=True) for a, b in zip(rows, s.rows, strict=True))
+
+
+def test_overwriting_gives_what_sentences_without_tags_get(analyzer, greek):
+    blank = analyzer.annotate([without(s) for s in greek[1]])
+    assert analyzer.annotate(greek[1], overwrite=True) == blank
+    assert blank != [s.rows for s in greek[1]]
+
+
+def test_given_columns_are_kept_and_help(analyzer, greek):
+    others = greek[1]
+    with_upos = analyzer.annotate([without(s, (2, 4, 5)) for s in others])
+    assert agreement(with_upos, others, 3) == 1.0
+    assert agreement(with_upos, others, 4) == 1.0, "XPOS copies UPOS in this treebank"
+    blank = analyzer.annotate([without(s) for s in others])
+    assert agreement(with_upos, others, 5) > agreement(blank, others, 5)
+    with_tags = analyzer.annotate([without(s, (2,)) for s in others])
+    assert [[row[3:6] for row in rows] for rows in with_tags] == [[row[3:6] for row in s.rows] for s in others]
+    assert agreement(with_tags, others, 2) > agreement(blank, others, 2)
+
+
+def test_single_words_are_filled(analyzer, greek):
+    sentence = next(s for s in greek[1] if len(s) > 8)
+    partly = without(sentence, ())
+    for i in (2, 5):
+        partly.rows[i][2:5] = ["_", "_", "_"]
+    made = analyzer.annotate([partly])[0]
+    assert all("_" not in made[i][2:5] for i in (2, 5))
+    assert [row for i, row in enumerate(made) if i not in (2, 5)] == [
+        row for i, row in enumerate(sentence.rows) if i not in (2, 5)
+    ]
+    assert [row[5] for row in made] == [row[5] for row in sentence.rows], "FEATS are given"
+
+
+def test_strange_input(analyzer):
+    """Unknown tags given, empty batches and sentences, forms of one and of a thousand characters, surrogates."""
+    assert analyzer.annotate([]) == []
+    assert analyzer.annotate([Sentence([])]) == [[]]
+    forms = ["x", "Ω" * 1000, "\ud800", "𝔘", "_", " ", "İ", "ΟΔΟΣ", "ß"]
+    rows = [
+        [str(i), form, "_", tag, "_", "_", "0", "x", "_", "_"] for i, form in enumerate(forms) for tag in ("_", "??")
+    ]
+    made = analyzer.annotate([Sentence(rows), Sentence([]), Sentence(rows[:1])])
+    assert [row[3] for row in made[0][1::2]] == ["??"] * len(forms)
+    assert all(text for rows in made for row in rows for text in row)
+    assert all(row[3] not in ("_", "??") for row in made[0][::2])
+
+
+def test_batches_do_not_change_the_result(analyzer, greek):
+    blank = [without(s) for s in greek[1]]
+    fresh = Analyzer.from_state(*analyzer.state())
+    assert [fresh.annotate([s])[0] for s in reversed(blank)][::-1] == analyzer.annotate(blank)
+
+
+@pytest.mark.parametrize("absent", [(2,), (3,), (4, 5), (3, 4, 5), (2, 3, 5)])
+def test_columns_without_values_are_left_alone(absent):
+    treebank = toy.sentences(60)
+    for sentence in treebank:
+        for row in sentence.rows:
+            row[5] = f"a={row[3]}"
+    analyzer = Analyzer.fit([without(s, absent) for s in treebank], SMALL)
+    assert analyzer.columns == tuple(c for c in (2, 3, 4, 5) if c not in absent)
+    made = analyzer.annotate([without(s) for s in treebank])
+    for number in (2, 3, 4, 5):
+        if number in absent:
+            assert set(column(made, number)) == {"_"}
+        else:
+            assert agreement(made, treebank, number) > 0.97
+    given = [without(s, analyzer.columns) for s in treebank]
+    assert analyzer.annotate(given, overwrite=True) == [s.rows for s in treebank] or agreement(made, treebank, 3) < 1.0
+
+
+def test_nothing_to_learn():
+    with pytest.raises(ConfigError, match="no lemmas and no tags"):
+        Analyzer.fit([without(s) for s in toy.sentences(5)], SMALL)
+
+
+def test_training_repeats_with_the_seed():
+    treebank = toy.sentences(40)
+    one, two, other = (Analyzer.fit(treebank, SMALL, seed).state()[1] for seed in (1, 1, 2))
+    assert all(np.array_equal(one[name], two[name]) for name in one)
+    assert any(not np.array_equal(one[name], other[name]) for name in one)
+
+
+# Jackknifing
+
+
+def test_jackknifing_tags_each_sentence_by_a_model_of_the_others(greek):
+    sentences, options = greek[0][:100], TaggerConfig(bits=14, epochs=2)
+    made = jackknife(sentences, options, 3, 5)
+    inside = [i for i in range(100) if i // 20 % 3 == 1]
+    rest = [s for i, s in enumerate(sentences) if i not in inside]
+    expected = Analyzer.fit(rest, options, 5).annotate([sentences[i] for i in inside], overwrite=True)
+    assert [made[i] for i in inside] == expected
+    own = Analyzer.fit(sentences, options, 5).annotate(sentences, overwrite=True)
+    assert agreement(own, sentences, 3) > agreement(made, sentences, 3) + 0.03
+    assert [len(rows) for rows in made] == [len(s) for s in sentences]
+
+
+def test_jackknifing_few_sentences():
+    sentences = toy.sentences(5)
+    assert [len(rows) for rows in jackknife(sentences, SMALL, 4, 0)] == [len(s) for s in sentences]
+    assert [len(rows) for rows in jackknife(sentences[:2], SMALL, 4, 0)] == [len(s) for s in sentences[:2]]
+
+
+# States
+
+
+def test_a_state_makes_the_same_model(analyzer, greek):
+    meta, arrays = analyzer.state()
+    copied = Analyzer.from_state(json.loads(json.dumps(meta)), {name: array.copy() for name, array in arrays.items()})
+    blank = [without(s) for s in greek[1]]
+    assert copied.columns == analyzer.columns
+    assert copied.annotate(blank) == analyzer.annotate(blank)
+    assert {array.dtype.name for array in arrays.values()} <= {"float32", "int16", "int32", "uint8"}
+    again, same = copied.state()
+    assert again == meta
+    assert all(np.array_equal(arrays[name], same[name]) for name in arrays)
+
+
+def forged_metas(meta):
+    """Headers with one thing wrong."""
+    yield from ([], {}, {"tagger": meta["tagger"], "other": 1}, {"tagger": None}, {"lemmatizer": []})
+    for path, value in [
+        (("options",), {"epoch": 1}), (("options",), {"epochs": 0}), (("options",), {"bits": "a"}),
+        (("options",), []), (("options",), {"max_tags": 10**9}),
+        (("tagger", "tags"), []), (("tagger", "tags"), "abc"), (("tagger", "tags"), [["N", "N"]]),
+        (("tagger", "tags"), [["N", "N", "_"]]), (("tagger", "tags"), meta["tagger"]["tags"] + [["N", "N", 3]]),
+        (("tagger", "tags"), meta["tagger"]["tags"] + [["N", "N\t", "_"]]),
+        (("tagger", "tags"), meta["tagger"]["tags"] + [["N", "N", ""]]),
+        (("tagger", "tags"), meta["tagger"]["tags"] + meta["tagger"]["tags"][:1]),
+        (("tagger", "scale"), 0.0), (("tagger", "scale"), float("nan")), (("tagger", "scale"), None),
+        (("tagger", "templates"), {"part": "tagger", "templates": ["w.none"]}), (("tagger", "templates"), 3),
+        (("lemmatizer", "scripts"), []), (("lemmatizer", "scripts"), ["l\t\t"]), (("lemmatizer", "scripts"), None),
+        (("lemmatizer", "scripts"), meta["lemmatizer"]["scripts"][:-1] + ["l\t\t-"]),
+        (("lemmatizer", "scripts"), meta["lemmatizer"]["scripts"][:-1] + ["=a\tb"]),
+        (("lemmatizer", "templates"), {"part": "lemmatizer", "templates": ["w+1.lower"]}),
+    ]:  # fmt: skip
+        forged = json.loads(json.dumps(meta))
+        inner = forged
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = value
+        yield forged
+
+
+def test_forged_headers_are_refused(analyzer):
+    meta, arrays = analyzer.state()
+    for forged in forged_metas(meta):
+        with pytest.raises(ModelError) as caught:
+            Analyzer.from_state(forged, arrays)
+        assert "\n" not in str(caught.value)
+
+
+def test_forged_arrays_are_refused(analyzer):
+    meta, arrays = analyzer.state()
+    for name, array in arrays.items():
+        wrong = [array[:-1], array.astype(np.int64), array[None], np.empty(0, array.dtype)]
+        if name.endswith(("_start", "_key")):
+            wrong += [array[::-1].copy(), array + np.arange(len(array), dtype=array.dtype)[::-1] * 1000]
+        if name.endswith(("_tag", "_count", "_start")):
+            wrong += [np.full_like(array, -5), np.full_like(array, 30_000)]
+        for forged in wrong:
+            fits = forged.dtype == array.dtype and forged.shape == array.shape
+            if fits and name.endswith("_count") and (forged >= 0).all():
+                continue
+            if fits and name.endswith("_key") and (np.diff(forged.astype(np.int64)) > 0).all():
+                continue
+            with pytest.raises(ModelError) as caught:
+                Analyzer.from_state(meta, arrays | {name: forged})
+            assert "\n" not in str(caught.value)
+        with pytest.raises(ModelError):
+            Analyzer.from_state(meta, {key: value for key, value in arrays.items() if key != name})
+
+
+def test_weights_of_any_value_are_harmless(analyzer, greek):
+    meta, arrays = analyzer.state()
+    rng = np.random.default_rng(0)
+    for name in ("tagger.weights", "lemmatizer.weights"):
+        for value in (
+            rng.integers(-32768, 32768, len(arrays[name])).astype(np.int16),
+            np.full_like(arrays[name], -32768),
+        ):
+            forged = Analyzer.from_state(meta, arrays | {name: value})
+            assert [len(rows) for rows in forged.annotate(greek[1][:20], overwrite=True)] == list(
+                map(len, greek[1][:20])
+            )

@@ -1,0 +1,257 @@
+"""The tagger's model against its definition: lexicon, scores, pruning, the best sequence and the update."""
+
+from __future__ import annotations
+
+import naive_tagging as naive
+import numpy as np
+import pytest
+
+from nonproj.errors import ConfigError
+from nonproj.tagging.chain import Text, make_chain
+from nonproj.tagging.decoding import Gold, Pruning, score_words, tag_text, train_text
+from nonproj.tagging.lexicon import Counter, Smoothing, find_forms, form_keys, list_candidates
+from nonproj.tagging.tagset import TagSet
+from nonproj.tagging.templates import compile_templates, load_templates, parse_template
+from nonproj.tagging.words import WORD_ATTRIBUTES, Words, form_atoms, outside, share_words
+
+BITS = 12
+TEMPLATES = [
+    "w.form", "w.form w.shape", "w-1.form w.form", "w+2.suffix1", "w-2.form w-1.form", "p.upos", "p.pos w.form",
+    "p.full w+1.form", "p.same", "p.same p.upos w.form", "q.pos", "p.full q.full", "p.upos q.upos w.form",
+]  # fmt: skip
+NO_TAGS = np.empty(0, np.int32)
+
+
+def draw_tags(rng, n):
+    """A set of random tags, some without features."""
+    found = {}
+    while len(found) < n:
+        feats = [f"{a}={rng.integers(2)}" for a in ("Case", "Number", "Tense") if rng.random() < 0.6]
+        found[str(rng.choice(["N", "V"])), str(rng.choice(["n1", "n2"])), "|".join(feats) or "_"] = None
+    return TagSet(list(found))
+
+
+def draw_problem(rng, n, n_forms=4, limit=4):
+    """Random forms with candidates and attributes, a sentence of them, and the sentence as the twin wants it."""
+    tags = draw_tags(rng, 8)
+    table = compile_templates({"part": "tagger", "templates": TEMPLATES}, "tagger", WORD_ATTRIBUTES)
+    atoms = rng.integers(-(2**31), 2**31, (n_forms, len(WORD_ATTRIBUTES)))
+    count = rng.integers(1, limit + 1, n_forms).astype(np.int32)
+    tag = np.stack([rng.permutation(len(tags))[:limit] for _ in range(n_forms)]).astype(np.int32)
+    prior = rng.integers(0, 2**32, (n_forms, limit, 2)).astype(np.uint32)
+    words = Words(*share_words(atoms, table), count, tag, prior)
+    words = Words(*(np.concatenate(pair) for pair in zip(outside(table, limit, 2), words, strict=True)))
+    form = rng.integers(1, n_forms + 1, n).astype(np.int32)
+    sentence = []
+    for row in form:
+        listed = [tags.tags[t] for t in tag[row - 1, : count[row - 1]]]
+        priors = dict(zip(listed, prior[row - 1].tolist(), strict=False))
+        sentence.append((dict(zip(WORD_ATTRIBUTES, atoms[row - 1].tolist(), strict=True)), priors))
+    return tags, make_chain(tags, table, BITS), words, form, sentence
+
+
+def draw_weights(rng, kind):
+    """Weights of all kinds: continuous, small integers (ties), and int16 as in a model."""
+    if kind == "continuous":
+        return rng.normal(size=1 << BITS).astype(np.float32)
+    return rng.integers(-2, 3, 1 << BITS).astype(np.float32 if kind == "ties" else np.int16)
+
+
+def naive_scores(weights, tags, sentence, kinds=("words", "one", "two"), candidates=None):
+    """The scores of all sequences."""
+    sequences = naive.sequences(candidates or [list(priors) for _, priors in sentence])
+    values = weights.astype(np.float64)
+    return [values[naive.features(TEMPLATES, tags, sentence, s, BITS, kinds)].sum() for s in sequences], sequences
+
+
+def decode(chain, words, form, weights, pruning):
+    """The tags of one sentence."""
+    text = Text(np.array([0, len(form)]), form)
+    return tag_text(chain, words, score_words(chain, words, weights), text, weights, pruning).tolist()
+
+
+@pytest.mark.parametrize("kind", ["continuous", "ties", "int16"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_best_sequence_is_found(seed, kind):
+    rng = np.random.default_rng(seed)
+    tags, chain, words, form, sentence = draw_problem(rng, 1 + seed % 4)
+    weights = draw_weights(rng, kind)
+    scores, sequences = naive_scores(weights, tags, sentence)
+    found = tuple(tags.tags[t] for t in decode(chain, words, form, weights, Pruning(1e30, 4)))
+    assert scores[sequences.index(found)] == pytest.approx(max(scores), abs=1e-3)
+
+
+@pytest.mark.parametrize(("threshold", "limit"), [(2.0, 4), (5.0, 4), (1e30, 2), (1e30, 1)])
+@pytest.mark.parametrize("seed", range(4))
+def test_pruning_keeps_the_candidates_of_good_first_order_sequences(seed, threshold, limit):
+    rng = np.random.default_rng(seed)
+    tags, chain, words, form, sentence = draw_problem(rng, 3)
+    weights = draw_weights(rng, "continuous")
+    first_order, _ = naive_scores(weights, tags, sentence, ("words", "one"))
+    kept = naive.pruned(first_order, [list(priors) for _, priors in sentence], threshold, limit)
+    scores, sequences = naive_scores(weights, tags, sentence, candidates=kept)
+    found = tuple(tags.tags[t] for t in decode(chain, words, form, weights, Pruning(threshold, limit)))
+    assert scores[sequences.index(found)] == pytest.approx(max(scores), abs=1e-3)
+
+
+def test_sentences_of_a_batch_do_not_touch_each_other():
+    rng = np.random.default_rng(5)
+    _, chain, words, form, _ = draw_problem(rng, 9)
+    weights = draw_weights(rng, "continuous")
+    own, pruning = score_words(chain, words, weights), Pruning(1e30, 4)
+    parts = [form[:2], form[2:2], form[2:7], form[7:]]
+    text = Text(np.cumsum([0, *map(len, parts)]), form)
+    alone = [t for part in parts if len(part) for t in decode(chain, words, part, weights, pruning)]
+    assert tag_text(chain, words, own, text, weights, pruning).tolist() == alone
+
+
+@pytest.mark.parametrize("kind", ["continuous", "ties"])
+@pytest.mark.parametrize("seed", range(4))
+def test_an_update_adds_gold_features_and_subtracts_those_of_the_best_sequence_with_margin(seed, kind):
+    rng = np.random.default_rng(seed)
+    tags, chain, words, form, sentence = draw_problem(rng, 3)
+    weights, total, margin = draw_weights(rng, kind), rng.normal(size=1 << BITS), 3.0
+    scores, sequences = naive_scores(weights, tags, sentence)
+    chosen = rng.integers(words.count[form])
+    gold = tuple(tags.tags[words.tag[row, c]] for row, c in zip(form, chosen, strict=True))
+    cost = [
+        s + margin * sum(a != b for a, b in zip(gold, seq, strict=True))
+        for s, seq in zip(scores, sequences, strict=True)
+    ]
+    before, total_before = weights.copy(), total.copy()
+    text = Text(np.array([0, 3]), form)
+    target = Gold(chosen.astype(np.int32), margin)
+    wrong = train_text(chain, words, text, np.array([0]), target, 4, 7, weights, total)
+    fitting = []
+    for value, sequence in zip(cost, sequences, strict=True):
+        if value >= max(cost) - 1e-3:
+            delta = np.zeros(1 << BITS)
+            np.add.at(delta, naive.features(TEMPLATES, tags, sentence, gold, BITS), 1)
+            np.add.at(delta, naive.features(TEMPLATES, tags, sentence, sequence, BITS), -1)
+            if np.allclose(weights - before, delta, atol=1e-4):
+                fitting.append(sum(a != b for a, b in zip(gold, sequence, strict=True)))
+                np.testing.assert_allclose(total - total_before, 7 * delta, atol=1e-9)
+    assert wrong in fitting
+
+
+# The lexicon
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_probabilities_out_of_context_follow_their_definition(seed):
+    rng = np.random.default_rng(seed)
+    known = ["".join(rng.choice(list("abA1-"), rng.integers(1, 5))) for _ in range(12)]
+    words = [(known[rng.integers(12) if rng.random() < 0.7 else 0], int(rng.integers(5))) for _ in range(60)]
+    chosen = rng.random(60) < 0.8
+    numbers = {form: i for i, form in enumerate(dict.fromkeys(form for form, _ in words))}
+    counter = Counter(
+        [form_keys(form) for form in numbers],
+        np.array([numbers[form] for form, _ in words]),
+        np.array([tag for _, tag in words]),
+    )
+    lexicon = counter.count(chosen)
+    forms = [*numbers, "Ba", "aab", "ZZZ", "zz9", "", "abAAbb"]
+    smoothing = Smoothing(1.5, 0.7, 2.5, 0.0, 5)
+    places, groups = find_forms(lexicon, [form_keys(f) for f in forms]), np.arange(5, dtype=np.int32)
+    found = list_candidates(lexicon, places, groups, [NO_TAGS] * len(forms), smoothing)
+    training = [word for word, used in zip(words, chosen, strict=True) if used]
+    for i, form in enumerate(forms):
+        expected = naive.probabilities(training, form, range(5), (1.5, 0.7, 2.5))
+        got = dict(zip(found.tag[i].tolist(), found.p[i].tolist(), strict=True))
+        assert got == pytest.approx(expected, rel=1e-9), form
+        assert found.p[i].tolist() == sorted(found.p[i], reverse=True)
+        assert found.seen[i].tolist() == [
+            sum(f == form for f, _ in training), sum(f.lower() == form.lower() for f, _ in training)
+        ]  # fmt: skip
+
+
+def test_allowed_tags_are_the_only_candidates_however_unlikely():
+    words = [("a", 0)] * 5000 + [("b", 1), ("c", 2)]
+    counter = Counter([form_keys(f) for f in "abc"], np.array([0] * 5000 + [1, 2]), np.array([t for _, t in words]))
+    lexicon = counter.count(np.ones(len(words), bool))
+    allowed = [np.array([2], np.int32), np.array([1, 2], np.int32), NO_TAGS]
+    found = list_candidates(
+        lexicon, find_forms(lexicon, [form_keys("a")] * 3), np.arange(3, dtype=np.int32), allowed, Smoothing()
+    )
+    assert found.count.tolist()[0] == 1
+    assert found.tag[0, 0] == 2
+    assert set(found.tag[1, : found.count[1]].tolist()) <= {1, 2}
+    assert found.tag[2, 0] == 0
+    assert found.p[:2].sum(axis=1) == pytest.approx(1.0)
+
+
+def test_attributes_of_a_form():
+    names = WORD_ATTRIBUTES
+    atoms = dict(zip(names, form_atoms("Kaffeehaus-1990"), strict=False))
+    assert atoms["form"] % 2**32 == naive.crc("Kaffeehaus-1990")
+    assert atoms["lower"] % 2**32 == naive.crc("kaffeehaus-1990")
+    assert atoms["shape"] % 2**32 == naive.crc("Xxx-dd")
+    assert [atoms[f"prefix{k}"] % 2**32 for k in range(1, 6)] == [naive.crc("kaffeehaus"[:k]) for k in range(1, 6)]
+    assert [atoms[f"suffix{k}"] % 2**32 for k in (1, 7)] == [naive.crc("0"), naive.crc("us-1990")]
+    assert dict(zip(names, form_atoms("ab"), strict=False))["suffix3"] % 2**32 == naive.crc("")
+
+
+# Tags and templates
+
+
+def test_parts_of_tags():
+    tags = TagSet([("N", "N", "Case=Acc|Number=Sing"), ("N", "N", "Case=Acc|Number=Plur"), ("V", "V", "_")])
+    parts = [{unit for unit, _ in naive.units_of(tags, tag)} for tag in tags.tags]
+    assert len(parts[0] & parts[1]) == 2, "UPOS and XPOS are the same here, so they are one part; Case=Acc is another"
+    assert not parts[2] & (parts[0] | parts[1])
+    assert tags.n_units == 1 + len(set.union(*parts))
+    assert [len(part) for part in parts] == [4, 4, 1]
+
+
+def test_given_columns_restrict_the_tags_and_unknown_ones_are_ignored_from_the_last():
+    tags = TagSet([("N", "N", "Case=Acc"), ("N", "N", "Case=Nom"), ("V", "V", "_")])
+    assert tags.allowed(("N", None, None)).tolist() == [0, 1]
+    assert tags.allowed((None, "N", "Case=Nom")).tolist() == [1]
+    assert tags.allowed(("V", None, "Case=Nom")).tolist() == [2]
+    assert tags.allowed(("X", "V", None)).tolist() == [0, 1, 2]
+
+
+def test_built_in_templates_compile():
+    for part, spec in load_templates().items():
+        attributes = WORD_ATTRIBUTES if part == "tagger" else ("lower", "shape", "upos", "tag", *WORD_ATTRIBUTES[3:15])
+        table = compile_templates(spec, part, attributes)
+        assert len(table.salt) == len(set(spec["templates"])) > 10
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("w.from", "'w.from': the known ones are form, lower, shape"),
+        ("w+3.form", "'w+3.form': offsets go from -2 to +2"),
+        ("p.form", "'p.form': the known ones are upos, pos, full, same"),
+        ("q.same", "'q.same': the known ones are upos, pos, full"),
+        ("p.same q.pos", "p.same is not for templates over two tags"),
+        ("h.pos", "'h.pos' is not of the form"),
+        ("p+1.pos", "'p+1.pos' is not of the form"),
+        ("", "an empty template"),
+    ],
+)
+def test_wrong_templates_are_named(text, problem):
+    with pytest.raises(ConfigError) as caught:
+        parse_template(text, "tagger", WORD_ATTRIBUTES)
+    assert caught.value.key == "features.tagger"
+    assert problem in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ([], "the keys part, which is lemmatizer, and templates expected"),
+        ({"part": "tagger", "templates": ["w.form"]}, "which is lemmatizer"),
+        ({"part": "lemmatizer", "templates": ["w.form"], "codes": []}, "the keys part"),
+        ({"part": "lemmatizer", "templates": []}, "templates is no list of texts"),
+        ({"part": "lemmatizer", "templates": [3]}, "templates is no list of texts"),
+        ({"part": "lemmatizer", "templates": ["w-1.form"]}, "a lemma depends on the attributes of the word alone"),
+        ({"part": "lemmatizer", "templates": ["w.form " * 100]}, "too many templates, or too long ones"),
+    ],
+)
+def test_wrong_template_files_are_named(spec, problem):
+    with pytest.raises(ConfigError) as caught:
+        compile_templates(spec, "lemmatizer", ("form",))
+    assert caught.value.key == "features.lemmatizer"
+    assert problem in caught.value.message
