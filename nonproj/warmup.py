@@ -26,6 +26,7 @@ from nonproj.pipeline import Parser
 from nonproj.programs.pricing import promising_parts, violated_arc_gp, violated_cutsets
 from nonproj.scoring.bounds import grandparent_bounds
 from nonproj.scoring.hashing import hash_tokens
+from nonproj.tagging.analyzer import Analyzer
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.trees.marginals import marginals
 from nonproj.trees.projective import maximum_projective_tree
@@ -72,6 +73,7 @@ def warm_up() -> None:
                 grandparent_bounds(hashed, weights)
             del model, parser  # mapped files cannot be removed everywhere
     search()
+    Analyzer.fit(treebank, Config().with_overrides({"tagger.bits": 12}).tagger).annotate(treebank, overwrite=True)
     scores = np.arange(16.0).reshape(4, 4)
     for single_root in (False, True):
         marginals(scores, single_root)

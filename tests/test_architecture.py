@@ -17,7 +17,7 @@ LEVELS = (
     "io parts relaxation",
     "options trees",
     "scoring",
-    "automata",
+    "automata tagging",
     "dual",
     "model",
     "pipeline",
