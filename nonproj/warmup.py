@@ -15,6 +15,9 @@ import numpy as np
 from nonproj.dual.branch_and_bound import branch_and_bound
 from nonproj.dual.general import parse_with_automata
 from nonproj.dual.options import DualOptions
+from nonproj.joint.chain import max_marginals
+from nonproj.joint.decoding import decode_jointly
+from nonproj.joint.space import joint_problem, joint_score, joint_space, no_chain
 from nonproj.learning.trainer import train
 from nonproj.model import Model
 from nonproj.options.config import Config
@@ -88,10 +91,15 @@ def warm_up() -> None:
 
 
 def search() -> None:
-    """Run branch and bound on a sentence where one iteration leaves a gap."""
+    """Run branch and bound, without and with tags, on a sentence where one iteration leaves a gap."""
     rng = np.random.default_rng(0)
     parts = part_space(full_arc_space(5), "grandparent")
     branch_and_bound(parts, rng.normal(size=len(parts)), DualOptions(max_iterations=1))
+    space, tagged = joint_space(full_arc_space(4), [1, 2, 2, 1, 2])
+    problem = joint_problem(space, tagged, rng.normal(size=len(tagged)), no_chain(space))
+    max_marginals(problem.chain, space.first)
+    found = decode_jointly(problem, DualOptions(max_iterations=1))
+    joint_score(problem, found.heads, found.tags)
 
 
 if __name__ == "__main__":

@@ -31,13 +31,18 @@ def draw_scores(rng, kind, size):
     return rng.integers(-2, 3, size).astype(float) if kind == "integer" else rng.standard_normal(size)
 
 
-def draw_problem(rng, n, parts, kind, pruned):
-    """A random arc space that contains a tree, as a part space, and scores of its parts."""
+def draw_arcs_of_words(rng, n, pruned):
+    """A random arc space that contains a tree."""
     mask = rng.random((n + 1, n + 1)) < 0.5 if pruned else np.ones((n + 1, n + 1), bool)
     order = [0, *(1 + rng.permutation(n)).tolist()]
     for position in range(1, n + 1):
         mask[order[rng.integers(position)], order[position]] = True
-    space = part_space(arc_space_from_mask(mask), parts)
+    return arc_space_from_mask(mask)
+
+
+def draw_problem(rng, n, parts, kind, pruned):
+    """A random arc space that contains a tree, as a part space, and scores of its parts."""
+    space = part_space(draw_arcs_of_words(rng, n, pruned), parts)
     return space, draw_scores(rng, kind, len(space))
 
 

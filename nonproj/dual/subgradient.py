@@ -164,7 +164,7 @@ def descend(arcs, starts, scores, options, descent, trace, heads):
                 return CLOSED, k + 1, score, bound, decoded, spent
         if spent > descent.budget:
             return CLOSED if left < grace else STOPPED, k + 1, score, bound, decoded, spent
-        step = _step(options.rule, pace, dual, primal, score, stalled, norm)
+        step = next_step(options.rule, pace, dual, primal, score, stalled, norm)
         if step == 0.0:
             # The paper's rule after a first gap of zero: nothing will move any more.
             return CLOSED if left < grace else STOPPED, k + 1, score, bound, decoded, spent
@@ -191,7 +191,7 @@ def _count_disputes(starts, y, choice, disputes):
 
 
 @kernel
-def _step(rule, pace, dual, primal, score, stalled, norm):
+def next_step(rule, pace, dual, primal, score, stalled, norm):
     """Return the size of the next step."""
     last, delta, scale = pace.values[0], pace.values[1], pace.values[2]
     increases, stalls = pace.counts[0], pace.counts[1]

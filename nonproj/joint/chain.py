@@ -1,0 +1,101 @@
+"""The tagger's part of the joint problem: the best sequence of candidate tags, and their max-marginals."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nonproj._kernel import kernel
+from nonproj.joint.space import ChainScores
+from nonproj.parts.arcs import as_array
+
+
+def max_marginals(chain: ChainScores, first: np.ndarray) -> np.ndarray:
+    """Return the score of the best sequence through each tagged word, float64[W].
+
+    Parameters
+    ----------
+    chain : ChainScores
+    first : ndarray of shape (N + 1,), int32
+        Where the candidates of each word begin.
+
+    Notes
+    -----
+    Viterbi forward and backward over pairs of neighbouring candidates, O(n K^3).
+
+    Examples
+    --------
+    >>> first = np.array([0, 1, 3], np.int32)
+    >>> chain = ChainScores(np.array([0.0, 1.0, 2.0]), np.zeros((2, 2, 2)), np.zeros((2, 2, 2, 2)))
+    >>> max_marginals(chain, first)
+    array([2., 1., 2.])
+    """
+    found = np.empty(len(chain.own))
+    _max_marginals(chain, chain.own, as_array(first, np.int32), found)
+    return found
+
+
+@kernel
+def new_chain_table(chain):
+    """Return arrays for `best_tags`: values float64[N, K, K] and the candidates before them, int32."""
+    n_nodes, width = chain.pair.shape[0], chain.pair.shape[1]
+    return np.zeros((n_nodes, width, width)), np.zeros((n_nodes, width, width), np.int32)
+
+
+@kernel
+def best_tags(chain, own, first, allowed, table, tags):
+    """Write the best candidate of each word, int32[N]; return the score of the sequence.
+
+    ``own`` float64[W] replaces ``chain.own``; only tagged words with ``allowed`` are chosen.  Ties go to the lowest
+    candidates.
+    """
+    best, back = table
+    pair, triple, n_nodes = chain.pair, chain.triple, tags.shape[0]
+    best[0, 0, 0] = 0.0
+    tags[0] = 0
+    for i in range(1, n_nodes):
+        before = first[i - 2] if i > 1 else 0
+        for c in range(first[i + 1] - first[i]):
+            for b in range(first[i] - first[i - 1]):
+                top = -np.inf
+                if allowed[first[i] + c] and allowed[first[i - 1] + b]:
+                    for a in range(first[i - 1] - before if i > 1 else 1):
+                        value = best[i - 1, a, b] + triple[i, a, b, c]
+                        if value > top:
+                            top, back[i, b, c] = value, a
+                best[i, b, c] = top + pair[i, b, c] + own[first[i] + c]
+    if n_nodes == 1:
+        return 0.0
+    top, last = -np.inf, n_nodes - 1
+    for c in range(first[last + 1] - first[last]):
+        for b in range(first[last] - first[last - 1]):
+            if best[last, b, c] > top:
+                top = best[last, b, c]
+                tags[last - 1], tags[last] = b, c
+    for i in range(last, 1, -1):
+        tags[i - 2] = back[i, tags[i - 1], tags[i]]
+    return top
+
+
+@kernel
+def _max_marginals(chain, own, first, found):
+    """Write the score of the best sequence through each tagged word."""
+    pair, triple, n_nodes = chain.pair, chain.triple, chain.pair.shape[0]
+    table = new_chain_table(chain)
+    before, tags = table[0], np.empty(n_nodes, np.int32)
+    best_tags(chain, own, first, np.ones(own.shape[0], np.bool_), table, tags)
+    after = np.zeros(before.shape)  # after[i, b, c]: the best of what follows candidates b and c of words i - 1 and i
+    found[:] = -np.inf
+    if n_nodes == 1:
+        found[:] = 0.0
+    for i in range(n_nodes - 1, 0, -1):
+        for b in range(first[i] - first[i - 1]):
+            for c in range(first[i + 1] - first[i]):
+                if i < n_nodes - 1:
+                    top = -np.inf
+                    for d in range(first[i + 2] - first[i + 1]):
+                        value = triple[i + 1, b, c, d] + pair[i + 1, c, d] + own[first[i + 1] + d]
+                        top = max(top, value + after[i + 1, c, d])
+                    after[i, b, c] = top
+                through = before[i, b, c] + after[i, b, c]
+                found[first[i] + c] = max(found[first[i] + c], through)
+                found[first[i - 1] + b] = max(found[first[i - 1] + b], through)

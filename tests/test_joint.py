@@ -1,0 +1,196 @@
+"""Tags and trees jointly: compiled decoding against enumeration, an integer program and the relaxation library."""
+
+from __future__ import annotations
+
+import naive_joint
+import naive_trees
+import numpy as np
+import pytest
+from problems import KINDS, draw_arcs_of_words, draw_scores
+
+from nonproj.dual.options import APPENDIX_A, DEFAULTS, SEARCH, DualOptions
+from nonproj.dual.subgradient import Trace
+from nonproj.joint.chain import best_tags, max_marginals, new_chain_table
+from nonproj.joint.decoding import decode_jointly, joint_trace
+from nonproj.joint.space import ChainScores, joint_problem, joint_score, joint_space, restrict_problem, used_parts
+
+CASES = [pytest.param(DEFAULTS, id="polyak"), pytest.param(DualOptions(rule=APPENDIX_A, beta=0.3, tau=0.7), id="paper")]
+
+
+def draw_joint(rng, n, kind, most=3, pruned=True, chain_scale=1.0):
+    """A random joint problem over n words with up to ``most`` candidate tags each."""
+    words = draw_arcs_of_words(rng, n, pruned)
+    counts = np.append(1, rng.integers(1, most + 1, n))
+    space, parts = joint_space(words, counts)
+    k = int(counts.max())
+    shapes = (len(space.word),), (n + 1, k, k), (n + 1, k, k, k)
+    chain = ChainScores(*[chain_scale * draw_scores(rng, kind, shape) for shape in shapes])
+    chain.own[0] = 0.0
+    return joint_problem(space, parts, draw_scores(rng, kind, len(parts)), chain)
+
+
+def check_joint_laws(found, problem, optimum):
+    """Assert what is true of every result: primal <= optimum <= dual, and a certificate means equality."""
+    slack = 1e-8 * (1 + abs(optimum))
+    assert naive_trees.is_tree(found.heads.tolist())
+    assert joint_score(problem, found.heads, found.tags) == pytest.approx(found.score, abs=1e-8)
+    assert found.score <= optimum + slack
+    assert optimum <= found.bound + slack
+    assert found.score <= found.bound
+    assert found.certified or not found.agreed
+    if found.certified:
+        assert found.score == pytest.approx(optimum, abs=1e-7)
+        assert found.bound == pytest.approx(optimum, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("options", CASES)
+def test_decoding_equals_enumeration(options, kind):
+    certified, searched, count = 0, 0, 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        problem = draw_joint(rng, int(rng.integers(1, 5)), kind, pruned=bool(seed % 2))
+        space, single = problem.space, seed % 5 == 0
+        options = options._replace(single_root=single, projective=seed % 7 == 0)
+        arguments = space.first, problem.parts, problem.scores, problem.chain
+        optimum, _ = naive_joint.best_jointly(*arguments, single, options.projective)
+        if optimum == -np.inf:
+            with pytest.raises(ValueError, match="no tree"):
+                decode_jointly(problem, options)
+            continue
+        loose, exact = decode_jointly(problem, options, None), decode_jointly(problem, options)
+        check_joint_laws(loose, problem, optimum)
+        check_joint_laws(exact, problem, optimum)
+        assert exact.certified
+        assert exact.score == pytest.approx(optimum, abs=1e-7)
+        certified, searched, count = certified + loose.certified, searched + (exact.nodes > 0), count + 1
+    assert certified > count // 2
+    assert searched > 0
+
+
+def test_five_words_with_two_tags_equal_enumeration():
+    for seed in range(3):
+        problem = draw_joint(np.random.default_rng(100 + seed), 5, "continuous", most=2)
+        optimum, best = naive_joint.best_jointly(problem.space.first, problem.parts, problem.scores, problem.chain)
+        found = decode_jointly(problem)
+        check_joint_laws(found, problem, optimum)
+        assert (tuple(found.heads.tolist()), tuple(found.tags.tolist())) in best
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bounds_hold_at_every_iteration(kind):
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        problem = draw_joint(rng, 4, kind)
+        optimum, _ = naive_joint.best_jointly(problem.space.first, problem.parts, problem.scores, problem.chain)
+        trace = Trace(np.empty(250), np.empty(250), np.empty(250), np.empty(250, np.int32))
+        found = joint_trace(problem, DEFAULTS, None, trace)
+        dual, primal = trace.dual[: found.iterations], trace.primal[: found.iterations]
+        assert (dual >= optimum - 1e-8).all()
+        assert (primal <= optimum + 1e-8).all()
+        assert dual.min() == pytest.approx(found.bound)
+        assert primal.max() == pytest.approx(found.score)
+
+
+def test_decoding_equals_the_integer_program():
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        problem = draw_joint(rng, 6 + seed, "continuous" if seed % 3 else "integer", most=2, chain_scale=0.5)
+        space = problem.space
+        program = naive_joint.integer_program(space.first, space.word, problem.parts, problem.scores, problem.chain)
+        optimum = program.solve(("arc",))
+        found = decode_jointly(problem, DEFAULTS, SEARCH._replace(transitions_per_word=10**7))
+        check_joint_laws(found, problem, optimum)
+        assert found.certified
+
+
+def test_integer_program_equals_enumeration():
+    for seed in range(6):
+        problem = draw_joint(np.random.default_rng(seed), 4, KINDS[seed % 2])
+        space = problem.space
+        program = naive_joint.integer_program(space.first, space.word, problem.parts, problem.scores, problem.chain)
+        optimum, _ = naive_joint.best_jointly(space.first, problem.parts, problem.scores, problem.chain)
+        assert program.solve(("arc",)) == pytest.approx(optimum, abs=1e-7)
+
+
+def test_scores_and_parts_equal_the_definition():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        problem = draw_joint(rng, 4, "continuous", pruned=False)
+        first, find = problem.space.first, naive_joint.part_finder(problem.parts)
+        trees = naive_trees.all_trees(4)
+        heads = trees[rng.integers(len(trees))]
+        tags = [int(rng.integers(k)) for k in np.diff(first)]
+        expected = naive_joint.joint_score(heads, tags, first, find, problem.scores, problem.chain)
+        assert joint_score(problem, heads, tags) == pytest.approx(expected)
+        numbers = [find(kind, part) for kind, part in naive_joint.tagged_parts(heads, tags, first)]
+        assert sorted(used_parts(problem, heads, tags).tolist()) == sorted(numbers)
+
+
+def test_parts_of_two_candidates_of_a_word_are_forbidden_and_no_others():
+    problem = draw_joint(np.random.default_rng(3), 3, "continuous", pruned=False)
+    first, word, find = problem.space.first, problem.space.word, naive_joint.part_finder(problem.parts)
+    used = set()
+    for heads in naive_trees.all_trees(3):
+        for tags in naive_joint.all_tags(first):
+            used |= {find(kind, part) for kind, part in naive_joint.tagged_parts(heads, tags, first)}
+    assert np.isfinite(problem.scores[sorted(used)]).all()
+    forbidden = np.flatnonzero(np.isneginf(problem.scores))
+    assert len(forbidden) > 0
+    assert used.isdisjoint(forbidden.tolist())
+    assert word[0] == 0
+
+
+def test_restriction_keeps_the_solutions_over_the_kept_arcs():
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        problem = draw_joint(rng, 3, "continuous", pruned=False)
+        space, find = problem.space, naive_joint.part_finder(problem.parts)
+        keep = rng.random(len(space.arc)) < 0.7
+        restricted = restrict_problem(problem, keep)
+        scores = {}
+        for heads in naive_trees.all_trees(3):
+            for tags in naive_joint.all_tags(space.first):
+                listed = naive_joint.tagged_parts(heads, tags, space.first)
+                if all(keep[find(kind, part)] for kind, part in listed if kind == "arc"):
+                    scores[tuple(heads), tags] = joint_score(problem, heads, tags)
+        if restricted is None:
+            assert not scores
+            continue
+        fewer, numbers = restricted
+        assert keep[numbers].all()
+        for (heads, tags), score in scores.items():
+            assert joint_score(fewer, heads, tags) == pytest.approx(score)
+
+
+def test_tag_sequences_equal_enumeration():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n, kind = int(rng.integers(1, 6)), KINDS[seed % 2]
+        problem = draw_joint(rng, n, kind)
+        first, chain = problem.space.first, problem.chain
+        naive = naive_joint.tag_max_marginals(first, chain)
+        np.testing.assert_allclose(max_marginals(chain, first), naive)
+        tags, allowed = np.empty(n + 1, np.int32), np.ones(len(chain.own), np.bool_)
+        value = best_tags(chain, chain.own, first, allowed, new_chain_table(chain), tags)
+        assert value == pytest.approx(naive[0])
+        assert naive_joint.chain_score(tags.tolist(), first, chain) == pytest.approx(value)
+        several = np.flatnonzero(np.diff(first) > 1)
+        if len(several):
+            i = several[0]
+            allowed[first[i] + tags[i]] = False
+            value = best_tags(chain, chain.own, first, allowed, new_chain_table(chain), tags)
+            others = [t for t in naive_joint.all_tags(first) if allowed[first[i] + t[i]]]
+            assert value == pytest.approx(max(naive_joint.chain_score(t, first, chain) for t in others))
+
+
+def test_wrong_problems_are_refused():
+    rng = np.random.default_rng(0)
+    problem = draw_joint(rng, 3, "continuous")
+    space, parts, chain = problem.space, problem.parts, problem.chain
+    with pytest.raises(ValueError, match="4 positive integers are expected, 1 for the root"):
+        joint_space(space.words, [2, 1, 1, 1])
+    with pytest.raises(ValueError, match="finite scores are expected, one for each part"):
+        joint_problem(space, parts, np.full(len(parts), np.nan), chain)
+    with pytest.raises(ValueError, match=r"chain\.own has shape"):
+        joint_problem(space, parts, np.zeros(len(parts)), chain._replace(own=np.zeros(1)))
