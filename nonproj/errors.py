@@ -14,17 +14,18 @@ class NonprojError(Exception):
 
 
 def one_line(text: str) -> str:
-    """Return a text as one line of printable characters: others are escaped, and the middle of a long text is left out.
+    """Return a text as one short line of printable characters: others are escaped, a long middle is left out.
 
     Names and values in a message come from files, and may hold anything.
 
     Examples
     --------
     >>> print(one_line("a\\tb\\x1b[2J"), len(one_line("a" * 1_000_000)))
-    a\\tb\\x1b[2J 605
+    a\\tb\\x1b[2J 455
     """
-    text = text if len(text) <= 1000 else f"{text[:400]} ... {text[-200:]}"
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    ends = text if len(text) <= 1000 else text[:500] + text[-500:]
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in ends)
+    return line if len(line) <= 480 else f"{line[:300]} ... {line[-150:]}"
 
 
 class DataError(NonprojError):

@@ -6,11 +6,14 @@ import contextlib
 import functools
 import io
 import os
+import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +22,7 @@ from toy import treebank
 
 from nonproj import __version__
 from nonproj.cli.main import main
+from nonproj.errors import ClusterError
 from nonproj.evaluation.certificates import TextOptions
 from nonproj.io import splitting
 from nonproj.model import Model
@@ -94,12 +98,87 @@ def _allow(failures: int, dask_scheduler=None) -> None:
     dask_scheduler.allowed_failures = failures
 
 
+def _names(dask_scheduler=None) -> list:
+    """The names of the workers that a scheduler knows."""
+    return [worker.name for worker in dask_scheduler.workers.values()]
+
+
 def test_workers_with_a_different_version(here, cluster, capsys, monkeypatch):
     monkeypatch.setattr(dask_cluster, "__version__", "99.0")
     assert main(["parse", "toy.nonproj", "in.conll", "-o", "no", "--scheduler", cluster.scheduler_address]) == 2
     error = capsys.readouterr().err
     assert f" has nonproj {__version__}, this machine has nonproj 99.0; install the same version on all\n" in error
     assert error.count("\n") == 1
+
+
+OTHER = """
+import asyncio, sys
+from distributed import Worker
+
+async def work():
+    async with Worker(sys.argv[1], nthreads=1, dashboard=False, name="late") as worker:
+        await worker.finished()
+
+if __name__ == "__main__":
+    asyncio.run(work())
+"""
+
+
+def test_a_worker_that_joins_later_with_a_different_version(here, cluster, tmp_path):
+    """It is met by a call, which only this worker may run, so that the others cannot repeat it."""
+    other = tmp_path / "other"
+    shutil.copytree(ROOT / "nonproj", other / "nonproj", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "features", other / "features")
+    package = other / "nonproj" / "__init__.py"
+    package.write_text(re.sub(r"(__version__ = ).*", r"\1'0.0.9'", package.read_text()))
+    (other / "work.py").write_text(OTHER)
+    with dask_cluster.Cluster(cluster.scheduler_address) as workers:
+        known = set(workers.client.nthreads())
+        command = [sys.executable, str(other / "work.py"), cluster.scheduler_address]
+        environment = os.environ | {"PYTHONPATH": str(other)}
+        with subprocess.Popen(command, env=environment, cwd=other, stderr=subprocess.DEVNULL) as process:
+            try:
+                workers.client.wait_for_workers(len(known) + 1, timeout=60)
+                (late,) = set(workers.client.nthreads()) - known
+                submit = workers.client.submit
+                workers.client.submit = functools.partial(submit, workers=[late])
+                with pytest.raises(ClusterError) as caught:
+                    list(pool.in_order(workers, pow, [(2, 3)]))
+            finally:
+                process.kill()
+    text = f" has nonproj 0.0.9, this machine has nonproj {__version__}; install the same version on all"
+    assert str(caught.value).endswith(text)
+
+
+def test_waiting_for_a_call_is_interrupted_at_once(cluster):
+    """One Ctrl-C is enough, however long the call."""
+    began = time.monotonic()
+
+    def heed():
+        if time.monotonic() - began > 1.0:
+            raise KeyboardInterrupt
+
+    with dask_cluster.Cluster(cluster.scheduler_address, heed=heed) as workers:
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            list(pool.in_order(workers, time.sleep, [(8,)]))
+        assert time.monotonic() - began < 4.0
+
+
+def test_one_interrupt_of_training_with_a_cluster_is_enough(here, cluster):
+    """An epoch takes longer than the interrupt, which saves the epoch before."""
+    Path("long.conll").write_text(treebank(12_000), encoding="utf-8")
+    words = ["train", "long.conll", "-o", "a.nonproj", *SMALL, "--parts", "arc", "--epochs", "100000"]
+    words += ["--set", "pruner.epochs=1", "--set", "pruner.folds=0", "--set", "labeler.epochs=1"]
+    process = start(*words, "--scheduler", cluster.scheduler_address)
+    wait_until(Path("a.nonproj.checkpoint").exists, process)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    _, error = process.communicate(timeout=60)
+    assert (process.returncode, b"Traceback" in error) == (130, False)
+    assert time.monotonic() - began < 6.0
+    assert Model.load("a.nonproj").meta["interrupted"]
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,17 @@ from __future__ import annotations
 import io
 
 import pytest
+from command import SMALL
+from toy import treebank
 
+from nonproj.cli.main import main
 from nonproj.errors import DataError
-from nonproj.io import conll
+from nonproj.io import conll, splitting
+from nonproj.io.checks import Rules
 
 GOOD = """\
 # sent_id = a-1
-# text = vámonos al mar
+# text = vámonos al mar alto
 1-2\tvámonos\t_\t_\t_\t_\t_\t_\t_\t_
 1\tvamos\tir\tVERB\t_\tMood=Imp|Number=Plur\t0\troot\t0:root\t_
 2\tnos\tnosotros\tPRON\t_\t_\t1\tobj\t1:obj|2.1:nsubj\t_
@@ -25,17 +29,21 @@ GOOD = """\
 """
 
 BAD = [
+    ("= vámonos al", "= vamonos al", 3, "FORM is 'vámonos', but # text continues with 'vamonos al mar al'"),
+    ("mar alto\n", "mar alt\n", 11, "FORM is 'mar alto', but # text continues with 'mar alt'"),
+    ("mar alto\n", "mar alto y\n", 2, "# text ends with ' y', which is no word"),
+    ("vámonos al mar", "vámonosal mar", 3, "no space follows 'vámonos' in # text; SpaceAfter=No is missing"),
     ("a-1\n", "a-1\n# sent_id = b\n", 1, "the sentence has 2 comments '# sent_id = ...', 1 expected"),
-    ("# text = vámonos al mar\n", "", 1, "the sentence has 0 comments '# text = ...', 1 expected"),
+    ("# text = vámonos al mar alto\n", "", 1, "the sentence has 0 comments '# text = ...', 1 expected"),
     ("vámonos al", "va\u0301monos al", 2, "the text is not in Unicode normalization form C"),
-    ("al mar\n", "al mar\r\n", 2, "the line ends with a carriage return"),
+    ("al mar alto\n", "al mar alto\r\n", 2, "the line ends with a carriage return"),
     ("# sent_id", "\n# sent_id", 1, "a blank line must be empty, and single"),
     ("No\n\n", "No\n  \n", 12, "a blank line must be empty, and single"),
     ("No\n\n", "No\n", 11, "a blank line is missing after the last sentence"),
     ("\tobj\t", "\t\t", 5, "DEPREL is empty"),
     ("\tnos\t", "\t \t", 5, "FORM is blank"),
     ("\tnos\t", "\t nos\t", 5, "FORM is ' nos', with spaces at an end or repeated"),
-    ("mar alto", "mar  alto", 11, "FORM is 'mar  alto', with spaces at an end or repeated"),
+    ("\tmar alto", "\tmar  alto", 11, "FORM is 'mar  alto', with spaces at an end or repeated"),
     ("ADP\t_", "ADP\ta b", 9, "XPOS is 'a b', without spaces expected"),
     ("3-4\tal\t_", "3-4\tal\ta", 8, "a multiword token has values only in FORM and MISC, _ expected elsewhere"),
     ("2.2", "2.3", 7, "ID is '2.3', 2.2 expected"),
@@ -61,7 +69,38 @@ def read(text: str, **rules):
 
 
 def test_good_sentences():
-    assert len(read("\ufeff" + GOOD * 2, strict=True)) == 2
+    assert len(read("\ufeff" + GOOD + GOOD.replace("a-1", "a-2"), strict=True)) == 2
+
+
+@pytest.mark.parametrize("size", [None, 1, 300, 10_000])
+def test_sentence_ids_are_unique_in_one_piece_and_in_many(size):
+    """A repeated one is an error at its own line, after the sentences before it; without --strict it is none."""
+    sentences = [GOOD.replace("a-1", name) for name in ("a", "b", "c", "b ", "d", "a")]
+    text = "\ufeff# sent_id = d\n" + sentences[4].partition("\n")[2] + "".join(sentences[:4])
+    for strict in (True, False):
+        rules, found, errors = Rules(strict=strict), [], []
+        pieces = splitting.split(io.BytesIO(text.encode()), size, rules) if size else []
+        whole = conll.read(io.BytesIO(text.encode()), rules)
+        again = (sentence for piece in pieces for sentence in piece.read(rules))
+        found = list(conll.until_error(again if size else whole, errors))
+        assert len(found) == (4 if strict else 5)
+        message = "<stream>:49: the sent_id is that of an earlier sentence (--strict)"
+        assert [str(error) for error in errors] == ([message] if strict else [])
+
+
+def test_workers_find_repeated_sentence_ids(tmp_path, capsys):
+    """The two sentences are in different pieces."""
+    filler = "".join(GOOD.replace("a-1", f"b-{i}") for i in range(400))
+    (tmp_path / "in.conllu").write_text(GOOD + filler + GOOD, encoding="utf-8")
+    (tmp_path / "train.conll").write_text(treebank(20), encoding="utf-8")
+    model, out = str(tmp_path / "a.nonproj"), str(tmp_path / "out")
+    assert main(["train", str(tmp_path / "train.conll"), "-o", model, *SMALL]) == 0
+    errors = []
+    for extra in ([], ["--jobs", "2"]):
+        assert main(["parse", model, str(tmp_path / "in.conllu"), "-o", out, "--strict", *extra]) == 2
+        errors.append(capsys.readouterr().err)
+    assert errors[0] == errors[1]
+    assert errors[0].endswith(":4813: the sent_id is that of an earlier sentence (--strict)\n")
 
 
 @pytest.mark.parametrize(("old", "new", "line", "message"), BAD)
@@ -85,3 +124,14 @@ def test_treebanks(treebanks):
     """A treebank of Universal Dependencies 1.4 lacks the comments that later versions demand."""
     with pytest.raises(DataError, match="comments '# sent_id"):
         list(conll.read(treebanks / "danish/danish_ddt_test.conll", strict=True))
+
+
+@pytest.mark.parametrize("name", ["english-ewt/en_ewt-ud-test.conllu", "greek/el_gdt-ud-test.conllu"])
+def test_treebanks_of_universal_dependencies_agree_with_their_text(treebanks, name):
+    """Repeating one of their files is an error, in the first sentence of the repetition."""
+    path = treebanks / name
+    count = sum(1 for _ in conll.read(path, strict=True))
+    errors: list = []
+    data = path.read_bytes()
+    assert len(list(conll.until_error(conll.read(io.BytesIO(data * 2), strict=True), errors))) == count
+    assert "the sent_id is that of an earlier sentence" in str(errors[0])

@@ -12,7 +12,7 @@ from contextlib import nullcontext, suppress
 from functools import partial
 from typing import BinaryIO
 
-from nonproj.cli.signals import heeding
+from nonproj.cli.signals import heed, heeding
 from nonproj.errors import FileError, ModelError
 from nonproj.io.checks import Rules
 from nonproj.io.files import identity, is_direct
@@ -48,7 +48,7 @@ def worker_pool(options: argparse.Namespace):
     if getattr(options, "scheduler", None):
         from nonproj.workers.cluster import Cluster  # imports asyncio, which other commands do not need
 
-        return Cluster(options.scheduler, options.scheduler_timeout)
+        return Cluster(options.scheduler, options.scheduler_timeout, heed)
     if getattr(options, "shards", None):
         return InProcess()
     if getattr(options, "jobs", None) in (None, 1):

@@ -33,13 +33,13 @@ class Terminated(BaseException):
 def heeding(items: Iterable) -> Iterator:
     """Yield the items; after a signal raise `KeyboardInterrupt` or `Terminated` before the next one or the end."""
     for item in items:
-        _heed()
+        heed()
         yield item
-    _heed()
+    heed()
 
 
-def _heed() -> None:
-    """Raise the exception for the signal received, if any."""
+def heed() -> None:
+    """Raise the exception for the signal received, if any: `KeyboardInterrupt` or `Terminated`."""
     if Signals.received is not None:
         Signals.heeded.set()
         raise KeyboardInterrupt if Signals.received == signal.SIGINT else Terminated(Signals.received)

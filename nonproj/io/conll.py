@@ -23,6 +23,7 @@ from nonproj.errors import DataError, NonprojError
 from nonproj.io.checks import BOM, DEFAULT_RULES, LINE_COST, Rules, checked
 from nonproj.io.files import open_input, open_output, stream_error, text_lines
 from nonproj.io.objects import conllu_text
+from nonproj.io.strict import SentenceIds
 from nonproj.types import Sentence
 
 COLUMNS = ("ID", "FORM", "LEMMA", "CPOSTAG", "POSTAG", "FEATS", "HEAD", "DEPREL", "PHEAD", "PDEPREL")
@@ -73,8 +74,14 @@ def read(
     return sentences_of(*open_input(source), rules._replace(**changes))
 
 
-def sentences_of(stream, name: str, closing, rules: Rules, number: int = 0) -> Iterator[Sentence]:
-    """Yield the sentences of a stream whose first line has the number ``number + 1``; see `read`."""
+def sentences_of(
+    stream, name: str, closing, rules: Rules, number: int = 0, repeated: tuple[int, ...] = ()
+) -> Iterator[Sentence]:
+    """Yield the sentences of a stream whose first line has the number ``number + 1``; see `read`.
+
+    ``repeated`` are the numbers of lines whose ``sent_id`` occurs before the stream.
+    """
+    ids = SentenceIds() if rules.strict else None
     first, block, worded, sentence, left = number + 1, [], False, None, rules.max_sentence
     try:
         with closing:
@@ -88,16 +95,28 @@ def sentences_of(stream, name: str, closing, rules: Rules, number: int = 0) -> I
                     worded = worded or number > 1 or line.removeprefix(BOM).strip(" \r\n") != ""
                 elif worded:
                     sentence = checked(block, name, first, rules)
+                    if ids:
+                        _check_id(sentence, ids, repeated)
                     yield sentence
                     first, block, worded, left = number + 1, [], False, rules.max_sentence
     except (UnicodeDecodeError, EOFError, zlib.error, OSError, OverflowError) as error:
         raise stream_error(error, name, number) from None
     if worded:
-        yield checked(block, name, first, rules)
+        sentence = checked(block, name, first, rules)
+        if ids:
+            _check_id(sentence, ids, repeated)
+        yield sentence
     elif sentence is None:
         raise DataError(name, 1, "no sentences; the file is empty" if not number else "no sentences; only blank lines")
     else:
         sentence.lines.extend(block)
+
+
+def _check_id(sentence: Sentence, ids: SentenceIds, repeated: tuple[int, ...]) -> None:
+    """Raise `DataError` if the ``sent_id`` of a sentence is that of an earlier one."""
+    for index, line in enumerate(sentence.lines[: sentence.word_lines[0]], sentence.line):
+        if ids.is_repeated(line.removeprefix(BOM)) or index in repeated:
+            raise DataError(sentence.path, index, "the sent_id is that of an earlier sentence (--strict)")
 
 
 def until_error(sentences: Iterable[Sentence], errors: list[NonprojError]) -> Iterator[Sentence]:

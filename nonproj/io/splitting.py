@@ -15,6 +15,7 @@ from typing import BinaryIO, NamedTuple, TextIO
 from nonproj.io.checks import BOM, DEFAULT_RULES, LINE_COST, Rules
 from nonproj.io.conll import sentences_of
 from nonproj.io.files import byte_lines, open_input, stream_error
+from nonproj.io.strict import SentenceIds
 from nonproj.types import Sentence
 
 
@@ -29,15 +30,20 @@ class Piece(NamedTuple):
         The file they come from.
     line : int
         The line number, from 1, of the first of them in that file.
+    repeated : tuple of int
+        The numbers of those lines whose ``sent_id`` occurs earlier in the file, where the rules are strict.
     """
 
     text: bytes
     path: str
     line: int
+    repeated: tuple[int, ...] = ()
 
     def read(self, rules: Rules = DEFAULT_RULES) -> Iterator[Sentence]:
         """Yield the sentences like `nonproj.io.conll.read` of the file: same line numbers, same errors."""
-        return sentences_of(io.BytesIO(self.text), self.path, contextlib.nullcontext(), rules, self.line - 1)
+        return sentences_of(
+            io.BytesIO(self.text), self.path, contextlib.nullcontext(), rules, self.line - 1, self.repeated
+        )
 
 
 def split(source: str | Path | BinaryIO | TextIO, size: int = 1 << 16, rules: Rules = DEFAULT_RULES) -> Iterator[Piece]:
@@ -71,17 +77,25 @@ def split(source: str | Path | BinaryIO | TextIO, size: int = 1 << 16, rules: Ru
     stream, name, closing = open_input(source)
     number, first, lines, length, ended, has_text, failure = 0, 1, [], 0, 0, False, None
     left = limit = 4 * rules.max_sentence  # a character has up to four bytes
+    ids, repeated = SentenceIds(), []
     try:
         with closing:
             for line in byte_lines(stream, rules.max_line):
                 number += 1
                 if line.strip(b" \r\n"):
                     if length >= size and ended:  # not earlier: blank lines at the very end belong to the last piece
-                        yield Piece(b"".join(lines[:ended]), name, first)
+                        yield Piece(b"".join(lines[:ended]), name, first, tuple(repeated))
+                        repeated.clear()
                         first, lines, length, ended = first + ended, lines[ended:], 0, 0
                     has_text = has_text or number > 1 or line.removeprefix(BOM.encode()).strip(b" \r\n") != b""
                 elif has_text:
                     ended, has_text, left = len(lines) + 1, False, limit
+                if (
+                    rules.strict
+                    and b"#" in line[:4]
+                    and ids.is_repeated(line.decode(errors="replace").removeprefix(BOM))
+                ):
+                    repeated.append(number)
                 lines.append(line)
                 length, left = length + len(line), left - len(line) - LINE_COST
                 if left < 0:  # `Piece.read` raises at this sentence
@@ -91,6 +105,6 @@ def split(source: str | Path | BinaryIO | TextIO, size: int = 1 << 16, rules: Ru
     except (EOFError, zlib.error, OSError) as error:
         failure, lines = stream_error(error, name, number), lines[:ended]
     if lines or failure is None:
-        yield Piece(b"".join(lines), name, first)
+        yield Piece(b"".join(lines), name, first, tuple(repeated))
     if failure:
         raise failure

@@ -1,10 +1,8 @@
-"""What CoNLL-U demands beyond what reading needs: most of levels 1 and 2 of the validator of Universal Dependencies.
-
-Not checked: whether ``sent_id`` is unique in the treebank, and whether ``text`` agrees with the words.
-"""
+"""What CoNLL-U demands beyond what reading needs: most of levels 1 and 2 of the validator of Universal Dependencies."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -14,6 +12,34 @@ _UPOS = re.compile("ADJ|ADP|ADV|AUX|CCONJ|DET|INTJ|NOUN|NUM|PART|PRON|PROPN|PUNC
 _FEATURE = re.compile(r"([A-Z0-9][A-Za-z0-9]*(?:\[[a-z0-9]+\])?)=([A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*)")
 _RELATION = re.compile(r"[a-z]+(:[a-z]+)?")
 _ENHANCED = re.compile(r"((?:0|[1-9][0-9]{0,8})(?:\.[1-9][0-9]{0,8})?):([a-z]+(?::[^:|\s]+)*)")
+
+
+_SENT_ID = re.compile(r"# sent_id\s*=\s*(.*\S)")
+_TEXT = re.compile(r"# text\s*=\s*(.*\S)")
+
+
+class SentenceIds:
+    """The values of ``sent_id`` in a treebank, of which each must be unique; 16 bytes are kept of each.
+
+    Examples
+    --------
+    >>> ids = SentenceIds()
+    >>> [ids.is_repeated(line) for line in ("# sent_id = a", "# sent_id = b", "# text = a", "# sent_id = a")]
+    [False, False, False, True]
+    """
+
+    def __init__(self):
+        self._seen: set[bytes] = set()
+
+    def is_repeated(self, line: str) -> bool:
+        """Return whether a line is a ``sent_id`` that an earlier line had."""
+        match = _SENT_ID.match(line)
+        if not match:
+            return False
+        digest = hashlib.blake2b(match[1].encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        known = digest in self._seen
+        self._seen.add(digest)
+        return known
 
 
 def violations(block: list[str], with_tree: bool, at_start: bool = False) -> Iterator[tuple[int, str]]:
@@ -55,10 +81,38 @@ def violations(block: list[str], with_tree: bool, at_start: bool = False) -> Ite
         if number and row[0] != f"{node}.{number}":
             yield index, f"ID is {row[0]!r}, {node}.{number} expected"
         roots += [index] if row[6] == "0" else []
+    yield from _of_text(lines)
     if lines[-1]:
         yield len(lines) - 1, "a blank line is missing after the last sentence"
     if with_tree and len(roots) != 1:
         yield roots[-1] if roots else 0, f"the sentence has {len(roots)} roots, 1 expected"
+
+
+def _of_text(lines: list[str]) -> Iterator[tuple[int, str]]:
+    """Compare the comment ``text`` with the surface words, and their spaces with ``SpaceAfter=No``."""
+    place = next((index for index, line in enumerate(lines) if _TEXT.match(line)), None)
+    if place is None:
+        return
+    rest, end, form = _TEXT.match(lines[place])[1], 0, ""
+    for index, line in enumerate(lines):
+        row = line.split("\t")
+        if len(row) < 10 or line[0] == "#" or "." in row[0]:
+            continue
+        first, _, last = row[0].partition("-")
+        if not last and int(first) <= end:  # part of a multiword token
+            continue
+        end, form = int(last or first), row[1]
+        if not rest.startswith(form):
+            yield index, f"FORM is {form!r}, but # text continues with {rest[: len(form) + 10]!r}"
+            return
+        rest = rest[len(form) :]
+        if "SpaceAfter=No" not in row[9].split("|"):
+            if rest and not rest[0].isspace():
+                yield index, f"no space follows {form!r} in # text; SpaceAfter=No is missing"
+                return
+            rest = rest.lstrip()
+    if rest:
+        yield place, f"# text ends with {rest!r}, which is no word"
 
 
 def _of_line(line: str, last: bool) -> Iterator[str]:

@@ -13,7 +13,15 @@ from nonproj import __version__
 from nonproj.errors import ConfigError, DataError, one_line
 from nonproj.evaluation.parsing import evaluate_parser
 from nonproj.evaluation.scores import nonprojective
-from nonproj.learning.checkpoint import check_checkpoint, load_checkpoint, pack_arcs, training_digest, unpack_arcs
+from nonproj.learning.checkpoint import (
+    HISTORY,
+    check_checkpoint,
+    load_checkpoint,
+    pack_arcs,
+    resumed_arcs,
+    shards_of,
+    training_digest,
+)
 from nonproj.learning.labeler import Labeler
 from nonproj.learning.mixing import Learner, Mixing, check_shards, make_examples
 from nonproj.learning.perceptron import Perceptron
@@ -124,7 +132,7 @@ class Trainer:
         """Train all models, from the start or from the checkpoint."""
         began = time.perf_counter()
         saved = self._load_checkpoint() if resume else None
-        self._encode(saved)
+        self._encode()
         if self.workers and self.shards is None:
             self.shards = min(self.workers.size, len(self.sentences))
         if self.shards:
@@ -132,9 +140,10 @@ class Trainer:
             self.meta["shards"] = self.shards
         self.weights: dict[str, np.ndarray] = {}
         if saved:
-            self.meta = saved.meta
+            spaces = resumed_arcs(saved, self.checkpoint, self.config, self.sentences, self.shards)
             self.weights = {name: saved.weights[name] for name in ("pruner", "labeler")}
-            spaces = unpack_arcs(saved.weights["arcs"], [len(sentence) for sentence in self.sentences])
+            self.meta |= {name: saved.meta[name] for name in HISTORY if name in saved.meta}
+            log.info("resuming after epoch %d", len(self.meta["log"]))
         else:
             self._train_labeler()
             spaces = self._train_pruner()
@@ -148,15 +157,13 @@ class Trainer:
         self.meta["seconds"] = round(self.meta.get("seconds", 0.0) + time.perf_counter() - began, 1)
         return self._quantised_model()
 
-    def _encode(self, saved: Model | None) -> None:
-        """Set labels, encoder and tokens; labels and vocabularies are those of the checkpoint, if there is one."""
-        self.labels = saved.labels if saved else sorted({label for s in self.sentences for label in s.labels})
+    def _encode(self) -> None:
+        """Set labels, encoder and tokens."""
+        self.labels = sorted({label for s in self.sentences for label in s.labels})
         if len(self.labels) > 1 << LABEL_BITS:
             raise ConfigError("treebank.train", f"{len(self.labels)} labels; at most {1 << LABEL_BITS} can be learnt")
         attributes, minimum = attributes_of(self.files), self.config.features.rare
-        self.encoder = (
-            Encoder(saved.vocabularies) if saved else Encoder.from_sentences(self.sentences, attributes, minimum)
-        )
+        self.encoder = Encoder.from_sentences(self.sentences, attributes, minimum)
         self.attributes = self.encoder.attributes
         self.tokens = [self.encoder.encode(sentence) for sentence in self.sentences]
 
@@ -322,9 +329,8 @@ class Trainer:
             log.info("no checkpoint; training from the start")
             return None
         if self.workers and self.shards is None:
-            self.shards = saved.meta.get("shards")
+            self.shards = shards_of(saved)
         check_checkpoint(saved, self.checkpoint, self._digest())
-        log.info("resuming after epoch %d", len(saved.meta["log"]))
         return saved
 
     def _digest(self) -> str:

@@ -13,7 +13,7 @@ from concurrent.futures import CancelledError
 from urllib.parse import urlsplit
 
 from nonproj import __version__
-from nonproj.errors import ClusterError
+from nonproj.errors import ClusterError, NonprojError
 from nonproj.workers.pool import LostError
 
 CONNECT_TIMEOUT = 10.0
@@ -24,6 +24,9 @@ RESUBMISSIONS = 3
 
 _PATIENCE = 30.0
 """Seconds to wait for new workers after all have gone."""
+
+_SLICE = 0.25
+"""Seconds of waiting between two looks at signals."""
 
 log = logging.getLogger("nonproj")
 
@@ -65,16 +68,19 @@ class Cluster:
         The scheduler's, as in ``tcp://10.0.0.1:8786``.
     timeout : float
         Seconds to wait for the scheduler to answer and for a first worker to register.
+    heed : callable, optional
+        Called several times a second while waiting for a result; it may raise `KeyboardInterrupt`.
 
     Raises
     ------
     ClusterError
         The address is invalid.  On entry: Dask is not installed, no scheduler answers at the address, it has no
-        workers, or it or a worker has a different version of nonproj.
+        workers, or it or a worker has a different version of nonproj.  Workers that come later are checked with each
+        call.
     """
 
-    def __init__(self, address: str, timeout: float = CONNECT_TIMEOUT):
-        self.address, self.timeout = check_address(address), timeout
+    def __init__(self, address: str, timeout: float = CONNECT_TIMEOUT, heed: Callable[[], object] = lambda: None):
+        self.address, self.timeout, self.heed = check_address(address), timeout, heed
 
     def __enter__(self) -> Cluster:
         try:
@@ -126,8 +132,7 @@ class Cluster:
         for place, version in found.items():
             if version != __version__:
                 found = "no nonproj" if isinstance(version, Exception) else f"nonproj {version}"
-                text = f"{place} has {found}, this machine has nonproj {__version__}; install the same version on all"
-                raise ClusterError(f"{self.address}: {text}")
+                raise ClusterError(f"{self.address}: {_versions_differ(place, found, __version__)}")
 
     @contextlib.contextmanager
     def _translating(self, future=None) -> Iterator[None]:
@@ -159,7 +164,7 @@ class Cluster:
     def submit(self, function: Callable, *arguments):
         """Submit a call and return its future; arguments may be futures."""
         with self._translating():
-            return self.client.submit(function, *arguments, pure=False, retries=2)
+            return self.client.submit(_call, __version__, function, *arguments, pure=False, retries=2)
 
     def result(self, future, function: Callable, arguments: tuple):
         """Return the result of a call that was submitted with the same function and arguments."""
@@ -193,23 +198,44 @@ class Cluster:
 
     def _result(self, future):
         """Wait while there are workers; translate errors."""
+        from distributed import KilledWorker
         from distributed import TimeoutError as Late
 
-        seen = time.monotonic()
+        seen = counted = time.monotonic()
         while True:
+            self.heed()
             try:
                 with self._translating(future):
-                    return future.result(timeout=_PATIENCE / 6)
+                    return future.result(timeout=_SLICE)
             except Late:
                 now = time.monotonic()
-                seen = now if self._threads() else seen
+                if now - counted > _PATIENCE / 6:
+                    counted, seen = now, now if self._threads() else seen
                 if now - seen > _PATIENCE:
                     raise ClusterError(f"{self.address}: all workers are gone") from None
+            except (NonprojError, KilledWorker):
+                raise
+            except Exception:  # perhaps of a worker that came later and cannot even import the call
+                if future.status == "error":
+                    self._check_versions()
+                raise
 
     def _threads(self) -> int:
         """Return the present number of worker threads."""
         with self._translating():
             return sum(self.client.nthreads().values())
+
+
+def _call(version: str, function: Callable, *arguments):
+    """Run a call on a worker, which must have the version of the caller."""
+    if version != __version__:
+        place = f"the worker {socket.gethostname()}"
+        raise ClusterError(_versions_differ(place, f"nonproj {__version__}", version))
+    return function(*arguments)
+
+
+def _versions_differ(place: str, found: str, ours: str) -> str:
+    return f"{place} has {found}, this machine has nonproj {ours}; install the same version on all"
 
 
 def _silence() -> None:

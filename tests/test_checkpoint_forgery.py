@@ -1,0 +1,124 @@
+"""Forged checkpoints: training resumes from them as from its own, or refuses them in one line."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import toy
+
+from nonproj.errors import ConfigError, ModelError
+from nonproj.learning.trainer import train
+from nonproj.model import Model
+from nonproj.options.config import Config
+from nonproj.workers.pool import InProcess
+
+SMALL = {"parts": "sibling", "features.bits": 10, "pruner.bits": 10, "labeler.bits": 12, "training.epochs": 2}
+OPTIONS = Config().with_overrides(SMALL | {"pruner.folds": 0, "labeler.epochs": 1})
+SENTENCES = toy.sentences(8)
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    """The path of a checkpoint after the first of two epochs."""
+    path = tmp_path / "a.checkpoint"
+    train(SENTENCES, OPTIONS.with_overrides({"training.epochs": 1}), checkpoint=path)
+    return path
+
+
+def change_weights(name, change):
+    """Return a forgery of one array."""
+    return lambda saved: saved.weights.update({name: change(np.array(saved.weights[name]))})
+
+
+def change_meta(**values):
+    """Return a forgery of the metadata."""
+    return lambda saved: saved.meta.update(values)
+
+
+def set_entry(place, value):
+    """Return a change of one entry of an array."""
+
+    def change(array):
+        array[place] = value
+        return array
+
+    return change
+
+
+STEPS, ARCS = "its number of steps is not that of its epochs", "its arcs are wrong"
+
+
+@pytest.mark.parametrize(
+    ("forge", "message"),
+    [
+        (change_meta(step="x"), STEPS),
+        (change_meta(step=0), STEPS),
+        (change_meta(step=1 << 70), STEPS),
+        (change_meta(step=True), STEPS),
+        (change_meta(log=[]), STEPS),
+        (change_meta(log={}), STEPS),
+        (lambda saved: saved.meta.pop("step"), STEPS),
+        (lambda saved: saved.meta.pop("log"), STEPS),
+        (change_meta(seconds="x"), "its training time is not a number"),
+        (change_meta(seconds=float("nan")), "its training time is not a number"),
+        (change_weights("arcs", lambda a: a[:0]), ARCS),
+        (change_weights("arcs", lambda a: a[a[:, 0] != 0]), f"{ARCS}: sentence 1 lacks some of its gold tree"),
+        (change_weights("arcs", lambda a: a[::-1]), f"{ARCS}: they are not in the order of the sentences"),
+        (change_weights("arcs", lambda a: a[:, :2]), f"{ARCS}: three columns of integers are expected"),
+        (change_weights("arcs", lambda a: a.astype(np.float64)), f"{ARCS}: three columns of integers are expected"),
+        (change_weights("arcs", lambda a: a.reshape(-1)), f"{ARCS}: three columns of integers are expected"),
+        (change_weights("arcs", set_entry((0, 0), -1)), f"{ARCS}: they are not in the order of the sentences"),
+        (change_weights("arcs", set_entry((-1, 0), 8)), f"{ARCS}: they are not in the order of the sentences"),
+        (change_weights("arcs", set_entry((0, 1), 1 << 30)), ARCS),
+        (change_weights("arcs", set_entry((0, 2), -5)), ARCS),
+        (change_weights("arcs", lambda a: np.repeat(a, 2, 0)), ARCS),
+        (change_weights("total", set_entry(7, 1e300)), "some weights of 'total' are too large"),
+        (change_weights("perceptron", set_entry(7, -3e38)), "some weights of 'perceptron' are too large"),
+        (change_weights("perceptron", lambda a: a[:512]), "the weights of 'perceptron' are not a table of 1024"),
+        (change_weights("total", lambda a: a[:512]), "the weights of 'total' are not a table of 1024"),
+        (change_weights("pruner", lambda a: np.tile(a, 2)), "the weights of 'pruner' are not a table of 1024"),
+        (change_weights("labeler", lambda a: a.astype(np.int16)), "the weights of 'labeler' are not a table of 4096"),
+    ],
+)
+def test_forgeries_are_refused_in_one_line(checkpoint, forge, message):
+    saved = Model.load(checkpoint, mmap=False)
+    forge(saved)
+    saved.save(checkpoint)
+    with pytest.raises(ModelError) as caught:
+        train(SENTENCES, OPTIONS, checkpoint=checkpoint, resume=True)
+    assert str(caught.value).startswith(f"{checkpoint}: cannot be resumed from: {message}")
+    assert str(caught.value).isprintable() and len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("shards", [0, -1, 1.5, "2", 1 << 70, [], None])
+def test_forged_shards_are_refused(tmp_path, shards):
+    checkpoint = tmp_path / "a.checkpoint"
+    first = OPTIONS.with_overrides({"training.epochs": 1})
+    train(SENTENCES, first, checkpoint=checkpoint, workers=InProcess(), shards=2)
+    saved = Model.load(checkpoint, mmap=False)
+    saved.meta["shards"] = shards
+    try:
+        saved.save(checkpoint)
+        train(SENTENCES, OPTIONS, checkpoint=checkpoint, resume=True, workers=InProcess())
+    except (ConfigError, ModelError) as error:
+        assert str(error).isprintable() and len(str(error)) < 500
+    else:
+        pytest.fail("accepted")
+
+
+def test_what_follows_from_sentences_and_options_is_not_taken_from_a_checkpoint(checkpoint):
+    """Labels, vocabularies, templates and metadata of a forged checkpoint have no effect."""
+    calm = train(SENTENCES, OPTIONS, checkpoint=checkpoint, resume=True)
+    train(SENTENCES, OPTIONS.with_overrides({"training.epochs": 1}), checkpoint=checkpoint)
+    saved = Model.load(checkpoint, mmap=False)
+    vocabularies = {name: strings[::-1] for name, strings in saved.vocabularies.items()}
+    meta = saved.meta | {"multi_root": True, "projective": True, "interrupted": True, "words": -1, "x": "y"}
+    dataclasses.replace(saved, labels=["x"], vocabularies=vocabularies, meta=meta).save(checkpoint)
+    resumed = train(SENTENCES, OPTIONS, checkpoint=checkpoint, resume=True)
+    assert (resumed.labels, resumed.vocabularies) == (calm.labels, calm.vocabularies)
+    for name, weights in calm.weights.items():
+        np.testing.assert_array_equal(resumed.weights[name], weights)
+    untimed = [{key: value for key, value in m.meta.items() if key not in ("seconds", "log")} for m in (calm, resumed)]
+    assert untimed[0] == untimed[1]
