@@ -1,0 +1,14 @@
+"""The attack on nonproj, kept as a campaign: random damage to everything that it reads, and faults while it runs.
+
+- `campaign`: cases, outcomes, failures; a lane runs case after case and keeps the figures
+- `supervisor`: runs a lane in a process of its own and notices when that crashes or hangs
+- `material`: the treebanks and models that are damaged
+- `mutators`: damages text and gzip archives
+- `forgery`: damages models and checkpoints, with the checksums made right again
+- `properties`: what must be true of sentences, trees and errors
+- `reads`, `parses`, `models`, `options`: lanes of damaged treebanks, models, configurations and command lines
+- `structured`, `fuzz`: well-formed treebanks drawn by hypothesis; a lane guided by coverage
+- `forked`: runs the command line in forked processes
+- `kills`, `writes`, `load`: lanes of signals, of writes that fail, and of a million words while workers die
+- `report`: writes the page with the figures
+"""

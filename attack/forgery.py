@@ -1,0 +1,257 @@
+"""Damages models and checkpoints, with the checksums made right again, so that only what they say is wrong."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import struct
+from typing import NamedTuple
+
+import numpy as np
+
+START, ALIGNMENT = 64, 64
+_PRELUDE = struct.Struct("<8sQQQ")
+
+STRANGE: list = [None, True, False, -1, 0, 1, 2, 3, 255, 1 << 31, 1 << 40, 1 << 63, 1 << 70, 0.5, -0.0, 1e308, 5e-324]
+STRANGE += [
+    float("nan"),
+    float("inf"),
+    "",
+    "x",
+    "a\tb",
+    "\n",
+    "\ud800",
+    "\x1b[2J",
+    "é" * 300,
+    "auto",
+    "float32",
+    "int16",
+]
+STRANGE += [[], [1], [[]], ["a", "a"], {}, {"a": 1}, {"a": {"b": 1}}, "h.pos m.pos", "h.form", "between.pos", [0, 1]]
+"""Values that replace those of a header."""
+
+ARRAYS = ["zeros", "ones", "largest", "smallest", "random", "nan", "inf", "tiny", "reversed", "bits"]
+"""What the numbers of an array are replaced by."""
+
+
+class Parts(NamedTuple):
+    """The content of a model file: its header as JSON, and its arrays by name."""
+
+    header: dict
+    arrays: dict[str, np.ndarray]
+
+
+def take_apart(data: bytes) -> Parts:
+    """Return the parts of a model file."""
+    _, _, length, _ = _PRELUDE.unpack(data[:32])
+    header = json.loads(data[START : START + length].decode("utf-8", "surrogatepass"))
+    arrays = {}
+    for entry in header["arrays"]:
+        count = int(np.prod(entry["shape"]))
+        array = np.frombuffer(data, np.dtype(entry["dtype"]).newbyteorder("<"), count, entry["offset"])
+        arrays[entry["name"]] = array.reshape(entry["shape"]).copy()
+    return Parts(header, arrays)
+
+
+def put_together(header: dict | list, blocks: list[bytes], room: int = 0, raw: bytes | None = None) -> bytes:
+    """Return a model file whose checksum is right, and whose offsets are if they were those of the original.
+
+    Parameters
+    ----------
+    header : JSON value
+        Its arrays' offsets are set anew where they are there, in order.
+    blocks : list of bytes
+        The content of the arrays.
+    room : int
+        Blanks behind the header.
+    raw : bytes, optional
+        The header's text, instead of that of ``header``.
+    """
+    entries = header.get("arrays") if isinstance(header, dict) else None
+    entries = [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
+    text, positions = b"", []
+    for _ in range(8):  # the offsets depend on the length of the header, and the other way round
+        text = raw if raw is not None else encode(header)
+        position, positions = START + len(text) + room, []
+        for entry, block in zip(entries, blocks, strict=False):
+            position = -(-position // ALIGNMENT) * ALIGNMENT
+            positions.append(position)
+            if "offset" in entry and not isinstance(entry["offset"], str):
+                entry["offset"] = position
+            position += len(block)
+        if raw is not None or encode(header) == text:
+            break
+    text += b" " * room
+    body = bytearray(START + len(text))
+    for position, block in zip(positions, blocks, strict=False):
+        body += bytes(max(position - len(body), 0)) + block
+    prelude = _PRELUDE.pack(b"\x93nonproj", 3, len(text), len(body))
+    body[:START] = prelude + hashlib.blake2b(prelude + text, digest_size=32).digest()
+    body[START : START + len(text)] = text
+    return bytes(body)
+
+
+def encode(header) -> bytes:
+    """Return a header's text as nonproj writes it."""
+    return json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def assemble(parts: Parts) -> bytes:
+    """Return the model file of these parts, with right digests where the header still describes the arrays."""
+    for entry in parts.header["arrays"] if isinstance(parts.header.get("arrays"), list) else []:
+        if isinstance(entry, dict) and isinstance(entry.get("name"), str) and entry["name"] in parts.arrays:
+            content = np.ascontiguousarray(parts.arrays[entry["name"]])
+            entry["digest"] = hashlib.blake2b(content.tobytes(), digest_size=16).hexdigest()
+    return put_together(parts.header, [np.ascontiguousarray(array).tobytes() for array in parts.arrays.values()])
+
+
+def damage(rng: random.Random, data: bytes) -> bytes:
+    """Return a model file with damage that a checksum may notice: flipped, lost, inserted or repeated bytes."""
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        place, change = rng.randrange(len(data) + 1), rng.randrange(6)
+        place = rng.randrange(START + 1) if rng.random() < 0.3 else place
+        if change < 3 and place < len(data):
+            data = data[:place] + bytes([data[place] ^ (1 << rng.randrange(8))]) + data[place + 1 :]
+        elif change == 3:
+            data = data[:place]
+        elif change == 4:
+            data = data[:place] + rng.randbytes(rng.choice((1, 8, 64))) + data[place:]
+        else:
+            data = data[:place] + data[place + rng.choice((1, 8, 64)) :]
+    return data
+
+
+def forge(rng: random.Random, parts: Parts) -> bytes:
+    """Return a model file that is signed correctly and says something else."""
+    header = json.loads(encode(parts.header).decode("utf-8", "surrogatepass"))
+    arrays = dict(parts.arrays)
+    change = rng.randrange(10)
+    if change == 0:
+        text = bytearray(encode(header))
+        text[rng.randrange(len(text))] ^= 1 << rng.randrange(8)
+        return put_together(header, [array.tobytes() for array in arrays.values()], raw=bytes(text))
+    if change <= 4:
+        for _ in range(rng.choice((1, 1, 1, 2, 4))):
+            replace_somewhere(rng, header)
+    elif change == 5:
+        _change_options(rng, header)
+    elif change == 6:
+        _change_templates(rng, header)
+    elif change == 7:
+        _change_strings(rng, header)
+    else:
+        _change_array(rng, arrays, header)
+    return assemble(Parts(header, arrays))
+
+
+def replace_somewhere(rng: random.Random, node: dict | list) -> None:
+    """Replace, remove or repeat a value anywhere in a JSON document."""
+    while True:
+        keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+        if not keys:
+            return
+        key = rng.choice(keys)
+        if isinstance(node[key], dict | list) and node[key] and rng.random() < 0.85:
+            node = node[key]
+            continue
+        change = rng.randrange(8)
+        if change == 0:
+            del node[key]
+        elif change == 1 and isinstance(node, list):
+            node.insert(rng.randrange(len(node) + 1), node[key])
+        elif change == 2 and isinstance(node, dict):
+            node[rng.choice(("x", "", "\ud800", "a" * 900, "parser"))] = node[key]
+        else:
+            node[key] = rng.choice(STRANGE)
+        return
+
+
+def _change_options(rng: random.Random, header: dict) -> None:
+    """Set options to values that are allowed, mostly extreme ones."""
+    decoding, pruner = header["config"]["decoding"], header["config"]["pruner"]
+    choices = {
+        "max_iterations": (1, 2, 10**9),
+        "exact": (True, False),
+        "search_limit": (0, 1, 10**9, 1 << 53),
+        "full": (True, False),
+        "step": ("polyak", "paper"),
+        "beta": (0.0, 1.0, 5e-324),
+        "tau": (0.0, 1.0, 0.999),
+        "projective": (True, False, "auto"),
+        "single_root": (True, False, "auto"),
+        "threshold": (1.0, 5e-324, 1e-300),
+        "tolerance": (0.0, 1e300, 1e-15),
+        "max_words": (1, 10_000),
+    }
+    for name in rng.sample(sorted(choices), rng.randint(1, 4)):
+        decoding[name] = rng.choice(choices[name])
+    pruner["max_heads"] = rng.choice((1, 2, 10**9))
+    header["config"]["parts"] = rng.choice(([*header["config"]["parts"]], ["arc"], ["arc", "grandparent"]))
+    header["meta"]["multi_root"] = rng.choice((True, False))
+    header["meta"]["projective"] = rng.choice((True, False))
+
+
+def _change_templates(rng: random.Random, header: dict) -> None:
+    """Replace templates by others of the same words, repeat them, or leave only one."""
+    spec = header["templates"][rng.choice(sorted(header["templates"]))]
+    listed = spec["templates"]
+    words = sorted({term for template in listed for term in template.split()})
+    change = rng.randrange(5)
+    if change == 0:
+        spec["templates"] = [rng.choice(listed)]
+    elif change == 1:
+        spec["templates"] = listed + listed
+    elif change == 2:
+        terms = [" ".join(rng.choice(words) for _ in range(rng.randint(1, 12))) for _ in range(rng.randint(1, 30))]
+        spec["templates"] = terms
+    elif change == 3:
+        listed[rng.randrange(len(listed))] = rng.choice(
+            ("m+9.form", "h-9.pos", "s.pos", "between.pos", "h.feat m.feat", "")
+        )
+    else:
+        spec["codes"] = rng.choice((["none"], ["direction", "distance"], [], ["none"] * 99, ["order"]))
+
+
+def _change_strings(rng: random.Random, header: dict) -> None:
+    """Change labels, vocabularies or the training history."""
+    change = rng.randrange(4)
+    if change == 0:
+        new = ["a b", "_", "", "root", "\u2028", "x" * 9999, "é", "a:b", "\ufeff", "\x00"]
+        header["labels"] = [rng.choice(new) for _ in range(rng.choice((1, 2, 255, 256, 257)))]
+    elif change == 1:
+        name = rng.choice(sorted(header["vocabularies"]))
+        header["vocabularies"][name] = rng.choice(([], ["hund"] * 3, [chr(i) for i in range(200)], ["_"], ["\x00", ""]))
+    elif change == 2:
+        header["meta"]["log"] = rng.choice(([], [{}], [{"epoch": -1}] * 50, [{"uas": float("nan")}]))
+    else:
+        header["meta"]["scale"] = {name: rng.choice((1e-300, 1e29, 1.0, 5e-324)) for name in ("parser", "pruner")}
+
+
+def _change_array(rng: random.Random, arrays: dict[str, np.ndarray], header: dict) -> None:
+    """Replace the numbers of an array, and sometimes its dtype or shape."""
+    name = rng.choice(sorted(arrays))
+    old, kind = arrays[name], rng.choice(ARRAYS)
+    floats = old.dtype.kind == "f"
+    limits = np.finfo(old.dtype) if floats else np.iinfo(old.dtype)
+    generator = np.random.default_rng(rng.randrange(1 << 32))
+    new = old.copy()
+    if kind == "zeros" or (kind in ("nan", "inf", "tiny") and not floats):
+        new[...] = 0
+    elif kind in ("ones", "largest", "smallest", "tiny"):
+        new[...] = {"ones": 1, "largest": limits.max, "smallest": limits.min, "tiny": getattr(limits, "tiny", 0)}[kind]
+    elif kind in ("nan", "inf"):
+        new.flat[rng.randrange(max(new.size, 1)) if new.size else slice(0)] = float(kind)
+    elif kind == "reversed":
+        new = np.ascontiguousarray(new[::-1])
+    else:
+        new = generator.integers(0, 256, new.nbytes, np.uint8).view(new.dtype).reshape(new.shape)
+        new = np.nan_to_num(new) if floats and kind == "random" else new
+    if rng.random() < 0.2:
+        new = new[: rng.choice((0, 1, len(new) // 2, len(new) - 1))]
+    if rng.random() < 0.1:
+        new = new.astype(rng.choice(("float32", "float64", "int16", "int32", "uint8")))
+    arrays[name] = new
+    for entry in header["arrays"]:
+        if entry["name"] == name:
+            entry["shape"], entry["dtype"] = list(new.shape), new.dtype.name

@@ -1,0 +1,91 @@
+"""The treebanks and models that are damaged."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cache
+from pathlib import Path
+
+from attack.campaign import ROOT
+
+sys.path.append(str(ROOT / "tests"))  # for the toy treebank and the naive twins
+
+CONLLU = """\
+# sent_id = a-1
+# text = vámonos al mar ¡ya!
+1-2\tvámonos\t_\t_\t_\t_\t_\t_\t_\t_
+1\tvamos\tir\tVERB\t_\tMood=Imp|Number=Plur\t0\troot\t0:root\t_
+2\tnos\tnosotros\tPRON\t_\t_\t1\tobj\t1:obj|2.1:nsubj\t_
+2.1\tya\tya\tADV\t_\t_\t_\t_\t1:advmod\t_
+2.2\tya\tya\tADV\t_\t_\t_\t_\t1:advmod\t_
+3-4\tal\t_\t_\t_\t_\t_\t_\t_\t_
+3\ta\ta\tADP\t_\t_\t5\tcase\t_\t_
+4\tel\tel\tDET\t_\tPronType=Art,Dem\t5\tdet\t_\t_
+5\tmar\tmar\tNOUN\t_\t_\t1\tobl:arg\t1:obl:a\t_
+6\t¡ya!\tya\tADV\t_\t_\t1\tadvmod\t1:advmod\t_
+
+# newpar
+# sent_id = a-2
+# text = Ja.
+0.1\t_\t_\tPRON\t_\t_\t_\t_\t_\t_
+1\tJa\tja\tINTJ\t_\t_\t0\troot\t_\tSpaceAfter=No
+2\t.\t.\tPUNCT\t_\t_\t1\tpunct\t_\t_
+
+"""
+"""Two sentences with comments, multiword tokens, empty nodes and enhanced dependencies."""
+
+CONLLX = """\
+1\t#\t#\tX\tX\t_\t3\tdet\t_\t_
+2\ta b\ta\u00a0b\tN\tN\tgen=c|num=s\t3\tsubj\t3\tsubj
+3\tses\tse\tV\tVA\t_\t0\tROOT\t_\t_
+4\tden\tden\tP\tPD\t_\t5\tmod\t_\t_
+5\tløber\tløbe\tV\tVA\t_\t0\tROOT\t_\t_
+
+
+1\t\ufeffx\t_\t_\t_\t_\t0\t_\t_\t_
+
+"""
+"""Sentences with a word that is ``#``, spaces, two roots, and a byte order mark inside a word."""
+
+SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "-qq"]
+"""Options of a training that takes a moment."""
+
+
+@cache
+def toy_treebank(count: int, seed: int = 0) -> str:
+    """Return the text of a treebank of a toy language with crossing arcs."""
+    from toy import treebank
+
+    return treebank(count, seed)
+
+
+def treebank_files() -> list[Path]:
+    """Return the files of real treebanks, if there are any: those in the folder that ``NONPROJ_TREEBANKS`` names."""
+    folder = os.environ.get("NONPROJ_TREEBANKS")
+    return sorted(Path(folder).glob("*/*train.conll*")) if folder else []
+
+
+@cache
+def texts() -> tuple[bytes, ...]:
+    """Return small treebanks to damage, of 1 to 20 lines each; half of them real sentences where there are any."""
+    found = [CONLLU, CONLLX, CONLLU.replace("\n", "\r\n"), "\ufeff" + CONLLU, "\n \n" + CONLLX, CONLLX.rstrip("\n")]
+    found += [CONLLU.split("\n\n")[1] + "\n\n"] * 2
+    found += [f"{sentence}\n\n" for sentence in toy_treebank(40, 1).split("\n\n") if sentence]
+    for path in treebank_files():
+        with open(path, encoding="utf-8", newline="") as stream:
+            sentences = stream.read(1_000_000).split("\n\n")[:-1]
+        found += [f"{sentence}\n\n" for sentence in sentences if sentence.count("\n") < 20][:12]
+    return tuple(text.encode() for text in found)
+
+
+def train(path: Path, *options: str, sentences: int = 30, seed: int = 0) -> Path:
+    """Train a model on the toy treebank with the command line, and return its path."""
+    from nonproj.cli.main import main
+
+    treebank = path.with_name("train.conll")
+    treebank.write_text(toy_treebank(sentences, seed), encoding="utf-8")
+    code = main(["train", str(treebank), "-o", str(path), *SMALL, "--epochs", "2", *options])
+    if code:
+        raise RuntimeError(f"the training of {path.name} ends with {code}")
+    return path

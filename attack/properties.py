@@ -1,0 +1,84 @@
+"""What must be true of sentences, trees and errors; a breach is an exception."""
+
+from __future__ import annotations
+
+from attack.campaign import BreachError
+from nonproj.errors import NonprojError
+
+LONGEST_MESSAGE = 500
+"""Characters of an error message."""
+
+_HEAD, _DEPREL, _DEPS = 6, 7, 8
+
+
+def require(condition: object, message: str) -> None:
+    """Raise `BreachError` unless a condition holds."""
+    if not condition:
+        raise BreachError(message)
+
+
+def check_message(error: NonprojError | str, prefix: str = "") -> None:
+    """Check that an error is one short line of printable characters."""
+    text = str(error)
+    require(text.strip() and text.isprintable(), f"the message is not one printable line: {text!r}")
+    require(len(text) < LONGEST_MESSAGE, f"the message has {len(text)} characters: {text!r}")
+    require(text.startswith(prefix), f"the message does not begin with {prefix!r}: {text!r}")
+
+
+def is_tree(heads) -> bool:
+    """Return whether every word descends from the root; from the definition.
+
+    Examples
+    --------
+    >>> is_tree([-1, 0, 1]), is_tree([-1, 2, 1]), is_tree([-1, 1])
+    (True, False, False)
+    """
+    for word in range(1, len(heads)):
+        node, steps = word, 0
+        while node != 0:
+            if not 0 <= node < len(heads) or steps == len(heads):
+                return False
+            node, steps = heads[node], steps + 1
+    return True
+
+
+def check_sentences(sentences: list) -> None:
+    """Check that sentences that were read are consistent: ten columns, numbering, trees."""
+    for sentence in sentences:
+        require(sentence.rows, "a sentence without words")
+        for number, row in enumerate(sentence.rows, 1):
+            require(len(row) == 10, f"a word with {len(row)} columns")
+            require(row[0] == str(number), f"word {number} has the ID {row[0]!r}")
+            require(row[1], "a word without a form")
+        if sentence.heads is not None:
+            heads = sentence.heads.tolist()
+            require(len(heads) == len(sentence.rows) + 1 and is_tree(heads), f"not a tree: {heads}")
+            require([row[6] for row in sentence.rows] == [str(h) for h in heads[1:]], "heads differ from the column")
+
+
+def check_changes(before: list[str], after: list[str], sentence, heads, keep_deps: bool = False) -> None:
+    """Check that output differs from input only in the columns that the parser owns.
+
+    Parameters
+    ----------
+    before, after : list of str
+        The lines of one sentence in input and output.
+    sentence : Sentence
+        It tells which lines are words.
+    heads : list of int
+        The tree that was to be written.
+    keep_deps : bool
+        Whether DEPS has to stay.
+    """
+    require(len(before) == len(after), f"{len(before)} lines have become {len(after)}")
+    words = {line: number for number, line in enumerate(sentence.word_lines, 1)}
+    for index, (old, new) in enumerate(zip(before, after, strict=True)):
+        if index not in words:
+            require(old == new, f"a line that is not a word has changed: {old!r} to {new!r}")
+            continue
+        x, y = old.split("\t"), new.split("\t")
+        require(len(y) == 10, f"a word has {len(y)} columns: {new!r}")
+        require(y[_HEAD] == str(heads[words[index]]), f"HEAD is {y[_HEAD]!r}, {heads[words[index]]} expected")
+        for column in set(range(10)) - {_HEAD, _DEPREL}:
+            emptied = column == _DEPS and y[column] == "_" and x[_HEAD] != y[_HEAD] and ":" in x[_DEPS]
+            require(x[column] == y[column] or (emptied and not keep_deps), f"column {column + 1} of {old!r}: {new!r}")

@@ -1,0 +1,129 @@
+"""Lane of damaged treebanks: each is read, or rejected in one line, and what was read is written back unchanged."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+import zlib
+
+from attack import material, mutators
+from attack.campaign import BreachError, Lane
+from attack.properties import check_changes, check_message, check_sentences, require
+from nonproj.errors import DataError, NonprojError
+from nonproj.io import conll, splitting
+from nonproj.io.checks import Rules
+
+
+class Reads(Lane):
+    """Reads damaged treebanks, plain or packed, whole or in pieces, under all rules."""
+
+    name = "reads"
+
+    def case(self, rng: random.Random, number: int) -> str:
+        """Read one damaged treebank."""
+        text = mutators.damage(rng, rng.choice(material.texts()))
+        packed = rng.random() < 0.2
+        data = mutators.damage_archive(rng, text) if packed else text
+        self.current = {"input": data}
+        return check_reading(data, draw_rules(rng), rng)
+
+
+def draw_rules(rng: random.Random) -> Rules:
+    """Return random rules of reading."""
+    limit = rng.choice((1 << 20, 1 << 20, 1 << 20, 1 << 20, 400, 40))
+    return Rules(rng.random() < 0.2, rng.random() < 0.5, rng.random() < 0.1, limit)
+
+
+def stream_of(data: bytes) -> io.BufferedReader:
+    """Return the bytes as a stream that is unpacked where necessary, as a file is."""
+    return io.BufferedReader(io.BytesIO(data))
+
+
+def read_all(sentences) -> tuple[list, NonprojError | None]:
+    """Return the sentences up to the first error, and that error."""
+    errors: list = []
+    found = list(conll.until_error(sentences, errors))
+    return found, errors[0] if errors else None
+
+
+def check_reading(data: bytes, rules: Rules, rng: random.Random) -> str:
+    """Read bytes, check all properties, and return the outcome."""
+    sentences, error = read_all(conll.read(stream_of(data), rules))
+    check_sentences(sentences)
+    if error is not None:
+        require(type(error) is DataError, f"{type(error).__name__}: {error}")
+        check_message(error, f"<stream>:{error.line}: ")
+    if rules.require_heads and not rules.ignore_heads:
+        require(all(sentence.heads is not None for sentence in sentences), "a sentence without heads was accepted")
+    if rng.random() < 0.3:
+        check_pieces(data, rules, sentences, error, rng.choice((1, 30, 300)))
+    plain = unpacked(data)
+    check_rewriting(sentences, plain, complete=error is None)
+    if sentences and rng.random() < 0.3:
+        check_new_trees(sentences, rng)
+    if error is None:
+        return "read"
+    return "rejected after some sentences" if sentences else "rejected"
+
+
+def unpacked(data: bytes) -> bytes:
+    """Return the plain text of what may be a gzip archive: as much of it as can be unpacked."""
+    if data[:1] != b"\x1f":
+        return data
+    text, stream = b"", io.BufferedReader(gzip.GzipFile(fileobj=io.BytesIO(data)))
+    try:
+        while line := stream.readline():
+            text += line
+    except (EOFError, OSError, zlib.error):
+        pass
+    return text
+
+
+def check_rewriting(sentences: list, text: bytes, complete: bool) -> None:
+    """Check that sentences written without new trees are the text, or the beginning of it."""
+    stream = io.BytesIO()
+    conll.write(((sentence, None) for sentence in sentences), stream)
+    written = stream.getvalue()
+    if complete:
+        require(written == text, f"written back: {written!r}")
+    else:
+        require(text.startswith(written), f"not the beginning of the input: {written!r}")
+    stream = io.BytesIO()  # with the trees that it has
+    try:
+        conll.write(((s, s.heads) for s in sentences), stream)
+        require(stream.getvalue() == written, f"with its own trees: {stream.getvalue()!r}")
+    except TypeError as error:
+        raise BreachError(f"cannot be written: {error}") from None
+
+
+def check_pieces(data: bytes, rules: Rules, sentences: list, error: NonprojError | None, size: int) -> None:
+    """Check that reading in pieces gives the same sentences, lines and errors."""
+    pieces = splitting.split(stream_of(data), size, rules)
+    found, other = read_all(sentence for piece in pieces for sentence in piece.read(rules))
+    facts = [[(s.line, s.rows, s.lines) for s in listed] for listed in (sentences, found)]
+    require(facts[0] == facts[1], f"in pieces of {size} bytes: {len(found)} sentences, not {len(sentences)}")
+    require(str(error) == str(other), f"in pieces of {size} bytes: {other}; in one: {error}")
+
+
+def check_new_trees(sentences: list, rng: random.Random) -> None:
+    """Check that sentences with other trees are read again, and differ only in the columns of the trees."""
+    trees = [draw_heads(rng, len(sentence)) for sentence in sentences]
+    labels = [[rng.choice(("a", "root", "x:y")) for _ in sentence.rows] for sentence in sentences]
+    keep, stream = rng.random() < 0.3, io.BytesIO()
+    conll.write(zip(sentences, trees, labels, strict=True), stream, keep_deps=keep)
+    again, error = read_all(conll.read(stream_of(stream.getvalue()), Rules(require_heads=True)))
+    require(error is None, f"the output is rejected: {error}")
+    require(len(again) == len(sentences), f"{len(again)} sentences in the output of {len(sentences)}")
+    for old, new, heads, names in zip(sentences, again, trees, labels, strict=True):
+        require(new.heads.tolist() == heads and new.labels == names, "the output has another tree")
+        check_changes(old.lines, new.lines, old, heads, keep)
+
+
+def draw_heads(rng: random.Random, n_words: int) -> list[int]:
+    """Return a random tree as a list of heads."""
+    heads, order = [-1] * (n_words + 1), [0]
+    for word in rng.sample(range(1, n_words + 1), n_words):
+        heads[word] = rng.choice(order)
+        order.append(word)
+    return heads
