@@ -14,7 +14,8 @@ from nonproj.automata.general import general_automata
 from nonproj.automata.relaxed import decode_relaxed
 from nonproj.dual.general import AutomataOracle, TreeOracle
 from nonproj.parts.space import tree_score
-from nonproj.relaxation.subgradient import AppendixA, relax
+from nonproj.relaxation.steps import AppendixA
+from nonproj.relaxation.subgradient import relax
 
 TITLE = "Section 7.6 of Koo et al. (2010): how good is z* alone?"
 SIZES = ("sentences",)

@@ -13,7 +13,9 @@ from nonproj.automata.general import general_automata
 from nonproj.dual.decomposition import dual_decomposition
 from nonproj.dual.general import AutomataOracle, TreeOracle
 from nonproj.parts.space import tree_score
-from nonproj.relaxation.subgradient import AppendixA, Decaying, Polyak, relax
+from nonproj.relaxation.steps import AppendixA, Decaying, Polyak
+from nonproj.relaxation.subgradient import relax
+from nonproj.relaxation.trace import Trace
 
 TITLE = "Figures 8 and 9 of Rush and Collins (2012): the bound over the iterations"
 SIZES = ("sentences", "iterations")
@@ -57,7 +59,7 @@ def _rule(name: str, gap: float):
     return Decaying(float(size) * gap, power=0.5 if kind == "decaying" else 0.0)
 
 
-def _trace(problem: Problem, single_root: bool, beta: float, rule, limit: int) -> dict[str, list[float]]:
+def _trace(problem: Problem, single_root: bool, beta: float, rule, limit: int) -> Trace:
     """Run the subgradient method with a step size rule; return its trace."""
     _, parts, scores = problem
     arcs, arc_scores = parts.arcs, scores[parts.range("arc")]

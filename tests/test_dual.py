@@ -21,7 +21,8 @@ from nonproj.dual.decomposition import dual_decomposition, dual_trace
 from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.parts.space import part_space
-from nonproj.relaxation.subgradient import AppendixA, Polyak, relax
+from nonproj.relaxation.steps import AppendixA, Polyak
+from nonproj.relaxation.subgradient import relax
 from nonproj.trees.arborescence import maximum_arborescence_sparse
 from nonproj.trees.projective import maximum_projective_tree_sparse
 

@@ -24,7 +24,7 @@ from nonproj.dual.general import AutomataOracle, TreeOracle, parse_with_automata
 from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions
 from nonproj.parts.arcs import arc_space, full_arc_space
 from nonproj.parts.automaton import head_automata, moves
-from nonproj.relaxation.subgradient import AppendixA, Polyak
+from nonproj.relaxation.steps import AppendixA, Polyak
 
 RULES = {APPENDIX_A: AppendixA, POLYAK: Polyak}
 

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from nonproj.relaxation.subgradient import AppendixA, Decaying, Polyak, Progress, relax
+from nonproj.relaxation.steps import AppendixA, Decaying, Polyak, Progress
+from nonproj.relaxation.subgradient import relax
 
 
 def sequence_oracle(unary, pairwise):

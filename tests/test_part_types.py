@@ -30,7 +30,8 @@ from nonproj.parts.automaton import head_automata, moves
 from nonproj.parts.base import PartType
 from nonproj.parts.registry import PART_TYPES, register
 from nonproj.parts.space import part_space, tree_score
-from nonproj.relaxation.subgradient import AppendixA, Polyak, relax
+from nonproj.relaxation.steps import AppendixA, Polyak
+from nonproj.relaxation.subgradient import relax
 from nonproj.types import PartRows
 
 RULES = {APPENDIX_A: AppendixA, POLYAK: Polyak}

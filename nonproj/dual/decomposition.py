@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj.automata.compiled import compiled_starts, is_compiled
-from nonproj.dual.general import parse_with_general_automata
 from nonproj.dual.options import DEFAULTS, DualOptions, check_options
 from nonproj.dual.subgradient import AGREED, STOPPED, Trace, find_tree, minimise_dual
 from nonproj.parts.space import check_scores
@@ -65,6 +64,8 @@ def decode_trusted(parts: PartSpace, scores: np.ndarray, options: DualOptions) -
     if len(parts.types) == 1:
         return _decode_arcs(parts, scores, options)
     if not is_compiled(parts):
+        from nonproj.dual.general import parse_with_general_automata  # the usual sets do without
+
         return parse_with_general_automata(parts, scores, options)
     return _decode(parts, scores, options, NO_TRACE)
 

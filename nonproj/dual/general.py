@@ -7,9 +7,6 @@ What `nonproj.dual.decomposition` does in one call into compiled code for siblin
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from nonproj.automata.general import (
@@ -23,7 +20,8 @@ from nonproj.automata.general import (
 )
 from nonproj.dual.options import APPENDIX_A, DEFAULTS, DualOptions, check_options
 from nonproj.parts.automaton import HeadAutomata
-from nonproj.relaxation.subgradient import AppendixA, Decaying, Polyak, Progress, relax
+from nonproj.relaxation.steps import AppendixA, OncePrimal, Polyak
+from nonproj.relaxation.subgradient import relax
 from nonproj.trees.arborescence import maximum_arborescence_sparse
 from nonproj.trees.projective import maximum_projective_tree_sparse
 from nonproj.types import ArcSpace, Decoded, PartSpace
@@ -119,17 +117,6 @@ class TreeOracle:
         return float(theta @ used), used, heads
 
 
-@dataclass
-class _OnceAccepted:
-    """A step rule that wants a tree's score, and plain steps as long as no tree was accepted."""
-
-    rule: Callable[[Progress], float]
-    plain: Decaying = field(default_factory=lambda: Decaying(1.0))
-
-    def __call__(self, progress: Progress) -> float:
-        return (self.plain if progress.best_primal == -np.inf else self.rule)(progress)
-
-
 def parse_with_general_automata(parts: PartSpace, scores: np.ndarray, options: DualOptions) -> Decoded:
     """Find the best tree under any set of part types whose automata have a general form; see `parse_with_automata`."""
     return parse_with_automata(parts.arcs, general_automata(parts, scores), scores[: len(parts.arcs.head)], options)
@@ -189,7 +176,7 @@ def parse_with_automata(arcs: ArcSpace, automata: HeadAutomata, scores, options:
         forced = (tree[arcs.modifier] == arcs.head).astype(np.int8)
         return float(decode_paths(arcs, automata, scores, forced, every, work, paths))  # minus infinity: rejected
 
-    rule = _OnceAccepted(AppendixA() if options.rule == APPENDIX_A else Polyak())
+    rule = OncePrimal(AppendixA() if options.rule == APPENDIX_A else Polyak())
     found = relax(
         tree,
         heads,

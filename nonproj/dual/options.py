@@ -13,6 +13,10 @@ RULES = ("paper", "polyak")
 """Names of the step rules, in the order of their numbers."""
 
 
+POLYAK_SCALE, POLYAK_PATIENCE, POLYAK_DECAY, MIN_STEP, GRACE_ITERATIONS = 1.7, 20, 0.7, 1e-6, 10
+"""Constants of the compiled loop, equal to those of `nonproj.relaxation`, which it does not import."""
+
+
 class DualOptions(NamedTuple):
     """How to decode.
 

@@ -19,8 +19,14 @@ from nonproj.automata.compiled import (
     new_workspace,
     tree_value,
 )
-from nonproj.dual.options import APPENDIX_A
-from nonproj.relaxation.subgradient import GRACE_ITERATIONS, MIN_STEP, POLYAK_DECAY, POLYAK_PATIENCE, POLYAK_SCALE
+from nonproj.dual.options import (
+    APPENDIX_A,
+    GRACE_ITERATIONS,
+    MIN_STEP,
+    POLYAK_DECAY,
+    POLYAK_PATIENCE,
+    POLYAK_SCALE,
+)
 from nonproj.trees.arborescence import best_arborescence
 from nonproj.trees.projective import best_projective_tree
 

@@ -1,0 +1,170 @@
+"""Tightening: constraints or clusters are added while bound and primal value do not meet (tutorial, section 9.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nonproj.relaxation.oracles import Enumerated
+from nonproj.relaxation.primal import Repair
+from nonproj.relaxation.problem import Constraints, Problem, carry
+from nonproj.relaxation.solver import Limits, Method, RelaxationResult, solve
+
+Separate = Callable[[Problem, RelaxationResult], Problem | None]
+
+
+@dataclass
+class TighteningResult:
+    """What `tighten` has found.
+
+    Attributes
+    ----------
+    solution : object
+        The best solution of all rounds.
+    primal_value, dual_bound : float
+        Its objective, and the lowest bound of all rounds.
+    certified : bool
+        Whether the solution is proven optimal.
+    problem : Problem
+        The tightened problem.
+    rounds : list of RelaxationResult
+        The result of each round; each has at least the constraints of the one before.
+    """
+
+    solution: Any = None
+    primal_value: float = -np.inf
+    dual_bound: float = np.inf
+    certified: bool = False
+    problem: Problem | None = None
+    rounds: list[RelaxationResult] = field(default_factory=list)
+
+
+def tighten(
+    problem: Problem,
+    method: Method,
+    separate: Separate,
+    *,
+    repair: Repair | None = None,
+    limits: Limits = Limits(),  # noqa: B008
+    max_rounds: int = 20,
+    start=None,
+) -> TighteningResult:
+    """Solve a relaxation again and again, each time with more constraints or clusters, until the solution is certified.
+
+    Parameters
+    ----------
+    problem : Problem
+    method : Method
+    separate : callable
+        Takes a problem and its result, and returns a tighter problem with the same solutions, or None if it knows none:
+        `violated_rows`, `clusters`, or a function of your own.  Oracles keep their numbers and may see more variables;
+        new oracles and constraints come last.
+    repair : callable, optional
+    limits : Limits
+        Of each round.
+    max_rounds : int
+    start : array-like, optional
+        Multipliers of the first round; each other one continues from the best multipliers of the one before.
+
+    Returns
+    -------
+    TighteningResult
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `solve`.
+    """
+    found, multipliers = TighteningResult(problem=problem), start
+    for _ in range(max_rounds):
+        result = solve(found.problem, method, repair=repair, limits=limits, start=multipliers)
+        found.rounds.append(result)
+        if result.primal_value > found.primal_value or found.solution is None:
+            found.solution, found.primal_value = result.solution, result.primal_value
+        found.dual_bound = max(min(found.dual_bound, result.dual_bound), found.primal_value)
+        best = found.primal_value
+        closed = best > -np.inf and found.dual_bound - best <= limits.tolerance * (1.0 + abs(best))
+        found.certified = result.certified or closed
+        tighter = None if found.certified else separate(found.problem, result)
+        if tighter is None:
+            break
+        multipliers = carry(found.problem, tighter, result.best_multipliers)
+        found.problem = tighter
+    return found
+
+
+def violated_rows(pool: Constraints, most: int = 10, slack: float = 1e-3) -> Separate:
+    """Return the separation of constraints from a pool: those that the averaged solution violates most.
+
+    Parameters
+    ----------
+    pool : Constraints
+        Valid for all solutions of the problem, and too many to relax at once.
+    most : int
+        Add at most so many in a round.
+    slack : float
+        Violations up to this do not count.
+    """
+    added: set[int] = set()
+
+    def separate(problem: Problem, result: RelaxationResult) -> Problem | None:
+        excess = pool.matrix @ result.average - pool.rhs
+        excess = np.where(pool.equal, np.abs(excess), excess)
+        excess[sorted(added)] = -np.inf
+        rows = np.argsort(-excess, kind="stable")[:most]
+        rows = rows[excess[rows] > slack]
+        if not len(rows):
+            return None
+        added.update(rows.tolist())
+        return problem.extended(constraints=Constraints(pool.matrix[rows], pool.rhs[rows], pool.equal[rows]))
+
+    return separate
+
+
+def clusters(most_solutions: int = 10_000) -> Separate:
+    """Return the separation of clusters: two enumerated parts whose variables disputed most, joined.
+
+    The cluster is an oracle of score 0 whose solutions are the pairs of solutions that agree (Sontag et al. 2008).
+
+    Parameters
+    ----------
+    most_solutions : int
+        Pairs of parts with more pairs of solutions are not joined.
+    """
+    joined: set[tuple[int, int]] = set()
+
+    def separate(problem: Problem, result: RelaxationResult) -> Problem | None:
+        parts = [i for i, oracle in enumerate(problem.oracles) if isinstance(oracle, Enumerated)]
+        best, pair = 0, None
+        for position, i in enumerate(parts):
+            for j in parts[position + 1 :]:
+                size = len(problem.oracles[i].scores) * len(problem.oracles[j].scores)
+                union = np.union1d(problem.views[i], problem.views[j])
+                disputes = int(result.disputes[union].sum())
+                new = len(union) > max(len(problem.views[i]), len(problem.views[j]))
+                if (i, j) not in joined and new and size <= most_solutions and disputes > best:
+                    best, pair = disputes, (i, j)
+        if pair is None:
+            return None
+        joined.add(pair)
+        cluster, view = join(problem, *pair)
+        return problem.extended([cluster], [view])
+
+    return separate
+
+
+def join(problem: Problem, i: int, j: int) -> tuple[Enumerated, np.ndarray]:
+    """Return two enumerated parts as one of score 0 over the variables of both, and its view."""
+    first, second = problem.oracles[i], problem.oracles[j]
+    left, right = problem.views[i], problem.views[j]
+    _, here, there = np.intersect1d(left, right, return_indices=True)
+    agree = (first.variables[:, None, here] == second.variables[None, :, there]).all(axis=2)
+    a, b = np.nonzero(agree)
+    if not len(a):
+        raise ValueError(f"no solution of oracle {i} agrees with one of oracle {j}: the problem has no solution")
+    rest = np.setdiff1d(np.arange(len(right)), there)
+    rows = np.unique(np.hstack([first.variables[a], second.variables[b][:, rest]]), axis=0)
+    return Enumerated(rows, np.zeros(len(rows))), np.concatenate([left, right[rest]])
