@@ -2,6 +2,10 @@
 
 from importlib.util import find_spec
 
-_LIBRARIES = {"nonproj/integrations/spacy.py": "spacy"}
+_LIBRARIES = {
+    "nonproj/integrations/spacy.py": "spacy",
+    "nonproj/server/app.py": "starlette",
+    "nonproj/server/run.py": "uvicorn",
+}
 
 collect_ignore = [path for path, library in _LIBRARIES.items() if find_spec(library) is None]

@@ -24,7 +24,7 @@ LEVELS = (
     "evaluation joint programs",
     "document workers",
     "learning nlp",
-    "estimator integrations warmup",
+    "estimator integrations server warmup",
     "cli",
     "__main__",
 )

@@ -79,6 +79,7 @@ def build_parser() -> tuple[Arguments, dict[str, Arguments]]:
         (_add_parse, "parse", "parse a CoNLL-X or CoNLL-U file or stream"),
         (_add_evaluate, "evaluate", "score a parsed file or a model, or compare two parsed files"),
         (_add_inspect, "inspect", "describe a model"),
+        (_add_serve, "serve", "serve models over HTTP, with a start page and the REST interface of UDPipe"),
     ):
         description = f"{text[0].upper()}{text[1:]}."
         added[name] = commands.add_parser(name, help=text, description=description, parents=[verbosity])
@@ -216,6 +217,25 @@ def _add_inspect(parser: Arguments) -> None:
     parser.add_argument("--json", action="store_true", help="print as JSON")
 
 
+def _add_serve(parser: Arguments) -> None:
+    add = parser.add_argument
+    add("models", nargs="+", metavar="MODEL", help="models made by 'nonproj train'; the first is the default")
+    add("--host", default="127.0.0.1", help="interface to listen on (default: 127.0.0.1, this machine only)")
+    add("--port", type=_port, default=8001, metavar="N", help="port; 0 is any that is free (default: 8001)")
+    add("-j", "--jobs", type=_jobs, metavar="N", help="number of processes that parse (default: 1; -1: one per core)")
+    add("--timeout", type=_seconds, default=30.0, metavar="SECONDS", help="time limit of a request (default: 30)")
+    add("--max-bytes", type=_positive, default=1 << 20, metavar="N", help="size limit of a request (default: 1048576)")
+    add("--waiting", type=_positive, default=200, metavar="N", help="requests that may wait (default: 200)")
+    _add_decoding(parser)
+
+
+def _port(text: str) -> int:
+    """Return a port."""
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 0 to 65535")
+    return int(text)
+
+
 def parse_arguments(words: list[str]) -> argparse.Namespace:
     """Parse the command line; exit with code 2 if it is invalid.
 
@@ -271,8 +291,8 @@ def _assign_evaluate_files(options: argparse.Namespace, files: list[str], parser
 
 
 def _start_logging(options: argparse.Namespace) -> None:
-    """Log to standard error: training from level INFO on, other commands with ``-v`` only."""
-    default = logging.INFO if options.command == "train" else logging.WARNING
+    """Log to standard error: training and serving from level INFO on, others with ``-v`` only."""
+    default = logging.INFO if options.command in ("train", "serve") else logging.WARNING
     level = default + 10 * (options.quiet - options.verbose)
     handler = logging.StreamHandler(sys.stderr)
     form = "%(asctime)s %(levelname)s %(message)s" if level <= logging.DEBUG else "%(message)s"

@@ -61,7 +61,7 @@ class Processes:
 
     def __enter__(self) -> Processes:
         self._calls, self._lock = queue.SimpleQueue(), threading.Lock()
-        self._alive: set[_Process] | None = set()
+        self._alive: set[WorkerProcess] | None = set()
         self._threads = [threading.Thread(target=self._attend, daemon=True) for _ in range(self.size)]
         for thread in self._threads:
             thread.start()
@@ -109,16 +109,16 @@ class Processes:
             except BaseException as error:
                 future.set_exception(error)
 
-    def _start(self) -> _Process:
+    def _start(self) -> WorkerProcess:
         """Start a process, unless the pool is closed."""
         with self._lock:
             if self._alive is None:
                 raise ClusterError("the worker processes are closed")
-            process = _Process()
+            process = WorkerProcess()
             self._alive.add(process)
         return process
 
-    def _bury(self, process: _Process) -> None:
+    def _bury(self, process: WorkerProcess) -> None:
         """Remove a dead process."""
         with self._lock:
             if self._alive is not None:
@@ -127,8 +127,8 @@ class Processes:
         process.kill()
 
 
-class _Process:
-    """A worker process and the socket to it, which no other process inherits."""
+class WorkerProcess:
+    """A worker process and the socket to it, which no other process inherits; it runs calls in the order they come."""
 
     def __init__(self):
         self.connection, theirs = Pipe()

@@ -1,0 +1,64 @@
+"""A server in a process of its own, for tests."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import re
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from command import start
+
+WORDS = ("den", "stor", "lille", "hund", "kat", "mand", "hus", "ser", "jager", "kender", "sovende", ".")
+
+
+class Server:
+    """A running server: its address, its messages and its process."""
+
+    def __init__(self, *words: str):
+        self.process = start("serve", *words, "--port", "0", stdout=subprocess.PIPE, text=True)
+        self.messages: list[str] = []
+        self.url = ""
+        threading.Thread(target=self._read, daemon=True).start()
+        deadline = time.monotonic() + 120
+        while not self.url:
+            assert self.process.poll() is None, self.messages
+            assert time.monotonic() < deadline, self.messages
+            time.sleep(0.05)
+
+    def _read(self) -> None:
+        for line in self.process.stderr:
+            self.messages.append(line)
+            if found := re.search(r" at (http://\S+)/$", line.rstrip()):
+                self.url = found[1]
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return int(self.url.rpartition(":")[2])
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal and return the exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(30)
+
+
+@contextlib.contextmanager
+def serving(path: Path, *words: str) -> Iterator[Server]:
+    """Serve a model until the context ends."""
+    server = Server(str(path), *words)
+    try:
+        yield server
+    finally:
+        server.process.kill()
+        server.process.wait()
+
+
+def nonsense(count: int, seed: int = 0) -> str:
+    """A line of so many words in no order, which takes long to parse."""
+    return " ".join(random.Random(seed).choices(WORDS, k=count))

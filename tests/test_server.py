@@ -1,0 +1,348 @@
+"""The server, over real connections."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command import ROOT, run, running
+from serving import nonsense, serving
+from toy import sentences, treebank
+
+from nonproj.learning.trainer import train
+from nonproj.options.config import Config
+
+httpx = pytest.importorskip("httpx")
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+pytest.importorskip("python_multipart")
+
+OPTIONS = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 3}
+TEXT = treebank(5, seed=1)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory) -> Path:
+    """A model file of the toy language."""
+    path = tmp_path_factory.mktemp("server") / "toy-2.nonproj"
+    train(sentences(60), Config().with_overrides(OPTIONS)).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def server(path):
+    """A server with the usual limits."""
+    with serving(path, "--jobs", "2") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def strict(path):
+    """A server with low limits."""
+    with serving(path, "--timeout", "1.5", "--waiting", "1", "--max-bytes", "20000") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def parsed(path, tmp_path_factory) -> str:
+    """The text, parsed by the command line."""
+    file = tmp_path_factory.mktemp("text") / "in.conllu"
+    file.write_text(TEXT, encoding="utf-8")
+    result = run("parse", str(path), str(file))
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def result_of(response) -> str:
+    """The result in a response."""
+    assert response.status_code == 200, response.text
+    return response.json()["result"]
+
+
+def is_line(response, status: int) -> bool:
+    """Whether a response is an error of one line."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"].startswith("text/plain")
+    return response.text.count("\n") == 1 and response.text.endswith("\n")
+
+
+# -- the interface of UDPipe -------------------------------------------------------------------------------------------
+
+
+def test_models(server):
+    for answer in (httpx.get(f"{server.url}/models"), httpx.post(f"{server.url}/models")):
+        assert answer.headers["content-type"] == "application/json; charset=utf-8"
+        assert answer.json()["default_model"] == "toy-2"
+        assert {"tokenizer", "parser"} <= set(answer.json()["models"]["toy-2"])
+
+
+def test_process_parses_as_the_command_line_does(server, parsed):
+    """By form, by query, as a field or file of multipart data, by GET."""
+    url, fields = f"{server.url}/process", {"data": TEXT, "parser": ""}
+    answer = httpx.post(url, data=fields).json()
+    assert list(answer) == ["model", "acknowledgements", "result"]
+    assert answer["model"] == "toy-2"
+    assert answer["result"] == parsed
+    files = {"data": ("a.conllu", TEXT.encode()), "parser": (None, "")}
+    for response in (
+        httpx.get(url, params=fields),
+        httpx.post(url, params={"parser": ""}, data={"data": TEXT}),
+        httpx.post(url, files={"data": (None, TEXT), "parser": (None, "")}),
+        httpx.post(url, files=files),
+        httpx.post(url, data=fields | {"model": "toy-2"}),
+        httpx.post(url, data=fields | {"model": "toy"}),
+    ):
+        assert result_of(response) == parsed
+
+
+def test_without_a_parser_trees_are_left_alone(server):
+    assert result_of(httpx.post(f"{server.url}/process", data={"data": TEXT})) == TEXT
+    assert result_of(httpx.post(f"{server.url}/process", data={"data": TEXT, "parser": "none"})) == TEXT
+    assert result_of(httpx.post(f"{server.url}/process", data={"data": "", "parser": ""})) == ""
+
+
+def test_certificates(server):
+    answer = httpx.post(f"{server.url}/process", data={"data": TEXT, "parser": "", "certificates": ""}).json()
+    assert len(answer["certificates"]) == 5
+    for certificate in answer["certificates"]:
+        assert certificate["score"] <= certificate["bound"] + 1e-6
+        assert certificate["certified"] is True
+
+
+def test_raw_and_encoded_utf8_and_odd_letters_arrive(server):
+    for word in ("blåbærgrød", "Ευρώπη", "𝔘nicode", "a+b&c=d%41", "\u2028x"[1:]):
+        data = httpx.post(f"{server.url}/process", data={"data": word, "input": "horizontal"})
+        assert result_of(data).split("\t")[1] == word
+    raw = "data=Ευρώπη&input=horizontal".encode()
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+    assert "\tΕυρώπη\t" in result_of(httpx.post(f"{server.url}/process", content=raw, headers=headers))
+
+
+@pytest.mark.parametrize("data", ["den hund\tser  hus .\n\n\nja .\nnej\n", "\n a \n", "10\u00a0000 .", "", "\n\n"])
+@pytest.mark.parametrize("output", ["conllu", "horizontal", "vertical", "horizontal=paragraphs", "vertical=paragraphs"])
+@pytest.mark.parametrize("kind", ["horizontal", "vertical"])
+def test_formats_are_those_of_udpipe(server, data, output, kind):
+    udpipe = pytest.importorskip("ufal.udpipe")
+    if kind == "vertical":
+        data = data.replace(" ", "\n")
+    reader, writer = udpipe.InputFormat.newInputFormat(kind), udpipe.OutputFormat.newOutputFormat(output)
+    reader.setText(data)
+    sentence, error, texts = udpipe.Sentence(), udpipe.ProcessingError(), []
+    while reader.nextSentence(sentence, error):
+        texts.append(writer.writeSentence(sentence))
+        sentence = udpipe.Sentence()
+    texts.append(writer.finishDocument())
+    answer = httpx.post(f"{server.url}/process", data={"data": data, "input": kind, "output": output})
+    assert result_of(answer) == "".join(texts)
+
+
+def test_tokenizer_splits_text(server):
+    fields = {"data": "den hund ser hus .\nhus kender kat .", "tokenizer": "", "output": "vertical"}
+    words = "den hund ser hus .\n\nhus kender kat .\n\n".replace(" ", "\n")
+    assert result_of(httpx.post(f"{server.url}/process", data=fields)) == words
+    fields = {**fields, "tokenizer": "none", "input": "generic_tokenizer"}
+    assert result_of(httpx.post(f"{server.url}/process", data=fields)) == words
+    fields = {**fields, "tokenizer": "presegmented"}
+    assert result_of(httpx.post(f"{server.url}/process", data=fields)) == words
+
+
+# -- errors ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({}, "data: the parameter is missing"),
+        ({"data": "1\ta\n"}, "data:1: 2 columns, 10 expected"),
+        ({"data": TEXT, "model": "latin"}, "model: there is no 'latin'; known: toy-2"),
+        ({"data": TEXT, "input": "matxin"}, "input: 'matxin' is no format; known: conllu, horizontal,"),
+        ({"data": TEXT, "output": "epe"}, "output: 'epe' is no format; known: conllu, horizontal,"),
+        ({"data": "a", "tokenizer": "magic"}, "tokenizer: 'magic' is no option; known: presegmented, ranges"),
+        ({"data": "a\x0bb", "input": "horizontal"}, "data:1: word 1 is"),
+        ({"data": nonsense(1001), "input": "horizontal", "parser": ""}, "1001 words; decoding.max_words is 1000"),
+        ({str(i): "x" for i in range(60)}, "more than 50 parameters"),
+    ],
+)
+def test_malformed_requests_are_answered_in_one_line(server, fields, message):
+    for response in (
+        httpx.post(f"{server.url}/process", data=fields),
+        httpx.get(f"{server.url}/process", params=fields),
+    ):
+        assert is_line(response, 400)
+        assert message in response.text
+
+
+def test_other_malformed_requests(server):
+    url = f"{server.url}/process"
+    assert is_line(httpx.get(f"{server.url}/none"), 404)
+    assert is_line(httpx.put(url), 405)
+    assert is_line(httpx.post(url, json={"data": TEXT}), 415)
+    boundary = {"content-type": "multipart/form-data; boundary=x"}
+    for content in (b"no boundary", b"--x\r\nContent-Disposition: nothing\r\n\r\na\r\n--x--\r\n"):
+        assert is_line(httpx.post(url, content=content, headers=boundary), 400)
+    assert is_line(httpx.post(url, content=b"a", headers={"content-type": "multipart/form-data"}), 400)
+    assert is_line(httpx.post(url, files={"data": ("a", b"\xff")}), 400)
+    assert is_line(httpx.post(url, data={"data": b"\xff"}), 400)
+    with socket.create_connection(("127.0.0.1", server.port)) as raw:
+        raw.sendall(b"nonsense\r\n\r\n")
+        assert raw.recv(100).startswith(b"HTTP/1.1 400 ")
+    assert httpx.get(f"{server.url}/models").status_code == 200
+
+
+def test_large_requests_are_refused(strict):
+    url, large = f"{strict.url}/process", b"data=" + b"a" * 30_000
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+    chunks = (large[i : i + 1000] for i in range(0, len(large), 1000))
+    for content in (large, chunks, b"data=" + b"a" * 3_000_000):
+        response = httpx.post(url, content=content, headers=headers)
+        assert is_line(response, 413)
+        assert "more than 20000 bytes" in response.text
+    assert is_line(httpx.post(url, files={"data": ("a", b"a" * 30_000)}), 413)
+    assert httpx.post(url, content=b"input=horizontal&data=" + b"a " * 9000, headers=headers).status_code == 200
+
+
+def test_a_request_that_takes_too_long_is_given_up(strict):
+    """Its worker is killed, and another serves the next request."""
+    slow = {"data": "\n".join(nonsense(900, seed) for seed in range(3)), "input": "horizontal", "parser": ""}
+    start = time.monotonic()
+    response = httpx.post(f"{strict.url}/process", data=slow)
+    assert is_line(response, 504)
+    assert "more than 1.5 s" in response.text
+    assert time.monotonic() - start < 4
+    deadline = time.monotonic() + 60
+    while (response := httpx.post(f"{strict.url}/process", data={"data": TEXT, "parser": ""})).status_code != 200:
+        assert is_line(response, 503)
+        assert time.monotonic() < deadline
+    assert any("replaced" in message for message in strict.messages)
+
+
+# -- load --------------------------------------------------------------------------------------------------------------
+
+
+def test_hundreds_of_clients_get_their_own_answers(server, path, tmp_path):
+    texts = [treebank(2, seed) for seed in range(40)]
+    (tmp_path / "all.conllu").write_text("".join(texts), encoding="utf-8")
+    expected = run("parse", str(path), str(tmp_path / "all.conllu")).stdout.split("\n\n")
+    limits = httpx.Limits(max_connections=200)
+    with httpx.Client(limits=limits, timeout=60) as client, concurrent.futures.ThreadPoolExecutor(200) as pool:
+
+        def post(number: int):
+            return client.post(f"{server.url}/process", data={"data": texts[number % 40], "parser": ""})
+
+        responses = list(pool.map(post, range(400)))
+    for number, response in enumerate(responses):
+        assert result_of(response) == "\n\n".join(expected[2 * (number % 40) :][:2]) + "\n\n"
+
+
+def test_a_busy_server_says_so_at_once(strict):
+    """One request is worked on, one waits, and others are refused."""
+    fields = {"data": nonsense(150), "input": "horizontal", "parser": ""}
+    with concurrent.futures.ThreadPoolExecutor(40) as pool:
+        responses = list(pool.map(lambda _: httpx.post(f"{strict.url}/process", data=fields, timeout=30), range(40)))
+    codes = [response.status_code for response in responses]
+    assert codes.count(200) >= 1
+    assert codes.count(503) >= 20
+    assert set(codes) <= {200, 503, 504}
+    refused = next(response for response in responses if response.status_code == 503)
+    assert is_line(refused, 503)
+    assert refused.headers["retry-after"] == "1"
+
+
+def test_slow_clients_are_dropped_and_keep_nobody_waiting(strict):
+    slow = [socket.create_connection(("127.0.0.1", strict.port)) for _ in range(50)]
+    for connection in slow:
+        connection.sendall(b"POST /process HTTP/1.1\r\nHost: a\r\n")
+    body = socket.create_connection(("127.0.0.1", strict.port))
+    body.sendall(b"POST /process HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\ndata=")
+    for _ in range(5):
+        assert httpx.get(f"{strict.url}/models").status_code == 200
+    body.settimeout(10)
+    answer = body.recv(1000)
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"did not arrive within 1.5 s" in answer + body.recv(1000)
+    for connection in slow:
+        connection.settimeout(20)
+        assert connection.recv(100) == b""  # closed after 10 s
+        connection.close()
+    body.close()
+
+
+def test_clients_that_leave_do_no_harm(server):
+    fields = {"data": nonsense(200), "input": "horizontal", "parser": ""}
+    for _ in range(10):
+        with pytest.raises(httpx.TimeoutException):
+            httpx.post(f"{server.url}/process", data=fields, timeout=0.05)
+    assert result_of(httpx.post(f"{server.url}/process", data={"data": TEXT, "parser": ""}, timeout=30))
+
+
+# -- start and end -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_server_after_its_requests(path, number):
+    fields = {"data": "\n".join(nonsense(500, seed) for seed in range(3)), "input": "horizontal", "parser": ""}
+    with serving(path) as server, concurrent.futures.ThreadPoolExecutor(1) as pool:
+        future = pool.submit(httpx.post, f"{server.url}/process", data=fields, timeout=60)
+        time.sleep(0.7)
+        os.killpg(server.process.pid, number)  # as a terminal does
+        assert server.process.wait(60) == 0
+        assert result_of(future.result()).count("# sent_id") == 3
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"{server.url}/models")
+        assert server.messages[-1] == "stopped\n"
+        assert not any("Traceback" in message for message in server.messages)
+        assert running(server.process.pid) == []
+
+
+def test_workers_end_with_a_server_that_is_killed(path):
+    with serving(path) as server:
+        server.process.kill()
+        server.process.wait()
+        deadline = time.monotonic() + 10
+        while running(server.process.pid):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+def test_errors_of_the_command_are_one_line(path, tmp_path):
+    copy = tmp_path / "other" / path.name
+    copy.parent.mkdir()
+    copy.write_bytes(path.read_bytes())
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        for words, message in (
+            ([str(path), "--port", port], f"nonproj: 127.0.0.1:{port}: cannot be listened on: address already in use"),
+            ([str(path), "--host", "none.invalid"], "nonproj: none.invalid:8001: cannot be listened on: "),
+            ([str(path), str(copy)], "another model is called 'toy-2', too"),
+            (["none.nonproj"], "nonproj: none.nonproj: no such file"),
+            ([str(path), "--port", "99999"], "99999 is not a number from 0 to 65535"),
+            ([], "the following arguments are required: MODEL"),
+        ):
+            result = run("serve", *words)
+            assert result.returncode == 2
+            assert message in result.stderr
+            assert result.stderr.count("\n") == 1
+
+
+def test_other_commands_import_nothing_of_it(path, tmp_path):
+    (tmp_path / "in.conllu").write_text(TEXT, encoding="utf-8")
+    code = f"""
+import sys
+from nonproj.cli.main import main
+main(["parse", {str(path)!r}, {str(tmp_path / "in.conllu")!r}, "-o", {str(tmp_path / "out")!r}])
+found = {{"starlette", "uvicorn", "asyncio", "spacy", "pandas", "nonproj.server"}} & set(sys.modules)
+sys.exit(str(found) if found else 0)
+"""
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(json.dumps(TEXT)) == TEXT

@@ -1,0 +1,130 @@
+"""The start page of the server in a real browser; skipped where Chromium and its driver are not installed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from serving import serving
+from toy import sentences, treebank
+
+from nonproj.evaluation.scores import nonprojective
+from nonproj.learning.trainer import train
+from nonproj.options.config import Config
+
+webdriver = pytest.importorskip("selenium.webdriver")
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
+
+FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+FLAGS += " --disable-component-update --disable-sync --disable-dev-shm-usage --window-size=1200,1000"
+OPTIONS = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 4}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server of the toy language."""
+    path = tmp_path_factory.mktemp("page") / "toy.nonproj"
+    train(sentences(80), Config().with_overrides(OPTIONS)).save(path)
+    with serving(path) as server:
+        yield server
+
+
+@pytest.fixture(params=["light", "dark"])
+def browser(request, server, tmp_path: Path):
+    """The start page in a browser of its own."""
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not chromium or not driver:
+        pytest.skip("Chromium and its driver are not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in [*FLAGS.split(), f"--user-data-dir={tmp_path}"]:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    try:
+        scheme = {"features": [{"name": "prefers-color-scheme", "value": request.param}]}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
+        browser.scheme = request.param
+        browser.get(f"{server.url}/")
+        WebDriverWait(browser, 20).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#model option"))
+        yield browser
+        assert browser.get_log("browser") == []  # neither errors nor breaches of the content security policy
+    finally:
+        browser.quit()
+
+
+def trees(browser, count: int) -> list:
+    """Wait until so many trees are drawn, and return their figures."""
+    WebDriverWait(browser, 20).until(lambda page: len(page.find_elements(By.CSS_SELECTOR, "figure svg")) == count)
+    return browser.find_elements(By.CSS_SELECTOR, "figure")
+
+
+def texts(figure, selector: str) -> list[str]:
+    """Return the texts of some elements of a figure."""
+    return [element.text for element in figure.find_elements(By.CSS_SELECTOR, selector)]
+
+
+def test_one_types_a_sentence_and_sees_its_tree(browser):
+    assert browser.switch_to.active_element.get_attribute("id") == "data"
+    browser.switch_to.active_element.send_keys("den hund ser hus .", Keys.ENTER)
+    [figure] = trees(browser, 1)
+    assert texts(figure, ".word .form") == ["den", "hund", "ser", "hus", "."]
+    arcs = figure.find_elements(By.CSS_SELECTOR, ".arc")
+    assert sorted(int(arc.get_attribute("data-word")) for arc in arcs) == [0, 1, 2, 3, 4]
+    assert all(arc.find_element(By.CSS_SELECTOR, "path").size["height"] > 5 for arc in arcs)
+    assert "certified: no tree over its candidate arcs scores higher" in figure.text
+    background = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+    assert background == {"light": "rgb(247, 248, 250)", "dark": "rgb(20, 23, 28)"}[browser.scheme]
+
+
+def test_crossing_arcs_keys_and_the_source(browser):
+    text = treebank(30, seed=3)
+    crossing = [s for s in sentences(30, seed=3) if nonprojective(s.heads).any()][:2]
+    assert len(crossing) == 2
+    assert "".join(crossing[0].lines) in text
+    Select(browser.find_element(By.ID, "input")).select_by_value("conllu")
+    browser.execute_script(
+        "document.getElementById('data').value = arguments[0]", "".join(line for s in crossing for line in s.lines)
+    )
+    browser.find_element(By.ID, "parse").send_keys(Keys.ENTER)
+    for figure, sentence in zip(trees(browser, 2), crossing, strict=True):
+        assert texts(figure, ".form") == sentence.forms
+        assert texts(figure, ".tag") == [row[3] for row in sentence.rows]
+        places = {int(arc.get_attribute("data-word")): arc for arc in figure.find_elements(By.CSS_SELECTOR, ".arc")}
+        assert [places[i].text for i in range(len(sentence))] == sentence.labels  # the toy language is learnt
+        crossed = figure.find_elements(By.CSS_SELECTOR, ".arc.cross")
+        assert len(crossed) >= 2
+        assert f"{len(crossed)} arcs cross another" in figure.text
+    figure = browser.find_element(By.CSS_SELECTOR, "figure")
+    scroll = figure.find_element(By.CSS_SELECTOR, ".scroll")
+    scroll.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ARROW_UP)
+    head = int(crossing[0].heads[2])
+    line = figure.find_element(By.CSS_SELECTOR, ".word-line").text
+    assert line.startswith(f"{head or 2} {crossing[0].forms[(head or 2) - 1]} · ")
+    assert texts(figure, ".word.chosen .form") == [crossing[0].forms[(head or 2) - 1]]
+    scroll.send_keys(Keys.ESCAPE)
+    assert browser.switch_to.active_element.get_attribute("id") == "data"
+    browser.find_element(By.TAG_NAME, "summary").click()
+    assert browser.find_element(By.ID, "conllu").text.count("\n") >= sum(map(len, crossing))
+
+
+def test_errors_and_markup_are_shown_as_text(browser):
+    Select(browser.find_element(By.ID, "input")).select_by_value("conllu")
+    browser.find_element(By.ID, "data").send_keys("1 a")
+    browser.find_element(By.ID, "parse").click()
+    error = browser.find_element(By.ID, "error")
+    WebDriverWait(browser, 20).until(lambda _: error.is_displayed())
+    assert error.text.startswith("data:1: 1 column, 10 expected")
+    assert browser.get_log("browser")[0]["message"].endswith("(Bad Request)")  # which the browser notes itself
+    Select(browser.find_element(By.ID, "input")).select_by_value("horizontal")
+    browser.find_element(By.ID, "data").clear()
+    browser.find_element(By.ID, "data").send_keys("<img src=x onerror=alert(1)> &amp; .", Keys.ENTER)
+    [figure] = trees(browser, 1)
+    assert texts(figure, ".form") == ["<img", "src=x", "onerror=alert(1)>", "&amp;", "."]
+    assert not error.is_displayed()
