@@ -17,7 +17,7 @@ LEVELS = (
     "io parts relaxation",
     "options trees",
     "scoring",
-    "automata tagging",
+    "automata text tagging",
     "dual",
     "model",
     "pipeline",
@@ -35,7 +35,7 @@ LEVEL = {component: level for level, components in enumerate(LEVELS) for compone
 MAX_FILE_LINES = 400
 MAX_BODY_LINES = 55
 MAX_PARAMETERS = 9
-MAX_PACKAGE_LINES = 23_500
+MAX_PACKAGE_LINES = 26_200
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 OTHERS = [

@@ -112,9 +112,14 @@ def byte_lines(stream: BinaryIO | TextIO, limit: int = sys.maxsize - 1) -> Itera
     """
     if hasattr(stream, "encoding"):
         return map(str.encode, _lines(stream, limit))
+    return _lines(unpacked(stream), limit)
+
+
+def unpacked(stream: BinaryIO) -> BinaryIO:
+    """Return a stream of bytes, unpacked if it is compressed by gzip."""
     if hasattr(stream, "peek") and stream.peek(2)[:1] == b"\x1f":  # no text starts with this byte, gzip data does
-        stream = io.BufferedReader(gzip.GzipFile(fileobj=stream))
-    return _lines(stream, limit)
+        return io.BufferedReader(gzip.GzipFile(fileobj=stream))
+    return stream
 
 
 def _lines(stream, limit: int) -> Iterator:

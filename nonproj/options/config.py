@@ -133,6 +133,49 @@ class TaggerConfig(Section, name="tagger"):
     folds: int = option(5, "folds for jackknifed tags of the training data", (int,), low=2, high=1000)
 
 
+class LanguageOption(Option):
+    """A language code, or null."""
+
+    @property
+    def expected(self) -> str:
+        """What would be right, in words."""
+        return "null or a language code such as da"
+
+    def check(self, key: str, value: object) -> str | None:
+        """Return the validated value."""
+        if value is None or (isinstance(value, str) and re.fullmatch("[a-z]{2,3}", value)):
+            return value
+        raise ConfigError(key, f"{show(value)} is invalid, {self.expected} expected")
+
+
+@dataclass(frozen=True)
+class SegmenterConfig(Section, name="segmenter"):
+    """The models that find tokens and sentences in plain text."""
+
+    epochs: int = option(6, "training epochs", (int,), low=1, high=10**6)
+    learning_rate: float = option(0.1, "learning rate of stochastic gradient descent", (float,), low=0, above=True)
+    bits: int = option(
+        16,
+        "log2 of the size of the weight table of tokens; that of sentences is four times as large",
+        (int,),
+        low=10,
+        high=24,
+    )
+    copies: int = option(1, "varied copies of the text to train on, with other line ends", (int,), low=0, high=100)
+    threshold: float = option(-0.5, "minimum score of a sentence end", (float,), low=-50, high=50)
+    language: str | None = field(
+        default=None,
+        metadata={
+            "option": LanguageOption(
+                None,
+                "language of spaCy's rules, where the treebank has no raw text; null: rules for all languages",
+                (str,),
+                (None,),
+            )
+        },
+    )
+
+
 @dataclass(frozen=True)
 class Config(Section):
     """All options of a parser.
@@ -166,6 +209,7 @@ class Config(Section):
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
     labeler: LabelerConfig = field(default_factory=LabelerConfig)
     tagger: TaggerConfig = field(default_factory=TaggerConfig)
+    segmenter: SegmenterConfig = field(default_factory=SegmenterConfig)
 
     @classmethod
     def from_dict(cls, values: Mapping) -> Config:

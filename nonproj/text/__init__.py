@@ -1,0 +1,14 @@
+"""From plain text to sentences, tokens and words.
+
+- `characters`: kinds of characters
+- `layout`: chunks between blanks, lines, paragraphs; hashes of strings
+- `tokens`, `sentences`: features and decisions of the two linear models
+- `linear`: logistic regression
+- `corpus`: the raw text of a treebank
+- `training`: both models from a treebank
+- `multiword`: multiword tokens and their words
+- `rules`: segmentation without training
+- `segmenter`: all of them together
+- `input`: plain text from files and pipes, in pieces
+- `output`: CoNLL-U from which the text can be restored
+"""

@@ -1,0 +1,156 @@
+"""Raw text with its tokens and sentences, from a treebank that says where blanks are.
+
+The sentences of a paragraph are joined by a blank, unless the last token of a sentence has ``SpaceAfter=No``; lines are
+filled to 80 characters and paragraphs separated by a blank line.  So the text is that of the CoNLL 2018 shared task.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.types import Sentence
+
+LINE = 80
+"""Longest line of a paragraph."""
+
+
+class Surface(NamedTuple):
+    """A token as it stands in the text.
+
+    Attributes
+    ----------
+    form : str
+    blank : bool
+        Whether a blank follows.
+    words : tuple of str
+        The words of a multiword token; empty for a word.
+    misc : str
+        The column MISC.
+    """
+
+    form: str
+    blank: bool
+    words: tuple[str, ...] = ()
+    misc: str = "_"
+
+
+_RANGE = re.compile(r"([0-9]+)-([0-9]+)\t")
+_PARAGRAPH = re.compile(r"#\s*new(par|doc)\b")
+_TEXT = re.compile(r"#\s*text\s*=")
+
+
+def surface(sentence: Sentence) -> list[Surface]:
+    """Return the tokens of a sentence: words, and multiword tokens in place of theirs.
+
+    Examples
+    --------
+    >>> import io
+    >>> from nonproj.io import conll
+    >>> rest = "\\t_" * 7
+    >>> lines = f"1-2\\tdon't{rest}\\tSpaceAfter=No\\n1\\tdo{rest}\\t_\\n2\\tn't{rest}\\t_\\n3\\t.{rest}\\t_\\n"
+    >>> [(token.form, token.blank, token.words) for token in surface(next(conll.read(io.StringIO(lines))))]
+    [("don't", False, ('do', "n't")), ('.', True, ())]
+    """
+    ranges = {}
+    for line in sentence.lines:
+        match = _RANGE.match(line)
+        if match:
+            ranges[int(match[1])] = (int(match[2]), line.rstrip("\r\n").split("\t"))
+    found, number, forms = [], 1, sentence.forms
+    while number <= len(forms):
+        last, row = ranges.get(number, (number, sentence.rows[number - 1]))
+        words = tuple(forms[number - 1 : last]) if last > number else ()
+        found.append(Surface(row[1], "SpaceAfter=No" not in row[9].split("|"), words, row[9]))
+        number = last + 1
+    return found
+
+
+def has_raw_text(sentences: Iterable[Sentence]) -> bool:
+    """Return whether a treebank says where its text has blanks, by ``SpaceAfter=No`` or comments ``# text``."""
+    return any("SpaceAfter=No" in line or _TEXT.match(line) for sentence in sentences for line in sentence.lines)
+
+
+def paragraphs(sentences: Iterable[Sentence]) -> list[list[list[Surface]]]:
+    """Return the tokens of each sentence of each paragraph."""
+    found: list[list[list[Surface]]] = []
+    for sentence in sentences:
+        if not found or any(_PARAGRAPH.match(line) for line in sentence.lines):
+            found.append([])
+        found[-1].append(surface(sentence))
+    return found
+
+
+class RawText(NamedTuple):
+    """A text with its gold segmentation.
+
+    Attributes
+    ----------
+    text : str
+    token_ends, sentence_ends : ndarray of shape (n,), bool
+        Whether a character is the last of a token, or of a sentence.
+    """
+
+    text: str
+    token_ends: np.ndarray
+    sentence_ends: np.ndarray
+
+
+def raw_text(paragraphs: Sequence[list[list[Surface]]], random: np.random.Generator | None = None) -> RawText:
+    """Return the text of some paragraphs.
+
+    Parameters
+    ----------
+    paragraphs : sequence
+        Of `paragraphs`.
+    random : Generator, optional
+        Varies the text, so that it resembles what people write: lines of other lengths, or one for each sentence,
+        some of which then lack their final full stop.
+
+    Examples
+    --------
+    >>> raw = raw_text([[[Surface("Hej", False), Surface("!", True)], [Surface("Ja", True)]], [[Surface("Nej", True)]]])
+    >>> raw.text, np.flatnonzero(raw.token_ends).tolist(), np.flatnonzero(raw.sentence_ends).tolist()
+    ('Hej! Ja\\n\\nNej\\n', [2, 3, 6, 11], [3, 6, 11])
+    """
+    pieces: list[str] = []
+    token_ends, sentence_ends, position = [], [], 0
+    for paragraph in paragraphs:
+        separate, width = False, LINE
+        if random is not None:
+            separate, width = random.random() < 0.4, int(random.choice([40, 65, 72, 100, 10**9]))
+        column = 0
+        for sentence in paragraph:
+            tokens = sentence
+            if separate and len(tokens) > 3 and tokens[-1].form == "." and random.random() < 0.5:
+                tokens = [*tokens[:-2], tokens[-2]._replace(blank=True)]
+            for index, token in enumerate(tokens):
+                form, last = token.form, index == len(tokens) - 1
+                # a line is broken before a chunk that would not fit
+                if pieces and pieces[-1] == " " and column + len(form) > width:
+                    pieces[-1], column = "\n", 0
+                pieces.append(form)
+                position += len(form)
+                column += len(form)
+                token_ends.append(position - 1)
+                if last:
+                    sentence_ends.append(position - 1)
+                if token.blank or (last and separate):
+                    newline = last and separate
+                    pieces.append("\n" if newline else " ")
+                    position, column = position + 1, 0 if newline else column + 1
+        while pieces and not pieces[-1].strip():
+            position -= len(pieces.pop())
+        pieces.append("\n\n")
+        position += 2
+    text = "".join(pieces)[:-1] if pieces else ""
+    return RawText(text, _marks(token_ends, len(text)), _marks(sentence_ends, len(text)))
+
+
+def _marks(positions: list[int], n: int) -> np.ndarray:
+    marks = np.zeros(n, np.bool_)
+    marks[positions] = True
+    return marks

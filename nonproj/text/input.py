@@ -1,0 +1,283 @@
+"""Plain text from a file or pipe, and its division into pieces for workers.
+
+A piece ends with a paragraph, after the blank lines behind it; in a file of lines, with a line.  A paragraph of more
+than `MAX_PARAGRAPH` characters is cut: after a line, if possible one that ends with a full stop, or else at a blank.
+What the pieces are never changes how they are segmented, so one process and many workers write the same.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, TextIO
+
+from nonproj.errors import ConfigError, DataError
+from nonproj.io.files import open_input, stream_error, unpacked
+from nonproj.text.characters import characters
+from nonproj.text.layout import is_inside
+from nonproj.text.output import BLANKS, Origin, count_newlines, split_gap
+from nonproj.types import Sentence
+
+TEXT, LINES, WORDS = FORMATS = ("text", "lines", "words")
+"""Running text; a sentence on each line; the same, its words separated by blanks."""
+
+MAX_PARAGRAPH = 1 << 20
+"""Longest paragraph, in characters; longer ones are cut."""
+
+MAX_GAP = 1 << 17
+"""Longest stretch of blanks and control characters."""
+
+_BLOCK = 1 << 16
+_ALL = re.escape(BLANKS)
+_OTHERS = re.escape(BLANKS.replace("\n", ""))
+_SOLID = re.compile(f"[^{_ALL}]")
+_PARAGRAPH_END = re.compile(f"(?<![{_ALL}])[{_OTHERS}]*\n[{_OTHERS}]*\n[{_ALL}]*")
+_LINE_END = re.compile(f"(?<![{_ALL}])[{_OTHERS}]*\n[{_ALL}]*")
+_LONG_GAP = re.compile(f"[{_ALL}]{{64,}}")
+_CUTS = tuple(
+    re.compile(pattern) for pattern in (f"[.!?\u3002\u2026][\"'\u201d\u2019)]*[{_OTHERS}]*\n", "\n", f"[{_ALL}]")
+)
+"""Where a long paragraph is cut, best first."""
+
+
+class TextInput(NamedTuple):
+    """How text is read.
+
+    Attributes
+    ----------
+    format : str
+        One of `FORMATS`.
+    ranges : bool
+        Whether the characters of each token are written to MISC, as ``TokenRange=first:last``.
+    max_words : int
+        Longest sentence, in words; longer ones are cut.
+    """
+
+    format: str = TEXT
+    ranges: bool = False
+    max_words: int = 1000
+
+    def check(self) -> TextInput:
+        """Return these options, or raise ConfigError."""
+        if self.format not in FORMATS:
+            raise ConfigError("format", f"{self.format} is invalid, one of {', '.join(FORMATS)} expected")
+        if self.max_words < 2:
+            raise ConfigError("max_words", f"{self.max_words} is invalid, an integer of at least 2 expected")
+        return self
+
+
+class TextPiece(NamedTuple):
+    """Some consecutive paragraphs or lines of a text: one task of a worker.
+
+    Attributes
+    ----------
+    text : str
+    path, line, offset : str, int, int
+        The file; the number, from 1, of the first line; the number of characters before it.
+    begins : bool
+        Whether the text begins a paragraph.
+    """
+
+    text: str
+    path: str
+    line: int
+    offset: int
+    begins: bool
+
+    def read(self, segmenter, options: TextInput, number: int = 1) -> list[Sentence]:
+        """Return the sentences, numbered from ``number``; `nonproj.text.output.renumber` changes that later."""
+        origin = Origin(self.path, self.line, self.offset, options.ranges, self.offset == 0, number)
+        return segmenter.sentences(self.text, options, origin, self.begins)
+
+
+def read_text(
+    source: str | Path | BinaryIO | TextIO, segmenter, options: TextInput | None = None
+) -> Iterator[Sentence]:
+    """Read plain text, one sentence at a time.
+
+    A paragraph is segmented as soon as the beginning of the next one has been read, so pipes are answered and memory
+    does not grow with the file.
+
+    Parameters
+    ----------
+    source : str, Path or stream
+        A file, ``-`` for standard input, or an open stream of bytes or text; as for `nonproj.io.conll.read`.
+    segmenter : Segmenter
+    options : TextInput, optional
+
+    Yields
+    ------
+    Sentence
+        With the lines of CoNLL-U; ``line`` is where it begins in the text.
+
+    Raises
+    ------
+    DataError
+        The text is not UTF-8, has no words, or has more than `MAX_GAP` blanks in a row; the sentences before that line
+        have been yielded.
+    FileError
+        The file cannot be read.
+
+    Examples
+    --------
+    >>> import io
+    >>> from nonproj.text.segmenter import Segmenter
+    >>> text = io.StringIO("Det regner.  Hvor?\\n\\nHer.")
+    >>> print("".join(next(read_text(text, Segmenter.unicode(), TextInput(ranges=True))).lines).expandtabs(8), end="")
+    # newdoc
+    # newpar
+    # sent_id = 1
+    # text = Det regner.
+    1       Det     _       _       _       _       _       _       _       TokenRange=0:3
+    2       regner  _       _       _       _       _       _       _       SpaceAfter=No|TokenRange=4:10
+    3       .       _       _       _       _       _       _       _       SpacesAfter=\\s\\s|TokenRange=10:11
+    <BLANKLINE>
+    """
+    options, number = (options or TextInput()).check(), 0
+    for piece in split_text(source, options, 0):
+        for sentence in piece.read(segmenter, options, number + 1):
+            number += 1
+            yield sentence
+
+
+def split_text(
+    source: str | Path | BinaryIO | TextIO, options: TextInput | None = None, size: int = _BLOCK
+) -> Iterator[TextPiece]:
+    """Divide a text into pieces, without segmenting it.
+
+    Parameters
+    ----------
+    source : str, Path or stream
+        As for `read_text`.
+    options : TextInput, optional
+    size : int
+        A piece has at least so many characters, but for the last one; 0: what can be read at once.
+
+    Yields
+    ------
+    TextPiece
+        Segmented in order, they yield the sentences of `read_text`.
+
+    Raises
+    ------
+    DataError, FileError
+        As for `read_text`.
+
+    Examples
+    --------
+    >>> import io
+    >>> [(piece.text, piece.line) for piece in split_text(io.StringIO("En.\\n\\n\\nTo.\\n\\n"), size=1)]
+    [('En.\\n\\n\\n', 1), ('To.\\n\\n', 4)]
+    """
+    stream, name, closing = open_input(source)
+    splitter, failure = _Splitter(name, (options or TextInput()).check(), size), None
+    with closing:
+        try:
+            for block in _blocks(stream):
+                yield from splitter.add(block)
+                if splitter.failure:
+                    break
+        except UnicodeDecodeError as error:
+            before = error.object[: error.start].decode()
+            splitter.buffer += before[: before.rfind("\n") + 1]
+            line = splitter.line + splitter.buffer.count("\n")
+            byte = f"byte 0x{error.object[error.start]:02x}"
+            failure = DataError(name, line, f"{byte} is not UTF-8; recode the file to UTF-8 first")
+        except (EOFError, zlib.error, OSError) as error:
+            failure = stream_error(error, name, splitter.line - 1 + splitter.buffer.count("\n"))
+    splitter.failure = failure or splitter.failure
+    yield from splitter.finish()
+    if splitter.failure:
+        raise splitter.failure
+
+
+def _blocks(stream: BinaryIO | TextIO) -> Iterator[str]:
+    """Yield what can be read at once, decoded from UTF-8."""
+    if hasattr(stream, "encoding"):
+        yield from iter(lambda: stream.read(_BLOCK), "")
+        return
+    found = unpacked(stream)
+    packed = isinstance(getattr(found, "raw", None), gzip.GzipFile)
+    stream = found.raw if packed else found  # what is not buffered is not lost when an error is raised
+    read, decoder = getattr(stream, "read1", stream.read), codecs.getincrementaldecoder("utf-8")()
+    for block in iter(lambda: read(_BLOCK), b""):
+        yield decoder.decode(block)
+    yield decoder.decode(b"", final=True)
+
+
+class _Splitter:
+    """The text that has been read but not yielded, and where it is."""
+
+    def __init__(self, name: str, options: TextInput, size: int):
+        self.name, self.size = name, max(size, 1)
+        self.unit_end = _PARAGRAPH_END if options.format == TEXT else _LINE_END
+        self.buffer, self.line, self.offset, self.begins = "", 1, 0, True
+        self.ready = 0  # the buffer up to here is complete
+        self.searched = 0  # the end of the next paragraph is not before this
+        self.failure: DataError | None = None
+
+    def add(self, block: str) -> Iterator[TextPiece]:
+        """Add a text, and yield the pieces that are complete."""
+        start = max(self.searched, len(self.buffer) - MAX_GAP)
+        self.buffer += block
+        for match in _LONG_GAP.finditer(self.buffer, start):
+            if match.end() - match.start() > MAX_GAP:
+                line = self.line + self.buffer.count("\n", 0, match.start())
+                message = f"more than {MAX_GAP} blank or control characters in a row; is this a text file?"
+                self.buffer, self.failure = self.buffer[: match.start()], DataError(self.name, line, message)
+                return
+        yield from self._pieces(final=False)
+
+    def finish(self) -> Iterator[TextPiece]:
+        """Yield what is left."""
+        yield from self._pieces(final=True)
+        if _SOLID.search(self.buffer):
+            yield self._piece(len(self.buffer), True)
+        elif self.line == 1 and not self.offset and self.failure is None:
+            self.failure = DataError(self.name, 1, "no words; the file is empty or blank")
+
+    def _pieces(self, final: bool) -> Iterator[TextPiece]:
+        while (solid := _SOLID.search(self.buffer, self.ready)) is not None:
+            match = self.unit_end.search(self.buffer, max(solid.start(), self.searched))
+            first = solid.start()
+            if (match.start() if match else self._last_solid()) >= first + MAX_PARAGRAPH:
+                self.ready = self._cut(first + 1, first + MAX_PARAGRAPH)
+                yield self._piece(self.ready, begins=False)
+                continue
+            if match is None or (match.end() == len(self.buffer) and not final):
+                self.searched = max(solid.start(), self._last_solid())
+                break
+            self.ready = self.searched = match.start() + split_gap(match[0])
+            if final and not _SOLID.search(self.buffer, self.ready):
+                self.ready = len(self.buffer)
+            begins = self.unit_end is _PARAGRAPH_END or count_newlines(match[0]) > 1
+            if self.ready >= self.size or not begins:
+                yield self._piece(self.ready, begins)
+
+    def _last_solid(self) -> int:
+        """Return the place of the last character that is not blank; -1 where there is none."""
+        return len(self.buffer.rstrip(BLANKS)) - 1
+
+    def _cut(self, first: int, limit: int) -> int:
+        """Return where a paragraph that goes on at ``limit`` is cut: not before ``first``."""
+        for pattern in _CUTS:
+            places = [match.end() for match in pattern.finditer(self.buffer, max(first, limit - _BLOCK), limit)]
+            if places:
+                return _SOLID.search(self.buffer, places[-1]).start()
+        first = max(first, limit - 1000)
+        kinds = characters(self.buffer[first - 1 : limit + 1]).kind
+        whole = [first + place for place in range(len(kinds) - 1) if not is_inside(kinds, place)]
+        return whole[-1] if whole else limit
+
+    def _piece(self, end: int, begins: bool) -> TextPiece:
+        """Return the piece up to ``end``; ``begins``: what follows begins a paragraph."""
+        text = self.buffer[:end]
+        piece = TextPiece(text, self.name, self.line, self.offset, self.begins)
+        self.buffer, self.begins = self.buffer[end:], begins
+        self.line, self.offset = self.line + text.count("\n"), self.offset + end
+        self.ready, self.searched = 0, 0
+        return piece

@@ -1,0 +1,230 @@
+"""The layout of a text: its chunks (what stands between blanks), lines and paragraphs, and hashes of strings in it.
+
+A hash of several numbers is made by exclusive or and multiplication modulo 2**64, one number after another; its highest
+bits are the place of a feature in a table of weights.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj._kernel import inlined_kernel, kernel
+from nonproj.text.characters import AT, EXTEND, JOINER, NEWLINE, SLASH, Characters
+
+NO_GAP, ONE_BLANK, BLANKS, WRAPPED, BROKEN, PARAGRAPH = range(6)
+"""What follows a chunk: nothing (the end), a blank, several, a line end where the next chunk would not have fit on the
+line, a line end where it would have, or the end of a paragraph."""
+
+MAX_TOKEN = 1000
+"""Longest token, in characters; longer ones are cut, if need be later, so that no mark is separated from its letter."""
+
+MAX_HASHED = 24
+"""Characters of a string that its hash looks at, from its beginning; the length counts, too."""
+
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_RETURN, _FEED, _PARAGRAPH_SEPARATOR = np.uint32(13), np.uint32(10), np.uint32(0x2029)
+_DOT, _COLON, _W = np.uint32(ord(".")), np.uint32(ord(":")), np.uint32(ord("w"))
+
+
+class Text(NamedTuple):
+    """A text as its characters and chunks.
+
+    Attributes
+    ----------
+    lower, kind : ndarray of shape (n,)
+        See `Characters`.
+    start, end : ndarray of shape (C,), int32
+        Chunk ``c`` is ``start[c]:end[c]``.
+    gap : ndarray of shape (C,), uint8
+        What follows each chunk.
+    chunk : ndarray of shape (C,), uint64
+        Hashes of the chunks in lower case.
+    flags : ndarray of shape (C,), uint8
+        Marks of addresses in a chunk: ``://`` 1, ``@`` 2, ``www.`` 4, a slash 8.
+    """
+
+    lower: np.ndarray
+    kind: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    gap: np.ndarray
+    chunk: np.ndarray
+    flags: np.ndarray
+
+
+def lay_out(characters: Characters) -> Text:
+    """Return a text with its chunks.
+
+    Examples
+    --------
+    >>> from nonproj.text.characters import characters
+    >>> text = lay_out(characters("Det regner. \\n\\nHvor?"))
+    >>> text.start.tolist(), text.end.tolist(), text.gap.tolist()
+    ([0, 4, 14], [3, 11, 19], [1, 5, 0])
+    """
+    n = len(characters.kind)
+    start, end, gap = np.empty(n // 2 + 1, np.int32), np.empty(n // 2 + 1, np.int32), np.empty(n // 2 + 1, np.uint8)
+    count = _chunks(characters.lower, characters.kind, start, end, gap)
+    start, end, gap = start[:count].copy(), end[:count].copy(), gap[:count].copy()
+    chunk, flags = np.empty(count, np.uint64), np.empty(count, np.uint8)
+    _describe_chunks(characters.lower, characters.kind, start, end, chunk, flags)
+    _fit_lines(start, end, gap)
+    return Text(characters.lower, characters.kind, start, end, gap, chunk, flags)
+
+
+def spans(text: Text, token_ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first characters of the tokens and those behind their last, int32[T] each.
+
+    Parameters
+    ----------
+    text : Text
+    token_ends : ndarray of shape (n,), bool
+        Whether a token ends at each character; the end of a chunk always ends one, and nothing separates a letter from
+        its marks.
+
+    Examples
+    --------
+    >>> from nonproj.text.characters import characters
+    >>> start, end = spans(lay_out(characters("Ja, du")), np.array([0, 1, 0, 1, 0, 0], np.bool_))
+    >>> start.tolist(), end.tolist()
+    ([0, 2, 4], [2, 3, 6])
+    """
+    marks = token_ends & (text.kind > NEWLINE)
+    marks[:-1] &= (text.kind[1:] != EXTEND) & (text.kind[:-1] != JOINER)
+    marks[text.end - 1] = True
+    start, end = _spans(text, marks)
+    if len(end) and (end - start).max() > MAX_TOKEN:
+        _cut_tokens(text.kind, start, end, marks)
+        start, end = _spans(text, marks)
+    return start, end
+
+
+def _spans(text: Text, marks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    end = np.flatnonzero(marks).astype(np.int32) + np.int32(1)
+    start = np.empty_like(end)
+    start[1:] = end[:-1]
+    start[np.searchsorted(end, text.start, side="right")] = text.start
+    return start, end
+
+
+@kernel
+def is_inside(kind, i):
+    """Return whether the characters ``i`` and ``i + 1`` are never separated."""
+    return kind[i + 1] == EXTEND or kind[i] == JOINER
+
+
+@kernel
+def is_too_long(kind, begin, i):
+    """Return whether a token that began at ``begin`` is cut after the character ``i``."""
+    return i + 1 - begin >= MAX_TOKEN and (not is_inside(kind, i) or i + 1 - begin >= 2 * MAX_TOKEN)
+
+
+@kernel
+def _cut_tokens(kind, start, end, marks):
+    """Mark the ends of the pieces of tokens that are too long."""
+    for t in range(len(start)):
+        begin = start[t]
+        for i in range(start[t], end[t] - 1):
+            if is_too_long(kind, begin, i):
+                marks[i] = True
+                begin = i + 1
+
+
+@inlined_kernel
+def mix(h, value):
+    """Return the hash of a hash and one more number."""
+    h = (h ^ np.uint64(value)) * _MULTIPLIER
+    return h ^ (h >> np.uint64(29))
+
+
+@kernel
+def string_hash(codes, first, last):
+    """Return the hash of ``codes[first:last]``."""
+    h = mix(np.uint64(17), last - first)
+    for i in range(first, min(last, first + MAX_HASHED)):
+        h = mix(h, codes[i])
+    return h
+
+
+@kernel
+def shape_hash(kind, first, last):
+    """Return a hash of the kinds of some characters, where more than two of a kind in a row count as two."""
+    h, run, runs = np.uint64(5), 0, 0
+    for i in range(first, last):
+        run = run + 1 if i > first and kind[i] == kind[i - 1] else 1
+        if run < 3:
+            h = mix(h, kind[i])
+            runs += 1
+            if runs == 16:
+                break
+    return h
+
+
+@kernel
+def _chunks(codes, kind, start, end, gap):
+    """Find the chunks and what follows them; return their number."""
+    count, newlines, blanks, inside = 0, 0, 0, False
+    for i in range(len(kind)):
+        if kind[i] > NEWLINE:
+            if not inside:
+                if count:
+                    gap[count - 1] = (
+                        PARAGRAPH if newlines > 1 else BROKEN if newlines else BLANKS if blanks > 1 else ONE_BLANK
+                    )
+                start[count] = i
+                count += 1
+                inside = True
+            end[count - 1] = i + 1
+            continue
+        if inside:
+            inside, newlines, blanks = False, 0, 0
+        blanks += 1
+        if kind[i] == NEWLINE and not (codes[i] == _FEED and i and codes[i - 1] == _RETURN):
+            newlines += 2 if codes[i] == _PARAGRAPH_SEPARATOR else 1
+    if count:
+        gap[count - 1] = NO_GAP if inside else PARAGRAPH
+    return count
+
+
+@kernel
+def _describe_chunks(codes, kind, start, end, chunk, flags):
+    """Compute the hashes and flags of the chunks."""
+    for c in range(len(start)):
+        first, last = start[c], end[c]
+        chunk[c] = string_hash(codes, first, last)
+        found = 0
+        if last - first > 3 and codes[first] == _W and codes[first + 1] == _W and codes[first + 2] == _W:
+            found |= 4
+        for i in range(first, last):
+            if kind[i] == SLASH:
+                found |= 8
+                if i > first + 1 and codes[i - 1] == codes[i] and codes[i - 2] == _COLON:
+                    found |= 1
+            elif kind[i] == AT and first < i < last - 1:
+                found |= 2
+        flags[c] = found
+
+
+@kernel
+def _fit_lines(start, end, gap):
+    """Tell line ends where the next chunk would have fit on the line from those where it would not."""
+    first = 0
+    while first < len(start):
+        last, longest, line = first, 0, start[first]
+        while True:
+            if gap[last] >= BROKEN or gap[last] == NO_GAP:
+                longest = max(longest, end[last] - line)
+            if gap[last] == PARAGRAPH or last + 1 == len(start):
+                break
+            last += 1
+            if gap[last - 1] == BROKEN:
+                line = start[last]
+        line = start[first]
+        for c in range(first, last):
+            if gap[c] == BROKEN:
+                if end[c] - line + 1 + end[c + 1] - start[c + 1] > longest:
+                    gap[c] = WRAPPED
+                line = start[c + 1]
+        first = last + 1

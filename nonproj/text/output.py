@@ -1,0 +1,280 @@
+"""Segmented text as CoNLL-U, from which the text can be restored to the last byte.
+
+What follows a token is ``SpaceAfter=No`` or ``SpacesAfter`` in MISC, unless it is one blank; blanks before the first
+token of a paragraph are ``SpacesBefore``.  Their escapes are those of UDPipe, and ``\\uXXXX`` for characters that have
+none there.  A token that is not in Unicode normalization form C, as CoNLL-U demands, is normalized, and the original is
+kept as ``OrigForm``.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from nonproj.text.corpus import surface
+from nonproj.types import Sentence
+
+_ESCAPES = {" ": r"\s", "\t": r"\t", "\r": r"\r", "\n": r"\n", "|": r"\p", "\\": "\\\\"}
+_CHARACTERS = {escape[1]: character for character, escape in _ESCAPES.items()}
+_ESCAPE = re.compile(r"\\(?:u([0-9A-F]{4})|U([0-9A-F]{8})|(.))", re.DOTALL)
+_NEWLINES = "\n\r\x0b\x0c\x85\u2028\u2029"
+_LAST_NEWLINE = re.compile(f"[{_NEWLINES}][^{_NEWLINES}]*\\Z")
+_NEWLINE = re.compile(f"\r\n|[{_NEWLINES}]")
+_EMPTY = "\t_\t_\t_\t_\t_\t_\t_\t"
+
+BLANKS = "".join(c for c in map(chr, range(0x10000)) if c.isspace() or unicodedata.category(c) == "Cc") + "\u200b\ufeff"
+"""All blank characters: see `nonproj.text.characters`."""
+
+_IDS = [str(number) for number in range(1100)]
+
+
+def escape(text: str) -> str:
+    """Return a text in printable ASCII, without blanks and vertical bars.
+
+    Examples
+    --------
+    >>> escape(" \\n|\\u00a0a"), unescape(escape("\\\\ \\U0001f600")) == "\\\\ \\U0001f600"
+    ('\\\\s\\\\n\\\\p\\\\u00A0a', True)
+    """
+    if text.isascii() and text.isprintable() and not set(text) & {" ", "|", "\\"}:
+        return text
+    return "".join(_ESCAPES.get(c) or (c if "!" <= c <= "~" else _number(ord(c))) for c in text)
+
+
+def _number(code: int) -> str:
+    return f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"
+
+
+def unescape(text: str) -> str:
+    """Return the inverse of `escape`; escapes that it does not write stand for themselves."""
+    return _ESCAPE.sub(_unescape, text) if "\\" in text else text
+
+
+def _unescape(match: re.Match) -> str:
+    code = match[1] or match[2]
+    if code:
+        return chr(int(code, 16)) if int(code, 16) < 0x110000 else match[0]
+    return _CHARACTERS.get(match[3], match[0])
+
+
+class _Spaces(dict):
+    """From what follows a token to its attribute in MISC; the usual ones are remembered."""
+
+    def __missing__(self, gap: str) -> str:
+        value = "SpacesAfter=" + escape(gap)
+        if len(gap) < 8 and len(self) < 1000:
+            self[gap] = value
+        return value
+
+
+_SPACES = _Spaces({" ": "_", "": "SpaceAfter=No"})
+
+
+def split_gap(gap: str) -> int:
+    """Return where the blanks between two paragraphs are divided: behind the last line end.
+
+    Examples
+    --------
+    >>> split_gap(" \\n\\n  "), split_gap("  ")
+    (3, 2)
+    """
+    match = _LAST_NEWLINE.search(gap)
+    return match.start() + 1 if match else len(gap)
+
+
+def count_newlines(gap: str) -> int:
+    """Return the number of line ends among some blanks; a paragraph separator counts as two."""
+    return len(_NEWLINE.findall(gap)) + gap.count("\u2029")
+
+
+class Segments(NamedTuple):
+    """A text and its segmentation.
+
+    Attributes
+    ----------
+    text : str
+    start, end : list of int
+        Token ``t`` is ``text[start[t]:end[t]]``.
+    ends : list of int
+        For each sentence the number of tokens up to its end.
+    paragraphs : set of int
+        The tokens that begin a paragraph.
+    words : dict of int to tuple of str
+        The words of multiword tokens.
+    """
+
+    text: str
+    start: list[int]
+    end: list[int]
+    ends: list[int]
+    paragraphs: set[int]
+    words: dict[int, tuple[str, ...]]
+
+
+class Origin(NamedTuple):
+    """Where a text comes from, and how its sentences are written.
+
+    Attributes
+    ----------
+    path, line, offset : str, int, int
+        The file; number, from 1, of the first line there; characters before the text.
+    ranges : bool
+        Whether ``TokenRange`` is written.
+    document : bool
+        Whether the text begins a document, ``# newdoc``.
+    number : int
+        Of the first sentence, ``# sent_id``.
+    """
+
+    path: str = "<text>"
+    line: int = 1
+    offset: int = 0
+    ranges: bool = False
+    document: bool = True
+    number: int = 1
+
+
+def forms_of(segments: Segments) -> list[str]:
+    """Return the tokens as they stand in the text."""
+    text = segments.text
+    return [text[a:b] for a, b in zip(segments.start, segments.end, strict=True)]
+
+
+def miscellaneous(segments: Segments, forms: list[str], normal: bool, origin: Origin) -> list[str]:
+    """Return the column MISC of each token; parameters as for `to_sentences`."""
+    text, start, end = segments.text, segments.start, segments.end
+    gaps = [text[a:b] for a, b in zip(end, [*start[1:], len(text)], strict=True)]
+    found = [_SPACES[gap] for gap in gaps]
+    before = {0: text[: start[0]]} if start else {}
+    for token in segments.paragraphs - {0}:
+        gap = gaps[token - 1]
+        place = split_gap(gap)
+        before[token], found[token - 1] = gap[place:], _SPACES[gap[:place]]
+    for token, gap in before.items():
+        if gap:
+            found[token] = _joined(f"SpacesBefore={escape(gap)}", found[token])
+    if not normal:
+        for index, original in enumerate(forms_of(segments)):
+            if original != forms[index]:
+                found[index] = _joined(found[index], f"OrigForm={escape(original)}")
+    if origin.ranges:
+        first = origin.offset
+        found = [
+            _joined(misc, f"TokenRange={first + a}:{first + b}") for misc, a, b in zip(found, start, end, strict=True)
+        ]
+    return found
+
+
+def _joined(*attributes: str) -> str:
+    return "|".join(attribute for attribute in attributes if attribute != "_") or "_"
+
+
+def to_sentences(segments: Segments, forms: list[str], normal: bool, origin: Origin) -> list[Sentence]:
+    """Return the sentences of a segmented text, with the lines of CoNLL-U.
+
+    Parameters
+    ----------
+    segments : Segments
+    forms : list of str
+        `forms_of` the segments, normalized.
+    normal : bool
+        Whether the text is in normalization form C, so that the forms are as in the text.
+    origin : Origin
+    """
+    misc = miscellaneous(segments, forms, normal, origin)
+    found, first = [], 0
+    line, position, text = origin.line, 0, segments.text
+    for number, end in enumerate(segments.ends, origin.number):
+        begin = segments.start[first]
+        line += text.count("\n", position, begin)
+        position = begin
+        comments = []
+        if first in segments.paragraphs:
+            comments = ["# newpar\n"]
+        if number == origin.number and origin.document:
+            comments = ["# newdoc\n", "# newpar\n"]
+        comments.append(f"# sent_id = {number}\n")
+        comments.append(f"# text = {_line(text, segments, forms, normal, first, end)}\n")
+        found.append(_sentence(comments, segments.words, forms, misc, first, end, origin.path, line))
+        first = end
+    return found
+
+
+def _line(text: str, segments: Segments, forms: list[str], normal: bool, first: int, end: int) -> str:
+    """Return the text of a sentence in one line, with single blanks."""
+    line = text[segments.start[first] : segments.end[end - 1]]
+    if normal and line.isprintable() and "  " not in line:
+        return line
+    parts = []
+    for token in range(first, end):
+        parts.append(forms[token])
+        if token + 1 < end and segments.start[token + 1] > segments.end[token]:
+            parts.append(" ")
+    return "".join(parts)
+
+
+def _sentence(comments, words, forms, misc, first, end, path, line) -> Sentence:
+    """Return the sentence of the tokens ``first`` to ``end - 1``."""
+    rows, lines, word_lines = [], comments, []
+    number = 0
+    for token in range(first, end):
+        form, extra = forms[token], misc[token]
+        expansion = words.get(token)
+        if expansion is not None:
+            lines.append(f"{number + 1}-{number + len(expansion)}\t{form}{_EMPTY}{extra}\n")
+            for word in expansion:
+                number += 1
+                word_lines.append(len(lines))
+                rows.append([str(number), word, "_", "_", "_", "_", "_", "_", "_", "_"])
+                lines.append(f"{number}\t{word}{_EMPTY}_\n")
+            continue
+        number += 1
+        name = _IDS[number] if number < 1100 else str(number)
+        word_lines.append(len(lines))
+        rows.append([name, form, "_", "_", "_", "_", "_", "_", "_", extra])
+        lines.append(f"{name}\t{form}{_EMPTY}{extra}\n")
+    lines.append("\n")
+    return Sentence(rows, None, lines, word_lines, path, line)
+
+
+def restore(sentences: Iterable[Sentence]) -> str:
+    """Return the original text of sentences that a segmenter wrote, or that have the same attributes.
+
+    Where MISC says nothing, a blank follows a token.
+
+    Examples
+    --------
+    >>> from nonproj.text.segmenter import Segmenter
+    >>> text = "  Det\\tregner. \\r\\n\\r\\nHvor?\\n"
+    >>> restore(Segmenter.unicode().segment(text)) == text
+    True
+    """
+    parts = []
+    for sentence in sentences:
+        for token in surface(sentence):
+            attributes = dict(item.partition("=")[::2] for item in token.misc.split("|"))
+            parts.append(unescape(attributes.get("SpacesBefore", "")))
+            parts.append(unescape(attributes["OrigForm"]) if "OrigForm" in attributes else token.form)
+            if "SpacesAfter" in attributes:
+                parts.append(unescape(attributes["SpacesAfter"]))
+            elif token.blank:
+                parts.append(" ")
+    return "".join(parts)
+
+
+def renumber(text: str, shift: int) -> str:
+    """Return CoNLL-U text with ``shift`` added to every ``# sent_id`` that is a number.
+
+    Examples
+    --------
+    >>> renumber("# sent_id = 1\\n# text = # sent_id = 1\\n", 5)
+    '# sent_id = 6\\n# text = # sent_id = 1\\n'
+    """
+    if not shift:
+        return text
+    return _SENT_ID.sub(lambda match: f"# sent_id = {int(match[1]) + shift}", text)
+
+
+_SENT_ID = re.compile("^# sent_id = ([0-9]+)$", re.MULTILINE)

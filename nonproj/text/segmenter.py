@@ -1,0 +1,223 @@
+"""From plain text to sentences, tokens and words, as a treebank has them.
+
+Where a treebank has raw text, two linear models over hashed features find tokens and sentences; elsewhere rules do.
+Multiword tokens are expanded by `nonproj.text.multiword` in both cases.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from nonproj.errors import ModelError
+from nonproj.options.config import SegmenterConfig
+from nonproj.text import corpus
+from nonproj.text.characters import characters
+from nonproj.text.input import LINES, WORDS, TextInput
+from nonproj.text.layout import NO_GAP, PARAGRAPH, WRAPPED, Text, lay_out, spans
+from nonproj.text.multiword import BITS, Multiwords
+from nonproj.text.output import Origin, Segments, forms_of, to_sentences
+from nonproj.text.rules import SpacyRules, UnicodeRules
+from nonproj.text.training import Trained, train
+from nonproj.types import Sentence
+
+_MAX_DESCRIPTION = 200
+
+
+class Segmenter:
+    """What finds the sentences, tokens and words of a text; `fit` or `unicode` makes one.
+
+    Attributes
+    ----------
+    description : str
+        What segments: a trained model, or which rules.
+    finder : Trained, UnicodeRules or SpacyRules
+        What finds tokens and sentences.
+    multiwords : Multiwords
+        What expands multiword tokens.
+
+    Examples
+    --------
+    >>> [sentence.forms for sentence in Segmenter.unicode().segment("Det regner. Hvor?")]
+    [['Det', 'regner', '.'], ['Hvor', '?']]
+    """
+
+    def __init__(self, finder: Trained | UnicodeRules | SpacyRules, multiwords: Multiwords, description: str):
+        self.finder, self.multiwords, self.description = finder, multiwords, description
+
+    @classmethod
+    def fit(
+        cls,
+        sentences: Sequence[Sentence],
+        options: SegmenterConfig | None = None,
+        seed: int = 0,
+        progress: Callable | None = None,
+    ) -> Segmenter:
+        """Return the segmenter of a treebank.
+
+        The text of the treebank is restored from ``SpaceAfter=No``, ``# newpar`` and ``# newdoc``.  A treebank without
+        ``SpaceAfter=No`` and ``# text`` gets the rules of spaCy, if the options name a language, or else rules over
+        Unicode's characters, which keep the treebank's own tokens whole.
+
+        Parameters
+        ----------
+        sentences : sequence of Sentence
+        options : SegmenterConfig, optional
+        seed : int
+        progress : callable, optional
+            ``progress(iterable, description)`` wraps the loops over epochs.
+
+        Raises
+        ------
+        ConfigError
+            The options name a language that spaCy does not know, or spaCy is not installed.
+        """
+        options = options or SegmenterConfig()
+        paragraphs = corpus.paragraphs(sentences)
+        multiwords = Multiwords.fit(paragraphs, seed)
+        if corpus.has_raw_text(sentences):
+            n = sum(len(paragraph) for paragraph in paragraphs)
+            finder = train(paragraphs, options, seed, progress or (lambda loop, _: loop))
+            return cls(finder, multiwords, f"trained on {n:,} sentences of raw text")
+        if options.language is not None:
+            return cls._spacy(options.language, multiwords)
+        return cls._unicode(UnicodeRules.of(sentences), multiwords)
+
+    @classmethod
+    def unicode(cls) -> Segmenter:
+        """Return rules over Unicode's characters, without any training."""
+        return cls._unicode(UnicodeRules(), Multiwords.fit([]))
+
+    @classmethod
+    def _unicode(cls, rules: UnicodeRules, multiwords: Multiwords) -> Segmenter:
+        return cls(rules, multiwords, "rules over Unicode's characters (the treebank has no raw text)")
+
+    @classmethod
+    def _spacy(cls, language: str, multiwords: Multiwords) -> Segmenter:
+        description = f"spaCy's rules for {language} (the treebank has no raw text)"
+        return cls(SpacyRules(language), multiwords, description)
+
+    def segment(self, text: str, options: TextInput | None = None) -> list[Sentence]:
+        """Return the sentences of a text of one paragraph or more, as one document.
+
+        A text without words, which are anything but blanks and control characters, has no sentences.
+
+        Raises
+        ------
+        DataError
+            The text has half of a surrogate pair.
+        """
+        options = options or TextInput()
+        return self.sentences(text, options, Origin(ranges=options.ranges))
+
+    def sentences(self, text: str, options: TextInput, origin: Origin, begins: bool = True) -> list[Sentence]:
+        """Return the sentences of a text that is part of a document; ``begins``: it begins a paragraph."""
+        layout = lay_out(characters(text, origin.path))
+        if not len(layout.start):
+            return []
+        start, end, scores = self._find(text, layout, options)
+        segments = Segments(text, start.tolist(), end.tolist(), [], _paragraph_starts(layout, start, begins), {})
+        forms, normal = forms_of(segments), unicodedata.is_normalized("NFC", text)
+        if not normal:
+            forms = [unicodedata.normalize("NFC", form) for form in forms]
+        words = self.multiwords.expand(forms) if options.format != WORDS else {}
+        ends = _limited(scores, words, options.max_words)
+        return to_sentences(segments._replace(ends=ends, words=words), forms, normal, origin)
+
+    def _find(self, text: str, layout: Text, options: TextInput) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return tokens and the scores of sentence ends after them."""
+        if options.format == WORDS:
+            start, end = layout.start, layout.end
+            scores = np.full(len(start), np.float32(-1.0))
+        elif isinstance(self.finder, Trained):
+            start, end = self.finder.tokens(layout)
+            scores = self.finder.scores(layout, start, end)
+        else:
+            start, end = spans(layout, self.finder.token_ends(text, layout))
+            scores = self.finder.scores(text, layout, start, end)
+        if options.format in (LINES, WORDS):
+            scores = np.minimum(scores, np.float32(-1e-3)) - np.float32(0.0)
+            line_ends = layout.end[(layout.gap >= WRAPPED) | (layout.gap == NO_GAP)]
+            scores[np.searchsorted(end, line_ends)] = np.inf
+        return start, end, scores
+
+    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+        """Return the segmenter as JSON values and arrays."""
+        meta = {"description": self.description, "multiwords": self.multiwords.state()}
+        arrays = {"multiwords": self.multiwords.weights}
+        if isinstance(self.finder, Trained):
+            more, tables = self.finder.state()
+            return meta | {"kind": "trained"} | more, arrays | tables
+        if isinstance(self.finder, UnicodeRules):
+            return meta | {"kind": "unicode", "lexicon": sorted(self.finder.lexicon)}, arrays
+        return meta | {"kind": "spacy", "language": self.finder.language}, arrays
+
+    @classmethod
+    def from_state(cls, meta: object, arrays: dict[str, np.ndarray]) -> Segmenter:
+        """Return the inverse of `state`.
+
+        Raises
+        ------
+        ModelError
+            The values are not those of a segmenter; kernels rely on all that is checked here.
+        ConfigError
+            It has spaCy's rules, and spaCy is not installed.
+        """
+        if not isinstance(meta, dict) or not isinstance(meta.get("description"), str):
+            raise ModelError("the segmenter has no description")
+        weights = arrays.get("multiwords")
+        if weights is None or weights.dtype != np.float32 or weights.shape != (1 << BITS,):
+            raise ModelError(f"the segmenter's weights of multiword tokens are not {1 << BITS} of float32")
+        if not np.isfinite(weights).all():
+            raise ModelError("the segmenter's weights of multiword tokens are not finite")
+        multiwords = Multiwords.from_state(meta.get("multiwords"), weights)
+        kind = meta.get("kind")
+        if kind == "trained":
+            finder = Trained.from_state(meta, arrays)
+        elif kind == "unicode":
+            lexicon = meta.get("lexicon")
+            if not isinstance(lexicon, list) or not all(isinstance(form, str) and form for form in lexicon):
+                raise ModelError("the segmenter's lexicon is not a list of strings")
+            finder = UnicodeRules(lexicon)
+        elif kind == "spacy" and isinstance(meta.get("language"), str):
+            finder = SpacyRules(meta["language"])
+        else:
+            raise ModelError("the segmenter is of an unknown kind")
+        return cls(finder, multiwords, meta["description"][:_MAX_DESCRIPTION])
+
+
+def _paragraph_starts(layout: Text, start: np.ndarray, begins: bool) -> set[int]:
+    """Return the tokens that begin a paragraph."""
+    firsts = layout.start[1:][layout.gap[:-1] == PARAGRAPH]
+    found = set(np.searchsorted(start, firsts).tolist())
+    return found | {0} if begins else found
+
+
+def _limited(scores: np.ndarray, words: dict[int, tuple[str, ...]], limit: int) -> list[int]:
+    """Return for each sentence the number of tokens up to its end; longer ones are cut where the score is best.
+
+    A cut is in the second half of the words allowed, so that pieces are not short.
+    """
+    ends = (np.flatnonzero(scores > 0) + 1).tolist()
+    sizes = np.ones(len(scores) + 1, np.int64)
+    sizes[0] = 0
+    for token, expansion in words.items():
+        sizes[token + 1] = len(expansion)
+    total = np.cumsum(sizes)
+    if np.diff(total[[0, *ends]]).max(initial=0) <= limit:
+        return ends
+    found, first = [], 0
+    for end in ends:
+        while total[end] - total[first] > limit:
+            last = int(np.searchsorted(total, total[first] + limit, side="right")) - 1
+            middle = int(np.searchsorted(total, total[first] + limit // 2, side="left"))
+            low, last = min(max(middle, first + 1), max(last, first + 1)), max(last, first + 1)
+            window = scores[low - 1 : last]
+            first = low + len(window) - 1 - int(np.argmax(window[::-1]))
+            found.append(first)
+        if end > first:
+            found.append(end)
+            first = end
+    return found

@@ -1,0 +1,183 @@
+"""Training of the two linear models, for token ends and for sentence ends, on a treebank with raw text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from nonproj._kernel import kernel
+from nonproj.errors import ModelError
+from nonproj.options.config import SegmenterConfig
+from nonproj.text import sentences, tokens
+from nonproj.text.characters import KINDS, NEWLINE, WORD_KINDS, characters
+from nonproj.text.corpus import RawText, Surface, raw_text
+from nonproj.text.layout import Text, lay_out, spans, string_hash
+from nonproj.text.linear import fit
+
+FOLDS = 5
+"""Statistics over words are counted on the other folds, because those of a rare word would give its own place away."""
+
+_KNOWN_BITS, _CASE_BITS = 16, 16
+_MIN_SHARE = 0.002
+_BITS = range(8, 29)
+
+
+class Trained:
+    """The two models.
+
+    Attributes
+    ----------
+    candidate : ndarray of shape (KINDS, KINDS), uint8
+        The pairs of kinds of characters between which tokens may end.
+    known : ndarray, uint8
+        How often each string is a token, by hash.
+    token_weights, sentence_weights : ndarray, float32
+    case : ndarray, uint8
+        A class of capitalization for each word, by hash.
+    threshold : float
+        Minimum score of a sentence end.
+    """
+
+    def __init__(self, tables: dict[str, np.ndarray], threshold: float):
+        self.candidate, self.known, self.token_weights = (tables[name] for name in ("candidate", "known", "tokens"))
+        self.case, self.sentence_weights, self.threshold = tables["case"], tables["sentences"], threshold
+
+    def tokens(self, layout: Text) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first characters of the tokens and those behind their last, int32[T] each."""
+        return tokens.tokenize(layout, self.candidate, self.known, self.token_weights)
+
+    def scores(self, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+        """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends."""
+        table = sentences.token_table(layout, start, end)
+        return sentences.score_ends(table, self.case, self.sentence_weights, self.threshold)
+
+    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+        """Return the models as JSON values and arrays."""
+        tables = {"candidate": self.candidate, "known": self.known, "tokens": self.token_weights}
+        tables |= {"case": self.case, "sentences": self.sentence_weights}
+        return {"threshold": self.threshold}, tables
+
+    @classmethod
+    def from_state(cls, meta: dict, tables: dict[str, np.ndarray]) -> Trained:
+        """Return the inverse of `state`.
+
+        Raises
+        ------
+        ModelError
+            A table is missing, or has a dtype, shape or values that kernels cannot use.
+        """
+        threshold = meta.get("threshold")
+        if type(threshold) not in (int, float) or not abs(threshold) < 100:
+            raise ModelError("the segmenter's threshold is not a number")
+        for name, dtype in (("known", "uint8"), ("case", "uint8"), ("tokens", "float32"), ("sentences", "float32")):
+            table = tables.get(name)
+            if table is None or table.dtype != dtype or table.ndim != 1 or len(table) not in [1 << b for b in _BITS]:
+                raise ModelError(f"the segmenter's table '{name}' is not of {dtype} with a power of two of entries")
+            if dtype == "float32" and not np.isfinite([table.min(), table.max()]).all():
+                raise ModelError(f"the segmenter's weights of '{name}' are not finite")
+        candidate = tables.get("candidate")
+        if candidate is None or candidate.dtype != np.uint8 or candidate.shape != (KINDS, KINDS) or candidate.max() > 1:
+            raise ModelError(f"the segmenter's table 'candidate' is not {KINDS} by {KINDS} of 0 and 1")
+        return cls(tables, float(threshold))
+
+
+def train(
+    paragraphs: Sequence[list[list[Surface]]], options: SegmenterConfig, seed: int, progress: Callable
+) -> Trained:
+    """Return models trained on the tokens of each sentence of each paragraph; other parameters as `Segmenter.fit`."""
+    bits = options.bits
+    plain = _Corpus(raw_text(paragraphs))
+    varied = [_Corpus(raw_text(paragraphs, np.random.default_rng(seed + copy))) for copy in range(options.copies)]
+    tables = {"candidate": candidates([plain, *varied]), "known": known_tokens(plain)}
+    rows, gold = zip(*(corpus.token_examples(tables, bits) for corpus in (plain, *varied)), strict=True)
+    steps = (options.epochs, options.learning_rate)
+    tables["tokens"] = _fit(rows, gold, bits, steps, seed, progress, "tokens")
+    rows, gold, counts = _sentence_examples(paragraphs, options, seed)
+    tables["case"] = sentences.case_classes(counts)
+    tables["sentences"] = _fit(rows, gold, bits + 2, steps, seed, progress, "sentences")
+    return Trained(tables, options.threshold)
+
+
+class _Corpus:
+    """A raw text with its layout and gold tokens."""
+
+    def __init__(self, raw: RawText):
+        self.raw, self.layout = raw, lay_out(characters(raw.text))
+        self.start, self.end = spans(self.layout, raw.token_ends)
+        self.sentence_ends = raw.sentence_ends[self.end - 1]
+
+    def token_examples(self, tables: dict, bits: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return features and gold decisions of all places where tokens may end."""
+        count = tokens.count_places(self.layout, tables["candidate"])
+        rows, gold = np.empty((count, tokens.N_FEATURES), np.int32), np.empty(count, np.uint8)
+        ends, shift = self.raw.token_ends, np.uint64(64 - bits)
+        count = tokens.token_examples(self.layout, ends, tables["candidate"], tables["known"], shift, rows, gold)
+        return rows[:count], gold[:count]
+
+    def table(self) -> sentences.TokenTable:
+        """Return the table of the gold tokens."""
+        return sentences.token_table(self.layout, self.start, self.end)
+
+    def sentence_examples(self, case: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return features and gold decisions of all places where sentences may end."""
+        rows = np.empty((len(self.start), sentences.N_FEATURES), np.int32)
+        gold = np.empty(len(self.start), np.uint8)
+        count = sentences.sentence_examples(self.table(), self.sentence_ends, case, np.uint64(64 - bits), rows, gold)
+        return rows[:count], gold[:count]
+
+
+def candidates(corpora: Sequence[_Corpus]) -> np.ndarray:
+    """Return the pairs of kinds that tokens separate in a share of all cases: uint8.
+
+    Of those that do not occur, all but letters and digits.
+    """
+    pairs, separated = np.zeros((KINDS, KINDS), np.int64), np.zeros((KINDS, KINDS), np.int64)
+    for corpus in corpora:
+        left, right = corpus.layout.kind[:-1], corpus.layout.kind[1:]
+        inside = (left > NEWLINE) & (right > NEWLINE)
+        np.add.at(pairs, (left[inside], right[inside]), 1)
+        inside &= corpus.raw.token_ends[:-1]
+        np.add.at(separated, (left[inside], right[inside]), 1)
+    word = np.isin(np.arange(KINDS), WORD_KINDS)
+    unseen = (pairs == 0) & ~(word[:, None] & word)
+    return (unseen | (separated > _MIN_SHARE * pairs)).astype(np.uint8)
+
+
+def known_tokens(corpus: _Corpus) -> np.ndarray:
+    """Return how often each string is a token, by hash, uint8 (at most 255)."""
+    counts = np.zeros(1 << _KNOWN_BITS, np.int64)
+    _count_tokens(corpus.layout.lower, corpus.start, corpus.end, counts)
+    return np.minimum(counts, 255).astype(np.uint8)
+
+
+@kernel
+def _count_tokens(codes, start, end, counts):
+    """Count the tokens by hash."""
+    mask = np.uint64(len(counts) - 1)
+    for t in range(len(start)):
+        counts[string_hash(codes, start[t], end[t]) & mask] += 1
+
+
+def _sentence_examples(paragraphs, options: SegmenterConfig, seed: int):
+    """Return features, gold decisions and the counts of `sentences.letter_case`, from text as it is and varied."""
+    bounds = np.linspace(0, len(paragraphs), min(FOLDS, len(paragraphs)) + 1).astype(int).tolist()
+    folds = [paragraphs[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+    plain = [_Corpus(raw_text(fold)) for fold in folds]
+    counts = [sentences.letter_case(fold.table(), fold.sentence_ends, 1 << _CASE_BITS) for fold in plain]
+    everything, rows, gold = sum(counts), [], []
+    for index, fold in enumerate(folds):
+        others = everything - counts[index] if len(folds) > 1 else everything
+        case = sentences.case_classes(others)
+        for copy in range(options.copies + 1):
+            corpus = _Corpus(raw_text(fold, np.random.default_rng(seed + copy))) if copy else plain[index]
+            more_rows, more_gold = corpus.sentence_examples(case, options.bits + 2)
+            rows.append(more_rows)
+            gold.append(more_gold)
+    return rows, gold, everything
+
+
+def _fit(rows, gold, bits: int, steps: tuple[int, float], seed: int, progress: Callable, name: str) -> np.ndarray:
+    rows, gold = np.concatenate(rows), np.concatenate(gold)
+    options = (bits, *steps, 0.0)
+    return fit(rows, gold, np.ones(len(gold), np.float32), options, seed, lambda loop: progress(loop, name))

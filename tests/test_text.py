@@ -1,0 +1,408 @@
+"""Plain text to CoNLL-U: every character can be restored, the format is valid, and pieces do not matter."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import threading
+import unicodedata
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from nonproj.errors import ConfigError, DataError, FileError, ModelError, NonprojError
+from nonproj.io import conll
+from nonproj.options.config import SegmenterConfig
+from nonproj.text import input as text_input
+from nonproj.text.input import TextInput, read_text, split_text
+from nonproj.text.output import renumber, restore
+from nonproj.text.segmenter import Segmenter
+
+
+def treebank(sentences) -> str:
+    """CoNLL-U of sentences of tokens; those that begin with ``+`` have no blank before them, ``a|b`` are two words."""
+    text = ""
+    for number, sentence in enumerate(sentences):
+        rows, n, tokens = [], 0, sentence.split()
+        for index, token in enumerate(tokens):
+            form, glued = token.lstrip("+"), index + 1 < len(tokens) and tokens[index + 1].startswith("+")
+            words, misc = form.split("|"), "SpaceAfter=No" if glued else "_"
+            if len(words) > 1:
+                rows.append(f"{n + 1}-{n + len(words)}\t{''.join(words)}" + "\t_" * 7 + f"\t{misc}")
+            for word in words:
+                n += 1
+                rows.append(f"{n}\t{word}" + "\t_" * 7 + "\t" + ("_" if len(words) > 1 else misc))
+        plain = sentence.replace("|", "").replace(" +", "")
+        text += f"# newpar\n# text = {plain}\n" * (number % 4 == 0) + "\n".join(rows) + "\n\n"
+    return text
+
+
+SENTENCES = [
+    "Hunden ser Dr. Hansen +.",
+    "Do|n't go +, please +!",
+    "Hvor er kl. 10.30 +?",
+    "He is|n't here +( yet +) +.",
+    'Mr. Smith said +: +" No +. +"',
+    "nej",
+] * 12
+
+
+@pytest.fixture(scope="module")
+def trained() -> Segmenter:
+    """A segmenter trained on few sentences."""
+    return Segmenter.fit(list(conll.read(io.StringIO(treebank(SENTENCES)))), SegmenterConfig(bits=12))
+
+
+@pytest.fixture(scope="module", params=["trained", "unicode"])
+def segmenter(request, trained) -> Segmenter:
+    return trained if request.param == "trained" else Segmenter.unicode()
+
+
+def written(sentences) -> str:
+    return "".join(line for sentence in sentences for line in sentence.lines)
+
+
+def with_tag(line: str) -> str:
+    """The line of a word with a part of speech, which is not the segmenter's business but part of the format."""
+    columns = line.split("\t")
+    if columns[0].isdigit():
+        columns[3] = "X"
+    return "\t".join(columns)
+
+
+def check(text: str, sentences: list) -> None:
+    """Check what holds for every text: it can be restored, its form is valid, offsets are right."""
+    if not sentences:
+        assert all(c.isspace() or unicodedata.category(c) == "Cc" or c in "\u200b\ufeff" for c in text)
+        return
+    assert restore(sentences) == text
+    output = written(sentences)
+    again = list(conll.read(io.StringIO(output, newline="\n")))
+    assert [sentence.rows for sentence in again] == [sentence.rows for sentence in sentences]
+    assert [sentence.word_lines for sentence in again] == [sentence.word_lines for sentence in sentences]
+    assert restore(again) == text
+    tagged = io.StringIO("\n".join(map(with_tag, output.split("\n"))), newline="\n")
+    assert len(list(conll.read(tagged, strict=True, ignore_heads=True))) == len(sentences)
+    for sentence in sentences:
+        for line in sentence.lines:
+            if "TokenRange=" in line:
+                first, last = map(int, line.rstrip("\n").rpartition("=")[2].split(":"))
+                assert unicodedata.normalize("NFC", text[first:last]) == line.split("\t")[1]
+
+
+NASTY = [
+    "",
+    " \t\n",
+    "a",
+    "\ufeffHello there.\r\n\r\n  Second\tparagraph, it is.\r\n",
+    "Cafe\u0301 na\u0308ive \u0301lone. \u1100\u1161\u11a8 \u212b \u2126\n",
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467\U0001f3fd!! \U0001f1ec\U0001f1f7 \u2764\ufe0f",
+    "x\u00a0y\u2003z\u200bw\u2028v\u2029u\x00t\x1fs\x85r\x0bq\x0cp",
+    "a|b\\n c\\p | \\ _ \\u0041\n\n\n\n\t# text = x\n1-2\t_\n",
+    "= \u0338x =\u0338",
+    "don't DON'T isn't xn't n't",
+    "\r\r a \r\n\r b \n \n\n c \x0c\n d",
+    "\u0915\u094d\u0937\u0947\u0924\u094d\u0930 \u0e20\u0e32\u0e29\u0e32",
+    "\u65e5\u672c\u8a9e\u3067\u3059\u3002\u306f\u3044\u3002",
+]
+
+
+@pytest.mark.parametrize("text", NASTY)
+@pytest.mark.parametrize("form", text_input.FORMATS)
+def test_nasty_texts(segmenter, text, form):
+    check(text, segmenter.segment(text, TextInput(form, ranges=True)))
+
+
+alphabet = st.one_of(
+    st.sampled_from(
+        "ab.A!?,'\"()-10 \n\t\r|\\_#=\u00a0\u200b\u200d\ufeff\u0301\u0338\u1161\u1100\U0001f3fd\x00\x85\u2028\u2029"
+    ),
+    st.characters(exclude_categories=["Cs"]),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=st.text(alphabet, max_size=60), form=st.sampled_from(text_input.FORMATS), limit=st.integers(2, 9))
+@example(text="\u1100\u1161\u11a8", form="text", limit=2)
+def test_any_text_can_be_restored(trained, text, form, limit):
+    for segmenter in (trained, Segmenter.unicode()):
+        sentences = segmenter.segment(text, TextInput(form, True, limit))
+        check(text, sentences)
+        assert max(map(len, sentences), default=0) <= limit
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    text=st.text(
+        st.one_of(st.sampled_from("ab.\n\n \r\t\u2029"), st.characters(exclude_categories=["Cs"])), max_size=80
+    ),
+    form=st.sampled_from(text_input.FORMATS),
+    size=st.integers(1, 40),
+    block=st.integers(1, 9),
+    longest=st.sampled_from([7, 20, 1 << 20]),
+)
+def test_pieces_do_not_matter(trained, text, form, size, block, longest):
+    options = TextInput(form, ranges=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_input, "MAX_PARAGRAPH", longest)
+        expected = outcome(read_text(io.BytesIO(text.encode()), trained, options))
+        pieces = list(until_error(split_text(Slow(text.encode(), block), options, size)))
+        found, number = [], 0
+        for piece in pieces:
+            sentences = piece.read(trained, options)
+            found += [renumber("".join(sentence.lines), number) for sentence in sentences]
+            number += len(sentences)
+        assert found == [text for text, _, _ in expected if text is not None]
+        if found:
+            assert "".join(piece.text for piece in pieces) == text
+        if longest == 1 << 20 and text.strip():
+            whole = trained.segment(text, options)
+            assert ["".join(sentence.lines) for sentence in whole] == found
+
+
+class Slow(io.BytesIO):
+    """A stream that gives few bytes at once, as a pipe may."""
+
+    def __init__(self, data: bytes, block: int):
+        super().__init__(data)
+        self.block = block
+
+    def read1(self, size=-1):
+        return super().read1(self.block)
+
+
+def until_error(pieces):
+    try:
+        yield from pieces
+    except NonprojError:
+        return
+
+
+def outcome(sentences) -> list:
+    """The lines and places of sentences, and the error that ends them."""
+    found = []
+    try:
+        found.extend(("".join(sentence.lines), sentence.path, sentence.line) for sentence in sentences)
+    except NonprojError as error:
+        found.append((None, type(error), str(error)))
+    return found
+
+
+def test_lines_of_conllu(trained):
+    text = "Hunden ser Dr. Hansen. He isn't  here.\n\n nej"
+    assert written(trained.segment(text, TextInput(ranges=True))).replace("\t", " ").replace(" _" * 7, "") == (
+        "# newdoc\n# newpar\n# sent_id = 1\n# text = Hunden ser Dr. Hansen.\n"
+        "1 Hunden TokenRange=0:6\n2 ser TokenRange=7:10\n3 Dr. TokenRange=11:14\n"
+        "4 Hansen SpaceAfter=No|TokenRange=15:21\n5 . TokenRange=21:22\n\n"
+        "# sent_id = 2\n# text = He isn't here.\n"
+        "1 He TokenRange=23:25\n2-3 isn't SpacesAfter=\\s\\s|TokenRange=26:31\n2 is _\n3 n't _\n"
+        "4 here SpaceAfter=No|TokenRange=33:37\n5 . SpacesAfter=\\n\\n|TokenRange=37:38\n\n"
+        "# newpar\n# sent_id = 3\n# text = nej\n1 nej SpacesBefore=\\s|SpaceAfter=No|TokenRange=41:44\n\n"
+    )
+
+
+def test_unseen_multiword_tokens_keep_their_case(trained):
+    sentence = trained.segment("Wasn't it?")[0]
+    assert sentence.forms == ["Was", "n't", "it", "?"]
+
+
+def test_lines_and_words_are_those_of_the_input(segmenter):
+    text = "Hunden ser. Dr. Hansen\nnej .\n\nDo n't"
+    lines = segmenter.segment(text, TextInput("lines"))
+    assert [sentence.lines[-2 - len(sentence)] for sentence in lines][1:] == ["# text = nej .\n", "# text = Do n't\n"]
+    assert [line for line in lines[2].lines if line.startswith("# newpar")]
+    words = segmenter.segment(text, TextInput("words"))
+    assert [sentence.forms for sentence in words] == [["Hunden", "ser.", "Dr.", "Hansen"], ["nej", "."], ["Do", "n't"]]
+
+
+def test_text_without_full_stops_is_cut(segmenter):
+    meta, arrays = segmenter.state()
+    segmenter = Segmenter.from_state(meta | {"threshold": 50}, arrays)  # finds no sentence ends of its own
+    text = " ".join(f"ord{number}" for number in range(5000))
+    sentences = segmenter.segment(text)
+    assert max(map(len, sentences)) <= 1000 and min(map(len, sentences)) >= 490
+    assert restore(sentences) == text
+    marked = text.replace("ord800 ord801", "ord800. Ord801")
+    assert segmenter.segment(marked)[0].forms[-2:] == ["ord800", "."] or meta["kind"] == "trained"
+    halves = segmenter.segment(text.replace("ord799 ord800", "ord799\nord800"))
+    assert restore(halves) == text.replace("ord799 ord800", "ord799\nord800")
+
+
+def test_a_token_without_end_is_cut(segmenter):
+    for text in ("x" * 10_000, "e" + "\u0301" * 5000, "\u1100\u1161" * 3000):
+        sentences = segmenter.segment(text)
+        assert restore(sentences) == text
+        assert max(len(form) for sentence in sentences for form in sentence.forms) <= 2000
+
+
+def test_a_surrogate_is_an_error(segmenter):
+    with pytest.raises(DataError, match=r"^<text>:2: the lone surrogate U\+D800"):
+        segmenter.segment("a\nb\ud800")
+
+
+# -- input -------------------------------------------------------------------------------------------------------------
+
+TEXT = "Hunden ser Dr. Hansen.\n\nnej\nHe isn't here.\n\n\nDo go!\n" * 50
+
+
+def test_gzip_pipes_and_text_streams_are_read_alike(trained, tmp_path):
+    expected = outcome(read_text(io.BytesIO(TEXT.encode()), trained))
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress(TEXT.encode()))
+    renamed = [(text, str(path), line) for text, _, line in expected]
+    assert outcome(read_text(path, trained)) == renamed
+    assert outcome(read_text(io.StringIO(TEXT), trained)) == expected
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "wb") as sink, os.fdopen(reading, "rb") as source:
+        sink.write(b"Do go!\n\nDo")
+        sink.flush()
+        sentences = read_text(source, trained)
+        assert next(sentences).forms == ["Do", "go", "!"]  # while the pipe is open
+        threading.Thread(target=lambda: (sink.write(b" go!"), sink.close())).start()
+        assert next(sentences).forms == ["Do", "go", "!"]
+
+
+BROKEN = {
+    b"": "<stream>:1: no words; the file is empty or blank",
+    b" \n\n\x00": "<stream>:1: no words; the file is empty or blank",
+    "Do go!\n\nnej\nblåbær".encode("latin-1"): "<stream>:4: byte 0xe5 is not UTF-8; recode the file to UTF-8 first",
+    gzip.compress(TEXT.encode())[:-9]: "<stream>:351: the gzip data end here, incomplete",
+    b"nej\n"
+    + b" " * (1 << 17)
+    + b" \nnej": "<stream>:1: more than 131072 blank or control characters in a row; is this a text file?",
+}
+
+
+@pytest.mark.parametrize(("data", "message"), BROKEN.items())
+def test_errors_name_the_line_after_the_sentences_before_it(trained, data, message):
+    found = outcome(read_text(io.BufferedReader(io.BytesIO(data)), trained))
+    assert found[-1][0] is None and found[-1][2] == message
+    assert len(found) > 1 or "no words" in message
+
+
+def test_a_missing_file_is_an_error(trained):
+    with pytest.raises(FileError, match="^/none.txt: no such file$"):
+        list(read_text("/none.txt", trained))
+
+
+def test_options_are_checked(trained):
+    with pytest.raises(ConfigError, match="^format: conll is invalid, one of text, lines, words expected$"):
+        list(read_text(io.StringIO("a"), trained, TextInput("conll")))
+    with pytest.raises(ConfigError, match="^max_words: 1 is invalid"):
+        list(split_text(io.StringIO("a"), TextInput(max_words=1)))
+
+
+def test_memory_is_bounded(trained, monkeypatch):
+    """Text without line ends is read in pieces of a limited size, and nothing is lost."""
+    monkeypatch.setattr(text_input, "MAX_PARAGRAPH", 1 << 17)
+    text = "Hunden ser Dr. Hansen. " * 40_000
+    pieces = list(split_text(io.BytesIO(text.encode())))
+    assert len(pieces) > 5 and max(len(piece.text) for piece in pieces[:-1]) <= 1 << 17
+    assert "".join(piece.text for piece in pieces) == text
+    assert not any(piece.begins for piece in pieces[1:])
+    assert [piece.offset for piece in pieces][1] == len(pieces[0].text)
+
+
+# -- state -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_segmenter_is_stored_without_loss(segmenter):
+    import json
+
+    meta, arrays = segmenter.state()
+    again = Segmenter.from_state(json.loads(json.dumps(meta)), arrays)
+    assert again.description == segmenter.description
+    assert written(again.segment(TEXT)) == written(segmenter.segment(TEXT))
+
+
+def damaged(meta: dict, arrays: dict):
+    """Yield states that are not those of a segmenter."""
+    yield None, arrays
+    for name in ("description", "multiwords", "kind"):
+        yield meta | {name: 1}, arrays
+    for entries in ([["a", ["b"], True]], [["a b", ["a", "b"], True]], [[1, ["a", "b"], True]], [["a", "ab", True]], 3):
+        yield meta | {"multiwords": {"entries": entries, "rules": []}}, arrays
+    yield meta | {"multiwords": {"entries": [], "rules": [[True, "a", "b\tc", ["d"]]]}}, arrays
+    for name in arrays:
+        yield meta, {other: array for other, array in arrays.items() if other != name}
+        for array in (arrays[name][:-1], arrays[name].astype("float64"), arrays[name].astype("int64")):
+            yield meta, arrays | {name: array}
+        if arrays[name].dtype.kind == "f":
+            yield meta, arrays | {name: arrays[name] + float("nan")}
+    if meta["kind"] == "trained":
+        yield meta | {"threshold": "1"}, arrays
+        yield meta | {"threshold": float("nan")}, arrays
+        yield meta, arrays | {"candidate": arrays["candidate"] + 2}
+    else:
+        yield meta | {"lexicon": ["a", 1]}, arrays
+
+
+def test_damaged_states_are_rejected(segmenter):
+    count = 0
+    for meta, arrays in damaged(*segmenter.state()):
+        with pytest.raises(ModelError) as caught:
+            Segmenter.from_state(meta, arrays)
+        assert "\n" not in str(caught.value) and str(caught.value).startswith("the segmenter")
+        count += 1
+    assert count > 12
+
+
+# -- treebanks ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_segments_is_said(trained):
+    assert trained.description == "trained on 72 sentences of raw text"
+    rows = "1\tbl.a.\t_\tN\tNC\t_\t0\tROOT\t_\t_\n\n"
+    danish = Segmenter.fit(list(conll.read(io.StringIO(rows))))
+    assert danish.description == "rules over Unicode's characters (the treebank has no raw text)"
+    assert danish.segment("Vi ser bl.a. hunde.")[0].forms == ["Vi", "ser", "bl.a.", "hunde", "."]
+    assert Segmenter.unicode().segment("Vi ser bl.a. hunde.")[0].forms == ["Vi", "ser", "bl.a", ".", "hunde", "."]
+
+
+def test_rules_of_spacy(tmp_path):
+    rows = "1\ta\t_\tN\tNC\t_\t0\tROOT\t_\t_\n\n"
+    sentences = list(conll.read(io.StringIO(rows)))
+    pytest.importorskip("spacy")
+    segmenter = Segmenter.fit(sentences, SegmenterConfig(language="da"))
+    assert segmenter.description == "spaCy's rules for da (the treebank has no raw text)"
+    text = "Det er f.eks. en hund. Hvor  er\u00a0den?\n\nHer."
+    found = segmenter.segment(text)
+    assert restore(found) == text
+    assert [sentence.forms[:3] for sentence in found] == [["Det", "er", "f.eks."], ["Hvor", "er", "den"], ["Her", "."]]
+    with pytest.raises(ConfigError, match="^segmenter.language: spaCy does not know the language 'xq'"):
+        Segmenter.fit(sentences, SegmenterConfig(language="xq"))
+
+
+def figures(gold, found) -> list[float]:
+    """F1 of tokens, words and sentences, by characters."""
+    from nonproj.text.corpus import surface
+
+    values = []
+    for sentences in (gold, found):
+        tokens, words, spans, position = set(), set(), set(), 0
+        for sentence in sentences:
+            begin = position
+            for token in surface(sentence):
+                place = (position, position + len(token.form))
+                tokens.add(place)
+                words |= {(place, word.lower()) for word in token.words or (token.form,)}
+                position = place[1]
+            spans.add((begin, position))
+        values.append((tokens, words, spans))
+    return [200 * len(a & b) / (len(a) + len(b)) for a, b in zip(*values, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("name", "least"), [("greek/el_gdt-ud", (99.6, 99.6, 92.5)), ("english-ewt/en_ewt-ud", (98.9, 98.6, 85.5))]
+)
+def test_real_treebanks(treebanks, name, least):
+    from nonproj.text.corpus import paragraphs, raw_text
+
+    gold = list(conll.read(treebanks / f"{name}-dev.conllu"))
+    segmenter = Segmenter.fit(list(conll.read(treebanks / f"{name}-train.conllu")))
+    text = raw_text(paragraphs(gold)).text
+    found = segmenter.segment(text)
+    assert restore(found) == text
+    assert all(value >= bound for value, bound in zip(figures(gold, found), least, strict=True)), figures(gold, found)
