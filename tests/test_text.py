@@ -349,7 +349,7 @@ def test_damaged_states_are_rejected(segmenter):
     assert count > 12
 
 
-# -- treebanks ---------------------------------------------------------------------------------------------------------
+# -- rules ------------------------------------------------------------------------------------------------------------
 
 
 def test_what_segments_is_said(trained):
@@ -373,36 +373,3 @@ def test_rules_of_spacy(tmp_path):
     assert [sentence.forms[:3] for sentence in found] == [["Det", "er", "f.eks."], ["Hvor", "er", "den"], ["Her", "."]]
     with pytest.raises(ConfigError, match="^segmenter.language: spaCy does not know the language 'xq'"):
         Segmenter.fit(sentences, SegmenterConfig(language="xq"))
-
-
-def figures(gold, found) -> list[float]:
-    """F1 of tokens, words and sentences, by characters."""
-    from nonproj.text.corpus import surface
-
-    values = []
-    for sentences in (gold, found):
-        tokens, words, spans, position = set(), set(), set(), 0
-        for sentence in sentences:
-            begin = position
-            for token in surface(sentence):
-                place = (position, position + len(token.form))
-                tokens.add(place)
-                words |= {(place, word.lower()) for word in token.words or (token.form,)}
-                position = place[1]
-            spans.add((begin, position))
-        values.append((tokens, words, spans))
-    return [200 * len(a & b) / (len(a) + len(b)) for a, b in zip(*values, strict=True)]
-
-
-@pytest.mark.parametrize(
-    ("name", "least"), [("greek/el_gdt-ud", (99.6, 99.6, 92.5)), ("english-ewt/en_ewt-ud", (98.9, 98.6, 85.5))]
-)
-def test_real_treebanks(treebanks, name, least):
-    from nonproj.text.corpus import paragraphs, raw_text
-
-    gold = list(conll.read(treebanks / f"{name}-dev.conllu"))
-    segmenter = Segmenter.fit(list(conll.read(treebanks / f"{name}-train.conllu")))
-    text = raw_text(paragraphs(gold)).text
-    found = segmenter.segment(text)
-    assert restore(found) == text
-    assert all(value >= bound for value, bound in zip(figures(gold, found), least, strict=True)), figures(gold, found)

@@ -170,7 +170,7 @@ class SegmenterConfig(Section, name="segmenter"):
                 None,
                 "language of spaCy's rules, where the treebank has no raw text; null: rules for all languages",
                 (str,),
-                (None,),
+                (None, "da"),
             )
         },
     )

@@ -84,46 +84,33 @@ def _fill_table(text, start, end, table):
 
 @inlined_kernel
 def _bucket(length):
-    """Return a number in tens below ten for a length."""
-    return (
-        length
-        if length < 4
-        else 4
-        if length < 6
-        else 5
-        if length < 10
-        else 6
-        if length < 20
-        else 7
-        if length < 40
-        else 8
-    )
+    """Return a class of lengths, from 0 to 8."""
+    bound, found = 4, 4
+    while found < 8 and length >= bound:
+        bound, found = bound * 2 - 2 * (found < 5), found + 1
+    return length if length < 4 else found
 
 
 @kernel
-def _features(table, case, t, length, brackets, quotes, shift, out):
-    """Write the places of the features of a sentence end after the token in row ``t``, ``length`` tokens long."""
-    inside = t > _MARGIN and table.gap[t - 1] != PARAGRAPH
-    further = table.gap[t + 1] != PARAGRAPH
-    zero = np.uint64(0)
-    w0, w1 = table.word[t], table.word[t + 1]
-    s0, s1 = table.shape[t], table.shape[t + 1]
-    x0, x1 = table.suffix[t], table.suffix[t + 1]
-    wp, sp, xp = (table.word[t - 1], table.shape[t - 1], table.suffix[t - 1]) if inside else (zero, zero, zero)
-    wn, sn, xn = (table.word[t + 2], table.shape[t + 2], table.suffix[t + 2]) if further else (zero, zero, zero)
-    inside2 = inside and t > _MARGIN + 1 and table.gap[t - 2] != PARAGRAPH
-    further2 = further and table.gap[t + 2] != PARAGRAPH
-    wpp, spp = (table.word[t - 2], table.shape[t - 2]) if inside2 else (zero, zero)
-    wnn, snn = (table.word[t + 3], table.shape[t + 3]) if further2 else (zero, zero)
-    mask = np.uint64(len(case) - 1)
-    c0, c1, cp = case[w0 & mask], case[w1 & mask], case[wp & mask]
-    cn = case[wn & mask]
-    gap, k0, k1 = table.gap[t], table.last[t], table.first[t + 1]
-    place = _bucket(length)
-    b0 = place * 4 + min(brackets, 1) * 2 + quotes % 2
+def _window(table, t, rows):
+    """Write the rows from ``t - 2`` to ``t + 3``; 0, which is empty, for those of other paragraphs."""
+    gap = table.gap
+    rows[2], rows[3] = t, t + 1
+    rows[1] = t - 1 if t > _MARGIN and gap[t - 1] != PARAGRAPH else 0
+    rows[0] = t - 2 if rows[1] and t > _MARGIN + 1 and gap[t - 2] != PARAGRAPH else 0
+    rows[4] = t + 2 if gap[t + 1] != PARAGRAPH else 0
+    rows[5] = t + 3 if rows[4] and gap[t + 2] != PARAGRAPH else 0
 
+
+@kernel
+def _word_features(table, rows, shift, out):
+    """Write the places of features of words and shapes; ``rows`` as of `_window`."""
+    word, shape, gap = table.word, table.shape, table.gap[rows[2]]
+    wpp, wp, w0, w1, wn, wnn = word[rows[0]], word[rows[1]], word[rows[2]], word[rows[3]], word[rows[4]], word[rows[5]]
+    spp, sp, s0, s1 = shape[rows[0]], shape[rows[1]], shape[rows[2]], shape[rows[3]]
+    sn, snn = shape[rows[4]], shape[rows[5]]
+    k0, k1 = table.last[rows[2]], table.first[rows[3]]
     words, shapes = mix(mix(np.uint64(1), w0), w1), mix(mix(mix(np.uint64(2), s0), s1), gap)
-    cases = mix(mix(mix(np.uint64(6), k0), k1), c1)
     out[0] = mix(np.uint64(100), gap) >> shift
     out[1] = mix(w0, 101) >> shift
     out[2] = mix(w1, 102) >> shift
@@ -145,80 +132,95 @@ def _features(table, case, t, length, brackets, quotes, shift, out):
     out[18] = mix(wn, 118) >> shift
     out[19] = mix(mix(w0, gap), 119) >> shift
     out[20] = mix(mix(w1, gap), 120) >> shift
-    out[21] = mix(mix(shapes, place), 121) >> shift
-    out[22] = mix(mix(cases, place), 122) >> shift
-    out[23] = mix(mix(w0, b0), 123) >> shift
-    out[24] = mix(mix(w1, b0), 124) >> shift
-    out[25] = mix(mix(shapes, b0), 125) >> shift
-    out[26] = mix(mix(cases, w0), 126) >> shift
-    out[27] = mix(mix(cases, s1), 127) >> shift
-    out[28] = mix(mix(mix(cases, c0), cn), 128) >> shift
-    out[29] = mix(mix(x0, x1), 129) >> shift
-    out[30] = mix(mix(mix(xp, x0), k1), 130) >> shift
-    out[31] = mix(mix(mix(x0, x1), xn), 131) >> shift
-    out[32] = mix(mix(mix(k0, x1), xn), 132) >> shift
-    out[33] = mix(mix(x0, cases), 133) >> shift
-    out[34] = mix(mix(mix(sp, spp), shapes), 134) >> shift
-    out[35] = mix(mix(mix(sn, snn), shapes), 135) >> shift
-    out[36] = mix(mix(wpp, k0), 136) >> shift
-    out[37] = mix(mix(wnn, k1), 137) >> shift
-    out[38] = mix(mix(mix(cases, gap), sn), 138) >> shift
-    out[39] = mix(mix(mix(cases, cp), c0), 139) >> shift
-    out[40] = mix(mix(x1, cases), 140) >> shift
-    out[41] = mix(mix(mix(x1, xn), s0), 141) >> shift
-    out[42] = mix(mix(mix(cases, not inside), not further), 142) >> shift
-    out[43] = mix(mix(w0, not inside), 143) >> shift
-    out[44] = mix(mix(mix(w1, s0), place), 144) >> shift
-    out[45] = mix(mix(shapes, min(table.size[t], 4)), 145) >> shift
-    out[46] = mix(mix(mix(wp, s0), s1), 146) >> shift
-    out[47] = mix(mix(mix(wn, s0), s1), 147) >> shift
+    out[21] = mix(mix(mix(sp, spp), shapes), 121) >> shift
+    out[22] = mix(mix(mix(sn, snn), shapes), 122) >> shift
+    out[23] = mix(mix(wpp, k0), 123) >> shift
+    out[24] = mix(mix(wnn, k1), 124) >> shift
+    out[25] = mix(mix(shapes, min(table.size[rows[2]], 4)), 125) >> shift
+    out[26] = mix(mix(mix(wp, s0), s1), 126) >> shift
+    out[27] = mix(mix(mix(wn, s0), s1), 127) >> shift
+
+
+@kernel
+def _other_features(table, case, rows, state, shift, out):
+    """Write the places of the other features; ``state``: tokens of the sentence, open brackets, quotation marks."""
+    word, shape, suffix, gap = table.word, table.shape, table.suffix, table.gap[rows[2]]
+    w0, w1, s0, s1, sn = word[rows[2]], word[rows[3]], shape[rows[2]], shape[rows[3]], shape[rows[4]]
+    xp, x0, x1, xn = suffix[rows[1]], suffix[rows[2]], suffix[rows[3]], suffix[rows[4]]
+    k0, k1 = table.last[rows[2]], table.first[rows[3]]
+    mask = np.uint64(len(case) - 1)
+    cp, c0, c1, cn = case[word[rows[1]] & mask], case[w0 & mask], case[w1 & mask], case[word[rows[4]] & mask]
+    place = _bucket(state[0])
+    inside = place * 4 + min(state[1], 1) * 2 + state[2] % 2
+    shapes, cases = mix(mix(mix(np.uint64(2), s0), s1), gap), mix(mix(mix(np.uint64(6), k0), k1), c1)
+    out[28] = mix(mix(shapes, place), 128) >> shift
+    out[29] = mix(mix(cases, place), 129) >> shift
+    out[30] = mix(mix(w0, inside), 130) >> shift
+    out[31] = mix(mix(w1, inside), 131) >> shift
+    out[32] = mix(mix(shapes, inside), 132) >> shift
+    out[33] = mix(mix(cases, w0), 133) >> shift
+    out[34] = mix(mix(cases, s1), 134) >> shift
+    out[35] = mix(mix(mix(cases, c0), cn), 135) >> shift
+    out[36] = mix(mix(x0, x1), 136) >> shift
+    out[37] = mix(mix(mix(xp, x0), k1), 137) >> shift
+    out[38] = mix(mix(mix(x0, x1), xn), 138) >> shift
+    out[39] = mix(mix(mix(k0, x1), xn), 139) >> shift
+    out[40] = mix(mix(x0, cases), 140) >> shift
+    out[41] = mix(mix(mix(cases, gap), sn), 141) >> shift
+    out[42] = mix(mix(mix(cases, cp), c0), 142) >> shift
+    out[43] = mix(mix(x1, cases), 143) >> shift
+    out[44] = mix(mix(mix(x1, xn), s0), 144) >> shift
+    out[45] = mix(mix(mix(cases, rows[1] == 0), rows[4] == 0), 145) >> shift
+    out[46] = mix(mix(w0, rows[1] == 0), 146) >> shift
+    out[47] = mix(mix(mix(w1, s0), place), 147) >> shift
 
 
 @inlined_kernel
-def _opened(table, t, brackets, quotes):
-    """Return the numbers of open brackets and of quotation marks after the token in row ``t``."""
+def _advance(table, t, state):
+    """Update the numbers of tokens, of open brackets and of quotation marks by the token in row ``t``."""
+    state[0] += 1
     if table.first[t] == OPEN:
-        brackets += 1
+        state[1] += 1
     elif table.first[t] == CLOSE:
-        brackets = max(brackets - 1, 0)
+        state[1] = max(state[1] - 1, 0)
     elif table.first[t] == QUOTE:
-        quotes += 1
-    return brackets, quotes
+        state[2] += 1
 
 
 @kernel
 def sentence_examples(table, ends, case, shift, rows, gold):
     """Write the features and the gold decision after each token inside a paragraph; return their number."""
-    count, length, brackets, quotes = 0, 0, 0, 0
+    count, window, state = 0, np.zeros(6, np.int64), np.zeros(3, np.int64)
     for t in range(_MARGIN, len(table.word) - _MARGIN):
-        length += 1
-        brackets, quotes = _opened(table, t, brackets, quotes)
+        _advance(table, t, state)
         if table.gap[t] != PARAGRAPH:
-            _features(table, case, t, length, brackets, quotes, shift, rows[count])
+            _window(table, t, window)
+            _word_features(table, window, shift, rows[count])
+            _other_features(table, case, window, state, shift, rows[count])
             gold[count] = ends[t - _MARGIN]
             count += 1
         if ends[t - _MARGIN]:
-            length, brackets, quotes = 0, 0, 0
+            state[:] = 0
     return count
 
 
 @kernel
 def _score_ends(table, case, weights, threshold, shift, scores):
     """Write the score of a sentence end after each token, infinity at the end of a paragraph."""
-    out = np.empty(N_FEATURES, np.int32)
-    length, brackets, quotes = 0, 0, 0
+    out, window, state = np.empty(N_FEATURES, np.int32), np.zeros(6, np.int64), np.zeros(3, np.int64)
     for t in range(_MARGIN, len(table.word) - _MARGIN):
-        length += 1
-        brackets, quotes = _opened(table, t, brackets, quotes)
+        _advance(table, t, state)
         score = np.float32(np.inf)
         if table.gap[t] != PARAGRAPH:
-            _features(table, case, t, length, brackets, quotes, shift, out)
+            _window(table, t, window)
+            _word_features(table, window, shift, out)
+            _other_features(table, case, window, state, shift, out)
             score = np.float32(-threshold)
             for j in range(N_FEATURES):
                 score += weights[out[j]]
         scores[t - _MARGIN] = score
         if score > 0:
-            length, brackets, quotes = 0, 0, 0
+            state[:] = 0
 
 
 def score_ends(table: TokenTable, case: np.ndarray, weights: np.ndarray, threshold: float) -> np.ndarray:

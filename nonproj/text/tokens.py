@@ -14,43 +14,25 @@ from nonproj.text.layout import MAX_TOKEN, PARAGRAPH, Text, is_inside, is_too_lo
 N_FEATURES = 27
 """Features of a place."""
 
-_NONE = np.uint32(0)
+_NONE, _NO_KIND = np.uint32(0), np.uint8(0)
 
 
 @kernel
-def _features(text, c, begin, i, known, shift, out):
-    """Write the places of the features of a token end at character ``i`` of chunk ``c``, token from ``begin``."""
+def _character_features(text, c, i, shift, out):
+    """Write the places of features of the characters around the end of a token at character ``i`` of chunk ``c``."""
     lower, kind, first, last = text.lower, text.kind, text.start[c], text.end[c]
-    l0, l1 = lower[i], lower[i + 1]
-    p1 = lower[i - 1] if i > first else _NONE
-    p2 = lower[i - 2] if i > first + 1 else _NONE
-    n2 = lower[i + 2] if i + 2 < last else _NONE
-    n3 = lower[i + 3] if i + 3 < last else _NONE
-    k0, k1 = kind[i], kind[i + 1]
-    kp1 = kind[i - 1] if i > first else 0
-    kp2 = kind[i - 2] if i > first + 1 else 0
-    kn2 = kind[i + 2] if i + 2 < last else 0
-    kn3 = kind[i + 3] if i + 3 < last else 0
-    open_before = c > 0 and text.gap[c - 1] != PARAGRAPH
-    open_after = c + 1 < len(text.start) and text.gap[c] != PARAGRAPH
-    previous = text.chunk[c - 1] if open_before else np.uint64(0)
-    following = text.chunk[c + 1] if open_after else np.uint64(0)
-    next_kind = kind[text.start[c + 1]] if open_after else 0
-    token, rest = string_hash(lower, begin, i + 1), string_hash(lower, i + 1, last)
-    left, right = shape_hash(kind, begin, i + 1), shape_hash(kind, i + 1, last)
-    place, remaining = min(i - first, 5), min(last - i - 2, 5)
-    before = i
+    l0, l1, k0, k1 = lower[i], lower[i + 1], kind[i], kind[i + 1]
+    p1, kp1 = (lower[i - 1], kind[i - 1]) if i > first else (_NONE, _NO_KIND)
+    p2, kp2 = (lower[i - 2], kind[i - 2]) if i > first + 1 else (_NONE, _NO_KIND)
+    n2, kn2 = (lower[i + 2], kind[i + 2]) if i + 2 < last else (_NONE, _NO_KIND)
+    n3, kn3 = (lower[i + 3], kind[i + 3]) if i + 3 < last else (_NONE, _NO_KIND)
+    before, after = i, i + 1
     while before > first and lower[before - 1] == l0 and i - before < 4:
         before -= 1
-    after = i + 1
     while after < last - 1 and lower[after + 1] == l1 and after - i < 5:
         after += 1
-    mask = np.uint64(len(known) - 1)
-    in_lexicon = (known[token & mask] > 1) + 2 * (known[rest & mask] > 1)
-    in_lexicon += 4 * (known[string_hash(lower, begin, last) & mask] > 1)
-
-    pair = mix(mix(np.uint64(3), l0), l1)
-    kinds = mix(mix(np.uint64(4), k0), k1)
+    place, remaining = min(i - first, 5), min(last - i - 2, 5)
+    pair, kinds = mix(mix(np.uint64(3), l0), l1), mix(mix(np.uint64(4), k0), k1)
     out[0] = mix(np.uint64(100), 0) >> shift
     out[1] = mix(pair, 101) >> shift
     out[2] = mix(mix(pair, p1), 102) >> shift
@@ -61,18 +43,37 @@ def _features(text, c, begin, i, known, shift, out):
     out[7] = mix(mix(mix(mix(mix(pair, p1), p2), n2), n3), 107) >> shift
     out[8] = mix(mix(mix(mix(mix(kinds, kp1), kp2), kn2), kn3), 108) >> shift
     out[9] = mix(mix(mix(kinds, kp1), kn2), 109) >> shift
-    out[10] = mix(mix(token, l1), 110) >> shift
-    out[11] = mix(mix(rest, k0), 111) >> shift
-    out[12] = mix(mix(rest, l0), 112) >> shift
-    out[13] = mix(mix(text.chunk[c], i - first), 113) >> shift
-    out[14] = mix(mix(left, right), 114) >> shift
-    out[15] = mix(mix(pair, text.flags[c]), 115) >> shift
-    out[16] = mix(mix(mix(pair, place), remaining), 116) >> shift
-    out[17] = mix(mix(mix(pair, next_kind), remaining), 117) >> shift
-    out[18] = mix(mix(mix(token, next_kind), remaining), 118) >> shift
-    out[19] = mix(mix(mix(following, l1), remaining), 119) >> shift
-    out[20] = mix(mix(previous, l1), 120) >> shift
-    out[21] = mix(mix(mix(pair, i - before), after - i), 121) >> shift
+    out[10] = mix(mix(pair, text.flags[c]), 110) >> shift
+    out[11] = mix(mix(mix(pair, place), remaining), 111) >> shift
+    out[12] = mix(mix(mix(pair, i - before), after - i), 112) >> shift
+
+
+@kernel
+def _string_features(text, c, begin, i, known, shift, out):
+    """Write the places of the other features; the token began at character ``begin``."""
+    lower, kind, last = text.lower, text.kind, text.end[c]
+    l0, l1, k0, k1 = lower[i], lower[i + 1], kind[i], kind[i + 1]
+    token, rest = string_hash(lower, begin, i + 1), string_hash(lower, i + 1, last)
+    left, right = shape_hash(kind, begin, i + 1), shape_hash(kind, i + 1, last)
+    previous, following, next_kind = np.uint64(0), np.uint64(0), _NO_KIND
+    if c > 0 and text.gap[c - 1] != PARAGRAPH:
+        previous = text.chunk[c - 1]
+    if c + 1 < len(text.start) and text.gap[c] != PARAGRAPH:
+        following, next_kind = text.chunk[c + 1], kind[text.start[c + 1]]
+    mask = np.uint64(len(known) - 1)
+    in_lexicon = (known[token & mask] > 1) + 2 * (known[rest & mask] > 1)
+    in_lexicon += 4 * (known[string_hash(lower, begin, last) & mask] > 1)
+    remaining = min(last - i - 2, 5)
+    pair, kinds = mix(mix(np.uint64(3), l0), l1), mix(mix(np.uint64(4), k0), k1)
+    out[13] = mix(mix(token, l1), 113) >> shift
+    out[14] = mix(mix(rest, k0), 114) >> shift
+    out[15] = mix(mix(rest, l0), 115) >> shift
+    out[16] = mix(mix(text.chunk[c], i - text.start[c]), 116) >> shift
+    out[17] = mix(mix(left, right), 117) >> shift
+    out[18] = mix(mix(mix(pair, next_kind), remaining), 118) >> shift
+    out[19] = mix(mix(mix(token, next_kind), remaining), 119) >> shift
+    out[20] = mix(mix(mix(following, l1), remaining), 120) >> shift
+    out[21] = mix(mix(previous, l1), 121) >> shift
     out[22] = mix(mix(mix(kinds, in_lexicon), remaining), 122) >> shift
     out[23] = mix(mix(pair, in_lexicon), 123) >> shift
     out[24] = mix(mix(mix(left, kinds), i - begin), 124) >> shift
@@ -101,7 +102,8 @@ def token_examples(text, ends, candidate, known, shift, rows, gold):
         begin = text.start[c]
         for i in range(text.start[c], text.end[c] - 1):
             if candidate[text.kind[i], text.kind[i + 1]] and not is_inside(text.kind, i):
-                _features(text, c, begin, i, known, shift, rows[count])
+                _character_features(text, c, i, shift, rows[count])
+                _string_features(text, c, begin, i, known, shift, rows[count])
                 gold[count] = ends[i]
                 count += 1
             if ends[i]:
@@ -119,7 +121,8 @@ def _tokenize(text, candidate, known, weights, shift, start, end):
         for i in range(text.start[c], text.end[c] - 1):
             ends = False
             if candidate[text.kind[i], text.kind[i + 1]] and not is_inside(text.kind, i):
-                _features(text, c, begin, i, known, shift, out)
+                _character_features(text, c, i, shift, out)
+                _string_features(text, c, begin, i, known, shift, out)
                 score = np.float32(0.0)
                 for j in range(N_FEATURES):
                     score += weights[out[j]]

@@ -9,11 +9,14 @@ import numpy as np
 from nonproj._kernel import kernel
 from nonproj.errors import ModelError
 from nonproj.options.config import SegmenterConfig
-from nonproj.text import sentences, tokens
 from nonproj.text.characters import KINDS, NEWLINE, WORD_KINDS, characters
 from nonproj.text.corpus import RawText, Surface, raw_text
 from nonproj.text.layout import Text, lay_out, spans, string_hash
 from nonproj.text.linear import fit
+from nonproj.text.sentences import N_FEATURES as SENTENCE_FEATURES
+from nonproj.text.sentences import TokenTable, case_classes, letter_case, score_ends, sentence_examples, token_table
+from nonproj.text.tokens import N_FEATURES as TOKEN_FEATURES
+from nonproj.text.tokens import count_places, token_examples, tokenize
 
 FOLDS = 5
 """Statistics over words are counted on the other folds, because those of a rare word would give its own place away."""
@@ -45,12 +48,12 @@ class Trained:
 
     def tokens(self, layout: Text) -> tuple[np.ndarray, np.ndarray]:
         """Return the first characters of the tokens and those behind their last, int32[T] each."""
-        return tokens.tokenize(layout, self.candidate, self.known, self.token_weights)
+        return tokenize(layout, self.candidate, self.known, self.token_weights)
 
     def scores(self, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends."""
-        table = sentences.token_table(layout, start, end)
-        return sentences.score_ends(table, self.case, self.sentence_weights, self.threshold)
+        table = token_table(layout, start, end)
+        return score_ends(table, self.case, self.sentence_weights, self.threshold)
 
     def state(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Return the models as JSON values and arrays."""
@@ -94,7 +97,7 @@ def train(
     steps = (options.epochs, options.learning_rate)
     tables["tokens"] = _fit(rows, gold, bits, steps, seed, progress, "tokens")
     rows, gold, counts = _sentence_examples(paragraphs, options, seed)
-    tables["case"] = sentences.case_classes(counts)
+    tables["case"] = case_classes(counts)
     tables["sentences"] = _fit(rows, gold, bits + 2, steps, seed, progress, "sentences")
     return Trained(tables, options.threshold)
 
@@ -109,21 +112,21 @@ class _Corpus:
 
     def token_examples(self, tables: dict, bits: int) -> tuple[np.ndarray, np.ndarray]:
         """Return features and gold decisions of all places where tokens may end."""
-        count = tokens.count_places(self.layout, tables["candidate"])
-        rows, gold = np.empty((count, tokens.N_FEATURES), np.int32), np.empty(count, np.uint8)
+        count = count_places(self.layout, tables["candidate"])
+        rows, gold = np.empty((count, TOKEN_FEATURES), np.int32), np.empty(count, np.uint8)
         ends, shift = self.raw.token_ends, np.uint64(64 - bits)
-        count = tokens.token_examples(self.layout, ends, tables["candidate"], tables["known"], shift, rows, gold)
+        count = token_examples(self.layout, ends, tables["candidate"], tables["known"], shift, rows, gold)
         return rows[:count], gold[:count]
 
-    def table(self) -> sentences.TokenTable:
+    def table(self) -> TokenTable:
         """Return the table of the gold tokens."""
-        return sentences.token_table(self.layout, self.start, self.end)
+        return token_table(self.layout, self.start, self.end)
 
     def sentence_examples(self, case: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
         """Return features and gold decisions of all places where sentences may end."""
-        rows = np.empty((len(self.start), sentences.N_FEATURES), np.int32)
+        rows = np.empty((len(self.start), SENTENCE_FEATURES), np.int32)
         gold = np.empty(len(self.start), np.uint8)
-        count = sentences.sentence_examples(self.table(), self.sentence_ends, case, np.uint64(64 - bits), rows, gold)
+        count = sentence_examples(self.table(), self.sentence_ends, case, np.uint64(64 - bits), rows, gold)
         return rows[:count], gold[:count]
 
 
@@ -160,15 +163,15 @@ def _count_tokens(codes, start, end, counts):
 
 
 def _sentence_examples(paragraphs, options: SegmenterConfig, seed: int):
-    """Return features, gold decisions and the counts of `sentences.letter_case`, from text as it is and varied."""
+    """Return features, gold decisions and the counts of `letter_case`, from text as it is and varied."""
     bounds = np.linspace(0, len(paragraphs), min(FOLDS, len(paragraphs)) + 1).astype(int).tolist()
     folds = [paragraphs[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
     plain = [_Corpus(raw_text(fold)) for fold in folds]
-    counts = [sentences.letter_case(fold.table(), fold.sentence_ends, 1 << _CASE_BITS) for fold in plain]
+    counts = [letter_case(fold.table(), fold.sentence_ends, 1 << _CASE_BITS) for fold in plain]
     everything, rows, gold = sum(counts), [], []
     for index, fold in enumerate(folds):
         others = everything - counts[index] if len(folds) > 1 else everything
-        case = sentences.case_classes(others)
+        case = case_classes(others)
         for copy in range(options.copies + 1):
             corpus = _Corpus(raw_text(fold, np.random.default_rng(seed + copy))) if copy else plain[index]
             more_rows, more_gold = corpus.sentence_examples(case, options.bits + 2)
