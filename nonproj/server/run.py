@@ -25,6 +25,9 @@ CONNECTIONS = 1000
 HEADER_SECONDS = 10.0
 """Time that a client has to send the header of a request."""
 
+IDLE_SECONDS = 30
+"""Time that a connection is kept open between requests; clients close theirs earlier, often after 5 s."""
+
 STOPPING_SECONDS = 5.0
 """Time beyond the limit of a request that clients have to read its response when the server stops."""
 
@@ -93,6 +96,7 @@ async def _serve(models: dict[str, ModelRef], options: ServerOptions, listener: 
         access_log=False,
         server_header=False,
         limit_concurrency=CONNECTIONS,
+        timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=int(options.timeout + STOPPING_SECONDS),
     )
     server = _Server(config)
