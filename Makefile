@@ -17,6 +17,8 @@ DATA = data
 IN = -
 OUT = -
 JOBS = 2
+SECONDS = 600
+SEED = 1
 
 unexport LANG
 export LC_ALL = C.UTF-8
@@ -47,7 +49,7 @@ DECODE_TESTS = $(wildcard $(patsubst %,tests/test_%.py,parts arborescence projec
 THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent)))
 LEARN_TESTS = tests/test_scoring.py tests/test_learning.py
 
-.PHONY: help setup train evaluate parse test test-decode test-bounds test-python bench bench-full reproduce lint clean
+.PHONY: help setup train evaluate parse test test-decode test-bounds test-python attack bench bench-full reproduce lint clean
 
 help: ## list the targets (the default)
 	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folder] [ARGS='...']"
@@ -97,6 +99,9 @@ test-bounds: $(READY) ## run the tests of kernels with bounds checking
 
 test-python: $(READY) ## run the tests of decoders and scores uncompiled, for coverage; takes minutes
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) -W ignore::RuntimeWarning $(DECODE_TESTS) tests/test_scoring.py $(ARGS)
+
+attack: $(WARM) ## attack everything that is read, and kill it while it runs: SECONDS=600 SEED=1; see attack/README.md
+	@"$(BIN)/python" -m attack all --seconds $(SECONDS) --seed $(SEED) $(ARGS)
 
 $(MEASURE): $(READY)
 	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --editable '.[bench]' >&2 && \

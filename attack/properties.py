@@ -46,6 +46,8 @@ def check_sentences(sentences: list) -> None:
     """Check that sentences that were read are consistent: ten columns, numbering, trees."""
     for sentence in sentences:
         require(sentence.rows, "a sentence without words")
+        lines = [sentence.lines[index].rstrip("\r\n").removeprefix("\ufeff") for index in sentence.word_lines]
+        require(lines == ["\t".join(row) for row in sentence.rows], "the columns are not those of the lines")
         for number, row in enumerate(sentence.rows, 1):
             require(len(row) == 10, f"a word with {len(row)} columns")
             require(row[0] == str(number), f"word {number} has the ID {row[0]!r}")
@@ -79,6 +81,7 @@ def check_changes(before: list[str], after: list[str], sentence, heads, keep_dep
         x, y = old.split("\t"), new.split("\t")
         require(len(y) == 10, f"a word has {len(y)} columns: {new!r}")
         require(y[_HEAD] == str(heads[words[index]]), f"HEAD is {y[_HEAD]!r}, {heads[words[index]]} expected")
-        for column in set(range(10)) - {_HEAD, _DEPREL}:
-            emptied = column == _DEPS and y[column] == "_" and x[_HEAD] != y[_HEAD] and ":" in x[_DEPS]
-            require(x[column] == y[column] or (emptied and not keep_deps), f"column {column + 1} of {old!r}: {new!r}")
+        stale = ":" in x[_DEPS] and x[_HEAD] != y[_HEAD] and not keep_deps
+        require(not stale or y[_DEPS] == "_", f"DEPS stays beside a new HEAD: {new!r}")
+        for column in set(range(10)) - {_HEAD, _DEPREL, *([_DEPS] if stale else [])}:
+            require(x[column] == y[column], f"column {column + 1} of {old!r}: {new!r}")

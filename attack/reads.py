@@ -35,9 +35,21 @@ def draw_rules(rng: random.Random) -> Rules:
     return Rules(rng.random() < 0.2, rng.random() < 0.5, rng.random() < 0.1, limit)
 
 
-def stream_of(data: bytes) -> io.BufferedReader:
+NAMES = ["<stream>", "a.conll", "é/\u2028b", "a\n\x1b[2J\tb", "\udcff", "x" * 4000]
+"""Names of the files that are read, of which messages speak."""
+
+
+class _Named(io.BytesIO):
+    """Bytes with the name of a file."""
+
+    name = "<stream>"
+
+
+def stream_of(data: bytes, name: str = "<stream>") -> io.BufferedReader:
     """Return the bytes as a stream that is unpacked where necessary, as a file is."""
-    return io.BufferedReader(io.BytesIO(data))
+    stream = _Named(data)
+    stream.name = name
+    return io.BufferedReader(stream)
 
 
 def read_all(sentences) -> tuple[list, NonprojError | None]:
@@ -49,15 +61,16 @@ def read_all(sentences) -> tuple[list, NonprojError | None]:
 
 def check_reading(data: bytes, rules: Rules, rng: random.Random) -> str:
     """Read bytes, check all properties, and return the outcome."""
-    sentences, error = read_all(conll.read(stream_of(data), rules))
+    name = NAMES[0] if rng.random() < 0.8 else rng.choice(NAMES)
+    sentences, error = read_all(conll.read(stream_of(data, name), rules))
     check_sentences(sentences)
     if error is not None:
-        require(type(error) is DataError, f"{type(error).__name__}: {error}")
-        check_message(error, f"<stream>:{error.line}: ")
+        require(type(error) is DataError and error.path == name, f"{type(error).__name__}: {error}")
+        check_message(error, f"{name}:{error.line}: " if name in NAMES[:2] else "")
     if rules.require_heads and not rules.ignore_heads:
         require(all(sentence.heads is not None for sentence in sentences), "a sentence without heads was accepted")
     if rng.random() < 0.3:
-        check_pieces(data, rules, sentences, error, rng.choice((1, 30, 300)))
+        check_pieces(stream_of(data, name), rules, sentences, error, rng.choice((1, 30, 300)))
     plain = unpacked(data)
     check_rewriting(sentences, plain, complete=error is None)
     if sentences and rng.random() < 0.3:
@@ -97,9 +110,9 @@ def check_rewriting(sentences: list, text: bytes, complete: bool) -> None:
         raise BreachError(f"cannot be written: {error}") from None
 
 
-def check_pieces(data: bytes, rules: Rules, sentences: list, error: NonprojError | None, size: int) -> None:
+def check_pieces(stream, rules: Rules, sentences: list, error: NonprojError | None, size: int) -> None:
     """Check that reading in pieces gives the same sentences, lines and errors."""
-    pieces = splitting.split(stream_of(data), size, rules)
+    pieces = splitting.split(stream, size, rules)
     found, other = read_all(sentence for piece in pieces for sentence in piece.read(rules))
     facts = [[(s.line, s.rows, s.lines) for s in listed] for listed in (sentences, found)]
     require(facts[0] == facts[1], f"in pieces of {size} bytes: {len(found)} sentences, not {len(sentences)}")

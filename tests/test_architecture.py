@@ -40,7 +40,7 @@ MAX_PACKAGE_LINES = 26_200
 FILES = sorted(PACKAGE.rglob("*.py"))
 OTHERS = [
     path
-    for folder in ("benchmarks", "data_scripts", "examples", "experiments", "tests")
+    for folder in ("attack", "benchmarks", "data_scripts", "examples", "experiments", "tests")
     for path in sorted((ROOT / folder).rglob("*.py"))
 ]
 

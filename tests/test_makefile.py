@@ -122,3 +122,8 @@ def test_tests_run_on_as_many_cores_as_asked_for(target):
     assert " -n 2" in make("-n", target).stdout
     assert " -n 5" in make("-n", target, "JOBS=5").stdout
     assert " -n " not in make("-n", target, "JOBS=1").stdout
+
+
+def test_the_attack_takes_as_long_as_asked_for():
+    command = make("-n", "attack", "SECONDS=90", "SEED=7", "ARGS=--out there").stdout
+    assert "-m attack all --seconds 90 --seed 7 --out there" in command
