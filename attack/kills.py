@@ -58,8 +58,10 @@ class Kills(Lane):
 
     def case(self, rng: random.Random, number: int) -> str:
         """Kill something once."""
-        kinds = (self._train, self._train, self._parse, self._parse, self._jobs, self._worker, self._twice)
-        kind = rng.choice((*kinds, self._dask_worker, self._dask_client)) if number % 8 != 7 else self._dask_scheduler
+        forked = (self._train, self._train, self._train, self._parse, self._parse, self._parse, self._twice)
+        spawned = (self._jobs, self._worker, self._dask_worker, self._dask_client)
+        kind = rng.choice(spawned if rng.random() < 0.2 else forked)
+        kind = self._dask_scheduler if number % 40 == 7 else kind
         try:
             return kind(rng)
         except Exception:

@@ -21,7 +21,7 @@ MOST_MB = 1000.0
 """Memory that a process may take at its peak, however long the input."""
 
 EVERY = 5.0
-"""Seconds between two kills."""
+"""Least seconds between two kills; something must have been written since the last, however slow the machine."""
 
 _WAYS = ("one process", "--jobs 2", "Dask")
 
@@ -96,14 +96,15 @@ class Load(Lane):
 
     def _watch(self, process: subprocess.Popen, way: str, cluster: Cluster | None, peaks: Peaks, rng) -> int:
         """Kill a worker every few seconds until the command ends, and measure memory; return how many were killed."""
-        killed, last = 0, time.monotonic()
+        killed, last, written = 0, time.monotonic(), 0
         while process.poll() is None:
             time.sleep(0.2)
             workers = [pid for pid in descendants(process.pid) if pid != process.pid]
             peaks.measure([process.pid, *workers, *(worker.pid for worker in (cluster.workers if cluster else []))])
-            if time.monotonic() - last < EVERY:
+            size = sum(path.stat().st_size for path in self._outputs())
+            if time.monotonic() - last < EVERY or size <= written:
                 continue
-            last = time.monotonic()
+            last, written = time.monotonic(), size
             if cluster:
                 cluster.kill_worker(rng.randrange(2))
                 cluster.complete()
@@ -113,6 +114,10 @@ class Load(Lane):
                     os.kill(rng.choice(workers), signal.SIGKILL)
                     killed += 1
         return killed
+
+    def _outputs(self) -> list[Path]:
+        """Return the temporary files."""
+        return list(self.folder.glob(".nonproj-*"))
 
 
 class Peaks:
