@@ -95,7 +95,7 @@ def _run(words: list[str], before: Callable[[], object] | None) -> int:
     return code if isinstance(code, int) else int(code is not None)
 
 
-def wait(pid: int, folder: Path, signals: list[tuple[float, int]] | None = None, limit: float = 60.0) -> Ended:
+def wait(pid: int, folder: Path, signals: list[tuple[float, int]] | None = None, limit: float = 120.0) -> Ended:
     """Send signals to a process, and wait for its end; see `call`."""
     began = time.monotonic()
     for delay, number in signals or []:

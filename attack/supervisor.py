@@ -15,7 +15,7 @@ from pathlib import Path
 from attack.campaign import Progress, Results, results_path
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-_START = 300.0
+_START = 1200.0
 """Seconds that a lane may take to prepare its material."""
 
 UNAVAILABLE = 75

@@ -96,7 +96,7 @@ class Writes(Lane):
                 self.shim.shim_arm(-1, 0, 0)
                 self._at_end(counter)
 
-            ended = call(words, self.work, count)
+            ended = call(words, self.work, count, limit=900.0)
             require(ended.code == 0, f"{name} fails unharmed: {ended.error}")
             self.counts[name] = int(counter.read_text())
             self.expected[name] = self._content() | {"<stdout>": ended.output}
