@@ -85,9 +85,13 @@ def _attempt(name, seed, seconds, out, folder, patience, load) -> tuple[int, str
                 hung = True
                 break
     finally:
+        orderly = process.poll() == 0
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        left = _end_all(folder)
+    if orderly and left:
+        return progress.read()[0], f"{left} processes are left behind"
     if process.returncode == 0 and not hung:
         return None
     said = (folder / "error").read_text(encoding="utf-8", errors="replace")[-1500:]
@@ -96,6 +100,17 @@ def _attempt(name, seed, seconds, out, folder, patience, load) -> tuple[int, str
         return None
     how = f"no end after {patience:.0f} s" if hung else f"the process ended with {process.returncode}"
     return progress.read()[0], f"{how}\n{said}"
+
+
+def _end_all(folder: Path) -> int:
+    """Kill what a lane has started and not ended, sessions of their own included; return how many that were."""
+    mark, killed = f"TMPDIR={folder}\0".encode(), 0
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if mark in path.read_bytes() + b"\0":
+                os.kill(int(path.parent.name), signal.SIGKILL)
+                killed += 1
+    return killed
 
 
 def _memory() -> str | None:
