@@ -7,6 +7,7 @@ import itertools
 import math
 
 import numpy as np
+from naive_scoring import places
 from naive_trees import (
     END,
     START,
@@ -95,6 +96,14 @@ def tag_max_marginals(first, chain):
         for i, tag in enumerate(tags):
             found[first[i] + tag] = max(found[first[i] + tag], score)
     return found
+
+
+def joint_places(sentence, rows, word, vocabularies, spec, nodes, bits, side=None):
+    """The places of a part over tagged words: its own words as in ``rows``, all other words as in the sentence."""
+    n_words, n = len(word), len(sentence)
+    plain = [int(word[e]) if e < n_words else n + 1 + e - n_words for e in nodes]
+    tagged = [None if e == 0 or e >= n_words else rows[e - 1] for e in nodes]
+    return places(sentence, vocabularies, spec, plain, bits, side, tagged)
 
 
 class Program:

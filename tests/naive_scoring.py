@@ -47,8 +47,8 @@ def terms_of(template):
         yield (None, 0, attribute) if word == "between" else (word[0], int(word[1:] or 0), attribute)
 
 
-def number_of(sentence, vocabularies, node, attribute):
-    """The number of an attribute of a node; nodes N and N + 1 are START (or none) and END."""
+def number_of(sentence, vocabularies, node, attribute, row=None):
+    """The number of an attribute of a node; nodes N and N + 1 are START (or none) and END; ``row`` replaces it."""
     n = len(sentence)
     if node == n + 1:
         return START
@@ -58,16 +58,16 @@ def number_of(sentence, vocabularies, node, attribute):
         return ROOT
     if not 0 <= node <= n:
         return OUTSIDE
-    known, text = vocabularies[attribute], text_of(sentence.rows[node - 1], attribute)
+    known, text = vocabularies[attribute], text_of(row or sentence.rows[node - 1], attribute)
     return FIRST + known.index(text) if text in known else UNKNOWN
 
 
-def feats_of(sentence, vocabularies, node):
-    """The numbers of a word's known single features."""
-    if not 1 <= node <= len(sentence) or sentence.rows[node - 1][5] == "_":
+def feats_of(sentence, vocabularies, node, row=None):
+    """The numbers of a word's known single features; ``row`` replaces the word's."""
+    if not 1 <= node <= len(sentence):
         return []
-    known = vocabularies["feat"]
-    return [FIRST + known.index(f) for f in sentence.rows[node - 1][5].split("|") if f in known]
+    feats, known = (row or sentence.rows[node - 1])[5], vocabularies["feat"]
+    return [] if feats == "_" else [FIRST + known.index(f) for f in feats.split("|") if f in known]
 
 
 def random64(text):
@@ -111,8 +111,11 @@ def sibling_code(name, h, s, m, side, n):
     return 3 + 2 * bin_of(abs(far - near)) + side
 
 
-def places(sentence, vocabularies, spec, nodes, bits, side=None):
-    """The places of a part in a table of 2 ** bits weights, as a sorted list."""
+def places(sentence, vocabularies, spec, nodes, bits, side=None, rows=None):
+    """The places of a part in a table of 2 ** bits weights, as a sorted list.
+
+    ``rows`` are the columns of the part's own words, None where they are those of the sentence.
+    """
     part, n = spec["part"], len(sentence)
     shift = 8 if part == "label" else 0
 
@@ -122,6 +125,7 @@ def places(sentence, vocabularies, spec, nodes, bits, side=None):
         return code_of(name, part, nodes, n)
 
     slots = dict(zip(WORDS_OF[part], nodes, strict=True))
+    own = dict(zip(WORDS_OF[part], rows or [None] * len(nodes), strict=True))
     found = []
     for template in spec["templates"]:
         text = " ".join(template.split())
@@ -135,13 +139,15 @@ def places(sentence, vocabularies, spec, nodes, bits, side=None):
                 values = {number_of(sentence, vocabularies, b, attribute) for b in range(low + 1, high)}
                 special, kind = [[*rest, upper(coefficient * v)] for rest in special for v in values], "special"
             elif attribute == "feat":
-                values = feats_of(sentence, vocabularies, slots[word])
+                values = feats_of(sentence, vocabularies, slots[word], own[word])
                 special, kind = [[*rest, upper(coefficient * v)] for rest in special for v in values], "special"
             else:
                 # Beyond the sentence there is nothing; what stands for none or for an end has no neighbours.
                 node = slots[word] if slots[word] > n else slots[word] + offset
                 beyond = slots[word] <= n and not 0 <= node <= n
-                key += upper(coefficient * (OUTSIDE if beyond else number_of(sentence, vocabularies, node, attribute)))
+                row = None if offset else own[word]
+                number = OUTSIDE if beyond else number_of(sentence, vocabularies, node, attribute, row)
+                key += upper(coefficient * number)
         names = spec["codes"] if kind == "plain" else ["direction"]
         for extra in special:
             place = ((key + sum(extra)) % 2**32) >> (32 - bits)

@@ -8,11 +8,17 @@ import numpy as np
 import pytest
 from problems import KINDS, draw_arcs_of_words, draw_scores
 
+from nonproj.dual.branch_and_bound import branch_and_bound
 from nonproj.dual.options import APPENDIX_A, DEFAULTS, SEARCH, DualOptions
 from nonproj.dual.subgradient import Trace
 from nonproj.joint.chain import best_tags, max_marginals, new_chain_table
 from nonproj.joint.decoding import decode_jointly, joint_trace
+from nonproj.joint.oracles import joint_oracles
 from nonproj.joint.space import ChainScores, joint_problem, joint_score, joint_space, restrict_problem, used_parts
+from nonproj.relaxation.problem import Problem
+from nonproj.relaxation.solver import Limits, solve
+from nonproj.relaxation.steps import AppendixA, Polyak
+from nonproj.relaxation.subgradient import Subgradient
 
 CASES = [pytest.param(DEFAULTS, id="polyak"), pytest.param(DualOptions(rule=APPENDIX_A, beta=0.3, tau=0.7), id="paper")]
 
@@ -194,3 +200,51 @@ def test_wrong_problems_are_refused():
         joint_problem(space, parts, np.full(len(parts), np.nan), chain)
     with pytest.raises(ValueError, match=r"chain\.own has shape"):
         joint_problem(space, parts, np.zeros(len(parts)), chain._replace(own=np.zeros(1)))
+
+
+def library(problem, options, rule):
+    """The joint problem solved by the relaxation library."""
+    made = joint_oracles(problem, options)
+    relaxed = Problem(made.oracles, made.n_variables, made.views)
+    limits = Limits(options.max_iterations, options.tolerance)
+    return solve(relaxed, Subgradient(rule), repair=made.repair, limits=limits)
+
+
+@pytest.mark.parametrize("options", CASES)
+def test_the_compiled_loop_equals_the_library_step_by_step(options):
+    for seed in range(12):
+        problem = draw_joint(np.random.default_rng(seed), 2 + seed % 4, "continuous")
+        trace = Trace(np.empty(60), np.empty(60), np.empty(60), np.empty(60, np.int32))
+        options = options._replace(max_iterations=60)
+        found = joint_trace(problem, options, None, trace)
+        slow = library(problem, options, AppendixA() if options.rule == APPENDIX_A else Polyak())
+        assert slow.iterations == found.iterations
+        for name in ("dual", "primal", "step"):
+            np.testing.assert_allclose(getattr(trace, name)[: found.iterations], slow.trace[name], atol=1e-9)
+        assert (slow.agreed, slow.certified) == (found.agreed, found.certified)
+        assert slow.primal_value == pytest.approx(found.score)
+        assert slow.dual_bound == pytest.approx(found.bound)
+        assert slow.solution[0].tolist() == found.heads.tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_library_bounds_the_optimum_at_every_iteration(kind):
+    for seed in range(8):
+        problem = draw_joint(np.random.default_rng(seed), 3, kind)
+        optimum, _ = naive_joint.best_jointly(problem.space.first, problem.parts, problem.scores, problem.chain)
+        found = library(problem, DEFAULTS._replace(max_iterations=40), Polyak())
+        assert (np.array(found.trace["dual"]) >= optimum - 1e-8).all()
+        assert (np.array(found.trace["primal"]) <= optimum + 1e-8).all()
+        if found.certified:
+            assert found.primal_value == pytest.approx(optimum, abs=1e-7)
+
+
+def test_one_candidate_each_is_the_parser_alone():
+    for seed in range(10):
+        problem = draw_joint(np.random.default_rng(seed), 6, "continuous", most=1, chain_scale=0.0)
+        finite = np.where(np.isfinite(problem.scores), problem.scores, 0.0)  # a grandparent below its grandchild
+        alone = branch_and_bound(problem.parts, finite)
+        found = decode_jointly(problem)
+        assert found.heads.tolist() == alone.heads.tolist()
+        assert found.score == pytest.approx(alone.score)
+        assert found.iterations == alone.iterations

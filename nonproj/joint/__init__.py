@@ -4,5 +4,7 @@
 - `chain`: the tagger's part: Viterbi and max-marginals over candidate tags
 - `subgradient`: the compiled subgradient method over arborescence, head automata and tagger
 - `decoding`: dual decomposition and branch and bound over tags and arcs
+- `scoring`: scores of parts over words with candidate tags
+- `parser`: tags and parses sentences with a trained model
 - `oracles`: the same subproblems for the relaxation library, by general automata
 """

@@ -34,6 +34,89 @@ def max_marginals(chain: ChainScores, first: np.ndarray) -> np.ndarray:
     return found
 
 
+def prune_chain(chain: ChainScores, first: np.ndarray, gap: float, limit: int) -> tuple[np.ndarray, ChainScores]:
+    """Keep the candidates whose best sequence is at most ``gap`` worse than the best of all, at most ``limit`` a word.
+
+    Parameters
+    ----------
+    chain, first
+        As for `max_marginals`.
+    gap : float
+    limit : int
+
+    Returns
+    -------
+    kept : ndarray of shape (N, K), int32
+        The candidates of each word that remain: first that of the best sequence, then by max-marginal; -1 after them.
+    chain : ChainScores
+        The scores over these.
+
+    Examples
+    --------
+    >>> first = np.array([0, 1, 4], np.int32)
+    >>> chain = ChainScores(np.array([0.0, 1.0, 2.0, -3.0]), np.zeros((2, 3, 3)), np.zeros((2, 3, 3, 3)))
+    >>> prune_chain(chain, first, 2.0, 2)[0].tolist()
+    [[0, -1], [1, 0]]
+    """
+    first = as_array(first, np.int32)
+    kept = np.full((len(first) - 1, limit), -1, np.int32)
+    width = _select(chain, first, max_marginals(chain, first), float(gap), kept)
+    kept = np.ascontiguousarray(kept[:, :width])
+    n_nodes, size = len(kept), int((kept >= 0).sum())
+    shapes = (size,), (n_nodes, width, width), (n_nodes, width, width, width)
+    fewer = ChainScores(*(np.zeros(shape) for shape in shapes))
+    _gather(chain, first, kept, fewer)
+    return kept, fewer
+
+
+@kernel
+def _select(chain, first, marginals, gap, kept):
+    """Write the candidates to keep; return the largest number of a word."""
+    n_nodes, limit = kept.shape
+    path = np.empty(n_nodes, np.int32)
+    best_tags(chain, chain.own, first, np.ones(chain.own.shape[0], np.bool_), new_chain_table(chain), path)
+    width = 1
+    for i in range(n_nodes):
+        lowest, count = marginals[first[i] + path[i]] - gap, 1
+        kept[i, 0] = path[i]
+        for c in range(first[i + 1] - first[i]):
+            value = marginals[first[i] + c]
+            if c != path[i] and value >= lowest and (count < limit or value > marginals[first[i] + kept[i, count - 1]]):
+                k = count if count < limit else count - 1
+                if k == 0:
+                    continue
+                while k > 1 and marginals[first[i] + kept[i, k - 1]] < value:
+                    kept[i, k] = kept[i, k - 1]
+                    k -= 1
+                kept[i, k] = c
+                count = min(count + 1, limit)
+        width = max(width, count)
+    return width
+
+
+@kernel
+def _gather(chain, first, kept, fewer):
+    """Write the scores over the kept candidates."""
+    n_nodes, width = kept.shape
+    e = 0
+    for i in range(n_nodes):
+        for c in range(width):
+            if kept[i, c] < 0:
+                break
+            fewer.own[e] = chain.own[first[i] + kept[i, c]]
+            e += 1
+            for b in range(width if i > 0 else 0):
+                p = kept[i - 1, b]
+                if p < 0:
+                    break
+                fewer.pair[i, b, c] = chain.pair[i, p, kept[i, c]]
+                for a in range(width):
+                    q = (kept[i - 2, a] if i > 1 else 0) if a == 0 or i > 1 else -1
+                    if q < 0:
+                        break
+                    fewer.triple[i, a, b, c] = chain.triple[i, q, p, kept[i, c]]
+
+
 @kernel
 def new_chain_table(chain):
     """Return arrays for `best_tags`: values float64[N, K, K] and the candidates before them, int32."""

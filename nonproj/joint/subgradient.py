@@ -17,10 +17,10 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.automata.compiled import Choice, SplitScores, Workspace, count_transitions, decode_head, new_workspace
+from nonproj.dual.options import GRACE_ITERATIONS
 from nonproj.dual.subgradient import AGREED, CLOSED, STOPPED, Pace, find_tree, next_step
 from nonproj.joint.chain import best_tags, new_chain_table
 from nonproj.joint.space import list_used, tag_score
-from nonproj.relaxation.subgradient import GRACE_ITERATIONS
 
 
 class JointDescent(NamedTuple):

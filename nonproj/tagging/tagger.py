@@ -69,6 +69,13 @@ class Tagger:
         lengths : list of int
             The numbers of words of the sentences.
         """
+        text = Text(np.cumsum([0, *lengths], dtype=np.int64), np.array(self.rows(keys), np.int32))
+        found = tag_text(self.chain, self._words, self._own, text, self.weights, self.pruning)
+        tags = self.tags.tags
+        return [tags[i] for i in found.tolist()]
+
+    def rows(self, keys: list) -> list[int]:
+        """Return the row in `tables` of each key; see `tag`."""
         if self._used + len(keys) > _CACHED_FORMS:
             self._clear()
         known = self._row
@@ -76,10 +83,12 @@ class Tagger:
         if None in rows:
             self._add([key for key in dict.fromkeys(keys) if key not in known])
             rows = list(map(known.get, keys))
-        text = Text(np.cumsum([0, *lengths], dtype=np.int64), np.array(rows, np.int32))
-        found = tag_text(self.chain, self._words, self._own, text, self.weights, self.pruning)
-        tags = self.tags.tags
-        return [tags[i] for i in found.tolist()]
+        return rows
+
+    @property
+    def tables(self) -> tuple[Words, np.ndarray]:
+        """The forms met so far, and the scores of their candidates by the word alone."""
+        return self._words, self._own
 
     def _add(self, keys: list) -> None:
         """Add the rows of new keys, in arrays that grow by doubling."""

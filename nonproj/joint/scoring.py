@@ -1,0 +1,108 @@
+"""Scores of parts over tagged words, with the parser's hashing kernels.
+
+The share of a word in the hash of a part is a sum over the template's terms, so that of a tagged word is the sum of
+two: the terms about the word itself, by the row of its candidate tag, and the terms about the words beside it, by the
+best tags.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj._kernel import kernel
+from nonproj.joint.space import JointSpace
+from nonproj.parts.geometry import DIRECTION, DISTANCE, distance_code
+from nonproj.scoring.hashing import Hashed, hash_tokens
+from nonproj.scoring.score import score_parts
+from nonproj.scoring.scorer import Scorer
+from nonproj.scoring.templates import TemplateTable
+from nonproj.scoring.vocabulary import MARGIN, Tokens
+from nonproj.types import PartRows, PartSpace
+
+
+class JointFeatures(NamedTuple):
+    """The features of all parts over tagged words: hashes and rows for each part type that the model has, else None."""
+
+    parts: PartSpace
+    pairs: list[tuple[Hashed, PartRows] | None]
+
+
+def joint_features(
+    scorer: Scorer, space: JointSpace, parts: PartSpace, best: Tokens, tagged: Tokens, n_weights: int
+) -> JointFeatures:
+    """Hash the parts of a sentence over tagged words.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        Of the model.
+    space, parts
+        From `nonproj.joint.space.joint_space`.
+    best, tagged : Tokens
+        The sentence with its best tags, and the tagged words as if they were a sentence.
+    n_weights : int
+        Size of the weight table.
+    """
+    tables = dict(zip((part_type.name for part_type in scorer.types), scorer.tables, strict=True))
+    pairs: list[tuple[Hashed, PartRows] | None] = []
+    for part_type, start in zip(parts.types, parts.starts, strict=True):
+        table = tables.get(part_type.name)
+        if table is None:
+            pairs.append(None)
+            continue
+        rows = part_type.rows(parts.arcs, start)
+        if part_type.codes[DISTANCE] == "distance":
+            _fill_distances(rows.nodes, rows.codes, space.word)
+        pairs.append((hash_tagged_words(table, space, best, tagged, n_weights), rows))
+    return JointFeatures(parts, pairs)
+
+
+def score_features(features: JointFeatures, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
+    """Return the scores of all parts, float64[P]; types that the model does not have score 0."""
+    scores = np.zeros(len(features.parts))
+    for i, pair in enumerate(features.pairs):
+        if pair is not None:
+            scores[features.parts.offsets[i] : features.parts.offsets[i + 1]] = score_parts(*pair, weights, scale)
+    return scores
+
+
+def hash_tagged_words(table: TemplateTable, space: JointSpace, best: Tokens, tagged: Tokens, n_weights: int) -> Hashed:
+    """Compute the share of every tagged word in the hash of every template; see `joint_features`."""
+    beside = table.term_offset != 0
+    around = hash_tokens(best, _with_terms(table, beside)._replace(salt=np.zeros_like(table.salt)), n_weights)
+    own = hash_tokens(tagged, _with_terms(table, ~beside)._replace(n_between=0), n_weights)
+    n_nodes, n_words = best.n_nodes, tagged.n_nodes
+    node = np.concatenate([space.word, [n_nodes, n_nodes + 1]])
+    plain = own.plain._replace(shares=own.plain.shares + around.plain.shares[:, node])
+    # A word between two others stands before the first tagged word of the second: its last tagged word marks it.
+    firsts, last = around.sets.firsts, np.append(space.first[1:] - 1, n_words).astype(np.int32)
+    atoms = np.zeros((n_words + 2 * MARGIN, best.atoms.shape[1]), np.int32)
+    atoms[MARGIN : MARGIN + n_words] = best.atoms[MARGIN + space.word]
+    if table.n_between:
+        firsts = last.take(firsts[:, space.word], mode="clip")  # what follows the last entry of a row is undefined
+    return Hashed(plain, own.sets._replace(atoms=atoms, firsts=firsts, n_between=table.n_between))
+
+
+def _with_terms(table: TemplateTable, chosen: np.ndarray) -> TemplateTable:
+    """Return the templates with some of their terms only."""
+    counts = np.concatenate([[0], np.cumsum(chosen)]).astype(np.int32)
+    return table._replace(
+        term_start=counts[table.term_start],
+        term_template=table.term_template[chosen],
+        term_offset=table.term_offset[chosen],
+        term_attribute=table.term_attribute[chosen],
+        term_coefficient=table.term_coefficient[chosen],
+    )
+
+
+@kernel
+def _fill_distances(nodes, codes, word):
+    """Replace distances between tagged words by those between words; siblings count from each other."""
+    n_words, last = word.shape[0], nodes.shape[1] - 1
+    for p in range(nodes.shape[0]):
+        h, m = nodes[p, 0], nodes[p, last]
+        near = h if last == 1 or nodes[p, 1] >= n_words else nodes[p, 1]
+        far = near if m >= n_words else m
+        codes[p, DISTANCE] = distance_code(word[near], word[far], codes[p, DIRECTION] - 1)
