@@ -41,7 +41,7 @@ class Load(Lane):
         (folder / "train.conll").write_bytes(b"\n\n".join(sentences[:400]) + b"\n\n")
         from nonproj.cli.main import main
 
-        options = ["--parts", "sibling", "--epochs", "2", "--set", "features.bits=18"]
+        options = ["--parts", "arc", "--epochs", "2", "--set", "features.bits=18"]
         require(
             main(["train", str(folder / "train.conll"), "-o", str(folder / "a.nonproj"), *material.SMALL, *options])
             == 0,
