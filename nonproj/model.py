@@ -3,11 +3,11 @@
 The file, all numbers little-endian::
 
     0    8 bytes    "\\x93nonproj"
-    8    u64        format, 3
+    8    u64        format, 4
     16   u64        bytes of the header
     24   u64        bytes of the file
     32   32 bytes   BLAKE2b of bytes 0 to 31 and the header
-    64   header     JSON in UTF-8: config, templates, vocabularies, labels, meta, arrays
+    64   header     JSON in UTF-8: config, templates, vocabularies, labels, meta, components, arrays
     ...  arrays     raw, in C order, each at a multiple of 64 bytes, in the header's order, zeros between them
 
 The header gives the name, dtype, shape, offset and BLAKE2b digest of each array.  Nothing in the file is executed, and
@@ -21,11 +21,10 @@ import hashlib
 import json
 import mmap
 import os
-import re
 import stat
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -34,33 +33,26 @@ import numpy as np
 
 from nonproj.errors import ConfigError, FileError, ModelError
 from nonproj.io.files import open_binary, reason
+from nonproj.model_checks import problem_of
 from nonproj.options.config import Config
-from nonproj.scoring.templates import CODE_BITS, LABEL_BITS, check_templates
-from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT
 
 MAGIC = b"\x93nonproj"
 """The first bytes of a model file; no text starts with them."""
 
-FORMAT = 3
+FORMAT = 4
 """The version of the format that is written and read; models of earlier versions must be trained again."""
 
 DTYPES = {name: np.dtype(name).newbyteorder("<") for name in ("float32", "float64", "int16", "int32", "int64", "uint8")}
 """The dtypes that arrays may have."""
-
-TABLES = ("parser", "pruner", "labeler", "perceptron", "total")
-"""Arrays that are weight tables: kernels index them by hash and rely on their size being a power of two."""
-
-_COMPLETE = ({"pruner", "labeler", "parser"}, {"pruner", "labeler", "perceptron", "total", "arcs"})
-"""The arrays of a model, and those of a checkpoint."""
 
 _PRELUDE = struct.Struct("<8sQQQ")
 _START = 64
 _ALIGNMENT = 64
 _MAX_HEADER = 1 << 30
 _MAX_DIMENSION = 1 << 40
-_FIELDS = {"config": dict, "templates": dict, "vocabularies": dict, "labels": list, "meta": dict, "arrays": list}
+_FIELDS = {"config": dict, "templates": dict, "vocabularies": dict, "labels": list, "meta": dict}
+_FIELDS |= {"components": dict, "arrays": list}
 _BYTES = "<bytes>"
-_NO_LABEL = re.compile("[\t\n\r\ud800-\udfff]")
 
 
 @dataclass
@@ -82,6 +74,9 @@ class Model:
         by the scales in ``meta["scale"]``.  A checkpoint has other arrays.
     meta : dict
         Training history; JSON values only.
+    components : dict of str to dict
+        What the tagger and the segmenter need beside their arrays, JSON values only; the arrays are in ``weights``, as
+        ``tagger.NAME`` and ``segmenter.NAME``.  A parser need not have them.
 
     Examples
     --------
@@ -100,6 +95,15 @@ class Model:
     labels: list[str]
     weights: dict[str, np.ndarray]
     meta: dict[str, Any]
+    components: dict[str, dict] = field(default_factory=dict)
+
+    def component(self, name: str) -> tuple[dict, dict[str, np.ndarray]] | None:
+        """Return the state of a component, JSON values and arrays, or None if the model has no such component."""
+        if name not in self.components:
+            return None
+        prefix = f"{name}."
+        arrays = {key.removeprefix(prefix): array for key, array in self.weights.items() if key.startswith(prefix)}
+        return self.components[name], arrays
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file, which is replaced only when the new content is complete.
@@ -203,6 +207,7 @@ class Model:
             "templates": self.templates,
             "labels": self.labels,
             "meta": self.meta,
+            "components": self.components,
             "arrays": entries,
             "vocabularies": self.vocabularies,
         }
@@ -291,8 +296,9 @@ def _decode(data: bytearray | mmap.mmap, header: dict[str, Any], path: str) -> M
         weights[name] = array
     if position != len(data):
         raise ModelError(f"{path}: {len(data) - position} bytes belong to no array")
-    model = Model(config, header["vocabularies"], header["templates"], header["labels"], weights, header["meta"])
-    problem = _problem(model)
+    names = ("vocabularies", "templates", "labels")
+    model = Model(config, *(header[name] for name in names), weights, header["meta"], header["components"])
+    problem = problem_of(model)
     if problem:
         raise ModelError(f"{path}: cannot be used: {problem}")
     return model
@@ -320,59 +326,3 @@ def _array(data: bytearray | mmap.mmap, entry: object, position: int, path: str)
         return name, array.reshape(shape).astype(dtype, copy=False), end
     except ValueError:
         raise ModelError(f"{path}: the array '{name}' has an invalid shape") from None
-
-
-def _problem(model: Model) -> str | None:
-    """Return why a parser cannot use this model, or None; kernels and writers rely on all of these conditions."""
-    if not model.labels or len(model.labels) > 1 << LABEL_BITS or not _are_strings(model.labels):
-        return f"1 to {1 << LABEL_BITS} labels expected"
-    for label in model.labels:
-        if _NO_LABEL.search(label):
-            return f"the label '{label}' cannot be a column of a file"
-    if not _is_history(model.meta):
-        return "the training history is not of names and values"
-    for name, strings in model.vocabularies.items():
-        if name not in ATTRIBUTES and name != FEAT:
-            return f"unknown attribute '{name}'"
-        if not _are_strings(strings):
-            return f"the vocabulary of the attribute '{name}' is not a list of strings"
-    try:
-        used = check_templates(model.templates, model.config.parts)
-    except ConfigError as error:
-        return str(error)
-    for name in (*used, FEAT):
-        if name not in model.vocabularies:
-            return f"templates name '{name}', which has no vocabulary"
-    scale = model.meta.get("scale", {})
-    if not isinstance(scale, dict) or not all(type(v) is float and 0 < v < 1e30 for v in scale.values()):
-        return "a scale of the weights is not a positive number"
-    return _problem_of_weights(model.weights)
-
-
-def _problem_of_weights(weights: dict[str, np.ndarray]) -> str | None:
-    """Return why a parser cannot use these arrays, or None; integers are not read, so their pages stay unmapped."""
-    for name, table in weights.items():
-        sizes = [1 << bits for bits in range(LABEL_BITS + CODE_BITS if name == "labeler" else CODE_BITS, 32)]
-        dtypes = {"total": ("float64",), "perceptron": ("float32",)}.get(name, ("float32", "int16"))
-        if name not in TABLES:
-            continue
-        if table.dtype not in dtypes or table.ndim != 1 or len(table) not in sizes:
-            size = f"a power of two of at least {sizes[0]} entries"
-            return f"the weights of '{name}' are not a table of {dtypes[0]} with {size}"
-        if table.dtype.kind == "f" and not np.isfinite([table.min(), table.max()]).all():  # both are NaN if one is
-            return f"some weights of '{name}' are not finite"
-    if not any(names <= weights.keys() for names in _COMPLETE):
-        return f"one of the arrays {', '.join(sorted(_COMPLETE['perceptron' in weights]))} is missing"
-    return None
-
-
-def _is_history(meta: dict) -> bool:
-    """Return whether the training history is of the form that reports show: single values, records, a list of these."""
-    log = meta.get("log", [])
-    records = [value for name, value in meta.items() if name != "log" and type(value) in (dict, list)]
-    records += log if type(log) is list else [log]
-    return all(type(r) is dict and not any(type(item) in (dict, list) for item in r.values()) for r in records)
-
-
-def _are_strings(items: object) -> bool:
-    return type(items) is list and all(type(item) is str for item in items)

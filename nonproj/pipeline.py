@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from nonproj.dual.branch_and_bound import search_trusted
 from nonproj.dual.decomposition import decode_trusted
 from nonproj.dual.options import RULES, DualOptions, SearchOptions, check_options, check_search
 from nonproj.errors import DataError, ModelError, SizeError
+from nonproj.io.conll import FEATS, with_rows
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
 from nonproj.parts.arcs import check_count, full_arc_space
@@ -21,7 +23,9 @@ from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import label_parts, label_scores
 from nonproj.scoring.scorer import Scorer, dense_arc_scores
 from nonproj.scoring.templates import compile_templates
-from nonproj.scoring.vocabulary import Encoder, Tokens
+from nonproj.scoring.vocabulary import UNKNOWN, Encoder, Tokens
+from nonproj.tagging.analyzer import Analyzer
+from nonproj.text.segmenter import Segmenter
 from nonproj.trees.marginals import marginals
 from nonproj.trees.pruning import prune
 from nonproj.types import ArcSpace, Decoded, PartSpace, Sentence
@@ -31,6 +35,9 @@ FULL_WORDS = 160
 
 FULL_EFFORT = 100
 """How many times the search limit decoding over all arcs may use: there are that many more transitions."""
+
+TAGS = ("missing", "all", "none")
+"""Which tags the tagger predicts."""
 
 BATCH = 64
 """Sentences that pass each stage together, so that the stage finds its weights in the cache."""
@@ -49,12 +56,15 @@ class Parse(NamedTuple):
         The candidate arcs: those that pruning left, or all.
     pruned : Decoded or None
         The best tree over the arcs that pruning left, if the tree was then decoded over all arcs.
+    unknown_tags : int
+        Number of words without a tag, or with a tag that did not occur in training.
     """
 
     decoded: Decoded
     labels: list[str]
     arcs: ArcSpace
     pruned: Decoded | None = None
+    unknown_tags: int = 0
 
     @property
     def changed(self) -> bool:
@@ -83,6 +93,8 @@ class Parser:
     model : Model
     decoding : DecodingConfig, optional
         By default the model's.
+    tags : {"missing", "all", "none"}
+        Which tags, features and lemmas the model's tagger predicts: those that are missing (``_``), all or none.
 
     Examples
     --------
@@ -90,11 +102,13 @@ class Parser:
     >>> parser.parse(sentence).decoded.heads  # doctest: +SKIP
     """
 
-    def __init__(self, model: Model, decoding: DecodingConfig | None = None):
+    def __init__(self, model: Model, decoding: DecodingConfig | None = None, tags: str = "missing"):
+        if tags not in TAGS:
+            raise ValueError(f"tags is {tags!r}, one of {', '.join(TAGS)} expected")
         if "parser" not in model.weights:
             raise ModelError("a checkpoint, not a model; finish it with 'nonproj train ... --resume'")
         config = model.config
-        self.model = model
+        self.model, self.tags = model, tags
         decoding = decoding or config.decoding
         single_root, projective = not model.meta.get("multi_root", True), bool(model.meta.get("projective", False))
         self.options = check_options(dual_options(decoding, single_root, projective))
@@ -107,9 +121,42 @@ class Parser:
         self.scorer = Scorer(model.templates, attributes, config.parts)
         self.pruner_table = compile_templates(model.templates["pruner"], attributes)
         self.label_table = compile_templates(model.templates["label"], attributes)
+        self._tag_column = attributes.index("pos") if "pos" in attributes else None
+
+    @cached_property
+    def analyzer(self) -> Analyzer | None:
+        """The model's tagger and lemmatizer, or None."""
+        state = self.model.component("tagger")
+        return Analyzer.from_state(*state) if state else None
+
+    @cached_property
+    def segmenter(self) -> Segmenter | None:
+        """What splits text into sentences and words, or None."""
+        state = self.model.component("segmenter")
+        return Segmenter.from_state(*state) if state else None
+
+    def tag(self, sentences: list[Sentence]) -> list[Sentence]:
+        """Return the sentences with the tags, features and lemmas that the tagger is asked for."""
+        if self.tags == "none" or self.analyzer is None:
+            return sentences
+        overwrite = self.tags == "all"
+        chosen = [i for i, sentence in enumerate(sentences) if overwrite or self._lacks_tags(sentence)]
+        tagged = sentences.copy()
+        for i, rows in zip(chosen, self.analyzer.annotate([sentences[i] for i in chosen], overwrite), strict=True):
+            tagged[i] = with_rows(sentences[i], rows)
+        return tagged
+
+    def _lacks_tags(self, sentence: Sentence) -> bool:
+        """Return whether a word lacks its tag or lemma, or all words their features, which single words may lack."""
+        rows = sentence.rows
+        for column in self.analyzer.columns:
+            test = all if column == FEATS else any
+            if test(row[column] == "_" for row in rows):
+                return True
+        return False
 
     def parse(self, sentence: Sentence) -> Parse:
-        """Parse one sentence, whose gold heads and labels are ignored.
+        """Parse one sentence, whose gold heads and labels are ignored, and whose tags are taken as they are.
 
         Raises `DataError` if it is longer than ``decoding.max_words``, or takes more memory than there is.
         """
@@ -121,16 +168,23 @@ class Parser:
             raise DataError(sentence.path, sentence.line, f"a sentence of {len(sentence)} words: {reason}") from None
 
     def parse_all(self, sentences: Iterable[Sentence], batch: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
-        """Parse a stream of sentences in constant memory.
+        """Tag and parse a stream of sentences in constant memory.
 
         Parameters
         ----------
         sentences : iterable of Sentence
         batch : int
             Sentences taken from the stream at a time; with 1, each is parsed before the next is read.
+
+        Yields
+        ------
+        Sentence
+            The sentence, with the tags that it was parsed with.
+        Parse
         """
         stream = iter(sentences)
         while group := list(itertools.islice(stream, batch)):
+            group = self.tag(group)
             yield from zip(group, self._parse_group(group), strict=True)
 
     def _parse_group(self, sentences: list[Sentence]) -> Iterable[Parse]:
@@ -154,7 +208,14 @@ class Parser:
         if self.full:
             arcs, decoded, pruned = zip(*map(self.widen, tokens, arcs, decoded), strict=True)
         labels = [self.label(t, d.heads) for t, d in zip(tokens, decoded, strict=True)]
-        return [Parse(*parse) for parse in zip(decoded, labels, arcs, pruned, strict=True)]
+        unknown = map(self._count_unknown_tags, tokens)
+        return [Parse(*parse) for parse in zip(decoded, labels, arcs, pruned, unknown, strict=True)]
+
+    def _count_unknown_tags(self, tokens: Tokens) -> int:
+        """Return the number of words whose tag did not occur in training."""
+        return (
+            int(np.count_nonzero(tokens.atoms[:, self._tag_column] == UNKNOWN)) if self._tag_column is not None else 0
+        )
 
     def encode(self, sentence: Sentence) -> Tokens:
         """Turn strings into integers."""

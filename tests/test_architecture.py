@@ -19,6 +19,7 @@ LEVELS = (
     "scoring",
     "automata text tagging",
     "dual",
+    "model_checks",
     "model",
     "pipeline",
     "evaluation joint programs",

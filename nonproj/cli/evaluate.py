@@ -73,6 +73,6 @@ def _evaluate_model(options: argparse.Namespace) -> Evaluation:
     with source[2], worker_pool(options) as workers:
         if workers:
             rules = reading_rules(options, require_heads=True)
-            return evaluate_text(workers, ModelRef.of(options.model, decoding), source, progress, rules)
+            return evaluate_text(workers, ModelRef.of(options.model, decoding, options.tags), source, progress, rules)
         gold = _gold(options, source)
-        return evaluate_parser(Parser(model, decoding), gold, warm_up=WARM_UP, progress=progress)
+        return evaluate_parser(Parser(model, decoding, options.tags), gold, warm_up=WARM_UP, progress=progress)

@@ -21,7 +21,7 @@ from nonproj.errors import NonprojError, one_line
 EXIT_ERROR, EXIT_BROKEN_PIPE = 2, 141
 
 _DECODING_OPTIONS = {"--projective", "--no-projective", "--single-root", "--multi-root", "--exact", "--no-exact"}
-_DECODING_OPTIONS |= {"--full", "--no-full", "--max-iterations", "--max-words", "--search-limit"}
+_DECODING_OPTIONS |= {"--full", "--no-full", "--max-iterations", "--max-words", "--search-limit", "--tag", "--no-tag"}
 
 log = logging.getLogger("nonproj")
 
@@ -96,6 +96,7 @@ def _add_train(parser: Arguments) -> None:
     add("--test", metavar="FILE", help="treebank to evaluate the trained model on")
     text = "fraction of the sentences (such as 0.1), or another treebank, to evaluate on after each epoch"
     add("--held-out", metavar="SHARE|FILE", help=text)
+    add("--tags", choices=("gold", "predicted"), help="tags to train the parser on; predicted: by jackknifing")
     add("--epochs", type=int, metavar="N", help="training epochs of the perceptron")
     add("--seed", type=int, metavar="N", help="seed of all random choices")
     add("--resume", action="store_true", help="continue from MODEL.checkpoint, if it exists")
@@ -168,6 +169,25 @@ def _seconds(text: str) -> float:
     return seconds
 
 
+def _add_plain_text(parser: Arguments) -> None:
+    group = parser.add_argument_group("plain text; by default the input is CoNLL-X or CoNLL-U")
+    add, const = group.add_mutually_exclusive_group().add_argument, "store_const"
+    text = "the input is text, to be split into sentences and words; blank lines separate paragraphs"
+    add("--text", dest="plain", action=const, const="text", help=text)
+    add("--lines", dest="plain", action=const, const="lines", help="text with one sentence per line")
+    text = "one sentence per line, its words separated by blanks"
+    add("--words", dest="plain", action=const, const="words", help=text)
+    text = "write the place of each token in the text into MISC, as in TokenRange=0:5"
+    group.add_argument("--token-ranges", action="store_true", help=text)
+
+
+def _add_tagging(parser: Arguments) -> None:
+    add = parser.add_argument_group("tagging").add_mutually_exclusive_group().add_argument
+    text = "predict all tags, features and lemmas (default: those that are _)"
+    add("--tag", dest="tags", action="store_const", const="all", default="missing", help=text)
+    add("--no-tag", dest="tags", action="store_const", const="none", help="leave tags as they are")
+
+
 def _add_decoding(parser: Arguments) -> None:
     group = parser.add_argument_group("decoding options; they override the model's")
     add, optional = group.add_argument, argparse.BooleanOptionalAction
@@ -192,7 +212,9 @@ def _add_parse(parser: Arguments) -> None:
     add("--stats", metavar="FILE", help="write score, bound and certificate of each tree as lines of JSON")
     add("--stats-comments", action="store_true", help="write them as comments above each sentence")
     add("--keep-deps", action="store_true", help="keep DEPS where HEAD changes (default: DEPS becomes _)")
+    _add_plain_text(parser)
     _add_reading(parser)
+    _add_tagging(parser)
     _add_workers(parser)
     _add_decoding(parser)
 
@@ -207,6 +229,7 @@ def _add_evaluate(parser: Arguments) -> None:
     add("--ud", action="store_true", help=text)
     add("--json", action="store_true", help="print all figures as JSON")
     _add_reading(parser)
+    _add_tagging(parser)
     _add_workers(parser, cluster=False)
     _add_decoding(parser)
 

@@ -17,6 +17,9 @@ from nonproj.io.files import open_input, open_output
 from nonproj.pipeline import BATCH, Parser
 from nonproj.workers.parsing import ModelRef, parse_text
 
+_MANY_UNKNOWN = 0.05
+"""Share of words with unknown tags from which on a warning is due: tags of treebanks are a closed class."""
+
 log = logging.getLogger("nonproj")
 
 
@@ -34,14 +37,16 @@ def run(options: argparse.Namespace) -> int:
     with source[2], worker_pool(options) as workers, open_output(options.output) as stream, statistics as lines:
         totals = ParseLog(lines)
         if workers:
-            records = parse_text(workers, ModelRef.of(options.model, decoding), source, stream, text)
+            records = parse_text(workers, ModelRef.of(options.model, decoding, options.tags), source, stream, text)
             for record in progress(records, "parse"):
                 totals.add(record)
         else:
             errors = []
             sentences = progress(conll.until_error(conll.read(source, text.rules), errors), "parse")
             batch = BATCH if os.path.isfile(options.input) else 1
-            items = annotate(Parser(model, decoding).parse_all(sentences, batch), text.comments, totals.add)
+            items = annotate(
+                Parser(model, decoding, options.tags).parse_all(sentences, batch), text.comments, totals.add
+            )
             if options.input == "-":
                 items = _flushed(items, [stream, lines] if lines else [stream])
             conll.write(items, stream, keep_deps=text.keep_deps)
@@ -54,6 +59,11 @@ def run(options: argparse.Namespace) -> int:
         open_ = totals.sentences - totals.certified
         hint = "--search-limit buys more" if decoding.exact else "--exact searches on"
         log.warning("%d of %d sentences without a certificate; %s", open_, totals.sentences, hint)
+    if totals.unknown_tags > _MANY_UNKNOWN * totals.words:
+        share = 100 * totals.unknown_tags / totals.words
+        hint = "--tag predicts all tags" if "tagger" in model.components else "the model has no tagger"
+        text = "%.0f %% of the words have no tag, or one that the model was not trained with; %s"
+        log.warning(text, share, hint)
     if totals.full:
         log.info("%d of them over all arcs; pruning had hidden %d of the trees", totals.full, totals.changed)
     return 0

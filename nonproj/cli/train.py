@@ -57,7 +57,8 @@ def run(options: argparse.Namespace) -> int:
     if checkpoint:
         checkpoint.unlink(missing_ok=True)
     if test:
-        sys.stdout.write(evaluate_parser(Parser(model), test, warm_up=WARM_UP, progress=progress).table())
+        parser = Parser(model, tags="all" if config.training.tags == "predicted" else "missing")
+        sys.stdout.write(evaluate_parser(parser, test, warm_up=WARM_UP, progress=progress).table())
     return 0
 
 
@@ -91,6 +92,7 @@ def _config(options: argparse.Namespace) -> Config:
         "parts": options.parts,
         "seed": options.seed,
         "training.epochs": options.epochs,
+        "training.tags": options.tags,
         "treebank.held_out": options.held_out,
     }
     overrides |= {key: value for key, value in named.items() if value is not None}

@@ -8,6 +8,7 @@ from typing import NamedTuple, TextIO
 
 from nonproj.io.checks import Rules
 from nonproj.pipeline import Parse
+from nonproj.text.reading import TextInput
 from nonproj.types import Sentence
 
 
@@ -21,12 +22,15 @@ class TextOptions(NamedTuple):
     keep_deps : bool
         See `nonproj.io.conll.replace`.
     rules : Rules
-        How the input is read: gold heads are ignored.
+        How a treebank is read: gold heads are ignored.
+    plain : TextInput or None
+        How plain text is read; None if the input is a treebank.
     """
 
     comments: bool = False
     keep_deps: bool = False
     rules: Rules = Rules(ignore_heads=True)
+    plain: TextInput | None = None
 
 
 DEFAULT_TEXT = TextOptions()
@@ -41,6 +45,8 @@ class ParseRecord(NamedTuple):
     line : int
         The sentence's first line in the file, from 1.
     words : int
+    unknown_tags : int
+        See `nonproj.pipeline.Parse`.
     statistics : dict
         See `statistics`.
     """
@@ -48,6 +54,7 @@ class ParseRecord(NamedTuple):
     path: str
     line: int
     words: int
+    unknown_tags: int
     statistics: dict
 
 
@@ -80,7 +87,7 @@ def annotate(
     """
     for sentence, parse in parses:
         numbers = statistics(parse)
-        on_record(ParseRecord(sentence.path, sentence.line, len(sentence), numbers))
+        on_record(ParseRecord(sentence.path, sentence.line, len(sentence), parse.unknown_tags, numbers))
         lines = {f"nonproj {name}": json.dumps(value) for name, value in numbers.items()} if comments else ()
         yield sentence, parse.decoded.heads, parse.labels, lines
 
@@ -90,13 +97,14 @@ class ParseLog:
 
     def __init__(self, stream: TextIO | None):
         self.stream = stream
-        self.sentences = self.words = self.certified = self.full = self.changed = 0
+        self.sentences = self.words = self.unknown_tags = self.certified = self.full = self.changed = 0
 
     def add(self, record: ParseRecord) -> None:
         """Count the next sentence."""
-        path, line, words, numbers = record
+        path, line, words, unknown_tags, numbers = record
         self.sentences += 1
         self.words += words
+        self.unknown_tags += unknown_tags
         self.certified += numbers["certified"]
         self.full += numbers["full"] and numbers["certified"]
         self.changed += numbers["changed"]

@@ -11,6 +11,7 @@ other byte unchanged.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import io
 import zlib
 from collections.abc import Iterable, Iterator
@@ -28,6 +29,9 @@ from nonproj.types import Sentence
 
 COLUMNS = ("ID", "FORM", "LEMMA", "CPOSTAG", "POSTAG", "FEATS", "HEAD", "DEPREL", "PHEAD", "PDEPREL")
 """The names of the columns in CoNLL-X; CoNLL-U calls 3, 4, 8 and 9 UPOS, XPOS, DEPS and MISC."""
+
+LEMMA, UPOS, XPOS, FEATS = 2, 3, 4, 5
+"""The columns of tags; in CoNLL-X the third and fourth are called CPOSTAG and POSTAG."""
 
 _HEAD, _DEPREL, _DEPS = 6, 7, 8
 
@@ -132,6 +136,30 @@ def until_error(sentences: Iterable[Sentence], errors: list[NonprojError]) -> It
         yield from sentences
     except NonprojError as error:
         errors.append(error)
+
+
+def with_rows(sentence: Sentence, rows: list[list[str]]) -> Sentence:
+    """Return a copy of a sentence with other tags; rows and lines agree, and every other byte is unchanged.
+
+    Parameters
+    ----------
+    sentence : Sentence
+        Of ``n`` words.
+    rows : list of n lists of str
+        The ten columns of each word, of which LEMMA to FEATS may differ.
+
+    Examples
+    --------
+    >>> sentence = next(read(io.StringIO("1\\tRegn\\t_\\t_\\t_\\t_\\t0\\tROOT\\t_\\t_\\n\\n")))
+    >>> with_rows(sentence, [["1", "Regn", "regn", "N", "NC", "_", "0", "ROOT", "_", "_"]]).lines[0].expandtabs(6)
+    '1     Regn  regn  N     NC    _     0     ROOT  _     _\\n'
+    """
+    lines = sentence.lines.copy()
+    for index, row in zip(sentence.word_lines, rows, strict=False):  # sentences made by hand have no lines
+        columns = lines[index].split("\t", 6)
+        columns[LEMMA : FEATS + 1] = row[LEMMA : FEATS + 1]
+        lines[index] = "\t".join(columns)
+    return dataclasses.replace(sentence, rows=rows, lines=lines)
 
 
 def replace(

@@ -25,6 +25,7 @@ from nonproj.learning.checkpoint import (
 from nonproj.learning.labeler import Labeler
 from nonproj.learning.mixing import Learner, Mixing, check_shards, make_examples
 from nonproj.learning.perceptron import Perceptron
+from nonproj.learning.preparation import prepare, restore
 from nonproj.learning.pruner import Pruner
 from nonproj.model import Model
 from nonproj.options.config import Config
@@ -132,6 +133,7 @@ class Trainer:
         """Train all models, from the start or from the checkpoint."""
         began = time.perf_counter()
         saved = self._load_checkpoint() if resume else None
+        self.prepared = restore(saved, self.sentences) if saved else prepare(self.sentences, self.config, self.progress)
         self._encode()
         if self.workers and self.shards is None:
             self.shards = min(self.workers.size, len(self.sentences))
@@ -162,19 +164,20 @@ class Trainer:
         self.labels = sorted({label for s in self.sentences for label in s.labels})
         if len(self.labels) > 1 << LABEL_BITS:
             raise ConfigError("treebank.train", f"{len(self.labels)} labels; at most {1 << LABEL_BITS} can be learnt")
-        attributes, minimum = attributes_of(self.files), self.config.features.rare
-        self.encoder = Encoder.from_sentences(self.sentences, attributes, minimum)
+        attributes, minimum, tagged = attributes_of(self.files), self.config.features.rare, self.prepared.sentences
+        self.encoder = Encoder.from_sentences(tagged, attributes, minimum)
         self.attributes = self.encoder.attributes
-        self.tokens = [self.encoder.encode(sentence) for sentence in self.sentences]
+        self.tokens = [self.encoder.encode(sentence) for sentence in tagged]
 
     def _model(self, weights: dict[str, np.ndarray]) -> Model:
-        return Model(self.config, self.encoder.vocabularies, self.files, self.labels, weights, self.meta)
+        vocabularies, components = self.encoder.vocabularies, self.prepared.components
+        return Model(self.config, vocabularies, self.files, self.labels, weights, self.meta, components)
 
     def _quantised_model(self) -> Model:
         """Return the model as parsers use it, its weights of 16 bits."""
         tables = {name: quantise(weights) for name, weights in self.weights.items()}
         self.meta["scale"] = {name: scale for name, (_, scale) in tables.items()}
-        return self._model({name: weights for name, (weights, _) in tables.items()})
+        return self._model({name: weights for name, (weights, _) in tables.items()} | self.prepared.arrays)
 
     def _order(self, epoch: int, stage: int) -> np.ndarray:
         """Return the order of the sentences: it depends on seed, stage and epoch alone, so a resumed run repeats it."""
@@ -303,7 +306,7 @@ class Trainer:
         """Return accuracies and the share of certified trees on the held-out sentences."""
         spaces = []
         evaluation = evaluate_parser(
-            Parser(self._quantised_model()),
+            Parser(self._quantised_model(), tags="all" if self.config.training.tags == "predicted" else "missing"),
             self.progress(self.held_out, "held-out"),
             on_parse=lambda parse: spaces.append(parse.arcs),
         )
@@ -321,6 +324,7 @@ class Trainer:
         self.meta |= {"step": perceptron.step, "training": self._digest()}
         state = {name: self.weights[name] for name in ("pruner", "labeler")}
         state |= {"perceptron": perceptron.weights, "total": perceptron.total, "arcs": pack_arcs(spaces)}
+        state |= self.prepared.checkpoint_arrays()
         self._model(state).save(self.checkpoint)
 
     def _load_checkpoint(self) -> Model | None:

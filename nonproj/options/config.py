@@ -83,6 +83,7 @@ class TrainingConfig(Section, name="training"):
     decoder: str = option("relaxed", "relaxed: head automata only; dual: trees", (), ("relaxed", "dual"))
     margin: float = option(300.0, "margin per wrong arc by which the gold tree should score higher", (float,), low=0)
     shuffle: bool = option(True, "shuffle the sentences in each epoch", (bool,))
+    tags: str = option("gold", "tags to train on; predicted: by jackknifing", (), ("gold", "predicted"))
 
 
 @dataclass(frozen=True)

@@ -39,17 +39,20 @@ class ModelRef(NamedTuple):
     digest : bytes
         Its fingerprint, which guards against a different file under the same path.
     decoding : DecodingConfig
+    tags : str
+        See `nonproj.pipeline.Parser`.
     """
 
     path: str
     digest: bytes
     decoding: DecodingConfig
+    tags: str = "missing"
 
     @classmethod
-    def of(cls, path: str | Path, decoding: DecodingConfig) -> ModelRef:
+    def of(cls, path: str | Path, decoding: DecodingConfig, tags: str = "missing") -> ModelRef:
         """Return a reference to an existing model file."""
         path = Path(path).absolute()
-        return cls(str(path), fingerprint(path), decoding)
+        return cls(str(path), fingerprint(path), decoding, tags)
 
 
 def fingerprint(path: str | Path) -> bytes:
@@ -70,7 +73,8 @@ def parser_of(reference: ModelRef) -> tuple[Parser, bool]:
     """Return this thread's parser and whether it is new; threads of a process share the model."""
     if getattr(_of_thread, "reference", None) == reference:
         return _of_thread.parser, False
-    _of_thread.parser, _of_thread.reference = Parser(_model(reference), reference.decoding), reference
+    _of_thread.parser = Parser(_model(reference), reference.decoding, reference.tags)
+    _of_thread.reference = reference
     return _of_thread.parser, True
 
 

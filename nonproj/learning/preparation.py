@@ -1,0 +1,120 @@
+"""What is trained before the parser: the segmenter, the tagger, and the tags that the parser learns from."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.errors import ModelError
+from nonproj.io.conll import FEATS, LEMMA, with_rows
+from nonproj.model import Model
+from nonproj.options.config import Config
+from nonproj.tagging.analyzer import Analyzer, jackknife
+from nonproj.text.segmenter import Segmenter
+from nonproj.types import Sentence
+
+TAG_COLUMNS = "tag_columns"
+"""The array of a checkpoint that holds the tags of the training sentences."""
+
+log = logging.getLogger("nonproj")
+
+
+class Prepared(NamedTuple):
+    """The components of a model beside its parser, and the sentences to train the parser on.
+
+    Attributes
+    ----------
+    components : dict of str to dict
+        See `nonproj.model.Model`.
+    arrays : dict of str to ndarray
+        Their arrays, as ``COMPONENT.NAME``.
+    sentences : list of Sentence
+        The training sentences, with gold or predicted tags.
+    """
+
+    components: dict[str, dict]
+    arrays: dict[str, np.ndarray]
+    sentences: list[Sentence]
+
+    def checkpoint_arrays(self) -> dict[str, np.ndarray]:
+        """Return what `restore` needs beside the components, the arrays included."""
+        return self.arrays | {TAG_COLUMNS: pack_tags(self.sentences)}
+
+
+def prepare(sentences: Sequence[Sentence], config: Config, progress: Callable) -> Prepared:
+    """Train segmenter and tagger, and replace the gold tags by jackknifed ones if ``training.tags`` says so.
+
+    A parser that has only seen gold tags does not know the mistakes of its tagger; with jackknifing, each sentence has
+    the tags of a tagger that was trained on the other folds.
+    """
+    components, arrays, tagged = {}, {}, list(sentences)
+    if config.segmenter.epochs:
+        began = time.perf_counter()
+        segmenter = Segmenter.fit(sentences, config.segmenter, config.seed, progress)
+        _add("segmenter", segmenter.state(), components, arrays)
+        log.info("segmenter: %.1f s, %s", time.perf_counter() - began, segmenter.description)
+    if config.tagger.epochs:
+        began = time.perf_counter()
+        analyzer = Analyzer.fit(sentences, config.tagger, config.seed, progress)
+        if analyzer.columns:
+            _add("tagger", analyzer.state(), components, arrays)
+            log.info("tagger: %.1f s", time.perf_counter() - began)
+            if config.training.tags == "predicted":
+                began = time.perf_counter()
+                folds = min(config.tagger.folds, len(sentences))
+                rows = jackknife(sentences, config.tagger, folds, config.seed, progress)
+                tagged = [with_rows(*pair) for pair in zip(sentences, rows, strict=True)]
+                log.info("tags of %d folds: %.1f s", folds, time.perf_counter() - began)
+    return Prepared(components, arrays, tagged)
+
+
+def restore(saved: Model, sentences: Sequence[Sentence]) -> Prepared:
+    """Return what `prepare` returned before the checkpoint was written."""
+    arrays = {name: array for name, array in saved.weights.items() if name.partition(".")[0] in saved.components}
+    return Prepared(saved.components, arrays, unpack_tags(saved.weights.get(TAG_COLUMNS), sentences))
+
+
+def pack_tags(sentences: Sequence[Sentence]) -> np.ndarray:
+    """Return the columns LEMMA to FEATS of all words as one array of bytes, uint8: a line of text for each word.
+
+    Examples
+    --------
+    >>> sentence = Sentence([["1", "Regn", "regn", "N", "NC", "_", "0", "ROOT", "_", "_"]])
+    >>> packed = pack_tags([sentence])
+    >>> packed.tobytes()
+    b'regn\\tN\\tNC\\t_'
+    >>> unpack_tags(packed, [sentence])[0].rows == sentence.rows
+    True
+    """
+    lines = ["\t".join(row[LEMMA : FEATS + 1]) for sentence in sentences for row in sentence.rows]
+    return np.frombuffer("\n".join(lines).encode("utf-8", "surrogatepass"), np.uint8)
+
+
+def unpack_tags(packed: np.ndarray | None, sentences: Sequence[Sentence]) -> list[Sentence]:
+    """Return the sentences with the tags from `pack_tags`; raise `ModelError` if they are of other sentences."""
+    try:
+        lines = iter(packed.tobytes().decode("utf-8", "surrogatepass").split("\n"))
+        tagged = []
+        for sentence in sentences:
+            rows = []
+            for row in sentence.rows:
+                columns = next(lines).split("\t")
+                if len(columns) != FEATS + 1 - LEMMA:
+                    raise ValueError
+                rows.append(row[:LEMMA] + columns + row[FEATS + 1 :])
+            tagged.append(with_rows(sentence, rows))
+        if next(lines, None) is not None:
+            raise ValueError
+    except (AttributeError, StopIteration, ValueError):
+        raise ModelError("the checkpoint has the tags of other sentences; train without --resume") from None
+    return tagged
+
+
+def _add(name: str, state: tuple[dict, dict[str, np.ndarray]], components: dict, arrays: dict) -> None:
+    """Add a component's state to those of the model."""
+    components[name] = state[0]
+    arrays.update({f"{name}.{key}": array for key, array in state[1].items()})

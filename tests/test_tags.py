@@ -1,0 +1,171 @@
+"""Tags in the pipeline: predicted where they are missing, for parsing and for training."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import toy
+
+from nonproj.cli.main import main
+from nonproj.errors import ModelError
+from nonproj.io import conll
+from nonproj.learning.preparation import pack_tags, prepare, unpack_tags
+from nonproj.learning.trainer import train
+from nonproj.model import Model
+from nonproj.options.config import Config
+from nonproj.pipeline import Parser
+
+SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 16, "pruner.folds": 0, "labeler.epochs": 2}
+SMALL |= {"training.epochs": 4, "treebank.held_out": 0.0}
+
+
+def untagged(text: str) -> str:
+    """The same words without lemmas and tags."""
+    rows = [line.split("\t") for line in text.splitlines()]
+    return "".join("\t".join(row[:2] + ["_"] * 4 + row[6:] if len(row) == 10 else row) + "\n" for row in rows)
+
+
+def columns(text: str, chosen: slice) -> list[list[str]]:
+    """Some columns of the words of a file."""
+    return [line.split("\t")[chosen] for line in text.splitlines() if line]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A folder with a treebank, with and without tags, and models with and without a tagger."""
+    folder = tmp_path_factory.mktemp("tags")
+    sentences, test = toy.sentences(80), toy.treebank(15, seed=1)
+    (folder / "test.conll").write_text(test, encoding="utf-8")
+    (folder / "untagged.conll").write_text(untagged(test), encoding="utf-8")
+    config = Config().with_overrides(SMALL | {"training.tags": "predicted"})
+    train(sentences, config).save(folder / "tagger.nonproj")
+    train(sentences, config.with_overrides({"tagger.epochs": 0})).save(folder / "plain.nonproj")
+    return folder
+
+
+@pytest.fixture
+def here(folder, tmp_path, monkeypatch) -> Path:
+    """An empty folder to work in, with links to these files."""
+    for path in folder.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def parse(*words: str) -> str:
+    """The output of a parse."""
+    assert main(["parse", *words, "-o", "out.conll"]) == 0
+    return Path("out.conll").read_text(encoding="utf-8")
+
+
+def test_missing_tags_are_predicted(here, capsys):
+    gold = Path("test.conll").read_text(encoding="utf-8")
+    parsed = parse("tagger.nonproj", "untagged.conll")
+    assert columns(parsed, slice(0, 6)) == columns(gold, slice(0, 6))
+    right = [row == other for row, other in zip(columns(parsed, slice(6, 8)), columns(gold, slice(6, 8)), strict=True)]
+    assert np.mean(right) > 0.9
+    assert capsys.readouterr().err == ""
+
+
+def test_given_tags_are_left_alone_and_replaced_on_request(here):
+    wrong = Path("test.conll").read_text(encoding="utf-8").replace("\tNOUN\tNOUN\t", "\tDET\tDET\t")
+    Path("wrong.conll").write_text(wrong, encoding="utf-8")
+    assert columns(parse("tagger.nonproj", "wrong.conll"), slice(0, 6)) == columns(wrong, slice(0, 6))
+    gold = columns(Path("test.conll").read_text(encoding="utf-8"), slice(0, 6))
+    assert columns(parse("tagger.nonproj", "wrong.conll", "--tag"), slice(0, 6)) == gold
+
+
+def test_without_tagging_words_stay_untagged_and_a_warning_states_the_share(here, capsys):
+    text = Path("untagged.conll").read_text(encoding="utf-8")
+    assert columns(parse("tagger.nonproj", "untagged.conll", "--no-tag"), slice(0, 6)) == columns(text, slice(0, 6))
+    message = "100 % of the words have no tag, or one that the model was not trained with; "
+    assert capsys.readouterr().err == message + "--tag predicts all tags\n"
+    assert columns(parse("plain.nonproj", "untagged.conll"), slice(0, 6)) == columns(text, slice(0, 6))
+    assert capsys.readouterr().err == message + "the model has no tagger\n"
+
+
+def test_workers_tag_as_one_process_does(here):
+    text = Path("untagged.conll").read_text(encoding="utf-8") * 40
+    Path("long.conll").write_text(text, encoding="utf-8")
+    alone = parse("tagger.nonproj", "long.conll", "--tag")
+    assert parse("tagger.nonproj", "long.conll", "--tag", "--jobs", "2") == alone
+
+
+def test_a_model_is_evaluated_on_predicted_tags(here, capsys):
+    figures = []
+    for words in (["--tag"], [], ["--no-tag"]):
+        assert main(["evaluate", "-m", "tagger.nonproj", "untagged.conll", "--json", *words]) == 0
+        figures.append(json.loads(capsys.readouterr().out)["without_punctuation"]["uas"])
+    assert figures[0] == figures[1] > figures[2]
+
+
+def test_multiword_tokens_and_comments_stay_when_tags_change(here):
+    text = "# text = hund ser\n1-2\thundser\t_\t_\t_\t_\t_\t_\t_\t_\n"
+    text += "1\thund\t_\t_\t_\t_\t_\t_\t_\tA=1\n2\tser\t_\t_\t_\t_\t_\t_\t_\t_\n3\t.\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    Path("in.conllu").write_text(text, encoding="utf-8")
+    parsed = parse("tagger.nonproj", "in.conllu").splitlines()
+    assert parsed[:2] == text.splitlines()[:2]
+    assert [line.split("\t")[3:5] for line in parsed[2:5]] == [["NOUN"] * 2, ["VERB"] * 2, ["PUNCT"] * 2]
+    assert parsed[2].endswith("\tA=1")
+
+
+def test_training_on_predicted_tags_resumes_as_if_it_had_not_stopped(tmp_path):
+    sentences, checkpoint = toy.sentences(30), tmp_path / "checkpoint"
+    config = Config().with_overrides(SMALL | {"training.tags": "predicted", "training.epochs": 3})
+    whole = train(sentences, config)
+    train(sentences, config.with_overrides({"training.epochs": 1}), checkpoint=checkpoint)
+    resumed = train(sentences, config, checkpoint=checkpoint, resume=True)
+    assert resumed.components == whole.components
+    assert {name: array.tobytes() for name, array in resumed.weights.items()} == {
+        name: array.tobytes() for name, array in whole.weights.items()
+    }
+
+
+def test_jackknifed_tags_are_not_the_gold_ones():
+    sentences = toy.sentences(20)
+    odd = [row.copy() for row in sentences[0].rows]
+    odd[0][3:5] = ["ODD", "ODD"]  # in one sentence only: no tagger of the other folds can know it
+    sentences[0] = conll.with_rows(sentences[0], odd)
+    config = Config().with_overrides(SMALL | {"training.tags": "predicted"})
+    predicted = prepare(sentences, config, lambda items, _: items).sentences
+    assert "ODD" not in {row[3] for row in predicted[0].rows}
+    assert (
+        np.mean(
+            [
+                a[3] == b[3]
+                for s, t in zip(sentences, predicted, strict=True)
+                for a, b in zip(s.rows, t.rows, strict=True)
+            ]
+        )
+        > 0.9
+    )
+
+
+def test_tags_of_other_sentences_are_rejected():
+    sentences = toy.sentences(3)
+    packed = pack_tags(sentences)
+    assert [s.rows for s in unpack_tags(packed, sentences)] == [s.rows for s in sentences]
+    for array in (None, packed[:-4], np.concatenate([packed, packed]), np.frombuffer(b"\xff", np.uint8)):
+        with pytest.raises(ModelError, match="tags of other sentences; train without --resume"):
+            unpack_tags(array, sentences)
+
+
+def test_a_treebank_without_tags_has_no_tagger():
+    sentences = list(conll.read(io.StringIO(untagged(toy.treebank(20)))))
+    model = train(sentences, Config().with_overrides(SMALL | {"training.tags": "predicted"}))
+    assert "tagger" not in model.components
+    assert Parser(model).analyzer is None
+    [(_, found)] = Parser(model).parse_all(sentences[:1])
+    assert found.unknown_tags == 0
+
+
+def test_an_unknown_component_is_rejected(folder):
+    model = Model.load(folder / "plain.nonproj")
+    forged = dataclasses.replace(model, components=model.components | {"oracle": {}})
+    with pytest.raises(ModelError, match="unknown component 'oracle'"):
+        Model.from_bytes(forged.to_bytes())
