@@ -130,10 +130,10 @@ class Parser:
         return Analyzer.from_state(*state) if state else None
 
     @cached_property
-    def segmenter(self) -> Segmenter | None:
-        """What splits text into sentences and words, or None."""
+    def segmenter(self) -> Segmenter:
+        """What finds the sentences and words of plain text: the model's, or else rules."""
         state = self.model.component("segmenter")
-        return Segmenter.from_state(*state) if state else None
+        return Segmenter.from_state(*state) if state else Segmenter.unicode()
 
     def tag(self, sentences: list[Sentence]) -> list[Sentence]:
         """Return the sentences with the tags, features and lemmas that the tagger is asked for."""

@@ -76,7 +76,7 @@ def build_parser() -> tuple[Arguments, dict[str, Arguments]]:
     added = {}
     for add_arguments, name, text in (
         (_add_train, "train", "train a model on a treebank"),
-        (_add_parse, "parse", "parse a CoNLL-X or CoNLL-U file or stream"),
+        (_add_parse, "parse", "parse plain text, or a CoNLL-X or CoNLL-U file or stream"),
         (_add_evaluate, "evaluate", "score a parsed file or a model, or compare two parsed files"),
         (_add_inspect, "inspect", "describe a model"),
         (_add_serve, "serve", "serve models over HTTP, with a start page and the REST interface of UDPipe"),
@@ -297,6 +297,8 @@ def _assign_parse_files(options: argparse.Namespace, files: list[str], parser: A
             parser.error("a model is expected: MODEL or -m MODEL")
         options.model = files.pop(0)
     options.input = files.pop(0) if files else "-"
+    if options.token_ranges and not options.plain:
+        parser.error("--token-ranges applies to plain text: --text, --lines or --words")
     return files
 
 

@@ -15,6 +15,7 @@ from nonproj.evaluation.certificates import ParseLog, TextOptions, annotate
 from nonproj.io import conll
 from nonproj.io.files import open_input, open_output
 from nonproj.pipeline import BATCH, Parser
+from nonproj.text.input import TextInput, read_text
 from nonproj.workers.parsing import ModelRef, parse_text
 
 _MANY_UNKNOWN = 0.05
@@ -31,7 +32,10 @@ def run(options: argparse.Namespace) -> int:
     decoding = decoding_options(model.config.decoding, options)
     start = time.perf_counter()
     source = open_input(options.input)
-    text = TextOptions(options.stats_comments, options.keep_deps, reading_rules(options, ignore_heads=True))
+    rules, plain = reading_rules(options, ignore_heads=True), None
+    if options.plain:
+        plain = TextInput(options.plain, options.token_ranges, min(TextInput().max_words, decoding.max_words))
+    text = TextOptions(options.stats_comments, options.keep_deps, rules, plain)
     progress = progress_bar(options, source)
     statistics = open_output(options.stats) if options.stats else nullcontext()
     with source[2], worker_pool(options) as workers, open_output(options.output) as stream, statistics as lines:
@@ -41,12 +45,11 @@ def run(options: argparse.Namespace) -> int:
             for record in progress(records, "parse"):
                 totals.add(record)
         else:
-            errors = []
-            sentences = progress(conll.until_error(conll.read(source, text.rules), errors), "parse")
+            errors, parser = [], Parser(model, decoding, options.tags)
+            sentences = read_text(source, parser.segmenter, plain) if plain else conll.read(source, rules)
+            sentences = progress(conll.until_error(sentences, errors), "parse")
             batch = BATCH if os.path.isfile(options.input) else 1
-            items = annotate(
-                Parser(model, decoding, options.tags).parse_all(sentences, batch), text.comments, totals.add
-            )
+            items = annotate(parser.parse_all(sentences, batch), text.comments, totals.add)
             if options.input == "-":
                 items = _flushed(items, [stream, lines] if lines else [stream])
             conll.write(items, stream, keep_deps=text.keep_deps)

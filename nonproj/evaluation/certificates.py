@@ -8,7 +8,7 @@ from typing import NamedTuple, TextIO
 
 from nonproj.io.checks import Rules
 from nonproj.pipeline import Parse
-from nonproj.text.reading import TextInput
+from nonproj.text.input import TextInput
 from nonproj.types import Sentence
 
 

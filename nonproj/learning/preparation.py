@@ -51,24 +51,23 @@ def prepare(sentences: Sequence[Sentence], config: Config, progress: Callable) -
     A parser that has only seen gold tags does not know the mistakes of its tagger; with jackknifing, each sentence has
     the tags of a tagger that was trained on the other folds.
     """
-    components, arrays, tagged = {}, {}, list(sentences)
+    components, arrays, tagged, folder = {}, {}, list(sentences), config.features.folder
     if config.segmenter.epochs:
         began = time.perf_counter()
         segmenter = Segmenter.fit(sentences, config.segmenter, config.seed, progress)
         _add("segmenter", segmenter.state(), components, arrays)
         log.info("segmenter: %.1f s, %s", time.perf_counter() - began, segmenter.description)
-    if config.tagger.epochs:
+    if config.tagger.epochs and _are_tagged(sentences):
         began = time.perf_counter()
-        analyzer = Analyzer.fit(sentences, config.tagger, config.seed, progress)
-        if analyzer.columns:
-            _add("tagger", analyzer.state(), components, arrays)
-            log.info("tagger: %.1f s", time.perf_counter() - began)
-            if config.training.tags == "predicted":
-                began = time.perf_counter()
-                folds = min(config.tagger.folds, len(sentences))
-                rows = jackknife(sentences, config.tagger, folds, config.seed, progress)
-                tagged = [with_rows(*pair) for pair in zip(sentences, rows, strict=True)]
-                log.info("tags of %d folds: %.1f s", folds, time.perf_counter() - began)
+        analyzer = Analyzer.fit(sentences, config.tagger, config.seed, progress, folder)
+        _add("tagger", analyzer.state(), components, arrays)
+        log.info("tagger: %.1f s", time.perf_counter() - began)
+        if config.training.tags == "predicted" and len(sentences) > 1:
+            began = time.perf_counter()
+            folds = min(config.tagger.folds, len(sentences))
+            rows = jackknife(sentences, config.tagger, folds, config.seed, progress)
+            tagged = [with_rows(*pair) for pair in zip(sentences, rows, strict=True)]
+            log.info("tags of %d folds: %.1f s", folds, time.perf_counter() - began)
     return Prepared(components, arrays, tagged)
 
 
@@ -112,6 +111,11 @@ def unpack_tags(packed: np.ndarray | None, sentences: Sequence[Sentence]) -> lis
     except (AttributeError, StopIteration, ValueError):
         raise ModelError("the checkpoint has the tags of other sentences; train without --resume") from None
     return tagged
+
+
+def _are_tagged(sentences: Sequence[Sentence]) -> bool:
+    """Return whether any word has a tag, features or a lemma."""
+    return any(set(row[LEMMA : FEATS + 1]) != {"_"} for sentence in sentences for row in sentence.rows)
 
 
 def _add(name: str, state: tuple[dict, dict[str, np.ndarray]], components: dict, arrays: dict) -> None:

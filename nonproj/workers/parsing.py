@@ -24,6 +24,8 @@ from nonproj.io.splitting import Piece
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
 from nonproj.pipeline import Parser
+from nonproj.text.input import TextPiece, split_text
+from nonproj.text.output import renumber
 from nonproj.workers.pool import in_order
 
 # -- in a worker -------------------------------------------------------------------------------------------------------
@@ -115,11 +117,12 @@ class ParsedPiece(NamedTuple):
     error: NonprojError | None
 
 
-def parse_piece(reference: ModelRef, options: TextOptions, piece: Piece) -> ParsedPiece:
-    """Parse the sentences of a piece up to the first error."""
+def parse_piece(reference: ModelRef, options: TextOptions, piece: Piece | TextPiece) -> ParsedPiece:
+    """Parse the sentences of a piece of a treebank or of plain text, up to the first error."""
     parser, _ = parser_of(reference)
     stream, records, errors = io.StringIO(newline=""), [], []
-    parses = parser.parse_all(conll.until_error(piece.read(options.rules), errors))
+    sentences = piece.read(parser.segmenter, options.plain) if options.plain else piece.read(options.rules)
+    parses = parser.parse_all(conll.until_error(sentences, errors))
     try:
         conll.write(annotate(parses, options.comments, records.append), stream, keep_deps=options.keep_deps)
     except DataError as error:  # a sentence that is too long
@@ -139,14 +142,14 @@ def evaluate_piece(reference: ModelRef, rules: Rules, piece: Piece) -> Evaluatio
 def parse_text(
     workers, reference: ModelRef, source, stream: TextIO, options: TextOptions = DEFAULT_TEXT
 ) -> Iterator[ParseRecord]:
-    """Parse a treebank with workers and write the text that one process would write.
+    """Parse a treebank or plain text with workers and write the text that one process would write.
 
     Parameters
     ----------
     workers : Processes or Cluster
     reference : ModelRef
     source : str, Path or stream
-        See `nonproj.io.conll.read`.
+        See `nonproj.io.conll.read` and `nonproj.text.input.read_text`.
     stream : TextIO
         Written to in the order of the input.
     options : TextOptions
@@ -163,9 +166,11 @@ def parse_text(
     ClusterError, ModelError
         The workers fail.
     """
-    tasks = ((reference, options, piece) for piece in splitting.split(source, rules=options.rules))
-    for parsed in in_order(workers, parse_piece, tasks):
-        stream.write(parsed.text)
+    plain, count = options.plain, 0
+    pieces = split_text(source, plain) if plain else splitting.split(source, rules=options.rules)
+    for parsed in in_order(workers, parse_piece, ((reference, options, piece) for piece in pieces)):
+        stream.write(renumber(parsed.text, count) if plain else parsed.text)
+        count += len(parsed.records)
         yield from parsed.records
         if parsed.error:
             raise parsed.error
