@@ -37,6 +37,7 @@ _KEYS = {
     "max_heads": "pruner.max_heads",
     "folds": "pruner.folds",
     "labeler_epochs": "labeler.epochs",
+    "tags": "training.tags",
     "max_iterations": "decoding.max_iterations",
     "exact": "decoding.exact",
     "projective": "decoding.projective",
@@ -93,6 +94,9 @@ class DependencyParser(BaseEstimator):
         Number of folds for pruning the training data by jackknifing; 0 for a single pruner.
     labeler_epochs : int
         Training epochs of the labeler.
+    tags : {"gold", "predicted", "both"}
+        The tags of the training sentences: their own, those predicted by jackknifing, or a copy of each sentence with
+        either.
     max_iterations : int
         Maximum number of iterations of the subgradient method per sentence.
     exact : bool
@@ -131,6 +135,7 @@ class DependencyParser(BaseEstimator):
         max_heads=_DEFAULT.pruner.max_heads,
         folds=_DEFAULT.pruner.folds,
         labeler_epochs=_DEFAULT.labeler.epochs,
+        tags="gold",
         max_iterations=_DEFAULT.decoding.max_iterations,
         exact=_DEFAULT.decoding.exact,
         projective=_DEFAULT.decoding.projective,
@@ -147,6 +152,7 @@ class DependencyParser(BaseEstimator):
         self.max_heads = max_heads
         self.folds = folds
         self.labeler_epochs = labeler_epochs
+        self.tags = tags
         self.max_iterations = max_iterations
         self.exact = exact
         self.projective = projective

@@ -11,6 +11,7 @@ from nonproj.dual.decomposition import DualOptions
 from nonproj.errors import ConfigError, DataError
 from nonproj.evaluation.scores import nonprojective
 from nonproj.learning.perceptron import Example, Perceptron
+from nonproj.learning.preparation import Prepared
 from nonproj.learning.pruner import Pruner
 from nonproj.learning.trainer import Trainer, train
 from nonproj.options.config import Config
@@ -114,6 +115,7 @@ def test_gold_arcs_are_among_the_candidates_whatever_the_pruner_says():
     config = small(pruner__threshold=1.0, pruner__max_heads=1, pruner__folds=3)
     trainer = Trainer(sentences, config, [], None, lambda items, _: items)
     trainer.labels, trainer.weights = ["x"], {}
+    trainer.sentences, trainer.prepared = sentences, Prepared({}, {}, sentences)
     trainer.encoder = Encoder.from_sentences(sentences, attributes_of(trainer.files), 1)
     trainer.attributes = trainer.encoder.attributes
     trainer.tokens = [trainer.encoder.encode(s) for s in sentences]

@@ -96,7 +96,7 @@ def _add_train(parser: Arguments) -> None:
     add("--test", metavar="FILE", help="treebank to evaluate the trained model on")
     text = "fraction of the sentences (such as 0.1), or another treebank, to evaluate on after each epoch"
     add("--held-out", metavar="SHARE|FILE", help=text)
-    add("--tags", choices=("gold", "predicted"), help="tags to train the parser on; predicted: by jackknifing")
+    add("--tags", choices=("gold", "predicted", "both"), help="tags to train the parser on; predicted: by jackknifing")
     add("--epochs", type=int, metavar="N", help="training epochs of the perceptron")
     add("--seed", type=int, metavar="N", help="seed of all random choices")
     add("--resume", action="store_true", help="continue from MODEL.checkpoint, if it exists")

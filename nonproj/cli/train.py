@@ -15,7 +15,7 @@ from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
 from nonproj.io import conll
 from nonproj.io.checks import Rules
 from nonproj.io.files import is_direct
-from nonproj.learning.trainer import train
+from nonproj.learning.trainer import tested_tags, train
 from nonproj.options.config import Config, TreebankConfig
 from nonproj.pipeline import Parser
 from nonproj.types import Sentence
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     if checkpoint:
         checkpoint.unlink(missing_ok=True)
     if test:
-        parser = Parser(model, tags="all" if config.training.tags == "predicted" else "missing")
+        parser = Parser(model, tags=tested_tags(config))
         sys.stdout.write(evaluate_parser(parser, test, warm_up=WARM_UP, progress=progress).table())
     return 0
 

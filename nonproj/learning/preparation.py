@@ -33,12 +33,15 @@ class Prepared(NamedTuple):
     arrays : dict of str to ndarray
         Their arrays, as ``COMPONENT.NAME``.
     sentences : list of Sentence
-        The training sentences, with gold or predicted tags.
+        The training sentences, with gold or predicted tags, or a copy with each.
+    copies : int
+        How often each sentence occurs; its copies are neighbours.
     """
 
     components: dict[str, dict]
     arrays: dict[str, np.ndarray]
     sentences: list[Sentence]
+    copies: int = 1
 
     def checkpoint_arrays(self) -> dict[str, np.ndarray]:
         """Return what `restore` needs beside the components, the arrays included."""
@@ -49,9 +52,10 @@ def prepare(sentences: Sequence[Sentence], config: Config, progress: Callable) -
     """Train segmenter and tagger, and replace the gold tags by jackknifed ones if ``training.tags`` says so.
 
     A parser that has only seen gold tags does not know the mistakes of its tagger; with jackknifing, each sentence has
-    the tags of a tagger that was trained on the other folds.
+    the tags of a tagger that was trained on the other folds.  One that has seen both parses either well.
     """
-    components, arrays, tagged, folder = {}, {}, list(sentences), config.features.folder
+    components, arrays, folder = {}, {}, config.features.folder
+    versions = [list(sentences)]
     if config.segmenter.epochs:
         began = time.perf_counter()
         segmenter = Segmenter.fit(sentences, config.segmenter, config.seed, progress)
@@ -62,19 +66,32 @@ def prepare(sentences: Sequence[Sentence], config: Config, progress: Callable) -
         analyzer = Analyzer.fit(sentences, config.tagger, config.seed, progress, folder)
         _add("tagger", analyzer.state(), components, arrays)
         log.info("tagger: %.1f s", time.perf_counter() - began)
-        if config.training.tags == "predicted" and len(sentences) > 1:
+        if config.training.tags != "gold" and len(sentences) > 1:
             began = time.perf_counter()
             folds = min(config.tagger.folds, len(sentences))
             rows = jackknife(sentences, config.tagger, folds, config.seed, progress)
-            tagged = [with_rows(*pair) for pair in zip(sentences, rows, strict=True)]
+            versions.append([with_rows(*pair) for pair in zip(sentences, rows, strict=True)])
             log.info("tags of %d folds: %.1f s", folds, time.perf_counter() - began)
-    return Prepared(components, arrays, tagged)
+    versions = versions if config.training.tags == "both" else versions[-1:]
+    return Prepared(components, arrays, [s for copies in zip(*versions, strict=True) for s in copies], len(versions))
 
 
 def restore(saved: Model, sentences: Sequence[Sentence]) -> Prepared:
-    """Return what `prepare` returned before the checkpoint was written."""
+    """Return what `prepare` returned before the checkpoint was written.
+
+    Raises
+    ------
+    ModelError
+        The checkpoint's components or tags are unsound: its digest says only what it is of.
+    """
     arrays = {name: array for name, array in saved.weights.items() if name.partition(".")[0] in saved.components}
-    return Prepared(saved.components, arrays, unpack_tags(saved.weights.get(TAG_COLUMNS), sentences))
+    for name, component in (("tagger", Analyzer), ("segmenter", Segmenter)):
+        if state := saved.component(name):
+            component.from_state(*state)
+    both = "tagger" in saved.components and saved.config.training.tags == "both" and len(sentences) > 1
+    copies = 2 if both else 1
+    repeated = [sentence for sentence in sentences for _ in range(copies)]
+    return Prepared(saved.components, arrays, unpack_tags(saved.weights.get(TAG_COLUMNS), repeated), copies)
 
 
 def pack_tags(sentences: Sequence[Sentence]) -> np.ndarray:

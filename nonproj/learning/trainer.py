@@ -108,7 +108,7 @@ class Trainer:
     def __init__(self, sentences, config: Config, held_out, checkpoint, progress: Callable, workers=None, shards=None):
         _check_sentences(sentences, config.decoding.max_words)
         self.workers, self.shards = workers, shards
-        self.sentences, self.held_out = sentences, held_out
+        self.given, self.held_out = sentences, held_out
         self.config, self.checkpoint, self.progress = config, checkpoint, progress
         self.files = load_templates(config.features.folder, config.parts)
         roots = [int(np.count_nonzero(s.heads[1:] == 0)) for s in sentences]
@@ -133,7 +133,8 @@ class Trainer:
         """Train all models, from the start or from the checkpoint."""
         began = time.perf_counter()
         saved = self._load_checkpoint() if resume else None
-        self.prepared = restore(saved, self.sentences) if saved else prepare(self.sentences, self.config, self.progress)
+        self.prepared = restore(saved, self.given) if saved else prepare(self.given, self.config, self.progress)
+        self.sentences = self.prepared.sentences
         self._encode()
         if self.workers and self.shards is None:
             self.shards = min(self.workers.size, len(self.sentences))
@@ -164,10 +165,10 @@ class Trainer:
         self.labels = sorted({label for s in self.sentences for label in s.labels})
         if len(self.labels) > 1 << LABEL_BITS:
             raise ConfigError("treebank.train", f"{len(self.labels)} labels; at most {1 << LABEL_BITS} can be learnt")
-        attributes, minimum, tagged = attributes_of(self.files), self.config.features.rare, self.prepared.sentences
-        self.encoder = Encoder.from_sentences(tagged, attributes, minimum)
+        attributes, minimum = attributes_of(self.files), self.config.features.rare
+        self.encoder = Encoder.from_sentences(self.sentences, attributes, minimum)
         self.attributes = self.encoder.attributes
-        self.tokens = [self.encoder.encode(sentence) for sentence in tagged]
+        self.tokens = [self.encoder.encode(sentence) for sentence in self.sentences]
 
     def _model(self, weights: dict[str, np.ndarray]) -> Model:
         vocabularies, components = self.encoder.vocabularies, self.prepared.components
@@ -204,7 +205,9 @@ class Trainer:
         """Train the pruner; return the candidate arcs of each sentence, by a pruner trained on the other folds."""
         options, single_root = self.config.pruner, not self.multi_root
         all_sentences = np.arange(len(self.sentences))
-        folds = all_sentences % options.folds if options.folds > 1 else np.full(len(all_sentences), -1)
+        folds = np.full(len(all_sentences), -1)
+        if options.folds > 1:  # copies of a sentence are in the same fold
+            folds = all_sentences // self.prepared.copies % options.folds
         pruner = self._fit_pruner(all_sentences, "pruner")
         self.weights["pruner"] = pruner.weights
         spaces: list = [None] * len(all_sentences)
@@ -306,7 +309,7 @@ class Trainer:
         """Return accuracies and the share of certified trees on the held-out sentences."""
         spaces = []
         evaluation = evaluate_parser(
-            Parser(self._quantised_model(), tags="all" if self.config.training.tags == "predicted" else "missing"),
+            Parser(self._quantised_model(), tags=tested_tags(self.config)),
             self.progress(self.held_out, "held-out"),
             on_parse=lambda parse: spaces.append(parse.arcs),
         )
@@ -338,7 +341,12 @@ class Trainer:
         return saved
 
     def _digest(self) -> str:
-        return training_digest(self.sentences, self.config, self.files, self.shards)
+        return training_digest(self.given, self.config, self.files, self.shards)
+
+
+def tested_tags(config: Config) -> str:
+    """Return which tags a parser is tested on: predicted ones, unless it was only trained on gold ones."""
+    return "missing" if config.training.tags == "gold" else "all"
 
 
 def _check_sentences(sentences: Sequence[Sentence], max_words: int) -> None:

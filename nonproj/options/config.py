@@ -83,7 +83,12 @@ class TrainingConfig(Section, name="training"):
     decoder: str = option("relaxed", "relaxed: head automata only; dual: trees", (), ("relaxed", "dual"))
     margin: float = option(300.0, "margin per wrong arc by which the gold tree should score higher", (float,), low=0)
     shuffle: bool = option(True, "shuffle the sentences in each epoch", (bool,))
-    tags: str = option("gold", "tags to train on; predicted: by jackknifing", (), ("gold", "predicted"))
+    tags: str = option(
+        "both",
+        "tags to train on: gold, predicted by jackknifing, or a copy with each",
+        (),
+        ("gold", "predicted", "both"),
+    )
 
 
 @dataclass(frozen=True)
@@ -123,7 +128,7 @@ class LabelerConfig(Section, name="labeler"):
 class TaggerConfig(Section, name="tagger"):
     """The tagger and the lemmatizer."""
 
-    epochs: int = option(8, "training epochs", (int,), low=1, high=10**6)
+    epochs: int = option(8, "training epochs; 0: no tagger", (int,), low=0, high=10**6)
     margin: float = option(20.0, "margin per wrong tag by which the gold tags should score higher", (float,), low=0)
     bits: int = option(20, "log2 of the size of each weight table", (int,), low=12, high=28)
     lexicon_folds: int = option(10, "folds for jackknifed lexicons in training", (int,), low=2, high=1000)
@@ -153,7 +158,7 @@ class LanguageOption(Option):
 class SegmenterConfig(Section, name="segmenter"):
     """The models that find tokens and sentences in plain text."""
 
-    epochs: int = option(6, "training epochs", (int,), low=1, high=10**6)
+    epochs: int = option(6, "training epochs; 0: rules", (int,), low=0, high=10**6)
     learning_rate: float = option(0.1, "learning rate of stochastic gradient descent", (float,), low=0, above=True)
     bits: int = option(
         16,
