@@ -20,8 +20,8 @@ class CoordinateDescent:
     Parameters
     ----------
     groups : sequence of array-like of int, optional
-        Groups of variables exactly one of which is 1 in every solution, as the labels of a position; larger blocks end
-        at lower bounds.  Each oracle sees all or none of a group.  Other variables are blocks of their own.
+        Groups of variables exactly one of which is 1 in every solution, as the labels of a position; larger blocks
+        mostly end at lower bounds.  Each oracle sees all or none of a group.  Other variables are blocks of their own.
     simultaneous : bool
         Move all blocks at once, by a share that keeps the dual from rising: one call of each oracle per iteration.
         Otherwise the blocks take turns, each with the others' new multipliers.
@@ -91,9 +91,25 @@ def _advantages(max_marginals: np.ndarray, where: np.ndarray) -> np.ndarray:
 
 
 def _even(advantages: list[np.ndarray]) -> np.ndarray:
-    """Return the changes that give all oracles the same advantages; impossible values count as very bad ones."""
+    """Return changes of sum 0 that give all oracles the same advantages.
+
+    Where a value is impossible for an oracle, which no finite change can change, the others are told so by an advantage
+    of at most -1; and of at least 1 where 0 is impossible.
+    """
     found = np.array(advantages)
-    finite = np.abs(found[np.isfinite(found)])
-    limit = 1.0 + 2.0 * finite.sum()
-    found = np.clip(found, -limit, limit)
-    return found.mean(axis=0) - found
+    if found.shape[1] > 1:  # only differences within a group matter
+        found -= found.max(axis=1, keepdims=True)
+    finite = np.isfinite(found)
+    if finite.all():
+        return found.mean(axis=0) - found
+    changes = np.zeros(found.shape)
+    for k, column in enumerate(found.T):
+        here, free = finite[:, k], ~finite[:, k]
+        mean = column[here].mean() if here.any() else 0.0
+        if free.any() and here.any():
+            low, high = (column[free] < 0).any(), (column[free] > 0).any()
+            mean = mean if low and high else min(mean, -1.0) if low else max(mean, 1.0)
+        changes[here, k] = mean - column[here]
+        if free.any():
+            changes[free, k] = -changes[here, k].sum() / np.count_nonzero(free)
+    return changes

@@ -12,9 +12,6 @@ import numpy as np
 from nonproj.relaxation.evaluation import Evaluator
 from nonproj.relaxation.solver import Iteration
 
-ENOUGH = 0.05
-"""The temperature falls when the smoothed dual falls by less than this share of its distance from the dual."""
-
 
 class AcceleratedGradient:
     """Method: accelerated gradient descent on the smoothed dual, at falling temperatures.
@@ -43,7 +40,7 @@ class AcceleratedGradient:
         evaluator.require("smoothing", "marginals")
         self._evaluator, self._now, self.size, self.average = evaluator, self.temperature, 1.0, None
         self._restart(multipliers)
-        self._current, self._fell = None, np.inf
+        self._current, self._gradient = None, np.zeros(len(multipliers))
 
     def _restart(self, multipliers: np.ndarray) -> None:
         """Forget the momentum."""
@@ -52,7 +49,7 @@ class AcceleratedGradient:
     def advance(self, iteration: Iteration) -> np.ndarray | None:
         """Return the multipliers after one accelerated step; None where the lowest temperature makes no progress."""
         here, dual = iteration.evaluation.multipliers, iteration.evaluation.dual
-        if self._current is not None and self._fell <= ENOUGH * (self._current - dual):
+        if self._current is not None and self._left(here) <= self._current - dual:
             if self._now * self.decay < self.lowest:
                 return None
             self._now *= self.decay
@@ -67,9 +64,16 @@ class AcceleratedGradient:
         if value > self._current:  # accelerated steps may rise: begin again from here, with a plain gradient step
             momentum = 1.0
             value, after = self._descend(here)
-        self._fell, self._current = self._current - value, value
-        self._previous, self._momentum = here, momentum
+        self._current, self._previous, self._momentum = value, here, momentum
         return after
+
+    def _left(self, here: np.ndarray) -> float:
+        """Return an estimate of how far the smoothed dual is above its minimum: gradient times distance.
+
+        The distance to the minimum is taken to be of the size of the multipliers.
+        """
+        gradient = self._evaluator.problem.projected(here, self._gradient)
+        return float(np.linalg.norm(gradient) * (1.0 + np.linalg.norm(here)))
 
     def _descend(self, point: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the smoothed dual and the multipliers after a gradient step that is short enough."""
@@ -79,7 +83,7 @@ class AcceleratedGradient:
         while True:
             after = problem.project(point - self.size * gradient)
             moved = after - point
-            smoothed, _, average = self._smoothed(after)
+            smoothed, self._gradient, average = self._smoothed(after)
             bound = value + gradient @ moved + moved @ moved / (2.0 * self.size)
             if smoothed <= bound + 1e-12 * (1.0 + abs(value)) or self.size < 1e-12:
                 self.average = average

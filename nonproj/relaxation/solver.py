@@ -223,7 +223,7 @@ def solve(
             break
         run.stepped(iteration.evaluation, float(method.size))
         multipliers = run.result.multipliers = problem.project(moved)
-    return run.conclude(evaluator)
+    return run.conclude(evaluator, iteration.evaluation)
 
 
 class _Run:
@@ -293,9 +293,10 @@ class _Run:
         """Set the averaged solution: the method's own, or the average so far, or the current variables."""
         if self.method.average is not None:
             self.result.average = self.method.average
+        elif self.weight > 0:
+            self.result.average = self.problem.average(self.total / self.weight)
         else:
-            copies = self.total / self.weight if self.weight > 0 else evaluation.copies
-            self.result.average = self.problem.average(copies)
+            self.result.average = self.problem.average(evaluation.copies)
 
     def ended(self, iteration: Iteration, evaluator: Evaluator) -> str:
         """Return how the run has ended; the empty string if it has not."""
@@ -323,9 +324,10 @@ class _Run:
             self.weight += size
             self.total += size * evaluation.copies
 
-    def conclude(self, evaluator: Evaluator) -> RelaxationResult:
+    def conclude(self, evaluator: Evaluator, last: Evaluation) -> RelaxationResult:
         """Return the result."""
         result = self.result
+        self.update_average(last)
         result.calls = evaluator.calls
         result.status = result.status or (CLOSED if result.certified else LIMIT)
         # Rounding may push a closed gap below zero; a bound is never below a primal value.

@@ -102,7 +102,8 @@ def violated_rows(pool: Constraints, most: int = 10, slack: float = 1e-3) -> Sep
     Parameters
     ----------
     pool : Constraints
-        Valid for all solutions of the problem, and too many to relax at once.
+        Satisfied by all solutions of the problem, so that they change the bound only, and too many to relax at once.  A
+        constraint that some solution violates belongs to the problem itself.
     most : int
         Add at most so many in a round.
     slack : float
