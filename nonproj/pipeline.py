@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.dual.branch_and_bound import search_trusted
-from nonproj.dual.decomposition import decode_trusted
 from nonproj.dual.options import RULES, DualOptions, SearchOptions, check_options, check_search
 from nonproj.errors import DataError, ModelError, SizeError
 from nonproj.io.conll import FEATS, with_rows
@@ -34,7 +33,7 @@ FULL_WORDS = 160
 """Longer sentences have too many parts, 2 n^3, to be parsed without pruning: this length has 8 million."""
 
 FULL_EFFORT = 100
-"""How many times the search limit decoding over all arcs may use: there are that many more transitions."""
+"""How many times the search limit decoding over all arcs may use: there are that many more parts."""
 
 TAGS = ("missing", "all", "none")
 """Which tags the tagger predicts."""
@@ -112,7 +111,7 @@ class Parser:
         decoding = decoding or config.decoding
         single_root, projective = not model.meta.get("multi_root", True), bool(model.meta.get("projective", False))
         self.options = check_options(dual_options(decoding, single_root, projective))
-        self.search = check_search(SearchOptions(decoding.search_limit)) if decoding.exact else None
+        self.search = check_search(SearchOptions(decoding.search_limit, search=decoding.exact))
         self.full = decoding.full
         self.threshold, self.max_words = decoding.threshold, decoding.max_words
         self.scale = model.meta.get("scale", {})
@@ -249,9 +248,7 @@ class Parser:
 
         ``search`` overrides the limits of the search.
         """
-        if self.search:
-            return search_trusted(parts, scores, self.options, search or self.search)
-        return decode_trusted(parts, scores, self.options)
+        return search_trusted(parts, scores, self.options, search or self.search)
 
     def widen(self, tokens: Tokens, arcs: ArcSpace, decoded: Decoded) -> tuple[ArcSpace, Decoded, Decoded | None]:
         """Return the best tree over all arcs, whose certificate is about the model without pruning.
@@ -268,9 +265,7 @@ class Parser:
         if tokens.n_nodes - 1 > FULL_WORDS:
             return arcs, decoded, None
         everything = full_arc_space(tokens.n_nodes - 1)
-        limit = self.search and self.search._replace(
-            transitions_per_word=FULL_EFFORT * self.search.transitions_per_word
-        )
+        limit = self.search._replace(work_per_word=FULL_EFFORT * self.search.work_per_word)
         found = self.decode(*self.score(tokens, everything), limit)
         if found.score < decoded.score and not found.certified:
             # The search reached its limit before it found this tree.

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from problems import ALL_SETS, ARC_GRANDPARENT, HIGHER_ORDER, KINDS, best_score, check_laws, draw_problem, trees_over
 
-from nonproj.automata.compiled import SplitScores, compiled_starts, count_transitions
-from nonproj.dual.branch_and_bound import _force_single_arcs, branch_and_bound
+from nonproj.automata.compiled import GAIN_WORK, HEAD_WORK, SplitScores, compiled_starts, count_work
+from nonproj.dual.branch_and_bound import _force_single_arcs, _Search, branch_and_bound
 from nonproj.dual.decomposition import NO_TRACE, UNLIMITED, dual_decomposition
 from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions, SearchOptions, check_options
-from nonproj.dual.subgradient import AGREED, Descent, descend
+from nonproj.dual.subgradient import AGREED, ARC_WORK, WORD_WORK, Descent, descend
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.space import part_space, tree_score
 
@@ -101,27 +101,27 @@ def test_without_a_search_it_is_dual_decomposition(name):
         parts, scores = draw_problem(rng, int(rng.integers(2, 12)), name, KINDS[seed % 2], pruned=False)
         options = DualOptions(max_iterations=20)
         plain = dual_decomposition(parts, scores, options)
-        found = branch_and_bound(parts, scores, options, SearchOptions(transitions_per_word=0))
+        found = branch_and_bound(parts, scores, options, SearchOptions(work_per_word=0))
         assert found.heads.tolist() == plain.heads.tolist()
         assert found[1:] == plain[1:]
 
 
-def transitions(parts):
-    """The number of transitions of each head's Viterbi, over both sides and with each grandparent, and once more."""
+def work(parts):
+    """Transitions of each head's Viterbi and gains, over both sides and with each grandparent, and once more."""
     counts = []
     for h in range(len(parts.arcs.start) - 1):
         sizes = [len(naive_trees.candidates(parts.arcs, h, side)) for side in (0, 1)]
-        one = sum((k + 1) * (k + 2) // 2 if "sibling" in parts.names else k + 1 for k in sizes)
+        one = sum(((k + 1) * (k + 2) // 2 if "sibling" in parts.names else k + 1) + GAIN_WORK * k for k in sizes)
         into = sum(m == h for _, m in naive_trees.pairs_of(parts.arcs))
-        counts.append(one * (1 + into) if "grandparent" in parts.names and h > 0 else one)
+        counts.append(HEAD_WORK + (one * (1 + into) if "grandparent" in parts.names and h > 0 else one))
     return counts
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
-def test_transitions_are_counted(name):
+def test_work_is_counted(name):
     for seed in range(10):
         parts, _ = draw_problem(np.random.default_rng(seed), 7, name, "continuous", pruned=bool(seed % 2))
-        assert count_transitions(parts.arcs, compiled_starts(parts)).tolist() == transitions(parts)
+        assert count_work(parts.arcs, compiled_starts(parts)).tolist() == work(parts)
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
@@ -142,7 +142,7 @@ def test_a_budget_stops_dual_decomposition_too(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "limits"), [("grandparent", (20_000, 100_000, 300_000)), (ARC_GRANDPARENT, (3_000, 17_000))]
+    ("name", "limits"), [("grandparent", (60_000, 300_000, 900_000)), (ARC_GRANDPARENT, (30_000, 200_000))]
 )
 def test_the_longer_the_search_the_narrower_the_gap(name, limits):
     """A limit leaves the incumbent and a true bound; it is exceeded by the two last iterations at most."""
@@ -152,7 +152,7 @@ def test_the_longer_the_search_the_narrower_the_gap(name, limits):
     assert optimum.certified
     assert optimum.nodes > 20
     assert optimum.score == pytest.approx(tree_score(parts, scores, optimum.heads))
-    gaps, costs = [], transitions(parts)
+    gaps, costs = [], work(parts)
     for limit in (0, *limits):
         found = branch_and_bound(parts, scores, DualOptions(max_iterations=10), SearchOptions(limit, 10))
         assert found.score - 1e-9 <= optimum.score <= found.bound + 1e-9
@@ -165,10 +165,51 @@ def test_the_longer_the_search_the_narrower_the_gap(name, limits):
     assert gaps[0] > gaps[-1]
 
 
+@pytest.mark.parametrize("name", HIGHER_ORDER)
+def test_a_budget_ends_the_loop_whatever_the_limit_of_iterations(name):
+    """Without a search, too: a thousand million iterations would take days."""
+    stopped = 0
+    for seed in range(10):
+        parts, scores = draw_problem(np.random.default_rng(seed), 12, name, "continuous", pruned=False)
+        endless, words, iteration = DualOptions(max_iterations=10**9), 12, WORD_WORK * 13 + ARC_WORK * 144
+        found = branch_and_bound(parts, scores, endless, SearchOptions(20_000, search=False))
+        assert found.nodes == 0
+        assert found.iterations * iteration <= 20_000 * words + iteration
+        stopped += not found.certified
+    assert stopped >= 2
+
+
+@pytest.mark.parametrize("most_open", [1, 3])
+def test_a_full_heap_is_searched_depth_first(monkeypatch, most_open):
+    """The heap and the stack stay small, and the same tree is certified."""
+    longest = 0
+    for seed in range(4):
+        parts, scores = draw_problem(np.random.default_rng(seed), 14, "grandparent", "continuous", pruned=False)
+        options = DualOptions(max_iterations=10), SearchOptions(10**9, 10)
+        plain = branch_and_bound(parts, scores, *options)
+        sizes, split = [], _Search.split
+
+        def watched(search, node, sizes=sizes, split=split):
+            split(search, node)
+            sizes.append((len(search.open), len(search.deep)))
+
+        with monkeypatch.context() as patch:
+            patch.setattr(_Search, "split", watched)
+            patch.setattr("nonproj.dual.branch_and_bound.OPEN_BYTES", 33 * len(parts.arcs.head) * most_open)
+            found = branch_and_bound(parts, scores, *options)
+        assert plain.certified and found.certified
+        assert found.score == pytest.approx(plain.score, abs=1e-9)
+        assert max(heap for heap, _ in sizes) <= most_open
+        assert max(stack for _, stack in sizes) <= len(parts.arcs.head)
+        longest = max(longest, *(stack for _, stack in sizes))
+    assert longest >= 3
+
+
 @pytest.mark.parametrize(
     "search, message",
     [
-        (SearchOptions(transitions_per_word=-1), "transitions_per_word is -1; 0 or more is expected"),
+        (SearchOptions(work_per_word=-1), "work_per_word is -1; a number from 0 to 100000000000000 is expected"),
+        (SearchOptions(work_per_word=10**14 + 1), "work_per_word is 100000000000001; a number from 0 to"),
         (SearchOptions(node_iterations=0), "node_iterations is 0; 1 or more is expected"),
     ],
 )

@@ -105,7 +105,7 @@ def test_decoding_equals_the_integer_program():
         space = problem.space
         program = naive_joint.integer_program(space.first, space.word, problem.parts, problem.scores, problem.chain)
         optimum = program.solve(("arc",))
-        found = decode_jointly(problem, DEFAULTS, SEARCH._replace(transitions_per_word=10**7))
+        found = decode_jointly(problem, DEFAULTS, SEARCH._replace(work_per_word=10**7))
         check_joint_laws(found, problem, optimum)
         assert found.certified
 

@@ -95,6 +95,19 @@ def test_sibling_tables_take_the_steps_of_the_compiled_automata(beta, rule):
     assert longest > 20 and agreed >= 5
 
 
+def test_a_budget_limits_the_iterations_of_general_automata():
+    stopped = 0
+    for seed in range(10):
+        parts, scores = draw_problem(np.random.default_rng(seed), 9, "sibling", "continuous", pruned=False)
+        automata = general_automata(parts, scores)
+        size, endless = len(automata.take) + len(automata.final), DualOptions(max_iterations=10**9)
+        found = parse_with_general_automata(parts, scores, endless, 7 * size + 1)
+        assert found.iterations <= 7
+        assert parse_with_general_automata(parts, scores, endless, 1).iterations == 1
+        stopped += not found.certified
+    assert stopped >= 5
+
+
 @pytest.mark.parametrize("form", ["any", "single_root", "projective", "single_root projective"])
 def test_sibling_tables_over_trees_of_each_form(form):
     compared = 0

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from problems import ALL_SETS, KINDS, draw_problem, draw_scores, trees_over
 
-from nonproj.parts.arcs import arc_space, arc_space_from_mask, full_arc_space
+from nonproj.parts.arcs import arc_space, arc_space_from_mask, full_arc_space, subset
 from nonproj.parts.registry import PART_TYPES, part_set, register, set_name
 from nonproj.parts.space import part_space, restrict, tree_indicators, tree_score
 
@@ -34,6 +34,19 @@ def test_arcs_are_sorted_and_outward(seed):
             outward = arcs.out[arcs.out_start[2 * h + side] : arcs.out_start[2 * h + side + 1]]
             assert (arcs.head[outward] == h).all()
             assert arcs.modifier[outward].tolist() == naive.candidates(arcs, h, side)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_subset_is_indexed_as_its_mask(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(0, 9))
+    arcs = arc_space_from_mask(random_mask(rng, n))
+    keep = rng.random(len(arcs.head)) < rng.choice([0.0, 0.3, 0.8, 1.0])
+    mask = np.zeros((n + 1, n + 1), bool)
+    mask[arcs.head[keep], arcs.modifier[keep]] = True
+    for ours, expected in zip(subset(arcs, keep), arc_space_from_mask(mask), strict=True):
+        assert ours.dtype == expected.dtype
+        assert ours.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -198,7 +198,7 @@ def _add_decoding(parser: Arguments) -> None:
     add("--max-iterations", type=int, metavar="K", help="maximum iterations of the subgradient method per sentence")
     add("--max-words", type=int, metavar="N", help="longest sentence, in words; longer ones are refused")
     add("--exact", action=optional, help="close remaining duality gaps by branch and bound")
-    add("--search-limit", type=int, metavar="N", help="work limit of decoding, in Viterbi transitions per word")
+    add("--search-limit", type=int, metavar="N", help="work limit, in Viterbi transitions per word")
     text = "decode over all arcs, without pruning, so that certificates hold for the whole model"
     add("--full", action=optional, help=text)
 

@@ -4,6 +4,9 @@ A node of the search is the problem over some of the arcs.  Dual decomposition b
 parent's bound was lowest; the best tree seen anywhere is the incumbent.  A node whose bound is not above the incumbent
 is fathomed.  Any other is split on the arc that tree and automata disputed most: once without it, and once with no
 other arc into its modifier.  The node of the highest bound is split first, so that bound is the search's own.
+
+Open nodes take memory.  Once they take `OPEN_BYTES`, the search goes on depth-first: the children of a node are split
+before any other node, and of these there are no more than arcs.
 """
 
 from __future__ import annotations
@@ -15,11 +18,19 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.automata.compiled import SplitScores, compiled_starts, is_compiled
-from nonproj.dual.decomposition import NO_TRACE, UNLIMITED, conclude, decode_trusted
-from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_options, check_search
+from nonproj.dual.decomposition import NO_TRACE, conclude, decode_trusted
+from nonproj.dual.options import DEFAULTS, SEARCH, UNLIMITED, DualOptions, SearchOptions, check_options, check_search
 from nonproj.dual.subgradient import AGREED, STOPPED, Descent, descend, minimise_dual
 from nonproj.parts.space import check_scores, restrict
 from nonproj.types import Decoded, PartSpace
+
+OPEN_BYTES = 2**28
+"""Memory of the open nodes from which on the search is depth-first."""
+
+_ARC_BYTES = 33  # of an arc in a node
+
+NODE_WORK, PART_WORK = 100_000, 2
+"""Work of setting up a node, and for each part, in the time of Viterbi transitions."""
 
 
 def branch_and_bound(
@@ -65,19 +76,18 @@ def branch_and_bound(
 
 def search_trusted(parts: PartSpace, scores: np.ndarray, options: DualOptions, search: SearchOptions) -> Decoded:
     """Search as `branch_and_bound` does, without validation: scores are finite, options checked."""
+    budget = search.work_per_word * (len(parts.arcs.start) - 2) or UNLIMITED
     if not is_compiled(parts):
-        return decode_trusted(parts, scores, options)
+        return decode_trusted(parts, scores, options, budget)
     n_nodes, n_arcs = len(parts.arcs.start) - 1, len(parts.arcs.head)
     heads, lowest, disputes = np.empty(n_nodes, np.int32), np.empty((3, n_arcs)), np.zeros(n_arcs, np.int64)
-    # The root node has the whole budget; where no search is wanted, dual decomposition is as it is without one.
-    budget = search.transitions_per_word * (n_nodes - 1) or UNLIMITED
     records = lowest, disputes, budget
     found = minimise_dual(parts.arcs, compiled_starts(parts), scores, options, records, NO_TRACE, heads)
     first = conclude(heads, found)
-    if first.certified:
+    if first.certified or not search.search or found[-1] >= budget or budget == UNLIMITED:
         return first
     node = _Node(-first.bound, 0, np.ones(n_arcs, np.bool_), lowest, disputes)
-    return _Search(parts, scores, first, found[-2:], options, search).run(node)
+    return _Search(parts, scores, first, found[-2:], options, budget).run(node, search.node_iterations)
 
 
 class _Node(NamedTuple):
@@ -95,23 +105,31 @@ class _Node(NamedTuple):
 
 
 class _Search:
-    """The state of one search: the open nodes, the incumbent, and the highest bound of the fathomed nodes."""
+    """The state of one search: the open nodes, the incumbent, and the highest bound of the fathomed nodes.
 
-    def __init__(self, parts, scores, first: Decoded, work: tuple, options: DualOptions, search: SearchOptions):
-        self.parts, self.scores, self.search = parts, scores, search
-        self.options = options._replace(max_iterations=search.node_iterations)
+    ``open`` is a heap of nodes, ``deep`` a stack of those that come first, because the heap is full.
+    """
+
+    def __init__(self, parts, scores, first: Decoded, work: tuple, options: DualOptions, budget: int):
+        self.parts, self.scores, self.options, self.budget = parts, scores, options, budget
         self.heads, self.score, self.fathomed = first.heads, first.score, -np.inf
         self.iterations, self.nodes = first.iterations, 0
         self.decoded, self.spent = work
         self.open: list[_Node] = []
+        self.deep: list[_Node] = []
+        self.most_open = max(1, OPEN_BYTES // (_ARC_BYTES * len(parts.arcs.head)))
 
-    def run(self, first: _Node) -> Decoded:
+    def run(self, first: _Node, node_iterations: int) -> Decoded:
         """Search until no node is open, or the limit is hit."""
+        self.options = self.options._replace(max_iterations=node_iterations)
         self.open.append(first)
-        limit = self.search.transitions_per_word * (len(self.heads) - 1)
-        while self.open and not self.settled(-self.open[0].bound) and self.spent < limit:
-            self.split(heapq.heappop(self.open))
-        bound = max([self.score, self.fathomed, *(-node.bound for node in self.open)])
+        while (self.deep or self.open) and self.spent < self.budget:
+            node = self.deep.pop() if self.deep else heapq.heappop(self.open)
+            if self.settled(-node.bound):
+                self.fathomed = max(self.fathomed, -node.bound)
+            else:
+                self.split(node)
+        bound = max([self.score, self.fathomed, *(-node.bound for node in self.open + self.deep)])
         share = self.decoded / (self.iterations * len(self.heads))
         return Decoded(self.heads, self.score, bound, False, self.settled(bound), self.iterations, share, self.nodes)
 
@@ -139,7 +157,8 @@ class _Search:
         arcs, scores = numbers[: len(fewer.arcs.head)], self.scores[numbers]
         split = SplitScores(*[parent.lowest[i, arcs] for i in range(3)])
         _force_single_arcs(fewer, scores, split)
-        left = self.search.transitions_per_word * (len(self.heads) - 1) - self.spent
+        self.spent += NODE_WORK + PART_WORK * len(self.parts)
+        left = self.budget - self.spent
         descent = Descent(split, np.empty((3, len(arcs))), np.zeros(len(arcs), np.int64), self.score, left)
         heads = np.empty(len(self.heads), np.int32)
         found = descend(fewer.arcs, compiled_starts(fewer), scores, self.options, descent, NO_TRACE, heads)
@@ -156,7 +175,11 @@ class _Search:
         if outcome == STOPPED:
             lowest, disputes = np.empty((3, len(keep))), np.zeros(len(keep), np.int64)
             lowest[:, arcs], disputes[arcs] = descent.lowest, descent.disputes
-            heapq.heappush(self.open, _Node(-bound, self.nodes, keep, lowest, disputes))
+            child = _Node(-bound, self.nodes, keep, lowest, disputes)
+            if len(self.open) < self.most_open:
+                heapq.heappush(self.open, child)
+            else:
+                self.deep.append(child)
         else:
             self.fathomed = max(self.fathomed, score if outcome == AGREED else bound)
 

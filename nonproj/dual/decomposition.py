@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj.automata.compiled import compiled_starts, is_compiled
-from nonproj.dual.options import DEFAULTS, DualOptions, check_options
+from nonproj.dual.options import DEFAULTS, UNLIMITED, DualOptions, check_options
 from nonproj.dual.subgradient import AGREED, STOPPED, Trace, find_tree, minimise_dual
 from nonproj.parts.space import check_scores
 from nonproj.trees.checks import check_status
 from nonproj.types import Decoded, PartSpace
 
 NO_TRACE = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
-UNLIMITED = np.iinfo(np.int64).max
 _NO_RECORDS = np.empty((0, 0)), np.empty(0, np.int64), UNLIMITED
 
 
@@ -59,14 +58,17 @@ def dual_decomposition(parts: PartSpace, scores, options: DualOptions = DEFAULTS
     return decode_trusted(parts, check_scores(parts, scores, finite=True), check_options(options))
 
 
-def decode_trusted(parts: PartSpace, scores: np.ndarray, options: DualOptions) -> Decoded:
-    """Decode as `dual_decomposition` does, without validation: scores are finite, options from `check_options`."""
+def decode_trusted(parts: PartSpace, scores: np.ndarray, options: DualOptions, budget: int = UNLIMITED) -> Decoded:
+    """Decode as `dual_decomposition` does, without validation: scores are finite, options from `check_options`.
+
+    ``budget`` limits the work of general automata, see `nonproj.dual.options.SearchOptions`.
+    """
     if len(parts.types) == 1:
         return _decode_arcs(parts, scores, options)
     if not is_compiled(parts):
         from nonproj.dual.general import parse_with_general_automata  # the usual sets do without
 
-        return parse_with_general_automata(parts, scores, options)
+        return parse_with_general_automata(parts, scores, options, budget)
     return _decode(parts, scores, options, NO_TRACE)
 
 

@@ -18,7 +18,7 @@ from nonproj.automata.general import (
     general_automata,
     new_paths,
 )
-from nonproj.dual.options import APPENDIX_A, DEFAULTS, DualOptions, check_options
+from nonproj.dual.options import APPENDIX_A, DEFAULTS, UNLIMITED, DualOptions, check_options
 from nonproj.parts.automaton import HeadAutomata
 from nonproj.relaxation.steps import AppendixA, OncePrimal, Polyak
 from nonproj.relaxation.subgradient import relax
@@ -117,9 +117,17 @@ class TreeOracle:
         return float(theta @ used), used, heads
 
 
-def parse_with_general_automata(parts: PartSpace, scores: np.ndarray, options: DualOptions) -> Decoded:
-    """Find the best tree under any set of part types whose automata have a general form; see `parse_with_automata`."""
-    return parse_with_automata(parts.arcs, general_automata(parts, scores), scores[: len(parts.arcs.head)], options)
+def parse_with_general_automata(
+    parts: PartSpace, scores: np.ndarray, options: DualOptions, budget: int = UNLIMITED
+) -> Decoded:
+    """Find the best tree under any set of part types whose automata have a general form; see `parse_with_automata`.
+
+    As many iterations are made as the budget allows if each goes through all tables; at least one.
+    """
+    automata = general_automata(parts, scores)
+    most = max(1, budget // (len(automata.take) + len(automata.final)))
+    options = options._replace(max_iterations=min(options.max_iterations, most))
+    return parse_with_automata(parts.arcs, automata, scores[: len(parts.arcs.head)], options)
 
 
 def parse_with_automata(arcs: ArcSpace, automata: HeadAutomata, scores, options: DualOptions = DEFAULTS) -> Decoded:

@@ -53,17 +53,27 @@ class SearchOptions(NamedTuple):
 
     Attributes
     ----------
-    transitions_per_word : int
-        Work that the sentence may take, the root node included: Viterbi transitions per word, which are counted and not
-        timed, so that results are reproducible.  When they are used up, the incumbent is returned with the lowest bound
-        proved.  A million take about a millisecond.  0: dual decomposition alone, without a limit.
+    work_per_word : int
+        Work that the sentence may take, the root node included, for each of its words.  It is counted and not timed, so
+        that results are reproducible, in Viterbi transitions: whatever else takes time counts as the transitions that
+        take as long.  A million take about half a millisecond.  When the work is used up, the incumbent is returned
+        with the lowest bound proved.  0: dual decomposition alone, without a limit.
     node_iterations : int
         Iterations of the subgradient method in each node after the root node, at most.
+    search : bool
+        Whether to search at all, or to stop at the root node.
     """
 
-    transitions_per_word: int = 100_000_000
+    work_per_word: int = 100_000_000
     node_iterations: int = 30
+    search: bool = True
 
+
+MAX_WORK = 10**14
+"""Limit of the work for each word, because the work of a sentence is counted in 64 bits."""
+
+UNLIMITED = np.iinfo(np.int64).max
+"""A budget that no loop exhausts."""
 
 DEFAULTS, SEARCH = DualOptions(), SearchOptions()
 
@@ -86,9 +96,9 @@ def check_options(options: DualOptions) -> DualOptions:
 
 def check_search(search: SearchOptions) -> SearchOptions:
     """Return the limits with the types that kernels want, or name the one that is out of its range."""
-    search = SearchOptions(int(search.transitions_per_word), int(search.node_iterations))
-    if search.transitions_per_word < 0:
-        raise ValueError(f"transitions_per_word is {search.transitions_per_word}; 0 or more is expected")
+    search = SearchOptions(int(search.work_per_word), int(search.node_iterations), bool(search.search))
+    if not 0 <= search.work_per_word <= MAX_WORK:
+        raise ValueError(f"work_per_word is {search.work_per_word}; a number from 0 to {MAX_WORK} is expected")
     if search.node_iterations < 1:
         raise ValueError(f"node_iterations is {search.node_iterations}; 1 or more is expected")
     return search

@@ -14,7 +14,7 @@ from nonproj._kernel import kernel
 from nonproj.automata.compiled import (
     Choice,
     SplitScores,
-    count_transitions,
+    count_work,
     decode_head,
     new_workspace,
     tree_value,
@@ -32,6 +32,10 @@ from nonproj.trees.projective import best_projective_tree
 
 AGREED, CLOSED, STOPPED = 0, 1, 2
 """How the method ends: the subproblems agree, the gap is closed, or neither."""
+
+WORD_WORK, ARC_WORK, SPAN_WORK, SPLIT_WORK = 200, 12, 8, 1
+"""Work of an iteration beside the automata: for each node and arc and, with the algorithm of Eisner, for each pair of
+nodes, and of a node and an arc."""
 
 
 class Trace(NamedTuple):
@@ -67,7 +71,7 @@ class Descent(NamedTuple):
     incumbent : float
         Score of a known tree; the method ends when the bound is not above it.
     budget : int
-        Viterbi transitions after which the method ends.
+        Work after which the method ends, see `nonproj.dual.options.SearchOptions`.
     """
 
     split: SplitScores
@@ -91,6 +95,15 @@ def find_tree(arcs, scores, options, heads):
     if options.projective:
         return best_projective_tree(arcs, scores, options.single_root, heads)
     return best_arborescence(arcs, scores, options.single_root, heads)
+
+
+@kernel
+def _tree_work(n_nodes, n_arcs, options):
+    """Return the work of finding a tree, of its value and of a step, as measured on many sentences."""
+    work = WORD_WORK * n_nodes + ARC_WORK * n_arcs
+    if options.projective:
+        work += SPAN_WORK * n_nodes * n_nodes + SPLIT_WORK * n_nodes * n_arcs
+    return work
 
 
 @kernel
@@ -119,10 +132,10 @@ def minimise_dual(arcs, starts, scores, options, records, trace, heads):
 
 @kernel
 def descend(arcs, starts, scores, options, descent, trace, heads):
-    """Run the subgradient method; return outcome (or minus a status), iterations, score, bound, automata, transitions.
+    """Run the subgradient method; return outcome (or minus a status), iterations, score, bound, automata, work.
 
-    The last two count the head automata decoded and the transitions of their Viterbi searches.  heads is written when a
-    tree is better than the incumbent, or when the subproblems agree.
+    The last two count the head automata decoded and the work of all.  heads is written when a tree is better than the
+    incumbent, or when the subproblems agree.
     """
     n_arcs, n_nodes = arcs.head.shape[0], arcs.start.shape[0] - 1
     work, split, lowest = new_workspace(n_arcs), descent.split, descent.lowest
@@ -132,14 +145,14 @@ def descend(arcs, starts, scores, options, descent, trace, heads):
     score, bound, primal = descent.incumbent, np.inf, -np.inf
     pace = Pace(np.array([np.inf, 0.0, 1.0]), np.zeros(2, np.int64))
     grace = GRACE_ITERATIONS if score == -np.inf else 0
-    costs = count_transitions(arcs, starts)
+    costs, tree_cost = count_work(arcs, starts), _tree_work(n_nodes, n_arcs, options)
     decoded, spent, left = 0, 0, grace
     for k in range(options.max_iterations):
         status = find_tree(arcs, split.y, options, tree)
         if status != 0:
             return -status, k, score, bound, decoded, spent
-        dual, changed = _mark_tree(arcs, tree, split.y, y)
-        decoded_now = 0
+        spent += tree_cost
+        (dual, changed), decoded_now = _mark_tree(arcs, tree, split.y, y), 0
         for h in range(n_nodes):
             if moved[h]:
                 values[h] = decode_head(arcs, starts, scores, split, h, work, choice)

@@ -91,7 +91,7 @@ def joint_trace(
     n_nodes = len(space.first) - 1
     heads, tags = np.empty(n_nodes, np.int32), np.zeros(n_nodes, np.int32)
     split = split_scores(space, problem.scores, options)
-    budget = (search.transitions_per_word * (n_nodes - 1) if search else 0) or _UNLIMITED
+    budget = (search.work_per_word * (n_nodes - 1) if search else 0) or _UNLIMITED
     descent = _descent(problem, split, problem.chain.own.copy(), -np.inf, budget)
     found = descend_jointly(space, problem.scores, problem.chain, options, descent, trace, heads, tags)
     outcome, iterations, score, bound, decoded, _ = found
@@ -101,7 +101,7 @@ def joint_trace(
     first = JointDecoded(
         heads, tags, score, max(bound, score), outcome == AGREED, outcome != STOPPED, iterations, share
     )
-    if first.certified or not search or not search.transitions_per_word:
+    if first.certified or not search or not search.work_per_word:
         return first
     node = _Node(-first.bound, 0, np.ones(len(space.arc), np.bool_), *descent[2:6])
     return _Search(problem, first, found[-2:], options, search).run(node)
@@ -138,7 +138,7 @@ class _Search:
         self.heads, self.tags, self.score, self.fathomed = first.heads, first.tags, first.score, -np.inf
         self.iterations, self.nodes = first.iterations, 0
         self.decoded, self.spent = work
-        self.limit = search.transitions_per_word * (len(first.heads) - 1)
+        self.limit = search.work_per_word * (len(first.heads) - 1)
         self.open: list[_Node] = []
 
     def run(self, first: _Node) -> JointDecoded:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.automata.compiled import Choice, SplitScores, Workspace, count_transitions, decode_head, new_workspace
+from nonproj.automata.compiled import Choice, SplitScores, Workspace, count_work, decode_head, new_workspace
 from nonproj.dual.options import GRACE_ITERATIONS
 from nonproj.dual.subgradient import AGREED, CLOSED, STOPPED, Pace, find_tree, next_step
 from nonproj.joint.chain import best_tags, new_chain_table
@@ -92,7 +92,7 @@ def _new_work(space):
         space.allowed.copy(),
         np.full(n_words, -np.inf),
         np.zeros(n_nodes, np.int32),
-        count_transitions(space.tagged, space.starts),
+        count_work(space.tagged, space.starts),
         np.empty(n_nodes, np.int32),
         np.zeros(n_nodes, np.int32),
         np.empty(space.words.head.shape[0]),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nonproj.parts.arcs import arc_space_from_mask, as_array, check_count
+from nonproj.parts.arcs import as_array, check_count, subset
 from nonproj.parts.base import PartType
 from nonproj.parts.registry import part_set
 from nonproj.types import ArcSpace, PartSpace
@@ -155,12 +155,10 @@ def restrict(parts: PartSpace, keep: np.ndarray) -> tuple[PartSpace, np.ndarray]
     (16, array([0, 2, 3, 4]))
     """
     arcs = parts.arcs
-    mask = np.zeros((len(arcs.start) - 1,) * 2, np.bool_)
-    mask[arcs.head[keep], arcs.modifier[keep]] = True
     numbers = [
         part_type.restrict(arcs, start, keep) for part_type, start in zip(parts.types, parts.starts, strict=True)
     ]
-    return part_space(arc_space_from_mask(mask), parts.types), np.concatenate(numbers)
+    return part_space(subset(arcs, keep), parts.types), np.concatenate(numbers)
 
 
 def _tree(heads, arcs: ArcSpace) -> np.ndarray:
