@@ -128,13 +128,14 @@ class LabelerConfig(Section, name="labeler"):
 class TaggerConfig(Section, name="tagger"):
     """The tagger and the lemmatizer."""
 
-    epochs: int = option(8, "training epochs; 0: no tagger", (int,), low=0, high=10**6)
+    epochs: int = option(5, "training epochs; 0: no tagger", (int,), low=0, high=10**6)
+    restarts: int = option(3, "training runs; their weights are averaged", (int,), low=1, high=1000)
     margin: float = option(20.0, "margin per wrong tag by which the gold tags should score higher", (float,), low=0)
     bits: int = option(20, "log2 of the size of each weight table", (int,), low=12, high=28)
     lexicon_folds: int = option(10, "folds for jackknifed lexicons in training", (int,), low=2, high=1000)
     max_tags: int = option(6, "maximum number of candidate tags per word", (int,), low=1, high=100)
     threshold: float = option(
-        1000.0, "maximum loss of score, by the first-order pass, of a candidate tag", (float,), low=0, above=True
+        60.0, "maximum loss of score, by the first-order pass, of a candidate tag", (float,), low=0, above=True
     )
     folds: int = option(5, "folds for jackknifed tags of the training data", (int,), low=2, high=1000)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 
@@ -200,9 +200,9 @@ class Analyzer:
 
 
 def jackknife(
-    sentences: Sequence[Sentence], options: TaggerConfig, folds: int, seed: int, progress: Callable | None = None
+    sentences: Sequence[Sentence], options: TaggerConfig, folds: int, seed: int = 0, progress: Callable | None = None
 ) -> list[list[list[str]]]:
-    """Return each sentence's rows as annotated by a model trained on the sentences of the other folds.
+    """Return each sentence's rows as annotated by a model trained on the sentences of the other folds, in one run.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def jackknife(
         rest = [s for s, f in zip(sentences, fold, strict=True) if f != number]
         inside = [i for i, f in enumerate(fold) if f == number]
         if rest:
-            analyzer = Analyzer.fit(rest, options, seed, progress)
+            analyzer = Analyzer.fit(rest, replace(options, restarts=1), seed, progress)
             for i, rows in zip(inside, analyzer.annotate([sentences[i] for i in inside], overwrite=True), strict=True):
                 made[i] = rows
     return made

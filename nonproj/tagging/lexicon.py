@@ -67,8 +67,8 @@ class Smoothing(NamedTuple):
     suffix: float = 8.0
     lower: float = 1.0
     form: float = 2.0
-    threshold: float = 1e-3
-    limit: int = 12
+    threshold: float = 3e-4
+    limit: int = 20
 
 
 def hash_text(text: str) -> int:

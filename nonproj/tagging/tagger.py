@@ -21,6 +21,9 @@ from nonproj.types import Sentence
 _CACHED_FORMS = 50_000
 _CHUNK = 500
 _BLOCK = 20
+_OWN = 4.0
+"""A candidate that loses so many times the pruning threshold by its form alone is dropped with the form."""
+
 _NO_TAGS = np.empty(0, np.int32)
 
 log = logging.getLogger("nonproj")
@@ -96,6 +99,7 @@ class Tagger:
         allowed = [_NO_TAGS if type(key) is str else self.tags.allowed(key[1:]) for key in keys]
         made, _ = make_words(self.lexicon, forms, self.tags, allowed, self.smoothing, self.table)
         scores = score_words(self.chain, made, self.weights)
+        made, scores = _drop(made, scores, _OWN * self.pruning.threshold)
         end = self._used + len(keys)
         if end > len(self._own):
             size = max(end, 2 * len(self._own), 1024)
@@ -154,6 +158,17 @@ def check_weights(arrays: dict[str, np.ndarray], name: str, n_units: int) -> np.
     return weights
 
 
+def _drop(words: Words, scores: np.ndarray, threshold: float) -> tuple[Words, np.ndarray]:
+    """Drop the candidates that score so much less than the best by the word alone."""
+    scores[np.arange(scores.shape[1]) >= words.count[:, None]] = -np.inf
+    order = np.argsort(-scores, axis=1, kind="stable")
+    scores = np.take_along_axis(scores, order, 1)
+    count = (scores >= scores[:, :1] - threshold).sum(axis=1)
+    prior = np.take_along_axis(words.prior, order[:, :, None], 1)
+    tag = np.take_along_axis(words.tag, order, 1)
+    return words._replace(count=np.minimum(count, words.count).astype(np.int32), tag=tag, prior=prior), scores
+
+
 def _grown(array: np.ndarray, size: int) -> np.ndarray:
     """Return an array with more rows, zeros at the end."""
     larger = np.zeros((size, *array.shape[1:]), array.dtype)
@@ -182,17 +197,26 @@ def _training_words(counter: Counter, forms: list[str], form: np.ndarray, fold: 
 def _train(words: Words, text: Text, tag: np.ndarray, tags: TagSet, table, options, seed: int, progress) -> np.ndarray:
     """Return averaged weights, float32."""
     chain = make_chain(tags, table, options.bits)
-    weights, total = np.zeros(1 << options.bits, np.float32), np.zeros(1 << options.bits)
     gold = Gold(_nearest(words, text.form, tag, tags), options.margin)
+    mean = np.zeros(1 << options.bits, np.float32)
+    for run in range(options.restarts):
+        mean += _train_once(chain, words, text, gold, options, (seed, 3, run), progress) / options.restarts
+    return mean
+
+
+def _train_once(chain, words: Words, text: Text, gold: Gold, options, seed: tuple, progress: Callable) -> np.ndarray:
+    """Return averaged weights of one run, float32."""
+    weights, total = np.zeros(1 << options.bits, np.float32), np.zeros(1 << options.bits)
     n, step = len(text.start) - 1, 1
     for epoch in range(options.epochs):
         began, wrong = time.perf_counter(), 0
-        order = np.random.default_rng((seed, 3, epoch)).permutation(n)
-        for first in progress(range(0, n, _CHUNK), f"tagger {epoch + 1}"):
+        order = np.random.default_rng((*seed, epoch)).permutation(n)
+        for first in progress(range(0, n, _CHUNK), f"tagger {seed[-1] + 1}, epoch {epoch + 1}"):
             chunk = order[first : first + _CHUNK]
             wrong += train_text(chain, words, text, chunk, gold, options.max_tags, step, weights, total)
             step += len(chunk)
-        log.info("tagger epoch %d: %.1f s, %d wrong tags", epoch + 1, time.perf_counter() - began, wrong)
+        seconds = time.perf_counter() - began
+        log.info("tagger %d, epoch %d: %.1f s, %d wrong tags", seed[-1] + 1, epoch + 1, seconds, wrong)
     return (weights - total / step).astype(np.float32)
 
 

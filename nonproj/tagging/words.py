@@ -26,6 +26,7 @@ from nonproj.tagging.templates import WINDOW, TemplateTable
 
 _TEXTS = ("form", "lower", "shape")
 _AFFIXES = (*(f"prefix{k}" for k in range(1, 6)), *(f"suffix{k}" for k in range(1, 8)))
+_UNKNOWN = 1
 _LEARNT = ("class", "best", "tag", "count")
 
 WORD_ATTRIBUTES = (*_TEXTS, *_AFFIXES, *_LEARNT)
@@ -83,6 +84,8 @@ def make_words(
     fixed = len(_TEXTS) + len(_AFFIXES)
     if forms:
         atoms[:, :fixed] = [form_atoms(form) for form in forms]
+    atoms[found.seen[:, 0] == 0, 0] = _UNKNOWN
+    atoms[found.seen[:, 1] == 0, 1] = _UNKNOWN
     counts = bin_counts(found.seen)
     atoms[:, fixed] = found.group
     atoms[:, fixed + 1] = tags.levels[found.tag[:, 0], 1]
