@@ -31,6 +31,8 @@ OPTIONS = {
     "pruner.epochs": 1,
     "pruner.folds": 0,
     "decoding.threshold": 1e-5,
+    "tagger.epochs": 0,
+    "segmenter.epochs": 0,
 }
 """Small tables and little training, so that features collide and sentences need many iterations."""
 
