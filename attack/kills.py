@@ -60,7 +60,7 @@ class Kills(Lane):
         """Kill something once."""
         forked = (self._train, self._train, self._train, self._parse, self._parse, self._parse, self._twice)
         spawned = (self._jobs, self._worker, self._dask_worker, self._dask_client)
-        kind = rng.choice(spawned if rng.random() < 0.2 else forked)
+        kind = rng.choice(spawned if rng.random() < 0.05 else forked)
         kind = self._dask_scheduler if number % 40 == 7 else kind
         try:
             return kind(rng)

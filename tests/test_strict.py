@@ -28,11 +28,20 @@ GOOD = """\
 
 """
 
+PLACE = "SpaceAfter=No expected, and only once, at a surface word"
+
 BAD = [
     ("= vámonos al", "= vamonos al", 3, "FORM is 'vámonos', but # text continues with 'vamonos al mar al'"),
     ("mar alto\n", "mar alt\n", 11, "FORM is 'mar alto', but # text continues with 'mar alt'"),
     ("mar alto\n", "mar alto y\n", 2, "# text ends with ' y', which is no word"),
     ("vámonos al mar", "vámonosal mar", 3, "no space follows 'vámonos' in # text; SpaceAfter=No is missing"),
+    ("al mar alto\n", "al mar alto \n", 2, "# text ends with a space"),
+    ("a-1\n", "a 1\n", 1, "sent_id is 'a 1', one word without a slash expected"),
+    ("a-1\n", "a/1\n", 1, "sent_id is 'a/1', one word without a slash expected"),
+    ("SpaceAfter=No", "SpaceAfter=Yes", 11, f"MISC has 'SpaceAfter=Yes'; {PLACE}"),
+    ("SpaceAfter=No", "NoSpaceAfter=Yes", 11, f"MISC has 'NoSpaceAfter=Yes'; {PLACE}"),
+    ("1:advmod\t_", "1:advmod\tSpaceAfter=No", 6, f"MISC has 'SpaceAfter=No'; {PLACE}"),
+    ("5\tcase\t_\t_", "5\tcase\t_\tSpaceAfter=No", 9, f"MISC has 'SpaceAfter=No'; {PLACE}"),
     ("a-1\n", "a-1\n# sent_id = b\n", 1, "the sentence has 2 comments '# sent_id = ...', 1 expected"),
     ("# text = vámonos al mar alto\n", "", 1, "the sentence has 0 comments '# text = ...', 1 expected"),
     ("vámonos al", "va\u0301monos al", 2, "the text is not in Unicode normalization form C"),
@@ -75,7 +84,7 @@ def test_good_sentences():
 @pytest.mark.parametrize("size", [None, 1, 300, 10_000])
 def test_sentence_ids_are_unique_in_one_piece_and_in_many(size):
     """A repeated one is an error at its own line, after the sentences before it; without --strict it is none."""
-    sentences = [GOOD.replace("a-1", name) for name in ("a", "b", "c", "b ", "d", "a")]
+    sentences = [GOOD.replace("a-1", name) for name in ("a", "b", "c", "b", "d", "a")]
     text = "\ufeff# sent_id = d\n" + sentences[4].partition("\n")[2] + "".join(sentences[:4])
     for strict in (True, False):
         rules, found, errors = Rules(strict=strict), [], []

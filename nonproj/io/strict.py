@@ -14,8 +14,8 @@ _RELATION = re.compile(r"[a-z]+(:[a-z]+)?")
 _ENHANCED = re.compile(r"((?:0|[1-9][0-9]{0,8})(?:\.[1-9][0-9]{0,8})?):([a-z]+(?::[^:|\s]+)*)")
 
 
-_SENT_ID = re.compile(r"# sent_id\s*=\s*(.*\S)")
-_TEXT = re.compile(r"# text\s*=\s*(.*\S)")
+_SENT_ID = re.compile(r"#\s*sent_id\s*=\s*(.*\S)")
+_TEXT = re.compile(r"#\s*text\s*=\s*(.*\S)")
 
 
 class SentenceIds:
@@ -63,7 +63,7 @@ def violations(block: list[str], with_tree: bool, at_start: bool = False) -> Ite
     lines = [line.removesuffix("\n") for line in block]
     lines[0] = lines[0].removeprefix("\ufeff") if at_start else lines[0]
     for key in ("sent_id", "text"):
-        found = sum(bool(re.match(rf"# {key}\s*=\s*\S", line)) for line in lines)
+        found = sum(bool(re.match(rf"#\s*{key}\s*=\s*\S", line)) for line in lines)
         if found != 1:
             yield 0, f"the sentence has {found} comments '# {key} = ...', 1 expected"
     nodes = {line.partition("\t")[0] for line in lines}
@@ -81,6 +81,7 @@ def violations(block: list[str], with_tree: bool, at_start: bool = False) -> Ite
         if number and row[0] != f"{node}.{number}":
             yield index, f"ID is {row[0]!r}, {node}.{number} expected"
         roots += [index] if row[6] == "0" else []
+    yield from _of_id(lines)
     yield from _of_text(lines)
     if lines[-1]:
         yield len(lines) - 1, "a blank line is missing after the last sentence"
@@ -94,25 +95,38 @@ def _of_text(lines: list[str]) -> Iterator[tuple[int, str]]:
     if place is None:
         return
     rest, end, form = _TEXT.match(lines[place])[1], 0, ""
+    if lines[place] != lines[place].rstrip():
+        yield place, "# text ends with a space"
     for index, line in enumerate(lines):
         row = line.split("\t")
-        if len(row) < 10 or line[0] == "#" or "." in row[0]:
+        if len(row) < 10 or line[0] == "#":
             continue
+        values = [value for value in row[9].split("|") if value.startswith(("SpaceAfter=", "NoSpaceAfter="))]
         first, _, last = row[0].partition("-")
-        if not last and int(first) <= end:  # part of a multiword token
+        inside = "." in row[0] or (not last and int(first) <= end)  # an empty node, or part of a multiword token
+        if values not in ([], ["SpaceAfter=No"]) or (values and inside):
+            yield index, f"MISC has {values[0]!r}; SpaceAfter=No expected, and only once, at a surface word"
+        if inside:
             continue
         end, form = int(last or first), row[1]
         if not rest.startswith(form):
             yield index, f"FORM is {form!r}, but # text continues with {rest[: len(form) + 10]!r}"
             return
         rest = rest[len(form) :]
-        if "SpaceAfter=No" not in row[9].split("|"):
+        if not values:
             if rest and not rest[0].isspace():
                 yield index, f"no space follows {form!r} in # text; SpaceAfter=No is missing"
                 return
             rest = rest.lstrip()
     if rest:
         yield place, f"# text ends with {rest!r}, which is no word"
+
+
+def _of_id(lines: list[str]) -> Iterator[tuple[int, str]]:
+    """Check the form of the comment ``sent_id``."""
+    for index, line in enumerate(lines):
+        if re.match(r"#\s*sent_id", line) and not re.fullmatch(r"#\s*sent_id\s*=\s*[^\s/]+", line):
+            yield index, f"sent_id is {line.partition('=')[2].strip()!r}, one word without a slash expected"
 
 
 def _of_line(line: str, last: bool) -> Iterator[str]:
