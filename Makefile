@@ -43,7 +43,8 @@ FETCH = "$(BIN)/python" data_scripts/fetch.py $(LANG) --out "$(DATA)" --paths $(
 PATHS = paths=$$($(FETCH)) && train=$$(echo "$$paths" | sed -n 1p) && test=$$(echo "$$paths" | sed -n 2p)
 NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); make it by: make train LANG=$(LANG) PARTS=$(PARTS)" >&2; exit 2; }
 DECODE_TESTS = $(wildcard $(patsubst %,tests/test_%.py,parts arborescence projective automata general_automata \
-	part_types marginals prune dual lagrange linear_program column_generation branch_and_bound)) \
+	part_types marginals prune dual lagrange relaxation relaxation_methods relaxation_errors relaxation_papers \
+	relaxation_page linear_program column_generation branch_and_bound)) \
 	$(addprefix nonproj/,trees automata dual programs relaxation)
 
 THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent)))

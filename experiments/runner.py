@@ -9,7 +9,7 @@ from types import ModuleType
 
 import yaml
 
-from experiments import automata, figure3, figure4, iterations, pricing, progress, table1, table2, table3
+from experiments import automata, figure3, figure4, iterations, methods, pricing, progress, table1, table2, table3
 from experiments.layout import languages
 from experiments.setting import RANDOM, Setting, fingerprint
 from experiments.store import Row, appearing, read_rows, write_rows
@@ -23,6 +23,7 @@ EXPERIMENTS: dict[str, ModuleType] = {
     "automata": automata,
     "iterations": iterations,
     "progress": progress,
+    "methods": methods,
     "pricing": pricing,
 }
 """In page order.  Each has ``TITLE``, ``SIZES`` (fields of `Setting` that its numbers depend on),

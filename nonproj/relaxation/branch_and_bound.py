@@ -126,9 +126,10 @@ class _Search:
         best = self.result.primal_value
         return best > -np.inf and bound - best <= self.limits.tolerance * (1.0 + abs(best))
 
-    def offer(self, value: float, solution: Any) -> None:
-        """Take a solution as the incumbent if it is better."""
-        if value > self.result.primal_value:
+    def offer(self, value: float, solution: Any, by: float = 0.0) -> None:
+        """Take a solution as the incumbent if it is better, by more than a share of its value."""
+        best = self.result.primal_value
+        if value > best + (by * (1.0 + abs(best)) if best > -np.inf else 0.0):
             self.result.primal_value, self.result.solution = float(value), solution
 
     def propose(self, proposal: Proposal) -> tuple[float, Any]:
@@ -138,7 +139,7 @@ class _Search:
             raise ValueError("an oracle chose a variable that is neither 0 nor 1; branch and bound needs 0 or 1")
         self.offer(*self.repair(proposal._replace(problem=self.problem)))
         if proposal.problem is self.problem:
-            self.offer(proposal.own, proposal.solutions)
+            self.offer(proposal.own, proposal.solutions, by=1e-9)  # what the heuristic found has the wanted form
         return proposal.own, proposal.solutions
 
     def bound(self, problem: Problem, fixed: dict, limits: Limits, start, parent: float = np.inf) -> RelaxationResult:
@@ -160,7 +161,7 @@ class _Search:
         if found.agreed or self.settled(bound):
             self.fathomed = max(self.fathomed, bound)
             if found.agreed:
-                self.offer(found.primal_value, found.solution)
+                self.offer(found.primal_value, found.solution, by=1e-9)
         else:
             heapq.heappush(self.open, (-bound, result.nodes, fixed, found))
         return found
@@ -189,7 +190,7 @@ class _Search:
             self.result.nodes += 1
             if len(child) == self.problem.n_variables:
                 x = np.array([child[j] for j in range(len(child))], np.float64)
-                self.offer(*complete(self.problem, x))
+                self.offer(*complete(self.problem, x), by=1e-9)
             elif self.possible(child, variable):
                 self.bound(self.problem.fixed(child, self.bonus), child, self.limits, found.best_multipliers, bound)
 
