@@ -162,14 +162,14 @@ class SegmenterConfig(Section, name="segmenter"):
     epochs: int = option(6, "training epochs; 0: rules", (int,), low=0, high=10**6)
     learning_rate: float = option(0.1, "learning rate of stochastic gradient descent", (float,), low=0, above=True)
     bits: int = option(
-        16,
-        "log2 of the size of the weight table of tokens; that of sentences is four times as large",
+        17,
+        "log2 of the size of the weight table of tokens; that of sentences is eight times as large",
         (int,),
         low=10,
         high=24,
     )
     copies: int = option(1, "varied copies of the text to train on, with other line ends", (int,), low=0, high=100)
-    threshold: float = option(-0.5, "minimum score of a sentence end", (float,), low=-50, high=50)
+    threshold: float = option(0.0, "minimum score of a sentence end", (float,), low=-50, high=50)
     language: str | None = field(
         default=None,
         metadata={

@@ -11,7 +11,29 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
-from nonproj.text.characters import AT, EXTEND, JOINER, NEWLINE, SLASH, Characters
+from nonproj.text.characters import (
+    APOSTROPHE,
+    AT,
+    CLOSE,
+    COLON,
+    COMMA,
+    CONNECTOR,
+    DASH,
+    DIGIT,
+    EXTEND,
+    JOINER,
+    LETTER,
+    LOWER,
+    MATH,
+    NEWLINE,
+    OPEN,
+    QUOTE,
+    SLASH,
+    STOP,
+    TERMINAL,
+    UPPER,
+    Characters,
+)
 
 NO_GAP, ONE_BLANK, BLANKS, WRAPPED, BROKEN, PARAGRAPH = range(6)
 """What follows a chunk: nothing (the end), a blank, several, a line end where the next chunk would not have fit on the
@@ -25,6 +47,10 @@ MAX_HASHED = 24
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _RETURN, _FEED, _PARAGRAPH_SEPARATOR = np.uint32(13), np.uint32(10), np.uint32(0x2029)
+_LETTERS = (LOWER, UPPER, LETTER)
+_IN_NAMES = (LOWER, UPPER, LETTER, DIGIT, CONNECTOR, DASH, STOP)
+_AT_ENDS = (LOWER, UPPER, LETTER, DIGIT)
+_BEHIND = (STOP, COMMA, COLON, TERMINAL, QUOTE, APOSTROPHE, CLOSE, OPEN, MATH)
 _DOT, _COLON, _W = np.uint32(ord(".")), np.uint32(ord(":")), np.uint32(ord("w"))
 
 
@@ -42,7 +68,9 @@ class Text(NamedTuple):
     chunk : ndarray of shape (C,), uint64
         Hashes of the chunks in lower case.
     flags : ndarray of shape (C,), uint8
-        Marks of addresses in a chunk: ``://`` 1, ``@`` 2, ``www.`` 4, a slash 8.
+        Marks of a chunk: ``://`` 1, ``@`` 2, ``www.`` 4, a slash 8, an abbreviation such as ``e.g.`` 16.
+    fixed : ndarray of shape (n,), uint8
+        1 for a character after which no token ends, because a mark follows it, or because it is inside an address.
     """
 
     lower: np.ndarray
@@ -52,6 +80,7 @@ class Text(NamedTuple):
     gap: np.ndarray
     chunk: np.ndarray
     flags: np.ndarray
+    fixed: np.ndarray
 
 
 def lay_out(characters: Characters) -> Text:
@@ -68,10 +97,11 @@ def lay_out(characters: Characters) -> Text:
     start, end, gap = np.empty(n // 2 + 1, np.int32), np.empty(n // 2 + 1, np.int32), np.empty(n // 2 + 1, np.uint8)
     count = _chunks(characters.lower, characters.kind, start, end, gap)
     start, end, gap = start[:count].copy(), end[:count].copy(), gap[:count].copy()
-    chunk, flags = np.empty(count, np.uint64), np.empty(count, np.uint8)
-    _describe_chunks(characters.lower, characters.kind, start, end, chunk, flags)
+    chunk, flags, fixed = np.empty(count, np.uint64), np.empty(count, np.uint8), np.zeros(n, np.uint8)
+    text = Text(characters.lower, characters.kind, start, end, gap, chunk, flags, fixed)
+    _describe_chunks(text)
     _fit_lines(start, end, gap)
-    return Text(characters.lower, characters.kind, start, end, gap, chunk, flags)
+    return text
 
 
 def spans(text: Text, token_ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -81,8 +111,7 @@ def spans(text: Text, token_ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     ----------
     text : Text
     token_ends : ndarray of shape (n,), bool
-        Whether a token ends at each character; the end of a chunk always ends one, and nothing separates a letter from
-        its marks.
+        Whether a token ends at each character; the end of a chunk always ends one, and the inside of an address never.
 
     Examples
     --------
@@ -92,7 +121,7 @@ def spans(text: Text, token_ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     ([0, 2, 4], [2, 3, 6])
     """
     marks = token_ends & (text.kind > NEWLINE)
-    marks[:-1] &= (text.kind[1:] != EXTEND) & (text.kind[:-1] != JOINER)
+    marks &= text.fixed == 0
     marks[text.end - 1] = True
     start, end = _spans(text, marks)
     if len(end) and (end - start).max() > MAX_TOKEN:
@@ -189,22 +218,76 @@ def _chunks(codes, kind, start, end, gap):
 
 
 @kernel
-def _describe_chunks(codes, kind, start, end, chunk, flags):
-    """Compute the hashes and flags of the chunks."""
-    for c in range(len(start)):
-        first, last = start[c], end[c]
-        chunk[c] = string_hash(codes, first, last)
-        found = 0
-        if last - first > 3 and codes[first] == _W and codes[first + 1] == _W and codes[first + 2] == _W:
-            found |= 4
+def _describe_chunks(text):
+    """Compute the hashes and flags of the chunks, and mark the characters after which no token ends."""
+    codes, kind, fixed = text.lower, text.kind, text.fixed
+    for c in range(len(text.start)):
+        first, last = text.start[c], text.end[c]
+        text.chunk[c] = string_hash(codes, first, last)
+        found = 16 * _is_dotted(kind, first, last)
         for i in range(first, last):
+            if i + 1 < last:
+                fixed[i] |= is_inside(kind, i)
             if kind[i] == SLASH:
                 found |= 8
-                if i > first + 1 and codes[i - 1] == codes[i] and codes[i - 2] == _COLON:
+                if i > first + 2 and codes[i - 1] == codes[i] and codes[i - 2] == _COLON and not found & 5:
                     found |= 1
+                    _fix(fixed, _address_start(kind, first, i - 2), _address_end(kind, i + 1, last))
+            elif codes[i] == _W and i + 3 < last and codes[i + 1] == _W and codes[i + 2] == _W and codes[i + 3] == _DOT:
+                if not found & 5 and (i == first or kind[i - 1] not in _IN_NAMES):
+                    found |= 4
+                    _fix(fixed, i, _address_end(kind, i + 1, last))
             elif kind[i] == AT and first < i < last - 1:
-                found |= 2
-        flags[c] = found
+                a, b = _address_start(kind, first, i), i + 1
+                while b < last and kind[b] in _IN_NAMES:
+                    b += 1
+                while b > i + 1 and kind[b - 1] not in _AT_ENDS:
+                    b -= 1
+                if a < i and b > i + 1:
+                    found |= 2
+                    _fix(fixed, a, b)
+        text.flags[c] = found
+
+
+@kernel
+def _is_dotted(kind, first, last):
+    """Return whether a chunk has two full stops or more, each after one to three letters, and no digit."""
+    letters, stops = 0, 0
+    for i in range(first, last):
+        if kind[i] in _LETTERS:
+            letters += 1
+            if letters > 3:
+                return False
+        elif kind[i] == STOP and letters:
+            letters, stops = 0, stops + 1
+        elif stops > 1 and kind[i] != DIGIT:
+            return True
+        elif letters or kind[i] not in (OPEN, QUOTE, APOSTROPHE):
+            return False
+    return stops > 1
+
+
+@kernel
+def _address_start(kind, first, i):
+    """Return where the name before character ``i`` begins."""
+    while i > first and kind[i - 1] in _IN_NAMES:
+        i -= 1
+    return i
+
+
+@kernel
+def _address_end(kind, i, last):
+    """Return the end of an address, without the punctuation behind it."""
+    while last > i and kind[last - 1] in _BEHIND:
+        last -= 1
+    return last
+
+
+@kernel
+def _fix(fixed, first, last):
+    """Mark that no token ends before the last of some characters."""
+    for i in range(first, last - 1):
+        fixed[i] = 1
 
 
 @kernel

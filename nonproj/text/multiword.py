@@ -21,13 +21,13 @@ from nonproj.text.linear import fit
 BITS = 16
 """Binary logarithm of the size of the table of weights."""
 
-MIN_TYPES, MIN_SHARE = 2, 0.1
+MIN_TYPES, MIN_SHARE = 3, 0.2
 """A rule needs this many multiword tokens to support it, and this share of the tokens that it matches."""
 
 LONGEST = 8
 """Longest string, in characters, that a rule matches."""
 
-_N_FEATURES = 10
+_N_FEATURES = 12
 
 
 class Rule(NamedTuple):
@@ -176,7 +176,8 @@ class Multiwords:
         if rule is not None:
             stem = lower[: -len(rule.old)][-2:] if rule.at_end else lower[len(rule.old) :][:2]
             name = f"r{rule.at_end}{rule.old}"
-            names = (name, f"{name} {stem}")
+            inner = (stem[-1:] if rule.at_end else stem[:1]).isalpha()
+            names = (f"{name} {inner}", name, f"{name} {stem}")
         if lower in self.entries:
             words, certain = self.entries[lower]
             case = "u" if form.isupper() else "t" if form[:1].isupper() else "l"
@@ -283,7 +284,7 @@ def _places(names: Sequence[str], neighbours: tuple[str, str]) -> list[int]:
     """Return the places of the features of a candidate, always equally many; unused ones share a place."""
     before, after = neighbours
     strings = ["b", *names]
-    for name in (names[0], names[-2] if len(names) > 3 else ""):
+    for name in (names[0], names[-2] if len(names) > 4 else ""):
         if name:
             strings += [f"{name}<{before}", f"{name}>{after}"]
     places = [zlib.crc32(string.encode("utf-8", "surrogatepass")) >> (32 - BITS) for string in strings]

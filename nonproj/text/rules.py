@@ -36,8 +36,6 @@ from nonproj.types import Sentence
 
 _BETWEEN_WORDS = (APOSTROPHE, DASH, STOP)
 _BETWEEN_DIGITS = (STOP, COMMA, COLON, SLASH, APOSTROPHE)
-_ADDRESS = 7
-"""Flags of a chunk that is an address: see `Text`."""
 _STOPS = re.compile("[.!?…‼‽⁇⁈⁉։؟۔।॥。！？｡．]+")
 _CLOSING = re.compile("[\"'’”»)\\]}›]+")
 _LONGEST = 30
@@ -67,11 +65,11 @@ class UnicodeRules:
     def token_ends(self, text: str, layout: Text) -> np.ndarray:
         """Return whether a token ends at each character, bool[n]."""
         ends, cache = [], self._cache
-        for a, b, flags in zip(layout.start.tolist(), layout.end.tolist(), layout.flags.tolist(), strict=True):
+        for a, b in zip(layout.start.tolist(), layout.end.tolist(), strict=True):
             chunk = text[a:b]
             places = cache.get(chunk)
             if places is None:
-                places = self._split(chunk, layout.kind[a:b].tolist(), flags)
+                places = self._split(chunk, layout.kind[a:b].tolist())
                 if len(cache) < 1 << 18 and len(chunk) < 50:
                     cache[chunk] = places
             ends += [a + place for place in places]
@@ -79,14 +77,13 @@ class UnicodeRules:
         marks[ends] = True
         return marks
 
-    def _split(self, chunk: str, kinds: list[int], flags: int) -> list[int]:
+    def _split(self, chunk: str, kinds: list[int]) -> list[int]:
         """Return the last characters of the tokens of a chunk."""
         places, begin, lower = [], 0, lowered(chunk)
-        body = len(chunk.rstrip(".,:;!?\"')]}>")) if flags & _ADDRESS else 0
         while begin < len(chunk):
-            last = self._known(lower, begin) or begin
-            if last == begin:
-                last = max(last, body - 1)
+            last = self._known(lower, begin)
+            if not last:
+                last = begin
                 while last + 1 < len(chunk) and _joins(chunk, kinds, last):
                     last += 1
             places.append(last)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.text.layout import MAX_TOKEN, PARAGRAPH, Text, is_inside, is_too_long, mix, shape_hash, string_hash
+from nonproj.text.layout import MAX_TOKEN, PARAGRAPH, Text, is_too_long, mix, shape_hash, string_hash
 
 N_FEATURES = 27
 """Features of a place."""
@@ -101,7 +101,7 @@ def token_examples(text, ends, candidate, known, shift, rows, gold):
     for c in range(len(text.start)):
         begin = text.start[c]
         for i in range(text.start[c], text.end[c] - 1):
-            if candidate[text.kind[i], text.kind[i + 1]] and not is_inside(text.kind, i):
+            if candidate[text.kind[i], text.kind[i + 1]] and not text.fixed[i]:
                 _character_features(text, c, i, shift, rows[count])
                 _string_features(text, c, begin, i, known, shift, rows[count])
                 gold[count] = ends[i]
@@ -120,7 +120,7 @@ def _tokenize(text, candidate, known, weights, shift, start, end):
         begin = text.start[c]
         for i in range(text.start[c], text.end[c] - 1):
             ends = False
-            if candidate[text.kind[i], text.kind[i + 1]] and not is_inside(text.kind, i):
+            if candidate[text.kind[i], text.kind[i + 1]] and not text.fixed[i]:
                 _character_features(text, c, i, shift, out)
                 _string_features(text, c, begin, i, known, shift, out)
                 score = np.float32(0.0)

@@ -22,7 +22,7 @@ FOLDS = 5
 """Statistics over words are counted on the other folds, because those of a rare word would give its own place away."""
 
 _KNOWN_BITS, _CASE_BITS = 16, 16
-_MIN_SHARE = 0.002
+_MIN_SHARE, _MIN_SHARE_IN_WORDS = 0.002, 0.05
 _BITS = range(8, 29)
 
 
@@ -98,7 +98,7 @@ def train(
     tables["tokens"] = _fit(rows, gold, bits, steps, seed, progress, "tokens")
     rows, gold, counts = _sentence_examples(paragraphs, options, seed)
     tables["case"] = case_classes(counts)
-    tables["sentences"] = _fit(rows, gold, bits + 2, steps, seed, progress, "sentences")
+    tables["sentences"] = _fit(rows, gold, bits + 3, steps, seed, progress, "sentences")
     return Trained(tables, options.threshold)
 
 
@@ -144,7 +144,8 @@ def candidates(corpora: Sequence[_Corpus]) -> np.ndarray:
         np.add.at(separated, (left[inside], right[inside]), 1)
     word = np.isin(np.arange(KINDS), WORD_KINDS)
     unseen = (pairs == 0) & ~(word[:, None] & word)
-    return (unseen | (separated > _MIN_SHARE * pairs)).astype(np.uint8)
+    least = np.where(word[:, None] & word, _MIN_SHARE_IN_WORDS, _MIN_SHARE)
+    return (unseen | (separated > least * pairs)).astype(np.uint8)
 
 
 def known_tokens(corpus: _Corpus) -> np.ndarray:
@@ -174,7 +175,7 @@ def _sentence_examples(paragraphs, options: SegmenterConfig, seed: int):
         case = case_classes(others)
         for copy in range(options.copies + 1):
             corpus = _Corpus(raw_text(fold, np.random.default_rng(seed + copy))) if copy else plain[index]
-            more_rows, more_gold = corpus.sentence_examples(case, options.bits + 2)
+            more_rows, more_gold = corpus.sentence_examples(case, options.bits + 3)
             rows.append(more_rows)
             gold.append(more_gold)
     return rows, gold, everything

@@ -1,0 +1,215 @@
+"""Segmentation written from its definition: layout, features and decisions character by character, without arrays."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+
+import numpy as np
+
+BLANK, NEWLINE, EXTEND, LOWER, UPPER, LETTER, IDEOGRAPH, DIGIT, NUMBER = range(9)
+CONNECTOR, DASH, OPEN, CLOSE, MATH, CURRENCY, MODIFIER, SYMBOL, FORMAT = range(9, 18)
+STOP, COMMA, TERMINAL, QUOTE, APOSTROPHE, COLON, SLASH, AT, OTHER, JOINER = range(18, 28)
+CATEGORIES = {
+    "Ll": LOWER,
+    "Lu": UPPER,
+    "Lo": LETTER,
+    "Mn": EXTEND,
+    "Nd": DIGIT,
+    "Pc": CONNECTOR,
+    "Pd": DASH,
+    "Ps": OPEN,
+    "Pe": CLOSE,
+    "Sm": MATH,
+    "So": SYMBOL,
+    "Sc": CURRENCY,
+}
+SINGLE = {"\n": NEWLINE, "\r": NEWLINE, " ": BLANK, "\t": BLANK, ".": STOP, ",": COMMA, "!": TERMINAL, "?": TERMINAL}
+SINGLE |= {'"': QUOTE, "'": APOSTROPHE, ":": COLON, ";": COLON, "/": SLASH, "@": AT, "\u200d": JOINER}
+
+NO_GAP, ONE_BLANK, BLANKS, WRAPPED, BROKEN, PARAGRAPH = range(6)
+WORD = 1 << 64
+DOTTED = re.compile(
+    r"[(\"']*[^\W\d_]{1,3}\.[(\"']*[^\W\d_]{1,3}\.(?:[^\W\d_]{1,3}\.)*"
+    r"(?:[^\W\d_]{0,3}|[^\W\d_]{0,3}[^\w.].*|\..*)"
+)
+"""Abbreviations such as ``e.g.``, and what may follow them in a chunk."""
+
+
+def kind(character: str) -> int:
+    """The kind of a character, for those that the tests use."""
+    return SINGLE[character] if character in SINGLE else CATEGORIES.get(unicodedata.category(character), OTHER)
+
+
+def mix(h: int, *values: int) -> int:
+    """The hash of a hash and more numbers."""
+    for value in values:
+        h = ((h ^ int(value)) * 0x9E3779B97F4A7C15) % WORD
+        h ^= h >> 29
+    return h
+
+
+def string_hash(text: str) -> int:
+    """The hash of a string: its length, and its first characters in lower case."""
+    return mix(17, len(text), *(ord(c.lower()) for c in text[:24]))
+
+
+def shape_hash(text: str) -> int:
+    """The hash of the kinds in a string, at most two in a row, at most sixteen."""
+    kinds: list[int] = []
+    for c in text:
+        if kinds[-2:] != [kind(c)] * 2:
+            kinds.append(kind(c))
+    return mix(5, *kinds[:16])
+
+
+def chunks(text: str) -> list[tuple[int, int, int]]:
+    """First character, end and what follows, for each stretch without blanks."""
+    found, position = [], 0
+    while position < len(text):
+        if kind(text[position]) <= NEWLINE:
+            position += 1
+            continue
+        end = position
+        while end < len(text) and kind(text[end]) > NEWLINE:
+            end += 1
+        stop = end
+        while stop < len(text) and kind(text[stop]) <= NEWLINE:
+            stop += 1
+        gap = text[end:stop]
+        lines = gap.count("\n") + gap.count("\r") - gap.count("\r\n")
+        after = NO_GAP if not gap else PARAGRAPH if lines > 1 or stop == len(text) else BROKEN if lines else None
+        found.append((position, end, (BLANKS if len(gap) > 1 else ONE_BLANK) if after is None else after))
+        position = stop
+    return _fitted(found)
+
+
+def _fitted(found: list) -> list:
+    """The chunks, with those line ends told apart where the next chunk would not have fit on the line."""
+    result, first = list(found), 0
+    for last in [i for i, chunk in enumerate(found) if chunk[2] in (PARAGRAPH, NO_GAP)]:
+        lines, begin = [], first
+        for i in range(first, last + 1):
+            if found[i][2] in (BROKEN, PARAGRAPH, NO_GAP):
+                lines.append((begin, i))
+                begin = i + 1
+        longest = max(found[b][1] - found[a][0] for a, b in lines)
+        for a, b in lines[:-1]:
+            needed = found[b][1] - found[a][0] + 1 + found[b + 1][1] - found[b + 1][0]
+            result[b] = (*found[b][:2], WRAPPED if needed > longest else BROKEN)
+        first = last + 1
+    return result
+
+
+def token_features(text: str, found: list, c: int, begin: int, i: int, known: dict, flags: int = 0) -> list[int]:
+    """The hashes of the features of a token end after character ``i`` of chunk ``c``; the token began at ``begin``."""
+    first, last, gap = found[c]
+
+    def at(k: int) -> tuple[int, int]:
+        return (ord(text[k].lower()), kind(text[k])) if first <= k < last else (0, 0)
+
+    (p2, kp2), (p1, kp1), (l0, k0), (l1, k1), (n2, kn2), (n3, kn3) = (at(i + d) for d in range(-2, 4))
+    run = [0, 0]
+    while run[0] < 4 and at(i - run[0] - 1)[0] == l0:
+        run[0] += 1
+    while run[1] < 4 and at(i + 2 + run[1])[0] == l1:
+        run[1] += 1
+    place, remaining = min(i - first, 5), min(last - i - 2, 5)
+    previous = string_hash(text[slice(*found[c - 1][:2])]) if c and found[c - 1][2] != PARAGRAPH else 0
+    follows = c + 1 < len(found) and gap != PARAGRAPH
+    following = string_hash(text[slice(*found[c + 1][:2])]) if follows else 0
+    next_kind = kind(text[found[c + 1][0]]) if follows else 0
+    token, rest, whole = (string_hash(t) for t in (text[begin : i + 1], text[i + 1 : last], text[begin:last]))
+    left, right = shape_hash(text[begin : i + 1]), shape_hash(text[i + 1 : last])
+    lexicon = (known(token) > 1) + 2 * (known(rest) > 1) + 4 * (known(whole) > 1)
+    pair, kinds = (mix(3, l0, l1),), (mix(4, k0, k1),)
+    templates = [
+        *((100,), pair, (*pair, p1), (*pair, n2), (*pair, p1, n2), (*pair, p1, p2), (*pair, n2, n3)),
+        *((*pair, p1, p2, n2, n3), (*kinds, kp1, kp2, kn2, kn3), (*kinds, kp1, kn2), (*pair, flags)),
+        *((*pair, place, remaining), (*pair, run[0], run[1] + 1), (token, l1), (rest, k0), (rest, l0)),
+        *((string_hash(text[first:last]), i - first), (left, right), (*pair, next_kind, remaining)),
+        *((token, next_kind, remaining), (following, l1, remaining), (previous, l1), (*kinds, lexicon, remaining)),
+        *((*pair, lexicon), (left, *kinds, i - begin), (left, l1, remaining, next_kind), (token, rest)),
+    ]
+    return [mix(t[0], *t[1:], 100 + n if n else 0) for n, t in enumerate(templates)]
+
+
+def sentence_features(tokens: list, t: int, state: tuple, case: dict) -> list[int]:
+    """The hashes of the features of a sentence end after token ``t``; tokens are pairs of a form and what follows."""
+    length, brackets, quotes = state
+    low, high = t, t + 1
+    while low > max(0, t - 2) and tokens[low - 1][1] != PARAGRAPH:
+        low -= 1
+    while high < min(len(tokens) - 1, t + 3) and tokens[high][1] != PARAGRAPH:
+        high += 1
+    forms = [tokens[k][0] if low <= k <= high else "" for k in range(t - 2, t + 4)]
+    wpp, wp, w0, w1, wn, wnn = (string_hash(form) if form else 0 for form in forms)
+    spp, sp, s0, s1, sn, snn = (shape_hash(form) if form else 0 for form in forms)
+    xp, x0, x1, xn = (string_hash(form[-3:]) if form else 0 for form in forms[1:5])
+    cp, c0, c1, cn = (case(w) for w in (wp, w0, w1, wn))
+    k0, k1, gap = kind(forms[2][-1]), kind(forms[3][0]), tokens[t][1]
+    place = length if length < 4 else 4 + sum(length >= bound for bound in (4, 6, 12, 24))
+    inside = place * 4 + min(brackets, 1) * 2 + quotes % 2
+    words, shapes, cases = (mix(1, w0, w1),), (mix(2, s0, s1, gap),), (mix(6, k0, k1, c1),)
+    templates = [
+        *((100, gap), (w0,), (w1,), words, (w0, wp), (w1, wn), (*words, wp), (*words, wn), shapes, (*shapes, sp)),
+        *((*shapes, sn), (*shapes, sp, sn), (w0, s1), (s0, w1), (w0, s1, sn), (w0, s1, wp), (s0, w1, wn), (wp,)),
+        *((wn,), (w0, gap), (w1, gap), (sp, spp, *shapes), (sn, snn, *shapes), (wpp, k0), (wnn, k1)),
+        *((*shapes, min(len(forms[2]), 4)), (wp, s0, s1), (wn, s0, s1), (*shapes, place), (*cases, place)),
+        *((w0, inside), (w1, inside), (*shapes, inside), (*cases, w0), (*cases, s1), (*cases, c0, cn), (x0, x1)),
+        *((xp, x0, k1), (x0, x1, xn), (k0, x1, xn), (x0, *cases), (*cases, gap, sn), (*cases, cp, c0), (x1, *cases)),
+        *((x1, xn, s0), (*cases, not forms[1], not forms[4]), (w0, not forms[1]), (w1, s0, place)),
+    ]
+    return [mix(100, gap) if not n else mix(t[0], *t[1:], 100 + n) for n, t in enumerate(templates)]
+
+
+def decide(rows: list[int], weights: np.ndarray) -> np.float32:
+    """The score of features, summed in their order in single precision."""
+    score, bits = np.float32(0.0), len(weights).bit_length() - 1
+    for h in rows:
+        score += weights[h >> (64 - bits)]
+    return score
+
+
+def tokenize(text: str, candidate, known, weights: np.ndarray) -> list[tuple[int, int]]:
+    """The tokens of a text: at each candidate place, from left to right, a token ends if the score is positive."""
+    found, tokens = chunks(text), []
+    for c, (first, last, _) in enumerate(found):
+        begin, flags = first, 16 * bool(DOTTED.fullmatch(text[first:last]))
+        for i in range(first, last - 1):
+            k0, k1 = kind(text[i]), kind(text[i + 1])
+            if candidate[k0][k1] and k1 != EXTEND and k0 != JOINER:
+                rows = token_features(text, found, c, begin, i, known, flags)
+                if decide(rows, weights) > 0:
+                    tokens.append((begin, i + 1))
+                    begin = i + 1
+        tokens.append((begin, last))
+    return tokens
+
+
+def score_ends(tokens: list, case, weights: np.ndarray, threshold: float) -> list[float]:
+    """The score of a sentence end after each token; state is counted from the last end that was found."""
+    scores, state = [], (0, 0, 0)
+    for t, (form, gap) in enumerate(tokens):
+        length, brackets, quotes = state
+        brackets += (kind(form[0]) == OPEN) - (kind(form[0]) == CLOSE and brackets > 0)
+        state = (length + 1, brackets, quotes + (kind(form[0]) == QUOTE))
+        score = math.inf
+        if gap != PARAGRAPH:
+            score, bits = np.float32(-threshold), len(weights).bit_length() - 1
+            for h in sentence_features(tokens, t, state, case):
+                score += weights[h >> (64 - bits)]
+        scores.append(float(score))
+        if score > 0:
+            state = (0, 0, 0)
+    return scores
+
+
+def logistic_step(row: list[int], target: bool, rate: float, weights, squares) -> None:
+    """One step of logistic regression with AdaGrad."""
+    score = sum(float(weights[f]) for f in row)
+    gradient = 1.0 / (1.0 + math.exp(-score)) - target
+    for f in row:
+        squares[f] += gradient * gradient
+        weights[f] -= rate * gradient / math.sqrt(squares[f])

@@ -1,0 +1,132 @@
+"""The linear models of segmentation against their twin, and what they know of addresses and multiword tokens."""
+
+from __future__ import annotations
+
+import random
+
+import naive_text as naive
+import numpy as np
+import pytest
+
+from nonproj.text.characters import KINDS, characters
+from nonproj.text.corpus import Surface, raw_text
+from nonproj.text.layout import NO_GAP, PARAGRAPH, lay_out, spans
+from nonproj.text.linear import fit
+from nonproj.text.multiword import Multiwords
+from nonproj.text.sentences import case_classes, letter_case, score_ends, token_table
+from nonproj.text.tokens import tokenize
+
+ALPHABET = "aabbcAB11..,!?'\"(()- \t\n\r\u0301\u200d:$\u00df"
+
+
+def random_text(chance: random.Random) -> str:
+    return "".join(chance.choice(ALPHABET + " " * 8) for _ in range(chance.randint(0, 80)))
+
+
+def random_weights(chance: random.Random, integers: bool) -> np.ndarray:
+    random = np.random.default_rng(chance.randrange(1 << 30))
+    if integers:
+        return random.integers(-1, 2, 1 << 8).astype(np.float32)
+    return random.normal(size=1 << 10).astype(np.float32)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_layout_and_decisions_equal_the_twin(seed):
+    chance = random.Random(seed)
+    text = random_text(chance)
+    layout = lay_out(characters(text))
+    found = list(zip(layout.start.tolist(), layout.end.tolist(), layout.gap.tolist(), strict=True))
+    assert found == naive.chunks(text)
+    assert [int(h) for h in layout.chunk] == [naive.string_hash(text[a:b]) for a, b, _ in found]
+
+    weights = random_weights(chance, integers=seed % 2 == 0)
+    table = np.random.default_rng(seed)
+    candidate = table.integers(0, 2, (KINDS, KINDS)).astype(np.uint8)
+    known = table.integers(0, 4, 1 << 6).astype(np.uint8)
+    start, end = tokenize(layout, candidate, known, weights)
+    tokens = list(zip(start.tolist(), end.tolist(), strict=True))
+    assert tokens == naive.tokenize(text, candidate, lambda h: known[h % 64], weights)
+
+    after = {b: PARAGRAPH if gap == NO_GAP else gap for _, b, gap in found}
+    pairs = [(text[a:b], after.get(b, NO_GAP)) for a, b in tokens]
+    case = table.integers(0, 26, 1 << 6).astype(np.uint8)
+    scores = score_ends(token_table(layout, start, end), case, weights, 0.25)
+    assert scores.tolist() == naive.score_ends(pairs, lambda h: case[h % 64], weights, 0.25)
+
+
+def test_the_twin_sees_abbreviations():
+    for text in ("e.g.", "U.S.A", "(i.e.,", "U.S.-led", "a.b..", "a.(b."):
+        assert lay_out(characters(text)).flags.tolist() == [16] and naive.DOTTED.fullmatch(text), text
+    for text in ("a.", "a.b", "word.b.", "a.1.b", "U.S.abcd", "a..b.", "1.a.b."):
+        assert lay_out(characters(text)).flags.tolist() == [0] and not naive.DOTTED.fullmatch(text), text
+
+
+def test_training_equals_the_twin():
+    random = np.random.default_rng(5)
+    rows, gold = random.integers(0, 16, (40, 3)).astype(np.int32), random.integers(0, 2, 40).astype(np.uint8)
+    found = fit(rows, gold, np.ones(40, np.float32), (4, 2, 0.1, 0.0), seed=3)
+    weights, squares, order = np.zeros(16), np.full(16, 1e-6), np.random.default_rng(3)
+    for _ in range(2):
+        before = weights.copy()
+        for index in order.permutation(40):
+            naive.logistic_step(rows[index].tolist(), bool(gold[index]), 0.1, weights, squares)
+    assert not np.array_equal(before, weights)
+    np.testing.assert_allclose(found, weights, rtol=1e-3, atol=1e-4)
+
+
+def test_capitalization_is_counted():
+    raw = raw_text([[[Surface("En", True), Surface("hund", True)], [Surface("Hund", True), Surface("En", True)]]])
+    layout = lay_out(characters(raw.text))
+    start, end = spans(layout, raw.token_ends)
+    counts = letter_case(token_table(layout, start, end), raw.sentence_ends[end - 1], 1 << 10)
+    rows = {word: counts[naive.string_hash(word) % 1024].tolist() for word in ("hund", "en")}
+    assert rows == {"hund": [1, 0, 1, 2], "en": [0, 1, 1, 2]}
+    classes = case_classes(counts)
+    assert np.count_nonzero(classes) == 2 and classes.max() < 26
+
+
+ADDRESSES = {
+    "(http://www.a-b.de/c?d=1&e=2).": ["(", "http://www.a-b.de/c?d=1&e=2", ")", "."],
+    "www.a.de/b,": ["www.a.de/b", ","],
+    "<jane.doe@mail.example.org>": ["<", "jane.doe@mail.example.org", ">"],
+    "a@b.": ["a@b", "."],
+    "@home": ["@", "home"],
+    "a@": ["a", "@"],
+    "awww.b": ["awww", ".", "b"],
+    "a//b": ["a", "//", "b"],
+}
+
+
+@pytest.mark.parametrize(("text", "tokens"), ADDRESSES.items())
+def test_addresses_are_whole(text, tokens):
+    """Where all kinds are separated otherwise."""
+    layout = lay_out(characters(text))
+    marks = np.array([layout.kind[i] != layout.kind[i + 1] for i in range(len(text) - 1)] + [True])
+    start, end = spans(layout, marks)
+    assert [text[a:b] for a, b in zip(start.tolist(), end.tolist(), strict=True)] == tokens
+
+
+def paragraphs(text: str) -> list:
+    """A paragraph of one sentence per line; ``a|b`` is a multiword token."""
+    return [
+        [
+            [Surface(t.replace("|", ""), True, tuple(t.split("|")) if "|" in t else ()) for t in line.split()]
+            for line in text.splitlines()
+        ]
+    ]
+
+
+def test_multiword_tokens_depend_on_their_neighbours():
+    found = Multiwords.fit(paragraphs("we like it|s a lot\nshe saw its tail\n" * 20))
+    assert found.expand(["it", "likes", "its", "tail"]) == {}
+    assert found.expand(["we", "like", "Its", "a", "lot"]) == {2: ("It", "s")}
+
+
+def test_rules_expand_unseen_tokens():
+    found = Multiwords.fit(paragraphs("Ann|'s Bob|'s dog|'s is|n't do|n't has|n't let us go cats\n" * 5))
+    assert found.expand(["Cat's", "wasn't", "'s", "horse"]) == {0: ("Cat", "'s"), 1: ("was", "n't")}
+
+
+def test_words_that_are_not_parts_of_the_token():
+    found = Multiwords.fit([[[Surface("zum", True, ("zu", "dem")), Surface("vom", True, ("von", "dem"))]] * 5])
+    assert found.expand(["Zum", "VOM", "dem"]) == {0: ("Zu", "dem"), 1: ("VON", "DEM")}
