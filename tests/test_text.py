@@ -42,7 +42,7 @@ def treebank(sentences) -> str:
 SENTENCES = [
     "Hunden ser Dr. Hansen +.",
     "Do|n't go +, please +!",
-    "Hvor er kl. 10.30 +?",
+    "Hvor has|n't kl. 10.30 +?",
     "He is|n't here +( yet +) +.",
     'Mr. Smith said +: +" No +. +"',
     "nej",

@@ -162,8 +162,8 @@ class SegmenterConfig(Section, name="segmenter"):
     epochs: int = option(6, "training epochs; 0: rules", (int,), low=0, high=10**6)
     learning_rate: float = option(0.1, "learning rate of stochastic gradient descent", (float,), low=0, above=True)
     bits: int = option(
-        17,
-        "log2 of the size of the weight table of tokens; that of sentences is eight times as large",
+        18,
+        "log2 of the size of the weight table of tokens; that of sentences is four times as large",
         (int,),
         low=10,
         high=24,

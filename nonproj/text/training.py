@@ -98,7 +98,7 @@ def train(
     tables["tokens"] = _fit(rows, gold, bits, steps, seed, progress, "tokens")
     rows, gold, counts = _sentence_examples(paragraphs, options, seed)
     tables["case"] = case_classes(counts)
-    tables["sentences"] = _fit(rows, gold, bits + 3, steps, seed, progress, "sentences")
+    tables["sentences"] = _fit(rows, gold, bits + 2, steps, seed, progress, "sentences")
     return Trained(tables, options.threshold)
 
 
@@ -175,7 +175,7 @@ def _sentence_examples(paragraphs, options: SegmenterConfig, seed: int):
         case = case_classes(others)
         for copy in range(options.copies + 1):
             corpus = _Corpus(raw_text(fold, np.random.default_rng(seed + copy))) if copy else plain[index]
-            more_rows, more_gold = corpus.sentence_examples(case, options.bits + 3)
+            more_rows, more_gold = corpus.sentence_examples(case, options.bits + 2)
             rows.append(more_rows)
             gold.append(more_gold)
     return rows, gold, everything
