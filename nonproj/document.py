@@ -312,6 +312,23 @@ def surface_tokens(sentence: Sentence) -> Iterator[tuple[str, str, int]]:
         number += token[2]
 
 
+def token_ranges(sentence: Sentence) -> list[tuple[int, int]]:
+    """Return the start and the end of each word, from the attribute TokenRange of MISC.
+
+    Examples
+    --------
+    >>> row = ["1", "Regn", "_", "_", "_", "_", "_", "_", "_", "SpaceAfter=No|TokenRange=3:7"]
+    >>> token_ranges(Sentence([row]))
+    [(3, 7)]
+    """
+    places = []
+    for _, misc, words in surface_tokens(sentence):
+        attributes = dict(attribute.partition("=")[::2] for attribute in misc.split("|"))
+        start, _, end = attributes["TokenRange"].partition(":")
+        places += [(int(start), int(end))] * words
+    return places
+
+
 def locate(text: str, sentences: Iterable[Sentence]) -> list[list[tuple[int, int]]]:
     """Return the start and the end of each word of each sentence in the text.
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from nonproj.document import Document, ParsedSentence, locate
+from nonproj.document import Document, ParsedSentence, locate, token_ranges
 from nonproj.io import conll
 from nonproj.io.objects import from_words
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
 from nonproj.pipeline import BATCH, Parser
+from nonproj.text.input import TextInput
 from nonproj.types import Sentence
 
 
@@ -76,17 +76,11 @@ class TextParser:
         name: str = "<memory>",
     ):
         self.model, self.decoding, self.tags, self.name = model, decoding or model.config.decoding, tags, name
-        self.parser = Parser(model, self.decoding)
-        self._warned = False
+        self.parser = Parser(model, self.decoding, tags)
 
     def __repr__(self) -> str:
-        stages = ("segmenter", self._segmenter), ("tagger", getattr(self.parser, "analyzer", None))
-        names = [name for name, stage in stages if stage is not None]
-        return f"TextParser({self.name!r}: {', '.join([*names, 'parser'])})"
-
-    @property
-    def _segmenter(self):
-        return getattr(self.parser, "segmenter", None)
+        tagger = "no tagger" if self.parser.analyzer is None else "tagger"
+        return f"TextParser({self.name!r}: {self.parser.segmenter.description}; {tagger}; parser)"
 
     def __call__(self, text: str) -> Document:
         """Return the parsed text.
@@ -94,15 +88,14 @@ class TextParser:
         Parameters
         ----------
         text : str
-            Plain text of any length.  A model without a segmenter takes each line for a sentence and splits it at
-            white space.
+            Plain text of any length, whose paragraphs are separated by empty lines.
 
         Raises
         ------
         TypeError
             ``text`` is not a string.
         DataError
-            A sentence has more than ``decoding.max_words`` words.
+            The text has half of a surrogate pair.
         """
         return next(self.pipe([text]))
 
@@ -130,20 +123,25 @@ class TextParser:
             parsed.append(pair)
             while waiting and len(waiting[0][1]) <= len(parsed):
                 text, found = waiting.popleft()
-                yield _document(text, parsed[: len(found)])
+                yield self._document(text, parsed[: len(found)])
                 del parsed[: len(found)]
         for text, _ in waiting:
             yield Document(text)
 
-    def segment(self, text: str) -> list[Sentence]:
-        """Return the sentences and words of a text, without tags and trees."""
-        if self._segmenter is not None:
-            return self._segmenter.segment(text)
-        if not self._warned:
-            self._warned = True
-            message = f"{self.name} has no segmenter: each line is a sentence, split into words at white space"
-            warnings.warn(message, stacklevel=2)
-        return [from_words(line.split(), "<text>") for line in text.splitlines() if line.strip()]
+    def _document(self, text: str, parsed: list[tuple]) -> Document:
+        """Return a text with its parsed sentences, and find the places of their words in it."""
+        try:
+            places = locate(text, [sentence for sentence, _ in parsed])
+        except ValueError:  # letters have been composed, or there are control characters between tokens
+            places = [token_ranges(sentence) for sentence in self.segment(text, TextInput(ranges=True))]
+        pairs = zip(parsed, places, strict=True)
+        return Document(text, [ParsedSentence(sentence, parse, place) for (sentence, parse), place in pairs])
+
+    def segment(self, text: str, options: TextInput | None = None) -> list[Sentence]:
+        """Return the sentences and words of a text, without tags and trees; longer sentences than allowed are cut."""
+        options = options or TextInput()
+        limit = min(options.max_words, self.parser.max_words)
+        return self.parser.segmenter.segment(text, options._replace(max_words=limit))
 
     def parse(self, tokens: Sequence) -> ParsedSentence:
         """Return a parsed sentence that has been split into words already.
@@ -191,12 +189,6 @@ class TextParser:
 def _restore(data: bytes, decoding: DecodingConfig, tags: str, name: str) -> TextParser:
     """Return a parser that was pickled."""
     return TextParser(Model.from_bytes(data), decoding, tags, name=name)
-
-
-def _document(text: str, parsed: list[tuple]) -> Document:
-    places = locate(text, [sentence for sentence, _ in parsed])
-    pairs = zip(parsed, places, strict=True)
-    return Document(text, [ParsedSentence(sentence, parse, place) for (sentence, parse), place in pairs])
 
 
 def _sentence(tokens) -> Sentence:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import io
+import itertools
 import pickle
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import conllu
 import networkx
 import numpy as np
 import pytest
-from toy import sentences, treebank
+from command import run
+from toy import raw_treebank, read, sentences, treebank
 
 import nonproj
 from nonproj.document import locate, surface_tokens
@@ -25,20 +28,20 @@ from nonproj.options.config import Config
 
 ROOT = Path(__file__).resolve().parents[1]
 OPTIONS = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 3}
-TEXT = "den hund ser hus sovende .\n\n  stor kat\tjager den mand .\nhus kender hus .\n"
+TEXT = "Den hund ser hus sovende.\n\n  Stor kat\tjager den\nmand.  Hus kender hus.\n"
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory) -> Path:
     """A model file of the toy language."""
     path = tmp_path_factory.mktemp("nlp") / "toy.nonproj"
-    train(sentences(60), Config().with_overrides(OPTIONS)).save(path)
+    train(read(raw_treebank(120)), Config().with_overrides(OPTIONS)).save(path)
     return path
 
 
 @pytest.fixture(scope="module")
 def nlp(path):
-    """A parser of words at white space."""
+    """A parser of the toy language."""
     return nonproj.load(path)
 
 
@@ -68,7 +71,11 @@ def test_one_call_returns_everything_about_each_word(doc):
             assert (word.head, word.label) == (sentence.heads[number - 1], sentence.labels[number - 1])
             assert TEXT[word.start : word.end] == word.form
     assert doc[1] is doc.sentences[1]
-    assert doc[1][0].form == "stor"
+    assert doc[1][0].form == "Stor"
+    assert doc[0].upos == doc[0].xpos == ["DET", "NOUN", "VERB", "NOUN", "PART", "PUNCT"]
+    assert doc[0].lemmas == ["den", "hund", "ser", "hus", "sovende", "."]
+    assert doc[0].heads.tolist() == [2, 3, 0, 3, 2, 3]
+    assert doc[0].labels == ["det", "nsubj", "root", "obj", "acl", "punct"]
     assert [word.form for word in doc[0][1:3]] == ["hund", "ser"]
     assert len(doc.words) == 16
     assert doc.certified == all(sentence.certified for sentence in doc)
@@ -77,15 +84,17 @@ def test_one_call_returns_everything_about_each_word(doc):
 
 def test_reprs_are_one_short_line(doc, nlp, path):
     assert repr(doc) == f"<{' '.join(TEXT.split())[:57]}...: 3 sentences, 16 words, 3 certified>"
-    assert repr(doc[2]) == "<hus kender hus .: 4 words, certified>"
-    assert str(path) in repr(nlp)
-    assert "parser" in repr(nlp)
+    assert repr(doc[2]) == "<Hus kender hus.: 4 words, certified>"
+    assert repr(nlp).startswith(f"TextParser({str(path)!r}: ")
+    assert repr(nlp).endswith("; tagger; parser)")
+    assert doc[0].text == "Den hund ser hus sovende."
     assert str(doc) == TEXT
 
 
 def test_the_trees_are_those_of_the_parser(doc, nlp):
     for sentence in doc:
-        _, parse = next(nlp.parser.parse_all([from_words(sentence.forms)]))
+        tagged, parse = next(nlp.parser.parse_all([from_words(sentence.forms)]))
+        assert [row[2:6] for row in tagged.rows] == [row[2:6] for row in sentence.sentence.rows]
         np.testing.assert_array_equal(sentence.heads, parse.decoded.heads[1:])
         assert sentence.labels == parse.labels
 
@@ -93,11 +102,53 @@ def test_the_trees_are_those_of_the_parser(doc, nlp):
 def test_to_conllu_is_read_back(doc):
     text = doc.to_conllu(certificates=True)
     assert text.count("# nonproj certified = True\n") == 3
-    for sentence, read in zip(doc, conll.read(io.StringIO(text), require_heads=True), strict=True):
-        assert read.forms == sentence.forms
-        assert read.labels == sentence.labels
-        np.testing.assert_array_equal(read.heads[1:], sentence.heads)
-    assert "#" not in doc.to_conllu()
+    for sentence, other in zip(doc, conll.read(io.StringIO(text), require_heads=True), strict=True):
+        assert other.forms == sentence.forms
+        assert other.labels == sentence.labels
+        np.testing.assert_array_equal(other.heads[1:], sentence.heads)
+    assert "certified" not in doc.to_conllu()
+
+
+def test_text_is_parsed_as_by_the_command_line(path, nlp, tmp_path):
+    text = TEXT + "\n\nHund ser kat.\u00a0 Kat ser hund sovende" + TEXT
+    (tmp_path / "in.txt").write_text(text, encoding="utf-8")
+    result = run("parse", "--text", str(path), str(tmp_path / "in.txt"))
+    assert nlp(text).to_conllu() == result.stdout, result.stderr
+
+
+def test_letters_that_are_composed_keep_their_places(nlp):
+    """Forms are in Unicode's composed form, offsets count the characters of the text; so do control characters."""
+    text = "Den ka\u030alhund ser\x07 hus. Hus ser hus."
+    doc = nlp(text)
+    assert any("\u00e5" in word.form for word in doc.words)
+    assert not any("\u030a" in word.form for word in doc.words)
+    for word in doc.words:
+        assert unicodedata.normalize("NFC", text[word.start : word.end]) == word.form
+
+
+def test_real_text(treebanks, tmp_path):
+    """Every word of Greek text, multiword tokens included, has its place."""
+    gold = list(itertools.islice(conll.read(treebanks / "greek" / "el_gdt-ud-train.conllu"), 150))
+    options = OPTIONS | {"training.epochs": 1, "segmenter.epochs": 2, "tagger.epochs": 1, "pruner.folds": 0}
+    train(gold, Config().with_overrides(options)).save(tmp_path / "greek.nonproj")
+    test = itertools.islice(conll.read(treebanks / "greek" / "el_gdt-ud-test.conllu"), 40)
+    texts = [line.removeprefix("# text = ").strip() for s in test for line in s.lines if line.startswith("# text = ")]
+    text = "\n\n".join(texts)
+    doc = nonproj.load(tmp_path / "greek.nonproj")(text)
+    assert len(doc) >= 40
+    assert any("-" in line.split("\t")[0] for s in doc for line in s.sentence.lines if line[:1].isdigit())
+    covered = bytearray(len(text))
+    for sentence in doc:
+        for word, (form, _, size) in zip(sentence, _tokens(sentence), strict=True):
+            assert text[word.start : word.end] == form
+            assert form == word.form or size > 1
+            covered[word.start : word.end] = b"x" * (word.end - word.start)
+    assert all(mark or character.isspace() for mark, character in zip(covered, text, strict=True))
+
+
+def _tokens(sentence) -> list[tuple]:
+    """The token that each word belongs to."""
+    return [token for token in surface_tokens(sentence.sentence) for _ in range(token[2])]
 
 
 def test_to_frame_has_a_row_for_each_word(doc, nlp):
@@ -118,11 +169,12 @@ def test_to_networkx_has_the_arcs(doc):
     assert networkx.is_arborescence(tree)
     assert sorted(tree.edges) == sorted((int(h), m) for m, h in enumerate(doc[0].heads, 1))
     assert tree.nodes[2]["form"] == "hund"
+    assert tree.nodes[2]["upos"] == "NOUN"
     assert tree.edges[int(doc[0].heads[0]), 1]["label"] == doc[0].labels[0]
     assert tree.graph["certified"] == doc[0].certified
     graph = doc.to_networkx()
     assert networkx.number_weakly_connected_components(graph) == 3
-    assert graph.nodes[1, 1]["form"] == "stor"
+    assert graph.nodes[1, 1]["form"] == "Stor"
     assert graph.number_of_edges() == 16
 
 
@@ -130,7 +182,7 @@ def test_to_networkx_has_the_arcs(doc):
 
 
 def test_pipe_equals_one_call_for_each_text(nlp):
-    texts = ["", TEXT, "\n\n", "hund ser kat .", "", *["den mand jager den stor kat løbende ."] * 70, ""]
+    texts = ["", TEXT, "\n\n", "Hund ser kat.", "", *["Den mand jager den stor kat løbende."] * 70, ""]
     piped = list(nlp.pipe(iter(texts)))
     assert [doc.text for doc in piped] == texts
     for text, doc in zip(texts, piped, strict=True):
@@ -144,24 +196,12 @@ def test_pipe_reads_no_further_than_a_batch(nlp):
     def texts():
         for number in range(1000):
             taken.append(number)
-            yield "hund ser kat ."
+            yield "Hund ser kat."
 
     stream = nlp.pipe(texts(), batch=8)
     for _ in range(5):
         next(stream)
     assert len(taken) <= 9
-
-
-@pytest.mark.filterwarnings("default")
-def test_a_model_without_a_segmenter_says_so_once(path):
-    fresh = nonproj.load(path)
-    with pytest.warns(UserWarning, match=r"toy.nonproj has no segmenter: each line is a sentence"):
-        fresh("hund ser")
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        fresh("hund ser")
 
 
 def test_offsets_follow_multiword_tokens_and_odd_spaces():
@@ -180,6 +220,15 @@ def test_offsets_follow_multiword_tokens_and_odd_spaces():
 def test_text_must_be_a_string(nlp):
     with pytest.raises(TypeError, match="text is a bytes, a string is expected"):
         nlp(b"hund")
+    with pytest.raises(DataError, match="surrogate"):
+        nlp("hund \ud800")
+
+
+def test_long_sentences_of_a_text_are_cut(path):
+    doc = nonproj.load(path, max_words=20)("den hund ser " * 30)
+    assert [word.form for word in doc.words] == ["den", "hund", "ser"] * 30
+    assert max(map(len, doc)) <= 20
+    assert len(doc) <= 9
 
 
 # -- words and rows ----------------------------------------------------------------------------------------------------

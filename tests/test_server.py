@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from command import ROOT, run, running
 from serving import nonsense, serving
-from toy import sentences, treebank
+from toy import raw_treebank, read, treebank
 
 from nonproj.learning.trainer import train
 from nonproj.options.config import Config
@@ -33,7 +33,7 @@ TEXT = treebank(5, seed=1)
 def path(tmp_path_factory) -> Path:
     """A model file of the toy language."""
     path = tmp_path_factory.mktemp("server") / "toy-2.nonproj"
-    train(sentences(60), Config().with_overrides(OPTIONS)).save(path)
+    train(read(raw_treebank(120)), Config().with_overrides(OPTIONS)).save(path)
     return path
 
 
@@ -81,7 +81,7 @@ def test_models(server):
     for answer in (httpx.get(f"{server.url}/models"), httpx.post(f"{server.url}/models")):
         assert answer.headers["content-type"] == "application/json; charset=utf-8"
         assert answer.json()["default_model"] == "toy-2"
-        assert {"tokenizer", "parser"} <= set(answer.json()["models"]["toy-2"])
+        assert answer.json()["models"]["toy-2"] == ["tokenizer", "tagger", "parser"]
 
 
 def test_process_parses_as_the_command_line_does(server, parsed):
@@ -144,14 +144,33 @@ def test_formats_are_those_of_udpipe(server, data, output, kind):
     assert result_of(answer) == "".join(texts)
 
 
-def test_tokenizer_splits_text(server):
-    fields = {"data": "den hund ser hus .\nhus kender kat .", "tokenizer": "", "output": "vertical"}
-    words = "den hund ser hus .\n\nhus kender kat .\n\n".replace(" ", "\n")
-    assert result_of(httpx.post(f"{server.url}/process", data=fields)) == words
-    fields = {**fields, "tokenizer": "none", "input": "generic_tokenizer"}
-    assert result_of(httpx.post(f"{server.url}/process", data=fields)) == words
-    fields = {**fields, "tokenizer": "presegmented"}
-    assert result_of(httpx.post(f"{server.url}/process", data=fields)) == words
+def test_text_is_split_and_tagged_as_by_the_command_line(server, path, tmp_path):
+    text = "Den hund ser hus sovende. Stor kat jager den\nmand.\n\nHus kender hus."
+    (tmp_path / "in.txt").write_text(text, encoding="utf-8")
+    for words, fields in (
+        (["--text"], {"tokenizer": ""}),
+        (["--text", "--token-ranges"], {"tokenizer": "ranges"}),
+        (["--lines"], {"tokenizer": "presegmented"}),
+        (["--lines", "--token-ranges"], {"tokenizer": "presegmented;ranges"}),
+        (["--text"], {"input": "generic_tokenizer"}),
+    ):
+        fields |= {"data": text, "tagger": "", "parser": ""}
+        expected = run("parse", *words, str(path), str(tmp_path / "in.txt"))
+        assert result_of(httpx.post(f"{server.url}/process", data=fields)) == expected.stdout, expected.stderr
+        vertical = [line.split("\t")[1] for line in expected.stdout.splitlines() if line[:1].isdigit()]
+        fields |= {"output": "vertical", "parser": "none"}
+        assert result_of(httpx.post(f"{server.url}/process", data=fields)).split() == vertical
+
+
+def test_tagger_replaces_tags_and_parser_adds_missing_ones(server):
+    wrong = TEXT.replace("\tNOUN\tNOUN\t", "\tX\tX\t")
+    absent = TEXT.replace("\tNOUN\tNOUN\t", "\t_\t_\t")
+    url = f"{server.url}/process"
+    assert "\tX\tX\t" in result_of(httpx.post(url, data={"data": wrong, "parser": ""}))
+    assert result_of(httpx.post(url, data={"data": wrong, "tagger": ""})) == TEXT
+    assert result_of(httpx.post(url, data={"data": absent, "tagger": ""})) == TEXT
+    assert result_of(httpx.post(url, data={"data": absent})) == absent
+    assert "\tNOUN\tNOUN\t" in result_of(httpx.post(url, data={"data": absent, "parser": ""}))
 
 
 # -- errors ------------------------------------------------------------------------------------------------------------

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import pickle
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from toy import sentences
+from toy import raw_treebank, read, sentences
 
+import nonproj
 from nonproj.errors import ConfigError, DataError, ModelError
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io.objects import from_words
@@ -29,10 +28,16 @@ from spacy.tokens import Doc  # noqa: E402
 
 from nonproj.integrations.spacy import NonprojComponent  # noqa: E402
 
-needs_tagger = pytest.mark.skipif("tags" not in inspect.signature(Parser).parameters, reason="no tagger yet")
-
 ROOT = Path(__file__).resolve().parents[1]
-OPTIONS = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 4}
+OPTIONS = {
+    "segmenter.epochs": 0,
+    "tagger.epochs": 0,
+    "features.bits": 16,
+    "pruner.bits": 16,
+    "labeler.bits": 16,
+    "training.epochs": 4,
+}
+FULL = {"segmenter.epochs": 3, "tagger.epochs": 3}
 TAGS = {row[1]: row[3] for sentence in sentences(60) for row in sentence.rows}
 TEXT = "den hund ser hus sovende. stor kat jager den mand løbende.  hus kender hus."
 
@@ -186,10 +191,9 @@ class Analyzer:
         ]
 
 
-@needs_tagger
 @pytest.mark.parametrize("tags", ["missing", "all", "none"])
 def test_tags_are_kept_overwritten_or_left_alone(path, tags, monkeypatch):
-    monkeypatch.setattr(Parser, "analyzer", Analyzer(), raising=False)
+    monkeypatch.setattr(Parser, "analyzer", Analyzer())
     nlp = spacy.blank("da")
     nlp.add_pipe("nonproj", config={"model": str(path), "tags": tags})
     doc = nlp.make_doc("den hund ser hus .")
@@ -208,7 +212,6 @@ def test_tags_are_kept_overwritten_or_left_alone(path, tags, monkeypatch):
     )
 
 
-@needs_tagger
 def test_tags_of_other_treebanks_are_no_error(path, monkeypatch):
     """The coarse tags and features of CoNLL-X are not those of Universal Dependencies."""
 
@@ -216,7 +219,7 @@ def test_tags_of_other_treebanks_are_no_error(path, monkeypatch):
         def annotate(self, batch, overwrite=False):
             return [[[*row[:2], "l", "N", "NC", "sg|def", *row[6:]] for row in s.rows] for s in batch]
 
-    monkeypatch.setattr(Parser, "analyzer", Foreign(), raising=False)
+    monkeypatch.setattr(Parser, "analyzer", Foreign())
     nlp = spacy.blank("da")
     nlp.add_pipe("nonproj", config={"model": str(path)})
     doc = nlp("den hund")
@@ -239,20 +242,27 @@ def test_sentence_starts_of_others_are_kept(path):
     assert [sentence.start for sentence in with_sentencizer("den hund ser hus . hus kender hus .").sents] == [0, 3]
 
 
-def test_the_segmenter_finds_sentences(path, monkeypatch):
-    def segment(text):
-        parts = [part.split() for part in text.split("hus")]
-        return [
-            from_words([*part, "hus"] if i < len(parts) - 1 else part)
-            for i, part in enumerate(parts)
-            if part or i < len(parts) - 1
-        ]
-
-    text = "den hund ser hus stor kat jager hus ."
-    with pytest.raises(ModelError, match="has no segmenter"):
-        pipeline(path, sentences="segmenter")(text)
-    monkeypatch.setattr(Parser, "segmenter", SimpleNamespace(segment=segment), raising=False)
-    assert [sentence.start for sentence in pipeline(path)(text).sents] == [0, 4, 8]
+def test_everything_comes_from_a_model_of_text(tmp_path):
+    """Sentence starts, tags and lemmas of a blank pipeline."""
+    train(read(raw_treebank(120)), Config().with_overrides(OPTIONS | FULL)).save(tmp_path / "raw.nonproj")
+    text = "Den hund ser hus sovende. Stor kat jager den mand løbende.\n\nHus kender hus."
+    for nlp in (spacy.blank("da"), spacy.blank("xx")):
+        nlp.add_pipe("nonproj", config={"model": str(tmp_path / "raw.nonproj")})
+        doc = nlp(text)
+        assert [sentence[0].text for sentence in doc.sents] == ["Den", "Stor", "Hus"]
+        words = [token for token in doc if not token.is_space]
+        assert [token.pos_ for token in words] == [TAGS[token.text.lower()] for token in words]
+        assert [token.lemma_ for token in words] == [token.text.lower() for token in words]
+        assert [token.dep_ for token in words][:6] == ["det", "nsubj", "ROOT", "obj", "acl", "punct"]
+        assert words[4].head.text == "hund"
+        assert doc.has_annotation("TAG", require_complete=True)
+        assert doc._.certified
+    parsed = nonproj.load(tmp_path / "raw.nonproj")(text)
+    assert [s[0].start for s in parsed] == [sentence.start_char for sentence in doc.sents]
+    rule = spacy.blank("da")
+    config = {"model": str(tmp_path / "raw.nonproj"), "sentences": "rule"}
+    rule.add_pipe("nonproj", config=config)
+    assert len(list(rule("Hus ser.hus ser hus. hus").sents)) == 2
 
 
 def test_long_sentences_are_cut(path):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from serving import serving
-from toy import sentences, treebank
+from toy import raw_treebank, read, sentences, treebank
 
 from nonproj.evaluation.scores import nonprojective
 from nonproj.learning.trainer import train
@@ -30,7 +30,7 @@ OPTIONS = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training
 def server(tmp_path_factory):
     """A server of the toy language."""
     path = tmp_path_factory.mktemp("page") / "toy.nonproj"
-    train(sentences(80), Config().with_overrides(OPTIONS)).save(path)
+    train(read(raw_treebank(120) + treebank(80)), Config().with_overrides(OPTIONS)).save(path)
     with serving(path) as server:
         yield server
 
@@ -72,9 +72,10 @@ def texts(figure, selector: str) -> list[str]:
 
 def test_one_types_a_sentence_and_sees_its_tree(browser):
     assert browser.switch_to.active_element.get_attribute("id") == "data"
-    browser.switch_to.active_element.send_keys("den hund ser hus .", Keys.ENTER)
+    browser.switch_to.active_element.send_keys("Den hund ser hus.", Keys.ENTER)
     [figure] = trees(browser, 1)
-    assert texts(figure, ".word .form") == ["den", "hund", "ser", "hus", "."]
+    assert texts(figure, ".word .form") == ["Den", "hund", "ser", "hus", "."]
+    assert texts(figure, ".word .tag") == ["DET", "NOUN", "VERB", "NOUN", "PUNCT"]
     arcs = figure.find_elements(By.CSS_SELECTOR, ".arc")
     assert sorted(int(arc.get_attribute("data-word")) for arc in arcs) == [0, 1, 2, 3, 4]
     assert all(arc.find_element(By.CSS_SELECTOR, "path").size["height"] > 5 for arc in arcs)

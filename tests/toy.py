@@ -46,6 +46,20 @@ def treebank(count: int, seed: int = 0) -> str:
     return text
 
 
+def raw_treebank(count: int, seed: int = 0) -> str:
+    """So many sentences in CoNLL-U, with the raw text: a capital letter, and no blank before the full stop."""
+    chance, blocks = random.Random(seed), []
+    for number in range(1, count + 1):
+        rows = sentence(chance)
+        forms = [rows[0][0].capitalize(), *(form for form, *_ in rows[1:])]
+        lines = [f"# sent_id = {number}", f"# text = {' '.join(forms[:-1])}{forms[-1]}"]
+        for i, (form, (lemma, tag, head, label)) in enumerate(zip(forms, rows, strict=True), 1):
+            misc = "SpaceAfter=No" if i == len(rows) - 1 else "_"
+            lines.append("\t".join((str(i), form, lemma, tag, tag, "_", str(head), label, "_", misc)))
+        blocks.append("\n".join(lines) + "\n\n")
+    return "".join(blocks)
+
+
 def read(text: str) -> list[Sentence]:
     """The sentences of a text, all with gold heads."""
     return list(conll.read(io.StringIO(text), require_heads=True))

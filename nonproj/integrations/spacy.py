@@ -14,15 +14,17 @@ from spacy.parts_of_speech import IDS
 from spacy.pipeline import Sentencizer
 from spacy.tokens import Doc, Span, Token
 
-from nonproj.document import locate
+from nonproj.document import token_ranges
 from nonproj.errors import ModelError
 from nonproj.io.conll import COLUMNS
 from nonproj.model import Model
 from nonproj.pipeline import Parse, Parser
+from nonproj.text.input import TextInput
 from nonproj.types import Sentence
 
 SENTENCES = ("auto", "segmenter", "rule")
-"""Where sentences start: as set before, or else as the model's segmenter or spaCy's rule says; or as these say."""
+"""Where sentences start: as set before, or else as the model's segmenter or, where it has none, spaCy's rule says;
+always as the segmenter says; always as spaCy's rule says."""
 
 ROOT_LABEL = "ROOT"
 """The label of roots, which spaCy's own models and its matchers use."""
@@ -99,7 +101,7 @@ class NonprojComponent:
     def _use(self, model: Model) -> None:
         changes = {f"decoding.{name}": value for name, value in self.decoding.items()}
         decoding = model.config.with_overrides(changes).decoding
-        self._parser = Parser(model, decoding) if self.tags == "missing" else Parser(model, decoding, self.tags)
+        self._parser = Parser(model, decoding, self.tags)
 
     # -- documents -----------------------------------------------------------------------------------------------------
 
@@ -154,21 +156,14 @@ class NonprojComponent:
 
     def _starts(self, doc: Doc) -> set[int]:
         """Return the tokens that start a sentence, by the segmenter or by the rule."""
-        segmenter = getattr(self.parser, "segmenter", None) if self.sentences != "rule" else None
-        if segmenter is not None:
-            sentences = segmenter.segment(doc.text)
-            first = iter(sorted(places[0][0] for places in locate(doc.text, sentences)))
-            starts, start = set(), next(first, None)
+        has_segmenter = self.parser.model.component("segmenter") is not None
+        if self.sentences == "segmenter" or (self.sentences == "auto" and has_segmenter):
+            sentences = self.parser.segmenter.segment(doc.text, TextInput(ranges=True))
+            first, starts = {token_ranges(sentence)[0][0] for sentence in sentences}, set()
             for token in doc:
-                if start is not None and token.idx + len(token) > start:
+                if any(place in first for place in range(token.idx, token.idx + len(token))):
                     starts.add(token.i)
-                    while start is not None and start < token.idx + len(token):
-                        start = next(first, None)
             return starts
-        if self.sentences == "segmenter":
-            raise ModelError(
-                f"the component {self.name!r}", "its model has no segmenter; sentences = 'rule' needs none"
-            )
         return {i for i, starts in enumerate(self._rule.predict([doc])[0]) if starts}
 
     def _set(self, doc: Doc, spans: list[tuple[int, int]], parses: list[tuple[Sentence, Parse]]) -> None:

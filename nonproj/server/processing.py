@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import warnings
 from typing import NamedTuple
 
 from nonproj.errors import NonprojError
@@ -11,12 +10,13 @@ from nonproj.evaluation.certificates import statistics
 from nonproj.io import conll
 from nonproj.nlp import TextParser
 from nonproj.server import formats
+from nonproj.text.input import LINES, TEXT, TextInput
 from nonproj.types import Sentence
 from nonproj.workers.parsing import ModelRef, parser_of
 
 INPUTS = ("conllu", "horizontal", "vertical", "generic_tokenizer")
 OUTPUTS = ("conllu", "horizontal", "vertical", "horizontal=paragraphs", "vertical=paragraphs")
-TOKENIZER = ("presegmented", "ranges", "normal")
+TOKENIZER = ("presegmented", "ranges")
 
 
 class RequestError(NonprojError):
@@ -68,23 +68,18 @@ def _parser(reference: ModelRef) -> TextParser:
     """Return the parser of a model, which stays loaded."""
     if reference not in _parsers:
         model = parser_of(reference)[0].model
-        _parsers[reference] = TextParser(
-            model, reference.decoding, getattr(reference, "tags", "missing"), name=reference.path
-        )
+        _parsers[reference] = TextParser(model, reference.decoding, reference.tags, name=reference.path)
     return _parsers[reference]
 
 
 def prepare(references: list[ModelRef]) -> list[ModelInfo]:
     """Load models, parse a sentence with each so that no request waits for it, and return what they have."""
     found = []
-    warnings.simplefilter("ignore")  # the notes say the same
     for reference in references:
         nlp = _parser(reference)
         nlp.parse(["a", "b", "c", "."])
-        segmenter, tagger = getattr(nlp.parser, "segmenter", None), getattr(nlp.parser, "analyzer", None)
-        note = "The model has no segmenter: each line is a sentence, split into words at white space."
-        components = ["tokenizer", *["tagger"] * (tagger is not None), "parser"]
-        found.append(ModelInfo(components, [] if segmenter is not None else [note]))
+        components = ["tokenizer", *["tagger"] * (nlp.parser.analyzer is not None), "parser"]
+        found.append(ModelInfo(components, [f"Tokenizer: {nlp.parser.segmenter.description}."]))
     return found
 
 
@@ -121,22 +116,16 @@ def _read(nlp: TextParser, task: Task) -> list[Sentence]:
         unknown = next((option for option in options if option not in TOKENIZER), None)
         if unknown:
             raise RequestError(f"tokenizer: {unknown!r} is no option; known: {', '.join(TOKENIZER)}")
-        texts = task.data.splitlines() if "presegmented" in options else [task.data]
-        sentences = [sentence for text in texts for sentence in nlp.segment(text)]
-        return [_with_ranges(sentence) for sentence in sentences] if "ranges" in options else sentences
+        plain = TextInput(LINES if "presegmented" in options else TEXT, ranges="ranges" in options)
+        return nlp.segment(task.data, plain)
     if task.input in ("horizontal", "vertical"):
         read = formats.read_horizontal if task.input == "horizontal" else formats.read_vertical
         return list(read(task.data))
     if not task.data.strip():
         return []
-    name = "data"
     stream = io.StringIO(task.data if task.data.endswith("\n") else task.data + "\n", newline="")
-    stream.name = name
+    stream.name = "data"
     return list(conll.read(stream, ignore_heads=task.parse))
-
-
-def _with_ranges(sentence: Sentence) -> Sentence:
-    return sentence
 
 
 def _write(sentences: list[Sentence], output: str) -> str:

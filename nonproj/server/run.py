@@ -83,8 +83,7 @@ def run_server(models: dict[str, ModelRef], options: ServerOptions) -> None:
 
 async def _serve(models: dict[str, ModelRef], options: ServerOptions, listener: socket.socket) -> None:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    change = {"tags": "all"} if "tags" in ModelRef._fields else {}
-    pairs = {name: (reference, reference._replace(**change)) for name, reference in models.items()}
+    pairs = {name: (reference, reference._replace(tags="all")) for name, reference in models.items()}
     pool = WorkerPool(options.jobs, options.waiting, options.timeout, (prepare, list(models.values())))
     config = uvicorn.Config(
         make_app(Service(pool, pairs, options.max_bytes)),

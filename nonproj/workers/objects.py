@@ -52,7 +52,7 @@ def parse_in_processes(
     with tempfile.TemporaryDirectory(prefix="nonproj-") as folder, Processes(jobs) as workers:
         path = Path(folder) / "model.nonproj"
         model.save(path)
-        reference = ModelRef.of(path, model.config.decoding)
+        reference = ModelRef.of(path, model.config.decoding, parser.tags)
         rest = iter(lambda: list(itertools.islice(stream, chunk)), [])
         tasks = ((reference, group) for group in itertools.chain([first, second], rest))
         for parses in in_order(workers, parse_sentences, tasks):
