@@ -65,7 +65,8 @@ def page(results: list[dict]) -> str:
     for name, group in groups.items():
         counts = sum((Counter(result["outcomes"]) for result in group), Counter())
         lines += [f"| `{name}` | {outcome} | {count:,} |" for outcome, count in sorted(counts.items())]
-    lines += ["", "### Further figures", "", *_notes(groups)]
+    notes = _notes(groups)
+    lines += ["", "### Further figures", "", *notes] if notes else []
     lines += ["", "## Faults found, and repaired", "", "| lane | fault | repair |", "|---|---|---|"]
     lines += [f"| `{fault['lane']}` | {fault['fault']} | {fault['repair']} |" for fault in _found()]
     failures = [(result, failure) for result in results for failure in result["failures"]]
@@ -86,21 +87,29 @@ def _row(name: str, group: list[dict]) -> str:
 
 
 def _notes(groups: dict[str, list[dict]]) -> list[str]:
-    """Return the further figures of each lane: numbers are added up, others are listed."""
+    """Return the further figures of each lane: numbers are added up, but those of the lane of load listed by seed."""
     lines = []
     for name, group in groups.items():
         sums: Counter = Counter()
         for result in group:
             for key, value in result["notes"].items():
+                where = f"- `{name}`, {key}" + (f", seed {result['seed']}" if name == "load" else "")
                 if isinstance(value, dict):
-                    text = ", ".join(f"{part}: {number:,}" for part, number in value.items())
-                    lines.append(f"- `{name}`, {key}: {text}")
-                elif isinstance(value, str):
-                    lines.append(f"- `{name}`, {key}: {value}")
+                    lines.append(f"{where}: " + ", ".join(f"{part} {number:,}" for part, number in value.items()))
+                elif isinstance(value, str) or (name == "load" and not isinstance(value, bool)):
+                    lines.append(f"{where}: {value if isinstance(value, str) else format(value, ',')}")
                 elif not isinstance(value, bool):
                     sums[key] = max(sums[key], value) if key == "edges covered" else sums[key] + value
         lines += [f"- `{name}`, {key}: {value:,}" for key, value in sums.items()]
+    if groups["kills"]:
+        lines.append(f"- `kills`, those that met what was still running: {struck(groups['kills']):,}")
     return lines
+
+
+def struck(results: list[dict]) -> int:
+    """Return how many kills met what was still running."""
+    counts = sum((Counter(result["outcomes"]) for result in results if result["lane"] == "kills"), Counter())
+    return sum(count for outcome, count in counts.items() if "had ended before" not in outcome and outcome != "failed")
 
 
 def _found() -> list[dict]:

@@ -56,7 +56,7 @@ def run_cases(lane: campaign.Lane, out: Path, count: int, failures: int = 1000) 
         lane.case = cases
 
 
-@pytest.mark.parametrize(("name", "count"), [("reads", 4000), ("parses", 500), ("models", 250), ("options", 60)])
+@pytest.mark.parametrize(("name", "count"), [("reads", 4000), ("parses", 300), ("models", 200), ("options", 60)])
 def test_nothing_fails(name, count, lanes, tmp_path):
     results = run_cases(lanes(name), tmp_path, count)
     assert not results.failures
@@ -71,7 +71,7 @@ def test_well_formed_treebanks_are_kept(tmp_path):
     assert (results.failures, results.notes["treebanks"]) == ([], 200)
 
 
-@pytest.mark.parametrize(("name", "seconds"), [("kills", 12.0), ("writes", 12.0)])
+@pytest.mark.parametrize(("name", "seconds"), [("kills", 8.0), ("writes", 8.0)])
 def test_faults_do_no_harm(name, seconds, tmp_path):
     if name == "writes" and not any(shutil.which(compiler) for compiler in ("cc", "gcc", "clang")):
         pytest.skip("there is no C compiler")
@@ -79,7 +79,7 @@ def test_faults_do_no_harm(name, seconds, tmp_path):
         pytest.importorskip("distributed")
     results = supervise(name, 5, seconds, tmp_path, 120.0, 0)
     assert not results.failures
-    assert results.tried >= 2
+    assert results.tried >= 1
 
 
 def test_a_large_file_is_parsed_while_workers_die(tmp_path):
@@ -299,6 +299,7 @@ def test_forgeries_are_signed(tmp_path):
 
 # -- the page ----------------------------------------------------------------------------------------------------------
 
+TARGETS = {"reads": 1_000_000, "parses": 50_000, "models": 20_000}
 RESULTS = [json.loads(path.read_text()) for path in sorted((ROOT / "attack" / "results").glob("*.json"))]
 
 
@@ -306,6 +307,15 @@ def test_the_page_shows_the_results():
     assert report.PAGE.read_text(encoding="utf-8") == report.page(RESULTS)
     assert set(report.UNITS) == {*LANES, *MORE}
     assert all(f"`{name}`" in report.INTRODUCTION for name in report.UNITS)
+
+
+def test_the_campaign_reached_its_targets_without_a_failure():
+    """The figures of the page are those of finished runs."""
+    assert not [failure for result in RESULTS for failure in result["failures"]]
+    tried = {name: sum(result["tried"] for result in RESULTS if result["lane"] == name) for name in report.UNITS}
+    assert all(tried[name] >= least for name, least in TARGETS.items())
+    assert report.struck(RESULTS) >= 90
+    assert min(tried.values()) > 0
 
 
 def test_a_campaign_is_continued_and_starts_anew_when_the_sources_change(tmp_path):

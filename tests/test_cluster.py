@@ -162,7 +162,7 @@ def test_waiting_for_a_call_is_interrupted_at_once(cluster):
         began = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
             list(pool.in_order(workers, time.sleep, [(8,)]))
-        assert time.monotonic() - began < 4.0
+        assert time.monotonic() - began < 6.0
 
 
 def test_one_interrupt_of_training_with_a_cluster_is_enough(here, cluster):
@@ -177,7 +177,7 @@ def test_one_interrupt_of_training_with_a_cluster_is_enough(here, cluster):
     began = time.monotonic()
     _, error = process.communicate(timeout=60)
     assert (process.returncode, b"Traceback" in error) == (130, False)
-    assert time.monotonic() - began < 6.0
+    assert time.monotonic() - began < 10.0
     assert Model.load("a.nonproj").meta["interrupted"]
 
 

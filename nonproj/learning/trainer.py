@@ -91,6 +91,8 @@ def train(
         If a sentence has no gold heads, or is longer than ``decoding.max_words``.
     ConfigError
         If there is nothing to train on, or the checkpoint is of other sentences or options.
+    ModelError
+        If the checkpoint is damaged, or training cannot continue from what it holds.
     ClusterError
         If workers cannot be reached; the checkpoint is that of the last complete epoch.
 
