@@ -50,7 +50,7 @@ DECODE_TESTS = $(wildcard $(patsubst %,tests/test_%.py,parts arborescence projec
 THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent)))
 LEARN_TESTS = tests/test_scoring.py tests/test_learning.py
 
-.PHONY: help setup train evaluate parse test test-decode test-bounds test-python attack bench bench-full reproduce lint clean
+.PHONY: help setup train evaluate parse test test-decode test-bounds test-python attack bench bench-text bench-full reproduce lint clean
 
 help: ## list the targets (the default)
 	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folder] [ARGS='...']"
@@ -72,7 +72,7 @@ $(READY): pyproject.toml
 	@touch $@
 
 $(WARM): $(READY) $(SOURCES)
-	@if test -f nonproj/warmup.py; then "$(BIN)/python" -m nonproj.warmup >&2; fi
+	@"$(BIN)/nonproj" compile >&2
 	@touch $@
 
 train: $(WARM) ## fetch a treebank, train on it, evaluate, show some trees
@@ -111,6 +111,10 @@ $(MEASURE): $(READY)
 bench: $(WARM) $(MEASURE) ## benchmark that model on its treebank's test file; 1 to 2 minutes
 	@$(NEEDS_MODEL)
 	@$(PATHS) && "$(BIN)/python" -m benchmarks.bench --cache "$(DATA)/bench" $(FILE) "$$train" "$$test" $(ARGS)
+
+bench-text: $(WARM) $(MEASURE) ## compare that model with UDPipe from raw text; trains UDPipe first, for an hour or more
+	@$(NEEDS_MODEL)
+	@$(PATHS) && "$(BIN)/python" -m benchmarks.text --cache "$(DATA)/bench" --udpipe train $(FILE) "$$train" "$$test" $(ARGS)
 
 bench-full: $(WARM) $(MEASURE) ## benchmark all models in models/, with training and instruction counts; long
 	@set --; for file in $(THERE); do \

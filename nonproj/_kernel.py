@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import hashlib
 import logging
 import os
@@ -18,10 +19,12 @@ import shutil
 import stat
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numba
 import numpy as np
+from numba.core import event
 
 _PACKAGE = Path(__file__).parent
 _FLAGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT", "NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")
@@ -101,6 +104,60 @@ def _make_private(folder: Path) -> bool:
 
 
 _FOLDER = cache_folder()
+
+
+def kept_in() -> Path | None:
+    """Return the folder where this process keeps compiled code; None if it keeps or compiles none."""
+    return None if numba.config.DISABLE_JIT else _FOLDER
+
+
+def count_cached() -> int:
+    """Return the number of kernels in the cache."""
+    return sum(1 for _ in _FOLDER.glob("*/*.nbi")) if _FOLDER else 0
+
+
+def is_cached(name: str) -> bool:
+    """Return whether a kernel, such as ``score._score_parts``, is in the cache, for whatever types of arguments."""
+    return _FOLDER is not None and any(_FOLDER.glob(f"*/{name}-*.nbi"))
+
+
+class _Compiling(event.Listener):
+    """Knows how long this process has been compiling, and pauses the garbage collector meanwhile.
+
+    What numba makes mostly stays; to look through it again and again takes an eighth of the time.
+    """
+
+    def __init__(self):
+        self._depth, self._begin, self._seconds, self._collecting = 0, 0.0, 0.0, False
+
+    @property
+    def active(self) -> bool:
+        """Whether a kernel is being compiled."""
+        return self._depth > 0
+
+    @property
+    def seconds(self) -> float:
+        """Time spent so far."""
+        return self._seconds + (time.monotonic() - self._begin if self.active else 0.0)
+
+    def on_start(self, event):
+        """Note that a kernel, maybe one called by that which is being compiled, is compiled from now on."""
+        if not self._depth:
+            self._begin, self._collecting = time.monotonic(), gc.isenabled()
+            gc.disable()
+        self._depth += 1
+
+    def on_end(self, event):
+        """Note that it is compiled."""
+        self._depth -= 1
+        if not self._depth:
+            self._seconds += time.monotonic() - self._begin
+            if self._collecting:
+                gc.enable()
+
+
+compiling = _Compiling()
+event.register("numba:compile", compiling)
 
 
 def kernel(function):

@@ -1,4 +1,4 @@
-"""Compile every kernel in advance: ``python -m nonproj.warmup``.
+"""Compile every kernel in advance, as ``nonproj compile`` does.
 
 Numba compiles at the first call and caches the result on disk.  This module trains and parses with a treebank of three
 sentences, so each kernel is called with the types of real use.
@@ -7,11 +7,13 @@ sentences, so each kernel is called with the types of real use.
 from __future__ import annotations
 
 import dataclasses
+import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
+from nonproj.compiling import helper
 from nonproj.dual.branch_and_bound import branch_and_bound
 from nonproj.dual.general import parse_with_automata
 from nonproj.dual.options import DualOptions
@@ -31,6 +33,7 @@ from nonproj.scoring.bounds import grandparent_bounds
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.trees.arborescence import maximum_arborescence
+from nonproj.trees.elimination import LARGE
 from nonproj.trees.marginals import marginals
 from nonproj.trees.projective import maximum_projective_tree
 from nonproj.types import Sentence
@@ -55,6 +58,14 @@ def sentences() -> list[Sentence]:
     return made
 
 
+def compile_everything() -> None:
+    """Compile every kernel, those of decoding in another process."""
+    with helper("nonproj.warmup", "decode"):
+        analyze(sentences())
+        score()
+    warm_up()
+
+
 def warm_up() -> None:
     """Train, save, load and parse with each model and decoder; then call the kernels that no model uses."""
     treebank = sentences()
@@ -75,17 +86,36 @@ def warm_up() -> None:
                 hashed = hash_tokens(parser.encode(treebank[0]), parser.scorer.tables[-1], len(weights))
                 grandparent_bounds(hashed, weights)
             del model, parser  # mapped files cannot be removed everywhere
-    search()
+    analyze(treebank)
+    score()
+    decode()
+
+
+def analyze(treebank: list[Sentence]) -> None:
+    """Train a tagger and lemmatizer, and use them."""
     Analyzer.fit(treebank, Config().with_overrides({"tagger.bits": 12}).tagger).annotate(treebank, overwrite=True)
+
+
+def score() -> None:
+    """Call the kernels of marginals and of pricing."""
     scores = np.arange(16.0).reshape(4, 4)
     for single_root in (False, True):
         marginals(scores, single_root)
         maximum_arborescence(scores, single_root)
         maximum_projective_tree(scores, single_root)
+    marginals(np.zeros((LARGE + 2, LARGE + 2)))
     state = np.zeros((4, 4, 4), np.uint8)
     promising_parts(scores, state.astype(np.float64), state, scores)
     violated_arc_gp(scores, state, 0.0)
     violated_cutsets(scores, 0.0)
+
+
+def decode() -> None:
+    """Decode without and with projective trees, with general automata, and by branch and bound."""
+    for projective in (False, True):
+        parts = part_space(full_arc_space(3), "grandparent")
+        branch_and_bound(parts, np.zeros(len(parts)), DualOptions(projective=projective))
+    search()
     arcs = full_arc_space(1)
     parse_with_automata(arcs, head_automata(arcs, 1), np.zeros(len(arcs.head)))
 
@@ -103,4 +133,7 @@ def search() -> None:
 
 
 if __name__ == "__main__":
-    warm_up()
+    if sys.argv[1:] == ["decode"]:
+        decode()
+    else:
+        compile_everything()

@@ -22,7 +22,7 @@ LEVELS = (
     "model_checks",
     "model",
     "pipeline",
-    "evaluation joint programs",
+    "compiling evaluation joint programs",
     "document workers",
     "learning nlp",
     "estimator integrations server warmup",

@@ -32,6 +32,8 @@ for info in pkgutil.walk_packages(nonproj.__path__, "nonproj."):
 json.dump(kernels, sys.stdout)
 """
 
+_WITH_PANELS = [f"_{verb}_{side}" for verb in ("eliminate", "restore") for side in ("left", "right")]
+
 
 def run():
     """All kernels after a warm-up in a fresh process: name, signatures, cache misses."""
@@ -45,7 +47,10 @@ def test_each_kernel_has_one_signature_and_the_warm_up_leaves_none_to_compile():
     kernels = run()
     assert len(kernels) > 30
     # Weights are float32 in training and int16 in a model.
-    twice = {f"nonproj.scoring.{name}" for name in ("score._score_parts", "score._score_pairs", "labels._score_labels")}
+    twice = {f"nonproj.scoring.{name}" for name in ("score._score_parts", "labels._score_labels")}
+    # With and without code for projective trees, and for panels of words.
+    twice |= {"nonproj.dual.subgradient._descend", "nonproj.trees.marginals._marginals"}
+    twice |= {f"nonproj.trees.elimination.{name}" for name in ("_escape", *_WITH_PANELS)}
     many = {name: signatures for name, (signatures, _) in kernels.items() if len(signatures) > 1 + (name in twice)}
     assert not many, f"compiled for more than one set of argument types: {list(many)}"
     missed = [name for name, (_, misses) in kernels.items() if misses]

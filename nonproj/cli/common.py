@@ -7,18 +7,23 @@ import dataclasses
 import os
 import stat
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from typing import BinaryIO
 
+from nonproj._kernel import compiling, count_cached
 from nonproj.cli.signals import heed, heeding
+from nonproj.compiling import compile_for_parsing
 from nonproj.errors import FileError, ModelError
 from nonproj.io.checks import Rules
 from nonproj.io.files import identity, is_direct
 from nonproj.model import MAGIC, Model
 from nonproj.options.config import DecodingConfig
 from nonproj.workers.pool import InProcess
+
+COMPILING = "nonproj: compiling kernels, once for each version of nonproj"
 
 
 def load_model(path: str, treebank: str) -> Model:
@@ -34,6 +39,42 @@ def load_model(path: str, treebank: str) -> Model:
     if "parser" not in model.weights:
         raise ModelError(f"{path}: a checkpoint, not a model; finish it with 'nonproj train ... --resume'")
     return model
+
+
+@contextmanager
+def telling_of_compiling(options: argparse.Namespace, count: bool = False) -> Iterator[None]:
+    """Say so in one line if kernels are compiled for more than a second; with ``count``, count them on a terminal."""
+    if options.quiet:
+        yield
+        return
+    done, before = threading.Event(), count_cached()
+    count = count and sys.stderr.isatty()
+
+    def watch() -> None:
+        while compiling.seconds < 1.0:
+            if done.wait(0.1):
+                return
+        if not count:
+            sys.stderr.write(f"{COMPILING}\n")
+            return
+        while not done.wait(0.25):
+            sys.stderr.write(f"\r{COMPILING}: {count_cached() - before} done")
+            sys.stderr.flush()
+        sys.stderr.write(f"\r{COMPILING}: {count_cached() - before} done\n")
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def compile_ahead(options: argparse.Namespace, model: Model, decoding: DecodingConfig) -> None:
+    """Compile what parsing with a model takes, on two cores, before its first sentence and before workers start."""
+    with telling_of_compiling(options, count=True):
+        compile_for_parsing(options.model, model, decoding)
 
 
 def decoding_options(decoding: DecodingConfig, options: argparse.Namespace) -> DecodingConfig:

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Iterator
 
-from nonproj.cli.common import decoding_options, load_model, progress_bar, reading_rules, worker_pool
+from nonproj.cli.common import compile_ahead, decoding_options, load_model, progress_bar, reading_rules, worker_pool
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
 from nonproj.evaluation.report import comparison_report, ud_report
 from nonproj.evaluation.scores import Evaluation, evaluate
@@ -69,6 +69,7 @@ def _evaluate_model(options: argparse.Namespace) -> Evaluation:
     """Score the trees of a model, parsed by workers or in this process."""
     model = load_model(options.model, options.gold)
     decoding, source = decoding_options(model.config.decoding, options), open_input(options.gold)
+    compile_ahead(options, model, decoding)
     progress = progress_bar(options, source)
     with source[2], worker_pool(options) as workers:
         if workers:

@@ -79,6 +79,7 @@ def build_parser() -> tuple[Arguments, dict[str, Arguments]]:
         (_add_parse, "parse", "parse plain text, or a CoNLL-X or CoNLL-U file or stream"),
         (_add_evaluate, "evaluate", "score a parsed file or a model, or compare two parsed files"),
         (_add_inspect, "inspect", "describe a model"),
+        (lambda _: None, "compile", "compile all kernels now, as for an image, and print the folder that keeps them"),
         (_add_serve, "serve", "serve models over HTTP, with a start page and the REST interface of UDPipe"),
     ):
         description = f"{text[0].upper()}{text[1:]}."

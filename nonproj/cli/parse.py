@@ -10,7 +10,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from typing import TextIO
 
-from nonproj.cli.common import check_outputs, decoding_options, load_model, progress_bar, reading_rules, worker_pool
+from nonproj.cli.common import (
+    check_outputs,
+    compile_ahead,
+    decoding_options,
+    load_model,
+    progress_bar,
+    reading_rules,
+    worker_pool,
+)
 from nonproj.evaluation.certificates import ParseLog, TextOptions, annotate
 from nonproj.io import conll
 from nonproj.io.files import open_input, open_output
@@ -30,6 +38,7 @@ def run(options: argparse.Namespace) -> int:
     check_outputs({"output": options.output, "--stats": options.stats}, inputs, replaceable="input")
     model = load_model(options.model, options.input)
     decoding = decoding_options(model.config.decoding, options)
+    compile_ahead(options, model, decoding)
     start = time.perf_counter()
     source = open_input(options.input)
     rules, plain = reading_rules(options, ignore_heads=True), None

@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from nonproj.cli.common import check_outputs, progress_bar, reading_rules, worker_pool
+from nonproj.cli.common import check_outputs, progress_bar, reading_rules, telling_of_compiling, worker_pool
 from nonproj.errors import ConfigError, FileError, one_line
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
 from nonproj.io import conll
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     test = list(conll.read(test, rules)) if test else []  # read now, to report errors before the training
     log.info("training on %d sentences, %d words of %s", len(sentences), sum(map(len, sentences)), one_line(path))
     progress = progress_bar(options)
-    with worker_pool(options) as workers:
+    with worker_pool(options) as workers, telling_of_compiling(options):
         model = train(
             sentences,
             config,

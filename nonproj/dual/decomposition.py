@@ -6,9 +6,11 @@ import numpy as np
 
 from nonproj.automata.compiled import compiled_starts, is_compiled
 from nonproj.dual.options import DEFAULTS, UNLIMITED, DualOptions, check_options
-from nonproj.dual.subgradient import AGREED, STOPPED, Trace, find_tree, minimise_dual
+from nonproj.dual.subgradient import AGREED, STOPPED, Trace, minimise_dual
 from nonproj.parts.space import check_scores
+from nonproj.trees.arborescence import best_arborescence
 from nonproj.trees.checks import check_status
+from nonproj.trees.projective import best_projective_tree
 from nonproj.types import Decoded, PartSpace
 
 NO_TRACE = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
@@ -118,7 +120,8 @@ def dual_trace(parts: PartSpace, scores, options: DualOptions = DEFAULTS) -> tup
 def _decode_arcs(parts: PartSpace, scores: np.ndarray, options: DualOptions) -> Decoded:
     """Return the best tree where there are only arcs."""
     heads = np.empty(len(parts.arcs.start) - 1, np.int32)
-    check_status(find_tree(parts.arcs, scores, options, heads))
+    find = best_projective_tree if options.projective else best_arborescence
+    check_status(find(parts.arcs, scores, options.single_root, heads))
     score = sum(scores[heads[parts.arcs.modifier] == parts.arcs.head].tolist())
     return Decoded(heads, score, score, True, True, 0, 0.0)
 

@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj._kernel import inlined_kernel, kernel
 from nonproj.automata.compiled import (
     Choice,
     SplitScores,
+    Starts,
     count_work,
     decode_head,
     new_workspace,
@@ -26,9 +27,11 @@ from nonproj.dual.options import (
     POLYAK_DECAY,
     POLYAK_PATIENCE,
     POLYAK_SCALE,
+    DualOptions,
 )
 from nonproj.trees.arborescence import best_arborescence
 from nonproj.trees.projective import best_projective_tree
+from nonproj.types import ArcSpace
 
 AGREED, CLOSED, STOPPED = 0, 1, 2
 """How the method ends: the subproblems agree, the gap is closed, or neither."""
@@ -91,7 +94,10 @@ class Pace(NamedTuple):
 
 @kernel
 def find_tree(arcs, scores, options, heads):
-    """Write the best tree of the wanted kind to int32[N]; return a status of `nonproj.trees.checks`."""
+    """Write the best tree of the wanted kind to int32[N]; return a status of `nonproj.trees.checks`.
+
+    For kernels that are compiled for both kinds, other than that of `descend`.
+    """
     if options.projective:
         return best_projective_tree(arcs, scores, options.single_root, heads)
     return best_arborescence(arcs, scores, options.single_root, heads)
@@ -120,35 +126,45 @@ def _mark_tree(arcs, heads, y_score, y):
     return value, changed
 
 
-@kernel
-def minimise_dual(arcs, starts, scores, options, records, trace, heads):
+def minimise_dual(arcs: ArcSpace, starts: Starts, scores, options: DualOptions, records, trace, heads) -> tuple:
     """Run `descend` from multipliers of zero; ``records`` are ``(lowest, disputes, budget)`` of `Descent`."""
     lowest, disputes, budget = records
-    arc, rest = scores[: arcs.head.shape[0]], 1.0 - options.beta
-    tau = options.tau if starts.grandparent.shape[0] > 0 else 1.0
+    arc, rest = scores[: len(arcs.head)], 1.0 - options.beta
+    tau = options.tau if len(starts.grandparent) else 1.0
     split = SplitScores(arc * options.beta, arc * (rest * tau), arc * (rest * (1.0 - tau)))
     return descend(arcs, starts, scores, options, Descent(split, lowest, disputes, -np.inf, budget), trace, heads)
 
 
-@kernel
-def descend(arcs, starts, scores, options, descent, trace, heads):
+def descend(
+    arcs: ArcSpace, starts: Starts, scores, options: DualOptions, descent: Descent, trace: Trace, heads
+) -> tuple:
     """Run the subgradient method; return outcome (or minus a status), iterations, score, bound, automata, work.
 
     The last two count the head automata decoded and the work of all.  heads is written when a tree is better than the
     incumbent, or when the subproblems agree.
     """
+    # None and True are of different types, so each kind of tree has compiled code without the other.
+    projective = True if options.projective else None
+    return _descend(arcs, starts, scores, options, projective, descent, trace, heads)
+
+
+@kernel
+def _descend(arcs, starts, scores, options, projective, descent, trace, heads):
+    """Run the subgradient method: see `descend`."""
     n_arcs, n_nodes = arcs.head.shape[0], arcs.start.shape[0] - 1
     work, split, lowest = new_workspace(n_arcs), descent.split, descent.lowest
     y, choice = np.zeros(n_arcs, np.int8), Choice(np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int8))
     moved, values, numbers = np.ones(n_nodes, np.bool_), np.zeros(n_nodes), np.empty(4 * n_nodes, np.int64)
-    tree = np.empty(n_nodes, np.int32)
+    tree, decoded, spent = np.empty(n_nodes, np.int32), 0, 0
     score, bound, primal = descent.incumbent, np.inf, -np.inf
     pace = Pace(np.array([np.inf, 0.0, 1.0]), np.zeros(2, np.int64))
-    grace = GRACE_ITERATIONS if score == -np.inf else 0
+    left = grace = GRACE_ITERATIONS if score == -np.inf else 0
     costs, tree_cost = count_work(arcs, starts), _tree_work(n_nodes, n_arcs, options)
-    decoded, spent, left = 0, 0, grace
     for k in range(options.max_iterations):
-        status = find_tree(arcs, split.y, options, tree)
+        if projective is None:
+            status = best_arborescence(arcs, split.y, options.single_root, tree)
+        else:
+            status = best_projective_tree(arcs, split.y, options.single_root, tree)
         if status != 0:
             return -status, k, score, bound, decoded, spent
         spent += tree_cost
@@ -156,8 +172,7 @@ def descend(arcs, starts, scores, options, descent, trace, heads):
         for h in range(n_nodes):
             if moved[h]:
                 values[h] = decode_head(arcs, starts, scores, split, h, work, choice)
-                moved[h] = False
-                decoded_now += 1
+                moved[h], decoded_now = False, decoded_now + 1
                 spent += costs[h]
             dual += values[h]
         decoded += decoded_now
@@ -165,17 +180,17 @@ def descend(arcs, starts, scores, options, descent, trace, heads):
             primal = tree_value(arcs, starts, scores, y, numbers)
             if primal > score:
                 score = primal
-                heads[:] = tree
+                _copy(tree, heads)
         stalled = dual >= bound
         if not stalled and lowest.shape[0] == 3:
-            lowest[0], lowest[1], lowest[2] = split.y, split.z, split.grandparent
+            _record(split, lowest)
         bound = min(bound, dual)
         if trace.dual.shape[0] > k:
             trace.dual[k], trace.primal[k], trace.step[k], trace.decoded[k] = dual, primal, 0.0, decoded_now
         norm = _count_disputes(starts, y, choice, descent.disputes)
         if norm == 0:
             # The tree may tie with an earlier one; what agreed is what is returned.
-            heads[:] = tree
+            _copy(tree, heads)
             return AGREED, k + 1, primal, bound, decoded, spent
         if bound - score <= options.tolerance * (1.0 + abs(score)):
             left -= 1
@@ -190,8 +205,21 @@ def descend(arcs, starts, scores, options, descent, trace, heads):
         if trace.dual.shape[0] > k:
             trace.step[k] = step
         _move(arcs, starts, step, y, choice, split, moved)
-    outcome = CLOSED if left < grace else STOPPED
-    return outcome, options.max_iterations, score, bound, decoded, spent
+    return CLOSED if left < grace else STOPPED, options.max_iterations, score, bound, decoded, spent
+
+
+@inlined_kernel
+def _record(split, lowest):
+    """Copy the scores to float64[3, A]."""
+    for a in range(lowest.shape[1]):
+        lowest[0, a], lowest[1, a], lowest[2, a] = split.y[a], split.z[a], split.grandparent[a]
+
+
+@inlined_kernel
+def _copy(source, target):
+    """Copy a vector; assigning to a slice would take longer to compile, because it may fail."""
+    for i in range(source.shape[0]):
+        target[i] = source[i]
 
 
 @kernel

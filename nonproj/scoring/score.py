@@ -57,8 +57,12 @@ def score_pairs(hashed: Hashed, weights: np.ndarray, scale: float = 1.0) -> np.n
     The parameters are those of `score_parts`, with the templates of arcs.
     """
     n_nodes = len(hashed.sets.feat_start) - 1
+    pairs = PartRows(np.empty(((n_nodes - 1) ** 2, 2), np.int32), np.zeros(((n_nodes - 1) ** 2, 3), np.uint8))
+    _fill_pairs(*pairs)
     scores = np.full((n_nodes, n_nodes), -np.inf)
-    _score_pairs(hashed, weights, _zero_of(weights), float(scale), scores)
+    arcs = ~np.eye(n_nodes, dtype=bool)
+    arcs[:, 0] = False
+    scores[arcs] = score_parts(hashed, pairs, weights, scale)
     return scores
 
 
@@ -102,21 +106,16 @@ def _score_parts(hashed, nodes, codes, weights, zero, scale, scores):
 
 
 @kernel
-def _score_pairs(hashed, weights, zero, scale, scores):
-    """Score the arcs between all words as parts; leave the other entries alone."""
-    n_words = scores.shape[0] - 1
-    flat, count = np.empty(n_words * n_words), 0
-    nodes, codes = np.empty((flat.size, 2), np.int32), np.zeros((flat.size, 3), np.uint8)
+def _fill_pairs(nodes, codes):
+    """Write the words and codes of the arcs between all words, by head."""
+    n_words, p = int(np.sqrt(nodes.shape[0])), 0
     for h in range(n_words + 1):
         for m in range(1, n_words + 1):
             if h != m:
                 direction = direction_code(h, m)
-                nodes[count, 0], nodes[count, 1] = h, m
-                codes[count, DIRECTION], codes[count, DISTANCE] = direction, distance_code(h, m, direction - 1)
-                count += 1
-    _score_parts(hashed, nodes, codes, weights, zero, scale, flat)
-    for p in range(count):
-        scores[nodes[p, 0], nodes[p, 1]] = flat[p]
+                nodes[p, 0], nodes[p, 1] = h, m
+                codes[p, DIRECTION], codes[p, DISTANCE] = direction, distance_code(h, m, direction - 1)
+                p += 1
 
 
 @kernel

@@ -79,26 +79,6 @@ def maximum_arborescence_sparse(arcs: ArcSpace, scores, single_root: bool = Fals
 
 
 @kernel
-def best_arborescence(arcs, scores, single_root, heads):
-    """Write the best arborescence over sparse arcs to int32[N]; return a status of `nonproj.trees.checks`."""
-    for avoid_root in range(1 + single_root):
-        status = _solve_sparse(arcs, scores, avoid_root, heads)
-        if status != FOUND or not single_root or _count_roots(heads) <= 1:
-            return status
-    return NO_SINGLE_ROOT
-
-
-@kernel
-def _best_arborescence_dense(scores, single_root, heads):
-    """Write the best arborescence over scores[h, m] to int32[N]; return a status of `nonproj.trees.checks`."""
-    for avoid_root in range(1 + single_root):
-        status = _solve_dense(scores, avoid_root, heads)
-        if status != FOUND or not single_root or _count_roots(heads) <= 1:
-            return status
-    return NO_SINGLE_ROOT
-
-
-@kernel
 def _count_roots(heads):
     """Count the words headed by the root."""
     count = 0
@@ -108,23 +88,30 @@ def _count_roots(heads):
 
 
 @kernel
-def _solve_sparse(arcs, scores, avoid_root, heads):
-    """Run Chu-Liu-Edmonds over sparse arcs: a component scans the arcs into its nodes, each node with one offset."""
+def best_arborescence(arcs, scores, single_root, heads):
+    """Write the best arborescence over sparse arcs to int32[N]; return a status of `nonproj.trees.checks`.
+
+    A component scans the arcs into its nodes, each node with one offset.
+    """
     n_nodes = heads.shape[0]
-    components, offset = _new_components(n_nodes), np.zeros(n_nodes)
-    _choose_heads_sparse(arcs, scores, avoid_root, components)
-    new = n_nodes
-    word, bottom, depth = _grow_path(components, 1, 0, n_nodes)
-    while word < n_nodes:
-        if bottom < 0:
-            return NO_TREE
-        _add_offsets(components, bottom, depth, offset)
-        _contract(components, bottom, depth, new)
-        _choose_arc(arcs, scores, offset, avoid_root, components, new)
-        new += 1
-        word, bottom, depth = _grow_path(components, word, bottom, n_nodes)
-    _expand(components, new, heads)
-    return FOUND
+    for avoid_root in range(1 + single_root):
+        components, offset = _new_components(n_nodes), np.zeros(n_nodes)
+        _choose_heads_sparse(arcs, scores, avoid_root, components)
+        new, word, bottom = n_nodes, np.int64(1), np.int64(0)  # not literals: `_grow_path` is compiled once
+        while True:
+            word, bottom, depth = _grow_path(components, word, bottom, n_nodes)
+            if word >= n_nodes:
+                break
+            if bottom < 0:
+                return NO_TREE
+            _add_offsets(components, bottom, depth, offset)
+            _contract(components, bottom, depth, new)
+            _choose_arc(arcs, scores, offset, avoid_root, components, new)
+            new += 1
+        _expand(components, new, heads)
+        if not single_root or _count_roots(heads) <= 1:
+            return FOUND
+    return NO_SINGLE_ROOT
 
 
 @kernel
@@ -184,26 +171,32 @@ def _choose_arc(arcs, scores, offset, avoid_root, components, c):
 
 
 @kernel
-def _solve_dense(scores, avoid_root, heads):
-    """Run Chu-Liu-Edmonds over scores[h, m]: a component merges the columns of its members into one row, in O(N^2)."""
+def _best_arborescence_dense(scores, single_root, heads):
+    """Write the best arborescence over scores[h, m] to int32[N]; return a status of `nonproj.trees.checks`.
+
+    A component merges the columns of its members into one row, in O(N^2) altogether.
+    """
     n_nodes = scores.shape[0]
-    components = _new_components(n_nodes)
-    if _choose_heads_dense(scores, avoid_root, components.entering, components.head) != FOUND:
-        return BAD_SCORE
-    rows = np.empty((n_nodes, n_nodes))
-    modifiers = np.empty((n_nodes, n_nodes), np.int32)
-    new = n_nodes
-    word, bottom, depth = _grow_path(components, 1, 0, n_nodes)
-    while word < n_nodes:
-        if bottom < 0:
-            return NO_TREE
-        _contract(components, bottom, depth, new)
-        _merge_columns(scores, components, bottom, depth, rows, modifiers, new)
-        _choose_row(rows[new - n_nodes], modifiers[new - n_nodes], avoid_root, components, new)
-        new += 1
-        word, bottom, depth = _grow_path(components, word, bottom, n_nodes)
-    _expand(components, new, heads)
-    return FOUND
+    rows, modifiers = np.empty((n_nodes, n_nodes)), np.empty((n_nodes, n_nodes), np.int32)
+    for avoid_root in range(1 + single_root):
+        components = _new_components(n_nodes)
+        if _choose_heads_dense(scores, avoid_root, components.entering, components.head) != FOUND:
+            return BAD_SCORE
+        new, word, bottom = n_nodes, np.int64(1), np.int64(0)  # not literals: `_grow_path` is compiled once
+        while True:
+            word, bottom, depth = _grow_path(components, word, bottom, n_nodes)
+            if word >= n_nodes:
+                break
+            if bottom < 0:
+                return NO_TREE
+            _contract(components, bottom, depth, new)
+            _merge_columns(scores, components, bottom, depth, rows, modifiers, new)
+            _choose_row(rows[new - n_nodes], modifiers[new - n_nodes], avoid_root, components, new)
+            new += 1
+        _expand(components, new, heads)
+        if not single_root or _count_roots(heads) <= 1:
+            return FOUND
+    return NO_SINGLE_ROOT
 
 
 @kernel

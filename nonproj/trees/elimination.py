@@ -13,28 +13,31 @@ from nonproj._kernel import inlined_kernel, kernel
 SMALLEST = 1e-100
 """A product of rates out of words above this has lost no digit to underflow at 1e-308."""
 
-_LARGE = 128  # words of a task that is worth panels
+LARGE = 128
+"""Words of a task that is worth panels."""
+
 _PANEL = 32  # words
 _TILE = 256  # columns of a product
 
 
 @kernel
-def _escape(rates, single_root, escape, leaving):
+def _escape(rates, single_root, escape, leaving, panels):
     """Write escape[h, m] for all words; return the smallest product of rates out of words, each capped at 1.
 
     Recursive halving with an explicit stack.  In a task (low, high) all other words are eliminated already; it
     eliminates its left half and descends into the right one, then the other way round.  leaving[m] finally holds the
-    rates of the order of elimination that ends with word 1.
+    rates of the order of elimination that ends with word 1.  ``panels`` is True if some task may be large, and else
+    None, which is of another type: its code is compiled without panels.
     """
     n_nodes = rates.shape[0]
     saved = np.empty((2 * n_nodes + 64, n_nodes))
     task = np.empty((64, 4), np.int64)  # low, high, steps done, first row of saved
     product = np.empty(64)
-    task[0] = (1, n_nodes, 0, 0)
+    _set_task(task, 0, 1, n_nodes, 0)
     product[0] = smallest = 1.0
     depth = 0
     while depth >= 0:
-        low, high, step, row = task[depth]
+        low, high, step, row = task[depth, 0], task[depth, 1], task[depth, 2], task[depth, 3]
         size, middle = high - low, (low + high) // 2
         rate_product = product[depth]
         task[depth, 2] += 1
@@ -46,23 +49,29 @@ def _escape(rates, single_root, escape, leaving):
             depth -= 1
         elif step == 0:
             _copy_block(rates, low, saved, row, low, high)
-            rate_product *= _eliminate_left(rates, low, middle, high, single_root, leaving)
+            rate_product *= _eliminate_left(rates, low, middle, high, single_root, leaving, panels)
             depth += 1
-            task[depth] = (middle, high, 0, row + size)
+            _set_task(task, depth, middle, high, row + size)
             product[depth] = rate_product
         elif step == 1:
-            _restore_left(rates, low, middle, high, escape)
+            _restore_left(rates, low, middle, high, escape, panels)
             _copy_block(saved, row, rates, low, low, high)
-            rate_product *= _eliminate_right(rates, low, middle, high, single_root, leaving)
+            rate_product *= _eliminate_right(rates, low, middle, high, single_root, leaving, panels)
             depth += 1
-            task[depth] = (low, middle, 0, row + size)
+            _set_task(task, depth, low, middle, row + size)
             product[depth] = rate_product
         else:
-            _restore_right(rates, low, middle, high, escape)
+            _restore_right(rates, low, middle, high, escape, panels)
             depth -= 1
         if rate_product < SMALLEST:
             return 0.0
     return smallest
+
+
+@inlined_kernel
+def _set_task(task, depth, low, high, row):
+    """Put a task without steps done on the stack; assigning to a slice would take longer to compile."""
+    task[depth, 0], task[depth, 1], task[depth, 2], task[depth, 3] = low, high, 0, row
 
 
 @kernel
@@ -75,59 +84,59 @@ def _copy_block(source, source_row, target, target_row, low, high):
 
 
 @kernel
-def _eliminate_left(rates, low, middle, high, single_root, leaving):
+def _eliminate_left(rates, low, middle, high, single_root, leaving, panels):
     """Eliminate words low .. middle - 1 and write their total rates; return their product, each capped at 1."""
     product = 1.0
-    if high - low < _LARGE:
-        for k in range(low, middle):
-            leaving[k] = _eliminate_word(rates, k, k + 1, high, single_root)
-            product *= min(leaving[k], 1.0)
-    else:
+    if panels is not None and high - low >= LARGE:
         for begin in range(low, middle, _PANEL):
             end = min(begin + _PANEL, middle)
             product *= _eliminate_panel(rates, begin, end, end, high, single_root, leaving)
+        return product
+    for k in range(low, middle):
+        leaving[k] = _eliminate_word(rates, k, k + 1, high, single_root)
+        product *= min(leaving[k], 1.0)
     return product
 
 
 @kernel
-def _eliminate_right(rates, low, middle, high, single_root, leaving):
+def _eliminate_right(rates, low, middle, high, single_root, leaving, panels):
     """Eliminate words high - 1 .. middle as `_eliminate_left` does the others."""
     product = 1.0
-    if high - low < _LARGE:
-        for k in range(high - 1, middle - 1, -1):
-            leaving[k] = _eliminate_word(rates, k, low, k, single_root)
-            product *= min(leaving[k], 1.0)
-    else:
+    if panels is not None and high - low >= LARGE:
         for end in range(high, middle, -_PANEL):
             begin = max(end - _PANEL, middle)
             product *= _eliminate_panel(rates, begin, end, low, begin, single_root, leaving)
+        return product
+    for k in range(high - 1, middle - 1, -1):
+        leaving[k] = _eliminate_word(rates, k, low, k, single_root)
+        product *= min(leaving[k], 1.0)
     return product
 
 
 @kernel
-def _restore_left(rates, low, middle, high, escape):
+def _restore_left(rates, low, middle, high, escape, panels):
     """Write escape[k, m] of words low .. middle - 1 for words middle .. high - 1, last eliminated first."""
-    if high - low < _LARGE:
-        for k in range(middle - 1, low - 1, -1):
-            _restore_word(rates, k, k + 1, high, middle, high, escape)
-    else:
+    if panels is not None and high - low >= LARGE:
         for i in range((middle - low - 1) // _PANEL, -1, -1):
             begin = low + i * _PANEL
             end = min(begin + _PANEL, middle)
             _restore_panel(rates, begin, end, end, high, middle, high, escape)
+        return
+    for k in range(middle - 1, low - 1, -1):
+        _restore_word(rates, k, k + 1, high, middle, high, escape)
 
 
 @kernel
-def _restore_right(rates, low, middle, high, escape):
+def _restore_right(rates, low, middle, high, escape, panels):
     """Write escape[k, m] of words middle .. high - 1 for words low .. middle - 1, last eliminated first."""
-    if high - low < _LARGE:
-        for k in range(middle, high):
-            _restore_word(rates, k, low, k, low, middle, escape)
-    else:
+    if panels is not None and high - low >= LARGE:
         for i in range((high - middle - 1) // _PANEL, -1, -1):
             end = high - i * _PANEL
             begin = max(end - _PANEL, middle)
             _restore_panel(rates, begin, end, low, begin, low, middle, escape)
+        return
+    for k in range(middle, high):
+        _restore_word(rates, k, low, k, low, middle, escape)
 
 
 @kernel

@@ -22,7 +22,7 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.trees.checks import BAD_SCORE, FOUND, NO_SINGLE_ROOT, NO_TREE, UNDERFLOW, check_matrix, check_status
-from nonproj.trees.elimination import SMALLEST, _escape
+from nonproj.trees.elimination import LARGE, SMALLEST, _escape
 
 
 def marginals(scores, single_root: bool = False) -> tuple[np.ndarray, float]:
@@ -59,7 +59,8 @@ def marginals(scores, single_root: bool = False) -> tuple[np.ndarray, float]:
     """
     scores = check_matrix(scores, "scores")
     p = np.zeros(scores.shape)
-    status, log_partition = _marginals(scores, bool(single_root), p)
+    panels = True if len(scores) > LARGE else None  # of two types, so that panels are compiled where they are needed
+    status, log_partition = _marginals(scores, bool(single_root), p, panels)
     if status == UNDERFLOW:
         status, log_partition = _marginals_in_log_space(scores, bool(single_root), p)
     check_status(status)
@@ -67,8 +68,8 @@ def marginals(scores, single_root: bool = False) -> tuple[np.ndarray, float]:
 
 
 @kernel
-def _marginals(scores, single_root, p):
-    """Write the marginals to float64[N, N]; return (status, log Z)."""
+def _marginals(scores, single_root, p, panels):
+    """Write the marginals to float64[N, N]; return (status, log Z).  ``panels`` is as for `_escape`."""
     n_nodes = scores.shape[0]
     status, scale = _fill_rates(scores, single_root, p)
     if status != FOUND or n_nodes == 1:
@@ -79,7 +80,7 @@ def _marginals(scores, single_root, p):
             rates[m, h] = p[h, m]
     escape = np.zeros((n_nodes, n_nodes))
     leaving = np.empty(n_nodes)
-    if not _escape(rates, single_root, escape, leaving) > SMALLEST:
+    if not _escape(rates, single_root, escape, leaving, panels) > SMALLEST:
         return UNDERFLOW, 0.0
     total = leaving
     for m in range(1, n_nodes):

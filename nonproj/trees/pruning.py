@@ -62,7 +62,9 @@ def prune(
         raise ValueError("marginals must be probabilities, not negative and not NaN")
     mask = np.zeros(p.shape, np.bool_)
     heads = np.empty(len(p), np.int32)
-    check_status(_mark_probable(p, float(threshold), int(max_heads), bool(single_root), mask, heads))
+    if not _mark_probable(p, float(threshold), int(max_heads), bool(single_root), mask, heads):
+        check_status(_best_arborescence_dense(_logarithms(p), bool(single_root), heads))
+    check_status(_mark_tree(p, heads, mask))
     if projective and not is_projective(heads):
         found = _mark_projective(p, full_arc_space(len(p) - 1), bool(single_root), mask, heads) == FOUND
         if not found:
@@ -72,7 +74,10 @@ def prune(
 
 @kernel
 def _mark_probable(p, threshold, max_heads, single_root, mask, heads):
-    """Set mask[h, m] of the probable arcs and of the most probable tree, written to int32[N]; return a status."""
+    """Set mask[h, m] of the probable arcs; write the best head of each word to int32[N]; return if they make a tree.
+
+    If they do, it is the most probable tree.
+    """
     n_nodes = p.shape[0]
     chosen = np.empty(n_nodes, np.int32)
     heads[0] = -1
@@ -84,12 +89,13 @@ def _mark_probable(p, threshold, max_heads, single_root, mask, heads):
         heads[m] = best
         if p[best, m] > 0.0:
             _mark_heads(p, m, threshold * p[best, m], max_heads, chosen, mask)
-    # If the best heads of all words make a tree, it is the best tree.
-    if not (_reaches_root(heads) and (not single_root or _count_roots(heads) == 1)):
-        status = _best_arborescence_dense(_logarithms(p), single_root, heads)
-        if status != FOUND:
-            return status
-    for m in range(1, n_nodes):
+    return _reaches_root(heads) and (not single_root or _count_roots(heads) == 1)
+
+
+@kernel
+def _mark_tree(p, heads, mask):
+    """Set mask[h, m] of the arcs of a tree; return a status."""
+    for m in range(1, p.shape[0]):
         if p[heads[m], m] == 0.0:
             return NO_TREE
         mask[heads[m], m] = True

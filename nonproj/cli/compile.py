@@ -1,0 +1,21 @@
+"""``nonproj compile``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from nonproj._kernel import kept_in
+from nonproj.cli.common import telling_of_compiling
+from nonproj.errors import FileError
+from nonproj.warmup import compile_everything
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compile all kernels, and print the folder that holds them."""
+    if not kept_in():
+        raise FileError("NONPROJ_CACHE", "there is no folder to keep compiled kernels in; name one by this variable")
+    with telling_of_compiling(options, count=True):
+        compile_everything()
+    sys.stdout.write(f"{kept_in()}\n")
+    return 0

@@ -1,0 +1,104 @@
+"""Compiling what a parser needs before it is needed, on two cores.
+
+Numba compiles a kernel at its first call, one after the other.  The kernels of decoding take as long as all others of
+a parse together, so another process compiles them meanwhile; its results are found in the cache on disk.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+import nonproj
+from nonproj._kernel import is_cached, kept_in
+from nonproj.model import Model
+from nonproj.options.config import DecodingConfig
+from nonproj.parts.arcs import full_arc_space
+from nonproj.parts.space import part_space
+from nonproj.pipeline import Parser
+from nonproj.trees.arborescence import maximum_arborescence
+from nonproj.types import Sentence
+
+KERNELS = {
+    "score": ("score._score_parts", "marginals._marginals", "labels._score_labels"),
+    "decode": ("subgradient._descend", "arborescence.best_arborescence"),
+    "projective": ("projective.best_projective_tree",),
+}
+"""Kernels by which to see whether those of a stage are compiled: module and name."""
+
+
+def compile_for_parsing(path: str, model: Model, decoding: DecodingConfig) -> None:
+    """Compile the kernels that parsing with a model takes, unless they are in the cache already.
+
+    Parameters
+    ----------
+    path : str
+        The model's file, for the other process.
+    model : Model
+    decoding : DecodingConfig
+    """
+    parser = Parser(model, decoding)
+    stages = ("score", _decoding_kernels(parser))
+    if not kept_in() or all(is_cached(name) for stage in stages for name in KERNELS[stage]):
+        return
+    projective = "projective" if parser.options.projective else "any"
+    with helper("nonproj.compiling", path, projective):
+        compile_scoring(parser)
+
+
+def _decoding_kernels(parser: Parser) -> str:
+    """Return the stage of `KERNELS` for the trees that a parser looks for."""
+    return "projective" if parser.options.projective else "decode"
+
+
+def compile_scoring(parser: Parser) -> None:
+    """Pass a sentence through all stages but decoding."""
+    rows = [[str(i), "_", "_", "_", "_", "_", "_", "_", "_", "_"] for i in (1, 2, 3)]
+    tokens = parser.encode(Sentence(rows, None))
+    parser.score(tokens, parser.prune(tokens))
+    parser.label(tokens, np.array([-1, 0, 1, 1], np.int32))
+    maximum_arborescence(np.zeros((3, 3)))  # pruning needs it for most files, but not for most sentences
+
+
+def compile_decoding(parser: Parser) -> None:
+    """Decode a sentence of three words."""
+    parts = part_space(full_arc_space(3), parser.scorer.types)
+    parser.decode(parts, np.zeros(len(parts)))
+
+
+@contextmanager
+def helper(module: str, *arguments: str):
+    """Run a module of the package in another process meanwhile, and wait for its end; its failure has no effect."""
+    folder = str(Path(nonproj.__file__).resolve().parents[1])
+    path = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"PYTHONPATH": path},
+    )
+    try:
+        yield
+        process.wait()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Compile the kernels of decoding: ``python -m nonproj.compiling MODEL projective|any``."""
+    path, trees = arguments
+    model = Model.load(path)
+    decoding = DecodingConfig(projective=trees == "projective", exact=model.config.decoding.exact)
+    compile_decoding(Parser(model, decoding))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

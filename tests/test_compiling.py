@@ -1,0 +1,120 @@
+"""What the first parse compiles, and what it says meanwhile."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib
+import os
+import pkgutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from command import run
+
+import nonproj
+from nonproj import _kernel
+from nonproj.cli import common
+from nonproj.cli import compile as compile_command
+from nonproj.cli.main import main
+from nonproj.compiling import KERNELS, helper
+
+GOLDEN = Path(__file__).resolve().parent / "golden"
+LINE = "nonproj: compiling kernels, once for each version of nonproj"
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
+def test_the_first_parse_compiles_what_it_needs_and_says_so_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("NONPROJ_CACHE", str(tmp_path / "cache"))
+    words = ("parse", str(GOLDEN / "model.nonproj"), str(GOLDEN / "input.conll"), "-o", str(tmp_path / "out.conll"))
+    first = run(*words)
+    assert (first.returncode, first.stdout, first.stderr.splitlines()[:1]) == (0, "", [LINE])
+    assert (tmp_path / "out.conll").read_bytes() == (GOLDEN / "pruned.conll").read_bytes()
+    kernels = {path.name.partition("-")[0]: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nbi")}
+    assert {name for stage in ("score", "decode") for name in KERNELS[stage]} <= set(kernels)
+    assert len(kernels) < 65
+    modules = {name.partition(".")[0] for name in kernels}
+    assert not modules & {"projective", "branch_and_bound", "perceptron", "relaxed", "general", "pricing", "chain"}
+    assert not {name for name in kernels if "panel" in name or name.endswith(("._add", "._add_labels"))}
+    second = run(*words)
+    assert (second.returncode, second.stdout, second.stderr) == (0, "", first.stderr.removeprefix(LINE + "\n"))
+    assert kernels == {path.name.partition("-")[0]: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nbi")}
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there are no kernels")
+def test_the_kernels_that_stand_for_a_stage_exist():
+    found = set()
+    for info in pkgutil.walk_packages(nonproj.__path__, "nonproj."):
+        if info.name.startswith(("nonproj.dual", "nonproj.trees", "nonproj.scoring")):
+            values = vars(importlib.import_module(info.name)).values()
+            kernels = [value.py_func for value in values if hasattr(value, "py_func")]
+            found |= {f"{f.__module__.rpartition('.')[2]}.{f.__name__}" for f in kernels}
+    assert {name for names in KERNELS.values() for name in names} <= found
+
+
+def test_whether_a_kernel_is_cached_is_seen_from_its_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(_kernel, "_FOLDER", tmp_path)
+    (tmp_path / "trees_0").mkdir()
+    (tmp_path / "trees_0" / "marginals._marginals-70.py311.nbi").touch()
+    assert _kernel.count_cached() == 1
+    assert _kernel.is_cached("marginals._marginals")
+    assert not _kernel.is_cached("marginals._marg")
+    monkeypatch.setattr(_kernel, "_FOLDER", None)
+    assert not _kernel.is_cached("marginals._marginals") and _kernel.count_cached() == 0
+    assert _kernel.kept_in() is None
+
+
+def test_garbage_is_collected_again_after_compiling():
+    watch = _kernel._Compiling()
+    assert gc.isenabled() and not watch.active and watch.seconds == 0.0
+    for _ in range(2):
+        watch.on_start(None)
+        assert not gc.isenabled() and watch.active
+    watch.on_end(None)
+    assert not gc.isenabled()
+    watch.on_end(None)
+    assert gc.isenabled() and not watch.active and watch.seconds > 0.0
+    gc.disable()
+    try:
+        watch.on_start(None)
+        watch.on_end(None)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize(("seconds", "quiet", "said"), [(2.0, 0, LINE + "\n"), (0.0, 0, ""), (2.0, 1, "")])
+def test_one_line_where_it_takes_more_than_a_second(seconds, quiet, said, monkeypatch, capsys):
+    monkeypatch.setattr(common, "compiling", SimpleNamespace(seconds=seconds))
+    with common.telling_of_compiling(argparse.Namespace(quiet=quiet), count=True):
+        pass
+    assert capsys.readouterr().err == said
+
+
+def test_a_terminal_counts_the_kernels(monkeypatch, capsys):
+    counts = iter(range(3, 1000))
+    monkeypatch.setattr(common, "compiling", SimpleNamespace(seconds=2.0))
+    monkeypatch.setattr(common, "count_cached", lambda: next(counts))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with common.telling_of_compiling(argparse.Namespace(quiet=0), count=True):
+        pass
+    assert capsys.readouterr().err == f"\r{LINE}: 1 done\n"
+
+
+def test_a_helper_that_fails_or_stays_does_no_harm(tmp_path):
+    with helper("nonproj.no_such_module"):
+        pass
+    with pytest.raises(KeyboardInterrupt), helper("http.server", "--bind", "127.0.0.1", "0"):
+        raise KeyboardInterrupt  # the server would stay for ever
+
+
+def test_compiling_everything_prints_the_folder(monkeypatch, capsys):
+    done = []
+    monkeypatch.setattr(compile_command, "compile_everything", lambda: done.append(True))
+    monkeypatch.setattr(compile_command, "kept_in", lambda: Path("/there"))
+    assert main(["compile"]) == 0
+    assert done and capsys.readouterr().out == "/there\n"
+    monkeypatch.setattr(compile_command, "kept_in", lambda: None)
+    assert main(["compile"]) == 2
+    assert capsys.readouterr().err.startswith("nonproj: NONPROJ_CACHE: there is no folder to keep compiled kernels in")
