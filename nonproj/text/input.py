@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import re
+import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,8 +36,8 @@ _BLOCK = 1 << 16
 _ALL = re.escape(BLANKS)
 _OTHERS = re.escape(BLANKS.replace("\n", ""))
 _SOLID = re.compile(f"[^{_ALL}]")
-_PARAGRAPH_END = re.compile(f"(?<![{_ALL}])[{_OTHERS}]*\n[{_OTHERS}]*\n[{_ALL}]*")
-_LINE_END = re.compile(f"(?<![{_ALL}])[{_OTHERS}]*\n[{_ALL}]*")
+_PARAGRAPH_END = re.compile(f"\n[{_OTHERS}]*\n[{_ALL}]*")  # a literal first character is found fast
+_LINE_END = re.compile(f"\n[{_ALL}]*")
 _LONG_GAP = re.compile(f"[{_ALL}]{{64,}}")
 _CUTS = tuple(
     re.compile(pattern) for pattern in (f"[.!?\u3002\u2026][\"'\u201d\u2019)]*[{_OTHERS}]*\n", "\n", f"[{_ALL}]")
@@ -213,18 +214,20 @@ class _Splitter:
     """The text that has been read but not yielded, and where it is."""
 
     def __init__(self, name: str, options: TextInput, size: int):
-        self.name, self.size = name, max(size, 1)
+        self.name, self.size = name, size or sys.maxsize
+        self.at_once = not size
         self.unit_end = _PARAGRAPH_END if options.format == TEXT else _LINE_END
         self.buffer, self.line, self.offset, self.begins = "", 1, 0, True
         self.ready = 0  # the buffer up to here is complete
         self.searched = 0  # the end of the next paragraph is not before this
+        self.blank = False  # whether the last block was
         self.failure: DataError | None = None
 
     def add(self, block: str) -> Iterator[TextPiece]:
         """Add a text, and yield the pieces that are complete."""
-        start = max(self.searched, len(self.buffer) - MAX_GAP)
         self.buffer += block
-        for match in _LONG_GAP.finditer(self.buffer, start):
+        before, self.blank = self.blank, not block.strip(BLANKS)  # more than MAX_GAP blanks hold a whole block
+        for match in _LONG_GAP.finditer(self.buffer) if before or self.blank else ():
             if match.end() - match.start() > MAX_GAP:
                 line = self.line + self.buffer.count("\n", 0, match.start())
                 message = f"more than {MAX_GAP} blank or control characters in a row; is this a text file?"
@@ -244,19 +247,28 @@ class _Splitter:
         while (solid := _SOLID.search(self.buffer, self.ready)) is not None:
             match = self.unit_end.search(self.buffer, max(solid.start(), self.searched))
             first = solid.start()
-            if (match.start() if match else self._last_solid()) >= first + MAX_PARAGRAPH:
+            end = self._blanks_before(match.start()) if match else self._last_solid()
+            if end >= first + MAX_PARAGRAPH:
                 self.ready = self._cut(first + 1, first + MAX_PARAGRAPH)
                 yield self._piece(self.ready, begins=False)
                 continue
             if match is None or (match.end() == len(self.buffer) and not final):
                 self.searched = max(solid.start(), self._last_solid())
                 break
+            begins = self.unit_end is _PARAGRAPH_END or count_newlines(self.buffer[end : match.end()]) > 1
             self.ready = self.searched = match.start() + split_gap(match[0])
             if final and not _SOLID.search(self.buffer, self.ready):
                 self.ready = len(self.buffer)
-            begins = self.unit_end is _PARAGRAPH_END or count_newlines(match[0]) > 1
             if self.ready >= self.size or not begins:
                 yield self._piece(self.ready, begins)
+        if self.ready and self.at_once:
+            yield self._piece(self.ready, begins=True)
+
+    def _blanks_before(self, place: int) -> int:
+        """Return where the blanks before a place in the buffer begin."""
+        while place and self.buffer[place - 1] in BLANKS:
+            place -= 1
+        return place
 
     def _last_solid(self) -> int:
         """Return the place of the last character that is not blank; -1 where there is none."""

@@ -27,7 +27,7 @@ _EMPTY = "\t_\t_\t_\t_\t_\t_\t_\t"
 BLANKS = "".join(c for c in map(chr, range(0x10000)) if c.isspace() or unicodedata.category(c) == "Cc") + "\u200b\ufeff"
 """All blank characters: see `nonproj.text.characters`."""
 
-_IDS = [str(number) for number in range(1100)]
+_IDS = [str(number) for number in range(1, 1001)]
 
 
 def escape(text: str) -> str:
@@ -205,8 +205,8 @@ def to_sentences(segments: Segments, forms: list[str], normal: bool, origin: Ori
 def _line(text: str, segments: Segments, forms: list[str], normal: bool, first: int, end: int) -> str:
     """Return the text of a sentence in one line, with single blanks."""
     line = text[segments.start[first] : segments.end[end - 1]]
-    if normal and line.isprintable() and "  " not in line:
-        return line
+    if normal and (plain := " ".join(line.split())).isprintable():
+        return plain
     parts = []
     for token in range(first, end):
         parts.append(forms[token])
@@ -215,10 +215,20 @@ def _line(text: str, segments: Segments, forms: list[str], normal: bool, first: 
     return "".join(parts)
 
 
+def _ids(count: int) -> list[str]:
+    """Return the IDs of so many words."""
+    return _IDS[:count] if count <= len(_IDS) else [str(number) for number in range(1, count + 1)]
+
+
 def _sentence(comments, words, forms, misc, first, end, path, line) -> Sentence:
     """Return the sentence of the tokens ``first`` to ``end - 1``."""
-    rows, lines, word_lines = [], comments, []
-    number = 0
+    if words.keys().isdisjoint(range(first, end)):
+        begin, count = len(comments), end - first
+        parts = list(zip(_ids(count), forms[first:end], misc[first:end], strict=True))
+        rows = [[name, form, "_", "_", "_", "_", "_", "_", "_", extra] for name, form, extra in parts]
+        lines = [*comments, *[f"{name}\t{form}{_EMPTY}{extra}\n" for name, form, extra in parts], "\n"]
+        return Sentence(rows, None, lines, list(range(begin, begin + count)), path, line)
+    rows, lines, word_lines, number = [], comments, [], 0
     for token in range(first, end):
         form, extra = forms[token], misc[token]
         expansion = words.get(token)
@@ -231,10 +241,9 @@ def _sentence(comments, words, forms, misc, first, end, path, line) -> Sentence:
                 lines.append(f"{number}\t{word}{_EMPTY}_\n")
             continue
         number += 1
-        name = _IDS[number] if number < 1100 else str(number)
         word_lines.append(len(lines))
-        rows.append([name, form, "_", "_", "_", "_", "_", "_", "_", extra])
-        lines.append(f"{name}\t{form}{_EMPTY}{extra}\n")
+        rows.append([str(number), form, "_", "_", "_", "_", "_", "_", "_", extra])
+        lines.append(f"{number}\t{form}{_EMPTY}{extra}\n")
     lines.append("\n")
     return Sentence(rows, None, lines, word_lines, path, line)
 
