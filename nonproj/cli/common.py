@@ -79,7 +79,7 @@ def compile_ahead(options: argparse.Namespace, model: Model, decoding: DecodingC
 
 def decoding_options(decoding: DecodingConfig, options: argparse.Namespace) -> DecodingConfig:
     """Return the model's decoding options, overridden by those of the command line."""
-    names = ("projective", "single_root", "max_iterations", "max_words", "search_limit", "exact", "full")
+    names = ("projective", "single_root", "max_iterations", "max_words", "search_limit", "exact", "full", "joint")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     return dataclasses.replace(decoding, **given)
 

@@ -14,9 +14,8 @@ from nonproj.evaluation.scores import Evaluation, evaluate
 from nonproj.evaluation.significance import compare
 from nonproj.io import conll
 from nonproj.io.files import open_input
-from nonproj.pipeline import Parser
 from nonproj.types import Sentence
-from nonproj.workers.parsing import ModelRef, evaluate_text
+from nonproj.workers.parsing import ModelRef, evaluate_text, make_parser
 
 
 def run(options: argparse.Namespace) -> int:
@@ -76,4 +75,5 @@ def _evaluate_model(options: argparse.Namespace) -> Evaluation:
             rules = reading_rules(options, require_heads=True)
             return evaluate_text(workers, ModelRef.of(options.model, decoding, options.tags), source, progress, rules)
         gold = _gold(options, source)
-        return evaluate_parser(Parser(model, decoding, options.tags), gold, warm_up=WARM_UP, progress=progress)
+        parser = make_parser(model, decoding, options.tags)
+        return evaluate_parser(parser, gold, warm_up=WARM_UP, progress=progress)

@@ -20,8 +20,8 @@ from nonproj.errors import NonprojError, one_line
 
 EXIT_ERROR, EXIT_BROKEN_PIPE = 2, 141
 
-_DECODING_OPTIONS = {"--projective", "--no-projective", "--single-root", "--multi-root", "--exact", "--no-exact"}
-_DECODING_OPTIONS |= {"--full", "--no-full", "--max-iterations", "--max-words", "--search-limit", "--tag", "--no-tag"}
+_DECODING_OPTIONS = {f"--{no}{name}" for name in ("projective", "exact", "full", "joint", "tag") for no in ("", "no-")}
+_DECODING_OPTIONS |= {"--single-root", "--multi-root", "--max-iterations", "--max-words", "--search-limit"}
 
 log = logging.getLogger("nonproj")
 
@@ -200,8 +200,8 @@ def _add_decoding(parser: Arguments) -> None:
     add("--max-words", type=int, metavar="N", help="longest sentence, in words; longer ones are refused")
     add("--exact", action=optional, help="close remaining duality gaps by branch and bound")
     add("--search-limit", type=int, metavar="N", help="work limit, in Viterbi transitions per word")
-    text = "decode over all arcs, without pruning, so that certificates hold for the whole model"
-    add("--full", action=optional, help=text)
+    add("--full", action=optional, help="decode over all arcs, without pruning: certificates are of the whole model")
+    add("--joint", action=optional, help="decide tags and trees jointly, where the tagger is asked for all tags")
 
 
 def _add_parse(parser: Arguments) -> None:

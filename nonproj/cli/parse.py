@@ -22,9 +22,9 @@ from nonproj.cli.common import (
 from nonproj.evaluation.certificates import ParseLog, TextOptions, annotate
 from nonproj.io import conll
 from nonproj.io.files import open_input, open_output
-from nonproj.pipeline import BATCH, Parser
+from nonproj.pipeline import BATCH
 from nonproj.text.input import TextInput, read_text
-from nonproj.workers.parsing import ModelRef, parse_text
+from nonproj.workers.parsing import ModelRef, make_parser, parse_text
 
 _MANY_UNKNOWN = 0.05
 """Share of words with unknown tags from which on a warning is due: tags of treebanks are a closed class."""
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
             for record in progress(records, "parse"):
                 totals.add(record)
         else:
-            errors, parser = [], Parser(model, decoding, options.tags)
+            errors, parser = [], make_parser(model, decoding, options.tags)
             sentences = read_text(source, parser.segmenter, plain) if plain else conll.read(source, rules)
             sentences = progress(conll.until_error(sentences, errors), "parse")
             batch = BATCH if os.path.isfile(options.input) else 1

@@ -112,6 +112,12 @@ class DecodingConfig(Section, name="decoding"):
         0.003, "minimum marginal in parsing, as a fraction of the best head's", (float,), low=0, high=1, above=True
     )
     tolerance: float = option(1e-9, "relative duality gap that counts as zero", (float,), low=0)
+    joint: bool = option(False, "decide tags and trees jointly, where the tagger is asked for all tags", (bool,))
+    tag_weight: float = option(10.0, "joint decoding: weight of the tagger's score of the tags", (float,), low=0)
+    tag_gap: float = option(
+        40.0, "joint decoding: maximum loss of the tagger's score of a candidate tag", (float,), low=0
+    )
+    tag_candidates: int = option(3, "joint decoding: maximum number of tags per word", (int,), low=1, high=100)
     max_words: int = option(5000, "longest sentence, in words; longer ones are refused", (int,), low=1, high=10_000)
 
 
@@ -280,8 +286,8 @@ def options() -> Iterator[tuple[str, Option]]:
 
     Examples
     --------
-    >>> [name for name, option in options() if option.kinds == (bool,)]
-    ['training.shuffle', 'decoding.exact', 'decoding.full', 'decoding.projective', 'decoding.single_root']
+    >>> [name for name, option in options() if option.kinds == (bool,) and name.startswith("decoding.")]
+    ['decoding.exact', 'decoding.full', 'decoding.projective', 'decoding.single_root', 'decoding.joint']
     """
     for outer in fields(Config):
         if "option" in outer.metadata:

@@ -71,11 +71,20 @@ _models: dict[tuple[str, bytes], Model] = {}
 _of_thread = threading.local()
 
 
+def make_parser(model: Model, decoding: DecodingConfig, tags: str) -> Parser:
+    """Return a parser; with ``decoding.joint`` one that decides tags and trees jointly."""
+    if not decoding.joint:
+        return Parser(model, decoding, tags)
+    from nonproj.joint.parser import JointParser  # imports and compiles what other parsing does not need
+
+    return JointParser(model, decoding, tags)
+
+
 def parser_of(reference: ModelRef) -> tuple[Parser, bool]:
     """Return this thread's parser and whether it is new; threads of a process share the model."""
     if getattr(_of_thread, "reference", None) == reference:
         return _of_thread.parser, False
-    _of_thread.parser = Parser(_model(reference), reference.decoding, reference.tags)
+    _of_thread.parser = make_parser(_model(reference), reference.decoding, reference.tags)
     _of_thread.reference = reference
     return _of_thread.parser, True
 

@@ -1,0 +1,158 @@
+"""A parser that decides tags and trees jointly."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.errors import ConfigError, ModelError, SizeError
+from nonproj.io.conll import with_rows
+from nonproj.joint.chain import prune_chain
+from nonproj.joint.decoding import JointDecoded, decode_jointly
+from nonproj.joint.scoring import joint_features, score_features
+from nonproj.joint.space import ChainScores, JointProblem, joint_problem, joint_space
+from nonproj.model import Model
+from nonproj.options.config import DecodingConfig
+from nonproj.pipeline import BATCH, Parse, Parser, check_length
+from nonproj.tagging.analyzer import LEMMA
+from nonproj.tagging.candidates import TagChain, tag_chains
+from nonproj.tagging.tagset import TAG_COLUMNS
+from nonproj.types import ArcSpace, Decoded, Sentence
+
+
+class Candidates(NamedTuple):
+    """The candidate tags of a sentence.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (N,), int64
+        Candidates of each word; 1 for the root.
+    rows : list of list of str
+        The ten columns of each tagged word but the root.
+    chain : ChainScores
+    """
+
+    counts: np.ndarray
+    rows: list[list[str]]
+    chain: ChainScores
+
+
+class JointParser(Parser):
+    """Tags and parses with a trained model, deciding tags and trees jointly.
+
+    Only where the tagger is asked for all of a sentence's tags; other sentences are parsed by `Parser`.
+
+    Parameters
+    ----------
+    model : Model
+        With a tagger.
+    decoding : DecodingConfig, optional
+        By default the model's; its options ``tag_weight``, ``tag_gap`` and ``tag_candidates`` are for joint decoding.
+    tags : {"missing", "all", "none"}
+        As for `Parser`.
+
+    Raises
+    ------
+    ModelError
+        If the model has no tagger.
+    ConfigError
+        With ``decoding.full``.
+    """
+
+    def __init__(self, model: Model, decoding: DecodingConfig | None = None, tags: str = "missing"):
+        super().__init__(model, decoding, tags)
+        self.decoding = decoding or model.config.decoding
+        if self.full:
+            raise ConfigError("decoding.joint", "tags are not decided over all arcs; leave out --full")
+        if self.analyzer is None or self.analyzer.tagger is None:
+            raise ModelError("the model has no tagger, which joint decoding needs; train one with training.tags")
+
+    def parse_all(self, sentences: Iterable[Sentence], batch: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
+        """Tag and parse a stream of sentences; see `Parser.parse_all`."""
+        stream = iter(sentences)
+        while group := list(itertools.islice(stream, batch)):
+            tagged = self.tag(group)
+            chains = self.chains(group)
+            for given, sentence, chain in zip(group, tagged, chains, strict=True):
+                yield self._parse_jointly(given, sentence, chain)
+
+    def chains(self, sentences: list[Sentence]) -> list[TagChain | None]:
+        """Return the candidates of each sentence that has no tags, or whose tags are to be replaced."""
+        chosen = [self.tags != "none" and len(s) > 0 and (self.tags == "all" or _lacks_all(s)) for s in sentences]
+        wanted = [s for s, joint in zip(sentences, chosen, strict=True) if joint]
+        keys = [row[1] for s in wanted for row in s.rows]
+        found = iter(tag_chains(self.analyzer.tagger, keys, [len(s) for s in wanted]))
+        return [next(found) if joint else None for joint in chosen]
+
+    def _parse_jointly(self, given: Sentence, sentence: Sentence, chain: TagChain | None) -> tuple[Sentence, Parse]:
+        """Return a sentence with its tags, and its parse."""
+        candidates = self.candidates(given, sentence, chain) if chain is not None else None
+        if candidates is None or len(candidates.rows) == len(sentence):
+            return sentence, self.parse(sentence)
+        check_length(sentence, self.max_words)
+        try:
+            arcs = self.prune(self.encode(sentence))
+            found = decode_jointly(self.problem(sentence, arcs, candidates), self.options, self.search)
+        except (MemoryError, SizeError):
+            return sentence, self.parse(sentence)
+        sentence = self.with_tags(sentence, candidates, found)
+        tokens = self.encode(sentence)
+        decoded = Decoded(found.heads, *found[2:])
+        unknown = self._count_unknown_tags(tokens)
+        return sentence, Parse(decoded, self.label(tokens, found.heads), arcs, None, unknown)
+
+    def candidates(self, given: Sentence, sentence: Sentence, chain: TagChain) -> Candidates:
+        """Return the candidates of a sentence, best first; ``sentence`` has the best tags, ``given`` what it had."""
+        n_nodes, width = len(sentence) + 1, chain.own.shape[1]
+        flat = np.arange(width) < chain.count[:, None]
+        full = ChainScores(
+            np.concatenate([[0.0], chain.own[flat]]),
+            np.concatenate([np.zeros((1, width, width)), chain.pair]),
+            np.concatenate([np.zeros((1, width, width, width)), chain.triple]),
+        )
+        first = np.concatenate([[0, 1], 1 + np.cumsum(chain.count)])
+        kept, fewer = prune_chain(full, first, self.decoding.tag_gap, self.decoding.tag_candidates)
+        scaled = ChainScores(*(self.decoding.tag_weight * array for array in fewer))
+        counts = (kept >= 0).sum(axis=1)
+        if counts.sum() == n_nodes:
+            return Candidates(counts, sentence.rows, scaled)
+        return Candidates(counts, self._rows(given, sentence, chain, kept), scaled)
+
+    def _rows(self, given: Sentence, sentence: Sentence, chain: TagChain, kept: np.ndarray) -> list[list[str]]:
+        """Return the columns of all tagged words; the first of each word has those of the tagger."""
+        tags, filled, lemmatizer = self.analyzer.tagger.tags.tags, self.analyzer.tag_columns, self.analyzer.lemmatizer
+        rows = []
+        for i, row in enumerate(sentence.rows):
+            rows.append(row)
+            for c in kept[i + 1, 1:].tolist():
+                if c < 0:
+                    break
+                other = list(row)
+                for column, text in zip(TAG_COLUMNS, tags[chain.tags[i, c]], strict=True):
+                    if column in filled:
+                        other[column] = text
+                if lemmatizer is not None and (self.tags == "all" or given.rows[i][LEMMA] == "_"):
+                    other[LEMMA] = lemmatizer.lemmas([(other[1], *(other[column] for column in TAG_COLUMNS))])[0]
+                rows.append(other)
+        return rows
+
+    def problem(self, sentence: Sentence, arcs: ArcSpace, candidates: Candidates) -> JointProblem:
+        """Return the joint problem of a sentence, given with its best tags, over its candidate arcs."""
+        weights, scale = self._table("parser")
+        space, parts = joint_space(arcs, candidates.counts)
+        tokens = self.encode(sentence), self.encoder.encode(Sentence(candidates.rows))
+        features = joint_features(self.scorer, space, parts, *tokens, len(weights))
+        return joint_problem(space, parts, score_features(features, weights, scale), candidates.chain)
+
+    def with_tags(self, sentence: Sentence, candidates: Candidates, found: JointDecoded) -> Sentence:
+        """Return the sentence with the tags that were chosen."""
+        chosen = np.cumsum(candidates.counts[:-1]) - 1 + found.tags[1:]
+        return with_rows(sentence, [candidates.rows[e] for e in chosen.tolist()])
+
+
+def _lacks_all(sentence: Sentence) -> bool:
+    """Return whether a sentence has no tags."""
+    return all(row[column] == "_" for row in sentence.rows for column in TAG_COLUMNS)

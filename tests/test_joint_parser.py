@@ -1,0 +1,125 @@
+"""Joint decoding of files: options, tags and trees as they are written, and what is imported."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import toy
+
+from nonproj.cli.main import main
+from nonproj.errors import ConfigError, ModelError
+from nonproj.io.conll import with_rows
+from nonproj.joint.parser import JointParser
+from nonproj.joint.space import joint_score
+from nonproj.learning.trainer import train
+from nonproj.model import Model
+from nonproj.options.config import Config
+from nonproj.pipeline import Parser
+
+SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 16, "pruner.folds": 0, "labeler.epochs": 2}
+SMALL |= {"training.epochs": 2, "tagger.epochs": 2, "segmenter.epochs": 1}
+
+
+def without_tags(sentence):
+    """The sentence with forms and heads only."""
+    return with_rows(sentence, [[*row[:2], "_", "_", "_", "_", *row[6:]] for row in sentence.rows])
+
+
+def noisy(sentences):
+    """The same sentences, where some words have another tag, so that words are ambiguous."""
+    rng, made = np.random.default_rng(0), []
+    tags = sorted({tuple(row[2:6]) for sentence in sentences for row in sentence.rows})
+    for sentence in sentences:
+        rows = [
+            [*row[:2], *tags[rng.integers(len(tags))], *row[6:]] if rng.random() < 0.2 else row for row in sentence.rows
+        ]
+        made.append(with_rows(sentence, rows))
+    return made
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory) -> Path:
+    """A model whose tagger knows ambiguous words."""
+    path = tmp_path_factory.mktemp("joint") / "model.nonproj"
+    train(noisy(toy.sentences(60)), Config().with_overrides(SMALL)).save(path)
+    return path
+
+
+def joint_parser(path, **options):
+    """A joint parser with wide limits for candidates."""
+    model = Model.load(path)
+    wide = {"tag_gap": 1e9, "tag_candidates": 3, "tag_weight": 1.0} | options
+    return JointParser(model, dataclasses.replace(model.config.decoding, **wide))
+
+
+def test_a_heavy_tagger_decides_alone(path):
+    given = [without_tags(s) for s in toy.sentences(12, seed=5)]
+    alone = list(Parser(Model.load(path)).parse_all(given))
+    jointly = list(joint_parser(path, tag_weight=1e7).parse_all(given))
+    for (sentence, parse), (other, found) in zip(alone, jointly, strict=True):
+        assert sentence.rows == other.rows
+        assert parse.decoded.heads.tolist() == found.decoded.heads.tolist()
+        assert parse.labels == found.labels
+        assert found.decoded.certified
+
+
+def test_joint_decoding_is_no_worse_than_the_pipeline_by_its_own_score(path):
+    given, changed = [without_tags(s) for s in toy.sentences(12, seed=6)], 0
+    parser = joint_parser(path, tag_weight=0.0)  # the parser alone decides
+    tagged = parser.tag(given)
+    for sentence, best, chain in zip(given, tagged, parser.chains(given), strict=True):
+        candidates = parser.candidates(sentence, best, chain)
+        assert len(candidates.rows) > len(sentence)
+        arcs = parser.prune(parser.encode(best))
+        problem = parser.problem(best, arcs, candidates)
+        pipeline = parser.parse(best).decoded.heads
+        [(written, parse)] = parser.parse_all([sentence])
+        assert parse.decoded.certified
+        assert parse.decoded.bound >= parse.decoded.score
+        assert parse.decoded.score >= joint_score(problem, pipeline, np.zeros(len(best) + 1, int)) - 1e-6
+        changed += written.rows != best.rows
+        assert all(row in candidates.rows for row in written.rows)
+    assert changed > 0
+
+
+def test_given_tags_are_kept(path):
+    given = toy.sentences(5, seed=7)
+    for (sentence, parse), (other, found) in zip(
+        Parser(Model.load(path)).parse_all(given), joint_parser(path).parse_all(given), strict=True
+    ):
+        assert sentence.rows == other.rows
+        assert parse.decoded.heads.tolist() == found.decoded.heads.tolist()
+
+
+def test_the_command_line_decodes_jointly(path, tmp_path, capsys):
+    (tmp_path / "in.conll").write_text(toy.treebank(6, seed=8), encoding="utf-8")
+    out = tmp_path / "out.conll"
+    assert main(["parse", "--joint", "--tag", str(path), str(tmp_path / "in.conll"), "-o", str(out)]) == 0
+    assert len(out.read_text(encoding="utf-8").split("\n\n")) == 7
+    assert main(["parse", "--joint", "--full", str(path), str(tmp_path / "in.conll"), "-o", str(out)]) == 2
+    assert "tags are not decided over all arcs; leave out --full" in capsys.readouterr().err
+
+
+def test_a_model_without_a_tagger_is_refused(path):
+    model = Model.load(path)
+    model.components.pop("tagger")
+    with pytest.raises(ModelError, match="the model has no tagger"):
+        JointParser(model)
+    with pytest.raises(ConfigError, match="leave out --full"):
+        joint_parser(path, full=True)
+
+
+def test_parsing_without_joint_decoding_imports_none_of_it(path, tmp_path):
+    (tmp_path / "in.conll").write_text(toy.treebank(2), encoding="utf-8")
+    program = (
+        "import sys; from nonproj.cli.main import main\n"
+        f"main(['parse', '-q', {str(path)!r}, {str(tmp_path / 'in.conll')!r}, '-o', {str(tmp_path / 'out')!r}])\n"
+        "print([name for name in sys.modules if name.startswith(('nonproj.joint', 'nonproj.relaxation.'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
