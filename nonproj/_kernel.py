@@ -28,6 +28,7 @@ from numba.core import event
 
 _PACKAGE = Path(__file__).parent
 _FLAGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT", "NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")
+_MAKES_KERNELS = re.compile(rb"\nfrom nonproj\._kernel import .*kernel")
 _IMPORT = re.compile(rb"\n(?:from|import) (nonproj[\w.]*)(?: import (\([^)]*\)|.*))?")
 
 
@@ -52,7 +53,7 @@ def _kernel_sources(package: Path) -> dict[str, bytes]:
         name = ".".join(("nonproj", *path.relative_to(package).with_suffix("").parts))
         texts[name.removesuffix(".__init__")] = b"\n" + path.read_bytes()
     found = {}
-    waiting = [name for name, text in texts.items() if b"\nfrom nonproj._kernel import" in text]
+    waiting = [name for name, text in texts.items() if _MAKES_KERNELS.search(text)]
     while waiting:
         name = waiting.pop()
         if name in texts and name not in found:

@@ -17,6 +17,7 @@ import numpy as np
 
 import nonproj
 from nonproj._kernel import is_cached, kept_in
+from nonproj.automata.compiled import COMPILED
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
 from nonproj.parts.arcs import full_arc_space
@@ -25,12 +26,8 @@ from nonproj.pipeline import Parser
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.types import Sentence
 
-KERNELS = {
-    "score": ("score._score_parts", "marginals._marginals", "labels._score_labels"),
-    "decode": ("subgradient._descend", "arborescence.best_arborescence"),
-    "projective": ("projective.best_projective_tree",),
-}
-"""Kernels by which to see whether those of a stage are compiled: module and name."""
+SCORING = ("score._score_parts", "marginals._marginals", "labels._score_labels")
+"""Kernels that every parse needs: module and name."""
 
 
 def compile_for_parsing(path: str, model: Model, decoding: DecodingConfig) -> None:
@@ -43,18 +40,28 @@ def compile_for_parsing(path: str, model: Model, decoding: DecodingConfig) -> No
     model : Model
     decoding : DecodingConfig
     """
-    parser = Parser(model, decoding)
-    stages = ("score", _decoding_kernels(parser))
-    if not kept_in() or all(is_cached(name) for stage in stages for name in KERNELS[stage]):
+    projective = model.meta.get("projective", False) if decoding.projective == "auto" else decoding.projective
+    needed = needed_kernels(tuple(model.config.parts), bool(projective))
+    if not kept_in() or all(map(is_cached, needed)):
         return
-    projective = "projective" if parser.options.projective else "any"
-    with helper("nonproj.compiling", path, projective):
-        compile_scoring(parser)
+    with helper("nonproj.compiling", path, "projective" if projective else "any"):
+        compile_scoring(Parser(model, decoding))
 
 
-def _decoding_kernels(parser: Parser) -> str:
-    """Return the stage of `KERNELS` for the trees that a parser looks for."""
-    return "projective" if parser.options.projective else "decode"
+def needed_kernels(parts: tuple[str, ...], projective: bool) -> tuple[str, ...]:
+    """Return the kernels by which to see whether those of a parse are compiled, as keys of the cache.
+
+    Examples
+    --------
+    >>> needed_kernels(("arc",), False)[3:]
+    ('arborescence.best_arborescence',)
+    """
+    names = SCORING
+    if parts in COMPILED:
+        names += ("subgradient._descend",)
+    if parts in COMPILED or len(parts) == 1:
+        names += ("projective.best_projective_tree" if projective else "arborescence.best_arborescence",)
+    return names
 
 
 def compile_scoring(parser: Parser) -> None:

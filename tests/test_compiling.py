@@ -18,9 +18,11 @@ from nonproj import _kernel
 from nonproj.cli import common
 from nonproj.cli import compile as compile_command
 from nonproj.cli.main import main
-from nonproj.compiling import KERNELS, helper
+from nonproj.compiling import helper, needed_kernels
+from nonproj.parts.registry import PART_SETS
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
+SETS = tuple(PART_SETS.values())
 LINE = "nonproj: compiling kernels, once for each version of nonproj"
 
 
@@ -32,7 +34,7 @@ def test_the_first_parse_compiles_what_it_needs_and_says_so_once(tmp_path, monke
     assert (first.returncode, first.stdout, first.stderr.splitlines()[:1]) == (0, "", [LINE])
     assert (tmp_path / "out.conll").read_bytes() == (GOLDEN / "pruned.conll").read_bytes()
     kernels = {path.name.partition("-")[0]: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nbi")}
-    assert {name for stage in ("score", "decode") for name in KERNELS[stage]} <= set(kernels)
+    assert set(needed_kernels(SETS[-1], False)) <= set(kernels)
     assert len(kernels) < 65
     modules = {name.partition(".")[0] for name in kernels}
     assert not modules & {"projective", "branch_and_bound", "perceptron", "relaxed", "general", "pricing", "chain"}
@@ -50,7 +52,10 @@ def test_the_kernels_that_stand_for_a_stage_exist():
             values = vars(importlib.import_module(info.name)).values()
             kernels = [value.py_func for value in values if hasattr(value, "py_func")]
             found |= {f"{f.__module__.rpartition('.')[2]}.{f.__name__}" for f in kernels}
-    assert {name for names in KERNELS.values() for name in names} <= found
+    for parts in SETS:
+        for projective in (False, True):
+            assert set(needed_kernels(parts, projective)) <= found
+    assert len(needed_kernels(("arc", "valency"), False)) == 3  # decoded by general automata
 
 
 def test_whether_a_kernel_is_cached_is_seen_from_its_file(tmp_path, monkeypatch):
