@@ -61,7 +61,7 @@ class Text(NamedTuple):
     ----------
     lower, kind : ndarray of shape (n,)
         See `Characters`.
-    start, end : ndarray of shape (C,), int32
+    start, end : ndarray of shape (C,), int64
         Chunk ``c`` is ``start[c]:end[c]``.
     gap : ndarray of shape (C,), uint8
         What follows each chunk.
@@ -94,7 +94,7 @@ def lay_out(characters: Characters) -> Text:
     ([0, 4, 14], [3, 11, 19], [1, 5, 0])
     """
     n = len(characters.kind)
-    start, end, gap = np.empty(n // 2 + 1, np.int32), np.empty(n // 2 + 1, np.int32), np.empty(n // 2 + 1, np.uint8)
+    start, end, gap = np.empty(n // 2 + 1, np.int64), np.empty(n // 2 + 1, np.int64), np.empty(n // 2 + 1, np.uint8)
     count = _chunks(characters.lower, characters.kind, start, end, gap)
     start, end, gap = start[:count].copy(), end[:count].copy(), gap[:count].copy()
     chunk, flags, fixed = np.empty(count, np.uint64), np.empty(count, np.uint8), np.zeros(n, np.uint8)
@@ -105,7 +105,7 @@ def lay_out(characters: Characters) -> Text:
 
 
 def spans(text: Text, token_ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first characters of the tokens and those behind their last, int32[T] each.
+    """Return the first characters of the tokens and those behind their last, int64[T] each.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def spans(text: Text, token_ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _spans(text: Text, marks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    end = np.flatnonzero(marks).astype(np.int32) + np.int32(1)
+    end = np.flatnonzero(marks).astype(np.int64) + np.int64(1)
     start = np.empty_like(end)
     start[1:] = end[:-1]
     start[np.searchsorted(end, text.start, side="right")] = text.start

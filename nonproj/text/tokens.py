@@ -138,7 +138,7 @@ def _tokenize(text, candidate, known, weights, shift, start, end):
 def tokenize(
     text: Text, candidate: np.ndarray, known: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first characters of the tokens and those behind their last, int32[T] each.
+    """Return the first characters of the tokens and those behind their last, int64[T] each.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def tokenize(
         Its length is a power of two.
     """
     size = int(count_places(text, candidate)) + len(text.start) + len(text.kind) // MAX_TOKEN + 1
-    start, end = np.empty(size, np.int32), np.empty(size, np.int32)
+    start, end = np.empty(size, np.int64), np.empty(size, np.int64)
     count = _tokenize(text, candidate, known, weights, shift_of(weights), start, end)
     return start[:count], end[:count]
 

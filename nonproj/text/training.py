@@ -47,7 +47,7 @@ class Trained:
         self.case, self.sentence_weights, self.threshold = tables["case"], tables["sentences"], threshold
 
     def tokens(self, layout: Text) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first characters of the tokens and those behind their last, int32[T] each."""
+        """Return the first characters of the tokens and those behind their last, int64[T] each."""
         return tokenize(layout, self.candidate, self.known, self.token_weights)
 
     def scores(self, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
