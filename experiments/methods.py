@@ -30,8 +30,8 @@ SIZES = ("sentences", "instances")
 GRID, LABELS = 6, 3
 """Random grids of 6 by 6 words with 3 labels: each row and each column is a chain."""
 
-MOST_SENTENCES, MOST_GRIDS, MOST_CALLS = 10, 10, 3000
-CALLS = (10, 30, 100, 300, 1000, 3000)
+MOST_SENTENCES, MOST_GRIDS, MOST_CALLS = 5, 5, 1000
+CALLS = (20, 50, 100, 200, 500, 1000)
 SECONDS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 
 METHODS: dict[str, Callable] = {

@@ -290,6 +290,18 @@ def test_best_bounds_are_monotone(setting):
     assert len(set(steps)) == 1
 
 
+def test_every_method_leaves_less_with_more_calls(setting):
+    rows = rows_of(setting, "methods")
+    assert {row["language"] for row in rows} == {RANDOM, "danish"}
+    courses = grouped(rows, "language", "problem", "method", "against")
+    assert len({key[2] for key in courses if key[0] == RANDOM}) == 10
+    for course in courses.values():
+        left = [row["left"] for row in sorted(course, key=lambda row: row["budget"])]
+        assert all(a >= b >= 0 for a, b in pairwise(left))
+    for problem in grouped(rows, "language", "problem").values():
+        assert min(row["left"] for row in problem) < 1e-3  # one method has the lowest bound
+
+
 def test_lazy_decoding_starts_with_all_automata(setting):
     groups = grouped(rows_of(setting, "figure3"), "language", "parts")
     assert len(groups) == 4

@@ -157,7 +157,7 @@ def parse_with_automata(arcs: ArcSpace, automata: HeadAutomata, scores, options:
     Notes
     -----
     Koo et al. (2010), figure 1, by `nonproj.relaxation.subgradient.relax` over a `TreeOracle` and an `AutomataOracle`:
-    a loop in Python over compiled oracles, some 0.1 ms an iteration.  For siblings it does what
+    a loop in Python over compiled oracles, some 0.2 ms an iteration.  For siblings it does what
     `nonproj.dual.decomposition.dual_decomposition` does in compiled code.
 
     Examples

@@ -104,7 +104,7 @@ class Evaluator:
         part, old = self.problem.part(i), self._scores[i]
         if old is not None:
             known = self._values[i] + float(self._copies[part] @ (scores - old))
-            if value < known - WRONG * (1.0 + abs(known) + float(np.abs(scores).max(initial=0.0))):
+            if value < known and value < known - WRONG * (1.0 + abs(known) + float(np.abs(scores).max(initial=0.0))):
                 raise ValueError(
                     f"{self.name(i)} does not maximise: it returned {value}, but its previous solution has {known}"
                 )

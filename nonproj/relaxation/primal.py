@@ -24,17 +24,22 @@ class Proposal(NamedTuple):
         The current solution of each oracle.
     copies : ndarray of shape (C,), float64
         The variables that each oracle chose, as `Problem.variable` numbers them.
-    average : ndarray of shape (n_variables,), float64
-        The averaged solutions so far: an approximate solution of the linear programming relaxation.
     own : float
         The objective of the oracles' solutions if they satisfy all constraints, otherwise minus infinity.
+    find_average : callable
+        Returns ``average``.
     """
 
     problem: Problem
     solutions: tuple[Any, ...]
     copies: np.ndarray
-    average: np.ndarray
-    own: float = -np.inf
+    own: float
+    find_average: Callable[[], np.ndarray]
+
+    @property
+    def average(self) -> np.ndarray:
+        """The averaged solutions so far, an approximate solution of the linear programming relaxation."""
+        return self.find_average()
 
 
 Repair = Callable[[Proposal], tuple[float, Any]]
@@ -95,7 +100,7 @@ class Completion:
     --------
     >>> from nonproj.relaxation.oracles import Enumerated
     >>> problem = Problem([Enumerated(np.eye(2), [3.0, 1.0]), Enumerated(np.eye(2), [0.0, 1.0])], 2)
-    >>> Completion()(Proposal(problem, (0, 1), np.array([1.0, 0.0, 0.0, 1.0]), np.array([0.5, 0.5])))
+    >>> Completion()(Proposal(problem, (0, 1), np.array([1.0, 0.0, 0.0, 1.0]), -np.inf, lambda: np.array([0.5, 0.5])))
     (3.0, (0, 0))
     """
 

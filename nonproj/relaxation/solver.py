@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -213,7 +214,7 @@ def solve(
     for _ in range(limits.max_iterations):
         iteration = run.record(evaluator, evaluator(multipliers))
         run.result.status = run.ended(iteration, evaluator)
-        if callback is not None and callback(run.result) and run.result.status == "":
+        if callback is not None and callback(run.summarise(iteration.evaluation)) and run.result.status == "":
             run.result.status = CALLBACK
         if run.result.status:
             break
@@ -233,13 +234,12 @@ class _Run:
         self.problem, self.method, self.repair, self.limits = problem, method, repair, limits
         self.incumbent, self.grace, self.last_gain = incumbent, limits.grace, 0
         self.weight, self.total = 0.0, np.zeros(len(problem.variable))
-        self.result = RelaxationResult(disputes=np.zeros(problem.n_variables, np.int64))
+        self.result, self.disputed = RelaxationResult(), np.zeros(problem.n_agreement)
 
     def record(self, evaluator: Evaluator, evaluation: Evaluation) -> Iteration:
         """Update bounds, solutions and the trace."""
         problem, result, dual = self.problem, self.result, evaluation.dual
         result.multipliers = evaluation.multipliers
-        self.update_average(evaluation)
         squared_norm = float(evaluation.projected @ evaluation.projected)
         primal, solution = self.find_primal(evaluation, squared_norm == 0)
         gains = primal > result.primal_value
@@ -253,8 +253,7 @@ class _Run:
         if squared_norm == 0 and primal > -np.inf:
             result.solution, result.primal_value = solution, primal
             result.agreed = result.certified = True
-        disputed = problem.tied[evaluation.residual[: problem.n_agreement] != 0.0]
-        result.disputes += np.bincount(problem.variable[disputed], minlength=problem.n_variables)
+        self.disputed += evaluation.residual[: problem.n_agreement] != 0.0
         result.iterations += 1
         result.calls = evaluator.calls
         share = evaluation.called / len(problem.oracles)
@@ -270,8 +269,8 @@ class _Run:
         own = dual - float(evaluation.multipliers @ evaluation.residual) if feasible else -np.inf
         if self.repair is None:
             return own, evaluation.solutions if feasible else None
-        average = self.result.average
-        primal, solution = self.repair(Proposal(self.problem, evaluation.solutions, evaluation.copies, average, own))
+        average = partial(self.average, evaluation)
+        primal, solution = self.repair(Proposal(self.problem, evaluation.solutions, evaluation.copies, own, average))
         primal, slack = float(primal), WRONG * (1.0 + abs(dual))
         if not primal < np.inf:
             raise ValueError(
@@ -289,14 +288,19 @@ class _Run:
             )
         return primal, solution
 
-    def update_average(self, evaluation: Evaluation) -> None:
-        """Set the averaged solution: the method's own, or the average so far, or the current variables."""
+    def average(self, evaluation: Evaluation) -> np.ndarray:
+        """Return the averaged solution: the method's own, or the average so far, or the current variables."""
         if self.method.average is not None:
-            self.result.average = self.method.average
-        elif self.weight > 0:
-            self.result.average = self.problem.average(self.total / self.weight)
-        else:
-            self.result.average = self.problem.average(evaluation.copies)
+            return self.method.average
+        return self.problem.average(self.total / self.weight if self.weight > 0 else evaluation.copies)
+
+    def summarise(self, evaluation: Evaluation) -> RelaxationResult:
+        """Set the averages and disputes of the result, which no method needs at each iteration."""
+        problem, result = self.problem, self.result
+        result.average = self.average(evaluation)
+        variables = problem.variable[problem.tied]
+        result.disputes = np.bincount(variables, self.disputed, problem.n_variables).astype(np.int64)
+        return result
 
     def ended(self, iteration: Iteration, evaluator: Evaluator) -> str:
         """Return how the run has ended; the empty string if it has not."""
@@ -310,7 +314,7 @@ class _Run:
             self.grace -= 1
             if self.grace < 0:
                 return CLOSED
-        spent = evaluator.calls >= limits.max_calls or evaluator.seconds >= limits.seconds
+        spent = evaluator.calls >= limits.max_calls or result.trace.seconds[-1] >= limits.seconds
         if spent:
             return CLOSED if result.certified else LIMIT
         if limits.patience and result.iterations - 1 - self.last_gain >= limits.patience:
@@ -326,8 +330,7 @@ class _Run:
 
     def conclude(self, evaluator: Evaluator, last: Evaluation) -> RelaxationResult:
         """Return the result."""
-        result = self.result
-        self.update_average(last)
+        result = self.summarise(last)
         result.calls = evaluator.calls
         result.status = result.status or (CLOSED if result.certified else LIMIT)
         # Rounding may push a closed gap below zero; a bound is never below a primal value.
