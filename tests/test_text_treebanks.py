@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
+from hard_texts import NASTY
 
 from nonproj.io import conll
 from nonproj.text.corpus import paragraphs, raw_text, surface
+from nonproj.text.input import TextInput
 from nonproj.text.output import restore
 from nonproj.text.segmenter import Segmenter
 
@@ -37,3 +41,25 @@ def test_real_treebanks(treebanks, name, least):
     found = segmenter.segment(text)
     assert restore(found) == text
     assert all(value >= bound for value, bound in zip(figures(gold, found), least, strict=True)), figures(gold, found)
+
+
+def test_output_passes_the_official_validator(tmp_path):
+    """Levels 1 and 2, with a part of speech and a tree, which others add."""
+    validator = pytest.importorskip("udtools.validator")
+    segmenter, lines, number = Segmenter.unicode(), [], 0
+    for text in NASTY:
+        for sentence in segmenter.segment(text + "\n", TextInput(ranges=True)):
+            number += 1
+            for line in sentence.lines:
+                columns = line.split("\t")
+                if columns[0].isdigit():
+                    columns[3], columns[6:8] = "X", ("0", "root") if columns[0] == "1" else ("1", "dep")
+                lines.append(f"# sent_id = {number}\n" if line.startswith("# sent_id") else "\t".join(columns))
+    text, reports = "".join(lines), []
+    for content in (text, text.replace("SpaceAfter=No", "_")):
+        path = tmp_path / "a.conllu"
+        path.write_text(content, encoding="utf-8", newline="\n")
+        reports.append(io.StringIO())
+        validator.Validator(lang="ud", level=2, output=reports[-1]).validate_files([str(path)])
+    assert number > 10 and reports[0].getvalue() == ""
+    assert "missing-spaceafter" in reports[1].getvalue()
