@@ -135,7 +135,7 @@ class DependencyParser(BaseEstimator):
         max_heads=_DEFAULT.pruner.max_heads,
         folds=_DEFAULT.pruner.folds,
         labeler_epochs=_DEFAULT.labeler.epochs,
-        tags="gold",
+        tags=_DEFAULT.training.tags,
         max_iterations=_DEFAULT.decoding.max_iterations,
         exact=_DEFAULT.decoding.exact,
         projective=_DEFAULT.decoding.projective,

@@ -22,7 +22,7 @@ from nonproj.evaluation.scores import nonprojective
 from nonproj.io import conll
 from nonproj.options.config import Config
 
-SMALL = {"bits": 16, "epochs": 2, "labeler_epochs": 2}
+SMALL = {"bits": 16, "epochs": 2, "labeler_epochs": 2, "tags": "gold"}
 
 
 @pytest.fixture(scope="module")
