@@ -154,11 +154,17 @@ def plot(rows: list[Row], folder: Path) -> None:
 
     def draw(axes) -> None:
         for each, (language, against) in zip(axes, _panels(rows), strict=True):
-            for name in METHODS:
+            for color, name in enumerate(METHODS):
                 course = pick(rows, language=language, method=name, against=against)
                 budgets = sorted({row["budget"] for row in course})
                 if course:
-                    each.plot(budgets, [max(_mean(course, b), 1e-6) for b in budgets], label=name, linewidth=0.9)
+                    each.plot(
+                        budgets,
+                        [max(_mean(course, b), 1e-6) for b in budgets],
+                        label=name,
+                        color=f"C{color}",
+                        linewidth=0.9,
+                    )
             each.set(xscale="log", yscale="log", xlabel=against, ylabel="share of the gap left")
             each.set_title("grids" if language == RANDOM else f"{language.title()} sentences", fontsize="medium")
 
