@@ -4,4 +4,9 @@
 `scripts`; `tagset` splits tags into parts, `lexicon` proposes candidates, `templates` and `words` are the features,
 `chain` scores and finds the best sequence, `decoding` goes over sentences and has the perceptron's update,
 `candidates` lists the scores of all sequences.
+
+A form's candidate tags, their probabilities out of context and their scores by the templates about the word alone
+depend on the form only, so they are computed once and kept.  Each word then costs the templates about its neighbours
+and about the tags before it, for a few candidates.  In training the lexicon of each fold of sentences is that of the
+other folds, so the model learns how far to trust a lexicon on new text.
 """

@@ -167,7 +167,8 @@ def _score_local(chain, words, form, key, own, weights, zero, scores):
 def _prune(count, local, pairs, threshold, limit, kept):
     """Keep the candidates whose best first-order sequence is nearly as good as the best of all; return their numbers.
 
-    ``kept[i]`` lists those of word ``i``, best first.
+    ``kept[i]`` lists those of word ``i``, best first.  Here and elsewhere loops take the place of array expressions,
+    whose error messages would take seconds to compile.
     """
     n, width = local.shape
     forward, backward = np.empty((n, width)), np.zeros((n, width))
@@ -185,9 +186,11 @@ def _prune(count, local, pairs, threshold, limit, kept):
                 best = max(best, pairs[i + 1, b, c] + local[i + 1, c] + backward[i + 1, c])
             backward[i, b] = best
     for i in range(n):
+        best = -np.inf
         for c in range(count[i]):
             forward[i, c] += backward[i, c]
-        lowest = forward[i, : count[i]].max() - threshold
+            best = max(best, forward[i, c])
+        lowest = best - threshold
         left[i] = 0
         for c in range(count[i]):
             x = forward[i, c]
@@ -203,7 +206,7 @@ def _prune(count, local, pairs, threshold, limit, kept):
 
 @kernel
 def _viterbi(chain, keys, tags, left, local, pairs, weights, zero):
-    """Return the best sequence of the kept candidates: their places among these, int64[n], and its score.
+    """Return the best sequence of the kept candidates: their places among these, int64[n].
 
     ``tags[i, k]`` is the tag of the kept candidate ``k`` of word ``i``; ``local[i, k]`` and ``pairs[i, j, k]`` are its
     scores.
@@ -213,14 +216,16 @@ def _viterbi(chain, keys, tags, left, local, pairs, weights, zero):
     best = np.empty((n, width, width))
     back = np.zeros((n, width, width), np.int64)
     for i in range(n):
+        several = left[i] > 1 or (i > 0 and left[i - 1] > 1) or (i > 1 and left[i - 2] > 1)
         for c in range(left[i]):
             for b in range(left[i - 1] if i > 0 else 1):
                 p = tags[i - 1, b] if i > 0 else boundary
                 top = -np.inf
                 for a in range(left[i - 2] if i > 1 else 1):
                     q = tags[i - 2, a] if i > 1 else boundary
-                    score = _score_triple(chain, keys[i], q, p, tags[i, c], weights, zero)
-                    score += best[i - 1, a, b] if i > 0 else 0.0
+                    score = best[i - 1, a, b] if i > 0 else 0.0
+                    if several:
+                        score += _score_triple(chain, keys[i], q, p, tags[i, c], weights, zero)
                     if score > top:
                         top, back[i, b, c] = score, a
                 best[i, b, c] = top + pairs[i, b, c] + local[i, c]
@@ -233,4 +238,4 @@ def _viterbi(chain, keys, tags, left, local, pairs, weights, zero):
                     path[n - 2] = b
     for i in range(n - 1, 1, -1):
         path[i - 2] = back[i, path[i - 1], path[i]]
-    return path, top
+    return path

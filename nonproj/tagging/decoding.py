@@ -108,14 +108,17 @@ def _decode(chain, words, own, form, keys, weights, zero, gold, pruning):
     limit = pruning.limit
     tags, of_kept, between = np.zeros((n, limit), np.int32), np.zeros((n, limit)), np.zeros((n, limit, limit))
     for i in range(n):
-        if gold.candidate[i] >= 0 and not (kept[i, : left[i]] == gold.candidate[i]).any():
+        found = gold.candidate[i] < 0
+        for c in range(left[i]):
+            found = found or kept[i, c] == gold.candidate[i]
+        if not found:
             left[i] = min(left[i] + 1, limit)
             kept[i, left[i] - 1] = gold.candidate[i]
         for c in range(left[i]):
             tags[i, c], of_kept[i, c] = words.tag[form[i], kept[i, c]], local[i, kept[i, c]]
             for b in range(left[i - 1] if i > 0 else 1):
                 between[i, b, c] = pairs[i, kept[i - 1, b] if i > 0 else 0, kept[i, c]]
-    path, _ = _viterbi(chain, keys, tags, left, of_kept, between, weights, zero)
+    path = _viterbi(chain, keys, tags, left, of_kept, between, weights, zero)
     for i in range(n):
         path[i] = kept[i, path[i]]
     return path
@@ -124,7 +127,9 @@ def _decode(chain, words, own, form, keys, weights, zero, gold, pruning):
 @kernel
 def _tag_text(chain, words, own, text, weights, zero, pruning, tags):
     """Fill the tag of each word."""
-    gold = Gold(np.full(text.form.shape[0], -1, np.int32), 0.0)
+    gold = Gold(np.empty(text.form.shape[0], np.int32), 0.0)
+    for i in range(text.form.shape[0]):
+        gold.candidate[i] = -1
     for s in range(text.start.shape[0] - 1):
         first, end = text.start[s], text.start[s + 1]
         if first < end:
@@ -133,7 +138,8 @@ def _tag_text(chain, words, own, text, weights, zero, pruning, tags):
             form = text.form[first:end]
             scores = np.empty((end - first, own.shape[1]))
             for i in range(end - first):
-                scores[i] = own[form[i]]
+                for c in range(own.shape[1]):
+                    scores[i, c] = own[form[i], c]
             path = _decode(chain, words, scores, form, keys, weights, zero, gold, pruning)
             for i in range(end - first):
                 tags[first + i] = words.tag[form[i], path[i]]

@@ -242,7 +242,8 @@ def _list_candidates(lexicon, found, groups, allowed_start, allowed, smoothing, 
     n_tags = groups.shape[0]
     p = np.empty(n_tags)
     for i in range(found.shape[0]):
-        p[:] = 1e-6 / n_tags
+        for t in range(n_tags):
+            p[t] = 1e-6 / n_tags
         for level in range(2, found.shape[1]):
             k = found[i, level]
             if k >= 0:
@@ -283,9 +284,18 @@ def _interpolate(p, start, tag, count, k, weight):
 
 
 @kernel
+def _maximum(p):
+    """Return the largest of some probabilities."""
+    highest = 0.0
+    for x in p:
+        highest = max(highest, x)
+    return highest
+
+
+@kernel
 def _hash_groups(p, groups):
     """Return a hash of the groups with a tag whose probability is a tenth of the highest."""
-    highest, key, seen = p.max(), np.int64(1), np.zeros(groups.max() + 1, np.uint8)
+    highest, key, seen = _maximum(p), np.int64(1), np.zeros(groups.shape[0], np.uint8)
     for t in range(p.shape[0]):
         if p[t] >= 0.1 * highest and not seen[groups[t]]:
             seen[groups[t]] = 1
@@ -297,7 +307,7 @@ def _hash_groups(p, groups):
 @kernel
 def _select(p, threshold, tag, chosen):
     """Move the likeliest tags into a row, likeliest first; return their number."""
-    n, lowest = 0, threshold * p.max()
+    n, lowest = 0, threshold * _maximum(p)
     for t in range(p.shape[0]):
         x = p[t]
         if x > 0.0 and x >= lowest and (n < tag.shape[0] or x > chosen[n - 1]):
