@@ -163,8 +163,8 @@ def joint_problem(space: JointSpace, parts: PartSpace, scores, chain: ChainScore
     >>> from nonproj.parts.arcs import full_arc_space
     >>> space, parts = joint_space(full_arc_space(2), [1, 2, 1])
     >>> problem = joint_problem(space, parts, np.zeros(len(parts)), no_chain(space))
-    >>> int(np.isneginf(problem.scores).sum())  # the siblings 1 and 2 of heads 0 and 3; from 1 or 2 over 3 to the other
-    4
+    >>> int(np.isneginf(problem.scores).sum())  # 2 of siblings, under the root and word 2; 6 of grandparents
+    8
     """
     scores = np.array(scores, np.float64)
     if scores.shape != (len(parts),) or not np.isfinite(scores).all():
@@ -344,7 +344,7 @@ def joint_score(problem: JointProblem, heads, tags) -> float:
     >>> chain.own[:] = 0.0, 1.0, 2.0
     >>> problem = joint_problem(space, parts, np.arange(float(len(parts))), chain)
     >>> joint_score(problem, [-1, 0], [0, 1]) - joint_score(problem, [-1, 0], [0, 0])
-    11.0
+    8.0
     """
     total = tag_score(problem.chain, problem.space.first, np.asarray(tags, np.int32))
     for number in used_parts(problem, heads, tags):
