@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nonproj.model import FORMAT
+
 START, ALIGNMENT = 64, 64
 _PRELUDE = struct.Struct("<8sQQQ")
 
@@ -86,7 +88,7 @@ def put_together(header: dict | list, blocks: list[bytes], room: int = 0, raw: b
     body = bytearray(START + len(text))
     for position, block in zip(positions, blocks, strict=False):
         body += bytes(max(position - len(body), 0)) + block
-    prelude = _PRELUDE.pack(b"\x93nonproj", 3, len(text), len(body))
+    prelude = _PRELUDE.pack(b"\x93nonproj", FORMAT, len(text), len(body))
     body[:START] = prelude + hashlib.blake2b(prelude + text, digest_size=32).digest()
     body[START : START + len(text)] = text
     return bytes(body)

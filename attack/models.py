@@ -83,6 +83,7 @@ class Models(Lane):
         try:
             model = rng.choice(ways)()
             parser = Parser(model)
+            _ = parser.analyzer, parser.segmenter
         except ModelError as error:
             check_message(error)
             return "model rejected"

@@ -359,4 +359,4 @@ def test_a_small_run_records_all_figures(subject, tmp_path, monkeypatch, capsys)
         assert "ufal.udpipe cannot be imported" in messages
         assert "UDPipe is not trained" not in messages
     else:
-        assert "few: UDPipe is not trained on it" in messages
+        assert "UDPipe is not trained on it" in messages

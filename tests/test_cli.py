@@ -93,7 +93,7 @@ sys.exit(f"imported {{heavy}}" if heavy else 0)
         (["evaluate", "a", "b", "-m", "c"], "expected GOLD PARSED, GOLD A B or -m MODEL GOLD"),
         (["evaluate", "a", "b", "--json", "c", "d"], "unknown argument 'd'"),
         (["evaluate", "a", "b", "--multi-root"], "--multi-root applies to parsing and needs --model"),
-        ([], "a command is expected: train, parse, evaluate, inspect, serve"),
+        ([], "a command is expected: train, parse, evaluate, inspect, compile, serve"),
     ],
 )
 def test_usage_errors_are_one_line(words, message, capsys):

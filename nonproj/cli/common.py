@@ -47,11 +47,11 @@ def telling_of_compiling(options: argparse.Namespace, count: bool = False) -> It
     if options.quiet:
         yield
         return
-    done, before = threading.Event(), count_cached()
+    done, before, began = threading.Event(), count_cached(), compiling.seconds
     count = count and sys.stderr.isatty()
 
     def watch() -> None:
-        while compiling.seconds < 1.0:
+        while compiling.seconds - began < 1.0:
             if done.wait(0.1):
                 return
         if not count:
