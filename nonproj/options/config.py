@@ -141,7 +141,7 @@ class TaggerConfig(Section, name="tagger"):
     lexicon_folds: int = option(10, "folds for jackknifed lexicons in training", (int,), low=2, high=1000)
     max_tags: int = option(6, "maximum number of candidate tags per word", (int,), low=1, high=100)
     threshold: float = option(
-        1000.0, "maximum loss of score, by the first-order pass, of a candidate tag", (float,), low=0, above=True
+        250.0, "maximum loss of score, by the first-order pass, of a candidate tag", (float,), low=0, above=True
     )
     folds: int = option(5, "folds for jackknifed tags of the training data", (int,), low=2, high=1000)
 

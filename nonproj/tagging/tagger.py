@@ -21,7 +21,7 @@ from nonproj.types import Sentence
 _CACHED_FORMS = 50_000
 _CHUNK = 500
 _BLOCK = 20
-_OWN = 4.0
+_OWN = 2.0
 """A candidate that loses so many times the pruning threshold by its form alone is dropped with the form."""
 
 _NO_TAGS = np.empty(0, np.int32)
