@@ -124,6 +124,22 @@ if __name__ == "__main__":
 """
 
 
+def wait_for_worker(client, name: str) -> str:
+    """Return the address of a worker, once it has joined; others may join, too, in the place of dead ones."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        for address, known in client.run_on_scheduler(_addresses).items():
+            if known == name:
+                return address
+        time.sleep(0.1)
+    raise AssertionError(f"no worker {name} has joined")
+
+
+def _addresses(dask_scheduler=None) -> dict:
+    """The name of each worker that a scheduler knows, by address."""
+    return {address: worker.name for address, worker in dask_scheduler.workers.items()}
+
+
 def test_a_worker_that_joins_later_with_a_different_version(here, cluster, tmp_path):
     """It is met by a call, which only this worker may run, so that the others cannot repeat it."""
     other = tmp_path / "other"
@@ -133,13 +149,11 @@ def test_a_worker_that_joins_later_with_a_different_version(here, cluster, tmp_p
     package.write_text(re.sub(r"(__version__ = ).*", r"\1'0.0.9'", package.read_text()))
     (other / "work.py").write_text(OTHER)
     with dask_cluster.Cluster(cluster.scheduler_address) as workers:
-        known = set(workers.client.nthreads())
         command = [sys.executable, str(other / "work.py"), cluster.scheduler_address]
         environment = os.environ | {"PYTHONPATH": str(other)}
         with subprocess.Popen(command, env=environment, cwd=other, stderr=subprocess.DEVNULL) as process:
             try:
-                workers.client.wait_for_workers(len(known) + 1, timeout=60)
-                (late,) = set(workers.client.nthreads()) - known
+                late = wait_for_worker(workers.client, "late")
                 submit = workers.client.submit
                 workers.client.submit = functools.partial(submit, workers=[late])
                 with pytest.raises(ClusterError) as caught:
