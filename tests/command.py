@@ -35,7 +35,7 @@ def run(*words: str, **options) -> subprocess.CompletedProcess:
 
 def wait_until(condition, process: subprocess.Popen) -> None:
     """Wait until a running process has done something."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 150
     while not condition():
         assert process.poll() is None, process.stderr.read()
         assert time.monotonic() < deadline

@@ -299,7 +299,7 @@ def test_forgeries_are_signed(tmp_path):
 
 # -- the page ----------------------------------------------------------------------------------------------------------
 
-TARGETS = {"reads": 1_000_000, "parses": 50_000, "models": 20_000}
+TARGETS = {"reads": 1_000_000, "parses": 100_000, "models": 20_000}
 RESULTS = [json.loads(path.read_text()) for path in sorted((ROOT / "attack" / "results").glob("*.json"))]
 
 
@@ -314,7 +314,7 @@ def test_the_campaign_reached_its_targets_without_a_failure():
     assert not [failure for result in RESULTS for failure in result["failures"]]
     tried = {name: sum(result["tried"] for result in RESULTS if result["lane"] == name) for name in report.UNITS}
     assert all(tried[name] >= least for name, least in TARGETS.items())
-    assert report.struck(RESULTS) >= 90
+    assert report.struck(RESULTS) >= 200
     assert min(tried.values()) > 0
 
 

@@ -7,6 +7,7 @@ import gc
 import importlib
 import os
 import pkgutil
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -91,20 +92,26 @@ def test_garbage_is_collected_again_after_compiling():
 
 @pytest.mark.parametrize(("seconds", "quiet", "said"), [(2.0, 0, LINE + "\n"), (0.0, 0, ""), (2.0, 1, "")])
 def test_one_line_where_it_takes_more_than_a_second(seconds, quiet, said, monkeypatch, capsys):
-    monkeypatch.setattr(common, "compiling", SimpleNamespace(seconds=seconds))
+    """What this process compiled before does not count."""
+    watch = SimpleNamespace(seconds=5.0)
+    monkeypatch.setattr(common, "compiling", watch)
     with common.telling_of_compiling(argparse.Namespace(quiet=quiet), count=True):
-        pass
+        watch.seconds += seconds
+        time.sleep(0.8)
     assert capsys.readouterr().err == said
 
 
 def test_a_terminal_counts_the_kernels(monkeypatch, capsys):
     counts = iter(range(3, 1000))
-    monkeypatch.setattr(common, "compiling", SimpleNamespace(seconds=2.0))
+    watch = SimpleNamespace(seconds=0.0)
+    monkeypatch.setattr(common, "compiling", watch)
     monkeypatch.setattr(common, "count_cached", lambda: next(counts))
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     with common.telling_of_compiling(argparse.Namespace(quiet=0), count=True):
-        pass
-    assert capsys.readouterr().err == f"\r{LINE}: 1 done\n"
+        watch.seconds = 2.0
+        time.sleep(0.8)
+    lines = capsys.readouterr().err.split("\r")
+    assert lines[:2] == ["", f"{LINE}: 1 done"] and lines[-1] == f"{LINE}: {len(lines) - 1} done\n"
 
 
 def test_a_helper_that_fails_or_stays_does_no_harm(tmp_path):

@@ -207,7 +207,7 @@ class Cluster:
             try:
                 with self._translating(future):
                     return future.result(timeout=_SLICE)
-            except Late:
+            except (Late, UnboundLocalError):  # what Dask raises if a wait that ends is cancelled at that moment
                 now = time.monotonic()
                 if now - counted > _PATIENCE / 6:
                     counted, seen = now, now if self._threads() else seen
