@@ -79,7 +79,7 @@ train: $(WARM) ## fetch a treebank, train on it, evaluate, show some trees
 	@mkdir -p models
 	@$(PATHS) && "$(BIN)/nonproj" train "$$train" --test "$$test" $(CONFIG:%=--config "%") --parts $(PARTS) \
 		$(EPOCHS:%=--epochs %) -o $(FILE) $(ARGS)
-	@$(PATHS) && "$(BIN)/python" examples/show_trees.py $(FILE) "$$test"
+	@$(PATHS) && "$(BIN)/python" examples/show_trees.py --text $(FILE) "$$test"
 
 evaluate: $(WARM) ## evaluate that model on its treebank's test file
 	@$(NEEDS_MODEL)

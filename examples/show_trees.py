@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 
 from nonproj.errors import NonprojError
@@ -74,6 +76,14 @@ def show(sentence: Sentence, parse: Parse) -> str:
     return "\n".join([f"{sentence.path}:{sentence.line}", *rows, certificate(parse.decoded)])
 
 
+def from_text(sentences: Iterable[Sentence], parser: Parser) -> Iterator[Sentence]:
+    """Yield the sentences as the parser finds them in their plain text, where the treebank has it."""
+    for sentence in sentences:
+        text = next((line.partition("=")[2].strip() for line in sentence.lines if line.startswith("# text =")), None)
+        for found in parser.segmenter.segment(text) if text else [sentence]:
+            yield replace(found, path=sentence.path, line=sentence.line)
+
+
 def main() -> int:
     """Run the command line."""
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -81,11 +91,13 @@ def main() -> int:
     arguments.add_argument("file")
     arguments.add_argument("-n", type=int, default=3, help="sentences to show (default: 3)")
     arguments.add_argument("--longest", type=int, default=15, help="skip sentences with more words (default: 15)")
+    arguments.add_argument("--text", action="store_true", help="parse the plain text, where the treebank has it")
     options = arguments.parse_args()
     try:
         parser = Parser(Model.load(options.model))
         short = (sentence for sentence in conll.read(options.file) if 2 < len(sentence) <= options.longest)
-        for sentence, parse in parser.parse_all(islice(short, options.n)):
+        chosen = islice(short, options.n)
+        for sentence, parse in parser.parse_all(from_text(chosen, parser) if options.text else chosen):
             sys.stdout.write(show(sentence, parse) + "\n\n")
     except NonprojError as error:
         sys.stderr.write(f"{error}\n")

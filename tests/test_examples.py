@@ -73,6 +73,9 @@ def test_show_trees(folder):
     assert picture.count("test.conllu:") == 2
     assert len(re.findall(r"^certified: |^no certificate: ", picture, re.MULTILINE)) == 2
     assert len(re.findall(r"─> +\d+ \. +punct +of +\d+ \w+$", picture, re.MULTILINE)) == 2
+    (folder / "plain.conllu").write_text(f"# text = den hund ser.\n{treebank(1)}", encoding="utf-8")
+    picture = run("show_trees.py", folder, "my.nonproj", "plain.conllu", "--text")
+    assert re.findall(r"─? +\d (\w+|\.) +\w+ +of", picture) == ["den", "hund", "ser", "."]
 
 
 def test_brackets():
