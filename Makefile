@@ -48,6 +48,7 @@ DECODE_TESTS = $(wildcard $(patsubst %,tests/test_%.py,parts arborescence projec
 	$(addprefix nonproj/,trees automata dual programs relaxation)
 
 THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent)))
+SYSTEM_TESTS =
 LEARN_TESTS = tests/test_scoring.py tests/test_learning.py
 
 .PHONY: help setup train evaluate parse test test-decode test-bounds test-python attack bench bench-text bench-full reproduce lint clean
@@ -96,7 +97,7 @@ test-decode: $(WARM) ## run only the tests of the decoders
 	@$(PYTEST) $(DECODE_TESTS) $(ARGS)
 
 test-bounds: $(READY) ## run the tests of kernels with bounds checking
-	@NUMBA_BOUNDSCHECK=1 $(PYTEST) $(DECODE_TESTS) $(LEARN_TESTS) $(ARGS)
+	@NUMBA_BOUNDSCHECK=1 $(PYTEST) $(DECODE_TESTS) $(LEARN_TESTS) $(SYSTEM_TESTS) $(ARGS)
 
 test-python: $(READY) ## run the tests of decoders and scores uncompiled, for coverage; takes minutes
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) -W ignore::RuntimeWarning $(DECODE_TESTS) tests/test_scoring.py $(ARGS)

@@ -1,8 +1,9 @@
-"""Reproduce the papers' tables and figures: all, or those named.  A stopped run resumes where it was."""
+"""Reproduce the papers' tables and figures: all of the parser, or those named.  A stopped run resumes where it was."""
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import logging
 import os
 import sys
@@ -11,6 +12,13 @@ from pathlib import Path
 
 from experiments.runner import EXPERIMENTS, run_all
 from experiments.setting import LANGUAGES, ROOT, Setting
+
+SYSTEMS: tuple[str, ...] = ()
+"""Modules of `experiments` for the systems beside the parser, run if they are named.
+
+Each has ``main(results, data, short)``: the folder to write its page to, the folder of fetched data, and whether only a
+little is to be run.
+"""
 
 SHORT = {
     "languages": ("danish", "english"),
@@ -25,10 +33,10 @@ SHORT = {
 """Sizes of the short version, which only shows that everything runs."""
 
 
-def parse_arguments(arguments: list[str] | None = None) -> tuple[Setting, list[str]]:
-    """Return the setting and the names of the experiments that the command line asks for."""
+def parse_arguments(arguments: list[str] | None = None) -> tuple[Setting, list[str], bool]:
+    """Return the setting, the names of the experiments that the command line asks for, and whether they are short."""
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(EXPERIMENTS)} (default: all)")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join((*EXPERIMENTS, *SYSTEMS))}")
     parser.add_argument("--short", action="store_true", help="few sentences and small models; writes to results/short")
     parser.add_argument("--models", type=Path, help="folder of LANGUAGE-PARTS.nonproj; missing models are trained")
     parser.add_argument("--results", type=Path, help="folder to write to (default: results)")
@@ -36,8 +44,8 @@ def parse_arguments(arguments: list[str] | None = None) -> tuple[Setting, list[s
     parser.add_argument("--languages", default="", help=f"comma-separated, from {','.join(LANGUAGES)}")
     options = parser.parse_args(arguments)
     for name in options.names:
-        if name not in EXPERIMENTS:
-            parser.error(f"unknown experiment {name}; choose from {', '.join(EXPERIMENTS)}")
+        if name not in EXPERIMENTS and name not in SYSTEMS:
+            parser.error(f"unknown experiment {name}; choose from {', '.join((*EXPERIMENTS, *SYSTEMS))}")
     results = options.results or (ROOT / "results" / "short" if options.short else ROOT / "results")
     models = options.models or (results / "models" if options.short else ROOT / "models")
     setting = Setting(results, models, options.data)
@@ -47,7 +55,7 @@ def parse_arguments(arguments: list[str] | None = None) -> tuple[Setting, list[s
     for language in chosen:
         if language not in LANGUAGES:
             parser.error(f"unknown language {language}; choose from {', '.join(LANGUAGES)}")
-    return replace(setting, languages=chosen), options.names or list(EXPERIMENTS)
+    return replace(setting, languages=chosen), options.names or list(EXPERIMENTS), options.short
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -58,7 +66,12 @@ def main(arguments: list[str] | None = None) -> int:
     logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     logging.getLogger("experiments").setLevel(logging.INFO)
     try:
-        run_all(*parse_arguments(arguments))
+        setting, names, short = parse_arguments(arguments)
+        for name in SYSTEMS:
+            if name in names:
+                importlib.import_module(f"experiments.{name}").main(setting.results, setting.data, short)
+        if not set(names) <= set(SYSTEMS):
+            run_all(setting, [name for name in names if name not in SYSTEMS])
     except KeyboardInterrupt:
         sys.stderr.write("stopped; run the same command to resume\n")
         return 130

@@ -25,7 +25,7 @@ LEVELS = (
     "compiling evaluation joint programs",
     "document workers",
     "learning nlp",
-    "estimator integrations server warmup",
+    "estimator integrations server systems warmup",
     "cli",
     "__main__",
 )

@@ -204,7 +204,7 @@ def test_limits_and_strict_rules(here, capsys):
 
 
 def test_help_states_the_default_limit():
-    assert f"(default: {DEFAULT_RULES.max_line})" in " ".join(build_parser()[1]["parse"].format_help().split())
+    assert f"(default: {DEFAULT_RULES.max_line})" in " ".join(build_parser().commands["parse"].format_help().split())
 
 
 def test_memory_is_bounded_for_a_gzip_bomb(here):

@@ -185,7 +185,7 @@ def test_an_interrupted_run_leaves_complete_files_and_resumes(setting, monkeypat
         return real(*unit)
 
     monkeypatch.setattr(experiment, "run", stopping)
-    monkeypatch.setattr(program, "parse_arguments", lambda _: (other, ["iterations"]))
+    monkeypatch.setattr(program, "parse_arguments", lambda _: (other, ["iterations"], False))
     units = experiment.units(other)
     assert program.main([]) == 130
     assert [path.name for path in contents(other.results)] == sorted(
@@ -378,10 +378,10 @@ def test_price_and_cut_finds_the_same_optimum_with_fewer_parts(setting):
 
 
 def test_the_command_line(capsys):
-    setting, names = program.parse_arguments(["--short", "--languages", "danish", "table2"])
+    setting, names, short = program.parse_arguments(["--short", "--languages", "danish", "table2"])
     assert (setting.languages, names, setting.results) == (("danish",), ["table2"], ROOT / "results" / "short")
-    assert setting.models == setting.results / "models"
-    setting, names = program.parse_arguments([])
+    assert setting.models == setting.results / "models" and short
+    setting, names, _ = program.parse_arguments([])
     assert (setting.sentences, setting.iterations, names) == (0, 5000, list(runner.EXPERIMENTS))
     for words, message in (
         (["table9"], "unknown experiment table9; choose from table1, "),

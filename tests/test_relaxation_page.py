@@ -1,8 +1,6 @@
 """docs/relaxation.md: its code runs as it stands, prints what the page shows, and is as short as it says."""
 
-import contextlib
 import importlib
-import io
 import re
 import subprocess
 import sys
@@ -10,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pages import run_page
 
 pytest.importorskip("matplotlib").use("Agg")
 pytest.importorskip("highspy")
@@ -20,13 +19,8 @@ BLOCKS = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", TEXT, re.DOTALL
 
 
 def test_the_page_runs_and_prints_what_it_shows(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    names: dict = {}
-    assert len(BLOCKS) == TEXT.count("```python") == 4
-    for code, expected in BLOCKS:
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
-            exec(compile(code, "docs/relaxation.md", "exec"), names)
-        assert printed.getvalue() == expected
+    names = run_page("relaxation.md", tmp_path, monkeypatch)
+    assert len(BLOCKS) == 4
     assert {path.name for path in tmp_path.iterdir()} == {"relaxation.png", "methods.png"}
     # The claim itself, by enumeration.
     import itertools

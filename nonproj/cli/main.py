@@ -1,4 +1,4 @@
-"""The arguments of the command line, and how its errors are reported.
+"""The commands, their arguments, and how errors are reported.
 
 This module imports nothing heavy, so ``nonproj --help`` and misspelt options are answered at once.
 """
@@ -6,19 +6,37 @@ This module imports nothing heavy, so ``nonproj --help`` and misspelt options ar
 from __future__ import annotations
 
 import argparse
-import difflib
 import errno
 import importlib
 import logging
 import os
 import signal
 import sys
-from typing import NoReturn
 
+from nonproj.cli.arguments import (
+    EXIT_ERROR,
+    Arguments,
+    add_decoding,
+    add_plain_text,
+    add_reading,
+    add_scheduler,
+    add_tagging,
+    add_workers,
+    jobs,
+    port,
+    positive,
+    seconds,
+)
 from nonproj.cli.signals import MESSAGES, Signals, Terminated
 from nonproj.errors import NonprojError, one_line
 
-EXIT_ERROR, EXIT_BROKEN_PIPE = 2, 141
+EXIT_BROKEN_PIPE = 141
+
+SYSTEMS: dict[str, tuple[str, str]] = {}
+"""Commands of `nonproj.systems`: the module with ``add_arguments`` and ``run``, and what it does.
+
+A module is imported only if its command is named.
+"""
 
 _DECODING_OPTIONS = {f"--{no}{name}" for name in ("projective", "exact", "full", "joint", "tag") for no in ("", "no-")}
 _DECODING_OPTIONS |= {"--single-root", "--multi-root", "--max-iterations", "--max-words", "--search-limit"}
@@ -26,66 +44,27 @@ _DECODING_OPTIONS |= {"--single-root", "--multi-root", "--max-iterations", "--ma
 log = logging.getLogger("nonproj")
 
 
-class Arguments(argparse.ArgumentParser):
-    """An argument parser that reports errors in one line and suggests the closest known name."""
-
-    def __init__(self, **options):
-        super().__init__(allow_abbrev=False, **options)
-
-    def error(self, message: str) -> NoReturn:
-        """Print one line and exit with code 2."""
-        self.exit(EXIT_ERROR, f"{self.prog}: {one_line(message)} (try '{self.prog} --help')\n")
-
-    def _check_value(self, action, value) -> None:
-        if action.choices is not None and value not in action.choices:
-            kind = "command" if isinstance(action, argparse._SubParsersAction) else "/".join(action.option_strings)
-            known = [str(choice) for choice in action.choices]
-            self.error(f"unknown {kind} {value!r}{_nearest(str(value), known)}; known: {', '.join(known)}")
-
-    def check_options(self, words: list[str]) -> None:
-        """Report an unknown long option first, before any missing argument."""
-        known = [text for text in self._option_string_actions if text.startswith("--")]
-        for word in words:
-            name = word.partition("=")[0]
-            if word == "--":
-                break
-            if word.startswith("--") and name not in known:
-                self.error(f"unknown option {name}{_nearest(name, known)}")
-
-
-def _nearest(word: str, known: list[str]) -> str:
-    """Return a suggestion if a known word is similar."""
-    bare = {name.lstrip("-"): name for name in known}
-    near = difflib.get_close_matches(word.lstrip("-"), bare, n=1, cutoff=0.5)
-    return f"; did you mean {bare[near[0]]}?" if near else ""
-
-
-def build_parser() -> tuple[Arguments, dict[str, Arguments]]:
-    """Return the parser of the command line, and the parsers of the commands by name."""
+def build_parser(system: str = "") -> Arguments:
+    """Return the parser of the command line, with the arguments of one of the `SYSTEMS`."""
     parser = Arguments(
         prog="nonproj",
         description="A non-projective dependency parser that certifies which trees are provably optimal.",
         epilog="'nonproj COMMAND --help' describes a command.  A file may be '-' (standard input or output) or .gz.",
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Arguments)
-    verbosity = Arguments(add_help=False)
-    add = verbosity.add_argument
-    add("-v", "--verbose", action="count", default=0, help="more messages on standard error")
-    add("-q", "--quiet", action="count", default=0, help="fewer messages: no progress bars, only warnings")
-    added = {}
-    for add_arguments, name, text in (
-        (_add_train, "train", "train a model on a treebank"),
-        (_add_parse, "parse", "parse plain text, or a CoNLL-X or CoNLL-U file or stream"),
-        (_add_evaluate, "evaluate", "score a parsed file or a model, or compare two parsed files"),
-        (_add_inspect, "inspect", "describe a model"),
-        (lambda _: None, "compile", "compile all kernels now, as for an image, and print the folder that keeps them"),
-        (_add_serve, "serve", "serve models over HTTP, with a start page and the REST interface of UDPipe"),
-    ):
-        description = f"{text[0].upper()}{text[1:]}."
-        added[name] = commands.add_parser(name, help=text, description=description, parents=[verbosity])
-        add_arguments(added[name])
-    return parser, added
+    table = [
+        ("train", "train a model on a treebank", _add_train),
+        ("parse", "parse plain text, or a CoNLL-X or CoNLL-U file or stream", _add_parse),
+        ("evaluate", "score a parsed file or a model, or compare two parsed files", _add_evaluate),
+        ("inspect", "describe a model", _add_inspect),
+        ("compile", "compile all kernels now, as for an image, and print the folder that keeps them", lambda _: None),
+        ("serve", "serve models over HTTP, with a start page and the REST interface of UDPipe", _add_serve),
+    ]
+    for name, (module, text) in SYSTEMS.items():
+        add_arguments = importlib.import_module(module).add_arguments if name == system else lambda _: None
+        table.append((name, text, add_arguments))
+    parser.add_commands("command", "COMMAND", table)
+    return parser
 
 
 def _add_train(parser: Arguments) -> None:
@@ -105,103 +84,10 @@ def _add_train(parser: Arguments) -> None:
     add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help=text)
     group = parser.add_argument_group("workers")
     add = group.add_argument
-    _add_scheduler(group, add, "train with the Dask cluster at tcp://HOST:8786")
+    add_scheduler(group, add, "train with the Dask cluster at tcp://HOST:8786")
     text = "parts of the treebank to train on in parallel (default: one per worker)"
-    add("--shards", type=_positive, metavar="N", help=text)
-    _add_reading(parser)
-
-
-def _jobs(text: str) -> int:
-    """Return a number of processes."""
-    if not text.removeprefix("-").isdecimal() or int(text) not in {-1, *range(1, 1025)}:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to 1024, or -1 for one per core")
-    return int(text)
-
-
-def _positive(text: str) -> int:
-    """Return a positive integer."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive integer")
-    return int(text)
-
-
-def _add_reading(parser: Arguments) -> None:
-    add = parser.add_argument_group("reading of treebanks").add_argument
-    add(
-        "--strict",
-        action="store_true",
-        help="reject what the validator of Universal Dependencies rejects (levels 1, 2)",
-    )
-    add("--max-line", type=_positive, metavar="BYTES", help="longest line that is accepted (default: 1048576)")
-
-
-def _add_workers(parser: Arguments, cluster: bool = True) -> None:
-    group = parser.add_argument_group("workers")
-    add = group.add_mutually_exclusive_group().add_argument
-    add("-j", "--jobs", type=_jobs, metavar="N", help="number of processes (default: 1; -1: one per core)")
-    if cluster:
-        _add_scheduler(group, add, "use the workers of the Dask cluster at tcp://HOST:8786")
-
-
-def _add_scheduler(group, add, text: str) -> None:
-    add("--scheduler", type=_address, metavar="ADDRESS", help=text)
-    text = "time to wait for the scheduler and its first worker (default: 10)"
-    group.add_argument("--scheduler-timeout", type=_seconds, default=10.0, metavar="SECONDS", help=text)
-
-
-def _address(text: str) -> str:
-    """Return the address of a scheduler."""
-    from nonproj.workers.cluster import check_address
-
-    try:
-        return check_address(text)
-    except NonprojError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _seconds(text: str) -> float:
-    """Return a time."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0.0 < seconds <= 86400.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds, up to a day")
-    return seconds
-
-
-def _add_plain_text(parser: Arguments) -> None:
-    group = parser.add_argument_group("plain text; by default the input is CoNLL-X or CoNLL-U")
-    add, const = group.add_mutually_exclusive_group().add_argument, "store_const"
-    text = "the input is text, to be split into sentences and words; blank lines separate paragraphs"
-    add("--text", dest="plain", action=const, const="text", help=text)
-    add("--lines", dest="plain", action=const, const="lines", help="text with one sentence per line")
-    text = "one sentence per line, its words separated by blanks"
-    add("--words", dest="plain", action=const, const="words", help=text)
-    text = "write the place of each token in the text into MISC, as in TokenRange=0:5"
-    group.add_argument("--token-ranges", action="store_true", help=text)
-
-
-def _add_tagging(parser: Arguments) -> None:
-    add = parser.add_argument_group("tagging").add_mutually_exclusive_group().add_argument
-    text = "predict all tags, features and lemmas (default: those that are _)"
-    add("--tag", dest="tags", action="store_const", const="all", default="missing", help=text)
-    add("--no-tag", dest="tags", action="store_const", const="none", help="leave tags as they are")
-
-
-def _add_decoding(parser: Arguments) -> None:
-    group = parser.add_argument_group("decoding options; they override the model's")
-    add, optional = group.add_argument, argparse.BooleanOptionalAction
-    add("--projective", action=optional, help="projective trees only")
-    add_root = group.add_mutually_exclusive_group().add_argument
-    add_root("--single-root", action="store_true", default=None, help="exactly one root per tree")
-    add_root("--multi-root", dest="single_root", action="store_false", default=None, help="one or more roots per tree")
-    add("--max-iterations", type=int, metavar="K", help="maximum iterations of the subgradient method per sentence")
-    add("--max-words", type=int, metavar="N", help="longest sentence, in words; longer ones are refused")
-    add("--exact", action=optional, help="close remaining duality gaps by branch and bound")
-    add("--search-limit", type=int, metavar="N", help="work limit, in Viterbi transitions per word")
-    add("--full", action=optional, help="decode over all arcs, without pruning: certificates are of the whole model")
-    add("--joint", action=optional, help="decide tags and trees jointly, where the tagger is asked for all tags")
+    add("--shards", type=positive, metavar="N", help=text)
+    add_reading(parser)
 
 
 def _add_parse(parser: Arguments) -> None:
@@ -213,11 +99,11 @@ def _add_parse(parser: Arguments) -> None:
     add("--stats", metavar="FILE", help="write score, bound and certificate of each tree as lines of JSON")
     add("--stats-comments", action="store_true", help="write them as comments above each sentence")
     add("--keep-deps", action="store_true", help="keep DEPS where HEAD changes (default: DEPS becomes _)")
-    _add_plain_text(parser)
-    _add_reading(parser)
-    _add_tagging(parser)
-    _add_workers(parser)
-    _add_decoding(parser)
+    add_plain_text(parser)
+    add_reading(parser)
+    add_tagging(parser)
+    add_workers(parser)
+    add_decoding(parser)
 
 
 def _add_evaluate(parser: Arguments) -> None:
@@ -229,10 +115,10 @@ def _add_evaluate(parser: Arguments) -> None:
     text = "the CoNLL 2018 table, from sentences and words on, by the official code; tokens may differ"
     add("--ud", action="store_true", help=text)
     add("--json", action="store_true", help="print all figures as JSON")
-    _add_reading(parser)
-    _add_tagging(parser)
-    _add_workers(parser, cluster=False)
-    _add_decoding(parser)
+    add_reading(parser)
+    add_tagging(parser)
+    add_workers(parser, cluster=False)
+    add_decoding(parser)
 
 
 def _add_inspect(parser: Arguments) -> None:
@@ -245,19 +131,12 @@ def _add_serve(parser: Arguments) -> None:
     add = parser.add_argument
     add("models", nargs="+", metavar="MODEL", help="models made by 'nonproj train'; the first is the default")
     add("--host", default="127.0.0.1", help="interface to listen on (default: 127.0.0.1, this machine only)")
-    add("--port", type=_port, default=8001, metavar="N", help="port; 0 is any that is free (default: 8001)")
-    add("-j", "--jobs", type=_jobs, metavar="N", help="number of processes that parse (default: 1; -1: one per core)")
-    add("--timeout", type=_seconds, default=30.0, metavar="SECONDS", help="time limit of a request (default: 30)")
-    add("--max-bytes", type=_positive, default=1 << 20, metavar="N", help="size limit of a request (default: 1048576)")
-    add("--waiting", type=_positive, default=200, metavar="N", help="requests that may wait (default: 200)")
-    _add_decoding(parser)
-
-
-def _port(text: str) -> int:
-    """Return a port."""
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 0 to 65535")
-    return int(text)
+    add("--port", type=port, default=8001, metavar="N", help="port; 0 is any that is free (default: 8001)")
+    add("-j", "--jobs", type=jobs, metavar="N", help="number of processes that parse (default: 1; -1: one per core)")
+    add("--timeout", type=seconds, default=30.0, metavar="SECONDS", help="time limit of a request (default: 30)")
+    add("--max-bytes", type=positive, default=1 << 20, metavar="N", help="size limit of a request (default: 1048576)")
+    add("--waiting", type=positive, default=200, metavar="N", help="requests that may wait (default: 200)")
+    add_decoding(parser)
 
 
 def parse_arguments(words: list[str]) -> argparse.Namespace:
@@ -269,11 +148,10 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     >>> options.command, options.model, options.input, options.output
     ('parse', 'danish.nonproj', 'in.conll', '-')
     """
-    parser, commands = build_parser()
-    named = next((i for i, word in enumerate(words) if not word.startswith("-")), len(words))
-    parser.check_options(words[:named])
-    if named < len(words) and words[named] in commands:
-        commands[words[named]].check_options(words[named + 1 :])
+    named = next((word for word in words if not word.startswith("-")), "")
+    parser = build_parser(named)
+    commands = parser.commands
+    parser.check_options(words)
     options, extra = parser.parse_known_args(words)
     if options.command in ("parse", "evaluate"):  # argparse leaves files behind options in ``extra``
         behind = [word for word in extra if word == "-" or not word.startswith("-")]
@@ -376,7 +254,8 @@ def _run(words: list[str], last: bool) -> int:
             return 0
         _start_logging(options)
         with Signals(patient=options.command == "train", last=last):
-            return importlib.import_module(f"nonproj.cli.{options.command}").run(options)
+            module = SYSTEMS.get(options.command, (f"nonproj.cli.{options.command}",))[0]
+            return importlib.import_module(module).run(options)
     finally:
         sys.stdout.flush()
 

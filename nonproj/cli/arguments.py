@@ -1,0 +1,183 @@
+"""The parser of arguments, kinds of values, and the groups of options that commands share."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Callable, Iterable
+from typing import NoReturn
+
+from nonproj.errors import NonprojError, one_line
+
+EXIT_ERROR = 2
+
+
+class Arguments(argparse.ArgumentParser):
+    """An argument parser that reports errors in one line and suggests the closest known name.
+
+    Attributes
+    ----------
+    commands : dict of str to Arguments
+        The parsers of its commands.
+    """
+
+    def __init__(self, **options):
+        super().__init__(allow_abbrev=False, **options)
+        self.commands: dict[str, Arguments] = {}
+
+    def error(self, message: str) -> NoReturn:
+        """Print one line and exit with code 2."""
+        self.exit(EXIT_ERROR, f"{self.prog}: {one_line(message)} (try '{self.prog} --help')\n")
+
+    def _check_value(self, action, value) -> None:
+        if action.choices is not None and value not in action.choices:
+            kind = "command" if isinstance(action, argparse._SubParsersAction) else "/".join(action.option_strings)
+            known = [str(choice) for choice in action.choices]
+            self.error(f"unknown {kind} {value!r}{nearest(str(value), known)}; known: {', '.join(known)}")
+
+    def check_options(self, words: list[str]) -> None:
+        """Report an unknown long option first, before any missing argument."""
+        known = [text for text in self._option_string_actions if text.startswith("--")]
+        for number, word in enumerate(words):
+            name = word.partition("=")[0]
+            if word == "--":
+                break
+            if self.commands and not word.startswith("-"):
+                if word in self.commands:
+                    self.commands[word].check_options(words[number + 1 :])
+                break
+            if word.startswith("--") and name not in known:
+                self.error(f"unknown option {name}{nearest(name, known)}")
+
+    def add_commands(self, dest: str, metavar: str, table: Iterable[tuple[str, str, Callable]]) -> None:
+        """Add commands of this parser, all with the options for more and fewer messages.
+
+        Parameters
+        ----------
+        dest, metavar : str
+            The name of the chosen command in the result, and in the help.
+        table : iterable of (str, str, callable)
+            For each command its name, what it does, and what adds its arguments to its parser.
+        """
+        group = self.add_subparsers(dest=dest, metavar=metavar, parser_class=Arguments)
+        for name, text, add_arguments in table:
+            description = f"{text[0].upper()}{text[1:]}."
+            command = group.add_parser(name, help=text, description=description)
+            add = command.add_argument
+            add("-v", "--verbose", action="count", default=0, help="more messages on standard error")
+            add("-q", "--quiet", action="count", default=0, help="fewer messages: no progress bars, only warnings")
+            add_arguments(command)
+            self.commands[name] = command
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """Return a suggestion if a known word is similar."""
+    bare = {name.lstrip("-"): name for name in known}
+    near = difflib.get_close_matches(word.lstrip("-"), bare, n=1, cutoff=0.5)
+    return f"; did you mean {bare[near[0]]}?" if near else ""
+
+
+def jobs(text: str) -> int:
+    """Return a number of processes."""
+    if not text.removeprefix("-").isdecimal() or int(text) not in {-1, *range(1, 1025)}:
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 to 1024, or -1 for one per core")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """Return a positive integer."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive integer")
+    return int(text)
+
+
+def add_reading(parser: Arguments) -> None:
+    """Add the options for reading treebanks."""
+    add = parser.add_argument_group("reading of treebanks").add_argument
+    add(
+        "--strict",
+        action="store_true",
+        help="reject what the validator of Universal Dependencies rejects (levels 1, 2)",
+    )
+    add("--max-line", type=positive, metavar="BYTES", help="longest line that is accepted (default: 1048576)")
+
+
+def add_workers(parser: Arguments, cluster: bool = True) -> None:
+    """Add the options for processes and, unless told otherwise, clusters."""
+    group = parser.add_argument_group("workers")
+    add = group.add_mutually_exclusive_group().add_argument
+    add("-j", "--jobs", type=jobs, metavar="N", help="number of processes (default: 1; -1: one per core)")
+    if cluster:
+        add_scheduler(group, add, "use the workers of the Dask cluster at tcp://HOST:8786")
+
+
+def add_scheduler(group, add, text: str) -> None:
+    """Add the options for a Dask cluster; ``add`` adds what excludes ``--jobs``."""
+    add("--scheduler", type=address, metavar="ADDRESS", help=text)
+    text = "time to wait for the scheduler and its first worker (default: 10)"
+    group.add_argument("--scheduler-timeout", type=seconds, default=10.0, metavar="SECONDS", help=text)
+
+
+def address(text: str) -> str:
+    """Return the address of a scheduler."""
+    from nonproj.workers.cluster import check_address
+
+    try:
+        return check_address(text)
+    except NonprojError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def seconds(text: str) -> float:
+    """Return a time."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.0 < seconds <= 86400.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds, up to a day")
+    return seconds
+
+
+def add_plain_text(parser: Arguments) -> None:
+    """Add the options for plain text."""
+    group = parser.add_argument_group("plain text; by default the input is CoNLL-X or CoNLL-U")
+    add, const = group.add_mutually_exclusive_group().add_argument, "store_const"
+    text = "the input is text, to be split into sentences and words; blank lines separate paragraphs"
+    add("--text", dest="plain", action=const, const="text", help=text)
+    add("--lines", dest="plain", action=const, const="lines", help="text with one sentence per line")
+    text = "one sentence per line, its words separated by blanks"
+    add("--words", dest="plain", action=const, const="words", help=text)
+    text = "write the place of each token in the text into MISC, as in TokenRange=0:5"
+    group.add_argument("--token-ranges", action="store_true", help=text)
+
+
+def add_tagging(parser: Arguments) -> None:
+    """Add the options for tags."""
+    add = parser.add_argument_group("tagging").add_mutually_exclusive_group().add_argument
+    text = "predict all tags, features and lemmas (default: those that are _)"
+    add("--tag", dest="tags", action="store_const", const="all", default="missing", help=text)
+    add("--no-tag", dest="tags", action="store_const", const="none", help="leave tags as they are")
+
+
+def add_decoding(parser: Arguments) -> None:
+    """Add the options for decoding."""
+    group = parser.add_argument_group("decoding options; they override the model's")
+    add, optional = group.add_argument, argparse.BooleanOptionalAction
+    add("--projective", action=optional, help="projective trees only")
+    add_root = group.add_mutually_exclusive_group().add_argument
+    add_root("--single-root", action="store_true", default=None, help="exactly one root per tree")
+    add_root("--multi-root", dest="single_root", action="store_false", default=None, help="one or more roots per tree")
+    add("--max-iterations", type=int, metavar="K", help="maximum iterations of the subgradient method per sentence")
+    add("--max-words", type=int, metavar="N", help="longest sentence, in words; longer ones are refused")
+    add("--exact", action=optional, help="close remaining duality gaps by branch and bound")
+    add("--search-limit", type=int, metavar="N", help="work limit, in Viterbi transitions per word")
+    add("--full", action=optional, help="decode over all arcs, without pruning: certificates are of the whole model")
+    add("--joint", action=optional, help="decide tags and trees jointly, where the tagger is asked for all tags")
+
+
+def port(text: str) -> int:
+    """Return a port."""
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 0 to 65535")
+    return int(text)

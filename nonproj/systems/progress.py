@@ -1,0 +1,32 @@
+"""Progress on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+
+
+def progress(items: Iterable, description: str, quiet: bool = False, total: int | None = None) -> Iterator:
+    """Yield the items, with a progress bar on standard error where that is a terminal.
+
+    Parameters
+    ----------
+    items : iterable
+    description : str
+        What the items are, as the label of the bar.
+    quiet : bool
+        Whether to leave out the bar.
+    total : int, optional
+        The number of items, where they do not know it.
+
+    Examples
+    --------
+    >>> list(progress([1, 2], "sentences", quiet=True))
+    [1, 2]
+    """
+    if quiet or not sys.stderr.isatty():
+        yield from items
+        return
+    from tqdm import tqdm
+
+    yield from tqdm(items, desc=description, total=total, leave=False, file=sys.stderr)
