@@ -6,7 +6,7 @@ import naive_joint
 import naive_trees
 import numpy as np
 import pytest
-from problems import KINDS, draw_arcs_of_words, draw_scores
+from problems import KINDS, draw_joint
 
 from nonproj.dual.branch_and_bound import branch_and_bound
 from nonproj.dual.options import APPENDIX_A, DEFAULTS, SEARCH, DualOptions
@@ -14,25 +14,13 @@ from nonproj.dual.subgradient import Trace
 from nonproj.joint.chain import best_tags, max_marginals, new_chain_table
 from nonproj.joint.decoding import decode_jointly, joint_trace
 from nonproj.joint.oracles import joint_oracles
-from nonproj.joint.space import ChainScores, joint_problem, joint_score, joint_space, restrict_problem, used_parts
+from nonproj.joint.space import joint_problem, joint_score, joint_space, restrict_problem, used_parts
 from nonproj.relaxation.problem import Problem
 from nonproj.relaxation.solver import Limits, solve
 from nonproj.relaxation.steps import AppendixA, Polyak
 from nonproj.relaxation.subgradient import Subgradient
 
 CASES = [pytest.param(DEFAULTS, id="polyak"), pytest.param(DualOptions(rule=APPENDIX_A, beta=0.3, tau=0.7), id="paper")]
-
-
-def draw_joint(rng, n, kind, most=3, pruned=True, chain_scale=1.0):
-    """A random joint problem over n words with up to ``most`` candidate tags each."""
-    words = draw_arcs_of_words(rng, n, pruned)
-    counts = np.append(1, rng.integers(1, most + 1, n))
-    space, parts = joint_space(words, counts)
-    k = int(counts.max())
-    shapes = (len(space.word),), (n + 1, k, k), (n + 1, k, k, k)
-    chain = ChainScores(*[chain_scale * draw_scores(rng, kind, shape) for shape in shapes])
-    chain.own[0] = 0.0
-    return joint_problem(space, parts, draw_scores(rng, kind, len(parts)), chain)
 
 
 def check_joint_laws(found, problem, optimum):

@@ -2,5 +2,6 @@
 
 - `compiled`: automata of the usual sets of part types
 - `general`: automata of any finite set of states, given as tables
+- `marginals`: marginals and max-marginals of these
 - `relaxed`: decoding over the relaxed set Z by either kind
 """

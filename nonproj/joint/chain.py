@@ -69,6 +69,39 @@ def prune_chain(chain: ChainScores, first: np.ndarray, gap: float, limit: int) -
     return kept, fewer
 
 
+def smoothed_tags(
+    chain: ChainScores, own: np.ndarray, first: np.ndarray, temperature: float
+) -> tuple[float, np.ndarray]:
+    """Return ``T log(sum(exp(score / T)))`` over all sequences, and its gradient by ``own``, without the root.
+
+    ``own`` float64[W] replaces ``chain.own``.
+
+    Examples
+    --------
+    >>> first = np.array([0, 1, 3], np.int32)
+    >>> chain = ChainScores(np.zeros(3), np.zeros((2, 2, 2)), np.zeros((2, 2, 2, 2)))
+    >>> value, marginals = smoothed_tags(chain, chain.own, first, 1.0)
+    >>> round(value, 3), marginals.tolist()
+    (0.693, [0.5, 0.5])
+    """
+    n_nodes, width = chain.pair.shape[:2]
+    scores = np.full((n_nodes, width), -np.inf)
+    scores[np.arange(width) < np.diff(first)[:, None]] = own
+    scores, join = scores / temperature, np.logaddexp.reduce
+    # totals[i, a, b, c]: what candidate c of word i adds after candidates a and b of the two words before it.
+    totals = (chain.triple + chain.pair[:, None]) / temperature + scores[:, None, None, :]
+    forward, backward = np.full((n_nodes, width, width), -np.inf), np.zeros((n_nodes, width, width))
+    forward[0, 0, 0] = 0.0
+    for i in range(1, n_nodes):
+        forward[i] = join(forward[i - 1][:, :, None] + totals[i], axis=0)
+    for i in range(n_nodes - 1, 0, -1):
+        backward[i - 1] = join(totals[i] + backward[i], axis=2)
+    through = (forward + backward).reshape(n_nodes, -1)
+    value = float(join(through[-1]))
+    marginals = np.exp(forward + backward - value).sum(axis=1)
+    return temperature * value, marginals[1:][np.arange(width) < np.diff(first)[1:, None]]
+
+
 @kernel
 def _select(chain, first, marginals, gap, kept):
     """Write the candidates to keep; return the largest number of a word."""

@@ -6,15 +6,17 @@ are the tagged arcs, numbered as they are, and then the tagged words without the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nonproj.automata.general import FREE, decode_paths, general_automata, new_paths
+from nonproj.automata.marginals import join_paths, joining
+from nonproj.dual.general import smoothed_tree
 from nonproj.dual.options import DEFAULTS, DualOptions
 from nonproj.dual.subgradient import find_tree
-from nonproj.joint.chain import best_tags, new_chain_table
+from nonproj.joint.chain import best_tags, new_chain_table, smoothed_tags
 from nonproj.joint.space import JointProblem, joint_score
 from nonproj.joint.subgradient import split_scores
 from nonproj.parts.space import part_space
@@ -106,6 +108,17 @@ class _Arborescence:
         tags[space.word[modifier[chosen]]] = modifier[chosen] - space.first[space.word[modifier[chosen]]]
         return float(y_score[chosen].sum()), variables, (heads, tags)
 
+    def marginals(self, scores: np.ndarray, temperature: float) -> tuple[float, np.ndarray]:
+        """Return the smoothed maximum over all trees with tags at both ends of each arc, and its gradient."""
+        space, n_arcs = self.space, len(self.space.arc)
+        modifier = space.tagged.modifier
+        y_score = (self.y_score + scores[:n_arcs] + scores[n_arcs:][modifier - 1]) / temperature
+        words = np.full(len(space.words.head), -np.inf)
+        np.logaddexp.at(words, space.arc, y_score)
+        value, of_words = smoothed_tree(space.words, temperature * words, temperature, self.options.single_root)
+        found = of_words[space.arc] * np.exp(y_score - words[space.arc])
+        return value, np.append(found, np.bincount(modifier, found, minlength=len(space.word))[1:])
+
 
 class _Tags:
     """The best sequence of tags."""
@@ -122,6 +135,10 @@ class _Tags:
         variables = np.zeros(len(own))
         variables[space.first[:-1] + tags] = 1.0
         return float(value), variables[1:], tags
+
+    def marginals(self, scores: np.ndarray, temperature: float) -> tuple[float, np.ndarray]:
+        """Return the smoothed maximum over all sequences, and its gradient: the marginals of the tagged words."""
+        return smoothed_tags(self.chain, self.chain.own + np.append(0.0, scores), self.space.first, temperature)
 
 
 class _Automata:
@@ -149,23 +166,39 @@ class _Automaton:
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the best value and the arcs chosen, out and in."""
+        best, chosen = -np.inf, np.zeros(len(scores))
+        for e, arc, gain, above in self.choices(scores):
+            value, taken = self.automata.best(e, gain)
+            if value + above > best:
+                best = value + above
+                chosen[: len(self.out)] = taken[self.out]
+                chosen[len(self.out) :] = self.into == arc
+        return best, chosen, chosen
+
+    def choices(self, scores: np.ndarray) -> Iterator[tuple[int, int, np.ndarray, float]]:
+        """Yield each tagged word of this word with each arc into it, what its arcs are then worth, and that arc's."""
         problem, split = self.automata.problem, self.automata.split
         tagged = problem.space.tagged
         z_score, above = split.z.copy(), split.grandparent.copy()
         z_score[self.out] += scores[: len(self.out)]
         above[self.into] += scores[len(self.out) :]
-        best, chosen = -np.inf, np.zeros(len(scores))
         for e in range(*problem.space.first[self.h : self.h + 2]):
-            for arc in [-1] if e == 0 else range(tagged.start[e], tagged.start[e + 1]):
-                gain = z_score.copy()
-                if arc >= 0:
-                    below = tagged.out[tagged.out_start[2 * e] : tagged.out_start[2 * e + 2]]
-                    row = problem.space.starts.grandparent[e] + (arc - tagged.start[e]) * len(below)
-                    gain[below] += problem.scores[row : row + len(below)]
-                value, taken = self.automata.best(e, gain)
-                value += above[arc] if arc >= 0 else 0.0
-                if value > best:
-                    best = value
-                    chosen[: len(self.out)] = taken[self.out]
-                    chosen[len(self.out) :] = self.into == arc
-        return best, chosen, chosen
+            if e == 0:
+                yield e, -1, z_score, 0.0
+            below = tagged.out[tagged.out_start[2 * e] : tagged.out_start[2 * e + 2]]
+            for arc in range(tagged.start[e], tagged.start[e + 1]):
+                gain, row = z_score.copy(), problem.space.starts.grandparent[e] + (arc - tagged.start[e]) * len(below)
+                gain[below] += problem.scores[row : row + len(below)]
+                yield e, arc, gain, float(above[arc])
+
+    def marginals(self, scores: np.ndarray, temperature: float) -> tuple[float, np.ndarray]:
+        """Return the smoothed maximum over all paths under all arcs into the word, and its gradient."""
+        tagged, automata = self.automata.problem.space.tagged, self.automata.automata
+        values, means = [], []
+        for e, arc, gain, above in self.choices(scores):
+            found = join_paths(tagged, automata, gain, temperature, [2 * e, 2 * e + 1])
+            values.append(float(found.values.sum()) + above)
+            taken = np.where(found.half >= 0, np.exp((found.taken - found.values[found.half]) / temperature), 0.0)
+            means.append(np.append(taken[self.out], self.into == arc))
+        value = float(joining(temperature)(np.array(values), axis=0))
+        return value, np.exp((np.array(values) - value) / temperature) @ np.array(means)
