@@ -220,8 +220,13 @@ def test_swapped_files_and_raw_text(here, capsys):
     assert "swapped" not in capsys.readouterr().err
     Path("raw").write_text("Det regner i dag.\n")
     assert main(["parse", "m", "raw"]) == 2
-    expected = "nonproj: raw:1: 1 column, 10 expected; raw text must be tokenized and tagged first\n"
+    expected = "nonproj: raw:1: 1 column, 10 expected; plain text is parsed by 'nonproj parse --text'\n"
     assert capsys.readouterr().err == expected
+    for words in (["--text"], ["--lines", "--jobs", "2"], ["--words"]):
+        assert main(["parse", "m", "t", *words, "-o", "out"]) == 2
+        expected = f"nonproj: t:1: ten columns between tabs: a file of CoNLL-U is parsed without {words[0]}\n"
+        assert capsys.readouterr().err == expected
+        assert not Path("out").exists() and not [name for name in os.listdir() if name.startswith(".nonproj")]
 
 
 def test_long_arguments_make_short_messages(capsys):

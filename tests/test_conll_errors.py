@@ -16,7 +16,7 @@ from nonproj.io.splitting import split
 BAD = [
     ("columns", GOOD + "1\tw\t_\n\n", 4, "3 columns, 10 expected"),
     ("eleven", GOOD[:-2] + "\t_\n\n", 2, "11 columns, 10 expected"),
-    ("raw text", "Det regner.\n\n", 1, "1 column, 10 expected; raw text must be tokenized and tagged first"),
+    ("raw text", "Det regner.\n\n", 1, "1 column, 10 expected; plain text is parsed by 'nonproj parse --text'"),
     ("spaces", "1 w _ N NN _ 0 ROOT _ _\n\n", 1, "1 column, 10 expected; columns are separated by tabs, not by spaces"),
     ("no number", word(1, 0) + word("x", 1) + "\n", 2, "ID is 'x', 2 expected"),
     ("skipped", GOOD + word(1, 0) + word(3, 1) + "\n", 5, "ID is '3', 2 expected"),

@@ -266,6 +266,36 @@ def test_errors_name_the_line_after_the_sentences_before_it(trained, data, messa
     assert len(found) > 1 or "no words" in message
 
 
+ROW = "{}\t{}" + "\t_" * 8 + "\n"
+COMMENTS = "# sent_id = 1\n\n \n# text = Im Haus\n"
+TREEBANKS = {
+    ROW.format(1, "nej") + "\n": 1,
+    "\ufeff" + ROW.format(1, "nej").replace("\n", "\r\n"): 1,
+    COMMENTS + ROW.format("1-2", "Im") + ROW.format(1, "In"): 5,
+    COMMENTS + ROW.format("0.1", "nej"): 5,
+    "# a\n1\tnej\t_\t_\t_\t_\t0\troot\t0:root\tSpaceAfter=No\n": 2,
+}
+
+
+@pytest.mark.parametrize("data", TREEBANKS)
+@pytest.mark.parametrize("form", text_input.FORMATS)
+def test_a_treebank_is_not_parsed_as_text(trained, data, form, monkeypatch):
+    message = f"<stream>:{TREEBANKS[data]}: ten columns between tabs: a file of CoNLL-U is parsed without --{form}"
+    options = TextInput(form)
+    with pytest.raises(DataError, match="ten columns"):
+        list(split_text(io.BytesIO(data.encode()), options))
+    for block in (1 << 16, 3):
+        monkeypatch.setattr(text_input, "_BLOCK", block)
+        assert outcome(read_text(io.BytesIO(data.encode()), trained, options))[-1][2] == message
+
+
+@pytest.mark.parametrize(
+    "text", ["2" + ROW.format(1, "nej"), "a\n" + ROW.format(1, "nej"), ROW[:-3].format(1, "nej") + "\n", "# a\n\n# b\n"]
+)
+def test_text_with_tabs_is_no_treebank(trained, text):
+    assert None not in [words for words, *_ in outcome(read_text(io.BytesIO(text.encode()), trained))]
+
+
 def test_a_missing_file_is_an_error(trained):
     with pytest.raises(FileError, match="^/none.txt: no such file$"):
         list(read_text("/none.txt", trained))

@@ -139,7 +139,7 @@ def _hint(row: list[str]) -> str:
     fields = row[0].split() if len(row) == 1 else []
     if len(fields) > 1 and fields[0].isdigit():
         return "; columns are separated by tabs, not by spaces"
-    return "; raw text must be tokenized and tagged first" if fields else ""
+    return "; plain text is parsed by 'nonproj parse --text'" if fields else ""
 
 
 def _gold_heads(rows, word_lines, name: str, first: int, require_heads: bool) -> np.ndarray | None:

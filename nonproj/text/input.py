@@ -39,6 +39,8 @@ _SOLID = re.compile(f"[^{_ALL}]")
 _PARAGRAPH_END = re.compile(f"\n[{_OTHERS}]*\n[{_ALL}]*")  # a literal first character is found fast
 _LINE_END = re.compile(f"\n[{_ALL}]*")
 _LONG_GAP = re.compile(f"[{_ALL}]{{64,}}")
+_FIRST_LINE = re.compile(r"\ufeff?(?:[ \t\r]*\n|#[^\n]*\n)*+([^\n#][^\n]*)\n")
+_CONLL = re.compile(r"(?:1|1-\d+|0\.1)\t(?:[^\t]+\t){5}(?:\d+|_)\t[^\t]+\t[^\t]+\t[^\t]+")
 _CUTS = tuple(
     re.compile(pattern) for pattern in (f"[.!?\u3002\u2026][\"'\u201d\u2019)]*[{_OTHERS}]*\n", "\n", f"[{_ALL}]")
 )
@@ -118,8 +120,8 @@ def read_text(
     Raises
     ------
     DataError
-        The text is not UTF-8, has no words, or has more than `MAX_GAP` blanks in a row; the sentences before that line
-        have been yielded.
+        The text is not UTF-8, has no words, has more than `MAX_GAP` blanks in a row, or is CoNLL-U; the sentences
+        before that line have been yielded.
     FileError
         The file cannot be read.
 
@@ -216,16 +218,25 @@ class _Splitter:
     def __init__(self, name: str, options: TextInput, size: int):
         self.name, self.size = name, size or sys.maxsize
         self.at_once = not size
+        self.format = options.format
         self.unit_end = _PARAGRAPH_END if options.format == TEXT else _LINE_END
         self.buffer, self.line, self.offset, self.begins = "", 1, 0, True
         self.ready = 0  # the buffer up to here is complete
         self.searched = 0  # the end of the next paragraph is not before this
         self.blank = False  # whether the last block was
+        self.known = False  # whether the first line that is no comment has been seen
         self.failure: DataError | None = None
 
     def add(self, block: str) -> Iterator[TextPiece]:
         """Add a text, and yield the pieces that are complete."""
         self.buffer += block
+        if not self.known and (first := _FIRST_LINE.match(self.buffer)):
+            self.known = True
+            if _CONLL.fullmatch(first[1].rstrip("\r")):
+                line = self.line + self.buffer.count("\n", 0, first.start(1))
+                message = f"ten columns between tabs: a file of CoNLL-U is parsed without --{self.format}"
+                self.buffer, self.failure = "", DataError(self.name, line, message)
+                return
         before, self.blank = self.blank, not block.strip(BLANKS)  # more than MAX_GAP blanks hold a whole block
         for match in _LONG_GAP.finditer(self.buffer) if before or self.blank else ():
             if match.end() - match.start() > MAX_GAP:
