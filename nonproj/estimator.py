@@ -254,7 +254,7 @@ class DependencyParser(BaseEstimator):
         ModelError
             The file is not a model.
         """
-        model = Model.load(path)
+        model = Model.load_trained(path)
         config = model.config.as_dict()
         parser = cls(**{name: reduce(getitem, key.split("."), config) for name, key in _KEYS.items()})
         parser.parts = set_name(model.config.parts)
@@ -331,7 +331,7 @@ def _messages(verbose: int) -> Iterator:
 def _listed(X) -> list:
     """Return the items of a list or generator of sentences."""
     if isinstance(X, Sentence) or not isinstance(X, Iterable) or hasattr(X, "serialize"):
-        raise ValueError(f"X is a {type(X).__name__}; a list of sentences or the path of a treebank is expected")
+        raise ValueError(f"X is of type {type(X).__name__}; a list of sentences or the path of a treebank is expected")
     return list(X)
 
 
@@ -343,7 +343,9 @@ def _sentences(X, **rules: bool) -> list[Sentence]:
     for i, item in enumerate(items):
         if not isinstance(item, Sentence):
             if not hasattr(item, "serialize"):
-                raise ValueError(f"X[{i}] is a {type(item).__name__}; a Sentence or a conllu.TokenList is expected")
+                raise ValueError(
+                    f"X[{i}] is of type {type(item).__name__}; a Sentence or a conllu.TokenList is expected"
+                )
             items[i] = conll.from_conllu(item, **rules)
     return items
 

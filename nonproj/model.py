@@ -164,6 +164,19 @@ class Model:
         return _decode(data, _header(data, str(path)), str(path))
 
     @classmethod
+    def load_trained(cls, path: str | Path) -> Model:
+        """Read a model for parsing; errors as for `load`, and if the file is a checkpoint of training."""
+        model = cls.load(path)
+        if not model.is_trained:
+            raise ModelError(f"{path}: a checkpoint, not a model; finish it with 'nonproj train ... --resume'")
+        return model
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether training is complete; a checkpoint has not all weights."""
+        return "parser" in self.weights
+
+    @classmethod
     def from_bytes(cls, data: bytes) -> Model:
         """Return the model written by `to_bytes`; errors as for `load`."""
         copy = bytearray(data)

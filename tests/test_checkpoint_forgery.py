@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import toy
 
+import nonproj
+from nonproj.cli.main import main
 from nonproj.errors import ConfigError, ModelError
 from nonproj.learning.trainer import train
 from nonproj.model import Model
@@ -106,6 +108,15 @@ def test_forged_shards_are_refused(tmp_path, shards):
         assert str(error).isprintable() and len(str(error)) < 500
     else:
         pytest.fail("accepted")
+
+
+def test_a_checkpoint_is_described_but_parses_nothing(checkpoint, capsys):
+    assert main(["inspect", str(checkpoint)]) == 0
+    described = f"{checkpoint}: a checkpoint of the training of a model of arc"
+    assert capsys.readouterr().out.startswith(described)
+    for load in (nonproj.load, nonproj.DependencyParser.load):
+        with pytest.raises(ModelError, match=f"^{checkpoint}: a checkpoint, not a model; finish it"):
+            load(checkpoint)
 
 
 def test_what_follows_from_sentences_and_options_is_not_taken_from_a_checkpoint(checkpoint):

@@ -297,9 +297,9 @@ def test_fit_names_invalid_parameters(parameters, message):
     ("X", "y", "message"),
     [
         ([], None, "X: there is no sentence"),
-        (conllu.parse(treebank(1))[0], None, "X is a TokenList; a list of sentences"),
-        (3, None, "X is a int; a list of sentences or the path of a treebank is expected"),
-        ([["hund"]], None, r"X\[0\] is a list; a Sentence or a conllu.TokenList is expected"),
+        (conllu.parse(treebank(1))[0], None, "X is of type TokenList; a list of sentences"),
+        (3, None, "X is of type int; a list of sentences or the path of a treebank is expected"),
+        ([["hund"]], None, r"X\[0\] is of type list; a Sentence or a conllu.TokenList is expected"),
         (sentences(2), [[0]], "y has 1 entries, 2 expected"),
         (sentences(1), [[0]], r"y\[0\] has 1 heads"),
         (sentences(1), [[1] * len(sentences(1)[0])], r"y\[0\].*cycle"),

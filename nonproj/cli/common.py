@@ -29,16 +29,13 @@ COMPILING = "nonproj: compiling kernels, once for each version of nonproj"
 def load_model(path: str, treebank: str) -> Model:
     """Load a model for parsing; a checkpoint is an error, which also tells if the treebank is a model."""
     try:
-        model = Model.load(path)
+        return Model.load_trained(path)
     except ModelError as error:
         if os.path.isfile(treebank):
             with suppress(OSError), open(treebank, "rb") as stream:
                 if stream.read(len(MAGIC)) == MAGIC:
                     raise ModelError(f"{error}; {treebank} is one: are the two swapped?") from None
         raise
-    if "parser" not in model.weights:
-        raise ModelError(f"{path}: a checkpoint, not a model; finish it with 'nonproj train ... --resume'")
-    return model
 
 
 @contextmanager

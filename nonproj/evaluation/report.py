@@ -95,7 +95,8 @@ def model_report(path: str, description: dict, verified: bool) -> str:
     """Return the description of a model (see `nonproj.model.Model.describe`) as plain text."""
     training = dict(description["training"])
     epochs = training.pop("log", [])
-    lines = [f"{path}: a model of {', '.join(description['config']['parts'])}"]
+    kind = "a model" if "parser" in description["weights"] else "a checkpoint of the training of a model"
+    lines = [f"{path}: {kind} of {', '.join(description['config']['parts'])}"]
     if verified:
         lines.append("checksums match")
     lines += ["", "weights"]

@@ -49,7 +49,7 @@ def from_words(words: Sequence, path: str = "<words>") -> Sentence:
     rows = []
     for number, word in enumerate(words, 1):
         if not isinstance(word, str | Sequence):
-            raise ValueError(f"word {number} is a {type(word).__name__}, a string or a row of columns expected")
+            raise ValueError(f"word {number} is of type {type(word).__name__}, a string or a row of columns expected")
         row = [str(number), word] if isinstance(word, str) else [str(number), *word[1:]]
         if not 2 <= len(row) <= COLUMNS:
             raise ValueError(f"word {number} has {len(row)} columns, 2 to {COLUMNS} expected: ID, FORM, LEMMA, ...")
