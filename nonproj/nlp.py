@@ -11,9 +11,10 @@ from nonproj.io import conll
 from nonproj.io.objects import from_words
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
-from nonproj.pipeline import BATCH, Parser
+from nonproj.pipeline import BATCH
 from nonproj.text.input import TextInput
 from nonproj.types import Sentence
+from nonproj.workers.parsing import make_parser
 
 
 def load(path: str | Path, *, tags: str = "missing", **decoding) -> TextParser:
@@ -42,7 +43,7 @@ def load(path: str | Path, *, tags: str = "missing", **decoding) -> TextParser:
     >>> doc.sentences[0].heads  # doctest: +SKIP
     array([2, 3, 0, 3], dtype=int32)
     """
-    model = Model.load(path)
+    model = Model.load_trained(path)
     options = model.config.with_overrides({f"decoding.{name}": value for name, value in decoding.items()}).decoding
     return TextParser(model, options, tags, name=str(path))
 
@@ -76,7 +77,7 @@ class TextParser:
         name: str = "<memory>",
     ):
         self.model, self.decoding, self.tags, self.name = model, decoding or model.config.decoding, tags, name
-        self.parser = Parser(model, self.decoding, tags)
+        self.parser = make_parser(model, self.decoding, tags)
 
     def __repr__(self) -> str:
         tagger = "no tagger" if self.parser.analyzer is None else "tagger"
@@ -107,13 +108,24 @@ class TextParser:
         texts : iterable of str
         batch : int
             Number of sentences that are parsed together.
+
+        Raises
+        ------
+        TypeError
+            ``texts`` is a string, or one of them is not.
         """
+        if isinstance(texts, str):
+            raise TypeError("a string is not a stream of texts; call the parser itself to parse one text")
+        return self._documents(texts, batch)
+
+    def _documents(self, texts: Iterable[str], batch: int) -> Iterator[Document]:
         waiting = deque()
 
         def sentences() -> Iterator[Sentence]:
+            """Yield the sentences of all texts, and keep each text with its sentences until they are parsed."""
             for text in texts:
                 if not isinstance(text, str):
-                    raise TypeError(f"text is a {type(text).__name__}, a string is expected")
+                    raise TypeError(f"a text is of type {type(text).__name__}, a string is expected")
                 found = self.segment(text)
                 waiting.append((text, found))
                 yield from found
@@ -200,5 +212,5 @@ def _sentence(tokens) -> Sentence:
     if hasattr(tokens, "serialize"):
         return conll.from_conllu(tokens, ignore_heads=True)
     if not isinstance(tokens, Sequence):
-        raise ValueError(f"a sentence is a {type(tokens).__name__}; words, rows, Sentence or TokenList expected")
+        raise ValueError(f"a sentence is of type {type(tokens).__name__}; words, rows, Sentence or TokenList expected")
     return from_words(tokens)

@@ -104,7 +104,7 @@ class Parser:
     def __init__(self, model: Model, decoding: DecodingConfig | None = None, tags: str = "missing"):
         if tags not in TAGS:
             raise ValueError(f"tags is {tags!r}, one of {', '.join(TAGS)} expected")
-        if "parser" not in model.weights:
+        if not model.is_trained:
             raise ModelError("a checkpoint, not a model; finish it with 'nonproj train ... --resume'")
         config = model.config
         self.model, self.tags = model, tags
@@ -181,9 +181,7 @@ class Parser:
             The sentence, with the tags that it was parsed with.
         Parse
         """
-        stream = iter(sentences)
-        while group := list(itertools.islice(stream, batch)):
-            group = self.tag(group)
+        for group in map(self.tag, batches(sentences, batch)):
             yield from zip(group, self._parse_group(group), strict=True)
 
     def _parse_group(self, sentences: list[Sentence]) -> Iterable[Parse]:
@@ -279,6 +277,15 @@ class Parser:
         hashed = hash_tokens(tokens, self.label_table, len(weights))
         best = label_scores(hashed, label_parts(heads), len(labels), weights).argmax(axis=1)
         return [labels[number] for number in best.tolist()]
+
+
+def batches(sentences: Iterable[Sentence], size: int) -> Iterator[list[Sentence]]:
+    """Yield lists of ``size`` sentences, the last one shorter; raise ValueError if ``size`` is not positive."""
+    if size < 1:
+        raise ValueError(f"batch is {size}, a positive integer is expected")
+    stream = iter(sentences)
+    while group := list(itertools.islice(stream, size)):
+        yield group
 
 
 def check_length(sentence: Sentence, max_words: int) -> None:

@@ -23,6 +23,7 @@ from nonproj.errors import ConfigError, DataError, ModelError
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io import conll
 from nonproj.io.objects import conllu_text, from_words
+from nonproj.joint.parser import JointParser
 from nonproj.learning.trainer import train
 from nonproj.options.config import Config
 
@@ -218,10 +219,20 @@ def test_offsets_follow_multiword_tokens_and_odd_spaces():
 
 
 def test_text_must_be_a_string(nlp):
-    with pytest.raises(TypeError, match="text is a bytes, a string is expected"):
+    with pytest.raises(TypeError, match="a text is of type bytes, a string is expected"):
         nlp(b"hund")
     with pytest.raises(DataError, match="surrogate"):
         nlp("hund \ud800")
+    with pytest.raises(TypeError, match="a string is not a stream of texts; call the parser itself to parse one text"):
+        nlp.pipe("hund")
+
+
+def test_a_batch_has_a_sentence_at_least(nlp):
+    for size in (0, -1):
+        with pytest.raises(ValueError, match=f"^batch is {size}, a positive integer is expected$"):
+            list(nlp.parse_all([["hund"]], batch=size))
+        with pytest.raises(ValueError, match=f"^batch is {size}, a positive integer is expected$"):
+            list(nlp.pipe(["hund"], batch=size))
 
 
 def test_long_sentences_of_a_text_are_cut(path):
@@ -259,7 +270,7 @@ def test_parse_takes_words_rows_sentences_and_token_lists(nlp, tmp_path):
         (["a\n"], "without line breaks"),
         ([3], "word 1"),
         ([["1"]], "word 1 has 1 columns"),
-        (7, "a sentence is a int"),
+        (7, "a sentence is of type int; words, rows"),
     ],
 )
 def test_what_is_no_sentence_is_named(nlp, tokens, message):
@@ -287,6 +298,7 @@ def test_load_changes_decoding_options(path, nlp):
         nonproj.load(path, exakt=True)
     with pytest.raises(ModelError):
         nonproj.load(ROOT / "README.md")
+    assert isinstance(nonproj.load(path, joint=True).parser, JointParser)
     copy = pickle.loads(pickle.dumps(nlp))
     assert copy(TEXT).to_conllu() == nlp(TEXT).to_conllu()
 

@@ -21,6 +21,7 @@ from nonproj.model import Model
 from nonproj.pipeline import Parse, Parser
 from nonproj.text.input import TextInput
 from nonproj.types import Sentence
+from nonproj.workers.parsing import make_parser
 
 SENTENCES = ("auto", "segmenter", "rule")
 """Where sentences start: as set before, or else as the model's segmenter or, where it has none, spaCy's rule says;
@@ -88,7 +89,7 @@ class NonprojComponent:
                 if not kind.has_extension(extension):
                     kind.set_extension(extension, default=None)
         if model is not None and Path(model).exists():  # a pipeline read from disk need not have it there any more
-            self._use(Model.load(model))
+            self._use(Model.load_trained(model))
 
     @property
     def parser(self) -> Parser:
@@ -101,7 +102,7 @@ class NonprojComponent:
     def _use(self, model: Model) -> None:
         changes = {f"decoding.{name}": value for name, value in self.decoding.items()}
         decoding = model.config.with_overrides(changes).decoding
-        self._parser = Parser(model, decoding, self.tags)
+        self._parser = make_parser(model, decoding, self.tags)
 
     # -- documents -----------------------------------------------------------------------------------------------------
 

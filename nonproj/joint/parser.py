@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -16,11 +15,13 @@ from nonproj.joint.scoring import joint_features, score_features
 from nonproj.joint.space import ChainScores, JointProblem, joint_problem, joint_space
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
-from nonproj.pipeline import BATCH, Parse, Parser, check_length
+from nonproj.pipeline import BATCH, Parse, Parser, batches, check_length
 from nonproj.tagging.analyzer import LEMMA
 from nonproj.tagging.candidates import TagChain, tag_chains
 from nonproj.tagging.tagset import TAG_COLUMNS
 from nonproj.types import ArcSpace, Decoded, Sentence
+
+_REASONS = "it was trained with tagger.epochs=0, or on a treebank without tags"
 
 
 class Candidates(NamedTuple):
@@ -68,12 +69,11 @@ class JointParser(Parser):
         if self.full:
             raise ConfigError("decoding.joint", "tags are not decided over all arcs; leave out --full")
         if self.analyzer is None or self.analyzer.tagger is None:
-            raise ModelError("the model has no tagger, which joint decoding needs; train one with training.tags")
+            raise ModelError(f"the model has no tagger, which joint decoding needs; {_REASONS}")
 
     def parse_all(self, sentences: Iterable[Sentence], batch: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
         """Tag and parse a stream of sentences; see `Parser.parse_all`."""
-        stream = iter(sentences)
-        while group := list(itertools.islice(stream, batch)):
+        for group in batches(sentences, batch):
             tagged = self.tag(group)
             chains = self.chains(group)
             for given, sentence, chain in zip(group, tagged, chains, strict=True):
