@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from attack import campaign
+from nonproj.cli.arguments import Arguments, seconds
 
 LANES = ("reads", "parses", "models", "options", "kills", "writes", "load")
 """The lanes of ``all``, and of them the share of the time."""
@@ -20,14 +21,15 @@ _PATIENCE = {"reads": 30.0, "options": 60.0, "load": 86_400.0, "structured": 600
 
 def main() -> int:
     """Run lanes or write the page; return 1 if something failed."""
-    parser = argparse.ArgumentParser(prog="python -m attack", description="Attack nonproj.")
+    parser = Arguments(prog="python -m attack", description="Attack nonproj.")
     parser.add_argument("lane", choices=(*LANES, *MORE, "all", "report"), nargs="?", default="all")
-    parser.add_argument("--seconds", type=float, default=60.0, help="time for the lane, or for all (default: 60)")
+    parser.add_argument("--seconds", type=seconds, default=60.0, help="time for the lane, or for all (default: 60)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=campaign.ROOT / "attack" / "results", help="folder of the results")
     parser.add_argument("--case", type=int, help="run only this case, and let its error appear")
     parser.add_argument("--words", type=int, help="words of the lane of load (default: by its time, up to a million)")
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
+    parser.check_options(sys.argv[1:])
     options = parser.parse_args()
     if options.lane == "report":
         from attack.report import write
@@ -41,9 +43,9 @@ def main() -> int:
 
     failed = 0
     for name in LANES if options.lane == "all" else (options.lane,):
-        seconds = options.seconds * (_SHARES[name] if options.lane == "all" else 1.0)
-        words = options.words or min(1_000_000, int(500 * seconds))
-        results = supervise(name, options.seed, seconds, options.out.resolve(), _PATIENCE.get(name, 180.0), words)
+        share = options.seconds * (_SHARES[name] if options.lane == "all" else 1.0)
+        words = options.words or min(1_000_000, int(500 * share))
+        results = supervise(name, options.seed, share, options.out.resolve(), _PATIENCE.get(name, 180.0), words)
         counts = ", ".join(f"{count} {outcome}" for outcome, count in results.outcomes.items())
         sys.stdout.write(f"{name}: {results.tried} tried in {results.seconds:.0f} s: {counts or 'nothing'}\n")
         sys.stdout.flush()

@@ -264,6 +264,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--training", type=float, metavar="SECONDS", help="of training MODEL (default: as it says)")
     parser.add_argument("--markdown", type=Path, metavar="PAGE", help="put the tables on a page, too")
     options = parser.parse_args(words)
+    for path in (options.model, options.train, options.test):
+        if not path.is_file():
+            raise SystemExit(f"text: {path}: no such file")
     found = jobs(options.model, options.train, options.cache, options.udpipe)
     training = options.training or Model.load(options.model).meta.get("seconds")
     found["nonproj"] = found["nonproj"]._replace(training=training)

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the attack is beside the package, not in it
 
 from attack import campaign, forgery, material, mutators, reads, report  # noqa: E402
-from attack.__main__ import LANES, MORE, make_lane  # noqa: E402
+from attack.__main__ import LANES, MORE, main, make_lane  # noqa: E402
 from attack.supervisor import supervise  # noqa: E402
 from nonproj import errors  # noqa: E402
 from nonproj import model as model_module  # noqa: E402
@@ -301,6 +301,23 @@ def test_forgeries_are_signed(tmp_path):
 
 TARGETS = {"reads": 1_000_000, "parses": 100_000, "models": 20_000}
 RESULTS = [json.loads(path.read_text()) for path in sorted((ROOT / "attack" / "results").glob("*.json"))]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["reads", "--seconds", "x"], "argument --seconds: 'x' is not a number of seconds, up to a day"),
+        (["reads", "--seconds", "-1"], "argument --seconds: '-1' is not a number of seconds, up to a day"),
+        (["reads", "--second", "5"], "unknown option --second; did you mean --seconds?"),
+        (["writs"], "unknown lane 'writs'; did you mean writes?; known: reads, parses, models, options, kills, writes"),
+    ],
+)
+def test_wrong_arguments_are_refused_in_one_line(words, message, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["attack", *words])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    error = capsys.readouterr().err
+    assert error.startswith(f"python -m attack: {message}") and error.count("\n") == 1
 
 
 def test_the_page_shows_the_results():

@@ -115,6 +115,11 @@ def test_udpipe_is_used_where_it_is_trained(tmp_path, monkeypatch, capsys):
     assert list(text.jobs(tmp_path / "m", train, tmp_path, "none")) == ["nonproj"]
 
 
+def test_a_missing_file_is_named_before_anything_runs(tmp_path):
+    with pytest.raises(SystemExit, match=r"^text: .*/none: no such file$"):
+        text.main([__file__, __file__, str(tmp_path / "none")])
+
+
 def test_udpipe_says_what_it_cannot_read(tmp_path):
     udpipe = pytest.importorskip("ufal.udpipe")
     (tmp_path / "bad.conllu").write_text("1\ta\n\n")

@@ -91,6 +91,7 @@ sys.exit(f"imported {{heavy}}" if heavy else 0)
         (["evaluate"], "expected GOLD PARSED, GOLD A B or -m MODEL GOLD"),
         (["evaluate", "a"], "expected GOLD PARSED, GOLD A B or -m MODEL GOLD"),
         (["evaluate", "a", "b", "-m", "c"], "expected GOLD PARSED, GOLD A B or -m MODEL GOLD"),
+        (["evaluate", "--ud", "a"], "nonproj evaluate: expected --ud GOLD A [B] (try"),
         (["evaluate", "a", "b", "--json", "c", "d"], "unknown argument 'd'"),
         (["evaluate", "a", "b", "--multi-root"], "--multi-root applies to parsing and needs --model"),
         ([], "a command is expected: train, parse, evaluate, inspect, compile, serve"),
@@ -323,8 +324,8 @@ def test_compared_files_must_have_the_gold_sentences(here, capsys):
         "".join([lines[0], "\t".join([columns[0], "?", *columns[2:]]), *lines[2:]]), encoding="utf-8"
     )
     assert main(["evaluate", "test.conll", "test.conll", "other.conll"]) == 2
-    expected = f"nonproj: other.conll:2: FORM is '?', but {columns[1]!r} in test.conll:2\n"
-    assert capsys.readouterr() == ("", expected)
+    expected = f"nonproj: other.conll:2: FORM is '?', but {columns[1]!r} in test.conll:2; 'nonproj evaluate --ud' "
+    assert capsys.readouterr() == ("", expected + "compares files whose tokens differ\n")
 
 
 def test_inspect(here, capsys):

@@ -346,17 +346,18 @@ def row(number, form, head="0"):
 
 
 TWO = row(1, "a") + row(2, "b") + "\n"
+HINT = "; 'nonproj evaluate --ud' compares files whose tokens differ"
 
 
 @pytest.mark.parametrize(
     ("gold", "predicted", "message"),
     [
-        (TWO, row(1, "a") + row(2, "B") + "\n", "{out}:2: FORM is 'B', but 'b' in {gold}:2"),
-        (TWO + TWO, TWO + row(1, "a") + "\n", "{out}:4: a sentence of 1 words, but of 2 in {gold}:4"),
+        (TWO, row(1, "a") + row(2, "B") + "\n", "{out}:2: FORM is 'B', but 'b' in {gold}:2" + HINT),
+        (TWO + TWO, TWO + row(1, "a") + "\n", "{out}:4: a sentence of 1 words, but of 2 in {gold}:4" + HINT),
         (
             "# x\n" + TWO,
             "# y\n# z\n" + TWO[:-1] + row(3, "c") + "\n",
-            "{out}:3: a sentence of 3 words, but of 2 in {gold}:2",
+            "{out}:3: a sentence of 3 words, but of 2 in {gold}:2" + HINT,
         ),
         (TWO + "# x\n" + TWO, TWO, "{out}:2: the sentences end here, after 1, but continue in {gold}:5"),
         (TWO, TWO + TWO, "{gold}:2: the sentences end here, after 1, but continue in {out}:4"),

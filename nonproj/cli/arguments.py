@@ -31,7 +31,7 @@ class Arguments(argparse.ArgumentParser):
 
     def _check_value(self, action, value) -> None:
         if action.choices is not None and value not in action.choices:
-            kind = "command" if isinstance(action, argparse._SubParsersAction) else "/".join(action.option_strings)
+            kind = "command" if isinstance(action, argparse._SubParsersAction) else argparse._get_action_name(action)
             known = [str(choice) for choice in action.choices]
             self.error(f"unknown {kind} {value!r}{nearest(str(value), known)}; known: {', '.join(known)}")
 
@@ -173,7 +173,8 @@ def add_decoding(parser: Arguments) -> None:
     add("--exact", action=optional, help="close remaining duality gaps by branch and bound")
     add("--search-limit", type=int, metavar="N", help="work limit, in Viterbi transitions per word")
     add("--full", action=optional, help="decode over all arcs, without pruning: certificates are of the whole model")
-    add("--joint", action=optional, help="decide tags and trees jointly, where the tagger is asked for all tags")
+    text = "decide tags and trees jointly: of plain text, of sentences without tags, and of all with --tag"
+    add("--joint", action=optional, help=text)
 
 
 def port(text: str) -> int:

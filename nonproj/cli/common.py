@@ -16,7 +16,7 @@ from typing import BinaryIO
 from nonproj._kernel import compiling, count_cached
 from nonproj.cli.signals import heed, heeding
 from nonproj.compiling import compile_for_parsing
-from nonproj.errors import FileError, ModelError
+from nonproj.errors import ConfigError, FileError, ModelError
 from nonproj.io.checks import Rules
 from nonproj.io.files import identity, is_direct
 from nonproj.model import MAGIC, Model
@@ -78,6 +78,8 @@ def decoding_options(decoding: DecodingConfig, options: argparse.Namespace) -> D
     """Return the model's decoding options, overridden by those of the command line."""
     names = ("projective", "single_root", "max_iterations", "max_words", "search_limit", "exact", "full", "joint")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    if options.joint and getattr(options, "tags", None) == "none":
+        raise ConfigError("--joint", "--no-tag leaves no tags to decide; leave out one of the two")
     return dataclasses.replace(decoding, **given)
 
 

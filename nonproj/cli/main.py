@@ -185,7 +185,7 @@ def _assign_evaluate_files(options: argparse.Namespace, files: list[str], parser
     """Set the gold and the parsed files, and return the remaining files."""
     options.gold, options.parsed = files[:1], files[1:3]
     if not options.gold or bool(options.parsed) == bool(options.model):
-        parser.error("expected GOLD PARSED, GOLD A B or -m MODEL GOLD")
+        parser.error("expected " + ("--ud GOLD A [B]" if options.ud else "GOLD PARSED, GOLD A B or -m MODEL GOLD"))
     if options.ud and options.model:
         parser.error("--ud compares files; write one by 'nonproj parse' first")
     if options.ud and (options.strict or options.max_line):

@@ -329,6 +329,9 @@ def evaluate(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Evaluat
     return evaluation
 
 
+_HINT = "'nonproj evaluate --ud' compares files whose tokens differ"
+
+
 def _line(sentence: Sentence, word: int) -> int:
     """Return the line of a word (counted from 0, or -1 for the last) in the sentence's file."""
     return sentence.line + (sentence.word_lines[word] if sentence.word_lines else 0)
@@ -347,10 +350,11 @@ def _check_same_words(gold: Sentence, predicted: Sentence) -> None:
     for i, (expected, found) in enumerate(zip(gold.forms, predicted.forms, strict=False)):
         if expected != found:
             place = f"{gold.path}:{_line(gold, i)}"
-            raise DataError(predicted.path, _line(predicted, i), f"FORM is {found!r}, but {expected!r} in {place}")
+            message = f"FORM is {found!r}, but {expected!r} in {place}; {_HINT}"
+            raise DataError(predicted.path, _line(predicted, i), message)
     if len(gold) != len(predicted):
         place = f"{gold.path}:{_line(gold, 0)}"
-        message = f"a sentence of {len(predicted)} words, but of {len(gold)} in {place}"
+        message = f"a sentence of {len(predicted)} words, but of {len(gold)} in {place}; {_HINT}"
         raise DataError(predicted.path, _line(predicted, 0), message)
     if predicted.heads is None:
         raise DataError(predicted.path, _line(predicted, 0), "HEAD is absent (_); evaluation needs a tree")
