@@ -16,7 +16,7 @@ from nonproj.cli.main import main
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io.conll import with_rows
 from nonproj.io.objects import from_words
-from nonproj.joint.parser import JointParser
+from nonproj.joint.parser import Choice, JointParser
 from nonproj.joint.space import joint_score
 from nonproj.learning.trainer import train
 from nonproj.model import Model
@@ -77,8 +77,8 @@ def test_joint_decoding_is_no_worse_than_the_pipeline_by_its_own_score(path):
     for sentence, best, chain in zip(given, tagged, parser.chains(given), strict=True):
         candidates = parser.candidates(sentence, best, chain)
         assert len(candidates.rows) > len(sentence)
-        arcs = parser.prune(parser.encode(best))
-        problem = parser.problem(best, arcs, candidates)
+        tokens = parser.encode(best)
+        problem = parser.problem(Choice(best, candidates), tokens, parser.prune(tokens))
         pipeline = parser.parse(best).decoded.heads
         [(written, parse)] = parser.parse_all([sentence])
         assert parse.decoded.certified

@@ -10,7 +10,7 @@ from problems import KINDS, draw_arcs_of_words, draw_scores
 from toy import draw_sentence
 
 from nonproj.joint.chain import max_marginals, prune_chain
-from nonproj.joint.scoring import joint_features, score_features
+from nonproj.joint.scoring import joint_features, joint_tables, score_features
 from nonproj.joint.space import ChainScores, joint_space
 from nonproj.options.config import TaggerConfig
 from nonproj.parts.space import part_space
@@ -42,7 +42,7 @@ def draw_joint_features(seed, n, types):
     encoder = Encoder.from_sentences([draw_sentence(rng, 5), Sentence(rows[::2])], attributes_of(FILES), rare=1)
     space, parts = joint_space(draw_arcs_of_words(rng, n, True), counts)
     scorer, tokens = Scorer(FILES, encoder.attributes, types), [encoder.encode(s) for s in (sentence, Sentence(rows))]
-    return sentence, rows, encoder, space, joint_features(scorer, space, parts, *tokens, 1 << BITS)
+    return sentence, rows, encoder, space, joint_features(joint_tables(scorer), space, parts, *tokens, 1 << BITS)
 
 
 def has_two_candidates_of_a_word(nodes, word):
@@ -77,7 +77,8 @@ def test_with_one_candidate_each_scores_are_those_of_the_parser(types):
     weights = rng.integers(-9, 9, 1 << BITS).astype(np.int16)
     arcs = draw_arcs_of_words(rng, 6, True)
     space, tagged = joint_space(arcs, [1] * 7)
-    joint = score_features(joint_features(scorer, space, tagged, tokens, tokens, len(weights)), weights, 0.5)
+    features = joint_features(joint_tables(scorer), space, tagged, tokens, tokens, len(weights))
+    joint = score_features(features, weights, 0.5)
     parts = part_space(arcs, types)
     alone = scorer.score(scorer.features(tokens, parts, len(weights)), weights, 0.5)
     for name in ("arc", "sibling", "grandparent"):

@@ -11,11 +11,12 @@ from nonproj.errors import ConfigError, ModelError, SizeError
 from nonproj.io.conll import with_rows
 from nonproj.joint.chain import prune_chain
 from nonproj.joint.decoding import JointDecoded, decode_jointly
-from nonproj.joint.scoring import joint_features, score_features
+from nonproj.joint.scoring import joint_features, joint_tables, score_features
 from nonproj.joint.space import ChainScores, JointProblem, joint_problem, joint_space
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
-from nonproj.pipeline import BATCH, Parse, Parser, batches, check_length
+from nonproj.pipeline import BATCH, Parse, Parser, batches
+from nonproj.scoring.vocabulary import Tokens
 from nonproj.tagging.analyzer import LEMMA
 from nonproj.tagging.candidates import TagChain, tag_chains
 from nonproj.tagging.tagset import TAG_COLUMNS
@@ -39,6 +40,13 @@ class Candidates(NamedTuple):
     counts: np.ndarray
     rows: list[list[str]]
     chain: ChainScores
+
+
+class Choice(NamedTuple):
+    """A sentence with its best tags, and its candidate tags."""
+
+    sentence: Sentence
+    candidates: Candidates
 
 
 class JointParser(Parser):
@@ -70,39 +78,52 @@ class JointParser(Parser):
             raise ConfigError("decoding.joint", "tags are not decided over all arcs; leave out --full")
         if self.analyzer is None or self.analyzer.tagger is None:
             raise ModelError(f"the model has no tagger, which joint decoding needs; {_REASONS}")
+        self._joint_tables = joint_tables(self.scorer)
 
     def parse_all(self, sentences: Iterable[Sentence], batch: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
         """Tag and parse a stream of sentences; see `Parser.parse_all`."""
         for group in batches(sentences, batch):
-            tagged = self.tag(group)
-            chains = self.chains(group)
-            for given, sentence, chain in zip(group, tagged, chains, strict=True):
-                yield self._parse_jointly(given, sentence, chain)
+            tagged, choices = self.tag(group), {}
+            for i, chain in enumerate(self.chains(group)):
+                found = self.candidates(group[i], tagged[i], chain) if chain is not None else None
+                if found is not None and len(found.rows) > len(tagged[i]):
+                    choices[i] = Choice(tagged[i], found)
+            joint = iter(self._parse_jointly(list(choices.values())))
+            others = [sentence for i, sentence in enumerate(tagged) if i not in choices]
+            parses = iter(self._parse_group(others) if others else ())
+            for i, sentence in enumerate(tagged):
+                yield next(joint) if i in choices else (sentence, next(parses))
 
     def chains(self, sentences: list[Sentence]) -> list[TagChain | None]:
         """Return the candidates of each sentence that has no tags, or whose tags are to be replaced."""
-        chosen = [self.tags != "none" and len(s) > 0 and (self.tags == "all" or _lacks_all(s)) for s in sentences]
+        fits = [self.tags != "none" and 0 < len(sentence) <= self.max_words for sentence in sentences]
+        chosen = [fit and (self.tags == "all" or _lacks_all(s)) for fit, s in zip(fits, sentences, strict=True)]
         wanted = [s for s, joint in zip(sentences, chosen, strict=True) if joint]
         keys = [row[1] for s in wanted for row in s.rows]
         found = iter(tag_chains(self.analyzer.tagger, keys, [len(s) for s in wanted]))
         return [next(found) if joint else None for joint in chosen]
 
-    def _parse_jointly(self, given: Sentence, sentence: Sentence, chain: TagChain | None) -> tuple[Sentence, Parse]:
-        """Return a sentence with its tags, and its parse."""
-        candidates = self.candidates(given, sentence, chain) if chain is not None else None
-        if candidates is None or len(candidates.rows) == len(sentence):
-            return sentence, self.parse(sentence)
-        check_length(sentence, self.max_words)
+    def _parse_jointly(self, choices: list[Choice]) -> list[tuple[Sentence, Parse]]:
+        """Return sentences with their tags, and their parses; together, or one by one if that takes too much memory."""
         try:
-            arcs = self.prune(self.encode(sentence))
-            found = decode_jointly(self.problem(sentence, arcs, candidates), self.options, self.search)
+            return self._parse_joint_batch(choices)
         except (MemoryError, SizeError):
-            return sentence, self.parse(sentence)
-        sentence = self.with_tags(sentence, candidates, found)
-        tokens = self.encode(sentence)
-        decoded = Decoded(found.heads, *found[2:])
-        unknown = self._count_unknown_tags(tokens)
-        return sentence, Parse(decoded, self.label(tokens, found.heads), arcs, None, unknown)
+            if len(choices) > 1:
+                return [self._parse_jointly([choice])[0] for choice in choices]
+            return [(choice.sentence, self.parse(choice.sentence)) for choice in choices]
+
+    def _parse_joint_batch(self, choices: list[Choice]) -> list[tuple[Sentence, Parse]]:
+        """Parse sentences with their candidates stage by stage, so that each stage finds its table in the cache."""
+        tokens = [self.encode(choice.sentence) for choice in choices]
+        arcs = [self.prune(t) for t in tokens]
+        problems = [self.problem(*each) for each in zip(choices, tokens, arcs, strict=True)]
+        found = [decode_jointly(problem, self.options, self.search) for problem in problems]
+        chosen = [self.with_tags(choice, each) for choice, each in zip(choices, found, strict=True)]
+        tokens, parses = [self.encode(sentence) for sentence in chosen], []
+        for t, space, each in zip(tokens, arcs, found, strict=True):
+            decoded, unknown = Decoded(each.heads, *each[2:]), self._count_unknown_tags(t)
+            parses.append(Parse(decoded, self.label(t, each.heads), space, None, unknown))
+        return list(zip(chosen, parses, strict=True))
 
     def candidates(self, given: Sentence, sentence: Sentence, chain: TagChain) -> Candidates:
         """Return the candidates of a sentence, best first; ``sentence`` has the best tags, ``given`` what it had."""
@@ -139,18 +160,19 @@ class JointParser(Parser):
                 rows.append(other)
         return rows
 
-    def problem(self, sentence: Sentence, arcs: ArcSpace, candidates: Candidates) -> JointProblem:
-        """Return the joint problem of a sentence, given with its best tags, over its candidate arcs."""
+    def problem(self, choice: Choice, tokens: Tokens, arcs: ArcSpace) -> JointProblem:
+        """Return the joint problem of a sentence over its candidate arcs; ``tokens`` are those with its best tags."""
         weights, scale = self._table("parser")
+        candidates = choice.candidates
         space, parts = joint_space(arcs, candidates.counts)
-        tokens = self.encode(sentence), self.encoder.encode(Sentence(candidates.rows))
-        features = joint_features(self.scorer, space, parts, *tokens, len(weights))
+        tagged = self.encoder.encode(Sentence(candidates.rows))
+        features = joint_features(self._joint_tables, space, parts, tokens, tagged, len(weights))
         return joint_problem(space, parts, score_features(features, weights, scale), candidates.chain)
 
-    def with_tags(self, sentence: Sentence, candidates: Candidates, found: JointDecoded) -> Sentence:
+    def with_tags(self, choice: Choice, found: JointDecoded) -> Sentence:
         """Return the sentence with the tags that were chosen."""
-        chosen = np.cumsum(candidates.counts[:-1]) - 1 + found.tags[1:]
-        return with_rows(sentence, [candidates.rows[e] for e in chosen.tolist()])
+        chosen = np.cumsum(choice.candidates.counts[:-1]) - 1 + found.tags[1:]
+        return with_rows(choice.sentence, [choice.candidates.rows[e] for e in chosen.tolist()])
 
 
 def _lacks_all(sentence: Sentence) -> bool:

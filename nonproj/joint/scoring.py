@@ -7,6 +7,7 @@ best tags.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -29,15 +30,32 @@ class JointFeatures(NamedTuple):
     pairs: list[tuple[Hashed, PartRows] | None]
 
 
+class JointTable(NamedTuple):
+    """The templates of a part type: their terms about the words beside a part's own, and those about its own."""
+
+    beside: TemplateTable
+    own: TemplateTable
+
+
+def joint_tables(scorer: Scorer) -> dict[str, JointTable]:
+    """Return the templates of a model by the names of its part types."""
+    found = {}
+    for part_type, table in zip(scorer.types, scorer.tables, strict=True):
+        beside = table.term_offset != 0
+        around = _with_terms(table, beside)._replace(salt=np.zeros_like(table.salt))
+        found[part_type.name] = JointTable(around, _with_terms(table, ~beside))
+    return found
+
+
 def joint_features(
-    scorer: Scorer, space: JointSpace, parts: PartSpace, best: Tokens, tagged: Tokens, n_weights: int
+    tables: Mapping[str, JointTable], space: JointSpace, parts: PartSpace, best: Tokens, tagged: Tokens, n_weights: int
 ) -> JointFeatures:
     """Hash the parts of a sentence over tagged words.
 
     Parameters
     ----------
-    scorer : Scorer
-        Of the model.
+    tables : mapping of str to JointTable
+        From `joint_tables`.
     space, parts
         From `nonproj.joint.space.joint_space`.
     best, tagged : Tokens
@@ -45,7 +63,6 @@ def joint_features(
     n_weights : int
         Size of the weight table.
     """
-    tables = dict(zip((part_type.name for part_type in scorer.types), scorer.tables, strict=True))
     pairs: list[tuple[Hashed, PartRows] | None] = []
     for part_type, start in zip(parts.types, parts.starts, strict=True):
         table = tables.get(part_type.name)
@@ -68,11 +85,11 @@ def score_features(features: JointFeatures, weights: np.ndarray, scale: float = 
     return scores
 
 
-def hash_tagged_words(table: TemplateTable, space: JointSpace, best: Tokens, tagged: Tokens, n_weights: int) -> Hashed:
+def hash_tagged_words(table: JointTable, space: JointSpace, best: Tokens, tagged: Tokens, n_weights: int) -> Hashed:
     """Compute the share of every tagged word in the hash of every template; see `joint_features`."""
-    beside = table.term_offset != 0
-    around = hash_tokens(best, _with_terms(table, beside)._replace(salt=np.zeros_like(table.salt)), n_weights)
-    own = hash_tokens(tagged, _with_terms(table, ~beside)._replace(n_between=0), n_weights)
+    n_between = table.own.n_between
+    around = hash_tokens(best, table.beside, n_weights)
+    own = hash_tokens(tagged, table.own._replace(n_between=0), n_weights)
     n_nodes, n_words = best.n_nodes, tagged.n_nodes
     node = np.concatenate([space.word, [n_nodes, n_nodes + 1]])
     plain = own.plain._replace(shares=own.plain.shares + around.plain.shares[:, node])
@@ -80,9 +97,9 @@ def hash_tagged_words(table: TemplateTable, space: JointSpace, best: Tokens, tag
     firsts, last = around.sets.firsts, np.append(space.first[1:] - 1, n_words).astype(np.int32)
     atoms = np.zeros((n_words + 2 * MARGIN, best.atoms.shape[1]), np.int32)
     atoms[MARGIN : MARGIN + n_words] = best.atoms[MARGIN + space.word]
-    if table.n_between:
+    if n_between:
         firsts = last.take(firsts[:, space.word], mode="clip")  # what follows the last entry of a row is undefined
-    return Hashed(plain, own.sets._replace(atoms=atoms, firsts=firsts, n_between=table.n_between))
+    return Hashed(plain, own.sets._replace(atoms=atoms, firsts=firsts, n_between=n_between))
 
 
 def _with_terms(table: TemplateTable, chosen: np.ndarray) -> TemplateTable:
