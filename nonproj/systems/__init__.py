@@ -2,5 +2,6 @@
 
 - `archive`: trained models of these systems as files
 - `constituency`: phrase structure, with tags and with dependencies
+- `mrf`: most probable labels of pairwise Markov random fields
 - `progress`: progress on a terminal
 """
