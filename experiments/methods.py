@@ -48,7 +48,8 @@ METHODS: dict[str, Callable] = {
 }
 """Each takes the size of a step and the groups of labels; the first six are step rules of the subgradient method."""
 
-NEED_MARGINALS = {"MPLP", "smoothing"}
+NOT_ON_SENTENCES = {"MPLP"}
+"""Trees have max-marginals only by force, one call for each arc."""
 
 
 def units(setting: Setting) -> list[tuple[str, str]]:
@@ -66,7 +67,7 @@ def run(setting: Setting, language: str, parts: str) -> list[Row]:
         decoded = [dual_decomposition(each.parts, each.scores, work.options) for each in work.problems]
         hardest = sorted(range(len(decoded)), key=lambda i: -decoded[i].iterations)[:MOST_SENTENCES]
         problems = [_sentence(work.problems[i], work.options.single_root) for i in sorted(hardest)]
-        names, groups, size = [name for name in METHODS if name not in NEED_MARGINALS], (), None
+        names, groups, size = [name for name in METHODS if name not in NOT_ON_SENTENCES], (), None
     rows = []
     for number, (problem, repair) in enumerate(problems, 1):
         rows += _compare(
