@@ -18,13 +18,14 @@ import numpy as np
 from scipy.stats import permutation_test
 
 from nonproj.io import conll
+from nonproj.io.conll import FEATS, UPOS
 from nonproj.joint.parser import JointParser
 from nonproj.model import Model
 from nonproj.pipeline import Parse, Parser
 from nonproj.types import Sentence
 
 FIGURES = ("UPOS", "UFeats", "UAS", "LAS", "MLAS")
-UPOS, FEATS, HEAD, DEPREL = 3, 5, 6, 7
+HEAD, DEPREL = 6, 7
 
 
 def correct_words(gold: Sentence, found: Sentence, parse: Parse) -> list[int]:

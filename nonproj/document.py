@@ -119,22 +119,22 @@ class ParsedSentence:
     @property
     def lemmas(self) -> list[str]:
         """The column LEMMA, ``_`` where absent."""
-        return self._column(2)
+        return self._column(conll.LEMMA)
 
     @property
     def upos(self) -> list[str]:
         """The column UPOS (CPOSTAG in CoNLL-X)."""
-        return self._column(3)
+        return self._column(conll.UPOS)
 
     @property
     def xpos(self) -> list[str]:
         """The column XPOS (POSTAG in CoNLL-X)."""
-        return self._column(4)
+        return self._column(conll.XPOS)
 
     @property
     def feats(self) -> list[str]:
         """The column FEATS, morphological features such as ``Case=Nom|Number=Sing``."""
-        return self._column(5)
+        return self._column(conll.FEATS)
 
     def _column(self, number: int) -> list[str]:
         return [row[number] for row in self.sentence.rows]

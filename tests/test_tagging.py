@@ -8,7 +8,7 @@ import pytest
 
 from nonproj.errors import ConfigError
 from nonproj.tagging.chain import Text, make_chain
-from nonproj.tagging.decoding import Gold, Pruning, score_words, tag_text, train_text
+from nonproj.tagging.decoding import Averaged, Gold, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.lexicon import Counter, Smoothing, find_forms, form_keys, list_candidates
 from nonproj.tagging.tagset import TagSet
 from nonproj.tagging.templates import compile_templates, load_templates, parse_template
@@ -121,7 +121,7 @@ def test_an_update_adds_gold_features_and_subtracts_those_of_the_best_sequence_w
     before, total_before = weights.copy(), total.copy()
     text = Text(np.array([0, 3]), form)
     target = Gold(chosen.astype(np.int32), margin)
-    wrong = train_text(chain, words, text, np.array([0]), target, 4, 7, weights, total)
+    wrong = train_text(chain, words, text, np.array([0]), target, 4, 7, Averaged(weights, total))
     fitting = []
     for value, sequence in zip(cost, sequences, strict=True):
         if value >= max(cost) - 1e-3:

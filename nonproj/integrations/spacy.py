@@ -16,7 +16,7 @@ from spacy.tokens import Doc, Span, Token
 
 from nonproj.document import token_ranges
 from nonproj.errors import ModelError
-from nonproj.io.conll import COLUMNS
+from nonproj.io.conll import COLUMNS, FEATS, LEMMA
 from nonproj.model import Model
 from nonproj.pipeline import Parse, Parser
 from nonproj.text.input import TextInput
@@ -30,7 +30,6 @@ always as the segmenter says; always as spaCy's rule says."""
 ROOT_LABEL = "ROOT"
 """The label of roots, which spaCy's own models and its matchers use."""
 
-_LEMMA, _UPOS, _XPOS, _FEATS = 2, 3, 4, 5
 _MODEL_FILE = "model.nonproj"
 
 _EXTENSIONS = {Doc: ("certified", "gap"), Span: ("certified", "gap", "score", "bound")}
@@ -252,7 +251,7 @@ def _sentence(span: Span, tags: str) -> Sentence:
         row = [str(number), " ".join(token.text.split()), *["_"] * (len(COLUMNS) - 2)]
         if tags != "all":
             known = (token.lemma_, token.pos_, token.tag_, str(token.morph))
-            row[_LEMMA : _FEATS + 1] = ["_".join(column.split()) or "_" for column in known]
+            row[LEMMA : FEATS + 1] = ["_".join(column.split()) or "_" for column in known]
         rows.append(row)
     return Sentence(rows, path="<doc>")
 
@@ -274,7 +273,7 @@ def _set_tree(span: Span, parse: Parse, heads: np.ndarray, labels: list[str]) ->
 def _set_tags(span: Span, sentence: Sentence, overwrite: bool) -> None:
     """Set the tags of the words, where there are none or all."""
     for token, row in zip(_words(span), sentence.rows, strict=True):
-        lemma, upos, xpos, feats = row[_LEMMA : _FEATS + 1]
+        lemma, upos, xpos, feats = row[LEMMA : FEATS + 1]
         if lemma != "_" and (overwrite or not token.lemma_):
             token.lemma_ = lemma
         if upos in IDS and (overwrite or not token.pos_):  # other treebanks have tags that spaCy does not know

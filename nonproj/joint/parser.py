@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.errors import ConfigError, ModelError, SizeError
-from nonproj.io.conll import with_rows
+from nonproj.io.conll import LEMMA, with_rows
 from nonproj.joint.chain import prune_chain
 from nonproj.joint.decoding import JointDecoded, decode_jointly
 from nonproj.joint.scoring import joint_features, joint_tables, score_features
@@ -17,7 +17,6 @@ from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
 from nonproj.pipeline import BATCH, Parse, Parser, batches
 from nonproj.scoring.vocabulary import Tokens
-from nonproj.tagging.analyzer import LEMMA
 from nonproj.tagging.candidates import TagChain, tag_chains
 from nonproj.tagging.tagset import TAG_COLUMNS
 from nonproj.types import ArcSpace, Decoded, Sentence

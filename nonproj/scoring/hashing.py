@@ -195,7 +195,7 @@ def _new_block(hashed, size):
 @kernel
 def _write_places(hashed, nodes, codes, first, block):
     """Write the places of the parts from ``first`` on, as many as a block holds; return their number."""
-    plain, sets = hashed.plain, hashed.sets
+    plain = hashed.plain
     shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
     flat, n_nodes, n_templates = shares.reshape(shares.size), shares.shape[1], shares.shape[2]
     start, places = block
@@ -211,7 +211,7 @@ def _write_places(hashed, nodes, codes, first, block):
             end += n_plain
         if n_plain < n_templates:
             code = np.uint32(np.uint32(codes[p, DIRECTION]) << plain.code_shift)
-            end = _write_special(sets, keys, n_plain, shift, code, nodes[p, 0], nodes[p, 1], places, end)
+            end = _write_special(hashed, keys, code, nodes[p, 0], nodes[p, 1], places, end)
         start[k + 1] = end
     return count
 
@@ -235,8 +235,9 @@ def _hash_part(flat, n_nodes, nodes, p, keys):
 
 
 @inlined_kernel
-def _write_special(sets, keys, n_plain, shift, code, h, m, places, end):
+def _write_special(hashed, keys, code, h, m, places, end):
     """Write the places of an arc under the templates over sets from ``places[end]`` on; return the new end."""
+    sets, n_plain, shift = hashed.sets, hashed.plain.n_plain, hashed.plain.shift
     atoms, feat_start, feat, firsts = sets.atoms, sets.feat_start, sets.feat, sets.firsts
     low, high, first_feat = min(h, m), max(h, m), n_plain + sets.n_between
     for t in range(n_plain, first_feat):

@@ -8,14 +8,13 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from nonproj.errors import ConfigError, ModelError
+from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
 from nonproj.options.config import TaggerConfig
 from nonproj.tagging.lemmatizer import Lemmatizer, check_lemmatizer
 from nonproj.tagging.tagger import Tagger, check_tagger
 from nonproj.tagging.tagset import TAG_COLUMNS
 from nonproj.tagging.templates import load_templates
 from nonproj.types import Sentence
-
-LEMMA, UPOS, XPOS, FEATS = 2, 3, 4, 5
 
 _NAMES = ("tagger", "lemmatizer")
 

@@ -50,6 +50,38 @@ class Gold(NamedTuple):
     margin: float
 
 
+class Averaged(NamedTuple):
+    """Weights in training, and what lazy averaging subtracts: their mean is ``weights - total / step``.
+
+    Attributes
+    ----------
+    weights : ndarray, float32
+    total : ndarray, float64
+        The sum of the updates of each weight, each times the number of the step.
+    """
+
+    weights: np.ndarray
+    total: np.ndarray
+
+
+class Observations(NamedTuple):
+    """The words of a sentence, as they are decoded.
+
+    Attributes
+    ----------
+    form : ndarray of shape (n,), int32
+        The row of each word in `Words`.
+    keys : ndarray of shape (n, n_templates), uint32
+        Hashes of each word's context.
+    own : ndarray of shape (n, width), float64
+        The score of each candidate by the templates about the word alone.
+    """
+
+    form: np.ndarray
+    keys: np.ndarray
+    own: np.ndarray
+
+
 def score_words(chain: Chain, words: Words, weights: np.ndarray) -> np.ndarray:
     """Return the score of each candidate by the templates about the word alone, float64[n_forms, limit]."""
     scores = np.zeros(words.tag.shape)
@@ -67,14 +99,13 @@ def tag_text(
 
 
 def train_text(
-    chain: Chain, words: Words, text: Text, order: np.ndarray, gold: Gold, limit: int, step: int, weights, total
+    chain: Chain, words: Words, text: Text, order: np.ndarray, gold: Gold, limit: int, step: int, averaged: Averaged
 ) -> int:
     """Train on some sentences in the given order; return the number of wrong tags.
 
-    ``limit`` is that of `Pruning`; ``weights`` and ``total``, float32 and float64, are changed in place; ``step`` is
-    the number of the first update, for lazy averaging.
+    ``limit`` is that of `Pruning`; ``step`` is the number of the first update; ``averaged`` is changed in place.
     """
-    return int(_train(chain, words, text, order, gold, Pruning(1e30, limit), float(step), weights, total))
+    return int(_train(chain, words, text, order, gold, Pruning(1e30, limit), float(step), averaged))
 
 
 def _zero_of(weights: np.ndarray) -> np.ndarray:
@@ -91,8 +122,9 @@ def _score_words(chain, words, forms, weights, zero, scores):
 
 
 @kernel
-def _decode(chain, words, own, form, keys, weights, zero, gold, pruning):
+def _decode(chain, words, observations, weights, zero, gold, pruning):
     """Return the candidate of each word of a sentence in the best sequence, int64[n]."""
+    form, keys, own = observations.form, observations.keys, observations.own
     n, width = form.shape[0], words.tag.shape[1]
     local, pairs = np.empty((n, width)), np.zeros((n, width, width))
     count, kept = np.empty(n, np.int64), np.zeros((n, width), np.int64)
@@ -140,15 +172,15 @@ def _tag_text(chain, words, own, text, weights, zero, pruning, tags):
             for i in range(end - first):
                 for c in range(own.shape[1]):
                     scores[i, c] = own[form[i], c]
-            path = _decode(chain, words, scores, form, keys, weights, zero, gold, pruning)
+            path = _decode(chain, words, Observations(form, keys, scores), weights, zero, gold, pruning)
             for i in range(end - first):
                 tags[first + i] = words.tag[form[i], path[i]]
 
 
 @kernel
-def _train(chain, words, text, order, gold, pruning, step, weights, total):
+def _train(chain, words, text, order, gold, pruning, step, averaged):
     """Train on sentences in the given order; return the number of wrong tags."""
-    wrong, zero = 0, np.zeros(1)
+    wrong, zero, weights = 0, np.zeros(1), averaged.weights
     for s in order:
         first, end = text.start[s], text.start[s + 1]
         if first == end:
@@ -159,17 +191,19 @@ def _train(chain, words, text, order, gold, pruning, step, weights, total):
         own = np.zeros((end - first, words.tag.shape[1]))
         _score_words(chain, words, form, weights, zero, own)
         target = Gold(gold.candidate[first:end], gold.margin)
-        path = _decode(chain, words, own, form, keys, weights, zero, target, pruning)
+        observations = Observations(form, keys, own)
+        path = _decode(chain, words, observations, weights, zero, target, pruning)
         for i in range(end - first):
             wrong += path[i] != target.candidate[i]
-        _update(chain, words, form, keys, target.candidate, path, step, weights, total)
+        _update(chain, words, observations, target.candidate, path, step, averaged)
         step += 1
     return wrong
 
 
 @kernel
-def _update(chain, words, form, keys, gold, path, step, weights, total):
+def _update(chain, words, observations, gold, path, step, averaged):
     """Add the features of the gold sequence, subtract those of the other, where the two differ."""
+    form, keys, weights, total = observations.form, observations.keys, averaged.weights, averaged.total
     n = form.shape[0]
     boundary = chain.values.shape[0] - 1
     tags = np.full((2, n + 2), boundary, np.int64)

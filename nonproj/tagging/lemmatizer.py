@@ -15,7 +15,7 @@ from nonproj.errors import ModelError
 from nonproj.scoring.score import quantise
 from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging.chain import Chain, Text, make_chain
-from nonproj.tagging.decoding import Gold, score_words, train_text
+from nonproj.tagging.decoding import Averaged, Gold, score_words, train_text
 from nonproj.tagging.lexicon import (
     Counter,
     Keys,
@@ -247,11 +247,11 @@ def _train(
     usable = match.any(axis=1)
     gold = Gold(match[usable].argmax(axis=1).astype(np.int32), options.margin)
     text = Text(np.arange(usable.sum() + 1, dtype=np.int64), rows[usable])
-    weights, total, step = np.zeros(1 << bits, np.float32), np.zeros(1 << bits), 1
+    averaged, step = Averaged(np.zeros(1 << bits, np.float32), np.zeros(1 << bits)), 1
     for epoch in range(options.epochs):
         order = np.random.default_rng((seed, 4, epoch)).permutation(len(text.form))
         for first in progress(range(0, len(order), 5000), f"lemmatizer {epoch + 1}"):
             chunk = order[first : first + 5000]
-            train_text(chain, words, text, chunk, gold, words.tag.shape[1], step, weights, total)
+            train_text(chain, words, text, chunk, gold, words.tag.shape[1], step, averaged)
             step += len(chunk)
-    return (weights - total / step).astype(np.float32)
+    return (averaged.weights - averaged.total / step).astype(np.float32)

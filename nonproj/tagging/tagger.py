@@ -11,7 +11,7 @@ import numpy as np
 from nonproj.errors import ConfigError, ModelError
 from nonproj.scoring.score import quantise
 from nonproj.tagging.chain import Text, make_chain
-from nonproj.tagging.decoding import Gold, Pruning, score_words, tag_text, train_text
+from nonproj.tagging.decoding import Averaged, Gold, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.lexicon import Counter, Lexicon, Smoothing, check_lexicon, form_keys
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet, check_tags
 from nonproj.tagging.templates import compile_templates
@@ -206,18 +206,18 @@ def _train(words: Words, text: Text, tag: np.ndarray, tags: TagSet, table, optio
 
 def _train_once(chain, words: Words, text: Text, gold: Gold, options, seed: tuple, progress: Callable) -> np.ndarray:
     """Return averaged weights of one run, float32."""
-    weights, total = np.zeros(1 << options.bits, np.float32), np.zeros(1 << options.bits)
+    averaged = Averaged(np.zeros(1 << options.bits, np.float32), np.zeros(1 << options.bits))
     n, step = len(text.start) - 1, 1
     for epoch in range(options.epochs):
         began, wrong = time.perf_counter(), 0
         order = np.random.default_rng((*seed, epoch)).permutation(n)
         for first in progress(range(0, n, _CHUNK), f"tagger {seed[-1] + 1}, epoch {epoch + 1}"):
             chunk = order[first : first + _CHUNK]
-            wrong += train_text(chain, words, text, chunk, gold, options.max_tags, step, weights, total)
+            wrong += train_text(chain, words, text, chunk, gold, options.max_tags, step, averaged)
             step += len(chunk)
         seconds = time.perf_counter() - began
         log.info("tagger %d, epoch %d: %.1f s, %d wrong tags", seed[-1] + 1, epoch + 1, seconds, wrong)
-    return (weights - total / step).astype(np.float32)
+    return (averaged.weights - averaged.total / step).astype(np.float32)
 
 
 def _nearest(words: Words, rows: np.ndarray, tag: np.ndarray, tags: TagSet) -> np.ndarray:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from nonproj.errors import ModelError
+from nonproj.io.conll import FEATS, UPOS, XPOS
 from nonproj.scoring.vocabulary import MAX_FEATURES
 from nonproj.types import Sentence
 
@@ -20,7 +21,7 @@ MAX_TAGS = 20_000
 
 _MAX_ATTRIBUTES = 1000
 
-TAG_COLUMNS = (3, 4, 5)
+TAG_COLUMNS = (UPOS, XPOS, FEATS)
 """UPOS, XPOS and FEATS among the ten columns."""
 
 LEVELS = ("upos", "pos", "full")
