@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from functools import cache
 from pathlib import Path
@@ -327,6 +328,21 @@ def test_public_things_are_documented(path):
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
             assert ast.get_docstring(node), f"{node.name} has no docstring"
+
+
+SECTIONS = "Parameters|Attributes|Returns|Yields|Raises|Notes|Examples|References|See Also"
+
+
+@pytest.mark.parametrize("path", FILES + OTHERS, ids=relative)
+def test_sections_of_docstrings_are_headings(path):
+    """A section's name is a line of its own, and so is its underline, which is as long."""
+    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    for node in ast.walk(parse(path)):
+        text = (ast.get_docstring(node) or "") if isinstance(node, documented) else ""
+        for line, following in itertools.pairwise(f"{text}\n".split("\n")):
+            assert not re.search(rf"\b({SECTIONS})\s*-{{3,}}", line), line
+            if re.fullmatch(SECTIONS, line):
+                assert following == "-" * len(line), line
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.glob("*/__init__.py")), ids=relative)

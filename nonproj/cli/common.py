@@ -48,6 +48,7 @@ def telling_of_compiling(options: argparse.Namespace, count: bool = False) -> It
     count = count and sys.stderr.isatty()
 
     def watch() -> None:
+        """Write the line after a second of compiling, and then the number of kernels."""
         while compiling.seconds - began < 1.0:
             if done.wait(0.1):
                 return

@@ -224,6 +224,7 @@ def parse_with_automata(arcs: ArcSpace, automata: HeadAutomata, scores, options:
     (work, paths), every = new_paths(arcs, automata), np.ones(len(arcs.start) - 1, np.bool_)
 
     def objective(tree: np.ndarray) -> float:
+        """Return the score of a tree under the automata."""
         forced = (tree[arcs.modifier] == arcs.head).astype(np.int8)
         return float(decode_paths(arcs, automata, scores, forced, every, work, paths))  # minus infinity: rejected
 

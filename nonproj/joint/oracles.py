@@ -72,6 +72,7 @@ def joint_oracles(problem: JointProblem, options: DualOptions = DEFAULTS) -> Joi
         views.append(np.concatenate([out, into]))
 
     def repair(proposal) -> tuple[float, Any]:
+        """Return the better of the tree's tags and the tagger's, with the tree."""
         (heads, own), tags = proposal.solutions[:2]
         found = [(_score_or_none(problem, heads, each), (heads, each)) for each in (tags, own)]
         return max(found, key=lambda item: item[0])

@@ -63,6 +63,7 @@ class ADMM:
             else:
 
                 def maximise(values, i=i):
+                    """Ask oracle ``i`` for its maximum."""
                     return self._evaluator.ask("__call__", i, values)
 
                 copies[part] = active.solve(maximise, scores[part], near, self.size, self.max_inner)

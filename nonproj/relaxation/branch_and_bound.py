@@ -92,7 +92,9 @@ def branch_and_bound(
     ValueError, TypeError
         As `solve`; ValueError if an oracle's variables are neither 0 nor 1.
 
-    Notes ----- The search ends: each child has one more fixed variable, and where all are fixed the oracles are asked
+    Notes
+    -----
+    The search ends: each child has one more fixed variable, and where all are fixed the oracles are asked
     for their best solutions with these values.
 
     Examples

@@ -33,7 +33,9 @@ class Bundle:
     ImportError
         When a run starts, if ``highspy`` is not installed.
 
-    Notes ----- Any oracle will do, and any constraints.  The dual converges to the optimum of the linear programming
+    Notes
+    -----
+    Any oracle will do, and any constraints.  The dual converges to the optimum of the linear programming
     relaxation, and the weights of the solutions in the quadratic program give an approximate solution of it.
     """
 

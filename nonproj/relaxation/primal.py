@@ -57,6 +57,7 @@ def from_oracle(objective: Callable[[Any], float], i: int = 0) -> Repair:
     """
 
     def repair(proposal: Proposal) -> tuple[float, Any]:
+        """Return the solution of that oracle, with its value."""
         return objective(proposal.solutions[i]), proposal.solutions[i]
 
     return repair
@@ -66,6 +67,7 @@ def best_of(*repairs: Repair) -> Repair:
     """Return the heuristic that takes the best of what several find."""
 
     def repair(proposal: Proposal) -> tuple[float, Any]:
+        """Return the best of what they find."""
         return max((each(proposal) for each in repairs), key=lambda found: found[0])
 
     return repair
@@ -83,6 +85,7 @@ def rounding(complete: Callable[[np.ndarray], tuple[float, Any]], threshold: flo
     """
 
     def repair(proposal: Proposal) -> tuple[float, Any]:
+        """Return what the rounded average is completed to."""
         return complete(proposal.average >= threshold)
 
     return repair

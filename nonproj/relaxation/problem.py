@@ -111,9 +111,10 @@ class Problem:
     ValueError
         If the views or constraints do not fit the variables.
 
-    Notes ----- The Lagrangian is the sum of ``f_i(x_i)`` and ``u . (reference - tied) + v . (rhs - matrix @
-    reference)``, with ``v`` at least 0 for inequalities.  Its maximum over all ``x_i`` bounds the problem from above,
-    for any multipliers.
+    Notes
+    -----
+    The Lagrangian is the sum of ``f_i(x_i)`` and ``u . (reference - tied) + v . (rhs - matrix @ reference)``, with
+    ``v`` at least 0 for inequalities.  Its maximum over all ``x_i`` bounds the problem from above, for any multipliers.
 
     Examples
     --------

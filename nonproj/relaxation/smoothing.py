@@ -25,7 +25,9 @@ class AcceleratedGradient:
     lowest : float
         The last temperature; 0 for none.
 
-    Notes ----- Needs oracles with ``marginals``.  Steps are found by backtracking.  The marginals are an approximate
+    Notes
+    -----
+    Needs oracles with ``marginals``.  Steps are found by backtracking.  The marginals are an approximate
     solution of the linear programming relaxation.  The trace has the dual itself, which is lower than the smoothed one.
     """
 

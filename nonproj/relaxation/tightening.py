@@ -112,6 +112,7 @@ def violated_rows(pool: Constraints, most: int = 10, slack: float = 1e-3) -> Sep
     added: set[int] = set()
 
     def separate(problem: Problem, result: RelaxationResult) -> Problem | None:
+        """Add the constraints that the averaged solution violates most; None where it violates none."""
         excess = pool.matrix @ result.average - pool.rhs
         excess = np.where(pool.equal, np.abs(excess), excess)
         excess[sorted(added)] = -np.inf
@@ -138,6 +139,7 @@ def clusters(most_solutions: int = 10_000) -> Separate:
     joined: set[tuple[int, int]] = set()
 
     def separate(problem: Problem, result: RelaxationResult) -> Problem | None:
+        """Join the two parts whose variables disputed most; None where no two can be joined."""
         parts = [i for i, oracle in enumerate(problem.oracles) if isinstance(oracle, Enumerated)]
         best, pair = 0, None
         for position, i in enumerate(parts):

@@ -206,6 +206,7 @@ def _limited(receive: Callable[[], Awaitable[dict]], max_bytes: int) -> Callable
     left = max_bytes
 
     async def limited() -> dict:
+        """Receive a message; raise HTTPException when the body exceeds the limit."""
         nonlocal left
         message = await receive()
         left -= len(message.get("body", b""))
