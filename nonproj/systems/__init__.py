@@ -4,4 +4,5 @@
 - `constituency`: phrase structure, with tags and with dependencies
 - `mrf`: most probable labels of pairwise Markov random fields
 - `progress`: progress on a terminal
+- `translation`: phrase-based translation, decoded exactly
 """

@@ -1,0 +1,226 @@
+"""A trained translation model: phrase table, language model and weights, in one file; training from sentence pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from nonproj.errors import ModelError
+from nonproj.systems import archive
+from nonproj.systems.translation.alignment import align, make_corpus
+from nonproj.systems.translation.instance import Instance, make_instance
+from nonproj.systems.translation.language_model import Automaton, estimate
+from nonproj.systems.translation.phrases import MAX_PHRASE, PhraseTable, make_table
+from nonproj.systems.translation.symmetrization import combine
+from nonproj.systems.translation.text import Vocabulary
+
+WEIGHTS = {
+    "lm": 0.5,
+    "phrase": 0.2,
+    "inverse_phrase": 0.2,
+    "lexical": 0.2,
+    "inverse_lexical": 0.2,
+    "words": 0.5,
+    "phrases": -0.2,
+    "distortion": -0.2,
+}
+"""Weights before tuning.
+
+Of log-probabilities: language model; target given source phrase, source given target phrase, the same by words.  Then
+of each target word, of each phrase, and of each word between the end of one phrase and the begin of the next one.
+"""
+
+TRANSLATIONS = 10
+"""Translations of a source phrase that are considered, the best by weighted score."""
+
+LIMIT = 4
+"""Distortion limit, in words."""
+
+_KIND, _VERSION = "translation", 1
+
+
+class TranslationModel:
+    """Phrase table, language model and weights.
+
+    Parameters
+    ----------
+    source, target : Vocabulary
+    table : PhraseTable
+    lm : Automaton
+        Unweighted.
+    weights : mapping of str to float, optional
+        As `WEIGHTS`.
+
+    Raises
+    ------
+    ValueError
+        If a weight is unknown or not finite, or that of the language model is negative.
+    """
+
+    def __init__(
+        self,
+        source: Vocabulary,
+        target: Vocabulary,
+        table: PhraseTable,
+        lm: Automaton,
+        weights: Mapping[str, float] | None = None,
+    ):
+        self.source, self.target, self.table, self.lm = source, target, table, lm
+        self.set_weights(WEIGHTS if weights is None else weights)
+
+    def set_weights(self, weights: Mapping[str, float]) -> None:
+        """Set the weights."""
+        if set(weights) != set(WEIGHTS) or not np.isfinite(list(weights.values())).all():
+            raise ValueError(f"weights {dict(weights)}; finite numbers for {', '.join(WEIGHTS)} are expected")
+        self.weights = {name: float(weights[name]) for name in WEIGHTS}
+        self._lm = self.lm.scaled(self.weights["lm"])
+        names = "phrase", "inverse_phrase", "lexical", "inverse_lexical"
+        lengths = np.diff(self.table.target_start)[self.table.target]
+        weighted = self.table.scores.astype(np.float64) @ [self.weights[name] for name in names]
+        self._entry_score = weighted + lengths * self.weights["words"] + self.weights["phrases"]
+
+    def instance(
+        self, tokens: Sequence[str], translations: int = TRANSLATIONS, limit: int = LIMIT
+    ) -> tuple[Instance, list[list[str]]]:
+        """Return the decoding problem of a sentence, and the target tokens of its phrases.
+
+        Parameters
+        ----------
+        tokens : sequence of str
+        translations : int
+            Translations of a source phrase that are considered.
+        limit : int
+            Distortion limit.
+
+        Notes
+        -----
+        A word that is no phrase of its own may be copied, as an unknown word of the language model.
+
+        Raises
+        ------
+        SizeError
+            If there are too many tokens.
+        """
+        numbers, found, surface = self.source.numbers(tokens), [], {}
+        for start in range(len(numbers)):
+            node, single = 0, False
+            for end in range(start + 1, len(numbers) + 1):
+                node = self.table.find(node, numbers[end - 1])
+                if not node:
+                    break
+                first, last = self.table.entry_start[node], self.table.entry_start[node + 1]
+                order = np.argsort(-self._entry_score[first:last], kind="stable")[:translations] + first
+                single |= end == start + 1 and last > first
+                for entry in order.tolist():
+                    words = self.table.words(int(self.table.target[entry])).tolist()
+                    found.append((start, end, words, float(self._entry_score[entry])))
+            if not single:
+                found.append((start, start + 1, [0], self.weights["words"] + self.weights["phrases"]))
+                surface[start] = [tokens[start]]
+        instance = make_instance(len(numbers), found, self._lm, self.weights["distortion"], limit)
+        texts = [[self.target.words[word] for word in instance.target(o)] for o in range(len(instance.start))]
+        for o, start in enumerate(instance.start.tolist()):
+            if start in surface and instance.end[o] == start + 1:
+                texts[o] = surface[start]
+        return instance, texts
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written.
+        """
+        arrays = {f"table_{name}": array for name, array in self.table._asdict().items()}
+        arrays |= {f"lm_{name}": array for name, array in self.lm._asdict().items()}
+        values = {"source": self.source.words, "target": self.target.words, "weights": self.weights}
+        archive.write(path, _KIND, _VERSION, values, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> TranslationModel:
+        """Read a model from a file.
+
+        Raises
+        ------
+        ModelError
+            If it is not the file of such a model.
+        """
+        values, arrays = archive.read(path, _KIND, _VERSION)
+        try:
+            table = PhraseTable(*(arrays[f"table_{name}"] for name in PhraseTable._fields))
+            lm = Automaton(*(arrays[f"lm_{name}"] for name in Automaton._fields))
+            _check(values, table, lm)
+            return cls(Vocabulary(values["source"]), Vocabulary(values["target"]), table, lm, values["weights"])
+        except (KeyError, ValueError, TypeError, IndexError) as error:
+            raise ModelError(f"{path}: the model for translation is damaged ({error}); train it again") from None
+
+
+def _check(values: Mapping, table: PhraseTable, lm: Automaton) -> None:
+    """Raise a ValueError if a number in a model is out of its range, so that no kernel reads beyond an array."""
+    n_states, n_target = len(lm.last_word), len(values["target"])
+    n_phrases, n_nodes = len(table.target_start) - 1, len(table.child) + 1
+    starts = ((lm.arc_start, n_states, len(lm.arc_word)), (table.entry_start, n_nodes, len(table.target)))
+    for start, size, total in (*starts, (table.target_start, n_phrases, len(table.target_words))):
+        if start.shape != (size + 1,) or start[0] != 0 or start[-1] != total or (np.diff(start) < 0).any():
+            raise ValueError("wrong offsets")
+    ranges = (
+        (lm.arc_word, n_target),
+        (lm.arc_next, n_states),
+        (lm.backoff_state, n_states),
+        (table.target, n_phrases),
+        (table.target_words, n_target),
+    )
+    if not all(array.ndim == 1 and (array >= 0).all() and (array < size).all() for array, size in ranges):
+        raise ValueError("a number out of range")
+    sizes = ((lm.arc_score, len(lm.arc_word)), (lm.arc_next, len(lm.arc_word)), (lm.backoff_score, n_states))
+    if any(array.shape != (size,) for array, size in sizes) or table.scores.shape != (len(table.target), 4):
+        raise ValueError("arrays of different lengths")
+    if lm.arc_start[1] != n_target or (lm.backoff_state[1:] >= np.arange(1, n_states)).any() or n_states <= n_target:
+        raise ValueError("wrong states")
+    if not all(np.isfinite(array).all() for array in (lm.arc_score, lm.backoff_score, table.scores)):
+        raise ValueError("a score that is not finite")
+
+
+def train(
+    source: list[list[str]],
+    target: list[list[str]],
+    *,
+    longest: int = MAX_PHRASE,
+    log: Callable[[str], object] = lambda text: None,
+) -> TranslationModel:
+    """Train a model, with the weights `WEIGHTS`, on the tokens of sentence pairs.
+
+    Parameters
+    ----------
+    source, target : list of list of str
+        Tokens of each sentence pair; none is empty.
+    longest : int
+        Longest phrase, in words.
+    log : callable
+        Called with one line about each step.
+
+    Examples
+    --------
+    >>> model = train([["ja"], ["nein", "ja"]] * 3, [["yes"], ["no", "yes"]] * 3)
+    >>> instance, texts = model.instance(["nein"])
+    >>> texts
+    [['no']]
+    """
+    vocabularies = Vocabulary.of(source), Vocabulary.of(target, ("<unk>", "<s>", "</s>"))
+    numbers = [
+        [vocabulary.numbers(sentence) for sentence in side]
+        for vocabulary, side in zip(vocabularies, (source, target), strict=True)
+    ]
+    log(f"{len(source)} sentence pairs, {len(vocabularies[0])} source and {len(vocabularies[1])} target words")
+    forward = align(make_corpus(numbers[0], numbers[1]))
+    backward = align(make_corpus(numbers[1], numbers[0]))
+    points = [combine(f, b) for f, b in zip(forward, backward, strict=True)]
+    log(f"{sum(int(p.sum()) for p in points)} alignment points")
+    table = make_table(*numbers, points, longest)
+    log(f"{len(table.target)} phrase pairs")
+    lm = estimate(numbers[1], len(vocabularies[1]))
+    log(f"{len(lm.arc_word)} n-grams")
+    return TranslationModel(*vocabularies, table, lm)
