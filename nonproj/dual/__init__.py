@@ -4,5 +4,6 @@
 - `subgradient`: the compiled subgradient method
 - `decomposition`: dual decomposition for any set of part types
 - `branch_and_bound`: the best tree and its proof
+- `k_best`: the k best trees, each with its proof
 - `general`: dual decomposition with general automata, by the loop of `nonproj.relaxation`
 """

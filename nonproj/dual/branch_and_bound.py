@@ -140,7 +140,7 @@ class _Search:
     def split(self, node: _Node) -> None:
         """Bound the two children of a node."""
         arcs = self.parts.arcs
-        arc = _branching_arc(arcs, node.keep, node.disputes)
+        arc = branching_arc(arcs, node.keep, node.disputes)
         if arc < 0:
             # The only tree over these arcs; its score has been seen.
             return
@@ -153,35 +153,82 @@ class _Search:
 
     def bound(self, parent: _Node, keep: np.ndarray) -> None:
         """Bound the problem over some arcs; update the incumbent, then enqueue the node unless it is fathomed."""
-        fewer, numbers = restrict(self.parts, keep)
-        arcs, scores = numbers[: len(fewer.arcs.head)], self.scores[numbers]
-        split = SplitScores(*[parent.lowest[i, arcs] for i in range(3)])
-        _force_single_arcs(fewer, scores, split)
         self.spent += NODE_WORK + PART_WORK * len(self.parts)
-        left = self.budget - self.spent
-        descent = Descent(split, np.empty((3, len(arcs))), np.zeros(len(arcs), np.int64), self.score, left)
-        heads = np.empty(len(self.heads), np.int32)
-        found = descend(fewer.arcs, compiled_starts(fewer), scores, self.options, descent, NO_TRACE, heads)
-        outcome, iterations, score, bound, decoded, spent = found
-        self.iterations += iterations
-        self.decoded += decoded
-        self.spent += spent
-        if outcome < 0:
+        limits = self.score, self.budget - self.spent
+        found = bound_over(self.parts, self.scores, self.options, keep, parent.lowest, limits)
+        self.iterations += found.iterations
+        self.decoded += found.decoded
+        self.spent += found.spent
+        if found.outcome < 0:
             # No tree spans the words by these arcs.
             return
-        if score > self.score:
-            self.score, self.heads = score, heads
-        bound = min(bound, -parent.bound)
-        if outcome == STOPPED:
-            lowest, disputes = np.empty((3, len(keep))), np.zeros(len(keep), np.int64)
-            lowest[:, arcs], disputes[arcs] = descent.lowest, descent.disputes
-            child = _Node(-bound, self.nodes, keep, lowest, disputes)
+        if found.score > self.score:
+            self.score, self.heads = found.score, found.heads
+        bound = min(found.bound, -parent.bound)
+        if found.outcome == STOPPED:
+            child = _Node(-bound, self.nodes, keep, found.lowest, found.disputes)
             if len(self.open) < self.most_open:
                 heapq.heappush(self.open, child)
             else:
                 self.deep.append(child)
         else:
-            self.fathomed = max(self.fathomed, score if outcome == AGREED else bound)
+            self.fathomed = max(self.fathomed, found.score if found.outcome == AGREED else bound)
+
+
+class Bounded(NamedTuple):
+    """What the subgradient method found over some of the arcs.
+
+    Attributes
+    ----------
+    outcome : int
+        `AGREED`, `CLOSED` or `STOPPED`; negative if no tree spans the words by these arcs.
+    heads : ndarray of shape (N,), int32
+        The best tree, if the subproblems agreed or its score is above the incumbent's.
+    score, bound : float
+        The score of that tree or of the incumbent, and the bound.
+    lowest, disputes : ndarray of shape (3, A) and (A,), float64 and int64
+        As in `Descent`, by the arcs of the whole problem.
+    iterations, decoded, spent : int
+        Iterations, automata decoded, and work.
+    """
+
+    outcome: int
+    heads: np.ndarray
+    score: float
+    bound: float
+    lowest: np.ndarray
+    disputes: np.ndarray
+    iterations: int
+    decoded: int
+    spent: int
+
+
+def bound_over(
+    parts: PartSpace, scores: np.ndarray, options: DualOptions, keep: np.ndarray, lowest: np.ndarray, limits: tuple
+) -> Bounded:
+    """Run the subgradient method over the arcs to ``keep``, bool[A].
+
+    Parameters
+    ----------
+    parts, scores, options
+        The whole problem, trusted.
+    keep : ndarray of shape (A,), bool
+    lowest : ndarray of shape (3, A), float64
+        The copies of the arcs' scores to start from.
+    limits : tuple of (float, int)
+        The score of the incumbent, and the work after which the method ends.
+    """
+    fewer, numbers = restrict(parts, keep)
+    arcs, scores = numbers[: len(fewer.arcs.head)], scores[numbers]
+    split = SplitScores(*[lowest[i, arcs] for i in range(3)])
+    _force_single_arcs(fewer, scores, split)
+    descent = Descent(split, np.empty((3, len(arcs))), np.zeros(len(arcs), np.int64), *limits)
+    heads = np.empty(len(parts.arcs.start) - 1, np.int32)
+    found = descend(fewer.arcs, compiled_starts(fewer), scores, options, descent, NO_TRACE, heads)
+    outcome, iterations, score, bound, decoded, spent = found
+    after, disputes = np.empty(lowest.shape), np.zeros(len(keep), np.int64)
+    after[:, arcs], disputes[arcs] = descent.lowest, descent.disputes
+    return Bounded(outcome, heads, score, bound, after, disputes, iterations, decoded, spent)
 
 
 def _force_single_arcs(parts: PartSpace, scores: np.ndarray, split: SplitScores) -> None:
@@ -198,7 +245,7 @@ def _force_single_arcs(parts: PartSpace, scores: np.ndarray, split: SplitScores)
 
 
 @kernel
-def _branching_arc(arcs, keep, disputes):
+def branching_arc(arcs, keep, disputes):
     """Return the most disputed arc among those whose modifier has another; -1 where each has one."""
     best, count = -1, -1
     for m in range(1, arcs.start.shape[0] - 1):

@@ -1,0 +1,98 @@
+"""The k best trees against enumeration, for all kinds of trees, scores with ties, and limits of work."""
+
+import numpy as np
+import pytest
+from problems import ALL_SETS, HIGHER_ORDER, KINDS, draw_problem, trees_over
+
+from nonproj.dual.branch_and_bound import branch_and_bound
+from nonproj.dual.k_best import _Ranking, k_best
+from nonproj.dual.options import DEFAULTS, DualOptions, SearchOptions
+from nonproj.parts.space import tree_score
+
+
+def ranked_scores(parts, scores, trees):
+    """The scores of all trees, best first."""
+    return sorted((tree_score(parts, scores, tree) for tree in trees), reverse=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", ["any", "single_root", "projective"])
+@pytest.mark.parametrize("name", ALL_SETS)
+def test_equals_enumeration(name, form, kind):
+    tried = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        parts, scores = draw_problem(rng, int(rng.integers(1, 6)), name, kind, pruned=bool(seed % 2))
+        options = DualOptions(single_root=form == "single_root", projective=form == "projective")
+        trees = trees_over(parts.arcs, options.single_root, options.projective)
+        if not trees:
+            with pytest.raises(ValueError, match="no tree|no projective tree"):
+                k_best(parts, scores, 3, options)
+            continue
+        k = int(rng.choice([1, 2, 5, 12, 10_000 if len(trees) < 60 else 30]))
+        found = k_best(parts, scores, k, options, SearchOptions(node_iterations=1 + seed % 30))
+        expected = ranked_scores(parts, scores, trees)[:k]
+        np.testing.assert_allclose([tree.score for tree in found], expected, atol=1e-7)
+        assert len({tuple(tree.heads) for tree in found}) == len(found) == min(k, len(trees))
+        for tree in found:
+            assert tree.heads.tolist() in trees and tree.certified
+            assert tree.score == pytest.approx(tree_score(parts, scores, tree.heads), abs=1e-7)
+            assert tree.score <= tree.bound <= tree.score + 1e-6
+        tried += 1
+    assert tried >= 20
+
+
+@pytest.mark.parametrize("name", HIGHER_ORDER)
+def test_the_best_tree_is_that_of_branch_and_bound_and_scores_fall(name):
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        parts, scores = draw_problem(rng, 12, name, "continuous", pruned=True)
+        found = k_best(parts, scores, 10)
+        assert found[0].score == pytest.approx(branch_and_bound(parts, scores).score)
+        assert (np.diff([tree.score for tree in found]) <= 1e-9).all()
+        assert all(tree.certified for tree in found)
+
+
+@pytest.mark.parametrize("name", HIGHER_ORDER)
+def test_without_work_left_trees_are_returned_under_a_bound(name):
+    short, left = 0, SearchOptions(work_per_word=40_000)
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        parts, scores = draw_problem(rng, 10, name, "continuous", pruned=True)
+        exact, found = k_best(parts, scores, 20), k_best(parts, scores, 20, DEFAULTS, left)
+        assert 1 <= len(found) <= 20
+        for tree, best in zip(found, exact, strict=False):
+            assert tree.bound >= best.score - 1e-7
+            assert tree.score <= best.score + 1e-7
+            assert not tree.certified or tree.score == pytest.approx(best.score, abs=1e-7)
+        short += not all(tree.certified for tree in found) or len(found) < 20
+    assert short >= 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ALL_SETS)
+def test_bounds_of_excluded_arcs_are_bounds(name, kind):
+    compared = 0
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        parts, scores = draw_problem(rng, 4, name, kind, pruned=bool(seed % 2))
+        ranking = _Ranking(parts, scores, 1, DEFAULTS, SearchOptions())
+        first = ranking.first()
+        bounds = ranking.exclusion_bounds(first)
+        for m in range(1, 5):
+            others = [tree for tree in trees_over(parts.arcs) if tree[m] != first.heads[m]]
+            best = max((tree_score(parts, scores, tree) for tree in others), default=-np.inf)
+            assert bounds[m] >= best - 1e-7
+            compared += best > -np.inf
+            if name == "arc":
+                assert bounds[m] == pytest.approx(best, abs=1e-7)
+    assert compared >= 40
+
+
+def test_wrong_arguments_are_refused():
+    rng = np.random.default_rng(0)
+    parts, scores = draw_problem(rng, 3, "sibling", "continuous", pruned=False)
+    with pytest.raises(ValueError, match="k is 0; 1 or more is expected"):
+        k_best(parts, scores, 0)
+    with pytest.raises(ValueError, match="one score|finite|shape"):
+        k_best(parts, scores[1:], 1)
