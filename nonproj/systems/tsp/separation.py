@@ -159,17 +159,11 @@ def crossing(side: np.ndarray, tail: np.ndarray, head: np.ndarray) -> np.ndarray
     return side[tail] != side[head]
 
 
-def violated_subtours(n: int, tail: np.ndarray, head: np.ndarray, x: np.ndarray) -> tuple[list[Comb], np.ndarray]:
-    """Return violated subtour inequalities, and the tight sets: bool[k, n], crossed by edges of value 2 in all.
-
-    Node 0 is in none of the sets.  If no inequality is returned, the values violate none.
-    """
+def violated_subtours(n: int, tail: np.ndarray, head: np.ndarray, x: np.ndarray) -> list[Comb]:
+    """Return violated subtour inequalities; if there is none, the values violate none.  No set contains node 0."""
     sides, flow = cut_tree(n, tail, head, x)
     none = np.zeros((0, n), np.bool_)
-    found = [Comb(sides[i], none, 2.0 - flow[i]) for i in np.flatnonzero(flow < 2.0 - TOLERANCE)]
-    size = sides.sum(1)
-    tight = (np.abs(flow - 2.0) <= TOLERANCE) & (size > 1) & (size < n - 1)
-    return found, sides[tight]
+    return [Comb(sides[i], none, 2.0 - flow[i]) for i in np.flatnonzero(flow < 2.0 - TOLERANCE)]
 
 
 def violated_blossoms(
@@ -195,37 +189,75 @@ def violated_blossoms(
     return found
 
 
-def violated_combs(n: int, tail: np.ndarray, head: np.ndarray, x: np.ndarray, shrunk: np.ndarray) -> list[Comb]:
-    """Return violated combs: the blossoms of the graph in which some disjoint sets are shrunk.
+def violated_combs(tail: np.ndarray, head: np.ndarray, x: np.ndarray, group: np.ndarray) -> list[Comb]:
+    """Return violated combs: the blossoms of the graph in which some disjoint tight sets are shrunk.
 
     Parameters
     ----------
-    n, tail, head, x
-        The support of a fractional tour that violates no subtour inequality: nodes, edges, values.
-    shrunk : ndarray of shape (k, n), bool
-        Disjoint tight sets.
+    tail, head, x
+        The support of a fractional tour that violates no subtour inequality: the ends of edges, and their values.
+    group : ndarray of shape (n,), int64
+        The number of the set that each node belongs to, from 0.
+
+    Notes
+    -----
+    Teeth of more than two nodes must be disjoint from all others.  Edges as teeth need not be: their inequality says
+    that an odd number of edges is not all that leaves the handle.
     """
-    group = np.arange(n)
-    for members in shrunk:
-        group[members] = np.flatnonzero(members)[0]
-    _, group = np.unique(group, return_inverse=True)
     k = int(group.max()) + 1
-    low, high = np.minimum(group[tail], group[head]), np.maximum(group[tail], group[head])
-    code, index = np.unique((low * k + high)[low != high], return_inverse=True)
-    value = np.minimum(np.bincount(index, x[low != high], len(code)), 1.0)
+    low, high, value = shrink(tail, head, x, group)
     found = []
-    for side, teeth, violation in violated_blossoms(k, code // k, code % k, value):
-        sets = [(group == code[f] // k) | (group == code[f] % k) for f in teeth]
-        if np.sum(sets, axis=0).max() <= 1:
-            found.append(Comb(side[group], np.array(sets), violation))
+    for side, teeth, violation in violated_blossoms(k, low, high, np.minimum(value, 1.0)):
+        sets = np.array([(group == low[f]) | (group == high[f]) for f in teeth])
+        if not (sets[sets.sum(1) > 2] & (sets.sum(0) > 1)).any():
+            found.append(Comb(side[group], sets, violation))
     return found
 
 
-def disjoint_sets(tight: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Return some of the tight sets, pairwise disjoint and of at most a third of the nodes, chosen at random."""
-    used, chosen = np.zeros(tight.shape[1], np.bool_), []
-    for k in random.permutation(len(tight)):
-        if 3 * tight[k].sum() <= len(used) and not (tight[k] & used).any():
-            used |= tight[k]
-            chosen.append(k)
-    return tight[chosen]
+def shrink(tail, head, x, group) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the edges between groups of nodes, ``low < high``, and the sum of their values.
+
+    Examples
+    --------
+    >>> shrink(np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([1.0, 0.5, 0.25]), np.array([0, 0, 1]))
+    (array([0]), array([1]), array([0.75]))
+    """
+    k = int(group.max()) + 1
+    low, high = np.minimum(group[tail], group[head]), np.maximum(group[tail], group[head])
+    between = low != high
+    code, index = np.unique(low[between] * k + high[between], return_inverse=True)
+    return code // k, code % k, np.bincount(index, x[between], len(code))
+
+
+def random_groups(n: int, tail: np.ndarray, head: np.ndarray, x: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Return a random partition of the nodes into tight sets, int64[n].
+
+    Two tight sets with an edge of value 1 between them, or three with edges of value 2 in all, make a tight set; at
+    random some of these are shrunk, and again in the graph that results.
+    """
+    group = np.arange(n)
+    share = random.uniform(0.2, 1.0)
+    for _ in range(int(random.integers(1, 8))):
+        low, high, value = shrink(tail, head, x, group)
+        k = int(group.max()) + 1
+        matrix = np.zeros((k, k))
+        matrix[low, high] = matrix[high, low] = value
+        number = np.arange(k)
+        for e in random.permutation(len(low)):
+            a, b = low[e], high[e]
+            if number[a] != a or number[b] != b or (number == a).sum() + (number == b).sum() > 2:
+                continue
+            if value[e] >= 1.0 - TOLERANCE:
+                if random.random() < share:
+                    number[b] = a
+                continue
+            third = np.flatnonzero((matrix[a] > 0) & (matrix[b] > 0))
+            third = third[value[e] + matrix[a, third] + matrix[b, third] >= 2.0 - TOLERANCE]
+            third = [c for c in third if number[c] == c and (number == c).sum() == 1]
+            if third and random.random() < share:
+                number[b] = number[third[0]] = a
+        kept, number = np.unique(number, return_inverse=True)
+        if len(kept) == k or len(kept) < 6:
+            break
+        group = number[group]
+    return group

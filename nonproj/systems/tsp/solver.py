@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import time
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from nonproj.systems.tsp.sparse import NO_CUTS, Cuts, Graph, make_graph
 OPTIMAL, LIMIT, STOPPED = "optimal", "limit", "stopped"
 """How a search ends: the tour is proven optimal; the limit of time or nodes is reached; the callback said so."""
 
-PLAIN_NODES = 3000
+PLAIN_NODES = 1000
 """Nodes of the search before cuts are looked for."""
 
 NODES_AT_ONCE, STACK_SIZE = 50, 512
@@ -40,7 +41,7 @@ class Options(NamedTuple):
     kicks : int
         Kicks of the local search for each city.
     cuts : bool
-        Whether to look for cuts by linear programs, which need HiGHS, if the search takes long without them.
+        Whether to look for cuts by linear programs if the search takes long without; only if HiGHS is installed.
     seed : int
         Of the local search.
     """
@@ -158,10 +159,12 @@ class _Run:
         marginal = self.root()
         if not self.closed():
             self.restrict(marginal)
-            cuts = self.options.cuts
+            cuts = self.options.cuts and importlib.util.find_spec("highspy") is not None
             self.branch(NO_CUTS, result.multipliers, PLAIN_NODES if cuts else math.inf)
             if cuts and result.status == LIMIT and not self.spent:
-                self.branch(*self.cut(), math.inf)
+                found = self.cut()
+                if found is not None:
+                    self.branch(*found, math.inf)
         self.closed()
         at = int(np.flatnonzero(result.tour == 0)[0])
         result.tour = np.roll(result.tour, -at)
@@ -227,9 +230,35 @@ class _Run:
         if not top:
             result.bound, result.status = float(result.value), OPTIMAL
 
-    def cut(self) -> tuple[Cuts, np.ndarray]:
-        """Return cuts, and multipliers of degrees and cuts."""
-        return NO_CUTS, self.result.multipliers
+    def cut(self) -> tuple[Cuts, np.ndarray] | None:
+        """Restrict the graph to edges that matter under cuts; return the cuts, and multipliers of degrees and cuts.
+
+        None if they close the gap.
+        """
+        from nonproj.systems.tsp.cutting import CutProgram, fix_edges, restrict
+
+        result, combs = self.result, []
+        while True:
+            program = CutProgram(self.graph, combs, self.options.seed)
+            program.run(result.value - 1.0, seconds=self.options.seconds - result.seconds)
+            combs, found = program.combs, program.multipliers()
+            value, kept = fix_edges(self.graph, found.cuts, found.multipliers, result.value)
+            result.cut_bound, result.cuts = max(result.cut_bound, value), len(found.cuts.rhs)
+            result.bound = max(result.bound, min(value, float(result.value)))
+            if self.closed():
+                return None
+            kept |= self.on_tour()
+            many = kept.sum() > 0.9 * len(kept)
+            self.graph, cuts = restrict(self.graph, found.cuts, kept)
+            if many or self.spent:
+                return cuts, found.multipliers
+            combs = [comb for comb in combs if len(comb.teeth)]
+
+    def on_tour(self) -> np.ndarray:
+        """Return which edges of the graph are in the best tour, bool[m]."""
+        place = np.argsort(self.result.tour)
+        apart = np.abs(place[self.graph.tail] - place[self.graph.head])
+        return (apart == 1) | (apart == len(place) - 1)
 
 
 def _tour_of(graph: Graph, chosen: np.ndarray) -> np.ndarray:
