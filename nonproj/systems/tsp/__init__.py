@@ -9,5 +9,8 @@
 - `fixing`: edges fixed by degrees, subtours and reduced costs
 - `search`: branch and bound
 - `separation`: violated subtour, blossom and comb inequalities
+- `cutting`: cuts for the Lagrangian, and their multipliers, by linear programs
 - `solver`: from a problem to a proven tour
+- `output`: results as text, data, tour files and pictures
+- `command`: the command ``nonproj tsp``
 """
