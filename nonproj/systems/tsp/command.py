@@ -47,6 +47,7 @@ def run(options: argparse.Namespace) -> int:
     for name in ("output", "picture"):
         if getattr(options, name) and len(options.files) > 1:
             raise ConfigError(f"--{name}", f"there are {len(options.files)} problems; it is for one only")
+    from nonproj._kernel import is_cached, kept_in
     from nonproj.systems.tsp.instance import read
     from nonproj.systems.tsp.output import as_data, describe, save_picture, write_tour
     from nonproj.systems.tsp.solver import Options, solve
@@ -56,6 +57,8 @@ def run(options: argparse.Namespace) -> int:
             import matplotlib  # noqa: F401
         except ImportError:
             raise DependencyError("--picture needs matplotlib: pip install nonproj[systems]") from None
+    if not options.quiet and kept_in() and not is_cached("search.search"):
+        sys.stderr.write("nonproj: compiling kernels, once for each version of nonproj\n")
     limits = Options(options.seconds, kicks=options.kicks, cuts=not options.no_cuts, seed=options.seed)
     for path in options.files:
         instance = read(path)

@@ -110,8 +110,12 @@ def plot(instance: Instance, result: TourResult, axes=None):
     axes[1].plot(rounds, result.course, color="C3", linewidth=0.6, alpha=0.5, label="value of the 1-tree")
     axes[1].plot(rounds, np.maximum.accumulate(result.course), color="C3", label="bound")
     axes[1].axhline(result.value, color="C0", label=result.status if not result.certified else "optimum")
-    low = np.quantile(result.course, 0.02)
-    axes[1].set(xlabel="iteration", ylabel="length", ylim=(low, result.value + 0.05 * (result.value - low) + 1e-9))
+    low = result.course[0]
+    axes[1].set(
+        xlabel="iteration",
+        ylabel="length",
+        ylim=(low - 0.05 * (result.value - low), result.value + 0.05 * (result.value - low) + 1e-9),
+    )
     axes[1].set_xscale("log")
     for each in axes:
         each.legend(loc="lower right")

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nonproj._kernel import compiling
 from nonproj.systems.tsp.ascent import GRID, ascend, evaluate, on_grid, root_steps
 from nonproj.systems.tsp.heuristic import neighbour_lists, search_tour
 from nonproj.systems.tsp.instance import Instance
@@ -80,7 +81,7 @@ class TourResult:
     cut_bound : float
         The root's bound with cuts; minus infinity without.
     seconds : float
-        Processor seconds.
+        Processor seconds, without those of compiling.
     """
 
     tour: np.ndarray
@@ -143,14 +144,14 @@ class _Run:
 
     def __init__(self, instance: Instance, options: Options, callback):
         self.instance, self.options, self.callback = instance, options, callback
-        self.began = time.process_time()
+        self.began, self.compiled = time.process_time(), compiling.seconds
         self.result = TourResult(np.arange(len(instance.weights)), 0, -math.inf)
         self.graph: Graph | None = None
 
     @property
     def spent(self) -> bool:
         """Whether a limit is reached."""
-        self.result.seconds = time.process_time() - self.began
+        self.note_time()
         return self.result.seconds >= self.options.seconds or self.result.nodes >= self.options.nodes
 
     def run(self) -> TourResult:
@@ -168,8 +169,13 @@ class _Run:
         self.closed()
         at = int(np.flatnonzero(result.tour == 0)[0])
         result.tour = np.roll(result.tour, -at)
-        result.seconds = time.process_time() - self.began
+        self.note_time()
         return result
+
+    def note_time(self) -> None:
+        """Note the time spent, without that of compiling."""
+        spent = time.process_time() - self.began - (compiling.seconds - self.compiled)
+        self.result.seconds = max(spent, self.result.seconds)
 
     def closed(self) -> bool:
         """Return whether the bound proves the tour; then set bound and status."""
