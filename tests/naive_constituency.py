@@ -108,3 +108,140 @@ def is_projective_tree(heads):
             at = heads[at - 1]
     arcs = [(min(word, head), max(word, head)) for word, head in enumerate(heads, 1)]
     return not any(a < c < b < d for a, b in arcs for c, d in arcs)
+
+
+# -- grammars by enumeration -------------------------------------------------------------------------------------------
+
+
+def markov_rules(tree, horizontal, find_head, parent=""):
+    """Return the rules of a tree, parents remembered, from the definition: (parent, children) of plain tuples.
+
+    Each child of a phrase is attached to what has been made of its head so far: first the children to the right of the
+    head, the nearest first, then those to the left.
+    """
+    if tree.word is not None:
+        return []
+    name, labels = tree.label, [child.label for child in tree.children]
+
+    def known_as(child):
+        return ("tag" if child.word is not None else "upper", child.label, name, ())
+
+    found = []
+    if len(labels) == 1:
+        found.append((("upper", name, parent, ()), (known_as(tree.children[0]),)))
+    else:
+        found.append((("upper", name, parent, ()), (("lower", name, parent, ()),)))
+        head = find_head(name, labels)
+        made, low, high, attached = known_as(tree.children[head]), head, head, []
+        while high - low + 1 < len(labels):
+            if high + 1 < len(labels):
+                high += 1
+                pair = (made, known_as(tree.children[high]))
+                attached.append(">" + labels[high])
+            else:
+                low -= 1
+                pair = (known_as(tree.children[low]), made)
+                attached.append("<" + labels[low])
+            history = (labels[head], *(attached[-horizontal:] if horizontal else []))
+            complete = high - low + 1 == len(labels)
+            made = ("lower", name, parent, ()) if complete else ("between", name, parent, history)
+            found.append((made, pair))
+    for child in tree.children:
+        found += markov_rules(child, horizontal, find_head, name)
+    return found
+
+
+def all_trees(rules, root, tagged, longest_chain=4):
+    """Return (score, tags, brackets) of every derivation of a sentence by enumeration.
+
+    Parameters
+    ----------
+    rules : list of (parent, children, score)
+        Symbols are (kind, label, ...); chains have at most so many unary rules.
+    root : tuple
+    tagged : list of dict of symbol to (tag, score)
+        For each word.
+    """
+    n = len(tagged)
+
+    def derive(symbol, i, j, chain):
+        if symbol[0] == "tag":
+            if j == i + 1 and symbol in tagged[i]:
+                tag, score = tagged[i][symbol]
+                yield score, (tag,), (f"({symbol[1]} {i})",)
+            return
+        for parent, children, score in rules:
+            if parent != symbol:
+                continue
+            if len(children) == 1:
+                if chain == longest_chain:
+                    continue
+                for below, tags, texts in derive(children[0], i, j, chain + 1):
+                    text = f"({symbol[1]} {' '.join(texts)})" if children[0][0] != "lower" else " ".join(texts)
+                    yield score + below, tags, (text,)
+            else:
+                for k in range(i + 1, j):
+                    for one, left, texts in derive(children[0], i, k, 0):
+                        for two, right, others in derive(children[1], k, j, 0):
+                            inside = texts + others
+                            text = (f"({symbol[1]} {' '.join(inside)})",) if symbol[0] == "lower" else inside
+                            yield score + one + two, left + right, text
+
+    return [(score, tags, texts[0]) for score, tags, texts in derive(root, 0, n, 0)]
+
+
+def all_derivations(forest):
+    """Return (score, edges) of every derivation of a packed forest, words' variables not scored."""
+
+    def derive(item):
+        if item < 0:
+            return [(0.0, ())]
+        found = []
+        for e in range(forest.first[item], forest.first[item + 1]):
+            for one, left in derive(forest.left[e]):
+                for two, right in derive(forest.right[e]):
+                    found.append((forest.score[e] + one + two, (e, *left, *right)))
+        return found
+
+    return derive(len(forest.first) - 2)
+
+
+def tag_score(tags, emissions, transition):
+    """Return the score of a tag sequence under a trigram model: emissions[i][tag], transition[a, b, c]."""
+    boundary = len(transition) - 1
+    padded = [boundary, boundary, *tags, boundary]
+    total = sum(emissions[i][tag] for i, tag in enumerate(tags))
+    return total + sum(transition[tuple(padded[i : i + 3])] for i in range(len(tags) + 1))
+
+
+def interpolated(sentences, n_tags):
+    """Return the probability of each tag after two others by deleted interpolation (Brants 2000, figure 1)."""
+    uni, bi, tri = {}, {}, {}
+    for tags in sentences:
+        padded = [n_tags, n_tags, *tags, n_tags]
+        for a, b, c in zip(padded, padded[1:], padded[2:], strict=False):
+            tri[a, b, c] = tri.get((a, b, c), 0) + 1
+            bi[b, c] = bi.get((b, c), 0) + 1
+            uni[c] = uni.get(c, 0) + 1
+    before = {b: sum(n for (x, _), n in bi.items() if x == b) for b in range(n_tags + 1)}
+    context = {}
+    for (a, b, _), n in tri.items():
+        context[a, b] = context.get((a, b), 0) + n
+    smooth = {c: uni.get(c, 0) + 1e-3 for c in range(n_tags + 1)}
+    total = sum(smooth.values())
+    weights = [1e-6] * 3
+    for (a, b, c), n in tri.items():
+        shares = [
+            (smooth[c] - 1) / max(total - 1, 1),
+            (bi[b, c] - 1) / (before[b] - 1) if before[b] > 1 else 0.0,
+            (n - 1) / (context[a, b] - 1) if context[a, b] > 1 else 0.0,
+        ]
+        weights[shares.index(max(shares))] += n
+
+    def probability(a, b, c):
+        one = smooth[c] / total
+        two = bi.get((b, c), 0) / before[b] if before[b] else one
+        three = tri.get((a, b, c), 0) / context[a, b] if context.get((a, b)) else two
+        return (weights[0] * one + weights[1] * two + weights[2] * three) / sum(weights)
+
+    return probability
