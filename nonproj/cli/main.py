@@ -33,6 +33,7 @@ from nonproj.errors import NonprojError, one_line
 EXIT_BROKEN_PIPE = 141
 
 SYSTEMS: dict[str, tuple[str, str]] = {
+    "constituency": ("nonproj.systems.constituency.command", "phrase structure and tags: train, parse, evaluate"),
     "tsp": ("nonproj.systems.tsp.command", "find tours that are proven to be shortest, for files of TSPLIB95"),
 }
 """Commands of `nonproj.systems`: the module with ``add_arguments`` and ``run``, and what it does.

@@ -4,4 +4,15 @@
 - `split`: the fixed split of the WSJ sample
 - `heads`: lexical heads by Collins' rules, dependency trees
 - `evalb`: labelled precision, recall and F1 by the conventions of evalb
+- `symbols`: trees as derivations of a binary grammar: Markovisation, and back
+- `grammar`: weighted grammars from trees: counts, smoothing, unary chains
+- `forest`: packed forests: best derivation, inside scores, marginals, pruning
+- `chart`: CKY: the packed forest of a sentence
+- `lexicon`: tags of words, by counts and by suffixes
+- `tagger`: a trigram tagger
+- `joint`: trees and tags jointly, by dual decomposition
+- `integer_program`: the same by HiGHS
+- `model`: a trained model, and its file
+- `parser`: words in, a tree with its certificate out
+- `command`: the command ``nonproj constituency``
 """
