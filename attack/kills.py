@@ -117,14 +117,18 @@ class Kills(Lane):
 
     def _jobs(self, rng: random.Random) -> str:
         """Kill a parsing with two worker processes, which have to end, too."""
+        return self._kill_caller(rng, ["--jobs", "2"], 0.0, "parsing with --jobs 2")
+
+    def _kill_caller(self, rng: random.Random, words: list[str], earliest: float, what: str) -> str:
+        """Kill a parsing by workers after ``earliest`` to 6 seconds; no process may be left of it."""
         number = rng.choice(NUMBERS)
-        process = spawn([*_PARSE, "--jobs", "2"], self.work)
-        time.sleep(rng.uniform(0.0, 6.0))
+        process = spawn([*_PARSE, *words], self.work)
+        time.sleep(rng.uniform(earliest, 6.0))
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(number)
         ended = collect(process)
         check_gone(process.pid)
-        return self._check_parse(ended, number, "parsing with --jobs 2")
+        return self._check_parse(ended, number, what)
 
     def _worker(self, rng: random.Random) -> str:
         """Kill workers of a parsing with two worker processes, which has to succeed."""
@@ -196,14 +200,7 @@ class Kills(Lane):
 
     def _dask_client(self, rng: random.Random) -> str:
         """Kill a parsing by a Dask cluster, which has to serve the next."""
-        number = rng.choice(NUMBERS)
-        process = spawn([*_PARSE, "--scheduler", self._running().address], self.work)
-        time.sleep(rng.uniform(0.5, 6.0))
-        with contextlib.suppress(ProcessLookupError):
-            process.send_signal(number)
-        ended = collect(process)
-        check_gone(process.pid)
-        return self._check_parse(ended, number, "parsing by Dask")
+        return self._kill_caller(rng, ["--scheduler", self._running().address], 0.5, "parsing by Dask")
 
     def _dask_scheduler(self, rng: random.Random) -> str:
         """Kill the scheduler during parsing, which has to say so."""

@@ -17,14 +17,14 @@ import time
 from pathlib import Path
 
 import pytest
-from command import ROOT, SMALL, die_once, run, start, wait_until
+from command import ROOT, SMALL, die_once, run, slowdown, start, wait_until
+from pieces import make_files, work_in
 from toy import treebank
 
 from nonproj import __version__
 from nonproj.cli.main import main
 from nonproj.errors import ClusterError
 from nonproj.evaluation.certificates import TextOptions
-from nonproj.io import splitting
 from nonproj.model import Model
 from nonproj.workers import cluster as dask_cluster
 from nonproj.workers import parsing, pool
@@ -33,24 +33,13 @@ from nonproj.workers import parsing, pool
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     """A folder with a treebank, a model trained on it, and what one process makes of a file."""
-    folder = tmp_path_factory.mktemp("parallel")
-    (folder / "train.conll").write_text(treebank(30), encoding="utf-8")
-    text = treebank(90, seed=1)
-    (folder / "in.conll").write_text("\n\n" + text.replace("\n\n", "\n\n\n \n", 5) + "\n \n", encoding="utf-8")
-    assert main(["train", str(folder / "train.conll"), "-o", str(folder / "toy.nonproj"), *SMALL]) == 0
-    words = ["--stats", str(folder / "one.jsonl"), "--stats-comments", "-o", str(folder / "one.conll")]
-    assert main(["parse", str(folder / "toy.nonproj"), str(folder / "in.conll"), *words]) == 0
-    return folder
+    return make_files(tmp_path_factory.mktemp("parallel"))
 
 
 @pytest.fixture
 def here(folder, tmp_path, monkeypatch) -> Path:
     """An empty folder to work in, with links to those files; files are cut into small pieces."""
-    for path in folder.iterdir():
-        (tmp_path / path.name).symlink_to(path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(splitting, "split", functools.partial(splitting.split, size=1500))
-    return tmp_path
+    return work_in(tmp_path, folder, monkeypatch)
 
 
 def test_a_cluster_writes_what_one_process_writes(here, cluster, capsys):
@@ -176,7 +165,7 @@ def test_waiting_for_a_call_is_interrupted_at_once(cluster):
         began = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
             list(pool.in_order(workers, time.sleep, [(8,)]))
-        assert time.monotonic() - began < 6.0
+        assert time.monotonic() - began < min(7.9, 6.0 * slowdown())
 
 
 def test_one_interrupt_of_training_with_a_cluster_is_enough(here, cluster):
@@ -191,7 +180,7 @@ def test_one_interrupt_of_training_with_a_cluster_is_enough(here, cluster):
     began = time.monotonic()
     _, error = process.communicate(timeout=60)
     assert (process.returncode, b"Traceback" in error) == (130, False)
-    assert time.monotonic() - began < 10.0
+    assert time.monotonic() - began < 10.0 * slowdown()
     assert Model.load("a.nonproj").meta["interrupted"]
 
 

@@ -168,10 +168,10 @@ def array(of, **changes):
 )
 def test_forged_headers(path, change):
     rewrite(path, change)
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(ModelError) as caught:
         Model.load(path)
-    assert time.perf_counter() - began < 2.0
+    assert time.process_time() - began < 2.0
     message = str(caught.value)
     assert message.startswith(f"{path}: ")
     assert message.isprintable()

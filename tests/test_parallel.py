@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import io
 import json
 import os
@@ -12,12 +11,12 @@ import time
 from pathlib import Path
 
 import pytest
-from command import SMALL, die_once, running, start, wait_until
+from command import die_once, running, slowdown, start, wait_until
+from pieces import make_files, work_in
 from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.errors import ClusterError, ModelError, NonprojError
-from nonproj.io import splitting
 from nonproj.model import Model
 from nonproj.workers import parsing, pool, processes
 
@@ -27,24 +26,13 @@ WORD = "1\tRegn\t_\tN\tNC\t_\t0\tROOT\t_\t_\n"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     """A folder with a treebank, a model trained on it, and what one process makes of a file."""
-    folder = tmp_path_factory.mktemp("parallel")
-    (folder / "train.conll").write_text(treebank(30), encoding="utf-8")
-    text = treebank(90, seed=1)
-    (folder / "in.conll").write_text("\n\n" + text.replace("\n\n", "\n\n\n \n", 5) + "\n \n", encoding="utf-8")
-    assert main(["train", str(folder / "train.conll"), "-o", str(folder / "toy.nonproj"), *SMALL]) == 0
-    words = ["--stats", str(folder / "one.jsonl"), "--stats-comments", "-o", str(folder / "one.conll")]
-    assert main(["parse", str(folder / "toy.nonproj"), str(folder / "in.conll"), *words]) == 0
-    return folder
+    return make_files(tmp_path_factory.mktemp("parallel"))
 
 
 @pytest.fixture
 def here(folder, tmp_path, monkeypatch) -> Path:
     """An empty folder to work in, with links to those files; files are cut into small pieces."""
-    for path in folder.iterdir():
-        (tmp_path / path.name).symlink_to(path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(splitting, "split", functools.partial(splitting.split, size=1500))
-    return tmp_path
+    return work_in(tmp_path, folder, monkeypatch)
 
 
 class Immediate:
@@ -246,7 +234,7 @@ def test_processes_end_with_their_parent(folder, tmp_path, number, code, message
     assert (process.returncode, error) == (code, message)
     if number != signal.SIGKILL:
         assert [path.name for path in tmp_path.iterdir()] == ["long.conll"]
-    deadline = time.monotonic() + 2
+    deadline = time.monotonic() + 2 * slowdown()
     while running(process.pid):
         assert time.monotonic() < deadline, "workers are left"
         time.sleep(0.05)

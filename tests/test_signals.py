@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from command import ROOT, SMALL, heed, start, wait_until
+from command import ROOT, SMALL, heed, slowdown, start, wait_until
 from toy import treebank
 
 from nonproj.cli.main import main
@@ -56,7 +56,7 @@ def send(process: subprocess.Popen, *numbers: int, gap: float = 0.0) -> tuple[by
 @pytest.mark.parametrize(("number", "code", "message"), ENDS)
 @pytest.mark.parametrize("source", ["long.conll", "one-sentence.conll"])
 def test_a_signal_ends_parsing_at_once_and_leaves_nothing(folder, tmp_path, source, number, code, message):
-    """Even where a kernel takes many seconds; a second is what is promised, the machine may be busy."""
+    """Even where a kernel takes many seconds; a second is what is promised."""
     words = [str(folder / "toy.nonproj"), str(folder / source), "-o", str(tmp_path / "out"), "--stats"]
     process = start("parse", *words, str(tmp_path / "stats"), "--no-exact", "--max-iterations", "100000000")
     wait_until(lambda: len(temporary_files(tmp_path)) == 2, process)
@@ -64,7 +64,7 @@ def test_a_signal_ends_parsing_at_once_and_leaves_nothing(folder, tmp_path, sour
     error, seconds = send(process, number)
     assert (process.returncode, error) == (code, message)
     assert not list(tmp_path.iterdir())
-    assert seconds < 2.5
+    assert seconds < 2.5 * slowdown()
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.02, 0.1, 0.5])

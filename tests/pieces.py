@@ -1,0 +1,32 @@
+"""Files for the tests of workers: a treebank, a model, and what one process makes of a file."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+from command import SMALL
+from toy import treebank
+
+from nonproj.cli.main import main
+from nonproj.io import splitting
+
+
+def make_files(folder: Path) -> Path:
+    """Write a treebank, a model trained on it, a file, and what one process makes of that; return the folder."""
+    (folder / "train.conll").write_text(treebank(30), encoding="utf-8")
+    text = treebank(90, seed=1)
+    (folder / "in.conll").write_text("\n\n" + text.replace("\n\n", "\n\n\n \n", 5) + "\n \n", encoding="utf-8")
+    assert main(["train", str(folder / "train.conll"), "-o", str(folder / "toy.nonproj"), *SMALL]) == 0
+    words = ["--stats", str(folder / "one.jsonl"), "--stats-comments", "-o", str(folder / "one.conll")]
+    assert main(["parse", str(folder / "toy.nonproj"), str(folder / "in.conll"), *words]) == 0
+    return folder
+
+
+def work_in(folder: Path, files: Path, monkeypatch) -> Path:
+    """Change to a folder, with links to those files; all files are cut into small pieces.  Return the folder."""
+    for path in files.iterdir():
+        (folder / path.name).symlink_to(path)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(splitting, "split", functools.partial(splitting.split, size=1500))
+    return folder
