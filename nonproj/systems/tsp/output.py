@@ -116,9 +116,8 @@ def plot(instance: Instance, result: TourResult, axes=None):
         ylabel="length",
         ylim=(low - 0.05 * (result.value - low), result.value + 0.05 * (result.value - low) + 1e-9),
     )
-    axes[1].set_xscale("log")
-    for each in axes:
-        each.legend(loc="lower right")
+    axes[0].legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False)
+    axes[1].legend(loc="lower right")
     return axes[0].figure
 
 
