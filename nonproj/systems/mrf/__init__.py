@@ -8,7 +8,9 @@
 - `trws`, `passing`: sequential tree-reweighted message passing, compiled; runs of it
 - `restriction`, `elimination`: states ruled out, connected parts; variable elimination
 - `clusters`, `cycles`: clusters of three nodes and their separation
+- `moves`: local search by forests
 - `search`: from a bound to a proof, with branch and bound
 - `inference`: the entry, `infer`
+- `command`: the command ``nonproj mrf``
 - `linear_program`: local polytope and integer program by HiGHS
 """

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.systems.mrf.model import MRF
+from nonproj.systems.mrf.model import MRF, incidence
 
 
 class Tight(NamedTuple):
@@ -113,6 +113,40 @@ def gains(tight: Tight, triples: np.ndarray) -> np.ndarray:
     found = np.empty(len(triples))
     _gains(tight, triples, sides, found)
     return found
+
+
+def decode_tight(tight: Tight, forward: bool) -> np.ndarray:
+    """Return labels, int64[V], chosen node by node given those before."""
+    order = np.arange(len(tight.first) - 1)
+    start, incident = incidence(tight.ends, len(order))
+    labels = np.zeros(len(order), np.int64)
+    _decode_tight(tight, start, incident, order if forward else order[::-1].copy(), labels)
+    return labels
+
+
+@kernel
+def _decode_tight(tight, start, incident, order, labels):
+    """Choose the labels in order; ties go to the lowest state."""
+    first, chosen = tight.first, np.zeros(order.shape[0], np.bool_)
+    scores = np.empty(tight.nodes.shape[0])
+    for i in order:
+        k = first[i + 1] - first[i]
+        for x in range(k):
+            scores[x] = tight.nodes[first[i] + x]
+        for p in range(start[i], start[i + 1]):
+            e = incident[p]
+            a, b = tight.ends[e, 0], tight.ends[e, 1]
+            j = a + b - i
+            if chosen[j]:
+                width = first[b + 1] - first[b]
+                for x in range(k):
+                    scores[x] += tight.edges[
+                        tight.begin[e] + (x * width + labels[j] if i == a else labels[j] * width + x)
+                    ]
+        chosen[i], labels[i] = True, 0
+        for x in range(1, k):
+            if scores[x] > scores[labels[i]]:
+                labels[i] = x
 
 
 @kernel

@@ -51,7 +51,7 @@ def eliminate(field: MRF, max_table: int = 1 << 18, max_work: int = 1 << 23) -> 
         joint = np.zeros([field.n_states[j] for j in scope])
         for own, table in tables[i].items():
             joint += _aligned(table, own, scope)
-        choices.append((i, neighbours, joint.argmax(axis=-1)))
+        choices.append((i, neighbours, joint.argmax(axis=-1).astype(np.min_scalar_type(joint.shape[-1]))))
         rest = joint.max(axis=-1)
         if neighbours:
             keep(neighbours, rest)

@@ -110,7 +110,9 @@ def infer(
         raise ValueError(f"the method {method} cannot be exact; auto can")
     if labels is not None:
         field.score(labels)
-        labels = np.ascontiguousarray(labels, np.int64).reshape(-1)
+        labels = np.array(labels, np.int64).reshape(-1)
+        if np.isneginf(field.graph.unary[field.graph.first[:-1] + labels]).any():
+            labels = None  # no single change leads away from a forbidden state
     clock, found = Clock(seconds, progress), Inference(np.zeros(field.n_nodes, np.int64), -np.inf, np.inf)
     if method == "trees":
         _by_trees(field, found, clock, max_iterations, tolerance)

@@ -102,7 +102,7 @@ class MRF:
         values = self._replace_forbidden(rows, first, values, tables, lengths, scale, weights is not None)
         to_ends = np.concatenate([[0], np.cumsum(sizes[ends].ravel())])
         self.graph = Graph(
-            first, rows, ends, tables, scale, values, *_incidence(ends, self.n_nodes), to_ends[:-1].reshape(-1, 2)
+            first, rows, ends, tables, scale, values, *incidence(ends, self.n_nodes), to_ends[:-1].reshape(-1, 2)
         )
 
     def _replace_forbidden(self, rows, first, values, tables, lengths, scale, weighted: bool) -> np.ndarray:
@@ -252,7 +252,7 @@ def _listed(tables: Sequence, ends: np.ndarray, sizes: np.ndarray) -> tuple[np.n
     return begins, np.concatenate(kept)
 
 
-def _incidence(ends: np.ndarray, n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
+def incidence(ends: np.ndarray, n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the edges of each node, by the number of the other end: starts and edges."""
     node, other = ends.T.ravel(), ends[:, ::-1].T.ravel()
     order = np.lexsort((other, node))

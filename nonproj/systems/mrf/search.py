@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nonproj.systems.mrf.clusters import Tight, add_clusters, descend, start_from
+from nonproj.systems.mrf.clusters import Tight, add_clusters, decode_tight, descend, start_from
 from nonproj.systems.mrf.cycles import separate
 from nonproj.systems.mrf.elimination import eliminate
 from nonproj.systems.mrf.model import MRF
+from nonproj.systems.mrf.moves import search_forests
 from nonproj.systems.mrf.passing import Clock, State, pass_messages
 from nonproj.systems.mrf.restriction import Restriction, restrict
 from nonproj.systems.mrf.trws import improve
@@ -19,6 +20,12 @@ DEEPEST = 100
 
 SHRUNK = 0.8
 """A field is solved anew if so much of its nodes, or less, is left."""
+
+MOVES = 10
+"""Moves of forests at a time."""
+
+LARGE_TABLE, LARGE_WORK = 1 << 20, 1 << 26
+"""Limits of variable elimination where all else has failed."""
 
 MOST_NODES, MOST_STATES = 20_000, 64
 """Larger fields, and nodes with more states, get no clusters; parts of more than these nodes are not cut out."""
@@ -45,7 +52,7 @@ class Search:
     exact : bool
         Whether to branch where a gap stays.
     tolerance : float
-    iterations, n_clusters, branches : int
+    iterations, n_clusters, branches, moves : int
         How much was done.
     """
 
@@ -56,6 +63,7 @@ class Search:
     iterations: int = 0
     n_clusters: int = 0
     branches: int = 0
+    moves: int = 0
 
     def slack(self, value: float) -> float:
         """Return the gap that counts as closed."""
@@ -83,12 +91,16 @@ class Search:
         if self.closed(found, cutoff) or self.clock.over:
             return found
         upper = state.upper
+        self.walk(field, found)
         if not self.shrinks(field, found, upper) and self.clusters and self.small(field):
             upper = self.tighten(field, state, found, cutoff, depth)
         if self.closed(found, cutoff) or self.clock.over:
             return found
         if self.shrinks(field, found, upper):
             return self.solve_parts(field, found, self.allowed(field, found, upper), cutoff, depth)
+        exact = eliminate(field, LARGE_TABLE, LARGE_WORK) if self.exact else None
+        if exact is not None:
+            return Found(exact[0], exact[0], exact[1])
         if self.exact and depth < DEEPEST:
             return self.branch(field, found, upper, cutoff, depth)
         return found
@@ -130,31 +142,38 @@ class Search:
         if not possible.all():
             return upper
         rounds = 50 if depth == 0 else 10
-        bound = descend(tight, 10)
+        bounds = [descend(tight, 10)]
         for _ in range(rounds):
             new = separate(tight, max(20, field.n_nodes // 2), 1e-7 * (1.0 + found.bound - found.value))
             if new:
                 tight = add_clusters(tight, new)
                 self.n_clusters += len(new)
-            before, bound = bound, descend(tight, 20)
+            bound = descend(tight, 20)
+            bounds.append(bound)
             self.iterations += 20
             found.bound = max(min(found.bound, bound), found.value)
             self.round(field, tight, found)
             np.minimum(upper, bound - _shortfall(tight), out=upper)
             if self.closed(found, cutoff) or self.clock.over or self.shrinks(field, found, upper):
                 break
-            gap = bound - found.value
-            if before - bound < (0.02 if new else 0.1) * gap:
+            if len(bounds) > 5 and bounds[-6] - bound < 0.03 * (bound - found.value):
                 break
         return upper
 
     def round(self, field: MRF, tight: Tight, found: Found) -> None:
-        """Take the best state of each node, improved, if that is better."""
-        scores = -_shortfall(tight)
-        labels = np.flatnonzero(scores == 0.0)
-        node, where = np.unique(np.searchsorted(tight.first, labels, side="right") - 1, return_index=True)
-        labels = labels[where] - tight.first[node]
-        value = improve(field.graph, field.graph.unary, labels)
+        """Take labels chosen node by node, to and fro, and improved, if they are better."""
+        for forward in (True, False):
+            labels = decode_tight(tight, forward)
+            value = improve(field.graph, field.graph.unary, labels)
+            if value > found.value:
+                found.value, found.labels = value, labels
+        self.walk(field, found)
+
+    def walk(self, field: MRF, found: Found) -> None:
+        """Improve the best labels by moves of whole forests."""
+        labels = found.labels.copy()
+        self.moves += MOVES
+        value = search_forests(field, labels, MOVES, self.moves)
         if value > found.value:
             found.value, found.labels = value, labels
 

@@ -138,7 +138,7 @@ def _decode(graph, unary, messages, forward, labels, work):
                 for x in range(k):
                     work[x] += messages[m + x]
             else:
-                _add_conditional(graph, e, side, k, labels[other], work)
+                add_conditional(graph, e, side, k, labels[other], work)
         labels[i] = 0
         for x in range(1, k):
             if work[x] > work[labels[i]]:
@@ -146,7 +146,7 @@ def _decode(graph, unary, messages, forward, labels, work):
 
 
 @kernel
-def _add_conditional(graph, e, side, k, label, work):
+def add_conditional(graph, e, side, k, label, work):
     """Add the scores of an edge to the states of one end, given the label of the other."""
     other = graph.ends[e, 1 - side]
     size, scale = graph.first[other + 1] - graph.first[other], graph.scale[e]
@@ -169,7 +169,7 @@ def _improve(graph, unary, labels, max_sweeps, work):
             for p in range(graph.start[i], graph.start[i + 1]):
                 e = graph.incident[p]
                 side = 0 if ends[e, 0] == i else 1
-                _add_conditional(graph, e, side, k, labels[ends[e, 1 - side]], work)
+                add_conditional(graph, e, side, k, labels[ends[e, 1 - side]], work)
             best = labels[i]
             for x in range(k):
                 if work[x] > work[best] + 1e-12 * (1.0 + abs(work[best])):

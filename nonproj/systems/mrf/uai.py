@@ -105,7 +105,7 @@ def read_uai(source: str | Path | BinaryIO | TextIO) -> MRF:
         with closing:
             lines.extend(text_lines(stream))
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise stream_error(error, name, len(lines) + 1) from None
+        raise stream_error(error, name, len(lines)) from None
     return _parse(_Tokens(name, lines))
 
 
