@@ -145,10 +145,10 @@ per city when the search begins. *Nodes* and *cuts* of the whole search; *with c
 cent of the optimum. *1-trees only*: nodes and seconds without cuts; where these do not suffice, the bound that is
 reached, in per cent of the optimum.
 
-**Beside the papers.** The tutorial has no figures for this problem. Held and Karp (1971) and Volgenant and Jonker (1982)
-report other problems, of up to about a hundred cities, on machines of their time, so seconds do not compare. As for
-them, the bound is mostly within 1 to 2 % of the optimum. Differences: they branch at a city of degree above 2, here
-strong branching chooses an edge; here edges are fixed at every node, and the Lagrangian can have cuts.
+**Beside the papers.** The tutorial has no figures for this problem. Held and Karp (1971) prove tours of up to 64
+cities, of problems of their time; as there, the bounds are so sharp that the search trees are small. Differences: they
+and Volgenant and Jonker (1982) branch at a city of degree above 2, here strong branching chooses an edge; here edges
+are fixed at every node, and the Lagrangian can have cuts.
 """
 
 
@@ -180,19 +180,20 @@ def _findings(rows: list[Row]) -> list[str]:
     of_optimum = [row["root_bound"] / row["optimum"] for row in rows]
     of_program = min(row["root_bound"] / row["subtour_bound"] for row in rows)
     hits = [sum(row["hits"] for row in some) for some in (middle, rows)]
+    cuts, limit = ", ".join(cut) or "none", f"{PLAIN_SECONDS:.0f} s"
     return [
-        f"- **Proofs**: {len(proven)} of {len(rows)} tours are proven optimal, in at most {longest[0]} each; those of up",
-        f"  to 60 cities in at most {longest[1]}, of up to 150 in at most {longest[2]}. {right} of {len(rows)} lengths equal",
-        "  the published optima.",
-        f"- **1-trees alone** (`--no-cuts`, {PLAIN_SECONDS:.0f} s at most) prove {len(plain)} of {len(rows)}. Cuts are looked",
-        f"  for after {PLAIN_NODES} nodes, which is the case for {', '.join(cut) or 'none'}.",
-        f"- **Bounds**: the ascent's bound is at least {100 * of_program:.3f} % of the optimum of the linear program with all",
-        "  subtour inequalities (HiGHS), the best that 1-trees can reach. It is on average",
-        f"  {100 * np.mean(of_optimum):.2f} % of the optimal length, at least {100 * min(of_optimum):.2f} %, at most "
-        f"{100 * max(of_optimum):.2f} %.",
-        f"- **Local search** finds an optimal tour in {hits[0]} of {SEEDS * len(middle)} runs ({SEEDS} seeds) on problems of",
-        f"  up to 150 cities, in {hits[1]} of {SEEDS * len(rows)} on all.",
-    ]  # fmt: skip
+        f"- **Proofs**: {len(proven)} of {len(rows)} tours are proven optimal, in at most {longest[0]} each; those of",
+        f"  up to 60 cities in at most {longest[1]}, of up to 150 in at most {longest[2]}. {right} of {len(rows)} lengths",
+        "  equal the published optima.",
+        f"- **1-trees alone** (`--no-cuts`, {limit} at most) prove {len(plain)} of {len(rows)}. Cuts are looked for after",
+        f"  {PLAIN_NODES} nodes, which is the case for {cuts}.",
+        f"- **Bounds**: the ascent's bound is at least {100 * of_program:.3f} % of the optimum of the linear program with",
+        "  all subtour inequalities (HiGHS), the best that 1-trees can reach. It is on average",
+        f"  {100 * np.mean(of_optimum):.2f} % of the optimal length, at least {100 * min(of_optimum):.2f} %, at most",
+        f"  {100 * max(of_optimum):.2f} %.",
+        f"- **Local search** finds an optimal tour in {hits[0]} of {SEEDS * len(middle)} runs ({SEEDS} seeds) on problems",
+        f"  of up to 150 cities, in {hits[1]} of {SEEDS * len(rows)} on all.",
+    ]
 
 
 def _table(rows: list[Row]) -> str:
