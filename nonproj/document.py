@@ -112,6 +112,11 @@ class ParsedSentence:
         return self.parse.labels
 
     @property
+    def others(self) -> list[ParsedSentence]:
+        """The same sentence with its next best trees, best first, if ``decoding.nbest`` asks for more than one."""
+        return [ParsedSentence(self.sentence, parse, self.offsets) for parse in self.parse.others or ()]
+
+    @property
     def forms(self) -> list[str]:
         """The words."""
         return self.sentence.forms

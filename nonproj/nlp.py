@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from nonproj.document import Document, ParsedSentence, locate, token_ranges
@@ -148,6 +149,24 @@ class TextParser:
             places = [token_ranges(sentence) for sentence in self.segment(text, TextInput(ranges=True))]
         pairs = zip(parsed, places, strict=True)
         return Document(text, [ParsedSentence(sentence, parse, place) for (sentence, parse), place in pairs])
+
+    def nbest(self, text: str, k: int) -> list[list[ParsedSentence]]:
+        """Return for each sentence of a text its k best trees, best first; fewer where there are no more.
+
+        Raises
+        ------
+        ConfigError
+            ``k`` is not from 1 to 10,000; or the parser decodes jointly or over all arcs.
+
+        Examples
+        --------
+        >>> for tree in nlp.nbest("Det regner.", 2)[0]:  # doctest: +SKIP
+        ...     print(tree.heads, tree.score, tree.certified)
+        """
+        options = self.model.config.with_overrides({"decoding.nbest": k}).decoding
+        decoding = replace(self.decoding, nbest=options.nbest)
+        document = TextParser(self.model, decoding, self.tags, name=self.name)(text)
+        return [[each, *each.others] for each in document.sentences]
 
     def segment(self, text: str, options: TextInput | None = None) -> list[Sentence]:
         """Return the sentences and words of a text, without tags and trees; longer sentences than allowed are cut."""

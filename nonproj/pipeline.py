@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nonproj.automata.compiled import has_compiled_automata
 from nonproj.dual.branch_and_bound import search_trusted
 from nonproj.dual.options import RULES, DualOptions, SearchOptions, check_options, check_search
-from nonproj.errors import DataError, ModelError, SizeError
+from nonproj.errors import ConfigError, DataError, ModelError, SizeError
 from nonproj.io.conll import FEATS, with_rows
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
@@ -57,6 +58,8 @@ class Parse(NamedTuple):
         The best tree over the arcs that pruning left, if the tree was then decoded over all arcs.
     unknown_tags : int
         Number of words without a tag, or with a tag that did not occur in training.
+    others : tuple of Parse, or None
+        The next best trees, best first, if ``decoding.nbest`` asks for more than one.
     """
 
     decoded: Decoded
@@ -64,6 +67,7 @@ class Parse(NamedTuple):
     arcs: ArcSpace
     pruned: Decoded | None = None
     unknown_tags: int = 0
+    others: tuple[Parse, ...] | None = None
 
     @property
     def changed(self) -> bool:
@@ -112,7 +116,7 @@ class Parser:
         single_root, projective = not model.meta.get("multi_root", True), bool(model.meta.get("projective", False))
         self.options = check_options(dual_options(decoding, single_root, projective))
         self.search = check_search(SearchOptions(decoding.search_limit, search=decoding.exact))
-        self.full = decoding.full
+        self.full, self.nbest = decoding.full, decoding.nbest
         self.threshold, self.max_words = decoding.threshold, decoding.max_words
         self.scale = model.meta.get("scale", {})
         self.encoder = Encoder(model.vocabularies)
@@ -121,6 +125,8 @@ class Parser:
         self.pruner_table = compile_templates(model.templates["pruner"], attributes)
         self.label_table = compile_templates(model.templates["label"], attributes)
         self._tag_column = attributes.index("pos") if "pos" in attributes else None
+        if self.nbest > 1:
+            self._check_nbest()
 
     @cached_property
     def analyzer(self) -> Analyzer | None:
@@ -200,13 +206,36 @@ class Parser:
             scored.append(self.score(t, a))
             count += len(scored[-1][1])
             check_count(count, "parts of a batch", t.n_nodes - 1)
-        decoded = [self.decode(*s) for s in scored]
+        decoded, others = self._decode_all(scored, tokens, arcs)
         pruned = [None] * len(sentences)
         if self.full:
             arcs, decoded, pruned = zip(*map(self.widen, tokens, arcs, decoded), strict=True)
         labels = [self.label(t, d.heads) for t, d in zip(tokens, decoded, strict=True)]
         unknown = map(self._count_unknown_tags, tokens)
-        return [Parse(*parse) for parse in zip(decoded, labels, arcs, pruned, unknown, strict=True)]
+        found = zip(decoded, labels, arcs, pruned, unknown, others, strict=True)
+        return [Parse(*parse) for parse in found]
+
+    def _check_nbest(self) -> None:
+        """Raise `ConfigError` if several trees for each sentence cannot be found."""
+        if self.full:
+            raise ConfigError("decoding.nbest", "several trees are found among pruned arcs only; leave out --full")
+        types = self.scorer.types
+        if len(types) > 1 and not has_compiled_automata(types):
+            names = ",".join(part_type.name for part_type in types)
+            raise ConfigError("decoding.nbest", f"several trees cannot be found for the part types {names}")
+
+    def _decode_all(self, scored: list, tokens: list[Tokens], arcs: list[ArcSpace]) -> tuple[list, list]:
+        """Return the best tree of each sentence, and the next best ones."""
+        if self.nbest == 1:
+            return [self.decode(*s) for s in scored], [None] * len(scored)
+        from nonproj.dual.k_best import k_best  # compiled where it is wanted
+
+        decoded, others = [], []
+        for s, t, a in zip(scored, tokens, arcs, strict=True):
+            first, *rest = k_best(*s, self.nbest, self.options, self.search)
+            decoded.append(first)
+            others.append(tuple(Parse(each, self.label(t, each.heads), a) for each in rest))
+        return decoded, others
 
     def _count_unknown_tags(self, tokens: Tokens) -> int:
         """Return the number of words whose tag did not occur in training."""

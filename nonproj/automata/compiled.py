@@ -12,11 +12,13 @@ modifiers see the score of its own arc when it chooses its grandparent.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
+from nonproj.parts.base import PartType
 from nonproj.parts.grandparent import list_grandparents
 from nonproj.parts.sibling import list_siblings
 from nonproj.types import PartSpace
@@ -70,7 +72,12 @@ class Workspace(NamedTuple):
 
 def is_compiled(parts: PartSpace) -> bool:
     """Return whether the automata of this set of part types are compiled."""
-    return parts.names in COMPILED
+    return has_compiled_automata(parts.types)
+
+
+def has_compiled_automata(types: Sequence[PartType]) -> bool:
+    """Return whether the automata of these part types are compiled."""
+    return tuple(part_type.name for part_type in types) in COMPILED
 
 
 def compiled_starts(parts: PartSpace) -> Starts:

@@ -77,8 +77,8 @@ def compile_ahead(options: argparse.Namespace, model: Model, decoding: DecodingC
 
 def decoding_options(decoding: DecodingConfig, options: argparse.Namespace) -> DecodingConfig:
     """Return the model's decoding options, overridden by those of the command line."""
-    names = ("projective", "single_root", "max_iterations", "max_words", "search_limit", "exact", "full", "joint")
-    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    names = {field.name for field in dataclasses.fields(decoding)}
+    given = {name: value for name, value in vars(options).items() if name in names and value is not None}
     if options.joint and getattr(options, "tags", None) == "none":
         raise ConfigError("--joint", "--no-tag leaves no tags to decide; leave out one of the two")
     return dataclasses.replace(decoding, **given)

@@ -83,13 +83,33 @@ def annotate(
 ) -> Iterator[tuple]:
     """Yield what `nonproj.io.conll.write` takes, and call ``on_record`` with the record of each sentence.
 
-    With ``comments``, the statistics are written above each sentence, as in ``# nonproj certified = true``.
+    With ``comments``, the statistics are written above each sentence, as in ``# nonproj certified = true``.  A sentence
+    with several trees is written once for each, with its rank and statistics; its record has them all as ``nbest``.
     """
     for sentence, parse in parses:
-        numbers = statistics(parse)
+        several, numbers = parse.others is not None, statistics(parse)
+        trees = (parse, *parse.others) if several else (parse,)
+        if several:
+            numbers["nbest"] = [_as_dict(tree) for tree in trees]
         on_record(ParseRecord(sentence.path, sentence.line, len(sentence), parse.unknown_tags, numbers))
-        lines = {f"nonproj {name}": json.dumps(value) for name, value in numbers.items()} if comments else ()
-        yield sentence, parse.decoded.heads, parse.labels, lines
+        for rank, tree in enumerate(trees, 1):
+            lines: dict[str, object] = {"rank": rank} if several else {}
+            if comments or several:
+                lines |= statistics(tree)
+            named = {f"nonproj {name}": json.dumps(value) for name, value in lines.items()}
+            yield sentence, tree.decoded.heads, tree.labels, named
+
+
+def _as_dict(parse: Parse) -> dict:
+    """Return a tree with its certificate as plain Python values."""
+    decoded = parse.decoded
+    return {
+        "heads": decoded.heads[1:].tolist(),
+        "labels": parse.labels,
+        "score": float(decoded.score),
+        "bound": float(decoded.bound),
+        "certified": bool(decoded.certified),
+    }
 
 
 class ParseLog:

@@ -75,6 +75,8 @@ class JointParser(Parser):
         self.decoding = decoding or model.config.decoding
         if self.full:
             raise ConfigError("decoding.joint", "tags are not decided over all arcs; leave out --full")
+        if self.nbest > 1:
+            raise ConfigError("decoding.nbest", "tags are decided for the best tree only; leave out --joint")
         if self.analyzer is None or self.analyzer.tagger is None:
             raise ModelError(f"the model has no tagger, which joint decoding needs; {_REASONS}")
         self._joint_tables = joint_tables(self.scorer)

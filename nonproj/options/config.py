@@ -112,6 +112,7 @@ class DecodingConfig(Section, name="decoding"):
         0.003, "minimum marginal in parsing, as a fraction of the best head's", (float,), low=0, high=1, above=True
     )
     tolerance: float = option(1e-9, "relative duality gap that counts as zero", (float,), low=0)
+    nbest: int = option(1, "number of trees per sentence, best first", (int,), low=1, high=10_000)
     joint: bool = option(False, "decide tags and trees jointly, where the tagger is asked for all tags", (bool,))
     tag_weight: float = option(10.0, "joint decoding: weight of the tagger's score of the tags", (float,), low=0)
     tag_gap: float = option(

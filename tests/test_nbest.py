@@ -1,0 +1,101 @@
+"""Several trees for each sentence: from files, from Python, by workers, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import toy
+
+import nonproj
+from nonproj.cli.main import main
+from nonproj.errors import ConfigError
+from nonproj.io import conll
+from nonproj.learning.trainer import train
+from nonproj.model import Model
+from nonproj.options.config import Config
+from nonproj.parts.space import tree_score
+from nonproj.pipeline import Parser
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """A small model, with a tagger."""
+    settings = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 3}
+    settings |= {"decoding.threshold": 1e-9}  # the pruner is too sure of the toy language to leave a choice
+    model = train(toy.sentences(30), Config().with_overrides(settings))
+    target = tmp_path_factory.mktemp("nbest") / "toy.nonproj"
+    model.save(target)
+    return target
+
+
+def test_each_sentence_is_written_once_for_each_tree(path, tmp_path):
+    (tmp_path / "in.conll").write_text(toy.treebank(5, seed=3), encoding="utf-8")
+    words = ["parse", str(path), str(tmp_path / "in.conll"), "-q", "--nbest", "4"]
+    assert main([*words, "-o", str(tmp_path / "out.conll"), "--stats", str(tmp_path / "stats")]) == 0
+    given = list(conll.read(tmp_path / "in.conll"))
+    written = list(conll.read(tmp_path / "out.conll"))
+    records = [json.loads(line) for line in (tmp_path / "stats").read_text().splitlines()]
+    assert len(records) == len(given) == 5
+    assert [s.forms for s in written] == [s.forms for s, r in zip(given, records, strict=True) for _ in r["nbest"]]
+    parser, start = Parser(Model.load(path)), 0
+    for sentence, record in zip(given, records, strict=True):
+        trees = record["nbest"]
+        assert (1 < len(trees) <= 4 or len(sentence) == 1) and trees[0]["score"] == record["score"]
+        scores = [tree["score"] for tree in trees]
+        assert scores == sorted(scores, reverse=True)
+        assert len({tuple(tree["heads"]) for tree in trees}) == len(trees)
+        found = written[start : start + len(trees)]
+        assert [s.heads[1:].tolist() for s in found] == [tree["heads"] for tree in trees]
+        tokens = parser.encode(sentence)
+        parts = parser.score(tokens, parser.prune(tokens))
+        for rank, (tree, block) in enumerate(zip(trees, found, strict=True), 1):
+            assert tree["certified"] and tree["bound"] == pytest.approx(tree["score"])
+            assert tree["score"] == pytest.approx(tree_score(*parts, np.array([-1, *tree["heads"]])))
+            assert [row[7] for row in block.rows] == tree["labels"]
+            assert f"# nonproj rank = {rank}\n" in block.lines and "# nonproj certified = true\n" in block.lines
+        start += len(trees)
+    assert main([*words, "-o", str(tmp_path / "again.conll"), "--jobs", "2"]) == 0
+    assert (tmp_path / "again.conll").read_bytes() == (tmp_path / "out.conll").read_bytes()
+
+
+def test_one_tree_is_the_default_and_the_first_of_several(path, tmp_path):
+    sentences = list(toy.sentences(6, seed=5))
+    nlp = nonproj.load(path)
+    single = [sentence.heads.tolist() for sentence in nlp.parse_all([s.forms for s in sentences])]
+    several = nonproj.load(path, nbest=3)
+    for sentence, heads in zip(several.parse_all([s.forms for s in sentences]), single, strict=True):
+        assert sentence.heads.tolist() == heads
+        assert all(other.heads.tolist() != heads and other.forms == sentence.forms for other in sentence.others)
+    text = " ".join(sentences[0].forms)
+    found = nlp.nbest(text, 3)
+    assert [trees[0].heads.tolist() for trees in found] == [s.heads.tolist() for s in nlp(text).sentences]
+    assert all(1 <= len(trees) <= 3 and all(tree.certified for tree in trees) for trees in found)
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["--nbest", "0"], "argument --nbest: 0 is not a positive integer"),
+        (
+            ["--nbest", "3", "--full"],
+            "decoding.nbest: several trees are found among pruned arcs only; leave out --full",
+        ),
+        (["--nbest", "3", "--joint"], "decoding.nbest: tags are decided for the best tree only; leave out --joint"),
+        (["--nbest", "10001"], "decoding.nbest: 10001 is invalid, an integer from 1 to 10000 expected"),
+    ],
+)
+def test_what_is_refused(path, tmp_path, capsys, words, message):
+    (tmp_path / "in.conll").write_text(toy.treebank(1), encoding="utf-8")
+    try:
+        code = main(["parse", str(path), str(tmp_path / "in.conll"), *words])
+    except SystemExit as end:
+        code = end.code
+    error = capsys.readouterr().err
+    assert code == 2 and message in error and error.count("\n") == 1
+
+
+def test_a_number_out_of_range_is_refused_in_python(path):
+    with pytest.raises(ConfigError, match=r"decoding.nbest: 0 is invalid, an integer from 1 to 10000 expected"):
+        nonproj.load(path).nbest("a", 0)
