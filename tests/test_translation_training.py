@@ -210,14 +210,18 @@ def test_errors_in_files_name_the_line(tmp_path):
     assert str(error.value) == f"{tmp_path / 'a'}:3: {message}"
     with pytest.raises(DataError) as error:
         text.read_pairs(tmp_path / "c", tmp_path / "b")
-    message = "not UTF-8; plain text in UTF-8, one sentence a line, is expected"
+    message = "byte 0xff is not UTF-8; recode the file to UTF-8 first"
     assert str(error.value) == f"{tmp_path / 'c'}:2: {message}"
     with pytest.raises(DataError, match=":1: no sentence pair; files with one sentence a line are expected"):
         text.read_pairs(tmp_path / "d", tmp_path / "b")
-    with pytest.raises(FileError, match="cannot be read: "):
+    with pytest.raises(DataError, match=":1: the gzip data end here, incomplete"):
         text.read_pairs(tmp_path / "e", tmp_path / "b")
-    with pytest.raises(FileError, match="cannot be read: no such file or directory"):
-        text.read_lines(tmp_path / "none")
+    with pytest.raises(FileError) as error:
+        text.read_pairs(tmp_path / "none", tmp_path / "b")
+    assert str(error.value) == f"{tmp_path / 'none'}: no such file"
+    (tmp_path / "f").write_text("one\n" + "x" * (text.MAX_LINE + 1))
+    with pytest.raises(DataError, match=":2: a line of more than 1048576 bytes; one sentence a line is expected"):
+        list(text.read_lines(tmp_path / "f"))
 
 
 def test_empty_and_long_lines_are_left_out(tmp_path):

@@ -34,6 +34,10 @@ EXIT_BROKEN_PIPE = 141
 
 SYSTEMS: dict[str, tuple[str, str]] = {
     "constituency": ("nonproj.systems.constituency.command", "phrase structure and tags: train, parse, evaluate"),
+    "translate": (
+        "nonproj.systems.translation.command",
+        "train phrase-based translation, and translate with a proof of optimality",
+    ),
     "tsp": ("nonproj.systems.tsp.command", "find tours that are proven to be shortest, for files of TSPLIB95"),
     "mrf": ("nonproj.systems.mrf.command", "find the most probable labels of a Markov random field (UAI file)"),
 }

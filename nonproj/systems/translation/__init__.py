@@ -12,6 +12,7 @@
 - `graph`: search graphs, their best paths, pruning by max-marginals
 - `refinement`: graphs that count some words exactly; the guided search for valid derivations
 - `decoding`: the relaxation, its tightening, and the result with its certificate
+- `translator`: a sentence in, its translation and certificate out
 - `stack`: stack decoding, for comparison
 - `program`: the integer program of the same problem
 - `bleu`: BLEU of tokens, for tuning

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 import unicodedata
+import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from nonproj.errors import DataError, FileError
+from nonproj.errors import DataError
+from nonproj.io.files import open_input, stream_error, text_lines
 
 MAX_TOKENS = 120
 """Longest sentence, in tokens: coverage is a set of at most 126 bits."""
+
+MAX_LINE = 1 << 20
+"""Longest line, in bytes."""
 
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*(?:-\w+)*|['’](?:s|re|ve|ll|d|m)\b|\w+(?:-\w+)*(?:(?<=n)['’]t\b)?|[^\w\s]")
 _NO_SPACE_BEFORE = re.compile(r" ([.,:;!?%)\]}]|['’](?:s|re|ve|ll|d|m)\b)")
@@ -42,30 +46,33 @@ def detokenize(tokens: Sequence[str]) -> str:
     return text[:1].upper() + text[1:]
 
 
-def read_lines(path: str | Path) -> list[str]:
-    """Return the lines of a UTF-8 text file, which may be compressed by gzip.
+def read_lines(source) -> Iterator[str]:
+    """Yield the lines of a UTF-8 text, which may be compressed by gzip.
+
+    Parameters
+    ----------
+    source : str, Path or stream
+        ``-`` for standard input.
 
     Raises
     ------
     FileError
-        If the file cannot be read.
+        The file cannot be opened or read.
     DataError
-        If it is not UTF-8.
+        It is not UTF-8, a line is too long, or compressed data are damaged.
     """
-    try:
-        with open(path, "rb") as stream:
-            data = stream.read()
-        if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
-    except (OSError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or str(error) or "not a gzip file"
-        raise FileError(str(path), f"cannot be read: {reason.lower()}") from None
-    try:
-        lines = data.decode().split("\n")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(str(path), line, "not UTF-8; plain text in UTF-8, one sentence a line, is expected") from None
-    return [line.rstrip("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
+    stream, name, closing = open_input(source)
+    number = 0
+    with closing:
+        try:
+            for line in text_lines(stream, MAX_LINE):
+                number += 1
+                yield line.rstrip("\r\n")
+        except OverflowError:
+            message = f"a line of more than {MAX_LINE} bytes; one sentence a line is expected"
+            raise DataError(name, number + 1, message) from None
+        except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+            raise stream_error(error, name, number) from None
 
 
 def read_pairs(source: str | Path, target: str | Path) -> tuple[list[list[str]], list[list[str]]]:
@@ -78,7 +85,7 @@ def read_pairs(source: str | Path, target: str | Path) -> tuple[list[list[str]],
     DataError
         If one file has more lines than the other, or no pair is left.
     """
-    sides = read_lines(source), read_lines(target)
+    sides = list(read_lines(source)), list(read_lines(target))
     shorter = min(map(len, sides))
     for path, lines, other in ((source, sides[0], target), (target, sides[1], source)):
         if len(lines) > shorter:
