@@ -113,7 +113,9 @@ class DecodingConfig(Section, name="decoding"):
     )
     tolerance: float = option(1e-9, "relative duality gap that counts as zero", (float,), low=0)
     nbest: int = option(1, "number of trees per sentence, best first", (int,), low=1, high=10_000)
-    joint: bool = option(False, "decide tags and trees jointly, where the tagger is asked for all tags", (bool,))
+    joint: bool = option(
+        False, "decide tags and trees jointly, where a sentence has no tags or all are replaced", (bool,)
+    )
     tag_weight: float = option(10.0, "joint decoding: weight of the tagger's score of the tags", (float,), low=0)
     tag_gap: float = option(
         40.0, "joint decoding: maximum loss of the tagger's score of a candidate tag", (float,), low=0
