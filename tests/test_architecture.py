@@ -20,6 +20,7 @@ LEVELS = (
     "scoring",
     "automata text tagging",
     "dual",
+    "array_decoding",
     "model_checks",
     "model",
     "pipeline",

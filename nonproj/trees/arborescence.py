@@ -52,7 +52,7 @@ def maximum_arborescence(scores, single_root: bool = False) -> np.ndarray:
     """
     scores = check_matrix(scores, "scores")
     heads = np.empty(len(scores), np.int32)
-    check_status(_best_arborescence_dense(scores, bool(single_root), heads))
+    check_status(best_arborescence_dense(scores, bool(single_root), heads))
     return heads
 
 
@@ -171,7 +171,7 @@ def _choose_arc(arcs, scores, offset, avoid_root, components, c):
 
 
 @kernel
-def _best_arborescence_dense(scores, single_root, heads):
+def best_arborescence_dense(scores, single_root, heads):
     """Write the best arborescence over scores[h, m] to int32[N]; return a status of `nonproj.trees.checks`.
 
     A component merges the columns of its members into one row, in O(N^2) altogether.

@@ -6,7 +6,7 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
-from nonproj.trees.arborescence import _best_arborescence_dense, _count_roots
+from nonproj.trees.arborescence import _count_roots, best_arborescence_dense
 from nonproj.trees.checks import FOUND, NO_TREE, check_matrix, check_status
 from nonproj.trees.projective import best_projective_tree, is_projective
 from nonproj.types import ArcSpace
@@ -63,7 +63,7 @@ def prune(
     mask = np.zeros(p.shape, np.bool_)
     heads = np.empty(len(p), np.int32)
     if not _mark_probable(p, float(threshold), int(max_heads), bool(single_root), mask, heads):
-        check_status(_best_arborescence_dense(_logarithms(p), bool(single_root), heads))
+        check_status(best_arborescence_dense(_logarithms(p), bool(single_root), heads))
     check_status(_mark_tree(p, heads, mask))
     if projective and not is_projective(heads):
         found = _mark_projective(p, full_arc_space(len(p) - 1), bool(single_root), mask, heads) == FOUND
