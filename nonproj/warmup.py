@@ -7,6 +7,7 @@ sentences, so each kernel is called with the types of real use.
 from __future__ import annotations
 
 import dataclasses
+import io
 import sys
 import tempfile
 from pathlib import Path
@@ -17,8 +18,10 @@ from nonproj.compiling import helper
 from nonproj.dual.branch_and_bound import branch_and_bound
 from nonproj.dual.general import parse_with_automata
 from nonproj.dual.options import DualOptions
+from nonproj.io import conll
 from nonproj.joint.chain import max_marginals
 from nonproj.joint.decoding import decode_jointly
+from nonproj.joint.parser import JointParser
 from nonproj.joint.space import joint_problem, joint_score, joint_space, no_chain
 from nonproj.learning.trainer import train
 from nonproj.model import Model
@@ -32,6 +35,7 @@ from nonproj.programs.pricing import promising_parts, violated_arc_gp, violated_
 from nonproj.scoring.bounds import grandparent_bounds
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.tagging.analyzer import Analyzer
+from nonproj.text.segmenter import Segmenter
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.trees.elimination import LARGE
 from nonproj.trees.marginals import marginals
@@ -85,8 +89,10 @@ def warm_up() -> None:
                 weights = model.weights["parser"]
                 hashed = hash_tokens(parser.encode(treebank[0]), parser.scorer.tables[-1], len(weights))
                 grandparent_bounds(hashed, weights)
+                decide_jointly(model, treebank)
             del model, parser  # mapped files cannot be removed everywhere
     analyze(treebank)
+    segment(treebank)
     score()
     decode()
 
@@ -94,6 +100,22 @@ def warm_up() -> None:
 def analyze(treebank: list[Sentence]) -> None:
     """Train a tagger and lemmatizer, and use them."""
     Analyzer.fit(treebank, Config().with_overrides({"tagger.bits": 12}).tagger).annotate(treebank, overwrite=True)
+
+
+def segment(treebank: list[Sentence]) -> None:
+    """Train a segmenter, and split a text with it."""
+    text = "".join(
+        f"# text = {' '.join(s.forms)}\n" + "".join("\t".join(r) + "\n" for r in s.rows) + "\n" for s in treebank
+    )
+    options = Config().with_overrides({"segmenter.bits": 12}).segmenter
+    Segmenter.fit(list(conll.read(io.StringIO(text))), options).segment("Ja. Nej\n\nde synger, og hunden gøer")
+
+
+def decide_jointly(model: Model, treebank: list[Sentence]) -> None:
+    """Decide tags and trees jointly, with all candidate tags of a word."""
+    decoding = dataclasses.replace(model.config.decoding, tag_gap=1e9, tag_weight=1.0)
+    for _ in JointParser(model, decoding, "all").parse_all(treebank):
+        pass
 
 
 def score() -> None:
