@@ -46,7 +46,7 @@ def joint_program(forest: Forest, trellis: Trellis, integer: bool = True, second
 
     A variable of 0 or 1 for each edge of the forest and each trigram of tags.  One edge builds the root; an item is
     built as often as it is used; trigrams form a path; the edges of a word with a tag are as many as the trigrams that
-    end in it (Rush et al. 2010, equation 10).
+    end in it (Rush et al. 2010, equation 10).  An integral optimum of the relaxation is the optimum of both.
 
     Parameters
     ----------
@@ -63,13 +63,19 @@ def joint_program(forest: Forest, trellis: Trellis, integer: bool = True, second
     program.add_rows(_forest_rows(forest))
     program.add_rows(_path_rows(arcs, forest.n_edges))
     program.add_rows(_agreement_rows(forest, arcs, len(trellis.tag)))
-    if integer:
-        program.set_integer(np.arange(program.n_columns))
     status = program.solve()
-    values = np.asarray(program.values)
-    integral = bool((np.abs(values - values.round()) < 1e-6).all())
+    if integer and not _is_integral(program.values):
+        program.set_integer(np.arange(program.n_columns))
+        status = program.solve()
+    values = program.values
+    integral = _is_integral(values)
     edges = np.flatnonzero(values[: forest.n_edges] > (0.5 if integral else 1e-6))
     return Solved(float(program.objective), edges, integral, status)
+
+
+def _is_integral(values: np.ndarray) -> bool:
+    """Return whether all values are 0 or 1."""
+    return bool((np.abs(values - values.round()) < 1e-6).all())
 
 
 def _trigrams(trellis: Trellis) -> _Trigrams:

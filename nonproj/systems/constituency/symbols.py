@@ -57,7 +57,7 @@ class Annotation(NamedTuple):
     horizontal: int = 1
     vertical: int = 2
     tags: bool = True
-    heads: bool = True
+    heads: bool = False
 
     def tag(self, label: str, parent: str) -> Symbol:
         """Return the symbol of a tag."""
@@ -112,7 +112,7 @@ def rules_of(tree: Tree, annotation: Annotation, parent: str = "") -> Iterator[R
     --------
     >>> from nonproj.systems.constituency.brackets import parse_tree
     >>> tree = parse_tree("(NP (DT a) (JJ b) (NN c))").children[0]
-    >>> for rule in rules_of(tree, Annotation(vertical=1, tags=False)):
+    >>> for rule in rules_of(tree, Annotation(vertical=1, tags=False, heads=True)):
     ...     rule.parent.kind, rule.parent.history, [child.label for child in rule.children]
     ('upper', (), ['NP'])
     ('lower', (), ['DT', 'NP'])

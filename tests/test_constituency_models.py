@@ -1,0 +1,258 @@
+"""Trained models of phrase structure: parsing, files of models, the command, the page, and a part of the real data."""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nonproj.cli.main import main
+from nonproj.errors import ModelError
+from nonproj.systems.archive import write
+from nonproj.systems.constituency.brackets import parse_tree, read_trees
+from nonproj.systems.constituency.evalb import compare, total
+from nonproj.systems.constituency.grammar import smoothed_by_parent
+from nonproj.systems.constituency.integer_program import joint_program
+from nonproj.systems.constituency.joint import decode
+from nonproj.systems.constituency.lexicon import Lexicon, LexiconOptions, suffixes
+from nonproj.systems.constituency.model import Model, TrainingOptions, train
+from nonproj.systems.constituency.parser import FIXED, GRAMMAR, METHODS, Parser, ParsingOptions
+from nonproj.systems.constituency.split import read_plain
+from nonproj.systems.constituency.symbols import Annotation, rules_of
+from tests.pages import run_page
+
+ROOT = Path(__file__).resolve().parents[1]
+
+TEXTS = [
+    "(S (NP (NNP United)) (VP (VBZ flies) (NP (DT some) (JJ large) (NN jet))) (. .))",
+    "(S (NP (NNS flies)) (VP (VBP see) (NP (DT a) (NN jet)) (PP (IN with) (NP (NNS eyes)))) (. .))",
+    "(S (NP (NP (DT the) (NNS jets)) (PP (IN of) (NP (NNP United)))) (VP (VBP fly)) (. .))",
+    "(S (NP (DT the) (NN jet)) (VP (VBZ flies) (PP (IN with) (NP (DT a) (JJ large) (NNS eyes)))) (. .))",
+]
+
+
+@pytest.fixture(scope="module")
+def model():
+    """A model of a few sentences."""
+    return train([parse_tree(text) for text in TEXTS])
+
+
+def log_probability(model, tree):
+    """Return the log-probability of a tree, rule by rule and word by word, from the definition."""
+    annotation, options = model.options.annotation, model.options
+    probabilities = smoothed_by_parent(model.rules, options.parent_weight, options.floor)
+    found = sum(math.log(probabilities[rule]) for rule in rules_of(tree, annotation))
+
+    def words(node, parent):
+        if node.word is None:
+            return sum(words(child, node.label) for child in node.children)
+        symbol = annotation.tag(node.label, parent)
+        place = model.symbols.tolist().index(model.grammar.symbols.index(symbol))
+        return model.lexicon.scores(node.word)[place]
+
+    return found + words(tree, "")
+
+
+SENTENCES = [
+    "United flies some jets .",
+    "the eyes of United fly .",
+    "a jet flies a jet with eyes .",
+    "a jet flies with some eyes .",
+]
+
+
+@pytest.mark.parametrize("text", SENTENCES)
+def test_values_are_the_probabilities_of_the_trees(model, text):
+    words, everything = text.split(), ParsingOptions(0.0, 0.0, 0.0)
+    for options in (ParsingOptions(), everything):
+        parser = Parser(model, options)
+        alone, fixed, joint = (parser.parse(words, method) for method in METHODS)
+        for parsed in (alone, fixed, joint):
+            assert parsed.found
+            assert parsed.tree.words() == words
+        assert alone.value == pytest.approx(log_probability(model, alone.tree))
+        assert fixed.value == pytest.approx(log_probability(model, fixed.tree))
+        assert fixed.tree.tags() == model.tagger.tag(words)
+        tagger = joint.value - log_probability(model, joint.tree)
+        lexicon = model.tagger.lexicon
+        numbers = [lexicon.tags.index(tag) for tag in joint.tree.tags()]
+        boundary = len(lexicon.tags)
+        padded = [boundary, boundary, *numbers, boundary]
+        emissions = sum(lexicon.scores(word)[tag] for word, tag in zip(words, numbers, strict=True))
+        transitions = sum(model.transition[tuple(padded[i : i + 3])] for i in range(len(words) + 1))
+        assert tagger == pytest.approx(emissions + transitions)
+        assert joint.decoded.certified
+        assert alone.value >= max(fixed.value, joint.value - tagger) - 1e-9
+    narrow, wide = Parser(model).parse(words), Parser(model, everything).parse(words)
+    assert narrow.value <= wide.value + 1e-9
+
+
+def test_a_sentence_outside_the_grammar(model):
+    parsed = Parser(model, ParsingOptions(tag_threshold=1.0)).parse(["a"] * 3 + ["."] * 3)
+    assert not parsed.found
+    assert parsed.decoded is None
+    assert parsed.tree.words() == ["a", "a", "a", ".", ".", "."]
+    assert [child.label for child in parsed.tree.children] == ["X"]
+
+
+def test_wrong_calls(model):
+    with pytest.raises(ValueError, match="the sentence has no words; one or more are expected"):
+        Parser(model).parse([])
+    with pytest.raises(ValueError, match="unknown method 'both'; grammar, fixed, joint are known"):
+        Parser(model).parse(["a"], "both")
+
+
+def test_suffixes_decide_on_unknown_words():
+    rng = random.Random(0)
+    tokens = [("".join(rng.choices("bcdfgh", k=4)) + ending, tag)
+              for _ in range(100) for ending, tag in (("ing", 0), ("ed", 1), ("s", 2))]  # fmt: skip
+    lexicon = Lexicon.count(["VBG", "VBD", "NNS"], tokens, LexiconOptions())
+    assert [lexicon.scores(word).argmax() for word in ("xyzing", "xyzed", "xyzs")] == [0, 1, 2]
+    for word in ("xyzing", "unheard", tokens[0][0], "", "1990", "X-1"):
+        assert lexicon.probabilities(word).sum() == pytest.approx(1.0)
+        assert (lexicon.probabilities(word) > 0).all()
+    assert suffixes("1,990.5") == [("", ""), ("0", "")]
+    assert [suffix for _, suffix in suffixes("Sings")] == ["", "", "s", "gs", "ngs", "ings"]
+
+
+def test_a_smoothed_probability_by_hand():
+    options = LexiconOptions(rare=1, suffix_weight=2.0, word_weight=0.5)
+    lexicon = Lexicon.count(["A", "B"], [("xa", 0), ("xa", 0), ("xa", 1), ("ya", 1)], options)
+    share = np.array([2.001, 2.001]) / 4.002
+    guess = share
+    for _ in range(3):  # every context of "ya" has seen it once, with tag B
+        guess = (guess * 2 + np.array([0, 1])) / 3
+    assert lexicon.probabilities("za") == pytest.approx(guess)
+    assert lexicon.probabilities("xa") == pytest.approx((guess * 0.5 + np.array([2, 1])) / 3.5)
+    assert lexicon.scores("xa") == pytest.approx(np.log((guess * 0.5 + np.array([2, 1])) / 3.5) - np.log(share))
+
+
+# -- files of models ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("annotation", [Annotation(), Annotation(2, 1, False, True)])
+def test_a_model_that_is_read_again_parses_alike(tmp_path, annotation):
+    first = train([parse_tree(text) for text in TEXTS], TrainingOptions(annotation, parent_weight=1.0))
+    first.save(tmp_path / "m")
+    again = Model.load(tmp_path / "m")
+    assert again.options == first.options
+    assert again.grammar.symbols == first.grammar.symbols
+    for text in SENTENCES:
+        one, other = (Parser(each).parse(text.split()) for each in (first, again))
+        assert (one.tree, one.value) == (other.tree, other.value)
+
+
+def test_files_that_are_no_models(tmp_path, model):
+    model.save(tmp_path / "m")
+    with pytest.raises(ModelError, match="cannot be read: no such file"):
+        Model.load(tmp_path / "none")
+    whole = (tmp_path / "m").read_bytes()
+    for name, data in (("text", b"(S (NN a))"), ("cut", whole[: len(whole) // 2]), ("empty", b"")):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(ModelError) as caught:
+            Model.load(tmp_path / name)
+        assert str(caught.value) == f"{tmp_path / name}: not a model of nonproj for constituency"
+    write(tmp_path / "other", "constituency", 1, {"symbols": [["tag", "NN", "", []]], "words": [], "options": []}, {})
+    with pytest.raises(ModelError, match="not a model of nonproj for constituency"):
+        Model.load(tmp_path / "other")
+    assert not zipfile.ZipFile(tmp_path / "m").testzip()
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+def run(capsys, *words):
+    """Return exit code, output and errors of the command."""
+    code = main(["constituency", *map(str, words)])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_the_command_from_trees_to_scores(tmp_path, capsys):
+    (tmp_path / "trees").mkdir()
+    for number, text in enumerate(TEXTS, 1):
+        (tmp_path / "trees" / f"wsj_{number:04}.mrg").write_text(f"( {text} )\n")
+    code, out, err = run(capsys, "train", tmp_path / "trees", "-o", tmp_path / "m")
+    assert (code, out) == (0, "")
+    assert err.startswith(f"nonproj: {tmp_path / 'm'}: 4 trees, 27 words; ")
+    gold = [parse_tree(text) for text in TEXTS]
+    lines = [" ".join(tree.words()) for tree in gold]
+    (tmp_path / "in.txt").write_text("\n\n".join(lines) + "\n")
+    code, out, err = run(capsys, "parse", tmp_path / "m", tmp_path / "in.txt", "-o", tmp_path / "out.mrg")
+    assert (code, out) == (0, "")
+    assert err.startswith("nonproj: 4 sentences: 4 agreed; ")
+    texts = (tmp_path / "out.mrg").read_text().splitlines()
+    assert texts[1::2] == ["", "", ""]
+    assert [tree.words() for tree in read_trees(tmp_path / "out.mrg")] == [line.split() for line in lines]
+    (tmp_path / "gold.mrg").write_text("\n".join(TEXTS))
+    code, out, err = run(capsys, "evaluate", tmp_path / "gold.mrg", tmp_path / "out.mrg")
+    counts = total(compare(a, b) for a, b in zip(gold, read_trees(tmp_path / "out.mrg"), strict=True))
+    assert (code, err) == (0, "")
+    assert f"labelled F1           {100 * counts.f1:8.2f}" in out
+    assert f"tag accuracy          {100 * counts.tag_accuracy:8.2f}" in out
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_standard_input_and_output(tmp_path, capsys, monkeypatch, model, method):
+    model.save(tmp_path / "m")
+    (tmp_path / "in").write_text("the jet ( a jet ) flies\n")
+    with open(tmp_path / "in") as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        code, out, err = run(capsys, "parse", tmp_path / "m", "--method", method, "-q")
+    assert (code, err, out.count("\n")) == (0, "", 1)
+    assert parse_tree(out).words() == ["the", "jet", "-LRB-", "a", "jet", "-RRB-", "flies"]
+
+
+def test_errors_are_one_line(tmp_path, capsys, model):
+    model.save(tmp_path / "m")
+    (tmp_path / "bad.mrg").write_text("(S (NN a))\n(S (NN))\n")
+    (tmp_path / "latin").write_bytes(b"ja\nn\xe9\n")
+    bad, latin, kept = tmp_path / "bad.mrg", tmp_path / "latin", tmp_path / "kept"
+    kept.write_text("old")
+    place = f"nonproj: {bad}:2: the bracket (NN) holds neither a word nor other brackets\n"
+    assert run(capsys, "train", bad, "-o", kept) == (2, "", place)
+    assert run(capsys, "evaluate", bad, bad) == (2, "", place)
+    message = f"nonproj: {latin}:2: byte 0xe9 is not UTF-8; recode the file to UTF-8 first\n"
+    assert run(capsys, "parse", tmp_path / "m", latin, "-o", kept) == (2, "", message)
+    assert kept.read_text() == "old"
+    message = f"nonproj: {bad}: not a model of nonproj for constituency\n"
+    assert run(capsys, "parse", bad, latin) == (2, "", message)
+    message = "nonproj: constituency: an action is expected: train, parse or evaluate\n"
+    assert run(capsys) == (2, "", message)
+
+
+def test_the_page(tmp_path, monkeypatch):
+    run_page("constituency.md", tmp_path, monkeypatch)
+
+
+# -- real data ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_part_of_the_wsj_sample(treebanks):
+    folder = treebanks / "wsj-brackets"
+    if not folder.is_dir():
+        pytest.skip("the WSJ sample is not there")
+    pytest.importorskip("highspy")
+    trees = read_plain(sorted(folder.glob("wsj_00[0-4]*.mrg")))
+    parser, counts, certified = Parser(train(trees)), {method: [] for method in METHODS}, 0
+    tests = [tree for tree in read_plain(sorted(folder.glob("wsj_005*.mrg"))) if len(tree.leaves()) <= 12]
+    for tree in tests[:9]:
+        words = tree.words()
+        for method in METHODS:
+            counts[method].append(compare(tree, parser.parse(words, method).tree))
+        found = parser.forest(words)
+        if found is not None and np.diff(found.trellis.first).max() <= 20:
+            decoded = decode(*found)
+            certified += decoded.certified
+            assert min(decoded.root.trace.dual) >= decoded.value - 1e-9
+            assert joint_program(*found).value == pytest.approx(decoded.value)
+    assert certified >= 5
+    accuracy = {method: total(each) for method, each in counts.items()}
+    assert min(each.f1 for each in accuracy.values()) > 0.5
+    assert accuracy[FIXED].tag_accuracy > 0.75
+    assert accuracy[GRAMMAR].tag_accuracy > 0.75
