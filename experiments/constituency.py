@@ -68,7 +68,7 @@ def main(results: Path, data: Path | None, short: bool) -> None:
     parser, rows = Parser(train(read_plain(files["train"]))), []
     key = _key(files)
     for method in METHODS:  # compiling is not measured
-        parser.parse("It works .".split(), method)
+        parser.parse(["It", "works", "."], method)
     for path in files["test"]:
         for method in METHODS:
             unit = (path.stem, method)
