@@ -40,6 +40,12 @@ LIMIT = 4
 
 _KIND, _VERSION = "translation", 1
 
+_TYPES = (
+    *("int64", "int32", "float64", "int32", "float64", "int32", "int32"),
+    *("int64", "int64", "int32", "float32", "int64", "int32"),
+)
+"""Types of the arrays of the language model and the phrase table."""
+
 
 class TranslationModel:
     """Phrase table, language model and weights.
@@ -160,6 +166,8 @@ class TranslationModel:
 
 def _check(values: Mapping, table: PhraseTable, lm: Automaton) -> None:
     """Raise a ValueError if a number in a model is out of its range, so that no kernel reads beyond an array."""
+    if [str(array.dtype) for array in (*lm, *table)] != list(_TYPES) or any(array.ndim != 1 for array in lm):
+        raise ValueError("wrong types of numbers")
     n_states, n_target = len(lm.last_word), len(values["target"])
     n_phrases, n_nodes = len(table.target_start) - 1, len(table.child) + 1
     starts = ((lm.arc_start, n_states, len(lm.arc_word)), (table.entry_start, n_nodes, len(table.target)))
@@ -173,15 +181,33 @@ def _check(values: Mapping, table: PhraseTable, lm: Automaton) -> None:
         (table.target, n_phrases),
         (table.target_words, n_target),
     )
-    if not all(array.ndim == 1 and (array >= 0).all() and (array < size).all() for array, size in ranges):
+    if not all((array >= 0).all() and (array < size).all() for array, size in ranges):
         raise ValueError("a number out of range")
     sizes = ((lm.arc_score, len(lm.arc_word)), (lm.arc_next, len(lm.arc_word)), (lm.backoff_score, n_states))
     if any(array.shape != (size,) for array, size in sizes) or table.scores.shape != (len(table.target), 4):
         raise ValueError("arrays of different lengths")
-    if lm.arc_start[1] != n_target or (lm.backoff_state[1:] >= np.arange(1, n_states)).any() or n_states <= n_target:
+    if n_states <= n_target or lm.arc_start[1] != n_target or lm.arc_next.min() < 1:
         raise ValueError("wrong states")
+    _check_states(lm, n_target)
+    if (np.diff(table.child) <= 0).any():
+        raise ValueError("wrong source phrases")
     if not all(np.isfinite(array).all() for array in (lm.arc_score, lm.backoff_score, table.scores)):
         raise ValueError("a score that is not finite")
+
+
+def _check_states(lm: Automaton, n_target: int) -> None:
+    """Raise a ValueError unless states, their words and their arcs belong together."""
+    states = np.arange(len(lm.last_word))
+    key = np.repeat(states, np.diff(lm.arc_start)) * n_target + lm.arc_word
+    of_word = lm.last_word[1 : 1 + n_target].tolist() == list(range(n_target))
+    right = of_word and (np.diff(key) > 0).all() and (lm.last_word[lm.arc_next] == lm.arc_word).all()
+    pairs = slice(1 + n_target, None)
+    if (
+        not right
+        or (lm.backoff_state[pairs] != 1 + lm.last_word[pairs]).any()
+        or lm.backoff_state[: 1 + n_target].any()
+    ):
+        raise ValueError("states and words do not fit")
 
 
 def train(
