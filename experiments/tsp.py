@@ -6,6 +6,7 @@ import logging
 import re
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -180,20 +181,20 @@ def _findings(rows: list[Row]) -> list[str]:
     of_optimum = [row["root_bound"] / row["optimum"] for row in rows]
     of_program = min(row["root_bound"] / row["subtour_bound"] for row in rows)
     hits = [sum(row["hits"] for row in some) for some in (middle, rows)]
-    cuts, limit = ", ".join(cut) or "none", f"{PLAIN_SECONDS:.0f} s"
-    return [
-        f"- **Proofs**: {len(proven)} of {len(rows)} tours are proven optimal, in at most {longest[0]} each; those of",
-        f"  up to 60 cities in at most {longest[1]}, of up to 150 in at most {longest[2]}. {right} of {len(rows)} lengths",
-        "  equal the published optima.",
-        f"- **1-trees alone** (`--no-cuts`, {limit} at most) prove {len(plain)} of {len(rows)}. Cuts are looked for after",
-        f"  {PLAIN_NODES} nodes, which is the case for {cuts}.",
-        f"- **Bounds**: the ascent's bound is at least {100 * of_program:.3f} % of the optimum of the linear program with",
-        "  all subtour inequalities (HiGHS), the best that 1-trees can reach. It is on average",
-        f"  {100 * np.mean(of_optimum):.2f} % of the optimal length, at least {100 * min(of_optimum):.2f} %, at most",
-        f"  {100 * max(of_optimum):.2f} %.",
-        f"- **Local search** finds an optimal tour in {hits[0]} of {SEEDS * len(middle)} runs ({SEEDS} seeds) on problems",
-        f"  of up to 150 cities, in {hits[1]} of {SEEDS * len(rows)} on all.",
-    ]
+    findings = (
+        f"- **Proofs**: {len(proven)} of {len(rows)} tours are proven optimal, in at most {longest[0]} each; "
+        f"those of up to 60 cities in at most {longest[1]}, of up to 150 in at most {longest[2]}. "
+        f"{right} of {len(rows)} lengths equal the published optima.",
+        f"- **1-trees alone** (`--no-cuts`, {PLAIN_SECONDS:.0f} s at most) prove {len(plain)} of {len(rows)}. "
+        f"Cuts are looked for after {PLAIN_NODES} nodes, which is the case for {', '.join(cut) or 'none'}.",
+        f"- **Bounds**: the ascent's bound is at least {100 * of_program:.3f} % of the optimum of the linear "
+        "program with all subtour inequalities (HiGHS), the best that 1-trees can reach. "
+        f"It is on average {100 * np.mean(of_optimum):.2f} % of the optimal length, "
+        f"at least {100 * min(of_optimum):.2f} %, at most {100 * max(of_optimum):.2f} %.",
+        f"- **Local search** finds an optimal tour in {hits[0]} of {SEEDS * len(middle)} runs ({SEEDS} seeds) "
+        f"on problems of up to 150 cities, in {hits[1]} of {SEEDS * len(rows)} on all.",
+    )
+    return [textwrap.fill(each, 118, subsequent_indent="  ") for each in findings]
 
 
 def _table(rows: list[Row]) -> str:

@@ -294,7 +294,7 @@ def test_the_search_with_cuts_equals_the_integer_program(monkeypatch):
     """Cuts from the first node on, so that they are used at all."""
     monkeypatch.setattr("nonproj.systems.tsp.solver.PLAIN_NODES", 0)
     used = 0
-    for seed in range(60):
+    for seed in range(40):
         random = np.random.default_rng(seed)
         n = 9 + seed % 23
         points = random.integers(0, 1000 if seed % 2 else 20, (n, 2))
@@ -305,7 +305,7 @@ def test_the_search_with_cuts_equals_the_integer_program(monkeypatch):
         assert found.certified and found.value == found.bound == exact == instance.length(found.tour)
         assert found.root_bound <= exact and found.cut_bound <= exact
         used += found.cut_bound > -np.inf
-    assert used >= 10
+    assert used >= 6
 
 
 def test_limits_leave_a_bound():

@@ -81,8 +81,8 @@ MATRIX = "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: FULL_MAT
     ("text", "message"),
     [
         ("", "1: DIMENSION is missing; the number of cities is expected"),
-        ("DIMENSION: 2\n", "1: DIMENSION is '2'; a number from 3 to 5000 is expected"),
-        ("DIMENSION: x\n", "1: DIMENSION is 'x'; a number from 3 to 5000 is expected"),
+        ("DIMENSION: 2\n", "1: DIMENSION is '2'; a number from 3 to 3000 is expected"),
+        ("DIMENSION: x\n", "1: DIMENSION is 'x'; a number from 3 to 3000 is expected"),
         ("DIMENSION\n", "1: DIMENSION has no value; 'DIMENSION: value' is expected"),
         ("DIMENSION: 3\nDIMENSION: 3\n", "2: DIMENSION is given twice"),
         ("1 2 3\n", "1: '1 2 3' is in no section; 'KEY: value' or a section is expected"),
@@ -116,7 +116,7 @@ def test_errors_name_the_line(text, message):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([[0, 1], [1, 0]], r"weights have the shape \(2, 2\); \(n, n\) with n from 3 to 5000 is expected"),
+        ([[0, 1], [1, 0]], r"weights have the shape \(2, 2\); \(n, n\) with n from 3 to 3000 is expected"),
         (np.ones((3, 3)), "weights are float64; integers are expected, so multiply and round them"),
         ([[0, 1, 2], [1, 0, 3], [2, 4, 0]], r"the weight of \(1, 2\) is 3 and that of \(2, 1\) is 4"),
         ([[0, 1, 2], [1, 0, 10**9], [2, 10**9, 0]], "a weight is 1000000000; at most 100000000 is expected"),
@@ -154,7 +154,7 @@ def test_errors_of_the_command(tmp_path, capsys):
     problem = str(tmp_path / "a.tsp")
     Path(problem).write_text("DIMENSION: 1\n")
     assert main(["tsp", problem]) == 2
-    assert capsys.readouterr().err.endswith(f"{problem}:1: DIMENSION is '1'; a number from 3 to 5000 is expected\n")
+    assert capsys.readouterr().err.endswith(f"{problem}:1: DIMENSION is '1'; a number from 3 to 3000 is expected\n")
     assert main(["tsp", problem, problem, "-o", "x"]) == 2
     assert capsys.readouterr().err == "nonproj: --output: there are 2 problems; it is for one only\n"
     assert main(["tsp", problem + "x"]) == 2

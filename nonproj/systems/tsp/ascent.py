@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from nonproj._kernel import kernel
 from nonproj.relaxation.problem import Problem, equal_to
@@ -17,8 +18,8 @@ from nonproj.relaxation.solver import Iteration
 from nonproj.systems.tsp.instance import Instance
 from nonproj.systems.tsp.one_tree import OneTree, edges_of, find_marginals, minimum_one_tree, new_one_tree
 
-GRID = 1024.0
-"""Multipliers of certified bounds are multiples of 1 / GRID, so that all their sums are exact in float64."""
+GRID, MAX_MULTIPLIER = 1024.0, 1e9
+"""Multipliers of certified bounds are multiples of 1 / GRID, and not too large, so that sums are exact in float64."""
 
 
 class Steps(NamedTuple):
@@ -169,8 +170,8 @@ def evaluate(instance: Instance, multipliers: np.ndarray) -> tuple[float, np.nda
 
 
 def on_grid(multipliers: np.ndarray) -> np.ndarray:
-    """Round multipliers to multiples of 1 / GRID."""
-    return np.rint(multipliers * GRID) / GRID
+    """Round multipliers to multiples of 1 / GRID, and limit them."""
+    return np.clip(np.rint(multipliers * GRID) / GRID, -MAX_MULTIPLIER, MAX_MULTIPLIER)
 
 
 def root_steps(n: int, target: float, iterations: int = 0) -> Steps:
@@ -179,7 +180,7 @@ def root_steps(n: int, target: float, iterations: int = 0) -> Steps:
     With a memory of 0.7 or less, or a scale that begins at 1, problems with cities in clusters (pr107) stay far below
     the best bound; with a scale that begins at 4 the ascent diverges.
     """
-    k = iterations or max(1000, min(10000, 100 * n))
+    k = iterations or max(1000, min(10000, 100 * n, 10**10 // n**2))
     return Steps(2.0 * 0.0005 ** (np.arange(k) / k), float(target), 0.8)
 
 
@@ -227,14 +228,11 @@ def degree_problem(instance: Instance) -> Problem:
     (8.0, 'agreed')
     """
     n = len(instance.weights)
-    pairs = np.stack(np.triu_indices(n, 1))
-    rows = np.arange(1, n)[:, None]
-    matrix = ((pairs[0] == rows) | (pairs[1] == rows)).astype(np.float64)
-    from scipy.sparse import csr_matrix
-
-    return Problem(
-        [OneTreeOracle(instance.weights)], pairs.shape[1], constraints=equal_to(csr_matrix(matrix), np.full(n - 1, 2.0))
-    )
+    tail, head = np.triu_indices(n, 1)
+    ends, edges = np.concatenate([tail, head]), np.tile(np.arange(len(tail)), 2)
+    matrix = csr_matrix((np.ones(len(ends)), (ends, edges)))[1:]
+    degrees = equal_to(matrix, np.full(n - 1, 2.0))
+    return Problem([OneTreeOracle(instance.weights)], len(tail), constraints=degrees)
 
 
 class Deflected:

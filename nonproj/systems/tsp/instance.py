@@ -11,7 +11,7 @@ from nonproj.errors import DataError
 from nonproj.io.files import open_input, stream_error, text_lines
 from nonproj.systems.tsp.distances import DISTANCES, distances
 
-MAX_CITIES, MAX_WEIGHT = 5000, 10**8
+MAX_CITIES, MAX_WEIGHT = 3000, 10**8
 """Limits within which sums of weights, with multipliers on a grid, are exact in 64 bits."""
 
 FORMATS = {

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.systems.tsp.ascent import MAX_MULTIPLIER
 
 FREE, FORCED, FORBIDDEN = 0, 1, -1
 """States of an edge."""
@@ -241,7 +242,7 @@ def sparse_ascend(relaxation, state, u, steps, incumbent, best, mean):
             last[i] = slope[i]
             new = u[i] - size * move
             if grid > 0.0:
-                new = np.rint(new * grid) / grid
+                new = min(max(np.rint(new * grid) / grid, -MAX_MULTIPLIER), MAX_MULTIPLIER)
             u[i] = max(new, 0.0) if i >= n else new
     u[:] = best_u
     half = max(1, len(sizes) - (len(sizes) + 1) // 2)
