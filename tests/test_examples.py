@@ -231,7 +231,7 @@ def test_the_commands_of_the_readme_parse():
 
 def test_the_snippets_of_the_readme_run(folder, monkeypatch, capsys):
     snippets = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(snippets) == 4
+    assert len(snippets) == 5
     pytest.importorskip("spacy")
     monkeypatch.chdir(folder)
     program = "\n".join(snippets).replace("epochs=5", "epochs=5, bits=16")
