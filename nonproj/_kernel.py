@@ -3,7 +3,8 @@
 Numba's cache looks at the file of a kernel, but not at the files of the kernels that it calls or of the constants that
 it compiles in, so an edited helper would leave its callers stale (numba issue 1833).  The folder is therefore named by
 a digest of every source that a kernel can reach through imports, of the versions involved and of the flags that change
-the generated code.
+the generated code.  The kernels of `nonproj.systems` have a folder of their own, so that parsing does not read their
+sources.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import stat
 import sys
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 
 import numba
@@ -32,24 +34,29 @@ _MAKES_KERNELS = re.compile(rb"\nfrom nonproj\._kernel import .*kernel")
 _IMPORT = re.compile(rb"\n(?:from|import) (nonproj[\w.]*)(?: import (\([^)]*\)|.*))?")
 
 
-def source_digest(package: Path = _PACKAGE) -> str:
-    """Return a digest of all that determines the compiled code, 16 hexadecimal digits."""
+def source_digest(package: Path = _PACKAGE, systems: bool = False) -> str:
+    """Return a digest of all that determines the compiled code, 16 hexadecimal digits.
+
+    With ``systems``, that of the kernels of `nonproj.systems`, which may call all others.
+    """
     digest = hashlib.blake2b(digest_size=8)
     digest.update(f"{sys.version} {numba.__version__} {np.__version__}".encode())
     digest.update(" ".join(os.environ.get(flag, "") for flag in _FLAGS).encode())
-    for name, text in sorted(_kernel_sources(package).items()):
+    for name, text in sorted(_kernel_sources(package, systems).items()):
         digest.update(name.encode())
         digest.update(text)
     return digest.hexdigest()
 
 
-def _kernel_sources(package: Path) -> dict[str, bytes]:
+def _kernel_sources(package: Path, systems: bool) -> dict[str, bytes]:
     """Return the modules with kernels and all that they import, directly or not, when they are loaded: name to text.
 
     A regular expression finds imports in a tenth of the time of a syntax tree.
     """
     texts = {}
     for path in package.rglob("*.py"):
+        if not systems and path.is_relative_to(package / "systems"):
+            continue
         name = ".".join(("nonproj", *path.relative_to(package).with_suffix("").parts))
         texts[name.removesuffix(".__init__")] = b"\n" + path.read_bytes()
     found = {}
@@ -64,13 +71,13 @@ def _kernel_sources(package: Path) -> dict[str, bytes]:
     return found
 
 
-def cache_folder() -> Path | None:
+def cache_folder(systems: bool = False) -> Path | None:
     """Return the folder of compiled code for this very source; ``NONPROJ_CACHE`` moves its parent.
 
     Numba runs what it finds there.  So where the user's own folder cannot be written to, it is one among the temporary
     files that nobody else can write to, or else a new one, removed at exit; None where nothing can be written.
     """
-    digest = source_digest()
+    digest = source_digest(systems=systems)
     try:
         base = os.environ.get("NONPROJ_CACHE")
         base = base or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nonproj"
@@ -105,6 +112,7 @@ def _make_private(folder: Path) -> bool:
 
 
 _FOLDER = cache_folder()
+_systems_folder = cache(lambda: cache_folder(systems=True))
 
 
 def kept_in() -> Path | None:
@@ -180,8 +188,9 @@ def inlined_kernel(function):
 
 def _compile(function, inline: str):
     previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(_FOLDER or "")
+    folder = _systems_folder() if function.__module__.startswith("nonproj.systems.") else _FOLDER
+    numba.config.CACHE_DIR = str(folder or "")
     try:
-        return numba.njit(function, cache=_FOLDER is not None, nogil=True, fastmath=False, inline=inline)
+        return numba.njit(function, cache=folder is not None, nogil=True, fastmath=False, inline=inline)
     finally:
         numba.config.CACHE_DIR = previous

@@ -134,6 +134,16 @@ def test_a_changed_file_that_no_kernel_reaches_leaves_the_digest(name, tmp_path)
     assert source_digest(package) == before
 
 
+@pytest.mark.parametrize(("name", "parser", "systems"), [("systems/tsp/ascent.py", 0, 1), ("trees/marginals.py", 1, 1)])
+def test_parsing_does_not_depend_on_the_kernels_of_the_systems(name, parser, systems, tmp_path):
+    package = copy_package(tmp_path)
+    before = source_digest(package), source_digest(package, systems=True)
+    assert before[0] != before[1]
+    source = package / name
+    source.write_text(source.read_text() + "\n\nLIMIT = 1\n")
+    assert (source_digest(package) != before[0], source_digest(package, systems=True) != before[1]) == (parser, systems)
+
+
 def test_imports_of_all_forms_are_followed(tmp_path):
     package = tmp_path / "nonproj"
     sources = {
