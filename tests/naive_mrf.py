@@ -8,7 +8,7 @@ import numpy as np
 
 def random_field(rng, integers=False, n=None, states=3, density=0.6):
     """Return scores of nodes, edges and tables of a random field; small integers have ties."""
-    n = int(rng.integers(1, 8)) if n is None else n
+    n = int(rng.integers(1, 7)) if n is None else n
     sizes = rng.integers(1, states + 1, n)
     edges = [(i, j) for i in range(n) for j in range(i + 1, n) if rng.random() < density]
     edges = [edges[e] if rng.random() < 0.5 else edges[e][::-1] for e in rng.permutation(len(edges))]

@@ -57,7 +57,7 @@ def restore_grey(observed, levels, deviation: float, weight: float, most: float)
     observed, levels = np.asarray(observed, np.float64), np.asarray(levels, np.float64)
     unary = -0.5 * ((observed[..., None] - levels) / deviation) ** 2
     differences = np.minimum(np.abs(levels[:, None] - levels), most)
-    return grid(unary, -weight * differences)
+    return grid(unary, 0.0 - weight * differences)
 
 
 def segment(image, centres, deviation: float, weight: float) -> MRF:

@@ -15,8 +15,8 @@ from nonproj.systems.mrf.passing import Clock, State, pass_messages
 from nonproj.systems.mrf.restriction import Restriction, restrict
 from nonproj.systems.mrf.trws import improve
 
-DEEPEST = 100
-"""The deepest branch; below it a bound stays open."""
+DEEPEST = 200
+"""So many parts and branches within each other at most; below them a bound stays open."""
 
 SHRUNK = 0.8
 """A field is solved anew if so much of its nodes, or less, is left."""
@@ -54,6 +54,8 @@ class Search:
     tolerance : float
     iterations, n_clusters, branches, moves : int
         How much was done.
+    nested : int
+        How many parts and branches are being solved within each other.
     """
 
     clock: Clock
@@ -64,6 +66,7 @@ class Search:
     n_clusters: int = 0
     branches: int = 0
     moves: int = 0
+    nested: int = 0
 
     def slack(self, value: float) -> float:
         """Return the gap that counts as closed."""
@@ -83,7 +86,13 @@ class Search:
             field, self.clock, labels=labels, max_iterations=200, tolerance=self.tolerance, cutoff=cutoff
         )
         self.iterations += state.iterations
-        return self.refine(field, state, cutoff, depth)
+        if self.nested >= DEEPEST:
+            return Found(state.bound, state.value, state.labels)
+        self.nested += 1
+        try:
+            return self.refine(field, state, cutoff, depth)
+        finally:
+            self.nested -= 1
 
     def refine(self, field: MRF, state: State, cutoff: float = -np.inf, depth: int = 0) -> Found:
         """Return a better bound and labels than those that messages have reached."""
@@ -101,7 +110,7 @@ class Search:
         exact = eliminate(field, LARGE_TABLE, LARGE_WORK) if self.exact else None
         if exact is not None:
             return Found(exact[0], exact[0], exact[1])
-        if self.exact and depth < DEEPEST:
+        if self.exact:
             return self.branch(field, found, upper, cutoff, depth)
         return found
 
