@@ -26,7 +26,7 @@ from nonproj.systems.constituency.heads import head_child
 from nonproj.systems.constituency.integer_program import joint_program
 from nonproj.systems.constituency.joint import JointOptions, decode, joint_problem, objective
 from nonproj.systems.constituency.parser import tree_of
-from nonproj.systems.constituency.symbols import TAG, Annotation, Symbol, rules_of, without_loops
+from nonproj.systems.constituency.symbols import TAG, Annotation, Rule, Symbol, rules_of, without_loops
 from nonproj.systems.constituency.tagger import Trellis, best_tags, count_transitions, score_of
 from tests import naive_constituency as naive
 
@@ -310,17 +310,49 @@ def test_certified_trees_are_optimal(tied):
     assert {"agreed", "searched", "open"} <= set(statuses)
 
 
-def test_a_relaxation_that_is_not_tight():
-    """Appendix A of Rush et al. (2010): trees and taggings agree on average, but no two agree; the search decides."""
-    seen = 0
-    for rng, grammar, n, words, forest, _ in instances(300, 32, True, False):
-        trellis = random_trellis(rng, grammar, words, n, True)
-        found = decode(forest, trellis, JointOptions(max_iterations=100))
-        if found.status == "searched" and found.nodes:
-            seen += 1
-            assert min(found.root.trace.dual) >= found.value - 1e-9
-            assert found.value == pytest.approx(joint_program(forest, trellis).value)
-    assert seen
+def test_the_fractional_example():
+    """Appendix A of Rush et al. (2010): two trees and two taggings agree on average, but no tree with a tagging."""
+    upper, lower, a, b = Symbol("upper", "X"), Symbol("lower", "X"), Symbol(TAG, "A"), Symbol(TAG, "B")
+    free = [
+        Rule(ROOT, (upper,)),
+        Rule(upper, (lower,)),
+        Rule(lower, (a, upper)),
+        Rule(lower, (a, b)),
+        Rule(lower, (b, a)),
+    ]
+    costly = [Rule(lower, (a, a)), Rule(lower, (b, b)), Rule(lower, (b, upper))]
+    grammar = compile_grammar(dict.fromkeys(free, 1.0) | dict.fromkeys(costly, np.exp(-1.0)))
+    places = [grammar.symbols.index(a), grammar.symbols.index(b)]
+    words = TaggedWords(np.repeat(np.arange(3), 2), np.array(places * 3), np.arange(6), np.zeros(6))
+    transition = np.full((3, 3, 3), -1.0)
+    for before, middle, last in ("AAA", "ABB", "**A", "*AA", "*AB"):
+        transition["AB*".index(before), "AB*".index(middle), "AB*".index(last)] = 0.0
+    transition[:, :, 2] = 0.0
+    trellis = Trellis(np.array([0, 2, 4, 6]), np.array([0, 1] * 3), np.zeros(6), transition)
+    forest = build_forest(grammar, 3, words)
+    relaxed = joint_program(forest, trellis, integer=False)
+    assert (relaxed.value, relaxed.integral) == (pytest.approx(0.0), False)
+    gap = decode(forest, trellis, JointOptions(max_nodes=0))
+    assert (gap.status, gap.certified, gap.value) == ("open", False, -1.0)
+    assert 0.0 <= gap.bound < 0.5
+    found = decode(forest, trellis)
+    assert (found.status, found.value, found.bound) == ("searched", -1.0, -1.0)
+    assert found.nodes > 0
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_the_dual_bound_is_that_of_the_linear_program(tied):
+    """The minimum of the dual is the optimum of the relaxation (Rush et al. 2010, theorem 6.1): no step gets below."""
+    tight = []
+    for rng, grammar, n, words, forest, _ in instances(60, 32, tied, False):
+        trellis = random_trellis(rng, grammar, words, n, tied)
+        relaxed, optimum = joint_program(forest, trellis, integer=False), joint_program(forest, trellis)
+        found = decode(forest, trellis, JointOptions(max_nodes=0))
+        assert min(found.root.trace.dual) >= relaxed.value - 1e-9
+        assert relaxed.value >= optimum.value - 1e-9
+        tight.append(relaxed.value <= optimum.value + 1e-9)
+        assert decode(forest, trellis).value == pytest.approx(optimum.value)
+    assert any(tight)
 
 
 def test_the_first_iterations_are_those_of_the_papers_algorithm():

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import os
 import random
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -182,6 +187,44 @@ def test_files_that_do_not_match():
     with pytest.raises(FileError) as caught:
         evalb.compare_all([one, one], [one], "b.mrg")
     assert str(caught.value) == "b.mrg: 1 trees; the gold file has 2"
+
+
+def fetch(*arguments):
+    """Run the program that provides the trees, without a folder of treebanks."""
+    program = Path(__file__).resolve().parents[1] / "data_scripts" / "fetch_brackets.py"
+    variables = {key: value for key, value in os.environ.items() if key != "NONPROJ_TREEBANKS"}
+    command = [sys.executable, str(program), "--path", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=variables, check=False)
+
+
+def test_trees_are_made_from_an_archive(tmp_path, treebanks):
+    names = [f"wsj_{number:04}.mrg" for number in range(1, 200)]
+    if not (treebanks / "wsj-brackets").is_dir():
+        pytest.skip("the WSJ sample is not there")
+    archive = tmp_path / "treebank.zip"
+    with zipfile.ZipFile(archive, "w") as stream:
+        for name in names:
+            stream.write(treebanks / "wsj-brackets" / name, f"treebank/combined/{name}")
+    made = fetch("--archive", archive, "--out", tmp_path / "out")
+    assert (made.returncode, made.stdout, made.stderr) == (0, f"{tmp_path / 'out' / 'wsj-brackets'}\n", "")
+    assert sorted(path.name for path in (tmp_path / "out" / "wsj-brackets").iterdir()) == names
+    again = fetch("--source", tmp_path / "out")
+    assert (again.returncode, again.stdout) == (0, f"{tmp_path / 'out' / 'wsj-brackets'}\n")
+    (tmp_path / "out" / "wsj-brackets" / names[3]).write_text("(S (NN a))")
+    wrong = fetch("--source", tmp_path / "out")
+    assert wrong.returncode == 2
+    assert "all files in the order of their names: SHA-256 is " in wrong.stderr
+
+
+def test_archives_that_do_not_hold_the_trees(tmp_path):
+    with zipfile.ZipFile(tmp_path / "few.zip", "w") as stream:
+        stream.writestr("treebank/combined/wsj_0001.mrg", "(S (NN a))")
+    message = "few.zip: wsj_0002.mrg is missing; 199 files, wsj_0001.mrg to wsj_0199.mrg, are expected"
+    found = fetch("--archive", tmp_path / "few.zip", "--out", tmp_path / "out")
+    assert (found.returncode, found.stdout, found.stderr) == (2, "", f"fetch wsj-brackets: {message}\n")
+    assert not (tmp_path / "out").exists()
+    found = fetch("--archive", tmp_path / "none.zip")
+    assert found.stderr == f"fetch wsj-brackets: {tmp_path / 'none.zip'}: no such file or folder\n"
 
 
 def test_the_wsj_sample(treebanks):

@@ -152,19 +152,13 @@ def _longer(array, size):
 
 
 @kernel
-def _is_allowed(chart, coarse, begin, end, symbol):
-    """Return whether a symbol may cover words."""
-    allowed = chart.allowed
-    return coarse[symbol] < 0 or allowed[begin, end, coarse[symbol]]
-
-
-@kernel
 def _word_edges(rules, chart, first_word, word_symbols, begin, found):
     """Return the edges over one word as (parent, left, right, word, rule), and their number."""
-    size = 0
+    size, coarse, allowed = 0, rules.coarse, chart.allowed
     found = _longer(found, first_word[begin + 1] - first_word[begin])
     for word in range(first_word[begin], first_word[begin + 1]):
-        if _is_allowed(chart, rules.coarse, begin, begin + 1, word_symbols[word]):
+        above = coarse[word_symbols[word]]
+        if above < 0 or allowed[begin, begin + 1, above]:
             found[size, 0] = word_symbols[word]
             found[size, 1] = -1
             found[size, 2] = -1
@@ -177,9 +171,9 @@ def _word_edges(rules, chart, first_word, word_symbols, begin, found):
 @kernel
 def _binary_edges(rules, chart, items, begin, end, found):
     """Return the edges of binary rules over a span, and their number."""
-    first, parents, rights = rules.first_binary, rules.binary_parent, rules.binary_right
-    rows, table, members = chart.rows, chart.table, chart.members
-    size = 0
+    first, parents, rights, coarse = rules.first_binary, rules.binary_parent, rules.binary_right, rules.coarse
+    rows, table, members, allowed = chart.rows, chart.table, chart.members, chart.allowed
+    size, room = 0, len(found)
     for split in range(begin + 1, end):
         left_row, right_row = rows[begin, split], rows[split, end]
         if left_row < 0 or right_row < 0:
@@ -188,14 +182,21 @@ def _binary_edges(rules, chart, items, begin, end, found):
             symbol = items[left, 0]
             for rule in range(first[symbol], first[symbol + 1]):
                 right = table[right_row, rights[rule]]
-                if right >= 0 and _is_allowed(chart, rules.coarse, begin, end, parents[rule]):
+                if right < 0:
+                    continue
+                parent = parents[rule]
+                above = coarse[parent]
+                if above >= 0 and not allowed[begin, end, above]:
+                    continue
+                if size == room:
                     found = _longer(found, size + 1)
-                    found[size, 0] = parents[rule]
-                    found[size, 1] = left
-                    found[size, 2] = right
-                    found[size, 3] = -1
-                    found[size, 4] = rule
-                    size += 1
+                    room = len(found)
+                found[size, 0] = parent
+                found[size, 1] = left
+                found[size, 2] = right
+                found[size, 3] = -1
+                found[size, 4] = rule
+                size += 1
     return found, size
 
 
@@ -203,19 +204,23 @@ def _binary_edges(rules, chart, items, begin, end, found):
 def _unary_edges(rules, chart, items, span, limits, n_binary, found):
     """Return the edges of unary rules over items of a span, and their number; only to one symbol if it is not -1."""
     first, parents, (_, begin, end), (low, high, only) = rules.first_unary, rules.unary_parent, span, limits
-    size = 0
+    coarse, allowed, size, room = rules.coarse, chart.allowed, 0, len(found)
     for item in range(low, high):
         symbol = items[item, 0]
         for rule in range(first[symbol], first[symbol + 1]):
             parent = parents[rule]
-            if (only < 0 or parent == only) and _is_allowed(chart, rules.coarse, begin, end, parent):
+            above = coarse[parent]
+            if (only >= 0 and parent != only) or (above >= 0 and not allowed[begin, end, above]):
+                continue
+            if size == room:
                 found = _longer(found, size + 1)
-                found[size, 0] = parent
-                found[size, 1] = item
-                found[size, 2] = -1
-                found[size, 3] = -1
-                found[size, 4] = n_binary + rule
-                size += 1
+                room = len(found)
+            found[size, 0] = parent
+            found[size, 1] = item
+            found[size, 2] = -1
+            found[size, 3] = -1
+            found[size, 4] = n_binary + rule
+            size += 1
     return found, size
 
 
@@ -245,7 +250,10 @@ def _add(chart, span, found, size, count, items, edges, sizes):
     for e in range(size):
         place = count[found[e, 0]]
         count[found[e, 0]] += 1
-        edges[place] = found[e, 1:]
+        edges[place, 0] = found[e, 1]
+        edges[place, 1] = found[e, 2]
+        edges[place, 2] = found[e, 3]
+        edges[place, 3] = found[e, 4]
     for item in range(start, n_items):
         count[items[item, 0]] = 0
     return items, edges, n_items, n_edges

@@ -110,7 +110,10 @@ class Parser:
         if method not in METHODS:
             raise ValueError(f"unknown method {method!r}; {', '.join(METHODS)} are known")
         tags = self.model.tagger.tag(words) if method == FIXED else None
-        found = self.forest(words, tags)
+        return self.parse_forest(words, self.forest(words, tags), method)
+
+    def parse_forest(self, words: Sequence[str], found: SentenceForest | None, method: str = JOINT) -> Parsed:
+        """Return the tree of a sentence whose forest is known; see `forest` and `parse`."""
         if found is None:
             tags = self.model.tagger.tag(words)
             leaves = tuple(Tree(tag, word=word) for tag, word in zip(tags, words, strict=True))
