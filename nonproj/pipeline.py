@@ -15,9 +15,10 @@ from nonproj.dual.branch_and_bound import search_trusted
 from nonproj.dual.options import RULES, DualOptions, SearchOptions, check_options, check_search
 from nonproj.errors import ConfigError, DataError, ModelError, SizeError
 from nonproj.io.conll import FEATS, with_rows
+from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
-from nonproj.parts.arcs import check_count, full_arc_space
+from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import label_parts, label_scores
@@ -116,7 +117,7 @@ class Parser:
         single_root, projective = not model.meta.get("multi_root", True), bool(model.meta.get("projective", False))
         self.options = check_options(dual_options(decoding, single_root, projective))
         self.search = check_search(SearchOptions(decoding.search_limit, search=decoding.exact))
-        self.full, self.nbest = decoding.full, decoding.nbest
+        self.full, self.nbest, self.constraints = decoding.full, decoding.nbest, decoding.constraints
         self.threshold, self.max_words = decoding.threshold, decoding.max_words
         self.scale = model.meta.get("scale", {})
         self.encoder = Encoder(model.vocabularies)
@@ -163,7 +164,8 @@ class Parser:
     def parse(self, sentence: Sentence) -> Parse:
         """Parse one sentence, whose gold heads and labels are ignored, and whose tags are taken as they are.
 
-        Raises `DataError` if it is longer than ``decoding.max_words``, or takes more memory than there is.
+        Raises `DataError` if it is longer than ``decoding.max_words`` or takes more memory than there is, or if no tree
+        obeys its constraints.
         """
         check_length(sentence, self.max_words)
         try:
@@ -191,26 +193,27 @@ class Parser:
             yield from zip(group, self._parse_group(group), strict=True)
 
     def _parse_group(self, sentences: list[Sentence]) -> Iterable[Parse]:
-        """Parse sentences together, or one by one up to the first that is too large."""
+        """Parse sentences together, or one by one up to the first that is too large or has no tree."""
         if max(map(len, sentences)) <= self.max_words:
-            with contextlib.suppress(MemoryError, SizeError):
+            with contextlib.suppress(MemoryError, SizeError, DataError):
                 return self._parse_batch(sentences)
         return map(self.parse, sentences)
 
     def _parse_batch(self, sentences: list[Sentence]) -> list[Parse]:
         """Parse sentences stage by stage."""
         tokens = [self.encode(sentence) for sentence in sentences]
-        arcs = [self.prune(t) for t in tokens]
+        constraints = [read_constraints(sentence, self.constraints) for sentence in sentences]
+        arcs = [self.candidates_of(*each) for each in zip(sentences, tokens, constraints, strict=True)]
         scored, count = [], 0
         for t, a in zip(tokens, arcs, strict=True):
             scored.append(self.score(t, a))
             count += len(scored[-1][1])
             check_count(count, "parts of a batch", t.n_nodes - 1)
-        decoded, others = self._decode_all(scored, tokens, arcs)
+        decoded, others = self._decode_all(scored, tokens, arcs, constraints)
         pruned = [None] * len(sentences)
         if self.full:
-            arcs, decoded, pruned = zip(*map(self.widen, tokens, arcs, decoded), strict=True)
-        labels = [self.label(t, d.heads) for t, d in zip(tokens, decoded, strict=True)]
+            arcs, decoded, pruned = zip(*map(self.widen, tokens, arcs, decoded, constraints), strict=True)
+        labels = [self.label(t, d.heads, c) for t, d, c in zip(tokens, decoded, constraints, strict=True)]
         unknown = map(self._count_unknown_tags, tokens)
         found = zip(decoded, labels, arcs, pruned, unknown, others, strict=True)
         return [Parse(*parse) for parse in found]
@@ -224,17 +227,17 @@ class Parser:
             names = ",".join(part_type.name for part_type in types)
             raise ConfigError("decoding.nbest", f"several trees cannot be found for the part types {names}")
 
-    def _decode_all(self, scored: list, tokens: list[Tokens], arcs: list[ArcSpace]) -> tuple[list, list]:
+    def _decode_all(self, scored: list, tokens: list, arcs: list, constraints: list) -> tuple[list, list]:
         """Return the best tree of each sentence, and the next best ones."""
         if self.nbest == 1:
             return [self.decode(*s) for s in scored], [None] * len(scored)
         from nonproj.dual.k_best import k_best  # compiled where it is wanted
 
         decoded, others = [], []
-        for s, t, a in zip(scored, tokens, arcs, strict=True):
+        for s, t, a, c in zip(scored, tokens, arcs, constraints, strict=True):
             first, *rest = k_best(*s, self.nbest, self.options, self.search)
             decoded.append(first)
-            others.append(tuple(Parse(each, self.label(t, each.heads), a) for each in rest))
+            others.append(tuple(Parse(each, self.label(t, each.heads, c), a) for each in rest))
         return decoded, others
 
     def _count_unknown_tags(self, tokens: Tokens) -> int:
@@ -247,10 +250,21 @@ class Parser:
         """Turn strings into integers."""
         return self.encoder.encode(sentence)
 
-    def prune(self, tokens: Tokens) -> ArcSpace:
-        """Return the candidate arcs, by the marginals of the first-order model."""
+    def candidates_of(self, sentence: Sentence, tokens: Tokens, constraints: Constraints | None) -> ArcSpace:
+        """Return the candidate arcs of a sentence under its constraints; raise `DataError` if no tree obeys these."""
+        if constraints is None:
+            return self.prune(tokens)
+        try:
+            return self.prune(tokens, constraints.allowed)
+        except ValueError as error:
+            raise DataError(sentence.path, sentence.line, f"no tree obeys the constraints: {error}") from None
+
+    def prune(self, tokens: Tokens, allowed: np.ndarray | None = None) -> ArcSpace:
+        """Return the candidate arcs, by the marginals of the first-order model, among those ``allowed``, bool[N, N]."""
         weights, scale = self._table("pruner")
         scores = dense_arc_scores(tokens, self.pruner_table, weights, scale)
+        if allowed is not None:
+            scores[~allowed] = -np.inf
         single_root = self.options.single_root
         return prune(
             marginals(scores, single_root)[0],
@@ -277,7 +291,9 @@ class Parser:
         """
         return search_trusted(parts, scores, self.options, search or self.search)
 
-    def widen(self, tokens: Tokens, arcs: ArcSpace, decoded: Decoded) -> tuple[ArcSpace, Decoded, Decoded | None]:
+    def widen(
+        self, tokens: Tokens, arcs: ArcSpace, decoded: Decoded, constraints: Constraints | None = None
+    ) -> tuple[ArcSpace, Decoded, Decoded | None]:
         """Return the best tree over all arcs, whose certificate is about the model without pruning.
 
         Returns
@@ -291,7 +307,7 @@ class Parser:
         """
         if tokens.n_nodes - 1 > FULL_WORDS:
             return arcs, decoded, None
-        everything = full_arc_space(tokens.n_nodes - 1)
+        everything = arc_space_from_mask(constraints.allowed) if constraints else full_arc_space(tokens.n_nodes - 1)
         limit = self.search._replace(work_per_word=FULL_EFFORT * self.search.work_per_word)
         found = self.decode(*self.score(tokens, everything), limit)
         if found.score < decoded.score and not found.certified:
@@ -300,12 +316,15 @@ class Parser:
             found = found._replace(heads=decoded.heads, score=decoded.score, certified=closed)
         return everything, found, decoded
 
-    def label(self, tokens: Tokens, heads: np.ndarray) -> list[str]:
-        """Return the best label of each arc of a tree."""
+    def label(self, tokens: Tokens, heads: np.ndarray, constraints: Constraints | None = None) -> list[str]:
+        """Return the best label of each arc of a tree, or the one that is demanded."""
         weights, labels = self.model.weights["labeler"], self.model.labels
         hashed = hash_tokens(tokens, self.label_table, len(weights))
         best = label_scores(hashed, label_parts(heads), len(labels), weights).argmax(axis=1)
-        return [labels[number] for number in best.tolist()]
+        found = [labels[number] for number in best.tolist()]
+        for word, label in (constraints.labels if constraints else {}).items():
+            found[word - 1] = label
+        return found
 
 
 def batches(sentences: Iterable[Sentence], size: int) -> Iterator[list[Sentence]]:

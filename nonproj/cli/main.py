@@ -106,6 +106,8 @@ def _add_parse(parser: Arguments) -> None:
     add("-o", "--output", default="-", metavar="OUT", help="file to write (default: standard output)")
     text = "write the K best trees of each sentence, best first, with rank, score, bound and certificate as comments"
     add("--nbest", type=positive, metavar="K", help=text)
+    text = "obey Head=3, NotHead=5 and Deprel=obj in MISC, or HEAD and DEPREL where they are not _"
+    add("--constraints", choices=("misc", "head"), help=text)
     add("--stats", metavar="FILE", help="write score, bound and certificate of each tree as lines of JSON")
     add("--stats-comments", action="store_true", help="write them as comments above each sentence")
     add("--keep-deps", action="store_true", help="keep DEPS where HEAD changes (default: DEPS becomes _)")

@@ -1,6 +1,7 @@
 """Reading and writing of treebanks.
 
 - `files`: input from disk, pipe or gzip archive; output that appears only when it is complete
+- `constraints`: constraints on trees in the columns of a treebank
 - `conll`: CoNLL-X and CoNLL-U, read and written without loss
 - `checks`: what makes the lines of a sentence valid
 - `strict`: what the format CoNLL-U demands beyond that

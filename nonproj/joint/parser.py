@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.errors import ConfigError, ModelError, SizeError
+from nonproj.errors import ConfigError, DataError, ModelError, SizeError
 from nonproj.io.conll import LEMMA, with_rows
+from nonproj.io.constraints import read_constraints
 from nonproj.joint.chain import prune_chain
 from nonproj.joint.decoding import JointDecoded, decode_jointly
 from nonproj.joint.scoring import joint_features, joint_tables, score_features
@@ -89,7 +90,7 @@ class JointParser(Parser):
                 found = self.candidates(group[i], tagged[i], chain) if chain is not None else None
                 if found is not None and len(found.rows) > len(tagged[i]):
                     choices[i] = Choice(tagged[i], found)
-            joint = iter(self._parse_jointly(list(choices.values())))
+            joint = self._parse_jointly(list(choices.values()))
             others = [sentence for i, sentence in enumerate(tagged) if i not in choices]
             parses = iter(self._parse_group(others) if others else ())
             for i, sentence in enumerate(tagged):
@@ -104,26 +105,30 @@ class JointParser(Parser):
         found = iter(tag_chains(self.analyzer.tagger, keys, [len(s) for s in wanted]))
         return [next(found) if joint else None for joint in chosen]
 
-    def _parse_jointly(self, choices: list[Choice]) -> list[tuple[Sentence, Parse]]:
-        """Return sentences with their tags, and their parses; together, or one by one if that takes too much memory."""
+    def _parse_jointly(self, choices: list[Choice]) -> Iterator[tuple[Sentence, Parse]]:
+        """Yield sentences with tags and parses: together, or one by one if one is too large or has no tree."""
         try:
-            return self._parse_joint_batch(choices)
-        except (MemoryError, SizeError):
-            if len(choices) > 1:
-                return [self._parse_jointly([choice])[0] for choice in choices]
-            return [(choice.sentence, self.parse(choice.sentence)) for choice in choices]
+            yield from self._parse_joint_batch(choices)
+        except (MemoryError, SizeError, DataError):
+            for choice in choices:
+                try:
+                    yield from self._parse_joint_batch([choice])
+                except (MemoryError, SizeError):
+                    yield choice.sentence, self.parse(choice.sentence)
 
     def _parse_joint_batch(self, choices: list[Choice]) -> list[tuple[Sentence, Parse]]:
         """Parse sentences with their candidates stage by stage, so that each stage finds its table in the cache."""
-        tokens = [self.encode(choice.sentence) for choice in choices]
-        arcs = [self.prune(t) for t in tokens]
+        sentences = [choice.sentence for choice in choices]
+        tokens = [self.encode(sentence) for sentence in sentences]
+        constraints = [read_constraints(sentence, self.constraints) for sentence in sentences]
+        arcs = [self.candidates_of(*each) for each in zip(sentences, tokens, constraints, strict=True)]
         problems = [self.problem(*each) for each in zip(choices, tokens, arcs, strict=True)]
         found = [decode_jointly(problem, self.options, self.search) for problem in problems]
         chosen = [self.with_tags(choice, each) for choice, each in zip(choices, found, strict=True)]
         tokens, parses = [self.encode(sentence) for sentence in chosen], []
-        for t, space, each in zip(tokens, arcs, found, strict=True):
+        for t, space, each, bound in zip(tokens, arcs, found, constraints, strict=True):
             decoded, unknown = Decoded(each.heads, *each[2:]), self._count_unknown_tags(t)
-            parses.append(Parse(decoded, self.label(t, each.heads), space, None, unknown))
+            parses.append(Parse(decoded, self.label(t, each.heads, bound), space, None, unknown))
         return list(zip(chosen, parses, strict=True))
 
     def candidates(self, given: Sentence, sentence: Sentence, chain: TagChain) -> Candidates:

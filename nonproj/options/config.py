@@ -113,6 +113,12 @@ class DecodingConfig(Section, name="decoding"):
     )
     tolerance: float = option(1e-9, "relative duality gap that counts as zero", (float,), low=0)
     nbest: int = option(1, "number of trees per sentence, best first", (int,), low=1, high=10_000)
+    constraints: str = option(
+        "none",
+        "trees obey Head, NotHead and Deprel in MISC, or HEAD and DEPREL where not _",
+        (),
+        ("none", "misc", "head"),
+    )
     joint: bool = option(
         False, "decide tags and trees jointly, where a sentence has no tags or all are replaced", (bool,)
     )

@@ -1,0 +1,104 @@
+"""Constraints on trees, as people who build treebanks give them: in the column MISC, or by the columns HEAD and DEPREL.
+
+In MISC, ``Head=3`` demands an arc, ``NotHead=5`` forbids one and may be given several times, and ``Deprel=obj`` demands
+a label; other attributes are left alone.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.errors import DataError
+from nonproj.types import Sentence
+
+_HEAD, _DEPREL, _MISC = 6, 7, 9
+
+SOURCES = ("none", "misc", "head")
+"""Where constraints are: nowhere, in MISC, or in HEAD and DEPREL, which bind where they are not ``_``."""
+
+
+class Constraints(NamedTuple):
+    """What a tree must obey.
+
+    Attributes
+    ----------
+    allowed : ndarray of shape (N, N), bool
+        ``allowed[h, m]`` of the arc ``h -> m``.
+    labels : dict of int to str
+        Demanded labels, by word, from 1.
+    """
+
+    allowed: np.ndarray
+    labels: dict[int, str]
+
+
+def read_constraints(sentence: Sentence, source: str) -> Constraints | None:
+    """Return the constraints of a sentence, None if it has none.
+
+    Parameters
+    ----------
+    sentence : Sentence
+    source : str
+        One of `SOURCES`.
+
+    Raises
+    ------
+    DataError
+        A constraint is no number of another word of the sentence, or two contradict each other.
+
+    Examples
+    --------
+    >>> from nonproj.io.objects import from_words
+    >>> rows = [["1", "Det", *"____0_", "_", "Head=2"], ["2", "regner", *"____0_", "_", "SpaceAfter=No|NotHead=1"]]
+    >>> found = read_constraints(Sentence(rows), "misc")
+    >>> found.allowed[:, 1:].astype(int).tolist()
+    [[0, 1], [0, 0], [1, 0]]
+    """
+    if source == "none":
+        return None
+    n_nodes = len(sentence) + 1
+    allowed, labels = ~np.eye(n_nodes, dtype=np.bool_), {}
+    allowed[:, 0] = False
+    bound = False
+    for m, row in enumerate(sentence.rows, 1):
+        for name, value in _given(row, source):
+            bound = True
+            if name == "Deprel":
+                if labels.setdefault(m, value) != value:
+                    raise _error(sentence, m, f"Deprel={value} contradicts Deprel={labels[m]}")
+                continue
+            head = _number(sentence, m, name, value)
+            if name == "Head":
+                kept = allowed[head, m]
+                allowed[:, m] = False
+                allowed[head, m] = kept
+            else:
+                allowed[head, m] = False
+        if not allowed[:, m].any():
+            raise _error(sentence, m, "the constraints on its head leave none")
+    return Constraints(allowed, labels) if bound else None
+
+
+def _given(row: list[str], source: str) -> list[tuple[str, str]]:
+    """Return the constraints on a word: their names and values."""
+    if source == "head":
+        return [(name, row[column]) for name, column in (("Head", _HEAD), ("Deprel", _DEPREL)) if row[column] != "_"]
+    pairs = [item.partition("=")[::2] for item in row[_MISC].split("|")]
+    return [(name, value) for name, value in pairs if name in ("Head", "NotHead", "Deprel")]
+
+
+def _number(sentence: Sentence, word: int, name: str, value: str) -> int:
+    """Return the number of a head."""
+    number = int(value) if value.isascii() and value.isdecimal() and len(value) < 10 else -1
+    if not 0 <= number <= len(sentence) or number == word:
+        expected = f"a number from 0 to {len(sentence)}, not that of the word itself, is expected"
+        raise _error(sentence, word, f"{name}={value}: {expected}")
+    return number
+
+
+def _error(sentence: Sentence, word: int, message: str) -> DataError:
+    """Return an error at the line of a word."""
+    offset = sentence.word_lines[word - 1] if sentence.word_lines else 0
+    return DataError(sentence.path, sentence.line + offset, f"word {word}: {message}")

@@ -1,0 +1,147 @@
+"""Constraints on trees: how they are read, that they are obeyed, and that the best tree that obeys is found."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import toy
+from naive_trees import all_trees
+
+from nonproj.cli.main import main
+from nonproj.errors import DataError
+from nonproj.io import conll
+from nonproj.io.constraints import read_constraints
+from nonproj.joint.parser import JointParser
+from nonproj.learning.trainer import train
+from nonproj.model import Model
+from nonproj.options.config import Config
+from nonproj.parts.arcs import full_arc_space
+from nonproj.parts.space import tree_score
+from nonproj.pipeline import Parser
+from nonproj.types import Sentence
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """A small model, with a tagger."""
+    settings = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 3}
+    target = tmp_path_factory.mktemp("constraints") / "toy.nonproj"
+    train(toy.sentences(60), Config().with_overrides(settings)).save(target)
+    return target
+
+
+def constrained(sentence, misc):
+    """The same sentence with another column MISC for some words, from 1."""
+    rows = [[*row[:9], misc.get(i, row[9])] for i, row in enumerate(sentence.rows, 1)]
+    lines = ["\t".join(row) + "\n" for row in rows] + ["\n"]
+    return Sentence(rows, path="in.conll", line=1, lines=lines, word_lines=list(range(len(rows))))
+
+
+def parser_of(path, kind=Parser, **decoding):
+    """A parser with other options of decoding."""
+    model = Model.load(path)
+    return kind(model, dataclasses.replace(model.config.decoding, **decoding))
+
+
+def obeys(tree, demanded, forbidden):
+    """Whether a tree has the demanded heads and none of the forbidden ones."""
+    return all(tree[m] == h for m, h in demanded) and all(tree[m] != h for m, h in forbidden)
+
+
+def test_the_best_tree_that_obeys_is_found(path):
+    options = {"full": True, "single_root": True, "projective": False}
+    parser, changed = parser_of(path, constraints="misc", **options), 0
+    sentences = [s for s in toy.sentences(60, seed=4) if 3 <= len(s) <= 5]
+    assert len(sentences) >= 8
+    for seed, sentence in enumerate(sentences):
+        rng, n = np.random.default_rng(seed), len(sentence)
+        tokens = parser.encode(sentence)
+        parts, scores = parser.score(tokens, full_arc_space(n))
+        every = [tree for tree in all_trees(n) if sum(h == 0 for h in tree[1:]) == 1]
+        gold = every[int(rng.integers(len(every)))]
+        m, other = (int(i) for i in rng.choice(np.arange(1, n + 1), 2, replace=False))
+        demanded = [(m, gold[m])]
+        forbidden = [(other, h) for h in range(n + 1) if h not in (other, gold[other])][:2]
+        misc = {m: f"Head={gold[m]}|SpaceAfter=No", other: "|".join(f"NotHead={h}" for _, h in forbidden)}
+        found = parser.parse(constrained(sentence, misc)).decoded
+        best = max(tree_score(parts, scores, np.array(tree)) for tree in every if obeys(tree, demanded, forbidden))
+        assert found.score == pytest.approx(best) and found.certified
+        assert obeys(found.heads.tolist(), demanded, forbidden)
+        changed += found.heads.tolist() != parser.parse(sentence).decoded.heads.tolist()
+    assert changed >= 3
+
+
+def test_labels_and_heads_of_the_columns_are_obeyed(path):
+    parser, sentences = parser_of(path, constraints="head"), toy.sentences(8, seed=9)
+    for sentence in sentences:
+        parse = parser.parse(sentence)
+        assert parse.decoded.heads.tolist() == sentence.heads.tolist() and parse.labels == sentence.labels
+        rows = [[*row[:6], "_", "odd", *row[8:]] for row in sentence.rows]
+        free = parser.parse(Sentence(rows))
+        assert set(free.labels) == {"odd"}
+        assert free.decoded.heads.tolist() == parser_of(path).parse(sentence).decoded.heads.tolist()
+
+
+@pytest.mark.parametrize("kind", [Parser, JointParser])
+def test_every_way_of_decoding_obeys(path, kind):
+    ways = [{}, {"nbest": 3}, {"full": True}] if kind is Parser else [{"tag_gap": 1e9, "tag_weight": 0.0}]
+    for way in ways:
+        parser = parser_of(path, kind, constraints="misc", threshold=1e-9, **way)
+        parser.tags = "all"
+        for sentence in toy.sentences(6, seed=2):
+            n = len(sentence)
+            given = constrained(sentence, {n: f"Head={1 if n > 1 else 0}|Deprel=odd"})
+            [(_, parse)] = parser.parse_all([given])
+            for each in (parse, *(parse.others or ())):
+                assert each.decoded.heads[n] == (1 if n > 1 else 0) and each.labels[n - 1] == "odd"
+
+
+def test_the_command_line_obeys_and_names_what_it_cannot(path, tmp_path, capsys):
+    text = (
+        "1\tden\t_\t_\t_\t_\t_\t_\t_\tHead=0\n2\thund\t_\t_\t_\t_\t_\t_\t_\tHead=1\n3\tser\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    )
+    (tmp_path / "in").write_text(text)
+    words = ["parse", str(path), str(tmp_path / "in"), "-q", "--constraints", "misc", "-o", str(tmp_path / "out")]
+    assert main(words) == 0
+    written = next(conll.read(tmp_path / "out"))
+    assert written.heads[1:3].tolist() == [0, 1]
+    (tmp_path / "in").write_text(text + text.replace("Head=1\n", "Head=9\n"))
+    (tmp_path / "out").unlink()
+    assert main(words) == 2
+    expected = "in:6: word 2: Head=9: a number from 0 to 3, not that of the word itself, is expected\n"
+    assert capsys.readouterr().err.endswith(expected)
+    (tmp_path / "in").write_text(text + text.replace("Head=0", "Head=2"))
+    assert main(words) == 2
+    assert "in:5: no tree obeys the constraints: no tree with a single root spans the words" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("misc", "message"),
+    [
+        ({1: "Head=x"}, "word 1: Head=x: a number from 0 to 3"),
+        ({2: "Head=2"}, "word 2: Head=2: .* not that of the word itself"),
+        ({3: "NotHead=-1"}, "word 3: NotHead=-1: "),
+        ({3: "Head=1|Head=2"}, "word 3: the constraints on its head leave none"),
+        ({3: "NotHead=0|NotHead=1|NotHead=2"}, "word 3: the constraints on its head leave none"),
+        ({1: "Deprel=a|Deprel=b"}, "word 1: Deprel=b contradicts Deprel=a"),
+    ],
+)
+def test_wrong_constraints_are_refused(misc, message):
+    with pytest.raises(DataError, match=message) as caught:
+        read_constraints(_three(misc), "misc")
+    assert str(caught.value).startswith(f"in.conll:{next(iter(misc))}: ")
+
+
+def _three(misc):
+    """Three words with constraints."""
+    rows = [[str(i), "a", *"____0_", "_", misc.get(i, "_")] for i in (1, 2, 3)]
+    return Sentence(rows, path="in.conll", line=1, word_lines=[0, 1, 2])
+
+
+def test_what_binds_nothing_is_none():
+    assert read_constraints(_three({}), "misc") is None
+    assert read_constraints(_three({1: "SpaceAfter=No|Heads=1"}), "misc") is None
+    assert read_constraints(_three({1: "Head=2"}), "none") is None
