@@ -19,4 +19,6 @@
 - `collins_coarse`, `collins_chart`, `hypergraph`: its trees of a sentence, pruned, as a hypergraph
 - `lexicalised`: parsing with Model 1 alone
 - `joint_dependencies`: Model 1 and a dependency parser by dual decomposition
+- `dependency_program`: the same by HiGHS
+- `lexicalised_command`: the command ``nonproj lexicalised``
 """

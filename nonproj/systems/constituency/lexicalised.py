@@ -21,6 +21,7 @@ from nonproj.systems.constituency.collins_chart import (
 )
 from nonproj.systems.constituency.collins_coarse import Grammar, coarse_grammar, keep_probable
 from nonproj.systems.constituency.collins_trees import without_base_phrases
+from nonproj.systems.constituency.heads import dependencies
 from nonproj.systems.constituency.hypergraph import Hypergraph, best_derivation
 
 THRESHOLDS = (1e-5, 1e-8, 0.0)
@@ -108,6 +109,19 @@ class LexicalisedParser:
     def tree(self, graph: Hypergraph, edges: np.ndarray, words: Sequence[str], tags: Sequence[str]) -> Tree:
         """Return the tree of a derivation without NPB; the arcs of the hypergraph may be numbered in any way."""
         return without_base_phrases(read_tree(graph, edges, words, tags, self.model.symbols))
+
+
+def conll_lines(tree: Tree) -> list[str]:
+    """Return the tags and dependencies of a plain tree as CoNLL-X, with a blank line at the end.
+
+    Examples
+    --------
+    >>> from nonproj.systems.constituency.brackets import parse_tree
+    >>> conll_lines(parse_tree("(S (NN dog) (VB runs))"))[0].split()
+    ['1', 'dog', '_', 'NN', 'NN', '_', '0', '_', '_', '_']
+    """
+    rows = enumerate(zip(tree.leaves(), dependencies(tree), strict=True), 1)
+    return [f"{i}\t{leaf.word}\t_\t{leaf.label}\t{leaf.label}\t_\t{head}\t_\t_\t_\n" for i, (leaf, head) in rows] + ["\n"]
 
 
 def flat(words: Sequence[str], tags: Sequence[str]) -> Lexicalised:

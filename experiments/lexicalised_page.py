@@ -1,0 +1,2 @@
+"""Page and picture."""
+def write_page(*a): pass
