@@ -124,7 +124,9 @@ def _sentence(number: int, gold: Tree, models: Models, gammas: tuple[float, ...]
         heads = models.dependencies.parse(sentence).decoded.heads
         rows.append(_row(number, "dependencies", gold, None, heads, time.process_time() - began))
         found = JointParser(phrases, models.dependencies).hard(words, tags)
-        rows.append(_row(number, "hard", gold, found.tree, found.heads, 0.0, certified=int((found.heads == heads).all())))
+        rows.append(
+            _row(number, "hard", gold, found.tree, found.heads, 0.0, certified=int((found.heads == heads).all()))
+        )
     for gamma in gammas:
         began = time.process_time()
         if graph is None:
@@ -154,21 +156,8 @@ def _sentence(number: int, gold: Tree, models: Models, gammas: tuple[float, ...]
 
 def _closed(row, joint: JointParser, instance, result) -> list[Row]:
     """Return the row of a sentence without a certificate after longer steps, and branch and bound."""
-    from nonproj.relaxation.branch_and_bound import branch_and_bound
-    from nonproj.relaxation.primal import from_oracle
-    from nonproj.relaxation.solver import Limits
-    from nonproj.relaxation.steps import Polyak
-    from nonproj.relaxation.subgradient import Subgradient
-
     began = time.process_time()
-    found = branch_and_bound(
-        instance.problem,
-        Subgradient(Polyak()),
-        repair=from_oracle(instance.objective),
-        limits=Limits(200),
-        max_nodes=200,
-        start=result.best_multipliers,
-    )
+    found = joint.search(instance, result.best_multipliers)
     gain = found.primal_value - result.primal_value
     more = {"certified": int(found.certified), "gap": found.dual_bound - found.primal_value, "iteration": found.nodes}
     return [row("search", found.solution, gain=gain, seconds=time.process_time() - began, **more)]

@@ -34,6 +34,10 @@ EXIT_BROKEN_PIPE = 141
 
 SYSTEMS: dict[str, tuple[str, str]] = {
     "constituency": ("nonproj.systems.constituency.command", "phrase structure and tags: train, parse, evaluate"),
+    "lexicalised": (
+        "nonproj.systems.constituency.lexicalised_command",
+        "phrase structure and dependencies jointly: train, parse",
+    ),
     "translate": (
         "nonproj.systems.translation.command",
         "train phrase-based translation, and translate with a proof of optimality",

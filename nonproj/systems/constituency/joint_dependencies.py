@@ -20,11 +20,11 @@ from nonproj.dual.options import DualOptions, SearchOptions
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.space import part_space, tree_score
 from nonproj.pipeline import Parser
-from nonproj.relaxation.branch_and_bound import branch_and_bound
+from nonproj.relaxation.branch_and_bound import SearchResult, branch_and_bound
 from nonproj.relaxation.primal import from_oracle
 from nonproj.relaxation.problem import Problem
 from nonproj.relaxation.solver import Limits, RelaxationResult, solve
-from nonproj.relaxation.steps import Halving, Progress
+from nonproj.relaxation.steps import Halving, PerIncrease, Progress
 from nonproj.relaxation.subgradient import Subgradient
 from nonproj.systems.constituency.brackets import Tree
 from nonproj.systems.constituency.hypergraph import Hypergraph, best_derivation, restricted
@@ -35,6 +35,9 @@ GAMMA = 0.02
 """Weight of the dependency parser's scores, chosen on the development files of the WSJ sample."""
 
 MAX_ITERATIONS = 50
+
+SEARCH_ITERATIONS = 250
+"""Iterations of the root node of branch and bound, at most."""
 
 EXACT_WORK = SearchOptions(work_per_word=10**10)
 """Work limit of the dependency oracle, hours for each word: its value is a maximum, not only a bound."""
@@ -211,13 +214,22 @@ class JointParser:
     def relax(self, instance: Instance, callback: Callable[[RelaxationResult], Any] | None = None):
         """Return what dual decomposition finds, a `RelaxationResult`, or a `SearchResult` if branch and bound ran."""
         method, repair = Subgradient(self.rule or Halving()), from_oracle(instance.objective)
-        limits, problem = Limits(self.max_iterations, grace=0), instance.problem
-        found = solve(problem, method, repair=repair, limits=limits, callback=callback)
+        limits = Limits(self.max_iterations, grace=0)
+        found = solve(instance.problem, method, repair=repair, limits=limits, callback=callback)
         if found.certified or not self.exact:
             return found
-        searched = branch_and_bound(problem, method, repair=repair, limits=limits, start=found.best_multipliers)
+        searched = self.search(instance, found.best_multipliers)
         searched.iterations += found.iterations
         return searched
+
+    def search(self, instance: Instance, start: np.ndarray) -> SearchResult:
+        """Return the best tree and its proof by branch and bound, from given multipliers.
+
+        Its steps are ``size / (t + 1)`` after ``t`` increases of the dual, since steps that are halved soon vanish.
+        """
+        method, limits = Subgradient(PerIncrease(size=0.5)), Limits(SEARCH_ITERATIONS)
+        repair = from_oracle(instance.objective)
+        return branch_and_bound(instance.problem, method, repair=repair, limits=limits, start=start)
 
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> JointParse:
         """Return the best tree of both models."""

@@ -121,7 +121,9 @@ def conll_lines(tree: Tree) -> list[str]:
     ['1', 'dog', '_', 'NN', 'NN', '_', '0', '_', '_', '_']
     """
     rows = enumerate(zip(tree.leaves(), dependencies(tree), strict=True), 1)
-    return [f"{i}\t{leaf.word}\t_\t{leaf.label}\t{leaf.label}\t_\t{head}\t_\t_\t_\n" for i, (leaf, head) in rows] + ["\n"]
+    return [f"{i}\t{leaf.word}\t_\t{leaf.label}\t{leaf.label}\t_\t{head}\t_\t_\t_\n" for i, (leaf, head) in rows] + [
+        "\n"
+    ]
 
 
 def flat(words: Sequence[str], tags: Sequence[str]) -> Lexicalised:

@@ -125,7 +125,9 @@ def _finder(options: argparse.Namespace):
     phrases = LexicalisedParser.load(options.model)
     if options.dependencies is None:
         if not options.tagged:
-            raise NonprojError("words need tags: --tagged for words with tags, or --dependencies for a parser that tags")
+            raise NonprojError(
+                "words need tags: --tagged for words with tags, or --dependencies for a parser that tags"
+            )
         if options.hard or options.exact or options.gamma is not None:
             raise NonprojError("--hard, --exact and --gamma need a parser of dependencies: --dependencies PARSER")
 
@@ -162,7 +164,8 @@ def _split(options: argparse.Namespace, line: int, tokens: list[str]) -> tuple[l
         pairs = [token.rpartition("/") for token in tokens]
         for token, (word, _, tag) in zip(tokens, pairs, strict=True):
             if not word or not tag:
-                raise DataError(_name(options.input), line, f"{token!r} has no tag; a word with its tag is expected, as in dog/NN")  # fmt: skip
+                text = f"{token!r} has no tag; a word with its tag is expected, as in dog/NN"
+                raise DataError(_name(options.input), line, text)
         tokens, tags = [word for word, _, _ in pairs], [escaped(tag) for _, _, tag in pairs]
     return [escaped(word) for word in tokens], tags
 
