@@ -48,7 +48,7 @@ DECODE_TESTS = $(wildcard $(patsubst %,tests/test_%.py,parts arborescence projec
 	$(addprefix nonproj/,trees automata dual programs relaxation)
 
 THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent)))
-SYSTEM_TESTS = $(wildcard tests/test_constituency.py tests/test_mrf.py tests/test_mrf_search.py tests/test_mrf_tasks.py tests/test_tsp*.py tests/test_translation*.py) $(addprefix nonproj/systems/,constituency mrf tsp translation)
+SYSTEM_TESTS = $(wildcard tests/test_constituency.py tests/test_lexicalised.py tests/test_lexicalised_joint.py tests/test_mrf.py tests/test_mrf_search.py tests/test_mrf_tasks.py tests/test_tsp*.py tests/test_translation*.py) $(addprefix nonproj/systems/,constituency mrf tsp translation)
 LEARN_TESTS = tests/test_scoring.py tests/test_learning.py
 
 .PHONY: help setup train evaluate parse test test-decode test-bounds test-python attack bench bench-text bench-full reproduce lint clean

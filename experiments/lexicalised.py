@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import subprocess
 import sys
 import time
@@ -64,10 +63,10 @@ def main(results: Path, data: Path | None, short: bool) -> None:
 
 
 def _treebank(data: Path | None) -> Path:
-    """Return the folder of the bracketed WSJ sample."""
-    shared = Path(os.environ.get("NONPROJ_TREEBANKS") or ROOT.parent / "shared" / "treebanks")
-    folders = [folder / "wsj-brackets" for folder in (shared, data) if folder is not None]
-    return next((folder for folder in folders if folder.is_dir()), folders[-1])
+    """Return the folder of the bracketed WSJ sample, which is fetched if there is none."""
+    script = ROOT / "data_scripts" / "fetch_brackets.py"
+    command = [sys.executable, str(script), "--path", "--out", str(data or ROOT / "data")]
+    return Path(subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip())
 
 
 def _f1(rows: Iterable[Row]) -> float:
