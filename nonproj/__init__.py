@@ -31,6 +31,7 @@ _MODULES = {
     "las_scorer": "estimator",
     "load": "nlp",
     "read": "io.conll",
+    "sample_trees": "trees.sampling",
     "train": "learning.trainer",
     "write": "io.conll",
 }

@@ -5,6 +5,7 @@
 - `projective`: maximum projective trees, by Eisner's algorithm over sparse arcs.
 - `marginals`: arc marginals and the partition function.
 - `elimination`: elimination of words from a Markov chain, by which marginals are computed.
+- `sampling`: trees drawn at random.
 - `pruning`: the candidate arcs that the marginals leave.
 - `checks`: argument checks, and the statuses that kernels return.
 """

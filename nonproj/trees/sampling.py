@@ -1,0 +1,125 @@
+"""Trees drawn at random from an arc-factored model, with their exact probabilities.
+
+Wilson (1996), "Generating random spanning trees more quickly than the cover time": from each word a random walk goes
+from modifier to head, by the odds of the heads, until it meets the tree so far; its loops are erased.  For a single
+root, the word below the root is drawn first, by its marginal (Zmigrod, Vieira and Cotterell 2021, "Efficient sampling
+of dependency structure").
+
+A walk can circle among words that like each other for longer than anybody waits.  Such a tree is drawn word by word
+instead, each head by its marginal given the heads before it, in O(N^4).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nonproj._kernel import kernel
+from nonproj.trees.checks import check_matrix
+from nonproj.trees.marginals import marginals
+
+_STEPS = 1000
+"""Steps of the walks of a tree, for each word, after which they are given up."""
+
+
+def sample_trees(scores, count: int, *, single_root: bool = False, seed=0) -> np.ndarray:
+    """Draw trees from ``P(tree) = exp(score(tree)) / Z``, independently.
+
+    Parameters
+    ----------
+    scores : array-like of shape (N, N), float64
+        ``scores[h, m]`` of ``h -> m``, in nats; minus infinity for absent arcs.  The diagonal and column 0 are ignored.
+    count : int
+        How many, 0 or more.
+    single_root : bool
+        Whether to draw only trees with exactly one word headed by the root.
+    seed : int or numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (count, N), int32
+        The heads of each tree, -1 for the root.
+
+    Raises
+    ------
+    ValueError
+        If a score is NaN or plus infinity, no such tree exists, or ``count`` is negative.
+
+    Examples
+    --------
+    >>> trees = sample_trees([[0, 0, 0], [0, 0, 0], [0, 0, 0]], 1000)
+    >>> [round(float((trees[:, 1:] == heads).all(axis=1).mean()), 1) for heads in ([0, 0], [0, 1], [2, 0])]
+    [0.3, 0.3, 0.3]
+    """
+    scores = check_matrix(scores, "scores")
+    if count < 0:
+        raise ValueError(f"count is {count}; 0 or more is expected")
+    rng, n_nodes = np.random.default_rng(seed), len(scores)
+    found = np.full((count, n_nodes), -1, np.int32)
+    p, _ = marginals(scores, single_root)
+    if n_nodes == 1:
+        return found
+    odds = _odds(scores)
+    below_root = np.cumsum(p[0]) if single_root else np.zeros(0)
+    for i in range(count):
+        if not _walk(odds, below_root, rng, found[i]):
+            found[i] = _draw_one_by_one(scores, single_root, rng)
+    return found
+
+
+def _odds(scores: np.ndarray) -> np.ndarray:
+    """Return for each word the cumulated odds of its heads, float64[N, N]: row ``m`` is that of word ``m``."""
+    columns = np.where(np.eye(len(scores), dtype=np.bool_), -np.inf, scores)[:, 1:]
+    top = columns.max(axis=0)
+    rates = np.exp(columns - top)
+    return np.concatenate([np.zeros((1, len(scores))), np.cumsum(rates, axis=0).T])
+
+
+@kernel
+def _walk(odds, below_root, rng, heads):
+    """Write a tree by loop-erased random walks; return whether they ended in time.
+
+    ``below_root`` is empty for any number of roots; else the cumulated marginals of the root's arcs.
+    """
+    n_nodes = heads.shape[0]
+    inside = np.zeros(n_nodes, np.bool_)
+    single = below_root.shape[0] > 0
+    if single:
+        word = _draw(below_root, rng)
+        heads[word], inside[word] = 0, True
+    else:
+        inside[0] = True
+    left = _STEPS * n_nodes
+    for start in range(1, n_nodes):
+        word = start
+        while not inside[word]:
+            left -= 1
+            if left < 0:
+                return False
+            heads[word] = _draw(odds[word], rng)
+            if heads[word] == 0 and single:
+                continue  # the root has its word already: draw again
+            word = heads[word]
+        word = start
+        while not inside[word]:
+            inside[word] = True
+            word = heads[word]
+    return True
+
+
+@kernel
+def _draw(cumulated, rng):
+    """Return a number by its cumulated odds."""
+    place = np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right")
+    return min(place, cumulated.shape[0] - 1)
+
+
+def _draw_one_by_one(scores: np.ndarray, single_root: bool, rng: np.random.Generator) -> np.ndarray:
+    """Return a tree drawn word by word, each head by its marginal given those before it."""
+    scores, heads = scores.copy(), np.full(len(scores), -1, np.int32)
+    for m in range(1, len(scores)):
+        p = marginals(scores, single_root)[0][:, m]
+        head = rng.choice(len(scores), p=p / p.sum())
+        kept, heads[m] = scores[head, m], head
+        scores[:, m] = -np.inf
+        scores[head, m] = kept
+    return heads

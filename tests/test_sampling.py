@@ -1,0 +1,91 @@
+"""Sampled trees: their frequencies against the probabilities of all trees, by either way of drawing."""
+
+import math
+
+import numpy as np
+import pytest
+from naive_trees import all_trees, arc_score
+from scipy.stats import chisquare
+
+from nonproj.trees import sampling
+from nonproj.trees.marginals import marginals
+from nonproj.trees.sampling import sample_trees
+
+
+def probabilities(scores, single_root):
+    """The probability of every tree, from the definition."""
+    n = len(scores) - 1
+    values = {tuple(tree): arc_score(tree, scores) for tree in all_trees(n, single_root)}
+    values = {tree: math.exp(value) for tree, value in values.items() if value > -math.inf}
+    total = math.fsum(values.values())
+    return {tree: value / total for tree, value in values.items()}
+
+
+def draw_scores(seed, n):
+    """Random scores, some of them minus infinity, with a tree below the root."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(scale=1.5, size=(n + 1, n + 1))
+    if seed % 2:
+        scores[rng.random(scores.shape) < 0.25] = -np.inf
+        scores[0, 1:] = rng.normal(size=n)
+        scores[1, 2:] = rng.normal(size=n - 1)
+    return scores
+
+
+def check_frequencies(found, expected):
+    """Compare counts of trees with their probabilities; rare trees count together."""
+    counts = dict.fromkeys(expected, 0)
+    for tree in map(tuple, found.tolist()):
+        counts[tree] += 1  # an impossible tree is a KeyError
+    rare = [tree for tree, p in expected.items() if p * len(found) < 8]
+    pairs = [(counts[tree], p * len(found)) for tree, p in expected.items() if tree not in rare]
+    pairs.append((sum(counts[tree] for tree in rare), sum(expected[tree] for tree in rare) * len(found)))
+    pairs = [pair for pair in pairs if pair[1] > 0]
+    if len(pairs) > 1:
+        observed, wanted = np.array(pairs).T
+        assert chisquare(observed, wanted * observed.sum() / wanted.sum()).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_frequencies_are_the_probabilities(seed, single_root):
+    scores = draw_scores(seed, 2 + seed % 3)
+    check_frequencies(
+        sample_trees(scores, 4000, single_root=single_root, seed=seed), probabilities(scores, single_root)
+    )
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+def test_trees_drawn_word_by_word_have_the_same_probabilities(single_root, monkeypatch):
+    monkeypatch.setattr(sampling, "_walk", lambda *_: False)
+    scores = draw_scores(3, 3)
+    check_frequencies(sample_trees(scores, 1500, single_root=single_root), probabilities(scores, single_root))
+
+
+def test_words_that_like_each_other_do_not_walk_for_ever():
+    scores = np.full((5, 5), -200.0)
+    scores[1, 2] = scores[2, 1] = scores[3, 4] = scores[4, 3] = 0.0
+    found = sample_trees(scores, 20)
+    assert ((found[:, 1] == 2) | (found[:, 2] == 1)).all()
+    assert ((found[:, 3] == 4) | (found[:, 4] == 3)).all()
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+def test_long_sentences_have_their_marginals(single_root):
+    scores = np.random.default_rng(0).normal(size=(31, 31))
+    found, expected = sample_trees(scores, 3000, single_root=single_root, seed=1), marginals(scores, single_root)[0]
+    counts = np.stack([(found == h).mean(axis=0) for h in range(31)])
+    assert np.abs(counts[:, 1:] - expected[:, 1:]).max() < 0.05
+    assert not single_root or ((found == 0).sum(axis=1) == 1).all()
+
+
+def test_seeds_repeat_and_wrong_arguments_are_refused():
+    scores = np.zeros((4, 4))
+    assert sample_trees(scores, 5, seed=3).tolist() == sample_trees(scores, 5, seed=3).tolist()
+    assert sample_trees(scores, 5, seed=3).tolist() != sample_trees(scores, 5, seed=4).tolist()
+    assert sample_trees(scores, 0).shape == (0, 4) and sample_trees(np.zeros((1, 1)), 2).tolist() == [[-1], [-1]]
+    with pytest.raises(ValueError, match="count is -1; 0 or more is expected"):
+        sample_trees(scores, -1)
+    scores[:, 2] = -np.inf
+    with pytest.raises(ValueError, match="no tree"):
+        sample_trees(scores, 1)
