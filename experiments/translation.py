@@ -118,6 +118,7 @@ def collect(runs: Path, model: TranslationModel, source: list) -> dict[str, list
     found: dict[str, list[Row]] = {}
     for name, decoder in decoders.items():
         run_unit(model, source, 0, 1, decoder)  # compiles
+        decode(model.instance(source[0])[0], DecodingOptions(iterations=1))  # tightening as well
         for first in range(0, len(source), UNIT):
             path = runs / f"{name.replace(' ', '-')}-{first}.csv"
             if not path.exists():

@@ -254,3 +254,16 @@ def test_a_sentence_without_derivation_is_infeasible():
     lm = language_model.estimate([[3, 4]], 5)
     assert decoding.decode(instance.make_instance(2, [], lm)).status == decoding.INFEASIBLE
     assert decoding.decode(instance.make_instance(2, [(0, 1, [3], 0.0)], lm)).status == decoding.INFEASIBLE
+
+
+@for_seeds(40)
+def test_a_small_limit_of_the_graph_leaves_a_bound(seed, kind):
+    """Without space for tightening, rounds only continue: then a gap may be left, but the bound is one."""
+    _, problem, twin, _ = draw(seed, kind)
+    optimum = naive_translation.best_valid(*twin)
+    found = decoding.decode(problem, decoding.DecodingOptions(iterations=5, rounds=3, max_arcs=0))
+    assert not found.counted and found.value <= optimum + 1e-9
+    assert found.bound >= optimum - 1e-9 or found.status == decoding.INFEASIBLE
+    assert (found.status == decoding.EXACT) == found.certified
+    if found.certified:
+        assert found.value == pytest.approx(optimum, abs=1e-9)

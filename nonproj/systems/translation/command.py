@@ -48,8 +48,8 @@ def _add_decode(parser: argparse.ArgumentParser) -> None:
     text = "translations of a source phrase that are considered (default: 10)"
     add("--translations", type=positive, default=10, metavar="N", help=text)
     add("--limit", type=positive, default=4, metavar="N", help="distortion limit, in words (default: 4)")
-    text = "iterations of the subgradient method in each round, at most (default: 300)"
-    add("--iterations", type=positive, default=300, metavar="K", help=text)
+    text = "iterations of the subgradient method in each round, at most (default: 100)"
+    add("--iterations", type=positive, default=100, metavar="K", help=text)
     add("--beam", type=positive, metavar="N", help="decode by stacks of N hypotheses instead, without certificates")
 
 

@@ -26,6 +26,9 @@ from nonproj.systems.translation.template import make_graph
 SEARCH_EVERY = 10
 """Iterations between two guided searches for a valid derivation."""
 
+WIDER = 8
+"""Between two rounds the guided search is so many times as wide."""
+
 EXACT, GAP, INFEASIBLE = "exact", "gap", "infeasible"
 """The derivation is proven optimal; it is the best one found, with a gap to the bound; there is none."""
 
@@ -40,7 +43,7 @@ class DecodingOptions(NamedTuple):
     patience : int
         A round ends after so many iterations in which neither bound nor derivation has improved.
     rounds : int
-        Rounds of tightening, at most; 0 for the relaxation alone.
+        Rounds after the first one, at most; 0 for the relaxation alone.
     words : int
         Words that a round adds to those that are counted exactly.
     spans : bool
@@ -50,19 +53,19 @@ class DecodingOptions(NamedTuple):
     width : int
         Of the guided search for valid derivations; 0 for none.
     max_arcs : int
-        Size of a graph beyond which tightening ends.
+        A graph that would be larger is not tightened; the next round continues with more iterations.
     tolerance : float
         The gap counts as closed if it is at most ``tolerance * (1 + |score|)``.
     """
 
-    iterations: int = 300
-    patience: int = 50
+    iterations: int = 100
+    patience: int = 30
     rounds: int = 20
     words: int = 3
     spans: bool = True
     beam: int = 10
     width: int = 4
-    max_arcs: int = 20_000_000
+    max_arcs: int = 4_000_000
     tolerance: float = 1e-9
 
 
@@ -139,14 +142,19 @@ class Incumbent:
         """Return its score and the derivation."""
         if proposal.own > -np.inf:
             self.update(proposal.solutions[0])
-        elif self._calls % SEARCH_EVERY == 0 and self.width > 0:
-            oracle = self.oracle
-            least = self.value + oracle.scores.sum()
-            found = search(oracle.graph, oracle.instance, oracle.scores, least, self.width)
-            if len(found):
-                self.update(found)
+        elif self._calls % SEARCH_EVERY == 0:
+            self.search(self.oracle.scores, self.width)
         self._calls += 1
         return self.value, self.derivation
+
+    def search(self, scores: np.ndarray, width: int) -> None:
+        """Look for a better derivation, guided by multipliers as scores of source words."""
+        oracle = self.oracle
+        if width == 0:
+            return
+        found = search(oracle.graph, oracle.instance, scores, self.value + scores.sum(), width)
+        if len(found):
+            self.update(found)
 
     def update(self, derivation: np.ndarray) -> None:
         """Keep a valid derivation if it is better."""
@@ -163,21 +171,24 @@ class _Tightening:
         self.infeasible = False
 
     def __call__(self, problem: Problem, result: RelaxationResult) -> Problem | None:
-        options, oracle, value = self.options, problem.oracles[0], self.incumbent.value
+        options, oracle, scores = self.options, problem.oracles[0], -result.best_multipliers
         known = {word for words in self.counted for word in words}
         if len(known) == oracle.instance.n_words:
             return None
-        scores = -result.best_multipliers
+        self.incumbent.search(scores, WIDER * options.width)
+        value = self.incumbent.value
         slack = 1e-9 * (1.0 + abs(value)) if value > -np.inf else 0.0
         least = value + scores.sum() - slack
         words = choose_words(oracle.disputes, known, options.words)
         graph = prune(oracle.graph, phrase_bonus(oracle.instance.start, oracle.instance.end, scores), least)
         spans = options.spans and not self.counted
-        graph = refine(graph, oracle.instance, words, spans, scores, least, options.max_arcs)
-        if graph is None or not len(graph.source):
-            self.infeasible = graph is not None
+        refined = refine(graph, oracle.instance, words, spans, scores, least, options.max_arcs)
+        if refined is not None:
+            graph = refined
+            self.counted.append(words)
+        self.infeasible = not len(graph.source)
+        if self.infeasible:
             return None
-        self.counted.append(words)
         self.incumbent.oracle = Derivations(oracle.instance, graph)
         return Problem([self.incumbent.oracle], problem.n_variables, constraints=problem.constraints)
 
