@@ -46,7 +46,7 @@ def sample_trees(scores, count: int, *, single_root: bool = False, seed=0) -> np
 
     Examples
     --------
-    >>> trees = sample_trees([[0, 0, 0], [0, 0, 0], [0, 0, 0]], 1000)
+    >>> trees = sample_trees([[0, 0, 0], [0, 0, 0], [0, 0, 0]], 10_000)
     >>> [round(float((trees[:, 1:] == heads).all(axis=1).mean()), 1) for heads in ([0, 0], [0, 1], [2, 0])]
     [0.3, 0.3, 0.3]
     """
