@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import binomtest
 
 from experiments.layout import pick, seconds, table
 from experiments.setting import ROOT
@@ -142,8 +143,9 @@ def tags_page(rows: list[Row]) -> list[str]:
         lines[-1] += [row["same"], f"{row['weight']:g}"]
         for name in COLUMNS:
             lines[-1].append(f"{100 * row[f'{name}_before']:.2f} → {100 * row[f'{name}_after']:.2f}")
-        lines[-1] += [row["better"], row["worse"]]
-    head = ["tagger trained on", "seen at most", "same", "weight", *COLUMNS, "UPOS repaired", "broken"]
+        chance = binomtest(row["better"], row["better"] + row["worse"]).pvalue if row["better"] + row["worse"] else 1.0
+        lines[-1] += [row["better"], row["worse"], f"{chance:.2g}"]
+    head = ["tagger trained on", "seen at most", "same", "weight", *COLUMNS, "UPOS repaired", "broken", "sign test, p"]
     proofs = []
     for row in tests:
         proofs.append([f"{row['training']:,} sentences", row["documents"], row["ties"], row["certified"], row["first"]])
