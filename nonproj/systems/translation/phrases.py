@@ -63,8 +63,9 @@ def _extract(points, longest):
     n, m = points.shape
     found = [(np.int64(0), np.int64(0), np.int64(0), np.int64(0)) for _ in range(0)]
     aligned = np.zeros(m, np.bool_)
-    for j in range(m):
-        aligned[j] = points[:, j].any()
+    for i in range(n):
+        for j in range(m):
+            aligned[j] |= points[i, j]
     for first in range(n):
         low, high = m, -1
         for last in range(first, min(first + longest, n)):
@@ -73,7 +74,11 @@ def _extract(points, longest):
                     low, high = min(low, j), max(high, j)
             if high < 0 or high - low >= longest:
                 continue
-            if points[:first, low : high + 1].any() or points[last + 1 :, low : high + 1].any():
+            outside = 0
+            for i in range(n):
+                for j in range(low, high + 1):
+                    outside += points[i, j] and not first <= i <= last
+            if outside > 0:
                 continue
             start = low
             while True:

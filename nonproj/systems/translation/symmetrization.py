@@ -54,7 +54,11 @@ def _grow(forward, backward):
             for j in range(m):
                 if found[i, j] or not (first[i, j] or second[i, j]) or (rows[i] and columns[j]):
                     continue
-                if found[max(i - 1, 0) : i + 2, max(j - 1, 0) : j + 2].any():
+                near = 0
+                for a in range(max(i - 1, 0), min(i + 2, n)):
+                    for b in range(max(j - 1, 0), min(j + 2, m)):
+                        near += found[a, b]
+                if near > 0:
                     found[i, j] = rows[i] = columns[j] = growing = True
     for points in (first, second):
         for i in range(n):
