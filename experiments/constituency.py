@@ -71,7 +71,7 @@ def main(results: Path, data: Path | None, short: bool) -> None:
         parser.parse(["It", "works", "."], method)
     for path in files["test"]:
         rows += _kept(results, key, (path.stem,), lambda path=path: _run(parser, path))
-    pruning = _kept(results, key, ("pruning",), lambda: _pruning(parser.model, files["dev"], 1 if short else 8))
+    pruning = _kept(results, key, ("pruning",), lambda: _pruning(parser.model, files["dev"], 1 if short else 6))
     programs = _kept(results, key, ("programs",), lambda: _programs(parser, files["test"]))
     write_rows(results / "constituency.csv", rows)
     _plot(rows, results)

@@ -13,7 +13,7 @@ from nonproj.relaxation.solver import Limits, solve
 from nonproj.relaxation.steps import Halving
 from nonproj.relaxation.subgradient import Subgradient
 from nonproj.systems.constituency import chart
-from nonproj.systems.constituency.chart import TaggedWords, allowed_symbols, build_forest
+from nonproj.systems.constituency.chart import TaggedWords, build_forest
 from nonproj.systems.constituency.forest import best_derivation, marginals, pruned, restricted, variables_of
 from nonproj.systems.constituency.grammar import (
     coarser,
@@ -26,6 +26,7 @@ from nonproj.systems.constituency.heads import head_child
 from nonproj.systems.constituency.integer_program import joint_program
 from nonproj.systems.constituency.joint import JointOptions, decode, joint_problem, objective
 from nonproj.systems.constituency.parser import tree_of
+from nonproj.systems.constituency.spans import probable_symbols
 from nonproj.systems.constituency.symbols import TAG, Annotation, Rule, Symbol, rules_of, without_loops
 from nonproj.systems.constituency.tagger import Trellis, best_tags, count_transitions, score_of
 from tests import naive_constituency as naive
@@ -203,6 +204,21 @@ def test_pruning_keeps_what_is_probable():
         restricted(forest, np.zeros(forest.n_edges, np.bool_))
 
 
+def test_spans_are_pruned_by_max_marginals():
+    for rng, grammar, n, words, forest, _ in instances(60, 15, False):
+        best = {}
+        for score, edges in naive.all_derivations(forest):
+            for e in edges:
+                item = np.searchsorted(forest.first, e, side="right") - 1
+                key = forest.begin[item], forest.end[item], forest.state[item]
+                best[key] = max(best.get(key, -np.inf), score)
+        threshold = 10 ** rng.uniform(-3, 0)
+        kept = {key for key, score in best.items() if score >= max(best.values()) + np.log(threshold) - 1e-4}
+        found = probable_symbols(grammar, n, words, threshold)
+        assert set(zip(*map(np.ndarray.tolist, np.nonzero(found)), strict=True)) == {tuple(map(int, k)) for k in kept}
+    assert probable_symbols(grammar, n, words._replace(score=np.full(len(words.score), -np.inf)), 0.5) is None
+
+
 def test_a_coarse_grammar_restricts_symbols():
     rng, compared = random.Random(14), 0
     while compared < 60:
@@ -217,7 +233,8 @@ def test_a_coarse_grammar_restricts_symbols():
         number = {symbol: i for i, symbol in enumerate(coarse.symbols)}
         symbols = [number[Symbol(TAG, grammar.symbols[symbol].label)] for symbol in words.symbol]
         outline = build_forest(coarse, 3, words._replace(symbol=np.array(symbols)))
-        allowed = allowed_symbols(outline, 3, len(coarse.symbols))
+        allowed = np.zeros((3, 4, len(coarse.symbols)), np.bool_)
+        allowed[outline.begin, outline.end, outline.state] = True
         same = build_forest(grammar, 3, words, allowed)
         scores = sorted(round(score, 9) for score, _ in naive.all_derivations(free))
         assert sorted(round(score, 9) for score, _ in naive.all_derivations(same)) == scores

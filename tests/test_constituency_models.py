@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from nonproj.cli.main import main
-from nonproj.errors import ModelError
+from nonproj.errors import ModelError, SizeError
 from nonproj.systems.archive import write
+from nonproj.systems.constituency import chart
 from nonproj.systems.constituency.brackets import parse_tree, read_trees
 from nonproj.systems.constituency.evalb import compare, total
 from nonproj.systems.constituency.grammar import smoothed_by_parent
@@ -90,6 +91,19 @@ def test_values_are_the_probabilities_of_the_trees(model, text):
         assert alone.value >= max(fixed.value, joint.value - tagger) - 1e-9
     narrow, wide = Parser(model).parse(words), Parser(model, everything).parse(words)
     assert narrow.value <= wide.value + 1e-9
+
+
+def test_large_forests_are_pruned_harder(model, monkeypatch):
+    words, everything = SENTENCES[2].split(), ParsingOptions(0.0, 0.0)
+    free = Parser(model, everything).forest(words).forest.n_edges
+    monkeypatch.setattr(chart, "MAX_EDGES", free - 1)
+    small = Parser(model, everything).parse(words)
+    assert small.found
+    assert Parser(model, everything).forest(words).forest.n_edges < free
+    monkeypatch.setattr(chart, "MAX_EDGES", 1)
+    message = f"a sentence of {len(words)} words has a forest of more than 1 edges; split it"
+    with pytest.raises(SizeError, match=message):
+        Parser(model).parse(words)
 
 
 def test_a_sentence_outside_the_grammar(model):
@@ -220,6 +234,9 @@ def test_errors_are_one_line(tmp_path, capsys, model):
     message = f"nonproj: {latin}:2: byte 0xe9 is not UTF-8; recode the file to UTF-8 first\n"
     assert run(capsys, "parse", tmp_path / "m", latin, "-o", kept) == (2, "", message)
     assert kept.read_text() == "old"
+    (tmp_path / "traces.mrg").write_text("(S (-NONE- *))\n")
+    message = f"nonproj: {tmp_path / 'traces.mrg'}: all trees consist of traces; trees with words are expected\n"
+    assert run(capsys, "train", tmp_path / "traces.mrg", "-o", kept) == (2, "", message)
     message = f"nonproj: {bad}: not a model of nonproj for constituency\n"
     assert run(capsys, "parse", bad, latin) == (2, "", message)
     message = "nonproj: constituency: an action is expected: train, parse or evaluate\n"

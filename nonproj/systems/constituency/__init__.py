@@ -8,6 +8,7 @@
 - `grammar`: weighted grammars from trees: counts, smoothing, unary chains
 - `forest`: packed forests: best derivation, inside scores, marginals, pruning
 - `chart`: CKY: the packed forest of a sentence
+- `spans`: pruning by the max-marginals of a coarser grammar
 - `lexicon`: tags of words, by counts and by suffixes
 - `tagger`: a trigram tagger
 - `joint`: trees and tags jointly, by dual decomposition

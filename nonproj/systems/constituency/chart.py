@@ -15,6 +15,10 @@ MAX_CELLS = 400_000_000
 """Spans times symbols, at most, in the table of one sentence: 1.6 GB."""
 
 
+MAX_EDGES = 20_000_000
+"""Edges of the forest of one sentence, at most: about 1 GB."""
+
+
 class TaggedWords(NamedTuple):
     """The tags that words may have, sorted by position; several symbols may share a variable.
 
@@ -63,7 +67,7 @@ def build_forest(grammar: Grammar, n: int, words: TaggedWords, allowed: np.ndarr
         Number of words.
     words : TaggedWords
     allowed : ndarray of shape (n, n + 1, S of the coarser grammar), bool, optional
-        Which coarser symbols may cover the words from ``begin`` to ``end - 1``.
+        Which coarser symbols may cover the words from ``begin`` to ``end - 1``; see the module `spans`.
 
     Returns
     -------
@@ -74,7 +78,7 @@ def build_forest(grammar: Grammar, n: int, words: TaggedWords, allowed: np.ndarr
     Raises
     ------
     SizeError
-        The table of spans and symbols would be too large.
+        The table of spans and symbols, or the forest, would be too large.
     """
     tables, n_symbols = grammar.tables, len(grammar.symbols)
     live = np.triu(np.ones((n, n + 1), np.bool_), 1) if allowed is None else allowed.any(axis=2)
@@ -88,7 +92,10 @@ def build_forest(grammar: Grammar, n: int, words: TaggedWords, allowed: np.ndarr
         rules, allowed = rules._replace(coarse=np.full(n_symbols, -1, np.int32)), np.ones((1, 1, 1), np.bool_)
     chart = _Chart(rows, table, np.zeros((n_rows, 2), np.int32), allowed)
     first_word = np.searchsorted(words.position, np.arange(n + 1)).astype(np.int32)
-    items, edges = _build(rules, chart, first_word, np.asarray(words.symbol, np.int32), grammar.root)
+    symbols = np.asarray(words.symbol, np.int32)
+    items, edges = _build(rules, chart, first_word, symbols, grammar.root, MAX_EDGES)
+    if items[-1, 3] < 0:
+        raise SizeError(f"a sentence of {n} words has a forest of more than {MAX_EDGES} edges; split it")
     left, right, word, rule = (np.ascontiguousarray(column) for column in edges[: items[-1, 3]].T)
     if n_rows == 0 or table[rows[0, n], grammar.root] < 0:
         items, left, right, word, rule = items[:0], left[:0], right[:0], word[:0], rule[:0]
@@ -101,18 +108,12 @@ def build_forest(grammar: Grammar, n: int, words: TaggedWords, allowed: np.ndarr
     return Forest(first, left, right, variable, scores, rule, state[:-1], begin[:-1], end[:-1])
 
 
-def allowed_symbols(forest: Forest, n: int, n_symbols: int) -> np.ndarray:
-    """Return which symbols cover which words in a pruned forest, bool[n, n + 1, S]; see `build_forest`."""
-    found = np.zeros((n, n + 1, n_symbols), np.bool_)
-    found[forest.begin, forest.end, forest.state] = True
-    return found
-
-
 @kernel
-def _build(rules, chart, first_word, word_symbols, root):
+def _build(rules, chart, first_word, word_symbols, root, max_edges):
     """Return items (symbol, begin, end, first edge), and edges (left, right, word, rule), items closed by a last row.
 
-    Span by span, the shorter ones first: words and binary rules, then unary rules over what these have built.
+    Span by span, the shorter ones first: words and binary rules, then unary rules over what these have built.  With too
+    many edges the last row's is -1.
     """
     rows, members = chart.rows, chart.members
     n, n_binary = rows.shape[0], len(rules.binary_parent)
@@ -135,6 +136,8 @@ def _build(rules, chart, first_word, word_symbols, root):
             found, size = _unary_edges(rules, chart, items, span, (members[row, 0], n_items, target), n_binary, found)
             items, edges, n_items, n_edges = _add(chart, span, found, size, count, items, edges, (n_items, n_edges))
             members[row, 1] = n_items
+            if n_edges > max_edges:
+                return np.full((1, 4), -1, np.int32), edges
     closed = np.empty((n_items + 1, 4), np.int32)
     closed[:n_items] = items[:n_items]
     closed[n_items] = n_edges

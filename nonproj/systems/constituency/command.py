@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 
-from nonproj.errors import NonprojError
+from nonproj.errors import FileError, NonprojError
 
 
 def add_arguments(parser) -> None:
@@ -74,6 +74,8 @@ def _train(options: argparse.Namespace) -> int:
 
     files = [path for given in options.trees for path in ([given] if given == "-" else tree_files(given))]
     trees = [tree for path in progress(files, "reading", bool(options.quiet)) for tree in read_plain([path])]
+    if not trees:
+        raise FileError(options.trees[0], "all trees consist of traces; trees with words are expected")
     defaults = TrainingOptions()
     annotation = defaults.annotation._replace(horizontal=options.horizontal, vertical=options.vertical)
     model = train(trees, defaults._replace(annotation=annotation))

@@ -174,6 +174,11 @@ def train(trees: Sequence[Tree], options: TrainingOptions = TrainingOptions()) -
         As `nonproj.systems.constituency.brackets.plain` returns them.
     options : TrainingOptions
 
+    Raises
+    ------
+    ValueError
+        There are no trees.
+
     Examples
     --------
     >>> from nonproj.systems.constituency.brackets import parse_tree
@@ -181,6 +186,8 @@ def train(trees: Sequence[Tree], options: TrainingOptions = TrainingOptions()) -
     >>> model.tagger.lexicon.tags
     ['DT', 'NN', 'VBZ']
     """
+    if not trees:
+        raise ValueError("there are no trees to train on; one or more are expected")
     rules = count_rules(trees, options.annotation)
     tokens: dict[str, Counter] = defaultdict(Counter)
     for tree in trees:

@@ -7,12 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nonproj.errors import SizeError
 from nonproj.systems.constituency.brackets import TOP, Tree
-from nonproj.systems.constituency.chart import TaggedWords, allowed_symbols, build_forest
+from nonproj.systems.constituency.chart import TaggedWords, build_forest
 from nonproj.systems.constituency.forest import Forest, best_derivation, pruned
 from nonproj.systems.constituency.grammar import Grammar
 from nonproj.systems.constituency.joint import Decoded, JointOptions, decode
 from nonproj.systems.constituency.model import Model
+from nonproj.systems.constituency.spans import probable_symbols
 from nonproj.systems.constituency.symbols import TAG, Built, built_by_binary, built_by_unary
 from nonproj.systems.constituency.tagger import Trellis
 
@@ -25,8 +27,11 @@ class ParsingOptions(NamedTuple):
 
     Attributes
     ----------
-    coarse_threshold, threshold : float
-        Edges of the coarser grammar and of the grammar with a lower marginal are pruned.
+    coarse_threshold : float
+        Symbols over spans are pruned if the best tree of the coarser grammar with them is less probable than this
+        share of its best tree.
+    threshold : float
+        Edges of the forest with a lower marginal are pruned.
     tag_threshold : float
         Tags whose probability for a word is lower than this share of the best one's are not candidates.
     joint : JointOptions
@@ -135,13 +140,24 @@ class Parser:
         tags : sequence of str, optional
             The only candidate for each word.
         """
-        model, n = self.model, len(words)
-        lexicon = model.tagger.lexicon
+        lexicon = self.model.tagger.lexicon
         if tags is None:
             candidates = [_plausible(lexicon.probabilities(word), self.options.tag_threshold) for word in words]
         else:
             candidates = [np.array([lexicon.tags.index(tag)]) for tag in tags]
-        allowed = self._coarse_pass(words, candidates)
+        threshold = self.options.coarse_threshold
+        while True:
+            try:
+                return self._forest(words, candidates, threshold)
+            except SizeError:
+                threshold = 10.0 * max(threshold, 1e-5)  # long sentences are pruned harder
+                if threshold > 1.0:
+                    raise
+
+    def _forest(self, words: Sequence[str], candidates: list[np.ndarray], threshold: float) -> SentenceForest | None:
+        """Return the pruned forest over candidate tags, by a threshold for the coarser grammar."""
+        model, n = self.model, len(words)
+        allowed = self._coarse_pass(words, candidates, threshold)
         if allowed is None:
             return None
         candidates = [tags[allowed[i, i + 1, model.coarse_symbols[tags]]] for i, tags in enumerate(candidates)]
@@ -162,7 +178,7 @@ class Parser:
         forest = pruned(forest, np.zeros(size), self.options.threshold)
         return SentenceForest(*_without_unused(forest, model.tagger.trellis(words, candidates)))
 
-    def _coarse_pass(self, words: Sequence[str], candidates: list[np.ndarray]) -> np.ndarray | None:
+    def _coarse_pass(self, words: Sequence[str], candidates: list[np.ndarray], threshold: float) -> np.ndarray | None:
         """Return which coarser symbols may cover which words; None if there is no tree."""
         model, n = self.model, len(words)
         sizes = [len(each) for each in candidates]
@@ -172,11 +188,7 @@ class Parser:
         entries = TaggedWords(
             np.repeat(np.arange(n), sizes), model.coarse_symbols[tags], variables, np.concatenate(scores)
         )
-        forest = build_forest(model.coarse, n, entries)
-        if not forest.n_items:
-            return None
-        forest = pruned(forest, np.zeros(len(tags)), self.options.coarse_threshold)
-        return allowed_symbols(forest, n, len(model.coarse.symbols))
+        return probable_symbols(model.coarse, n, entries, threshold)
 
 
 def _plausible(probabilities: np.ndarray, threshold: float) -> np.ndarray:
