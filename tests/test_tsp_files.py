@@ -190,7 +190,7 @@ def test_all_files_are_read(tsplib):
         assert (instance.weights >= 0).all() and (instance.weights == instance.weights.T).all()
 
 
-SOLVED = ("burma14", "ulysses22", "gr24", "bayg29", "bays29", "swiss42", "att48", "hk48", "gr48", "brazil58", "kroC100",
+SOLVED = ("burma14", "ulysses22", "gr24", "bayg29", "bays29", "swiss42", "att48", "hk48", "gr48", "brazil58",
           "pr107")  # fmt: skip
 
 

@@ -81,8 +81,8 @@ def _lagrangian(weights, u, costs, tree):
 def _count_degrees(tree, degree):
     """Count the edges of a 1-tree at each node; return the sum of (degree - 2)^2."""
     parent, order, ends = tree
-    degree[:] = 0
-    degree[0] = 2
+    for node in range(len(degree)):
+        degree[node] = 2 if node == 0 else 0
     for k in range(1, len(order)):
         degree[order[k]] += 1
         degree[parent[order[k]]] += 1
@@ -108,8 +108,11 @@ def _ascend(weights, u, steps, tree, best_tree):
         course[k] = value
         if value > bound or norm == 0:
             bound = value
-            best_u[:] = u
-            best_tree.parent[:], best_tree.order[:], best_tree.ends[:] = tree.parent, tree.order, tree.ends
+            for i in range(n):
+                best_u[i], best_tree.parent[i] = u[i], tree.parent[i]
+            for i in range(n - 1):
+                best_tree.order[i] = tree.order[i]
+            best_tree.ends[0], best_tree.ends[1] = tree.ends[0], tree.ends[1]
         if norm == 0:
             return bound, best_u, course[: k + 1], True
         size = sizes[k]

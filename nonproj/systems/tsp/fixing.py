@@ -23,8 +23,8 @@ def _by_degrees(graph, state, in_degree, left):
     A node needs two edges: with two forced the others are forbidden, with two left these are forced.
     """
     tail, head, weight, degree = graph
-    in_degree[:] = 0
-    left[:] = 0
+    for i in range(len(degree)):
+        in_degree[i] = left[i] = 0
     for e in range(len(tail)):
         if state[e] != FORBIDDEN:
             left[tail[e]] += 1

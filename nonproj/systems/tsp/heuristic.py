@@ -218,13 +218,17 @@ def _iterate(weights, near, tour, kicks, target, random):
         gain += _descend(weights, near, tour, place, queue, waiting, count)
         if length - gain <= best_length + ALLOWANCE * abs(best_length) * (1.0 - done / kicks):
             length -= gain
-            kept[:], kept_place[:] = tour, place
+            for k in range(n):
+                kept[k], kept_place[k] = tour[k], place[k]
             if length < best_length:
                 best_length = length
-                best[:] = tour
+                for k in range(n):
+                    best[k] = tour[k]
         else:
-            tour[:], place[:] = kept, kept_place
-    tour[:] = best
+            for k in range(n):
+                tour[k], place[k] = kept[k], kept_place[k]
+    for k in range(n):
+        tour[k] = best[k]
     return best_length, done
 
 

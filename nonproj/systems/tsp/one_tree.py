@@ -41,8 +41,8 @@ def minimum_one_tree(costs, tree):
     parent, order, ends = tree
     n = costs.shape[0]
     waiting, best = np.arange(2, n), costs[1].copy()
-    parent[:] = 1
-    parent[0] = parent[1] = -1
+    for node in range(n):
+        parent[node] = 1 if node > 1 else -1
     order[0] = 1
     total = 0.0
     for count in range(1, n - 1):

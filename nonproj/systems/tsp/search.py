@@ -34,6 +34,24 @@ class Stack(NamedTuple):
 
 
 @kernel
+def _copy_node(state, u, to_state, to_u):
+    """Copy the states of edges, and the multipliers, of a node; loops compile faster than slices."""
+    for e in range(len(state)):
+        to_state[e] = state[e]
+    for i in range(len(u)):
+        to_u[i] = u[i]
+
+
+@kernel
+def _count_free(state):
+    """Count the free edges."""
+    free = 0
+    for e in range(len(state)):
+        free += state[e] == FREE
+    return free
+
+
+@kernel
 def _tighten(relaxation, state, u, incumbent):
     """Fix edges by reduced costs at multipliers ``u``; return the number fixed, -1 if no better tour is left."""
     graph, cuts, order = relaxation
@@ -55,9 +73,7 @@ def _bound_node(relaxation, state, u, steps, incumbent, best, mean):
     graph, cuts, order = relaxation
     if not propagate(graph, state):
         return np.inf
-    free = 0
-    for e in range(len(state)):
-        free += state[e] == FREE
+    free = _count_free(state)
     while True:
         bound = sparse_ascend(relaxation, state, u, steps, incumbent, best, mean)
         if bound > incumbent[0] - 1.0:
@@ -105,7 +121,7 @@ def _branch(relaxation, state, u, steps, incumbent, best, children):
     unused, score = np.empty(m), -np.inf
     for k in range(many):
         for side in range(2):
-            trial[side, :], trial_u[side, :] = state, u
+            _copy_node(state, u, trial[side], trial_u[side])
             trial[side, candidates[k]] = FORCED if side == 0 else FORBIDDEN
             trial_bound[side] = np.inf
             if propagate(graph, trial[side]):
@@ -121,10 +137,11 @@ def _branch(relaxation, state, u, steps, incumbent, best, children):
             first = 0 if trial_bound[0] < trial_bound[1] else 1
             for place in range(2):
                 side = first if place == 1 else 1 - first
-                child_state[place, :], child_u[place, :] = trial[side], trial_u[side]
+                _copy_node(trial[side], trial_u[side], child_state[place], child_u[place])
                 child_bound[place] = trial_bound[side]
             if closed == 1:
-                child_state[0, :], child_u[0, :], child_bound[0] = child_state[1], child_u[1], child_bound[1]
+                _copy_node(child_state[1], child_u[1], child_state[0], child_u[0])
+                child_bound[0] = child_bound[1]
                 return 1
     return 2
 
@@ -161,22 +178,22 @@ def search(relaxation, stack, top, schedules, incumbent, best, limit):
         if stack_bound[top] > incumbent[0] - 1.0:
             continue
         nodes += 1
-        state[:], u[:] = stack_state[top], stack_u[top]
+        _copy_node(stack_state[top], stack_u[top], state, u)
         bound = stack_bound[top]
         while True:
             value = _bound_node(relaxation, state, u, schedules[0], incumbent, best, mean)
             if value > incumbent[0] - 1.0:
                 break
             bound = max(bound, value)
-            if not (state == FREE).any():
+            if _count_free(state) == 0:
                 _finish(graph, state, incumbent, best)
                 break
             count = _branch(relaxation, state, u, schedules[1], incumbent, best, children)
             if count == 1:
-                state[:], u[:] = child_state[0], child_u[0]
+                _copy_node(child_state[0], child_u[0], state, u)
                 continue
             for k in range(count):
-                stack_state[top, :], stack_u[top, :] = child_state[k], child_u[k]
+                _copy_node(child_state[k], child_u[k], stack_state[top], stack_u[top])
                 stack_bound[top] = max(bound, child_bound[k])
                 top += 1
             break

@@ -142,7 +142,8 @@ def _slopes(graph, cuts, u, chosen, slope):
     tail, head, weight, degree = graph
     start, edge, coefficient, rhs = cuts
     n = len(degree)
-    slope[:n] = 2.0
+    for i in range(n):
+        slope[i] = 2.0
     for e in range(len(tail)):
         if chosen[e]:
             slope[tail[e]] -= 1.0
@@ -192,7 +193,8 @@ def _note_tour(graph, chosen, incumbent, best):
             return False
     if length < incumbent[0]:
         incumbent[0] = length
-        best[:] = chosen
+        for e in range(len(tail)):
+            best[e] = chosen[e]
     return True
 
 
@@ -218,12 +220,14 @@ def sparse_ascend(relaxation, state, u, steps, incumbent, best, mean):
     costs, chosen, best_u = np.empty(m), np.empty(m, np.int8), u.copy()
     slope, last = np.zeros(size_u), np.zeros(size_u)
     bound = -np.inf
-    mean[:] = 0.0
+    for e in range(m):
+        mean[e] = 0.0
     for k in range(len(sizes)):
         value = sparse_value(graph, cuts, state, u, order, costs, chosen)
         if value > bound:
             bound = value
-            best_u[:] = u
+            for i in range(size_u):
+                best_u[i] = u[i]
         if value == np.inf:
             break
         norm = _slopes(graph, cuts, u, chosen, slope)
@@ -244,7 +248,8 @@ def sparse_ascend(relaxation, state, u, steps, incumbent, best, mean):
             if grid > 0.0:
                 new = min(max(np.rint(new * grid) / grid, -MAX_MULTIPLIER), MAX_MULTIPLIER)
             u[i] = max(new, 0.0) if i >= n else new
-    u[:] = best_u
+    for i in range(size_u):
+        u[i] = best_u[i]
     half = max(1, len(sizes) - (len(sizes) + 1) // 2)
     for e in range(m):
         mean[e] /= half
