@@ -6,8 +6,10 @@ import naive_lexicalised as naive
 import numpy as np
 import pytest
 
+from nonproj.errors import ModelError
+from nonproj.systems import archive
 from nonproj.systems.constituency.brackets import TOP, Tree, parse_tree
-from nonproj.systems.constituency.collins import Collins
+from nonproj.systems.constituency.collins import KIND, VERSION, Collins
 from nonproj.systems.constituency.collins_coarse import coarse_grammar, keep_probable
 from nonproj.systems.constituency.collins_trees import with_base_phrases, without_base_phrases
 from nonproj.systems.constituency.heads import dependencies, head_child
@@ -182,7 +184,42 @@ def test_models_survive_a_file(tmp_path):
         assert again.parse(tree.words(), tree.tags())[2] == LexicalisedParser(model).parse(tree.words(), tree.tags())[2]
 
 
-def test_a_new_tag_or_an_empty_sentence_has_a_flat_tree():
+def test_damaged_models_are_refused(tmp_path):
+    model = models(np.random.default_rng(1))[0]
+    values = {"symbols": model.symbols, "words": model.words, "factor": model.factor}
+    wrong = model.events.copy()
+    wrong[3, 0] |= 127
+    for change, events in (
+        ({}, None),
+        ({}, wrong),
+        ({}, model.events[:, :2]),
+        ({}, -model.events),
+        ({}, model.events + [0, len(model.words) * 2**7, 0]),
+        ({"symbols": model.symbols[1:]}, model.events),
+        ({"words": model.words[:2]}, model.events),
+        ({"words": None}, model.events),
+        ({"factor": "5"}, model.events),
+    ):
+        archive.write(tmp_path / "m", KIND, VERSION, values | change, {} if events is None else {"events": events})
+        with pytest.raises(ModelError, match=f"^{tmp_path}/m: a damaged model for lexicalised phrase structure"):
+            LexicalisedParser.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("words", "tags", "message"),
+    [
+        ([], [], "0 words and 0 tags; words and a tag for each are expected"),
+        (["dog"], [], "1 words and 0 tags; words and a tag for each are expected"),
+        (["dog"] * 151, ["NN"] * 151, "a sentence of 151 words; at most 150 can be parsed: split it"),
+    ],
+)
+def test_errors(words, tags, message):
+    parser = LexicalisedParser(models(np.random.default_rng(1))[0])
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        parser.parse(words, tags)
+
+
+def test_a_new_tag_has_a_flat_tree():
     parser = LexicalisedParser(models(np.random.default_rng(1))[0])
     found = parser.parse(["dog", "?"], ["NN", "NEW"])
     assert str(found.tree) == "(TOP (FRAG (NN dog) (NEW ?)))"

@@ -82,6 +82,13 @@ def test_errors_are_one_line(folder, capsys, words, text, message):
     assert message.format(folder=folder) in err
 
 
+def test_a_parser_without_tagger_needs_tags(folder, capsys):
+    (folder / "in").write_text("dog\n", encoding="utf-8")
+    assert main(["lexicalised", "parse", str(folder / "model"), str(folder / "in"), "-d", str(folder / "parser")]) == 2
+    message = "this model has no tagger; words need tags: --tagged"
+    assert capsys.readouterr().err == f"nonproj: {folder}/parser: {message}\n"
+
+
 def test_other_files_are_refused(folder, capsys):
     command = ["lexicalised", "parse", str(folder / "trees"), str(folder / "in"), "--tagged"]
     assert main(command) == 2

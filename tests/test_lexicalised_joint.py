@@ -19,6 +19,7 @@ from nonproj.systems.constituency.collins import Collins
 from nonproj.systems.constituency.hypergraph import best_derivation
 from nonproj.systems.constituency.joint_dependencies import make_instance
 from nonproj.systems.constituency.lexicalised import LexicalisedParser
+from nonproj.systems.constituency.split import read_split
 
 pytest.importorskip("highspy")
 
@@ -133,3 +134,22 @@ def test_an_arc_of_one_side_is_forbidden_to_the_other(graphs):
     instance = make_instance(graph, everything, lambda parts: np.zeros(len(parts)), "arc", OPTIONS)
     assert len(instance.parts.arcs.head) < len(full_arc_space(n).head)
     assert make_instance(graph, np.zeros((n + 1, n + 1), np.bool_), lambda parts: None, "arc", OPTIONS) is None
+
+
+def test_real_sentences(treebanks):
+    """Real charts with random scores of dependencies: every certified value is the integer program's optimum."""
+    from nonproj.systems.constituency.dependency_program import joint_optimum
+
+    trees = read_split(treebanks / "wsj-brackets")["train"][:150]
+    parser, rng = LexicalisedParser(Collins.train(trees), (1e-3,)), np.random.default_rng(0)
+    chosen = [tree for tree in trees if 5 <= len(tree.words()) <= 9][:4]
+    assert len(chosen) == 4
+    for tree in chosen:
+        graph, n = parser.chart(tree.words(), tree.tags()), len(tree.words())
+        everything = np.ones((n + 1, n + 1), np.bool_)
+        instance = make_instance(graph, everything, lambda parts: rng.normal(size=len(parts)), "grandparent", OPTIONS)
+        found = solve(instance.problem, Subgradient(Halving()), repair=from_oracle(instance.objective))
+        best = joint_optimum(instance)
+        assert min(found.trace.dual) >= best - 1e-6 >= found.primal_value - 2e-6
+        assert not found.certified or found.primal_value == pytest.approx(best, abs=1e-6)
+        assert parser.tree(instance.graph, found.solution, tree.words(), tree.tags()).words() == tree.words()

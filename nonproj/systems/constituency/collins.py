@@ -29,7 +29,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nonproj.errors import SizeError
+from nonproj.errors import ModelError, SizeError
 from nonproj.systems import archive
 from nonproj.systems.constituency.brackets import TOP, Tree
 from nonproj.systems.constituency.collins_tables import (
@@ -74,6 +74,8 @@ class Collins:
         Categories and head children that were seen together.
     tags : frozenset of str
         The tags of words.
+    tagged : dict
+        Numbers of words by the number of a word and of a tag that it occurred with.
     """
 
     def __init__(self, symbols: Sequence[str], words: Sequence[str], counts: Counter, factor: float = FACTOR):
@@ -176,6 +178,8 @@ class Collins:
             It is no such model.
         """
         values, arrays = archive.read(path, KIND, VERSION)
+        if not _is_sound(values, arrays.get("events")):
+            raise ModelError(f"{path}: a damaged model for {KIND}; train it again")
         counts = Counter({(c, o): n for c, o, n in arrays["events"].tolist()})
         return cls(values["symbols"], values["words"], counts, values["factor"])
 
@@ -183,6 +187,28 @@ class Collins:
     def verbs(self) -> np.ndarray:
         """Which symbols are tags of verbs, bool[number of symbols]."""
         return np.array([symbol in VERBS for symbol in self.symbols])
+
+
+def _is_sound(values: dict, events: np.ndarray | None) -> bool:
+    """Return whether what a file holds is a model, all of whose numbers name a symbol or a word."""
+    symbols, words, factor = (values.get(name) for name in ("symbols", "words", "factor"))
+    for names, limit in ((symbols, MAX_SYMBOLS), (words, MAX_WORDS)):
+        if not isinstance(names, list) or not 0 < len(names) <= limit or len(set(map(str, names))) < len(names):
+            return False
+        if not all(isinstance(name, str) for name in names):
+            return False
+    if symbols[0] != STOP or TOP not in symbols or not isinstance(factor, float) or not 0.0 < factor < np.inf:
+        return False
+    if events is None or events.ndim != 2 or events.shape[1] != 3 or events.dtype != np.int64 or not len(events):
+        return False
+    context, outcome, count = events.T
+    if context.min() < 0 or outcome.min() < 0 or count.min() < 1 or kind_of(context).max() > ROOT + 1:
+        return False
+    fields = [context >> shift & (MAX_SYMBOLS - 1) for shift in (0, 7, 14, 21, 28)]
+    of_words = np.isin(kind_of(context), (WORD, WORD + 1, WORD + 2, ROOT + 1))
+    numbers = np.concatenate([*fields, outcome[~of_words] & (MAX_SYMBOLS - 1), outcome[~of_words] >> 7])
+    known = np.concatenate([context >> 35 & (MAX_WORDS - 1), outcome[of_words]])
+    return bool(numbers.max() < len(symbols) and known.max() < len(words))
 
 
 def _symbols(tree: Tree) -> set[str]:

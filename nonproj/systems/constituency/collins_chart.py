@@ -43,7 +43,8 @@ KIND, BEGIN, END, SYMBOL, DISTANCE, WORD = range(6)
 
 _NEXT, _GROUP, _COLUMNS = 6, 7, 8
 
-MAX_EDGES = 2**27
+MAX_EDGES = 2**25
+"""Largest chart, about a gigabyte."""
 
 
 class Build(NamedTuple):

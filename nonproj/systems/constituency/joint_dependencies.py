@@ -17,6 +17,7 @@ import numpy as np
 
 from nonproj.dual.branch_and_bound import search_trusted
 from nonproj.dual.options import DualOptions, SearchOptions
+from nonproj.errors import SizeError
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.space import part_space, tree_score
 from nonproj.pipeline import Parser
@@ -109,6 +110,8 @@ class Instance(NamedTuple):
         total = self.scores.copy()
         total[: len(scores)] += scores
         found = search_trusted(self.parts, total, self.options, EXACT_WORK)
+        if not found.certified:  # sets of part types without compiled automata are not searched
+            raise SizeError("the dependency parser's decoder left a gap; a parser of the usual part types is expected")
         arcs = self.parts.arcs
         return found.bound, (found.heads[arcs.modifier] == arcs.head).astype(np.float64), found.heads
 

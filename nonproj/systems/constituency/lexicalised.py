@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nonproj.errors import SizeError
 from nonproj.systems.constituency.brackets import TOP, Tree
 from nonproj.systems.constituency.collins import Collins
 from nonproj.systems.constituency.collins_chart import (
@@ -24,8 +25,11 @@ from nonproj.systems.constituency.collins_trees import without_base_phrases
 from nonproj.systems.constituency.heads import dependencies
 from nonproj.systems.constituency.hypergraph import Hypergraph, best_derivation
 
-THRESHOLDS = (1e-5, 1e-8, 0.0)
+THRESHOLDS = (1e-5, 1e-8)
 """Posteriors below which coarse items are pruned; each is tried where the one before leaves no tree."""
+
+MAX_WORDS = 150
+"""Longest sentence: memory grows with the square of its length."""
 
 
 class Lexicalised(NamedTuple):
@@ -79,15 +83,32 @@ class LexicalisedParser:
         return coarse_grammar(self.model)
 
     def chart(self, words: Sequence[str], tags: Sequence[str]) -> Hypergraph | None:
-        """Return all trees of a sentence as a hypergraph; None if there are none."""
+        """Return all trees of a sentence as a hypergraph; None if there are none.
+
+        Raises
+        ------
+        ValueError
+            There are no words, or not as many tags.
+        SizeError
+            The sentence is too long, or its chart too large.
+        """
+        if not len(words) or len(words) != len(tags):
+            raise ValueError(f"{len(words)} words and {len(tags)} tags; words and a tag for each are expected")
+        if len(words) > MAX_WORDS:
+            raise SizeError(f"a sentence of {len(words)} words; at most {MAX_WORDS} can be parsed: split it")
         numbers = self.model.tag_numbers(tags)
-        if not len(words) or not numbers.all():
+        if not numbers.all():
             return None
-        for threshold in self.thresholds:
+        for i, threshold in enumerate(self.thresholds):
             kept = keep_probable(self.model, self.grammar, numbers, threshold)
             if kept is None:
                 return None
-            found = chart(self.model, self.grammar, self.model.word_numbers(words, numbers), numbers, kept)
+            try:
+                found = chart(self.model, self.grammar, self.model.word_numbers(words, numbers), numbers, kept)
+            except SizeError:
+                if not i:
+                    raise
+                return None
             if found is not None:
                 return found
         return None

@@ -140,6 +140,8 @@ def _finder(options: argparse.Namespace):
     from nonproj.pipeline import Parser
 
     parser = Parser(Model.load(options.dependencies), tags="all")
+    if parser.analyzer is None and not options.tagged:
+        raise NonprojError(f"{options.dependencies}: this model has no tagger; words need tags: --tagged")
     gamma = GAMMA if options.gamma is None else options.gamma
     joint = JointParser(phrases, parser, gamma, options.max_iterations, options.exact)
 
