@@ -54,7 +54,7 @@ def same(left, right):
     return left == right or left == pytest.approx(right, abs=1e-9)
 
 
-@for_seeds(120)
+@for_seeds(100)
 def test_graphs_equal_the_twin(seed, kind):
     rng, problem, twin, scores = draw(seed, kind)
     base, n_words = template.make_graph(problem), problem.n_words
@@ -69,7 +69,7 @@ def test_graphs_equal_the_twin(seed, kind):
     assert same(best(problem, tighter, scores)[0], found)
 
 
-@for_seeds(120)
+@for_seeds(100)
 def test_pruning_keeps_what_is_as_good(seed, kind):
     _, problem, twin, scores = draw(seed, kind)
     optimum, base = naive_translation.best_valid(*twin), template.make_graph(problem)
@@ -84,7 +84,7 @@ def test_pruning_keeps_what_is_as_good(seed, kind):
     assert refinement.refine(base, problem, [0], max_arcs=len(base.source) // 50) is None
 
 
-@for_seeds(120)
+@for_seeds(100)
 def test_wide_searches_find_the_optimum(seed, kind):
     _, problem, twin, scores = draw(seed, kind)
     optimum = naive_translation.best_valid(*twin)
@@ -105,7 +105,7 @@ def test_wide_searches_find_the_optimum(seed, kind):
             assert instance.score_derivation(problem, found) <= optimum + 1e-9
 
 
-@for_seeds(120)
+@for_seeds(100)
 def test_decoding_equals_enumeration_and_the_integer_program(seed, kind):
     """Every other problem without heuristics; all but every third with few iterations, so that tightening has to do."""
     _, problem, twin, _ = draw(seed, kind)

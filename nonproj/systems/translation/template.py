@@ -41,6 +41,43 @@ class Template(NamedTuple):
 
 
 @kernel
+def _distinct(values):
+    """Return the different numbers of an array, ascending."""
+    found, size = np.empty(len(values), np.int64), 0
+    for k in np.argsort(values):
+        if size == 0 or values[k] != found[size - 1]:
+            found[size] = values[k]
+            size += 1
+    return found[:size].copy()
+
+
+@kernel
+def _lower(ascending, value):
+    """Return the position of the first number that is not below a value."""
+    first, last = 0, len(ascending)
+    while first < last:
+        middle = (first + last) >> 1
+        if ascending[middle] < value:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+@kernel
+def _position(descending, state):
+    """Return the position of a state in descending states."""
+    first, last = 0, len(descending)
+    while first < last:
+        middle = (first + last) >> 1
+        if descending[middle] > state:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+@kernel
 def _ended_states(instance):
     """Return all (position, state) in which a phrase can end, as ascending numbers; the begin is the first."""
     lm, n_states = instance.lm, len(instance.lm.last_word)
@@ -70,7 +107,7 @@ def _ended_states(instance):
                 for word in words[1:]:
                     state = read_word(lm, state, word)[1]
                 found.append(base + state)
-    return np.unique(np.array(found))
+    return _distinct(np.array(found))
 
 
 @kernel
@@ -106,8 +143,8 @@ def _begin_nodes(instance, s, ended, words, marked):
     lm, n_states = instance.lm, len(instance.lm.last_word)
     arcs = [(np.int64(0), np.int64(0), 0.0) for _ in range(0)]
     states = [np.int64(0)]
-    low = np.searchsorted(ended, max(s - instance.limit, 0) * n_states)
-    high = np.searchsorted(ended, (s + instance.limit + 1) * n_states)
+    low = _lower(ended, max(s - instance.limit, 0) * n_states)
+    high = _lower(ended, (s + instance.limit + 1) * n_states)
     for node in range(low, high):
         jump = abs(ended[node] // n_states - s)
         state, score = _effective(lm, ended[node] % n_states, words, marked)
@@ -115,13 +152,7 @@ def _begin_nodes(instance, s, ended, words, marked):
         while state > 0:
             states.append(state)
             state = _effective(lm, np.int64(lm.backoff_state[state]), words, marked)[0]
-    return np.unique(np.array(states))[::-1].copy(), arcs
-
-
-@kernel
-def _position(descending, state):
-    """Return the position of a state in descending states."""
-    return len(descending) - 1 - np.searchsorted(descending[::-1], state)
+    return _distinct(np.array(states))[::-1].copy(), arcs
 
 
 @kernel
@@ -145,7 +176,7 @@ def _first_words(lm, begin, words, marked, base, arcs):
         for arc in range(lm.arc_start[state], lm.arc_start[state + 1]):
             if marked[lm.arc_word[arc]]:
                 found.append(np.int64(lm.arc_next[arc]))  # noqa: PERF401
-    behind = np.unique(np.array(found))[::-1].copy()
+    behind = _distinct(np.array(found))[::-1].copy()
     plain, null, first = base + len(begin) - 1, base + len(begin), base + len(begin) + 1
     arcs.append((null, plain, 0.0, 0))
     for i in range(len(begin) - 1):
@@ -186,7 +217,7 @@ def _finish(instance, s, behind, first, ended, arcs):
         ):
             for i in range(len(behind)):
                 if lm.last_word[behind[i]] == word:
-                    to = np.searchsorted(ended, instance.end[o] * n_states + behind[i])
+                    to = _lower(ended, instance.end[o] * n_states + behind[i])
                     arcs.append((to, first + i, instance.score[o], o + 1))
             o += 1
         several = False
@@ -208,7 +239,7 @@ def _finish(instance, s, behind, first, ended, arcs):
                 for each in instance.words[instance.word_start[o] + 2 : instance.word_start[o + 1]]:
                     score, state = read_word(lm, state, each)
                     total += score
-                to = np.searchsorted(ended, instance.end[o] * n_states + state)
+                to = _lower(ended, instance.end[o] * n_states + state)
                 arcs.append((to, node, total, o + 1))
                 o += 1
             node += 1
