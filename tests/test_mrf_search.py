@@ -169,7 +169,7 @@ def test_limits_and_starts():
     field = grid(*naive.random_grid(rng, 30, 30, 4))
     short = infer(field, seconds=1e-9)
     assert short.iterations == 1 and short.status == "open" and short.bound > short.value
-    long = infer(field, max_iterations=50)
+    long = infer(field, "trws", max_iterations=50)
     again = infer(field, "trws", max_iterations=1, labels=long.labels)
     assert again.value >= long.value - 1e-9
     assert len(long.trace) <= 50 and (np.diff(long.trace.dual) <= 1e-9).all()
