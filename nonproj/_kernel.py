@@ -125,9 +125,13 @@ def count_cached() -> int:
     return sum(1 for _ in _FOLDER.glob("*/*.nbi")) if _FOLDER else 0
 
 
-def is_cached(name: str) -> bool:
-    """Return whether a kernel, such as ``score._score_parts``, is in the cache, for whatever types of arguments."""
-    return _FOLDER is not None and any(_FOLDER.glob(f"*/{name}-*.nbi"))
+def is_cached(name: str, systems: bool = False) -> bool:
+    """Return whether a kernel, such as ``score._score_parts``, is in the cache, for whatever types of arguments.
+
+    With ``systems`` it is one of `nonproj.systems`.
+    """
+    folder = _systems_folder() if systems else _FOLDER
+    return folder is not None and any(folder.glob(f"*/{name}-*.nbi"))
 
 
 class _Compiling(event.Listener):

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
             import matplotlib  # noqa: F401
         except ImportError:
             raise DependencyError("--picture needs matplotlib: pip install nonproj[systems]") from None
-    if not options.quiet and kept_in() and not is_cached("search.search"):
+    if not options.quiet and kept_in() and not is_cached("search.search", systems=True):
         sys.stderr.write("nonproj: compiling kernels, once for each version of nonproj\n")
     limits = Options(options.seconds, kicks=options.kicks, cuts=not options.no_cuts, seed=options.seed)
     for path in options.files:
