@@ -114,7 +114,7 @@ def best_relaxed(n_words, phrases, lm, distortion, limit, scores=None, counted=(
     """The best derivation that translates N words in all, by states (two words, n, position, more).
 
     ``counted`` words are translated once; with ``spans``, no phrase overlaps the span of words that the phrases just
-    before it have translated without a gap (Chang and Collins 2011, section 4.1).
+    before it have translated without a gap (Chang and Collins 2011).
     """
     scores = [0.0] * n_words if scores is None else scores
 

@@ -196,7 +196,7 @@ class _Tightening:
 def choose_words(disputes: np.ndarray, known: set[int], most: int) -> list[int]:
     """Return the words to count exactly: those most often not translated once, no two of them neighbours.
 
-    Chang and Collins (2011), section 4.3.  Neighbours are mostly missed and repeated together; a word
+    As Chang and Collins (2011) choose them.  Neighbours are mostly missed and repeated together; a word
     whose neighbour is counted comes after the others.
 
     Examples

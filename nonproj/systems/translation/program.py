@@ -22,7 +22,7 @@ def solve_program(
         Of the relaxed problem, or a tighter one.
     integer : bool
         False for the linear program, whose optimum is the lowest bound that Lagrange multipliers give (Chang and
-        Collins 2011, section 6); then there is no derivation.
+        Collins 2011); then there is no derivation.
     seconds : float
         Wall-clock limit.
 

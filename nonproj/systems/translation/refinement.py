@@ -159,10 +159,10 @@ def refine(
     graph : Graph
     instance : Instance
     words : sequence of int
-        Source words, at most `MAX_COUNTED`: bits of the new graph's states (Chang and Collins 2011, section 4.3).
+        Source words, at most `MAX_COUNTED`: bits of the new graph's states (Chang and Collins 2011).
     spans : bool
         Also leave out derivations in which a phrase overlaps the span of source words that the phrases just before it
-        translate without a gap (section 4.1 there).
+        translate without a gap, as in the paper.
     scores : ndarray of shape (N,), float64, optional
         Lagrange multipliers, as scores of source words, for the threshold.
     threshold : float

@@ -353,7 +353,7 @@ def _expand(instance, template):
 def make_graph(instance: Instance) -> Graph:
     """Return the search graph of all derivations that translate N words in all.
 
-    Chang and Collins (2011), section 4.1; the tutorial, section 6.4.
+    Chang and Collins (2011); the tutorial, section 6.4.
 
     Raises
     ------
