@@ -5,4 +5,5 @@
 - `mrf`: most probable labels of pairwise Markov random fields
 - `progress`: progress on a terminal
 - `translation`: phrase-based translation, decoded exactly
+- `tsp`: shortest tours of the travelling salesman, by 1-trees
 """
