@@ -123,6 +123,11 @@ def test_a_model_survives_its_file(files, trained):
         assert ours == theirs and ours.certified
 
 
+def test_one_pair_is_enough():
+    found = translator.translate(model.train([["ja"]], [["yes"]]), "ja nein")
+    assert (found.tokens, found.certified) == (["yes", "nein"], True)
+
+
 def test_weights_are_checked(trained):
     with pytest.raises(ValueError, match="finite numbers for lm, phrase"):
         trained.set_weights({"lm": 1.0})

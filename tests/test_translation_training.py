@@ -190,6 +190,17 @@ def test_the_phrase_table_equals_the_definition(seed):
     assert np.diff(few.entry_start).max() <= 2 and (np.diff(few.child) > 0).all()
 
 
+def test_phrases_may_be_long():
+    text = list(range(3, 15))
+    table = phrases.make_table([text], [text], [np.ones((12, 12), bool)], longest=12)  # no shorter phrase
+    node = 0
+    for word in text:
+        node = table.find(node, word)
+    entry = table.entry_start[node]
+    assert node and table.entry_start[node + 1] == entry + 1
+    assert table.words(table.target[entry]).tolist() == text
+
+
 def test_a_phrase_that_is_not_there_is_not_found():
     table = phrases.make_table([[3, 4]], [[3, 4]], [np.eye(2, dtype=bool)])
     assert table.find(0, 5) == table.find(table.find(0, 4), 3) == 0 < table.find(table.find(0, 3), 4)

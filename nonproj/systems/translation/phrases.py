@@ -222,11 +222,10 @@ def _pack(child: np.ndarray, entries, target_text: np.ndarray, where) -> PhraseT
     used = np.zeros(len(child) + 1, np.bool_)
     used[f] = True
     parent = child >> BITS
-    for node in range(MAX_PHRASE + 1):
+    before = 0
+    while used.sum() > before:
         before = used.sum()
         used[parent[used[1:]]] = True
-        if used.sum() == before and node:
-            break
     number = np.cumsum(used) - 1
     kept = child[used[1:]]
     renumbered = number[kept >> BITS] << BITS | kept & ((1 << BITS) - 1)
