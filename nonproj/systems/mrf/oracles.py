@@ -56,7 +56,7 @@ class ForestOracle:
         """Return the smoothed maximum and its gradient, by sum-product."""
         found = np.empty((2, len(scores)))
         scores = np.ascontiguousarray(scores, np.float64)
-        value = _both_ways(self.field.graph, self.forests, self.number, scores, temperature, found)
+        value = _both_ways(self.field.graph, self.forests, self.number, scores, float(temperature), found)
         totals = found[0] + found[1]
         totals -= np.repeat(np.maximum.reduceat(totals, self._copy[:-1]), self._sizes)
         shares = np.exp(totals / temperature)
