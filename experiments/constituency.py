@@ -238,13 +238,13 @@ those of a processor, pruning included, reading and compiling excluded.""",
         "Sentences with a certificate after so many iterations, in per cent; the paper / **ours**:",
         table(["iterations", "exact"], convergence),
         "![Share of sentences with a certificate, by iterations](constituency.png)",
-        f"""With branch and bound {percent(certified)} % are certified; sentences that needed it: {len(searched)}, with
-{slowest} nodes at most. Outside the grammar, so that the tree is flat: {_outside(rows)}.""",
-        f"""Over the sentences of up to {PROGRAM_WORDS} words, each with up to {PROGRAM_TAGS} candidate tags, the certified
-value is the optimum of the integer program in {equal} of {len(exact)} cases; HiGHS takes {program_seconds} seconds for
-one.""",
-        f"""A certificate holds for the pruned forest. Development sentences with a better tree at thresholds a hundredth as
-high: {better} of {len(pruning)}.""",
+        f"""With branch and bound {percent(certified)} % are certified; it was needed {len(searched)} time(s), with
+{slowest} nodes at most. Outside the grammar, with a flat tree: {_outside(rows)}.""",
+        f"""Over the sentences of up to {PROGRAM_WORDS} words, each with up to {PROGRAM_TAGS} candidate tags,
+the certified value is the optimum of the integer program in {equal} of {len(exact)} cases; HiGHS takes
+{program_seconds} seconds for one.""",
+        f"""A certificate holds for the pruned forest. Development sentences with a better tree at thresholds a
+hundredth as high: {better} of {len(pruning)}.""",
         DIFFERENCES,
     ]
 
