@@ -44,11 +44,13 @@ PATHS = paths=$$($(FETCH)) && train=$$(echo "$$paths" | sed -n 1p) && test=$$(ec
 NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); make it by: make train LANG=$(LANG) PARTS=$(PARTS)" >&2; exit 2; }
 DECODE_TESTS = $(wildcard $(patsubst %,tests/test_%.py,parts arborescence projective automata general_automata \
 	part_types marginals prune dual lagrange relaxation relaxation_methods relaxation_errors relaxation_papers \
-	relaxation_page linear_program column_generation branch_and_bound)) \
+	relaxation_page oracle_marginals linear_program column_generation branch_and_bound k_best array_decoding \
+	sampling)) \
 	$(addprefix nonproj/,trees automata dual programs relaxation)
 
 THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent)))
-SYSTEM_TESTS = $(wildcard tests/test_constituency.py tests/test_lexicalised.py tests/test_lexicalised_joint.py tests/test_mrf.py tests/test_mrf_search.py tests/test_mrf_tasks.py tests/test_tsp*.py tests/test_translation*.py) $(addprefix nonproj/systems/,constituency mrf tsp translation)
+SYSTEM_TESTS = $(wildcard $(patsubst %,tests/test_%.py,constituency lexicalised lexicalised_joint mrf mrf_search \
+	mrf_tasks tsp* translation*)) $(addprefix nonproj/systems/,constituency mrf tsp translation)
 LEARN_TESTS = tests/test_scoring.py tests/test_learning.py
 
 .PHONY: help setup train evaluate parse test test-decode test-bounds test-python attack bench bench-text bench-full reproduce lint clean
