@@ -103,6 +103,7 @@ class _Reader:
         return None
 
     def begin(self) -> None:
+        """Open a bracket."""
         if len(self.open) == MAX_DEPTH:
             raise self.error(f"brackets are nested more than {MAX_DEPTH} deep")
         if self.open:
@@ -116,6 +117,7 @@ class _Reader:
         self.open.append(_Open(self.line))
 
     def text(self, token: str) -> None:
+        """Take a label or a word."""
         top = self.open[-1]
         if top.label is None:
             top.label = token
@@ -127,6 +129,7 @@ class _Reader:
             top.word = token
 
     def end(self) -> Tree | None:
+        """Close a bracket; return the tree if it was the outermost."""
         if not self.open:
             raise self.error("')' closes no bracket")
         top = self.open.pop()
@@ -183,6 +186,7 @@ def read_trees(source: str | Path | BinaryIO | TextIO) -> list[Tree]:
     trees, number = [], 0
 
     def lines():
+        """Yield the lines, and count them."""
         nonlocal number
         for line in text_lines(stream):
             number += 1

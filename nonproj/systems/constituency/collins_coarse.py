@@ -157,8 +157,8 @@ def _inside(grammar, tags, verbs, complete, right, left):
     for j in range(n):
         for i in range(j, -1, -1):
             for k in range(i, j):
-                _extend_right(grammar, right[i, k], complete[k + 1, j], verbs[j + 1] > verbs[k + 1], right[i, j])
-                _extend_left(grammar, left[k + 1, j], complete[i, k], verbs[k + 1] > verbs[i], left[i, j])
+                _extend(grammar, 1, right[i, k], complete[k + 1, j], verbs[j + 1] > verbs[k + 1], right[i, j])
+                _extend(grammar, 0, left[k + 1, j], complete[i, k], verbs[k + 1] > verbs[i], left[i, j])
             bottom = np.zeros(size)
             for s in range(grammar.parent.shape[0]):
                 for d in range(1, 3):
@@ -177,32 +177,17 @@ def _inside(grammar, tags, verbs, complete, right, left):
 
 
 @kernel
-def _extend_right(grammar, heads, modifiers, has_verb, target):
-    """Add a modifier to the right of each item."""
+def _extend(grammar, side, heads, modifiers, has_verb, target):
+    """Add a modifier to the left (side 0) or right (side 1) of each item."""
     alive = _alive(modifiers)
     if alive.shape[0] == 0:
         return
     for s in range(heads.shape[0]):
-        for d in range(3):
+        for d in range(heads.shape[1]):
             if heads[s, d] > 0.0:
                 total = 0.0
                 for x in alive:
-                    total += grammar.modifier[1, d, s, x] * modifiers[x]
-                target[s, 2 if d == 2 or has_verb else 1] += heads[s, d] * total
-
-
-@kernel
-def _extend_left(grammar, heads, modifiers, has_verb, target):
-    """Add a modifier to the left of each item."""
-    alive = _alive(modifiers)
-    if alive.shape[0] == 0:
-        return
-    for s in range(heads.shape[0]):
-        for d in range(4):
-            if heads[s, d] > 0.0:
-                total = 0.0
-                for x in alive:
-                    total += grammar.modifier[0, d % 3, s, x] * modifiers[x]
+                    total += grammar.modifier[side, d % 3, s, x] * modifiers[x]
                 target[s, 2 if d == 2 or has_verb else 1] += heads[s, d] * total
 
 

@@ -7,8 +7,12 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from nonproj.errors import FileError, NonprojError
+
+if TYPE_CHECKING:
+    from nonproj.systems.constituency.brackets import Tree
 
 
 def add_arguments(parser) -> None:
@@ -61,19 +65,26 @@ def run(options: argparse.Namespace) -> int:
     return {"train": _train, "parse": _parse, "evaluate": _evaluate}[options.action](options)
 
 
-def _tell(options: argparse.Namespace, text: str) -> None:
+def tell(options: argparse.Namespace, text: str) -> None:
+    """Write a message to standard error, unless ``-q`` is given."""
     if not options.quiet:
         sys.stderr.write(f"nonproj: {text}\n")
 
 
-def _train(options: argparse.Namespace) -> int:
+def read_given(options: argparse.Namespace) -> list[Tree]:
+    """Return the plain trees of all files and folders that the command line names."""
     from nonproj.systems.constituency.brackets import tree_files
-    from nonproj.systems.constituency.model import TrainingOptions, train
     from nonproj.systems.constituency.split import read_plain
     from nonproj.systems.progress import progress
 
     files = [path for given in options.trees for path in ([given] if given == "-" else tree_files(given))]
-    trees = [tree for path in progress(files, "reading", bool(options.quiet)) for tree in read_plain([path])]
+    return [tree for path in progress(files, "reading", bool(options.quiet)) for tree in read_plain([path])]
+
+
+def _train(options: argparse.Namespace) -> int:
+    from nonproj.systems.constituency.model import TrainingOptions, train
+
+    trees = read_given(options)
     if not trees:
         raise FileError(options.trees[0], "all trees consist of traces; trees with words are expected")
     defaults = TrainingOptions()
@@ -82,7 +93,7 @@ def _train(options: argparse.Namespace) -> int:
     model.save(options.output)
     words = sum(len(tree.leaves()) for tree in trees)
     rules = model.grammar.n_binary + len(model.grammar.chains)
-    _tell(options, f"{options.output}: {len(trees)} trees, {words} words; {rules} rules, "
+    tell(options, f"{options.output}: {len(trees)} trees, {words} words; {rules} rules, "
                    f"{len(model.tagger.lexicon.tags)} tags")  # fmt: skip
     return 0
 
@@ -107,7 +118,7 @@ def _parse(options: argparse.Namespace) -> int:
             stream.write(f"{text}\n")
     seconds = time.process_time() - began
     found = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
-    _tell(options, f"{statuses.total()} sentences: {found or 'none'}; {seconds:.1f} s")
+    tell(options, f"{statuses.total()} sentences: {found or 'none'}; {seconds:.1f} s")
     return 0
 
 

@@ -174,6 +174,7 @@ def read_tree(
     position = 0
 
     def build() -> Tree:
+        """Return the tree of the next layer and all below it."""
         nonlocal position
         begin, end, label = spans[position]
         position += 1

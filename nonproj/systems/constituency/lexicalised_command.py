@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 
 from nonproj.errors import DataError, NonprojError, SizeError
+from nonproj.systems.constituency.command import read_given, tell
 
 
 def add_arguments(parser) -> None:
@@ -71,27 +71,18 @@ def run(options: argparse.Namespace) -> int:
     return {"train": _train, "parse": _parse}[options.action](options)
 
 
-def _tell(options: argparse.Namespace, text: str) -> None:
-    if not options.quiet:
-        sys.stderr.write(f"nonproj: {text}\n")
-
-
 def _train(options: argparse.Namespace) -> int:
     from nonproj.io.files import open_output
-    from nonproj.systems.constituency.brackets import tree_files
     from nonproj.systems.constituency.collins import Collins
     from nonproj.systems.constituency.lexicalised import conll_lines
-    from nonproj.systems.constituency.split import read_plain
-    from nonproj.systems.progress import progress
 
-    files = [path for given in options.trees for path in ([given] if given == "-" else tree_files(given))]
-    trees = [tree for path in progress(files, "reading", bool(options.quiet)) for tree in read_plain([path])]
+    trees = read_given(options)
     model = Collins.train(trees, options.rare)
     model.save(options.output)
     if options.conll:
         with open_output(options.conll) as stream:
             stream.writelines(line for tree in trees for line in conll_lines(tree))
-    _tell(options, f"{options.output}: {len(trees)} trees, {len(model.words)} words, {len(model.states)} states")
+    tell(options, f"{options.output}: {len(trees)} trees, {len(model.words)} words, {len(model.states)} states")
     return 0
 
 
@@ -113,7 +104,7 @@ def _parse(options: argparse.Namespace) -> int:
                 statuses[status] += 1
             stream.write(f"{text}\n")
     found = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
-    _tell(options, f"{statuses.total()} sentences: {found or 'none'}; {time.process_time() - began:.1f} s")
+    tell(options, f"{statuses.total()} sentences: {found or 'none'}; {time.process_time() - began:.1f} s")
     return 0
 
 
@@ -146,6 +137,7 @@ def _finder(options: argparse.Namespace):
     joint = JointParser(phrases, parser, gamma, options.max_iterations, options.exact)
 
     def both(words, tags):
+        """Return the tree of both models, and how it was found."""
         if tags is None:
             tags = [row[4] for row in parser.tag([tagged_sentence(words, "_" * len(words))])[0].rows]
         if options.hard:

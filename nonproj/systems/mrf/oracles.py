@@ -98,6 +98,7 @@ def local_search(field: MRF) -> Repair:
     """Return the heuristic that changes the labels of the reference copies, one at a time, while they get better."""
 
     def repair(proposal: Proposal) -> tuple[float, np.ndarray]:
+        """Return the score of the labels, and the labels."""
         chosen = proposal.copies[proposal.problem.reference]
         labels = np.flatnonzero(chosen > 0.5) - field.graph.first[:-1]
         improve(field.graph, field.graph.unary, labels)
