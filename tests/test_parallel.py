@@ -6,6 +6,7 @@ import io
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -209,6 +210,13 @@ def test_worker_options_exclude_each_other_and_need_a_model(words, message, caps
     with pytest.raises(SystemExit):
         main(words)
     assert message in capsys.readouterr().err
+
+
+def test_a_worker_that_nobody_listens_to_ends_without_a_word():
+    code = "from multiprocessing import Pipe; from nonproj.workers.processes import _send\n"
+    code += "ours, theirs = Pipe()\ntheirs.close()\n_send(ours, b'reply')\nprint('still here')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 @pytest.mark.parametrize(

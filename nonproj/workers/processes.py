@@ -166,7 +166,15 @@ def serve(descriptor: int) -> None:
             reply = pickle.dumps((True, function(*arguments)))
         except Exception as error:
             reply = _failure(error)
+        _send(connection, reply)
+
+
+def _send(connection: Connection, reply: bytes) -> None:
+    """Send a reply; end this process if nobody is there any more, which can show before `_receive` learns of it."""
+    try:
         connection.send_bytes(reply)
+    except OSError:
+        os._exit(0)
 
 
 def _receive(connection: Connection, calls: queue.SimpleQueue) -> None:
