@@ -213,35 +213,21 @@ def _outside(grammar, verbs, complete, right, left, out_complete, out_right, out
                 for d in range(1, 3):
                     out_right[i, j, s, d] += out_left[i, j, s, 3] * grammar.stop[1, d, s]
             for k in range(i, j):
-                _share_right(grammar, right[i, k], complete[k + 1, j], verbs[j + 1] > verbs[k + 1],
-                             out_right[i, j], out_right[i, k], out_complete[k + 1, j])  # fmt: skip
-                _share_left(grammar, left[k + 1, j], complete[i, k], verbs[k + 1] > verbs[i],
-                            out_left[i, j], out_left[k + 1, j], out_complete[i, k])  # fmt: skip
+                _share(grammar, 1, right[i, k], complete[k + 1, j], verbs[j + 1] > verbs[k + 1],
+                       out_right[i, j], out_right[i, k], out_complete[k + 1, j])  # fmt: skip
+                _share(grammar, 0, left[k + 1, j], complete[i, k], verbs[k + 1] > verbs[i],
+                       out_left[i, j], out_left[k + 1, j], out_complete[i, k])  # fmt: skip
 
 
 @kernel
-def _share_right(grammar, heads, modifiers, has_verb, above, out_heads, out_modifiers):
-    """Pass outside probabilities on to head and modifier of each extension to the right."""
+def _share(grammar, side, heads, modifiers, has_verb, above, out_heads, out_modifiers):
+    """Pass outside probabilities on to head and modifier of each extension to the left (side 0) or right (side 1)."""
     alive = _alive(modifiers)
     for s in range(heads.shape[0]):
-        for d in range(3):
+        for d in range(heads.shape[1]):
             outer = above[s, 2 if d == 2 or has_verb else 1]
             if outer > 0.0 and heads[s, d] > 0.0:
                 for x in alive:
-                    share = outer * grammar.modifier[1, d, s, x]
-                    out_heads[s, d] += share * modifiers[x]
-                    out_modifiers[x] += share * heads[s, d]
-
-
-@kernel
-def _share_left(grammar, heads, modifiers, has_verb, above, out_heads, out_modifiers):
-    """Pass outside probabilities on to head and modifier of each extension to the left."""
-    alive = _alive(modifiers)
-    for s in range(heads.shape[0]):
-        for d in range(4):
-            outer = above[s, 2 if d == 2 or has_verb else 1]
-            if outer > 0.0 and heads[s, d] > 0.0:
-                for x in alive:
-                    share = outer * grammar.modifier[0, d % 3, s, x]
+                    share = outer * grammar.modifier[side, d % 3, s, x]
                     out_heads[s, d] += share * modifiers[x]
                     out_modifiers[x] += share * heads[s, d]

@@ -57,11 +57,13 @@ def run(options: argparse.Namespace) -> int:
             import matplotlib  # noqa: F401
         except ImportError:
             raise DependencyError("--picture needs matplotlib: pip install nonproj[systems]") from None
-    if not options.quiet and kept_in() and not is_cached("search.search", systems=True):
-        sys.stderr.write("nonproj: compiling kernels, once for each version of nonproj\n")
+    compiles = not options.quiet and kept_in() and not is_cached("search.search", systems=True)
     limits = Options(options.seconds, kicks=options.kicks, cuts=not options.no_cuts, seed=options.seed)
     for path in options.files:
         instance = read(path)
+        if compiles:  # said once, and not before an error in the first file
+            sys.stderr.write("nonproj: compiling kernels, once for each version of nonproj\n")
+            compiles = False
         name = instance.name or path
         with _Bar(name, options.quiet) as bar:
             result = solve(instance, limits, bar)
