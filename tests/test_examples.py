@@ -1,4 +1,4 @@
-"""The examples and the README, which must keep up with the program."""
+"""The examples, which must keep up with the program."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import pytest
 from naive_trees import all_trees
 from toy import treebank
 
-from nonproj.cli.main import main, parse_arguments
+from nonproj.cli.main import main
 from nonproj.dual.decomposition import dual_decomposition
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io import conll
 from nonproj.learning.trainer import train
 from nonproj.model import Model
-from nonproj.options.config import Config, options
+from nonproj.options.config import Config
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.registry import PART_TYPES, register
 from nonproj.parts.space import part_space, restrict, tree_indicators, tree_score
@@ -29,7 +29,6 @@ from nonproj.pipeline import Parser
 from nonproj.programs.linear_program import LinearOptions, linear_program
 
 ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "labeler.bits=16"]
 
 
@@ -219,41 +218,3 @@ def test_a_model_with_valency_needs_the_type(valency, folder):
             Config.from_dict({"parts": ["arc", "valency"]})
     finally:
         register(part_type)
-
-
-# -- the README --------------------------------------------------------------------------------------------------------
-
-
-def test_the_readme_has_the_options_of_the_configuration():
-    rows = re.findall(r"^\| `([a-z_.]+)` \| (\S+) \| (.+) \|$", README, re.MULTILINE)
-    names = {True: "true", False: "false", None: "null"}
-    known = [
-        (name, names[o.default] if o.default is None or isinstance(o.default, bool) else str(o.default), o.help)
-        for name, o in options()
-    ]
-    assert [row for row in rows if "." in row[0] or row[0] in ("parts", "seed")] == known
-
-
-def test_the_commands_of_the_readme_parse():
-    commands = re.findall(r"(?:^|\| )(nonproj .+)$", "\n".join(re.findall(r"```sh\n(.*?)```", README, re.DOTALL)), re.M)
-    assert len(commands) >= 7
-    for command in commands:
-        words = command.split(" > ")[0].split()[1:]
-        assert parse_arguments(words).command == words[0]
-
-
-def test_the_snippets_of_the_readme_run(folder, monkeypatch, capsys):
-    snippets = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(snippets) == 5
-    pytest.importorskip("spacy")
-    monkeypatch.chdir(folder)
-    program = "\n".join(snippets).replace("epochs=5", "epochs=5, bits=16")
-    exec(compile("import nonproj.integrations.spacy\n" + program, "README.md", "exec"), {})  # the README is our own
-    assert "'punct')]" in capsys.readouterr().out
-
-
-def test_the_links_of_the_readme_exist():
-    targets = re.findall(r"\]\((?!http)([^)#]+)\)", README)
-    assert len(targets) >= 3
-    for target in targets:
-        assert (ROOT / target).exists(), target

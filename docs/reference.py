@@ -1,0 +1,129 @@
+"""Write the reference pages from the code: docs/options.md from the configuration, docs/commands.md from the commands.
+
+    python docs/reference.py            # write both pages
+
+tests/test_documentation.py holds the pages equal to what this program returns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from dataclasses import fields
+from itertools import groupby
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # the checkout's package, not an installed one
+
+from nonproj.cli.main import SYSTEMS, build_parser  # noqa: E402
+from nonproj.options.config import Config, options  # noqa: E402
+
+OPTIONS = """# All options
+
+The options of a configuration file and of `--set SECTION.KEY=VALUE`; [your own treebank](treebank.md) shows how to
+set them. This page is made from `nonproj.options.config` by `docs/reference.py`.
+"""
+
+COMMANDS = """# The commands
+
+`nonproj COMMAND --help` prints the same. A file may be `-` (standard input or output), or end in `.gz`. The exit code
+is 0, or 2 after an error ([errors and limits](errors.md)). This page is made from the parsers of arguments by
+`docs/reference.py`.
+"""
+
+
+def cell(text: str) -> str:
+    """Return a text as the cell of a table."""
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """Return a Markdown table."""
+    lines = [head, ("---",) * len(head), *[tuple(map(cell, row)) for row in rows]]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def value(default: object) -> str:
+    """Return a default as YAML writes it."""
+    words = {True: "true", False: "false", None: "null"}
+    return words[default] if default is None or isinstance(default, bool) else str(default)
+
+
+def option_page() -> str:
+    """Return the page of all options, a table for each section of the configuration."""
+    summaries = {
+        field.name: field.default_factory.__doc__ for field in fields(Config) if "option" not in field.metadata
+    }
+    page = OPTIONS
+    for section, group in groupby(options(), key=lambda each: each[0].partition(".")[0] if "." in each[0] else ""):
+        rows = [(f"`{name}`", value(option.default), option.help, option.expected) for name, option in group]
+        page += f"\n## {section}\n\n{summaries[section].splitlines()[0]}\n\n" if section else "\n## The model\n\n"
+        page += table(("option", "default", "meaning", "values"), rows)
+    return page
+
+
+def invocation(action: argparse.Action) -> str:
+    """Return how an argument is written."""
+    if not action.option_strings:
+        return f"`{action.metavar or action.dest}`"
+    if action.nargs == 0:
+        return ", ".join(f"`{name}`" for name in action.option_strings)
+    values = action.metavar or "|".join(map(str, action.choices or [action.dest.upper()]))
+    values = " ".join(values) if isinstance(values, tuple) else values
+    return ", ".join(f"`{name} {values}`" for name in action.option_strings)
+
+
+def arguments(parser: argparse.ArgumentParser) -> list[tuple[str, str]]:
+    """Return the arguments of a command, without those that all commands have."""
+    common = {"help", "verbose", "quiet"}
+    shown = [action for action in parser._actions if action.dest not in common and action.help is not argparse.SUPPRESS]
+    shown = [action for action in shown if not isinstance(action, argparse._SubParsersAction)]
+    return [(invocation(action), (action.help or "") % {"default": action.default}) for action in shown]
+
+
+def commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yield the commands of a parser that do something, those of commands included."""
+    for command in parser.commands.values():
+        if command.commands:
+            yield from commands(command)
+        else:
+            yield command
+
+
+def all_commands() -> list[argparse.ArgumentParser]:
+    """Return all commands, those of the other systems with their arguments."""
+    found = []
+    for command in commands(build_parser()):
+        name = command.prog.split()[1]
+        found += commands(_only(build_parser(name), name)) if name in SYSTEMS else [command]
+    return found
+
+
+def _only(parser: argparse.ArgumentParser, name: str) -> argparse.ArgumentParser:
+    parser.commands = {name: parser.commands[name]}
+    return parser
+
+
+def command_page() -> str:
+    """Return the page of all commands, a table of arguments for each."""
+    shared = [("`-h`, `--help`", "print the arguments of the command and exit")]
+    parser = build_parser().commands["train"]
+    shared += [(invocation(each), each.help) for each in parser._actions if each.dest in ("verbose", "quiet")]
+    page = f"{COMMANDS}\n## All commands\n\n{table(('argument', 'meaning'), shared)}"
+    for command in all_commands():
+        page += f"\n## {command.prog}\n\n{command.description}\n"
+        if rows := arguments(command):
+            page += f"\n{table(('argument', 'meaning'), rows)}"
+    return page
+
+
+def main() -> None:
+    """Write both pages."""
+    for name, text in (("options.md", option_page()), ("commands.md", command_page())):
+        (ROOT / "docs" / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
