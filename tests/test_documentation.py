@@ -15,13 +15,8 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 OUTSIDE = [ROOT / f"{name}.md" for name in ("README", "ARCHITECTURE", "CHANGELOG", "CONTRIBUTING", "SECURITY")]
-PAGES = [
-    *OUTSIDE,
-    *(ROOT / "attack").glob("*.md"),
-    *(ROOT / "benchmarks").glob("*.md"),
-    *(ROOT / "results").glob("*.md"),
-]
-PAGES = sorted([*PAGES, *DOCS.rglob("*.md")])
+NAMES = ["attack/README.md", "results/*.md", "benchmarks/*.md", "docs/**/*.md"]
+PAGES = sorted([*OUTSIDE, *(path for name in NAMES for path in ROOT.glob(name))])
 SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "labeler.bits=16"]
 RUN_HERE = ["README.md", "docs/constraints.md", "docs/nbest.md", "docs/python.md", "docs/scores.md", "docs/spacy.md"]
 
