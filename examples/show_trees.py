@@ -3,6 +3,7 @@
     python examples/show_trees.py models/turkish-grandparent.nonproj test.conllu -n 3
 
 Each arc is a bracket beside the words, with an arrow at the modifier.  Crossing brackets are non-projective arcs.
+``nonproj show`` draws files that are parsed already.
 """
 
 from __future__ import annotations
@@ -16,45 +17,10 @@ from itertools import islice
 from nonproj.errors import NonprojError
 from nonproj.io import conll
 from nonproj.model import Model
+from nonproj.pictures.content import picture_of
+from nonproj.pictures.terminal import to_terminal
 from nonproj.pipeline import Parse, Parser
 from nonproj.types import Decoded, Sentence
-
-
-def draw(heads: list[int]) -> list[str]:
-    """Return a line of brackets for each word of a tree, ``heads[0] == -1``; arcs from the root are not drawn.
-
-    >>> print("\\n".join(draw([-1, 2, 0, 2])))
-     ┌─>
-    ┌┴─
-    └──>
-    """
-    arcs = sorted((abs(h - m), min(h, m), max(h, m)) for m, h in enumerate(heads) if h > 0)
-    lanes: list[list[tuple[int, int]]] = []  # the first lane is nearest to the words
-    for _, low, high in arcs:
-        free = len(lanes)
-        while free and all(high < a or b < low for a, b in lanes[free - 1]):
-            free -= 1
-        if free == len(lanes):
-            lanes.append([])
-        lanes[free].append((low, high))
-    lines = []
-    for word in range(1, len(heads)):
-        line, joined = "", False
-        for lane in reversed(lanes):
-            mark = next((_mark(word, low, high, joined) for low, high in lane if low <= word <= high), None)
-            line += mark or "─ "[not joined]
-            joined = joined or any(word in arc for arc in lane)
-        lines.append(line + ("─>" if heads[word] > 0 else "─ " if joined else "  "))
-    return [line.rstrip() for line in lines]
-
-
-def _mark(word: int, low: int, high: int, joined: bool) -> str:
-    """Return the character of one bracket beside one word; ``joined`` if a line from further out reaches the word."""
-    if word == low:
-        return "┬" if joined else "┌"
-    if word == high:
-        return "┴" if joined else "└"
-    return "┼" if joined else "│"
 
 
 def certificate(decoded: Decoded) -> str:
@@ -66,14 +32,8 @@ def certificate(decoded: Decoded) -> str:
 
 def show(sentence: Sentence, parse: Parse) -> str:
     """Return a drawing of one parsed sentence."""
-    heads = parse.decoded.heads.tolist()
-    brackets, forms = draw(heads), ["(root)", *sentence.forms]
-    margin, width = max(map(len, brackets)), max(map(len, forms))
-    rows = [
-        f"{bracket:<{margin}} {word:>3} {forms[word]:<{width}}  {label:<12} of {heads[word]:>3} {forms[heads[word]]}"
-        for word, (bracket, label) in enumerate(zip(brackets, parse.labels, strict=True), 1)
-    ]
-    return "\n".join([f"{sentence.path}:{sentence.line}", *rows, certificate(parse.decoded)])
+    tree = to_terminal(picture_of(sentence, parse.decoded.heads, parse.labels))
+    return "\n".join([f"{sentence.path}:{sentence.line}", tree, certificate(parse.decoded)])
 
 
 def from_text(sentences: Iterable[Sentence], parser: Parser) -> Iterator[Sentence]:

@@ -14,11 +14,16 @@ import numpy as np
 
 from nonproj.evaluation.certificates import statistics
 from nonproj.io import conll
+from nonproj.pictures.content import Picture, picture_of
+from nonproj.pictures.svg import in_notebook
 from nonproj.pipeline import Parse
 from nonproj.types import Decoded, Sentence
 
 _SHOWN = 60
 """Characters of a text that ``repr`` shows."""
+
+DRAWN = 20
+"""Sentences of a document that notebooks draw."""
 
 
 class Word(NamedTuple):
@@ -86,6 +91,15 @@ class ParsedSentence:
 
     def __getitem__(self, index: int | slice) -> Word | list[Word]:
         return self.words[index]
+
+    def _repr_html_(self) -> str:
+        return in_notebook(self._picture())
+
+    def _picture(self) -> Picture:
+        """Return the picture of the tree."""
+        picture = picture_of(self.sentence, self.decoded.heads, self.labels)
+        confidence = getattr(self.parse, "confidence", None)
+        return picture if confidence is None else picture._replace(confidence=[float(p) for p in confidence.heads])
 
     def __repr__(self) -> str:
         state = "certified" if self.certified else f"gap {self.gap:.3g}"
@@ -227,6 +241,11 @@ class Document:
 
     def __getitem__(self, index: int | slice) -> ParsedSentence | list[ParsedSentence]:
         return self.sentences[index]
+
+    def _repr_html_(self) -> str:
+        trees = [sentence._repr_html_() for sentence in self.sentences[:DRAWN]]
+        left = len(self) - len(trees)
+        return "\n".join(trees + [f"<p>and {left} more sentences</p>"] * (left > 0))
 
     def __repr__(self) -> str:
         certified = sum(sentence.certified for sentence in self.sentences)

@@ -75,6 +75,15 @@ class Parse(NamedTuple):
         """Whether pruning had hidden this tree."""
         return self.pruned is not None and not np.array_equal(self.pruned.heads, self.decoded.heads)
 
+    def _repr_html_(self) -> str:
+        """Return the tree for notebooks, over the words' numbers: the words are in the sentence."""
+        from nonproj.pictures.content import Picture, arcs_of
+        from nonproj.pictures.svg import in_notebook
+
+        numbers = [str(word) for word in range(1, len(self.labels) + 1)]
+        arcs = arcs_of(self.decoded.heads[1:].tolist(), self.labels)
+        return in_notebook(Picture(numbers, [""] * len(numbers), arcs, []))
+
 
 def dual_options(decoding: DecodingConfig, single_root: bool, projective: bool = False) -> DualOptions:
     """Return the options of the decoder; ``single_root`` and ``projective`` are the values of "auto"."""

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "nonproj"
 LEVELS = (
     "__init__ _kernel errors types",
     "io parts relaxation",
-    "options trees",
+    "options pictures trees",
     "scoring",
     "automata text tagging",
     "dual",
@@ -26,7 +26,7 @@ LEVELS = (
     "pipeline",
     "compiling evaluation joint programs",
     "document workers",
-    "learning nlp",
+    "learning nlp report",
     "estimator integrations server systems warmup",
     "cli",
     "__main__",
@@ -38,7 +38,7 @@ LEVEL = {component: level for level, components in enumerate(LEVELS) for compone
 MAX_FILE_LINES = 400
 MAX_BODY_LINES = 55
 MAX_PARAMETERS = 9
-MAX_PACKAGE_LINES = 42_500
+MAX_PACKAGE_LINES = 45_000
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 OTHERS = [

@@ -177,6 +177,24 @@ def add_decoding(parser: Arguments) -> None:
     add("--joint", action=optional, help=text)
 
 
+def add_show(parser: Arguments) -> None:
+    """Add the arguments of ``nonproj show``."""
+    add = parser.add_argument
+    add("file", metavar="FILE", help="a parsed file; with --model, sentences to parse")
+    add("--gold", metavar="GOLD", help="the same sentences with gold trees: errors are shown and analysed")
+    text = "the same sentences parsed by another parser: both are shown and, with --gold, compared"
+    add("--other", metavar="PARSE", help=text)
+    add("-m", "--model", metavar="MODEL", help="parse FILE with a model, and show that")
+    text = "file to write: a report as .html, a single tree as .svg, .png, .pdf or .tex (default: draw in the terminal)"
+    add("-o", "--output", metavar="OUT", help=text)
+    add("--sentence", metavar="K", help="only the sentence with this number, from 1, or this sent_id")
+    text = "record the course of dual decomposition for so many sentences, those that took longest (default: 10)"
+    add("--course", type=positive, nargs="?", const=10, metavar="N", help=text)
+    add_reading(parser)
+    add_tagging(parser)
+    add_decoding(parser)
+
+
 def port(text: str) -> int:
     """Return a port."""
     if not text.isdecimal() or int(text) > 65535:

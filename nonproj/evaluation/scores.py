@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
 import numpy as np
@@ -319,14 +319,21 @@ def evaluate(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Evaluat
     >>> evaluate(gold, gold).las
     1.0
     """
-    evaluation, last = Evaluation(), None
-    for expected, found in zip_longest(gold, predicted):
-        if expected is None or found is None:
-            _raise_shorter(last, expected, found, len(evaluation))
-        _check_same_words(expected, found)
+    evaluation = Evaluation()
+    for expected, found in paired(gold, predicted):
         evaluation.add(expected, found.heads, found.labels)
-        last = expected, found
     return evaluation
+
+
+def paired(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Iterator[tuple[Sentence, Sentence]]:
+    """Yield the sentences of two files in pairs; raise `DataError` where words differ or the second has no tree."""
+    last = None
+    for count, (expected, found) in enumerate(zip_longest(gold, predicted)):
+        if expected is None or found is None:
+            _raise_shorter(last, expected, found, count)
+        _check_same_words(expected, found)
+        yield expected, found
+        last = expected, found
 
 
 _HINT = "'nonproj evaluate --ud' compares files whose tokens differ"

@@ -1,0 +1,132 @@
+"""``nonproj show``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from itertools import islice
+
+from nonproj.cli.common import (
+    check_outputs,
+    compile_ahead,
+    decoding_options,
+    load_model,
+    progress_bar,
+    reading_rules,
+)
+from nonproj.cli.signals import heeding
+from nonproj.errors import ConfigError
+from nonproj.io import conll
+from nonproj.io.files import open_binary, open_input, open_output
+from nonproj.pictures.terminal import has_colours, to_terminal
+from nonproj.pipeline import Parser
+from nonproj.report.items import Item, choose, from_files, from_parses, with_trees
+from nonproj.workers.parsing import make_parser
+
+SINGLE = (".svg", ".png", ".pdf", ".tex")
+"""What a single tree is written as."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Draw trees: a report, a single tree, or in the terminal."""
+    inputs = {"file": options.file, "gold file": options.gold, "other file": options.other, "model": options.model}
+    check_outputs({"output": options.output}, inputs)
+    suffix = _suffix(options)
+    parser = _parser(options) if options.model else None
+    items = _items(options, parser)
+    if options.sentence is not None:
+        items = iter([choose(items, options.sentence)])
+    if options.output is None:
+        _draw(heeding(items))
+    elif suffix == ".html":
+        _write_report(options, items, parser)
+    else:
+        _write_single(options, items, suffix)
+    return 0
+
+
+def _suffix(options: argparse.Namespace) -> str:
+    """Return what the output is written as; raise if it is none of what is known, or options do not fit."""
+    if options.course and not options.model:
+        raise ConfigError("--course", "the course of dual decomposition needs a model: -m MODEL")
+    if options.output is None:
+        return ""
+    suffix = next((each for each in SINGLE if options.output.lower().endswith(each)), None)
+    if suffix is None:
+        raise ConfigError("--output", f"{options.output!r} ends in none of {', '.join(SINGLE)}")
+    return suffix
+
+
+def _parser(options: argparse.Namespace) -> Parser:
+    """Return a parser for the model."""
+    model = load_model(options.model, options.file)
+    decoding = decoding_options(model.config.decoding, options)
+    compile_ahead(options, model, decoding)
+    return make_parser(model, decoding, options.tags)
+
+
+def _items(options: argparse.Namespace, parser: Parser | None) -> Iterator[Item]:
+    """Yield the sentences with all trees that are asked for."""
+    source = open_input(options.file)
+    if parser:
+        sentences = conll.read(source, reading_rules(options, ignore_heads=True))
+        items = from_parses(parser.parse_all(progress_bar(options, source)(sentences, "parse")))
+    else:
+        items = from_files(conll.read(source, reading_rules(options)))
+    for path, field in ((options.gold, "gold"), (options.other, "other")):
+        if path:
+            rules = reading_rules(options, require_heads=True) if field == "gold" else reading_rules(options)
+            items = with_trees(items, conll.read(path, rules), field)
+    return items
+
+
+def _draw(items: Iterator[Item]) -> None:
+    """Write the trees to standard output."""
+    colours = has_colours(sys.stdout)
+    for item in items:
+        place = f"{item.sentence.path}:{item.sentence.line}" + f" ({item.name})" * bool(item.name)
+        lines = [place, to_terminal(item.picture(), colours), certificate_line(item.statistics)]
+        sys.stdout.write("\n".join(filter(None, lines)) + "\n\n")
+
+
+def certificate_line(numbers: dict) -> str:
+    """Return a certificate in words; an empty string where nothing is known of one."""
+    if "certified" not in numbers:
+        return ""
+    if not numbers["certified"]:
+        return f"no certificate: another tree may score up to {numbers.get('gap', float('nan')):.3g} higher"
+    count = numbers.get("iterations")
+    iterations = "" if count is None else f" ({count} iteration{'s' * (count != 1)})"
+    return f"certified: no tree over its candidate arcs scores higher{iterations}"
+
+
+def _write_single(options: argparse.Namespace, items: Iterator[Item], suffix: str) -> None:
+    """Write the picture of the only sentence."""
+    found = list(islice(items, 2))
+    if len(found) > 1:
+        raise ConfigError(
+            "--sentence", f"{suffix} holds one tree, and {options.file} has more: choose one, or write .html"
+        )
+    picture = found[0].picture()
+    if suffix in (".svg", ".tex"):
+        from nonproj.pictures.svg import to_svg
+        from nonproj.pictures.tikz import to_tikz
+
+        with open_output(options.output) as stream:
+            stream.write(to_svg(picture) if suffix == ".svg" else to_tikz(picture))
+        return
+    from nonproj.pictures.images import to_pdf, to_png
+
+    content = to_png(picture) if suffix == ".png" else to_pdf(picture)
+    with open_binary(options.output) as stream:
+        stream.write(content)
+
+
+def _write_report(options: argparse.Namespace, items: Iterator[Item], parser: Parser | None) -> None:
+    """Write the page with all sentences."""
+    from nonproj.report.page import Names, write_report
+
+    names = Names(options.model or options.file, options.gold, options.other)
+    with open_output(options.output) as stream:
+        write_report(stream, heeding(items), names, parser, options.course or 0)

@@ -1,0 +1,128 @@
+"""What is drawn: the words of a sentence, the arcs of its tree above them, and arcs of another tree below them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from nonproj.errors import DataError
+from nonproj.types import Sentence
+
+PLAIN, RIGHT, LABEL, WRONG, OTHER = "plain", "right", "label", "wrong", "other"
+"""Kinds of arcs: of a single tree; as in the other tree; with another label there; with another head there; and the
+arcs of the other tree where the two differ."""
+
+_CONFIDENCE = re.compile(r"(?:^|\|)Confidence=([01](?:\.\d*)?|\.\d+)(?:\||$)")
+
+
+class Arc(NamedTuple):
+    """An arc from ``head`` (0 is the root) to ``modifier`` with its label, and how it is drawn: see `PLAIN`."""
+
+    head: int
+    modifier: int
+    label: str
+    kind: str = PLAIN
+
+
+class Picture(NamedTuple):
+    """What a picture of one sentence of ``n`` words shows.
+
+    Attributes
+    ----------
+    forms, tags : list of str
+        The words, and what is written below them; an empty string for a word without tag.
+    above, below : list of Arc
+        The tree; and the arcs of the other tree that are not in it.
+    confidence : list of float, or None
+        The probability that each word's head is right.
+    """
+
+    forms: list[str]
+    tags: list[str]
+    above: list[Arc]
+    below: list[Arc]
+    confidence: list[float] | None = None
+
+
+def picture_of(sentence: Sentence, heads=None, labels: Sequence[str] | None = None, other: Sentence | None = None):
+    """Return the picture of a sentence and its tree.
+
+    Parameters
+    ----------
+    sentence : Sentence
+    heads : array-like of shape (N,), int, optional
+        The tree; by default that of the sentence.
+    labels : sequence of n str, optional
+        By default those of the sentence.
+    other : Sentence, optional
+        The same words with another tree, such as the gold tree.
+
+    Returns
+    -------
+    Picture
+
+    Raises
+    ------
+    DataError
+        There is no tree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nonproj.io.objects import from_words
+    >>> picture_of(from_words(["Det", "regner"]), np.array([-1, 2, 0]), ["nsubj", "root"]).above
+    [Arc(head=2, modifier=1, label='nsubj', kind='plain'), Arc(head=0, modifier=2, label='root', kind='plain')]
+    """
+    for each in (sentence,) if other is None else (sentence, other):
+        if each.heads is None and (heads is None or each is other):
+            raise DataError(each.path, each.line, "HEAD is absent (_); a picture needs a tree")
+    heads = [int(head) for head in (sentence.heads if heads is None else heads)[1:]]
+    labels = list(sentence.labels if labels is None else labels)
+    above, below = arcs_of(heads, labels), []
+    if other is not None:
+        above, below = compared(heads, labels, other.heads[1:].tolist(), other.labels)
+    tags = [_shown(row[3]) or _shown(row[4]) for row in sentence.rows]
+    return Picture(sentence.forms, tags, above, below, confidence_of(sentence))
+
+
+def arcs_of(heads: Sequence[int], labels: Sequence[str]) -> list[Arc]:
+    """Return the arcs of a tree, given as the head of each word."""
+    return [Arc(head, word, _shown(label)) for word, (head, label) in enumerate(zip(heads, labels, strict=True), 1)]
+
+
+def compared(heads, labels, other_heads, other_labels) -> tuple[list[Arc], list[Arc]]:
+    """Return all arcs of a tree by how they compare with another tree, and the arcs of the other that differ.
+
+    Labels are compared where both trees have them.
+
+    Examples
+    --------
+    >>> compared([2, 0], ["a", "root"], [2, 0], ["b", "root"])[1]
+    [Arc(head=2, modifier=1, label='b', kind='other')]
+    """
+    above, below = [], []
+    for arc, other in zip(arcs_of(heads, labels), arcs_of(other_heads, other_labels), strict=True):
+        kind = RIGHT if arc.label == other.label or not (arc.label and other.label) else LABEL
+        kind = WRONG if arc.head != other.head else kind
+        above.append(arc._replace(kind=kind))
+        if kind != RIGHT:
+            below.append(other._replace(kind=OTHER))
+    return above, below
+
+
+def confidence_of(sentence: Sentence) -> list[float] | None:
+    """Return the attribute ``Confidence`` of each word's MISC, 0 to 1; None unless all words have it.
+
+    Examples
+    --------
+    >>> row = ["1", "Regn", "_", "_", "_", "_", "0", "root", "_", "Confidence=0.97|SpaceAfter=No"]
+    >>> confidence_of(Sentence([row]))
+    [0.97]
+    """
+    found = [_CONFIDENCE.search(row[9]) for row in sentence.rows]
+    return [min(float(match[1]), 1.0) for match in found] if found and all(found) else None
+
+
+def _shown(column: str) -> str:
+    return "" if column == "_" else column

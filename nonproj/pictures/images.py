@@ -1,0 +1,36 @@
+"""Pictures as PNG and PDF: SVG converted by a library that needs nothing of the system (``nonproj[pictures]``)."""
+
+from __future__ import annotations
+
+from nonproj.errors import DependencyError
+from nonproj.pictures.content import Picture
+from nonproj.pictures.svg import to_svg
+
+SCALE = 2.0
+"""Pixels of a PNG for each unit of the SVG."""
+
+
+def converter():
+    """Return the module ``vl_convert``.
+
+    Raises
+    ------
+    DependencyError
+        It is not installed.
+    """
+    try:
+        import vl_convert
+    except ImportError:
+        text = "PNG, PDF and plots need the package vl-convert-python; pip install 'nonproj[pictures]'"
+        raise DependencyError(text) from None
+    return vl_convert
+
+
+def to_png(picture: Picture, scale: float = SCALE) -> bytes:
+    """Return a picture as PNG; raise `DependencyError` without the library."""
+    return converter().svg_to_png(to_svg(picture, dark=False), scale=scale)
+
+
+def to_pdf(picture: Picture) -> bytes:
+    """Return a picture as PDF; raise `DependencyError` without the library."""
+    return converter().svg_to_pdf(to_svg(picture, dark=False))

@@ -1,0 +1,4 @@
+"""What ``nonproj show`` makes: a page on which one looks through a treebank, and single trees.
+
+- `items`: sentences with their trees, certificates and confidence, from files or from a model
+"""

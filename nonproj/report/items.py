@@ -1,0 +1,153 @@
+"""The sentences of a report: words, trees, certificates and confidence, from files or from a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.errors import ConfigError
+from nonproj.evaluation.certificates import statistics
+from nonproj.evaluation.scores import paired
+from nonproj.pictures.content import Picture, confidence_of, picture_of
+from nonproj.pipeline import Parse
+from nonproj.types import Sentence
+
+_PREFIX = "# nonproj "
+
+
+class Item(NamedTuple):
+    """A sentence of a report.
+
+    Attributes
+    ----------
+    number : int
+        From 1.
+    sentence : Sentence
+        Its words and tags.
+    heads : ndarray of shape (N,), int32
+    labels : list of str
+    confidence : list of float, or None
+        The probability that each head is right.
+    statistics : dict
+        What is known of the certificate, as `nonproj.evaluation.certificates.statistics` has it; perhaps nothing.
+    gold, other : Sentence or None
+        The same words with the gold tree, and with that of another parser.
+    """
+
+    number: int
+    sentence: Sentence
+    heads: np.ndarray
+    labels: list[str]
+    confidence: list[float] | None
+    statistics: dict
+    gold: Sentence | None = None
+    other: Sentence | None = None
+
+    @property
+    def name(self) -> str:
+        """The comment ``sent_id``, or an empty string."""
+        return comment(self.sentence, "sent_id")
+
+    def picture(self) -> Picture:
+        """Return the picture of the tree, beside the gold tree or else that of the other parser."""
+        picture = picture_of(self.sentence, self.heads, self.labels, self.gold or self.other)
+        return picture._replace(confidence=self.confidence)
+
+
+def comment(sentence: Sentence, name: str) -> str:
+    """Return the value of a comment of CoNLL-U, or an empty string.
+
+    Examples
+    --------
+    >>> comment(Sentence([], lines=["# sent_id = a1\\n", "# text = Det regner\\n"]), "text")
+    'Det regner'
+    """
+    for line in sentence.lines:
+        if line.startswith("#"):
+            key, _, value = line[1:].partition("=")
+            if key.strip() == name:
+                return value.strip()
+    return ""
+
+
+def read_statistics(sentence: Sentence) -> dict:
+    """Return the numbers of the comments that ``nonproj parse --stats-comments`` writes.
+
+    Examples
+    --------
+    >>> read_statistics(Sentence([], lines=["# nonproj certified = true\\n", "# nonproj gap = 0.5\\n"]))
+    {'certified': True, 'gap': 0.5}
+    """
+    found = {}
+    for line in sentence.lines:
+        if line.startswith(_PREFIX):
+            name, _, value = line.removeprefix(_PREFIX).partition("=")
+            try:
+                number = json.loads(value)
+            except ValueError:
+                continue
+            if isinstance(number, bool | int | float) and number == number and abs(number) != float("inf"):
+                found[name.strip()] = number
+    return found
+
+
+def from_files(sentences: Iterable[Sentence]) -> Iterator[Item]:
+    """Yield the sentences of a parsed file; raise `DataError` where there is no tree."""
+    for number, sentence in enumerate(sentences, 1):
+        picture_of(sentence)
+        confidence, numbers = confidence_of(sentence), read_statistics(sentence)
+        yield Item(number, sentence, sentence.heads, sentence.labels, confidence, numbers)
+
+
+def from_parses(parses: Iterable[tuple[Sentence, Parse]]) -> Iterator[Item]:
+    """Yield the sentences that a model parses."""
+    for number, (sentence, parse) in enumerate(parses, 1):
+        confidence = getattr(parse, "confidence", None)
+        if confidence is not None:
+            confidence = np.asarray(confidence.heads, dtype=float).tolist()
+        yield Item(number, sentence, parse.decoded.heads, parse.labels, confidence, statistics(parse))
+
+
+def with_trees(items: Iterable[Item], trees: Iterable[Sentence], field: str) -> Iterator[Item]:
+    """Yield the items with the trees of another file as ``gold`` or ``other``; raise `DataError` if words differ."""
+    items = iter(items)
+    kept: list[Item] = []
+
+    def sentences() -> Iterator[Sentence]:
+        """Yield the sentences of the items, as trees of their file."""
+        for item in items:
+            kept.append(item)
+            yield Sentence(
+                item.sentence.rows,
+                item.heads,
+                item.sentence.lines,
+                item.sentence.word_lines,
+                item.sentence.path,
+                item.sentence.line,
+            )
+
+    if field == "gold":
+        for tree, _ in paired(trees, sentences()):
+            yield kept.pop()._replace(gold=tree)
+    else:
+        for _, tree in paired(sentences(), trees):
+            yield kept.pop()._replace(other=tree)
+
+
+def choose(items: Iterable[Item], wanted: str) -> Item:
+    """Return the sentence with a number, from 1, or with a ``sent_id``.
+
+    Raises
+    ------
+    ConfigError
+        There is none.
+    """
+    count = 0
+    for item in items:
+        count = item.number
+        if item.name == wanted or (wanted.isdecimal() and item.number == int(wanted)):
+            return item
+    raise ConfigError("--sentence", f"{wanted!r} is neither the sent_id nor the number of one of {count} sentences")

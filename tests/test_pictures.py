@@ -1,0 +1,289 @@
+"""Pictures of trees: laws of their geometry, read from the SVG itself, and the other formats."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import random
+import re
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import pytest
+from naive_pictures import SVG, corners, crossing_pairs, crossings, parsed
+from toy import sentences
+
+from nonproj.document import Document, ParsedSentence
+from nonproj.errors import DataError
+from nonproj.evaluation.scores import nonprojective
+from nonproj.io import conll
+from nonproj.io.objects import from_words
+from nonproj.pictures import terminal
+from nonproj.pictures.content import OTHER, RIGHT, WRONG, Picture, arcs_of, compared, picture_of
+from nonproj.pictures.fonts import text_width
+from nonproj.pictures.images import to_pdf, to_png
+from nonproj.pictures.layout import LABEL_SIZE, LEVEL, lay_out
+from nonproj.pictures.svg import COLOURS, to_svg
+from nonproj.pictures.tikz import to_tikz
+from nonproj.pipeline import Parse
+from nonproj.types import Decoded, Sentence
+
+WORDS = ("i", "Donaudampfschiff", "依存", "på", ".", "een", "נהר", "W")
+LABELS = ("", "x", "nsubj", "nsubj:passive:xsubj")
+
+
+def random_tree(chance: random.Random, n: int) -> list[int]:
+    """Return any tree of n words, with one root or more."""
+    order = chance.sample(range(1, n + 1), n)
+    heads = [-1] + [0] * n
+    for i, modifier in enumerate(order):
+        heads[modifier] = (
+            chance.choice([0, *order[:i]]) if chance.random() < 0.2 or i == 0 else chance.choice(order[:i])
+        )
+    return heads
+
+
+def random_picture(seed: int) -> tuple[Picture, list[int], list[int]]:
+    """Return a picture of two random trees over random words."""
+    chance = random.Random(seed)
+    n = chance.randint(1, 18)
+    forms, trees = [chance.choice(WORDS[:6]) for _ in range(n)], [random_tree(chance, n) for _ in range(2)]
+    labels = [[chance.choice(LABELS) for _ in range(n)] for _ in range(2)]
+    above, below = compared(trees[0][1:], labels[0], trees[1][1:], labels[1])
+    tags = [chance.choice(("", "NOUN")) for _ in range(n)]
+    confidence = [chance.random() for _ in range(n)] if chance.random() < 0.5 else None
+    return Picture(forms, tags, above, below, confidence), trees[0], trees[1]
+
+
+SEEDS = range(60)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_arcs_cross_where_the_tree_does_and_end_at_their_words(seed):
+    picture, heads, _ = random_picture(seed)
+    root, centers, arcs = parsed(to_svg(picture))
+    assert [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "form"] == picture.forms
+    above = {word: line for kinds, word, line in arcs if OTHER not in kinds}
+    below = {word: line for kinds, word, line in arcs if OTHER in kinds}
+    assert sorted(above) == list(range(1, len(heads))) and sorted(below) == [arc.modifier for arc in picture.below]
+    assert all(a < b for a, b in itertools.pairwise(centers))
+    pairs = crossing_pairs(heads)
+    for m, w in itertools.combinations(sorted(above), 2):
+        assert crossings(above[m], above[w]) == ((m, w) in pairs), (m, w)
+    crossed = {word for pair in pairs for word in pair}
+    assert {word for kinds, word, _ in arcs if "cross" in kinds and OTHER not in kinds} == crossed
+    edges = [0.0, *((a + b) / 2 for a, b in itertools.pairwise(centers)), float(root.get("width"))]
+    for side in (above, below):
+        ends = []
+        for word, line in side.items():
+            arc = (picture.above if side is above else [None, *picture.below])[0]
+            arc = next(a for a in (picture.above if side is above else picture.below) if a.modifier == word)
+            assert edges[word - 1] < line[-1][0] < edges[word]
+            ends.append(line[-1][0])
+            if arc.head:
+                assert edges[arc.head - 1] < line[0][0] < edges[arc.head]
+                ends.append(line[0][0])
+        assert all(b - a > 4 for a, b in itertools.pairwise(sorted(ends))), "ends at a word are apart"
+    for line in above.values():
+        assert all(0 <= x <= float(root.get("width")) and 0 <= y <= float(root.get("height")) for x, y in line)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_labels_do_not_overlap(seed):
+    picture, *_ = random_picture(seed)
+    layout = lay_out(picture)
+    boxes = []
+    for arc in layout.arcs:
+        if arc.arc.label:
+            half = text_width(arc.arc.label, LABEL_SIZE) / 2
+            boxes.append((arc.label_at - half, arc.label_at + half, arc.top - 6, arc.top + 6))
+            assert arc.label_at - half >= 0 and arc.label_at + half <= layout.width
+            if arc.arc.head:
+                assert min(arc.start, arc.end) < arc.label_at - half and arc.label_at + half < max(arc.start, arc.end)
+    for (a, b, low, high), (c, d, low2, high2) in itertools.combinations(boxes, 2):
+        assert b <= c or d <= a or high <= low2 or high2 <= low
+    assert LEVEL > LABEL_SIZE
+
+
+def test_nested_arcs_of_projective_trees_need_few_levels():
+    """The arcs of a chain lie side by side, at one level; those from one head to all words after it in n - 1."""
+    chain = lay_out(Picture(["a"] * 9, [""] * 9, arcs_of(range(9), ["x"] * 9), []))
+    assert {arc.level for arc in chain.arcs if arc.arc.head} == {1}
+    star = lay_out(Picture(["a"] * 9, [""] * 9, arcs_of([0] + [1] * 8, ["x"] * 9), []))
+    assert sorted(arc.level for arc in star.arcs) == list(range(1, 10))
+
+
+def test_crossing_is_that_of_the_evaluation():
+    """A tree has crossing arcs if and only if one is non-projective."""
+    for seed in range(200):
+        chance = random.Random(seed)
+        heads = random_tree(chance, chance.randint(1, 9))
+        picture = Picture(
+            ["w"] * (len(heads) - 1), [""] * (len(heads) - 1), arcs_of(heads[1:], ["x"] * (len(heads) - 1)), []
+        )
+        assert (
+            any(arc.crosses for arc in lay_out(picture).arcs)
+            == nonprojective(heads).any()
+            == bool(crossing_pairs(heads))
+        )
+
+
+def test_real_trees_with_many_crossing_arcs(treebanks):
+    path = treebanks / "dutch" / "nl_lassysmall-ud-test.conllu"
+    if not path.exists():
+        pytest.skip(f"no {path}")
+    seen = 0
+    for sentence in itertools.islice(conll.read(path), 60):
+        heads = sentence.heads.tolist()
+        _, _, arcs = parsed(to_svg(picture_of(sentence)))
+        lines, pairs = {word: line for _, word, line in arcs}, crossing_pairs(heads)
+        seen += len(pairs)
+        for m, w in itertools.combinations(sorted(lines), 2):
+            assert crossings(lines[m], lines[w]) == ((m, w) in pairs), (sentence.line, m, w)
+    assert seen > 50
+
+
+def test_right_to_left_text_is_mirrored():
+    forms, heads = ["הוא", "קרא", "ספר"], [2, 0, 2]
+    arcs = arcs_of(heads, ["nsubj", "root", "obj"])
+    _, centers, lines = parsed(to_svg(Picture(forms, [""] * 3, arcs, [])))
+    assert centers[0] > centers[1] > centers[2]
+    for _, word, line in lines:
+        assert min(range(3), key=lambda i: abs(centers[i] - line[-1][0])) == word - 1
+
+
+def test_markup_and_control_characters_are_harmless():
+    nasty = ["</svg><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "\x1b[2J\x00", "&amp;", "'\""]
+    picture = Picture(nasty, nasty, arcs_of([0, 1, 1, 1, 1], nasty), [])
+    root = ElementTree.fromstring(to_svg(picture))
+    forms = [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "form"]
+    assert forms == [nasty[0], nasty[1], "\ufffd[2J\ufffd", *nasty[3:]]
+    assert {each.tag.removeprefix(SVG) for each in root.iter()} <= {
+        "svg",
+        "title",
+        "desc",
+        "style",
+        "rect",
+        "text",
+        "g",
+        "path",
+    }
+    drawn = terminal.to_terminal(picture)
+    assert "\x1b" not in drawn and "\x00" not in drawn
+
+
+def test_colours_have_contrast_on_their_ground():
+    """At least 3 to 1 for lines, and 4.5 to 1 for text (WCAG 2.1)."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
+
+    for theme in (0, 1):
+        ground = luminance(COLOURS["ground"][theme])
+        for name, colours in COLOURS.items():
+            if name not in ("ground", "shade"):
+                bright, dark = sorted((luminance(colours[theme]), ground), reverse=True)
+                least = 4.5 if name in ("text", "faint") else 3.0
+                assert (bright + 0.05) / (dark + 0.05) >= least, (name, theme)
+
+
+def test_strokes_tell_kinds_apart_without_colours():
+    above, below = compared([2, 0, 2], ["a", "root", "b"], [3, 0, 2], ["a", "root", "c"])
+    assert [arc.kind for arc in above] == [WRONG, RIGHT, "label"]
+    root = ElementTree.fromstring(to_svg(Picture(["a", "b", "c"], [""] * 3, above, below)))
+    dashes = {}
+    for group in root.iter(f"{SVG}g"):
+        dashes[group.get("class").split()[1]] = [
+            path.get("stroke-dasharray") for path in group if path.get("fill") == "none"
+        ][0]
+    assert dashes["wrong"] and dashes["other"] and dashes["wrong"] != dashes["other"] and not dashes["right"]
+
+
+# -- other formats -----------------------------------------------------------------------------------------------------
+
+
+def test_images():
+    pytest.importorskip("vl_convert")
+    picture = picture_of(sentences(3)[2])
+    layout, png, pdf = lay_out(picture), to_png(picture), to_pdf(picture)
+    assert png[:8] == b"\x89PNG\r\n\x1a\n" and pdf[:5] == b"%PDF-"
+    width = int.from_bytes(png[16:20], "big")
+    assert abs(width - 2 * layout.width) <= 2
+
+
+def test_tikz_can_be_read_back():
+    forms = ["R&D", "50 %", "a_b", "#1", "{x}", "\\", "~^$"]
+    picture = Picture(forms, [""] * 7, arcs_of([2, 0, 2, 3, 3, 5, 5], ["a_b"] + ["x"] * 6), [])
+    text = to_tikz(picture)
+    assert re.findall(r"\\depedge\{(\d)\}\{(\d)\}", text) == [
+        ("2", "1"),
+        ("2", "3"),
+        ("3", "4"),
+        ("3", "5"),
+        ("5", "6"),
+        ("5", "7"),
+    ]
+    assert "\\deproot{2}{x}" in text and "{a\\_b}" in text
+    row = re.search(r"\\begin\{deptext\}\[.*\]\n(.*) \\\\\n\\end", text)[1]
+    assert len(row.split(" \\& ")) == 7
+    plain = row.replace("{\\char38}", "&").replace("\\textbackslash{}", "\0").replace("\\textasciitilde{}", "~")
+    plain = re.sub(r"\\([%_#{}$])", r"\1", plain.replace("\\textasciicircum{}", "^")).replace("\0", "\\")
+    assert plain.split(" \\& ") == forms
+
+
+def test_brackets():
+    draw = terminal.brackets
+    assert draw([-1, 3, 0, 2, 1]) == ["┌┬──>", "││┌─", "│└┴─>", "└───>"]  # 1 -> 4 crosses the root's word
+    assert draw([-1, 0]) == [""]
+
+
+def test_terminal_shows_both_trees_and_colours_only_on_demand(monkeypatch):
+    above, below = compared([2, 0], ["a", "root"], [0, 1], ["root", "b"])
+    picture = Picture(["依存", "x"], ["N", "V"], above, below, [0.5, 0.25])
+    lines = terminal.to_terminal(picture).split("\n")
+    assert lines[0].endswith("N  a of 2 x  x root  0.50") and lines[1].endswith("V  root  x b of 1 依存  0.25")
+    assert lines[0].index("N") + 2 == lines[1].index("V"), (
+        "columns are aligned: the first form is two characters of two"
+    )
+    coloured = terminal.to_terminal(picture, colours=True)
+    assert re.sub(r"\x1b\[\d*m", "", coloured).split("\n") == lines[:2]
+    tty = type("Terminal", (io.StringIO,), {"isatty": lambda self: True})()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert terminal.has_colours(tty) and not terminal.has_colours(io.StringIO())
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not terminal.has_colours(tty)
+
+
+# -- notebooks ---------------------------------------------------------------------------------------------------------
+
+
+def test_notebooks_draw_sentences_documents_and_parses():
+    decoded = Decoded(np.array([-1, 2, 0], np.int32), 3.5, 3.5, True, True, 1, 1.0)
+    parse = Parse(decoded, ["nsubj", "root"], None)
+    sentence = ParsedSentence(from_words(["<b>", "regner"]), parse)
+    html = sentence._repr_html_()
+    assert html.startswith("<div") and html.endswith("</div>") and "&lt;b&gt;" in html and "<b>" not in html
+    assert ElementTree.fromstring(html).find(f"{SVG}svg") is not None
+    assert Document("", [sentence] * 50)._repr_html_().count("<svg") == 20
+    assert "and 30 more sentences" in Document("", [sentence] * 50)._repr_html_()
+    numbers = [
+        text.text
+        for text in ElementTree.fromstring(parse._repr_html_()).iter(f"{SVG}text")
+        if text.get("class") == "form"
+    ]
+    assert numbers == ["1", "2"]
+
+
+def test_a_picture_needs_a_tree():
+    with pytest.raises(DataError, match="a.conll:7: HEAD is absent"):
+        picture_of(Sentence([["1", "a", *"________"]], path="a.conll", line=7))
+
+
+def test_the_twin_reads_lines():
+    assert corners("M1.0 2.0V3.0") == [(1.0, 2.0), (1.0, 3.0)]
+    assert crossings([(0, 0), (0, 9)], [(-1, 4), (5, 4)]) == 1
+    assert Path(__file__).exists()
