@@ -8,8 +8,9 @@ import sys
 from collections.abc import Iterator
 
 from nonproj.cli.common import compile_ahead, decoding_options, load_model, progress_bar, reading_rules, worker_pool
+from nonproj.evaluation.errors import error_tables
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
-from nonproj.evaluation.report import comparison_report, ud_report
+from nonproj.evaluation.report import comparison_report, error_report, ud_report
 from nonproj.evaluation.scores import Evaluation, evaluate
 from nonproj.evaluation.significance import compare
 from nonproj.io import conll
@@ -23,17 +24,29 @@ def run(options: argparse.Namespace) -> int:
     if options.ud:
         result, text = _official_scores(options)
     elif len(options.parsed) == 2:
-        result = _compare_files(options)
+        *evaluations, labelled = _evaluate_files(options)
+        result = compare(*evaluations, labelled=labelled)
         text = comparison_report(options.parsed, result)
         result = {"first": options.parsed[0], "second": options.parsed[1]} | result
+        result, text = _add_errors(options, evaluations, labelled, result, text)
     else:
         if options.model:
             scores = _evaluate_model(options)
         else:
             scores = evaluate(_gold(options), _parsed(options, options.parsed[0]))
-        result, text = scores.as_dict(), scores.table()
+        result, text = _add_errors(options, [scores], True, scores.as_dict(), scores.table())
     sys.stdout.write(json.dumps(result, indent=2, ensure_ascii=False) + "\n" if options.json else text)
     return 0
+
+
+def _add_errors(
+    options: argparse.Namespace, evaluations: list[Evaluation], labelled: bool, result: dict, text: str
+) -> tuple[dict, str]:
+    """Return result and text, with error tables if they are asked for."""
+    if options.errors:
+        errors = error_tables(evaluations, labelled=labelled)
+        result, text = result | {"errors": errors}, text + error_report(errors)
+    return result, text
 
 
 def _official_scores(options: argparse.Namespace) -> tuple[dict, str]:
@@ -55,13 +68,12 @@ def _parsed(options: argparse.Namespace, path: str) -> Iterator[Sentence]:
     return conll.read(path, reading_rules(options))
 
 
-def _compare_files(options: argparse.Namespace) -> dict:
-    """Compare two parsed files; a file whose labels are all ``_`` has none."""
+def _evaluate_files(options: argparse.Namespace) -> tuple[Evaluation, Evaluation, bool]:
+    """Score two parsed files, and return if all files have labels; one whose labels are all ``_`` has none."""
     sentences = list(_gold(options))
     outputs = [list(_parsed(options, path)) for path in options.parsed]
     labelled = all(any(set(s.labels) - {"_"} for s in file) for file in (sentences, *outputs))
-    first, second = (evaluate(sentences, output) for output in outputs)
-    return compare(first, second, labelled=labelled)
+    return *(evaluate(sentences, output) for output in outputs), labelled
 
 
 def _evaluate_model(options: argparse.Namespace) -> Evaluation:

@@ -136,6 +136,8 @@ def _add_evaluate(parser: Arguments) -> None:
     add("-m", "--model", metavar="MODEL", help="parse GOLD with a model, and score the result")
     text = "the CoNLL 2018 table, from sentences and words on, by the official code; tokens may differ"
     add("--ud", action="store_true", help=text)
+    text = "add tables of errors: by label, tag, arc length, depth, sentence length, and confused labels"
+    add("--errors", action="store_true", help=text)
     add("--json", action="store_true", help="print all figures as JSON")
     add_reading(parser)
     add_tagging(parser)
@@ -210,6 +212,8 @@ def _assign_evaluate_files(options: argparse.Namespace, files: list[str], parser
         parser.error("expected " + ("--ud GOLD A [B]" if options.ud else "GOLD PARSED, GOLD A B or -m MODEL GOLD"))
     if options.ud and options.model:
         parser.error("--ud compares files; write one by 'nonproj parse' first")
+    if options.ud and options.errors:
+        parser.error("--errors needs files of the same words, without --ud")
     if options.ud and (options.strict or options.max_line):
         parser.error("--ud reads files by its own rules, without --strict and --max-line")
     options.gold = options.gold[0]

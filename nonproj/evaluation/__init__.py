@@ -3,6 +3,7 @@
 - `scores`: attachment scores and related figures, by the conventions of the CoNLL-X shared task
 - `parsing`: parses gold sentences with a model and scores the trees
 - `certificates`: the statistics of a tree, as a dictionary, JSON line or comments
+- `errors`: attachment scores by label, tag, arc length, depth and sentence length; confused labels
 - `significance`: a paired permutation test between two parsers
 - `universal`: the scores of the CoNLL 2018 shared task, from raw text on, by its official code
 - `report`: scores, comparisons and model descriptions as plain text

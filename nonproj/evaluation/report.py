@@ -72,6 +72,55 @@ def comparison_report(names: Sequence[str], result: dict) -> str:
     return "\n".join(lines) + "\n"
 
 
+_TABLES = {
+    "label": "by gold label",
+    "tag": "by tag",
+    "arc_length": "by length of the gold arc",
+    "depth": "by depth, in arcs from the root",
+    "sentence_length": "by sentence length, in words",
+    "nonprojective": "by kind of gold arc",
+}
+
+_CONFUSIONS = 20
+
+
+def error_report(errors: dict) -> str:
+    """Return the tables of `nonproj.evaluation.errors.error_tables` for one or two parsers as plain text, in per cent.
+
+    Of the confused labels, the twenty most frequent pairs are shown.
+    """
+    lines = []
+    for key, rows in errors["tables"].items():
+        several = bool(rows) and len(rows[0]["uas"]) > 1
+        heads = ("UAS A", "UAS B", "A - B", "LAS A", "LAS B", "A - B") if several else ("UAS", "LAS")
+        extra = ("precision",) if key == "label" and not several else ()
+        lines += ["", _narrow(_TABLES[key], "words", *heads, *extra)]
+        for row in rows:
+            scores = [cell for name in ("uas", "las") for cell in _cells(row[name] or [None] * len(row["uas"]))]
+            scores += [_percent(share) for share in row["precision"]] if extra else []
+            lines.append(_narrow(f"  {one_line(row['name'])}", str(row["words"]), *scores))
+    if errors["confusions"]:
+        several = len(errors["confusions"][0]["counts"]) > 1
+        lines += ["", _narrow("confused labels: gold, predicted", *("AB" if several else ("words",)))]
+        for pair in errors["confusions"][:_CONFUSIONS]:
+            name = f"  {one_line(pair['gold'])}, {one_line(pair['predicted'])}"
+            lines.append(_narrow(name, *map(str, pair["counts"])))
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _cells(shares: Sequence[float | None]) -> list[str]:
+    """Return the shares of one parser, or those of two with their difference."""
+    cells = [_percent(share) for share in shares]
+    if len(shares) == 2:
+        cells.append("-" if None in shares else f"{100 * (shares[0] - shares[1]):+.2f}")
+    return cells
+
+
+def _narrow(name: str, *cells: str) -> str:
+    """Return one row of a table of many columns."""
+    return f"{name:<36}" + "".join(f"{cell:>9}" if i == 0 else f"{cell:>10}" for i, cell in enumerate(cells))
+
+
 def ud_report(names: Sequence[str], scores: Sequence[dict[str, dict]]) -> str:
     """Return the scores of one or two files by `nonproj.evaluation.universal.ud_scores` as plain text, in per cent.
 

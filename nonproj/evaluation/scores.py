@@ -7,6 +7,7 @@ figures are sums over that table, so each is one line that can be compared with 
 from __future__ import annotations
 
 import functools
+import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
@@ -139,10 +140,11 @@ class Evaluation:
         heads = np.asarray(heads, dtype=np.int32)
         if heads.shape != (len(sentence) + 1,):
             raise ValueError(f"heads has the shape {heads.shape}, {(len(sentence) + 1,)} expected")
-        columns = _columns(np.asarray(sentence.heads, dtype=np.int32), heads, sentence.forms)
+        columns = _columns(np.asarray(sentence.heads, dtype=np.int32), heads, sentence.rows)
         if labels is not None:
-            correct = [label == gold for label, gold in zip(labels, sentence.labels, strict=True)]
-            columns["label_correct"] = np.array(correct, dtype=bool)
+            columns["predicted_label"] = _strings(labels)
+            pairs = zip(columns["predicted_label"], columns["gold_label"], strict=True)
+            columns["label_correct"] = np.array([label == gold for label, gold in pairs], dtype=bool)
         if len(self) and columns.keys() != self._sentences[0].keys():
             raise ValueError("labels are given for some sentences but not for others")
         self._sentences.append(columns)
@@ -207,8 +209,9 @@ class Evaluation:
         -------
         dict of str to ndarray
             ``sentence`` (from 0) and its ``length``; ``gold`` and ``predicted`` heads, their ``gold_distance`` and
-            ``predicted_distance``, ``gold_nonprojective`` and ``predicted_nonprojective``; ``punctuation``; whether the
-            head is ``correct``, and ``label_correct`` (None without labels).
+            ``predicted_distance``, ``gold_nonprojective`` and ``predicted_nonprojective``; ``punctuation``; the coarse
+            ``tag`` (CPOSTAG or UPOS); whether the head is ``correct``; ``gold_label``, ``predicted_label`` and
+            ``label_correct`` (the last two None without predicted labels).
         """
         none = np.array([-1], dtype=np.int32)
         sentences = self._sentences or [_columns(none, none, [])]
@@ -216,12 +219,18 @@ class Evaluation:
         words = {name: np.concatenate([columns[name] for columns in sentences]) for name in sentences[0]}
         words["sentence"] = np.repeat(np.arange(len(lengths)), lengths)
         words["length"] = np.repeat(lengths, lengths)
-        return {"label_correct": None} | words
+        return {"predicted_label": None, "label_correct": None} | words
 
 
-def _columns(gold: np.ndarray, predicted: np.ndarray, forms: list[str]) -> dict[str, np.ndarray]:
+def _strings(strings: Iterable[str]) -> np.ndarray:
+    """Return strings as an array of objects, each of them once in memory."""
+    return np.array([sys.intern(string) for string in strings], dtype=object)
+
+
+def _columns(gold: np.ndarray, predicted: np.ndarray, rows: list[list[str]]) -> dict[str, np.ndarray]:
     """Return the columns of the words of one sentence."""
-    columns = {"punctuation": np.array([is_punctuation(form) for form in forms], dtype=bool)}
+    columns = {"punctuation": np.array([is_punctuation(row[1]) for row in rows], dtype=bool)}
+    columns |= {name: _strings(row[column] for row in rows) for name, column in (("tag", 3), ("gold_label", 7))}
     position = np.arange(1, len(gold))
     for name, heads in (("gold", gold), ("predicted", predicted)):
         columns[name] = heads[1:]

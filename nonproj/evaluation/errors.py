@@ -1,0 +1,150 @@
+"""Error tables: attachment scores by gold label, tag, arc length, depth and sentence length, and confused labels.
+
+One table serves one parser or several side by side: all are read off the tables of words of their evaluations, see
+`nonproj.evaluation.scores.Evaluation.words`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nonproj.evaluation.scores import ARC_LENGTHS, SENTENCE_LENGTHS, Evaluation
+
+DEPTHS = (*((str(depth), depth, depth) for depth in range(1, 7)), ("7+", 7, None))
+"""Bins of depth, the number of arcs from the root to a word: name, lowest, highest."""
+
+
+def error_tables(evaluations: Sequence[Evaluation], *, punctuation: bool = False, labelled: bool = True) -> dict:
+    """Return attachment scores by kind of word in the gold trees, of one parser or of several side by side.
+
+    Parameters
+    ----------
+    evaluations : sequence of Evaluation
+        At least one, all of the same gold sentences, in the same order.
+    punctuation : bool
+        Whether punctuation counts.
+    labelled : bool
+        Whether labels count, where all evaluations have them.
+
+    Returns
+    -------
+    dict
+        ``words``, the number of words counted; ``tables``: for each of ``label`` (absent without labels), ``tag``,
+        ``arc_length``, ``depth``, ``sentence_length`` and ``nonprojective`` a list of rows; ``confusions`` (None
+        without labels).  A row has its ``name``, its number of ``words``, and the shares ``uas`` and ``las``, one for
+        each evaluation (``las`` is None without labels); rows of labels also have the number of words that each parser
+        gives this label, ``predicted``, and the share of these whose head and label are correct, ``precision``.  A
+        confusion has the ``gold`` and the ``predicted`` label, and ``counts``, one for each evaluation; the most
+        frequent come first.
+
+    Raises
+    ------
+    ValueError
+        There is no evaluation, or the gold sentences differ.
+
+    Examples
+    --------
+    >>> from nonproj.types import Sentence
+    >>> gold = Sentence([[str(i), form, "_", tag, "_", "_", "_", label, "_", "_"] for i, form, tag, label in
+    ...                  ((1, "Det", "P", "subj"), (2, "regner", "V", "ROOT"))], np.array([-1, 2, 0]))
+    >>> evaluation = Evaluation()
+    >>> evaluation.add(gold, [-1, 2, 0], ["dobj", "ROOT"])
+    >>> errors = error_tables([evaluation])
+    >>> errors["tables"]["tag"][0]
+    {'name': 'P', 'words': 1, 'uas': [1.0], 'las': [0.0]}
+    >>> errors["confusions"]
+    [{'gold': 'subj', 'predicted': 'dobj', 'counts': [1]}]
+    """
+    columns = [evaluation.words() for evaluation in evaluations]
+    if not columns:
+        raise ValueError("no evaluation is given")
+    first = columns[0]
+    if not all(np.array_equal(words[name], first[name]) for words in columns for name in ("sentence", "gold", "tag")):
+        raise ValueError("the evaluations are not of the same gold sentences")
+    labelled = labelled and all(words["label_correct"] is not None for words in columns)
+    depth = _depths(first["sentence"], first["gold"])
+    counted = np.ones(len(depth), dtype=bool) if punctuation else ~first["punctuation"]
+    correct = [words["correct"][counted] for words in columns]
+    both = [words["correct"][counted] & words["label_correct"][counted] for words in columns] if labelled else None
+    kept = {name: first[name][counted] for name in ("gold_label", "tag", "gold_distance", "length")}
+    crossing = first["gold_nonprojective"][counted]
+    tables = {"label": _by_string(kept["gold_label"], correct, both)} if labelled else {}
+    tables |= {
+        "tag": _by_string(kept["tag"], correct, both),
+        "arc_length": _by_bin(kept["gold_distance"], ARC_LENGTHS, correct, both),
+        "depth": _by_bin(depth[counted], DEPTHS, correct, both),
+        "sentence_length": _by_bin(kept["length"], SENTENCE_LENGTHS, correct, both),
+        "nonprojective": [
+            _row(name, chosen, correct, both)
+            for name, chosen in (("projective arcs", ~crossing), ("non-projective arcs", crossing))
+        ],
+    }
+    confusions = None
+    if labelled:
+        predicted = [words["predicted_label"][counted] for words in columns]
+        _add_precision(tables["label"], predicted, both)
+        confusions = _confusions(kept["gold_label"], predicted)
+    return {"words": int(counted.sum()), "tables": tables, "confusions": confusions}
+
+
+def _depths(sentence: np.ndarray, heads: np.ndarray) -> np.ndarray:
+    """Return the number of arcs from the root to each word of a table of words."""
+    first = np.searchsorted(sentence, sentence)  # the row of the sentence's first word
+    above = np.where(heads == 0, -1, first + heads - 1)  # the row of the head
+    depth = np.zeros(len(heads), dtype=np.int64)
+    rows, at = np.arange(len(heads)), np.arange(len(heads))
+    while len(rows):
+        depth[rows] += 1
+        rows, at = rows[above[at] >= 0], above[at[above[at] >= 0]]
+    return depth
+
+
+def _row(name: str, chosen: np.ndarray, correct: list[np.ndarray], both: list[np.ndarray] | None) -> dict:
+    """Return the scores of the chosen words."""
+    return {
+        "name": name,
+        "words": int(chosen.sum()),
+        "uas": [_share(flags[chosen]) for flags in correct],
+        "las": None if both is None else [_share(flags[chosen]) for flags in both],
+    }
+
+
+def _share(flags: np.ndarray) -> float | None:
+    """Return the share of true flags."""
+    return float(flags.mean()) if len(flags) else None
+
+
+def _by_string(names: np.ndarray, correct: list[np.ndarray], both: list[np.ndarray] | None) -> list[dict]:
+    """Return a row for each string, the most frequent first."""
+    rows = [_row(name, names == name, correct, both) for name in sorted(set(names))]
+    return sorted(rows, key=lambda row: -row["words"])
+
+
+def _by_bin(values: np.ndarray, bins: tuple, correct: list[np.ndarray], both: list[np.ndarray] | None) -> list[dict]:
+    """Return a row for each bin."""
+    highest = np.inf
+    return [
+        _row(name, (values >= low) & (values <= (highest if high is None else high)), correct, both)
+        for name, low, high in bins
+    ]
+
+
+def _add_precision(rows: list[dict], predicted: list[np.ndarray], both: list[np.ndarray]) -> None:
+    """Add to the rows of labels how often each label is predicted, and how often its arc is then correct."""
+    for row in rows:
+        chosen = [labels == row["name"] for labels in predicted]
+        row["predicted"] = [int(flags.sum()) for flags in chosen]
+        row["precision"] = [_share(right[flags]) for right, flags in zip(both, chosen, strict=True)]
+
+
+def _confusions(gold: np.ndarray, predicted: list[np.ndarray]) -> list[dict]:
+    """Return how often each label is predicted in place of another."""
+    counts: dict[tuple[str, str], list[int]] = {}
+    for i, labels in enumerate(predicted):
+        wrong = gold != labels
+        for pair in zip(gold[wrong], labels[wrong], strict=True):
+            counts.setdefault(pair, [0] * len(predicted))[i] += 1
+    ordered = sorted(counts.items(), key=lambda item: (-sum(item[1]), item[0]))
+    return [{"gold": pair[0], "predicted": pair[1], "counts": numbers} for pair, numbers in ordered]

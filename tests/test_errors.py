@@ -1,0 +1,162 @@
+"""Error tables against their definitions, and the command that prints them."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+from naive_errors import counted_words, ratio, scores
+
+from nonproj.cli.main import main
+from nonproj.evaluation.errors import DEPTHS, error_tables
+from nonproj.evaluation.report import error_report
+from nonproj.evaluation.scores import ARC_LENGTHS, SENTENCE_LENGTHS, Evaluation
+from nonproj.types import Sentence
+
+KEYS = {"tag": 4, "label": 5}
+BINS = {"depth": (0, DEPTHS), "arc_length": (1, ARC_LENGTHS), "sentence_length": (2, SENTENCE_LENGTHS)}
+
+
+def random_tree(generator, n):
+    """A tree of n words, head by head in a random order."""
+    order, heads = generator.sample(range(1, n + 1), n), [-1] + [0] * n
+    for i, modifier in enumerate(order):
+        heads[modifier] = generator.choice([0, *order[:i]])
+    return heads
+
+
+def sentence_of(heads, labels, tags, forms):
+    rows = [
+        [str(i), form, "_", tag, "_", "_", str(head), label, "_", "_"]
+        for i, (form, tag, head, label) in enumerate(zip(forms, tags, heads[1:], labels, strict=True), 1)
+    ]
+    return Sentence(rows, np.array(heads, dtype=np.int32))
+
+
+def text_of(sentences):
+    return "".join("".join("\t".join(row) + "\n" for row in s.rows) + "\n" for s in sentences)
+
+
+def two_parsers(seed):
+    """Gold sentences, and the trees and labels of a good and of a random parser."""
+    generator = random.Random(seed)
+    sentences, outputs = [], [[], []]
+    for n in (1, 2, 3, 5, 8, 12, 20, 25, 33, 45):
+        gold, labels = random_tree(generator, n), generator.choices("abc", k=n)
+        forms = generator.choices(("ord", "x", ".", ",", "$", "«", "3.5"), k=n)
+        sentences.append(sentence_of(gold, labels, generator.choices("NVA_", k=n), forms))
+        near = random_tree(generator, n) if generator.random() < 0.3 else gold
+        outputs[0].append((near, [generator.choice("abc") if generator.random() < 0.4 else a for a in labels]))
+        outputs[1].append((random_tree(generator, n), generator.choices("abd", k=n)))
+    return sentences, outputs
+
+
+def evaluations_of(sentences, outputs):
+    result = []
+    for output in outputs:
+        result.append(Evaluation())
+        for sentence, (heads, labels) in zip(sentences, output, strict=True):
+            result[-1].add(sentence, heads, labels)
+    return result
+
+
+def close(ours, theirs):
+    return ours == [None if share is None else pytest.approx(share, abs=1e-12) for share in theirs]
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("punctuation", [False, True])
+def test_tables_equal_the_definitions(seed, punctuation):
+    sentences, outputs = two_parsers(seed)
+    errors = error_tables(evaluations_of(sentences, outputs), punctuation=punctuation)
+    words = counted_words(sentences, outputs, punctuation)
+    assert errors["words"] == len(words) > 50
+
+    def holds(row, chosen):
+        count, uas, las = scores(chosen, len(outputs))
+        return row["words"] == count and close(row["uas"], uas) and close(row["las"], las)
+
+    for table, column in KEYS.items():
+        rows = errors["tables"][table]
+        assert {row["name"] for row in rows} == {word[column] for word in words}
+        assert all(holds(row, [word for word in words if word[column] == row["name"]]) for row in rows)
+        assert [row["words"] for row in rows] == sorted((row["words"] for row in rows), reverse=True)
+    for table, (column, bins) in BINS.items():
+        rows = errors["tables"][table]
+        assert sum(row["words"] for row in rows) == len(words)
+        for row, (name, low, high) in zip(rows, bins, strict=True):
+            assert row["name"] == name
+            assert holds(row, [word for word in words if low <= word[column] <= (high or (10**9 if low else 0))])
+    projective, crossing = errors["tables"]["nonprojective"]
+    assert holds(projective, [word for word in words if not word[3]])
+    assert holds(crossing, [word for word in words if word[3]])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_precision_and_confusions_equal_the_definitions(seed):
+    sentences, outputs = two_parsers(seed)
+    errors = error_tables(evaluations_of(sentences, outputs))
+    words = counted_words(sentences, outputs, False)
+    for row in errors["tables"]["label"]:
+        for i in range(len(outputs)):
+            chosen = [word for word in words if word[6][i][1] == row["name"]]
+            assert row["predicted"][i] == len(chosen)
+            assert close([row["precision"][i]], [ratio(word[6][i][0] and word[5] == row["name"] for word in chosen)])
+    found = {(pair["gold"], pair["predicted"]): pair["counts"] for pair in errors["confusions"]}
+    expected = {}
+    for word in words:
+        for i, (_, label) in enumerate(word[6]):
+            if label != word[5]:
+                expected.setdefault((word[5], label), [0] * len(outputs))[i] += 1
+    assert found == expected and len(expected) > 3
+    totals = [sum(pair["counts"]) for pair in errors["confusions"]]
+    assert totals == sorted(totals, reverse=True)
+
+
+def test_without_labels():
+    evaluation = Evaluation()
+    evaluation.add(sentence_of([-1, 2, 0], "ab", "NN", "xx"), [-1, 0, 1])
+    errors = error_tables([evaluation])
+    assert errors["confusions"] is None and "label" not in errors["tables"]
+    assert errors["tables"]["depth"][1] == {"name": "2", "words": 1, "uas": [0.0], "las": None}
+    assert "LAS" in error_report(errors)
+
+
+def test_no_sentences_and_no_evaluations():
+    assert error_tables([Evaluation()])["words"] == 0
+    assert error_report(error_tables([Evaluation()]))
+    with pytest.raises(ValueError, match="no evaluation"):
+        error_tables([])
+
+
+def test_other_sentences_are_refused():
+    sentences, outputs = two_parsers(1)
+    evaluation = evaluations_of(sentences, outputs)[0]
+    with pytest.raises(ValueError, match="not of the same gold sentences"):
+        error_tables([evaluation, Evaluation()])
+
+
+def test_command(tmp_path, capsys):
+    sentences, outputs = two_parsers(5)
+    paths = [tmp_path / "gold.conll", tmp_path / "a.conll", tmp_path / "b.conll"]
+    paths[0].write_text(text_of(sentences))
+    for path, output in zip(paths[1:], outputs, strict=True):
+        parsed = [sentence_of(h, ls, "N" * len(s), s.forms) for s, (h, ls) in zip(sentences, output, strict=True)]
+        path.write_text(text_of(parsed))
+    gold, a, b = map(str, paths)
+    direct = evaluations_of(sentences, outputs)
+    assert main(["evaluate", "--errors", "--json", gold, a]) == 0
+    assert json.loads(capsys.readouterr().out)["errors"] == error_tables(direct[:1])
+    assert main(["evaluate", "--errors", "--json", gold, a, b]) == 0
+    assert json.loads(capsys.readouterr().out)["errors"] == error_tables(direct)
+    assert main(["evaluate", "--errors", gold, a, b]) == 0
+    text = capsys.readouterr().out
+    assert text.endswith(error_report(error_tables(direct)))
+    row = error_tables(direct)["tables"]["tag"][0]
+    shares = [f"{100 * share:.2f}" for share in row["uas"]]
+    assert any(line.split()[:4] == [row["name"], str(row["words"]), *shares] for line in text.splitlines())
+    assert main(["evaluate", gold, a]) == 0
+    assert "by tag" not in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["evaluate", "--ud", "--errors", gold, a])
+    assert "--errors needs files of the same words" in capsys.readouterr().err
