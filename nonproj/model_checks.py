@@ -56,8 +56,9 @@ def _problem_of_weights(weights: dict[str, np.ndarray]) -> str | None:
     """Return why a parser cannot use these arrays, or None; integers are not read, so their pages stay unmapped."""
     for name, table in weights.items():
         sizes = [1 << bits for bits in range(LABEL_BITS + CODE_BITS if name == "labeler" else CODE_BITS, 32)]
-        dtypes = {"total": ("float64",), "perceptron": ("float32",)}.get(name, ("float32", "int16"))
-        if name not in TABLES:
+        kind = name.rstrip("0123456789")  # the perceptrons of a checkpoint after the first have a number
+        dtypes = {"total": ("float64",), "perceptron": ("float32",)}.get(kind, ("float32", "int16"))
+        if kind not in TABLES:
             continue
         if table.dtype not in dtypes or table.ndim != 1 or len(table) not in sizes:
             size = f"a power of two of at least {sizes[0]} entries"

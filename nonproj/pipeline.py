@@ -131,7 +131,7 @@ class Parser:
         self.scale = model.meta.get("scale", {})
         self.encoder = Encoder(model.vocabularies)
         attributes = self.encoder.attributes
-        self.scorer = Scorer(model.templates, attributes, config.parts)
+        self.scorer = Scorer(model.templates, attributes, config.parts, len(model.labels))
         self.pruner_table = compile_templates(model.templates["pruner"], attributes)
         self.label_table = compile_templates(model.templates["label"], attributes)
         self._tag_column = attributes.index("pos") if "pos" in attributes else None
@@ -214,8 +214,8 @@ class Parser:
         constraints = [read_constraints(sentence, self.constraints) for sentence in sentences]
         arcs = [self.candidates_of(*each) for each in zip(sentences, tokens, constraints, strict=True)]
         scored, count = [], 0
-        for t, a in zip(tokens, arcs, strict=True):
-            scored.append(self.score(t, a))
+        for t, a, c in zip(tokens, arcs, constraints, strict=True):
+            scored.append(self.score(t, a, c))
             count += len(scored[-1][1])
             check_count(count, "parts of a batch", t.n_nodes - 1)
         decoded, others = self._decode_all(scored, tokens, arcs, constraints)
@@ -283,11 +283,19 @@ class Parser:
             projective=self.options.projective,
         )
 
-    def score(self, tokens: Tokens, arcs: ArcSpace) -> tuple[PartSpace, np.ndarray]:
-        """Number the parts over the arcs and score them, float64[P]."""
+    def score(
+        self, tokens: Tokens, arcs: ArcSpace, constraints: Constraints | None = None
+    ) -> tuple[PartSpace, np.ndarray]:
+        """Number the parts over the arcs and score them, float64[P], with the labels that are demanded, if any."""
         weights, scale = self._table("parser")
         parts = part_space(arcs, self.scorer.types)
-        return parts, self.scorer.score(self.scorer.features(tokens, parts, len(weights)), weights, scale)
+        features = self.scorer.features(tokens, parts, len(weights))
+        return parts, self.scorer.score(features, weights, scale, self.demanded(constraints))
+
+    def demanded(self, constraints: Constraints | None) -> dict[int, int]:
+        """Return the numbers of the labels that are demanded of some words, those that the model knows."""
+        labels = constraints.labels if constraints else {}
+        return {word: self.model.labels.index(label) for word, label in labels.items() if label in self.model.labels}
 
     def _table(self, name: str) -> tuple[np.ndarray, float]:
         """Return a weight table and its scale."""
@@ -318,7 +326,7 @@ class Parser:
             return arcs, decoded, None
         everything = arc_space_from_mask(constraints.allowed) if constraints else full_arc_space(tokens.n_nodes - 1)
         limit = self.search._replace(work_per_word=FULL_EFFORT * self.search.work_per_word)
-        found = self.decode(*self.score(tokens, everything), limit)
+        found = self.decode(*self.score(tokens, everything, constraints), limit)
         if found.score < decoded.score and not found.certified:
             # The search reached its limit before it found this tree.
             closed = found.bound - decoded.score <= self.options.tolerance * (1.0 + abs(decoded.score))

@@ -10,7 +10,7 @@ from naive_trees import candidates
 OUTSIDE, UNKNOWN, START, END, ROOT, FIRST = range(6)
 """Reserved numbers of every attribute; the strings of a vocabulary are numbered from FIRST."""
 
-WORDS_OF = {"arc": "hm", "sibling": "hsm", "grandparent": "ghm", "label": "hmglraz"}
+WORDS_OF = {"arc": "hm", "sibling": "hsm", "grandparent": "ghm", "label": "hmglraz", "labelled_arc": "hm"}
 """The words of each type of part, in the order in which they are hashed."""
 
 
@@ -117,7 +117,7 @@ def places(sentence, vocabularies, spec, nodes, bits, side=None, rows=None):
     ``rows`` are the columns of the part's own words, None where they are those of the sentence.
     """
     part, n = spec["part"], len(sentence)
-    shift = 8 if part == "label" else 0
+    shift = 8 if part in ("label", "labelled_arc") else 0
 
     def code(name):
         if part == "sibling":

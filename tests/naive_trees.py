@@ -113,6 +113,13 @@ def arc_score(heads, scores):
     return math.fsum(float(scores[heads[m]][m]) for m in range(1, len(heads)))
 
 
+def labelled_trees(n, n_labels, single_root=False):
+    """All pairs of a tree and labels, one for each word."""
+    for heads in all_trees(n, single_root):
+        for labels in itertools.product(range(n_labels), repeat=n):
+            yield heads, labels
+
+
 def best_score(scores, single_root=False, projective=False):
     """Return the highest arc-factored score of any tree, or minus infinity if there is none."""
     trees = all_trees(len(scores) - 1, single_root)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import naive_automata
+import naive_dual
 import naive_trees
 import numpy as np
 import pytest
@@ -193,3 +194,37 @@ def draw_joint(rng, n, kind, most=3, pruned=True, chain_scale=1.0):
     chain = ChainScores(*[chain_scale * draw_scores(rng, kind, shape) for shape in shapes])
     chain.own[0] = 0.0
     return joint_problem(space, parts, draw_scores(rng, kind, len(parts)), chain)
+
+
+def marked(parts, numbers):
+    """1 for the parts of these numbers, else 0."""
+    vector = np.zeros(len(parts))
+    for listed in numbers.values():
+        vector[listed] = 1
+    return vector
+
+
+def naive_relaxed(parts, scores, tau):
+    """The indicators of every head's best choice; tau splits an arc if there are grandparents."""
+    share = tau if "grandparent" in parts.names else 1.0
+    arc = scores[parts.range("arc")]
+    _, z, z_grandparent = naive_dual.best_relaxed(parts, scores, share * arc, (1 - share) * arc)
+    vector = np.zeros(len(parts))
+    vector[naive_dual.structure_numbers(parts, z, z_grandparent)] = 1
+    vector[parts.range("arc")] = share * z + (1 - share) * z_grandparent
+    return vector
+
+
+def draw_candidates(rng, n):
+    """A random sentence with its best tags, and the rows of its words with all candidate tags."""
+    sentence, others = draw_sentence(rng, n), draw_sentence(rng, 3 * n).rows
+    counts, rows = np.append(1, rng.integers(1, 4, n)), []
+    for i, row in enumerate(sentence.rows):
+        rows += [row, *([*row[:2], *others[3 * i + k][2:6], *row[6:]] for k in range(counts[i + 1] - 1))]
+    return sentence, counts, rows
+
+
+def has_two_candidates_of_a_word(nodes, word):
+    """Whether a part is of two candidates of one word, which no solution has."""
+    words = [word[e] for e in nodes if e < len(word)]
+    return len(set(words)) < len(words)

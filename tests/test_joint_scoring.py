@@ -6,7 +6,7 @@ import naive_joint
 import naive_scoring
 import numpy as np
 import pytest
-from problems import KINDS, draw_arcs_of_words, draw_scores
+from problems import KINDS, draw_arcs_of_words, draw_candidates, draw_scores, has_two_candidates_of_a_word
 from toy import draw_sentence
 
 from nonproj.joint.chain import max_marginals, prune_chain
@@ -26,15 +26,6 @@ BITS = 12
 FILES = load_templates()
 
 
-def draw_candidates(rng, n):
-    """A random sentence with its best tags, and the rows of its words with all candidate tags."""
-    sentence, others = draw_sentence(rng, n), draw_sentence(rng, 3 * n).rows
-    counts, rows = np.append(1, rng.integers(1, 4, n)), []
-    for i, row in enumerate(sentence.rows):
-        rows += [row, *([*row[:2], *others[3 * i + k][2:6], *row[6:]] for k in range(counts[i + 1] - 1))]
-    return sentence, counts, rows
-
-
 def draw_joint_features(seed, n, types):
     """Features over a random sentence with candidate tags, and what they are made of."""
     rng = np.random.default_rng(seed)
@@ -43,12 +34,6 @@ def draw_joint_features(seed, n, types):
     space, parts = joint_space(draw_arcs_of_words(rng, n, True), counts)
     scorer, tokens = Scorer(FILES, encoder.attributes, types), [encoder.encode(s) for s in (sentence, Sentence(rows))]
     return sentence, rows, encoder, space, joint_features(joint_tables(scorer), space, parts, *tokens, 1 << BITS)
-
-
-def has_two_candidates_of_a_word(nodes, word):
-    """Whether a part is of two candidates of one word, which no solution has."""
-    words = [word[e] for e in nodes if e < len(word)]
-    return len(set(words)) < len(words)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -1,12 +1,11 @@
 """One update against enumeration: gold less predicted, over Z or tree by tree; and what it converges to."""
 
-import naive_dual
 import naive_scoring as naive
 import naive_trees
 import numpy as np
 import pytest
 import toy
-from problems import ALL_SETS, HIGHER_ORDER, draw_arcs, draw_tree
+from problems import ALL_SETS, HIGHER_ORDER, draw_arcs, draw_tree, marked, naive_relaxed
 from toy import draw_sentence
 
 from nonproj.dual.decomposition import dual_decomposition
@@ -50,25 +49,6 @@ def twin_scores(perceptron, example, sentence, encoder, margin):
     wrong = np.array([heads[m] != h for h, m in naive_trees.pairs_of(parts.arcs)])
     scores[parts.range("arc")] += np.where(wrong, margin / 2, -margin / 2)
     return scores, places
-
-
-def marked(parts, numbers):
-    """1 for the parts of these numbers, else 0."""
-    vector = np.zeros(len(parts))
-    for listed in numbers.values():
-        vector[listed] = 1
-    return vector
-
-
-def naive_relaxed(parts, scores, tau):
-    """The indicators of every head's best choice; tau splits an arc if there are grandparents."""
-    share = tau if "grandparent" in parts.names else 1.0
-    arc = scores[parts.range("arc")]
-    _, z, z_grandparent = naive_dual.best_relaxed(parts, scores, share * arc, (1 - share) * arc)
-    vector = np.zeros(len(parts))
-    vector[naive_dual.structure_numbers(parts, z, z_grandparent)] = 1
-    vector[parts.range("arc")] = share * z + (1 - share) * z_grandparent
-    return vector
 
 
 def check_update(perceptron, example, places, predicted):

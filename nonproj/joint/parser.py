@@ -9,7 +9,7 @@ import numpy as np
 
 from nonproj.errors import ConfigError, DataError, ModelError, SizeError
 from nonproj.io.conll import LEMMA, with_rows
-from nonproj.io.constraints import read_constraints
+from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.joint.chain import prune_chain
 from nonproj.joint.decoding import JointDecoded, decode_jointly
 from nonproj.joint.scoring import joint_features, joint_tables, score_features
@@ -122,7 +122,7 @@ class JointParser(Parser):
         tokens = [self.encode(sentence) for sentence in sentences]
         constraints = [read_constraints(sentence, self.constraints) for sentence in sentences]
         arcs = [self.candidates_of(*each) for each in zip(sentences, tokens, constraints, strict=True)]
-        problems = [self.problem(*each) for each in zip(choices, tokens, arcs, strict=True)]
+        problems = [self.problem(*each) for each in zip(choices, tokens, arcs, constraints, strict=True)]
         found = [decode_jointly(problem, self.options, self.search) for problem in problems]
         chosen = [self.with_tags(choice, each) for choice, each in zip(choices, found, strict=True)]
         tokens, parses = [self.encode(sentence) for sentence in chosen], []
@@ -166,14 +166,19 @@ class JointParser(Parser):
                 rows.append(other)
         return rows
 
-    def problem(self, choice: Choice, tokens: Tokens, arcs: ArcSpace) -> JointProblem:
+    def problem(
+        self, choice: Choice, tokens: Tokens, arcs: ArcSpace, constraints: Constraints | None = None
+    ) -> JointProblem:
         """Return the joint problem of a sentence over its candidate arcs; ``tokens`` are those with its best tags."""
         weights, scale = self._table("parser")
         candidates = choice.candidates
         space, parts = joint_space(arcs, candidates.counts)
         tagged = self.encoder.encode(Sentence(candidates.rows))
         features = joint_features(self._joint_tables, space, parts, tokens, tagged, len(weights))
-        return joint_problem(space, parts, score_features(features, weights, scale), candidates.chain)
+        demanded = self.demanded(constraints)
+        return joint_problem(
+            space, parts, score_features(features, weights, scale, self.scorer.n_labels, demanded), candidates.chain
+        )
 
     def with_tags(self, choice: Choice, found: JointDecoded) -> Sentence:
         """Return the sentence with the tags that were chosen."""

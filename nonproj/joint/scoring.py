@@ -16,18 +16,25 @@ from nonproj._kernel import kernel
 from nonproj.joint.space import JointSpace
 from nonproj.parts.geometry import DIRECTION, DISTANCE, distance_code
 from nonproj.scoring.hashing import Hashed, hash_tokens
+from nonproj.scoring.labels import best_label_scores, label_scores
 from nonproj.scoring.score import score_parts
 from nonproj.scoring.scorer import Scorer
-from nonproj.scoring.templates import TemplateTable
+from nonproj.scoring.templates import LABELLED_ARC, TemplateTable
 from nonproj.scoring.vocabulary import MARGIN, Tokens
 from nonproj.types import PartRows, PartSpace
 
 
 class JointFeatures(NamedTuple):
-    """The features of all parts over tagged words: hashes and rows for each part type that the model has, else None."""
+    """The features of all parts over tagged words: hashes and rows for each part type that the model has, else None.
+
+    ``labelled`` are those of the arcs with labels, None where the model scores arcs without; ``words`` are the arcs'
+    modifiers, as words of the sentence.
+    """
 
     parts: PartSpace
     pairs: list[tuple[Hashed, PartRows] | None]
+    labelled: tuple[Hashed, PartRows] | None = None
+    words: np.ndarray | None = None
 
 
 class JointTable(NamedTuple):
@@ -38,12 +45,15 @@ class JointTable(NamedTuple):
 
 
 def joint_tables(scorer: Scorer) -> dict[str, JointTable]:
-    """Return the templates of a model by the names of its part types."""
+    """Return the templates of a model by the names of its part types, and those of labelled arcs if it has any."""
+    tables = {part_type.name: table for part_type, table in zip(scorer.types, scorer.tables, strict=True)}
+    if scorer.label_table is not None:
+        tables[LABELLED_ARC] = scorer.label_table
     found = {}
-    for part_type, table in zip(scorer.types, scorer.tables, strict=True):
+    for name, table in tables.items():
         beside = table.term_offset != 0
         around = _with_terms(table, beside)._replace(salt=np.zeros_like(table.salt))
-        found[part_type.name] = JointTable(around, _with_terms(table, ~beside))
+        found[name] = JointTable(around, _with_terms(table, ~beside))
     return found
 
 
@@ -73,15 +83,31 @@ def joint_features(
         if part_type.codes[DISTANCE] == "distance":
             _fill_distances(rows.nodes, rows.codes, space.word)
         pairs.append((hash_tagged_words(table, space, best, tagged, n_weights), rows))
-    return JointFeatures(parts, pairs)
+    if LABELLED_ARC not in tables:
+        return JointFeatures(parts, pairs)
+    hashed = hash_tagged_words(tables[LABELLED_ARC], space, best, tagged, n_weights)
+    return JointFeatures(parts, pairs, (hashed, pairs[0][1]), space.word[parts.arcs.modifier])
 
 
-def score_features(features: JointFeatures, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
-    """Return the scores of all parts, float64[P]; types that the model does not have score 0."""
+def score_features(
+    features: JointFeatures,
+    weights: np.ndarray,
+    scale: float = 1.0,
+    n_labels: int = 1,
+    demanded: Mapping[int, int] | None = None,
+) -> np.ndarray:
+    """Return the scores of all parts, float64[P]; types that the model does not have score 0.
+
+    Where the model scores labels with the arcs, the score of an arc includes that of the best of ``n_labels`` labels,
+    or of the one in ``demanded``.
+    """
     scores = np.zeros(len(features.parts))
     for i, pair in enumerate(features.pairs):
         if pair is not None:
             scores[features.parts.offsets[i] : features.parts.offsets[i + 1]] = score_parts(*pair, weights, scale)
+    if features.labelled:
+        of_labels = label_scores(*features.labelled, n_labels, weights)
+        scores[: len(of_labels)] += scale * best_label_scores(of_labels, features.words, demanded)
     return scores
 
 

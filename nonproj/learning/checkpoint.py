@@ -32,6 +32,17 @@ def check_checkpoint(saved: Model, path: Path, digest: str) -> None:
         raise ConfigError("resume", f"{path} is of other sentences or options; train without --resume")
 
 
+def state_names(count: int) -> list[tuple[str, str]]:
+    """Return the names of the arrays, weights and running total, of each of so many perceptrons.
+
+    Examples
+    --------
+    >>> state_names(2)
+    [('perceptron', 'total'), ('perceptron2', 'total2')]
+    """
+    return [(f"perceptron{k}", f"total{k}") if k > 1 else ("perceptron", "total") for k in range(1, count + 1)]
+
+
 def shards_of(saved: Model) -> int | None:
     """Return the number of shards of the training that a checkpoint is of; None if it was serial."""
     shards = saved.meta.get("shards")
@@ -62,7 +73,8 @@ def resumed_arcs(
 
 def _problem_of_tables(saved: Model, config: Config) -> str | None:
     bits = {"pruner": config.pruner.bits, "labeler": config.labeler.bits}
-    bits |= dict.fromkeys(("perceptron", "total"), config.features.bits)
+    for names in state_names(config.training.models):
+        bits |= dict.fromkeys(names, config.features.bits)
     for name, log_size in bits.items():
         table = saved.weights.get(name)
         if table is None or table.dtype.kind != "f" or table.shape != (1 << log_size,):

@@ -35,11 +35,13 @@ class Learner(NamedTuple):
     margin: float
     options: DualOptions
     relaxed: bool
+    n_labels: int = 0
+    label_margin: float = 0.0
 
     def perceptron(self) -> Perceptron:
         """Return a perceptron whose weights are all zero."""
-        scorer = Scorer(self.files, self.attributes, self.parts)
-        return Perceptron(scorer, self.bits, self.margin, self.options, self.relaxed)
+        scorer = Scorer(self.files, self.attributes, self.parts, self.n_labels)
+        return Perceptron(scorer, self.bits, self.margin, self.options, self.relaxed, self.label_margin)
 
 
 class Sparse(NamedTuple):
@@ -69,10 +71,15 @@ class ShardUpdate(NamedTuple):
 
 
 def make_examples(
-    tokens: list[Tokens], heads: list[np.ndarray], arcs: list[ArcSpace], parts: tuple[str, ...]
+    tokens: list[Tokens],
+    heads: list[np.ndarray],
+    arcs: list[ArcSpace],
+    parts: tuple[str, ...],
+    labels: Sequence[np.ndarray | None] | None = None,
 ) -> list[Example]:
     """Return the examples of some sentences; called on the worker that keeps them."""
-    return [Example(t, h, part_space(a, parts)) for t, h, a in zip(tokens, heads, arcs, strict=True)]
+    labels = labels or [None] * len(tokens)
+    return [Example(t, h, part_space(a, parts), g) for t, h, a, g in zip(tokens, heads, arcs, labels, strict=True)]
 
 
 def train_shard(learner: Learner, weights: Sparse, step: int, shard: list[Example], order: np.ndarray) -> ShardUpdate:
@@ -145,12 +152,16 @@ class Mixing:
         Of each sentence.
     shards : int
         Sentence ``i`` is in shard ``i % shards``; see `check_shards`.
+    labels : list of ndarray, optional
+        Of each sentence; see `Example`.
     """
 
-    def __init__(self, workers, learner: Learner, tokens, heads, arcs, shards: int):
+    def __init__(self, workers, learner: Learner, tokens, heads, arcs, shards: int, labels=None):
         self.workers, self.learner, self.shards = workers, learner, shards
+        labels = labels or [None] * len(tokens)
+        columns = (tokens, heads, arcs)
         self.kept = [
-            workers.keep(make_examples, tokens[k::shards], heads[k::shards], arcs[k::shards], learner.parts)
+            workers.keep(make_examples, *(c[k::shards] for c in columns), learner.parts, labels[k::shards])
             for k in range(shards)
         ]
 

@@ -6,6 +6,7 @@ gold modifiers (and gold grandparent) of each word, the root included, against i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,11 +21,15 @@ from nonproj.types import PartSpace
 
 
 class Example(NamedTuple):
-    """One sentence in training: its words, its gold tree, and the parts over the arcs that its pruner left."""
+    """One sentence in training: its words, its gold tree, and the parts over the arcs that its pruner left.
+
+    ``labels``, int64[n], are the numbers of the gold labels, needed where labels are scored with the arcs.
+    """
 
     tokens: Tokens
     heads: np.ndarray
     parts: PartSpace
+    labels: np.ndarray | None = None
 
 
 class Perceptron:
@@ -42,6 +47,8 @@ class Perceptron:
         ``tau``, and all of it when decoding by dual decomposition.
     relaxed : bool
         Decode over Z, as the paper does; otherwise over trees, by dual decomposition.
+    label_margin : float
+        Where labels are scored with the arcs: score by which the gold label of a gold arc must win.
 
     Attributes
     ----------
@@ -53,29 +60,61 @@ class Perceptron:
         The next update's number, from 1.
     """
 
-    def __init__(self, scorer: Scorer, bits: int, margin: float, options: DualOptions, relaxed: bool = True):
+    def __init__(
+        self,
+        scorer: Scorer,
+        bits: int,
+        margin: float,
+        options: DualOptions,
+        relaxed: bool = True,
+        label_margin: float = 0.0,
+    ):
         self.scorer = scorer
         self.margin = margin
         self.options = options
         self.relaxed = relaxed
+        self.label_margin = label_margin
         self.weights = np.zeros(1 << bits, np.float32)
         self.total = np.zeros(1 << bits, np.float64)
         self.step = 1
 
     def update(self, example: Example) -> int:
         """Learn from one sentence; return the number of words whose gold arc its decoding missed."""
-        tokens, heads, parts = example
+        tokens, heads, parts, labels = example
         features = self.scorer.features(tokens, parts, len(self.weights))
-        scores = self.scorer.score(features, self.weights)
+        scores = self.scorer.score_unlabelled(features, self.weights)
         gold = tree_indicators(parts, heads)
         n_arcs = len(parts.arcs.head)
+        best = np.empty(0, np.int64)
+        if features.labelled:
+            gold_arcs = np.flatnonzero(gold[:n_arcs])
+            of_labels = self.scorer.score_labels(features, self.weights)
+            of_labels[gold_arcs, labels] -= self.label_margin
+            best = of_labels.argmax(axis=1)
+            scores[:n_arcs] += of_labels[np.arange(n_arcs), best]
         if self.margin:
             scores[:n_arcs] += self.margin * (0.5 - gold[:n_arcs])
-        delta = gold - self._decode(parts, scores)
+        predicted = self._decode(parts, scores)
+        delta = gold - predicted
         if delta.any():
             self.scorer.add(features, delta, float(self.step), self.weights, self.total)
+        if features.labelled:
+            self._add_labels(features, gold_arcs, labels, best, predicted[:n_arcs])
         self.step += 1
         return int(np.count_nonzero(delta[:n_arcs] > 0))
+
+    def _add_labels(self, features, gold_arcs, labels, best, predicted) -> None:
+        """Learn the labels of the arcs: gold ones on the gold arcs, less the best ones on the predicted arcs."""
+        wanted = np.zeros(len(best))
+        right = best[gold_arcs] == labels
+        wanted[gold_arcs[right]] = 1.0
+        wanted -= predicted
+        changed = np.flatnonzero(wanted)
+        missing = gold_arcs[~right]
+        arcs, numbers = np.concatenate([changed, missing]), np.concatenate([best[changed], labels[~right]])
+        delta = np.concatenate([wanted[changed], np.ones(len(missing))])
+        if len(arcs):
+            self.scorer.add_labels(features, arcs, numbers, delta, float(self.step), self.weights, self.total)
 
     def _decode(self, parts: PartSpace, scores: np.ndarray) -> np.ndarray:
         """Return the indicators of the best structure, in Z or among the trees."""
@@ -86,6 +125,14 @@ class Perceptron:
     def averaged(self) -> np.ndarray:
         """Return the mean of the weights over all steps, float32."""
         return (self.weights - self.total / self.step).astype(np.float32)
+
+
+def mean_weights(perceptrons: Sequence[Perceptron]) -> np.ndarray:
+    """Return the mean of the averaged weights of some perceptrons, float32; features have the same places in each."""
+    mean = perceptrons[0].averaged()
+    for perceptron in perceptrons[1:]:
+        mean += perceptron.averaged()
+    return mean / np.float32(len(perceptrons)) if len(perceptrons) > 1 else mean
 
 
 def relaxed_indicators(parts: PartSpace, scores: np.ndarray, tau: float) -> np.ndarray:

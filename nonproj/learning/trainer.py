@@ -20,11 +20,12 @@ from nonproj.learning.checkpoint import (
     pack_arcs,
     resumed_arcs,
     shards_of,
+    state_names,
     training_digest,
 )
 from nonproj.learning.labeler import Labeler
 from nonproj.learning.mixing import Learner, Mixing, check_shards, make_examples
-from nonproj.learning.perceptron import Perceptron
+from nonproj.learning.perceptron import Perceptron, mean_weights
 from nonproj.learning.preparation import prepare, restore
 from nonproj.learning.pruner import Pruner
 from nonproj.model import Model
@@ -112,7 +113,13 @@ class Trainer:
         self.workers, self.shards = workers, shards
         self.given, self.held_out = sentences, held_out
         self.config, self.checkpoint, self.progress = config, checkpoint, progress
-        self.files = load_templates(config.features.folder, config.parts)
+        if config.training.models > 1 and not config.training.shuffle:
+            raise ConfigError(
+                "training.models", "the models differ in the order of the sentences: set training.shuffle"
+            )
+        self.labels = sorted({label for s in sentences for label in s.labels})
+        joint = config.labeler.joint and len(self.labels) > 1
+        self.files = load_templates(config.features.folder, config.parts, joint)
         roots = [int(np.count_nonzero(s.heads[1:] == 0)) for s in sentences]
         self.multi_root = config.treebank.root == "multi" or (config.treebank.root == "auto" and max(roots) > 1)
         share = float(np.concatenate([nonprojective(s.heads)[1:] for s in sentences]).mean())
@@ -153,7 +160,7 @@ class Trainer:
             self._train_labeler()
             spaces = self._train_pruner()
         try:
-            self._train_parser(self._perceptron(saved), spaces)
+            self._train_parser(self._perceptrons(saved), spaces)
         except KeyboardInterrupt:
             if "parser" not in self.weights:
                 raise
@@ -163,14 +170,15 @@ class Trainer:
         return self._quantised_model()
 
     def _encode(self) -> None:
-        """Set labels, encoder and tokens."""
-        self.labels = sorted({label for s in self.sentences for label in s.labels})
+        """Set encoder, tokens and the numbers of the gold labels."""
         if len(self.labels) > 1 << LABEL_BITS:
             raise ConfigError("treebank.train", f"{len(self.labels)} labels; at most {1 << LABEL_BITS} can be learnt")
         attributes, minimum = attributes_of(self.files), self.config.features.rare
         self.encoder = Encoder.from_sentences(self.sentences, attributes, minimum)
         self.attributes = self.encoder.attributes
         self.tokens = [self.encoder.encode(sentence) for sentence in self.sentences]
+        number = {label: i for i, label in enumerate(self.labels)}
+        self.gold_labels = [np.array([number[label] for label in s.labels]) for s in self.sentences]
 
     def _model(self, weights: dict[str, np.ndarray]) -> Model:
         vocabularies, components = self.encoder.vocabularies, self.prepared.components
@@ -182,18 +190,17 @@ class Trainer:
         self.meta["scale"] = {name: scale for name, (_, scale) in tables.items()}
         return self._model({name: weights for name, (weights, _) in tables.items()} | self.prepared.arrays)
 
-    def _order(self, epoch: int, stage: int) -> np.ndarray:
-        """Return the order of the sentences: it depends on seed, stage and epoch alone, so a resumed run repeats it."""
+    def _order(self, epoch: int, stage: int, model: int = 0) -> np.ndarray:
+        """Return the order of the sentences: it depends on its arguments and the seed, so a resumed run repeats it."""
         if not self.config.training.shuffle:
             return np.arange(len(self.sentences))
-        return np.random.default_rng((self.config.seed, stage, epoch)).permutation(len(self.sentences))
+        key = (self.config.seed, stage, epoch, *([model] if model else []))
+        return np.random.default_rng(key).permutation(len(self.sentences))
 
     # -- stages
 
     def _train_labeler(self) -> None:
-        number = {label: i for i, label in enumerate(self.labels)}
-        gold = [np.array([number[label] for label in s.labels]) for s in self.sentences]
-        examples = [(t, s.heads, g) for t, s, g in zip(self.tokens, self.sentences, gold, strict=True)]
+        examples = [(t, s.heads, g) for t, s, g in zip(self.tokens, self.sentences, self.gold_labels, strict=True)]
         options = self.config.labeler
         table = compile_templates(self.files["label"], self.attributes)
         labeler = Labeler(table, len(self.labels), options.bits, options.margin)
@@ -265,35 +272,43 @@ class Trainer:
             config.training.margin,
             self.decoding,
             relaxed=config.training.decoder == "relaxed",
+            n_labels=len(self.labels),
+            label_margin=config.labeler.joint_margin,
         )
 
-    def _perceptron(self, saved: Model | None) -> Perceptron:
-        perceptron = self._learner().perceptron()
+    def _perceptrons(self, saved: Model | None) -> list[Perceptron]:
+        """Return the perceptrons, as many as the configuration says."""
+        learner, count = self._learner(), self.config.training.models
+        perceptrons = [learner.perceptron() for _ in range(count)]
         if saved:
-            perceptron.weights = np.array(saved.weights["perceptron"])
-            perceptron.total = np.array(saved.weights["total"])
-            perceptron.step = saved.meta["step"]
-            self.weights["parser"] = perceptron.averaged()
-        return perceptron
+            for perceptron, (weights, total) in zip(perceptrons, state_names(count), strict=True):
+                perceptron.weights = np.array(saved.weights[weights])
+                perceptron.total = np.array(saved.weights[total])
+                perceptron.step = saved.meta["step"]
+            self.weights["parser"] = mean_weights(perceptrons)
+        return perceptrons
 
-    def _train_parser(self, perceptron: Perceptron, spaces: list[ArcSpace]) -> None:
+    def _train_parser(self, perceptrons: list[Perceptron], spaces: list[ArcSpace]) -> None:
         """Train for the epochs that the log lacks, and save a checkpoint after each."""
         heads = [sentence.heads for sentence in self.sentences]
         if self.workers:
-            mixing = Mixing(self.workers, self._learner(), self.tokens, heads, spaces, self.shards)
+            mixing = Mixing(self.workers, self._learner(), self.tokens, heads, spaces, self.shards, self.gold_labels)
         else:
-            examples = make_examples(self.tokens, heads, spaces, self.config.parts)
+            examples = make_examples(self.tokens, heads, spaces, self.config.parts, self.gold_labels)
         for epoch in range(len(self.meta["log"]), self.config.training.epochs):
             began = time.perf_counter()
-            order, name = self._order(epoch, 0), f"epoch {epoch + 1}"
-            if self.workers:
-                missed = mixing.epoch(perceptron, order, lambda items, name=name: self.progress(items, name))
-            else:
-                missed = sum(perceptron.update(examples[i]) for i in self.progress(order, name))
+            missed = 0
+            for number, perceptron in enumerate(perceptrons):
+                order = self._order(epoch, 0, number)
+                name = f"epoch {epoch + 1}" + (f", model {number + 1}" if len(perceptrons) > 1 else "")
+                if self.workers:
+                    missed += mixing.epoch(perceptron, order, lambda items, name=name: self.progress(items, name))
+                else:
+                    missed += sum(perceptron.update(examples[i]) for i in self.progress(order, name))
             seconds = time.perf_counter() - began
-            self.weights["parser"] = perceptron.averaged()
-            self._finish_epoch(epoch, missed, seconds)
-            self._save_checkpoint(perceptron, spaces)
+            self.weights["parser"] = mean_weights(perceptrons)
+            self._finish_epoch(epoch, missed // len(perceptrons), seconds)
+            self._save_checkpoint(perceptrons, spaces)
 
     def _finish_epoch(self, epoch: int, missed: int, seconds: float) -> None:
         """Evaluate, log the epoch, and keep its figures for the model."""
@@ -323,12 +338,14 @@ class Trainer:
 
     # -- checkpoints
 
-    def _save_checkpoint(self, perceptron: Perceptron, spaces: list[ArcSpace]) -> None:
+    def _save_checkpoint(self, perceptrons: list[Perceptron], spaces: list[ArcSpace]) -> None:
         if self.checkpoint is None:
             return
-        self.meta |= {"step": perceptron.step, "training": self._digest()}
+        self.meta |= {"step": perceptrons[0].step, "training": self._digest()}
         state = {name: self.weights[name] for name in ("pruner", "labeler")}
-        state |= {"perceptron": perceptron.weights, "total": perceptron.total, "arcs": pack_arcs(spaces)}
+        for perceptron, (weights, total) in zip(perceptrons, state_names(len(perceptrons)), strict=True):
+            state |= {weights: perceptron.weights, total: perceptron.total}
+        state["arcs"] = pack_arcs(spaces)
         state |= self.prepared.checkpoint_arrays()
         self._model(state).save(self.checkpoint)
 

@@ -83,6 +83,13 @@ class TrainingConfig(Section, name="training"):
     decoder: str = option("relaxed", "relaxed: head automata only; dual: trees", (), ("relaxed", "dual"))
     margin: float = option(300.0, "margin per wrong arc by which the gold tree should score higher", (float,), low=0)
     shuffle: bool = option(True, "shuffle the sentences in each epoch", (bool,))
+    models: int = option(
+        1,
+        "number of perceptrons, trained on the sentences in other orders, whose mean is the model",
+        (int,),
+        low=1,
+        high=64,
+    )
     tags: str = option(
         "both",
         "tags to train on: gold, predicted by jackknifing, or a copy with each",
@@ -137,6 +144,13 @@ class LabelerConfig(Section, name="labeler"):
     epochs: int = option(8, "training epochs; 0: one label for all arcs", (int,), low=0)
     margin: float = option(40.0, "margin by which the gold label should score higher", (float,), low=0)
     bits: int = option(22, "log2 of the size of the weight table", (int,), low=12, high=28)
+    joint: bool = option(False, "score labels with the arcs: an arc's score includes that of its best label", (bool,))
+    joint_margin: float = option(
+        40.0,
+        "margin by which the gold label should score higher where labels are scored with the arcs",
+        (float,),
+        low=0,
+    )
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,8 @@ class PricingParser:
         if model.config.parts != ("arc", "grandparent"):
             raise ValueError(f"price and cut is for arcs and grandparents, not for {', '.join(model.config.parts)}")
         self.parser = Parser(model)
+        if self.parser.scorer.n_labels:
+            raise ValueError("price and cut is for models without labelled arcs; train with labeler.joint=false")
         self.options = options or DEFAULTS._replace(single_root=bool(self.parser.options.single_root))
 
     def parse(self, sentence: Sentence) -> tuple[Decoded, PricingCounts]:

@@ -1,10 +1,12 @@
-"""Scores of the labels of a tree's arcs.
+"""Scores of the labels of arcs: of a tree's, or of all candidate arcs before the tree is known.
 
 The weights of all labels of a feature lie in one block of the table, sixteen to a cache line, which is read as one
 vector: the number of the line is xor-ed onto the feature's place.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -90,6 +92,29 @@ def _score_labels(hashed, nodes, codes, weights, line, scores):
                         row[j] += weights[begin + np.uint64(j)]
 
 
+def best_label_scores(scores: np.ndarray, words: np.ndarray, demanded: Mapping[int, int] | None = None) -> np.ndarray:
+    """Return the score of the best label of each arc, [n].
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, n_labels)
+        From `label_scores`.
+    words : ndarray of shape (n,), int
+        The modifier of each arc.
+    demanded : mapping of int to int, optional
+        Words that must have a label, and its number.
+
+    Examples
+    --------
+    >>> best_label_scores(np.array([[1.0, 2.0], [5.0, 3.0]]), np.array([1, 2]), {2: 1})
+    array([2., 3.])
+    """
+    best = scores.max(axis=1)
+    for word, label in (demanded or {}).items():
+        best = np.where(words == word, scores[:, label], best)
+    return best
+
+
 def add_labels(
     hashed: Hashed, parts: PartRows, gold, predicted, step: float, weights: np.ndarray, total: np.ndarray
 ) -> None:
@@ -114,3 +139,24 @@ def _add_labels(listed, gold, predicted, step, weights, total):
             weights[down] -= np.float32(1.0)
             total[up] += step
             total[down] -= step
+
+
+def add_labelled(
+    hashed: Hashed, parts: PartRows, labels, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray
+) -> None:
+    """Add ``delta``, float64[n], times the features of arcs with these labels, int64[n], to the weights.
+
+    ``step`` and ``total`` are as for `nonproj.scoring.score.add_parts`.
+    """
+    _add_labelled(list_places(hashed, parts), labels, delta, step, weights, total)
+
+
+@kernel
+def _add_labelled(listed, labels, delta, step, weights, total):
+    """Add each arc's delta to the weights of its label at its places."""
+    start, places = listed
+    for p in range(labels.shape[0]):
+        for i in range(start[p], start[p + 1]):
+            place = (places[i] & ~np.uint32(LINE - 1)) ^ np.uint32(labels[p])
+            weights[place] += np.float32(delta[p])
+            total[place] += step * delta[p]

@@ -9,21 +9,30 @@ import numpy as np
 
 from nonproj.parts.registry import part_set
 from nonproj.scoring.hashing import Hashed, hash_tokens
+from nonproj.scoring.labels import add_labelled, best_label_scores, label_scores
 from nonproj.scoring.score import add_parts, score_pairs, score_parts
-from nonproj.scoring.templates import TemplateTable, compile_templates
+from nonproj.scoring.templates import LABELLED_ARC, TemplateTable, compile_templates
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import PartRows, PartSpace
 
 
 class Features(NamedTuple):
-    """The features of a sentence's parts, ready to be looked up: hashes and rows for each part type."""
+    """The features of a sentence's parts, ready to be looked up: hashes and rows for each part type.
+
+    ``labelled`` are those of the arcs with labels, None where arcs are scored without.
+    """
 
     parts: PartSpace
     pairs: list[tuple[Hashed, PartRows]]
+    labelled: tuple[Hashed, PartRows] | None = None
 
 
 class Scorer:
     """Scores all parts of a sentence under one weight table.
+
+    If the model scores labels with the arcs (`nonproj.scoring.templates.LABELLED_ARC`), the score of an arc includes
+    that of its best label.  Given the tree, labels are independent of each other, so the best tree is that of the best
+    labelled tree.
 
     Parameters
     ----------
@@ -33,13 +42,19 @@ class Scorer:
         Columns of `Tokens.atoms`.
     parts : str or sequence of str
         The set of part types, as for `nonproj.parts.registry.part_set`.
+    n_labels : int
+        Number of labels.
     """
 
-    def __init__(self, files: Mapping[str, Mapping], attributes: Sequence[str], parts: str | Sequence[str]):
+    def __init__(
+        self, files: Mapping[str, Mapping], attributes: Sequence[str], parts: str | Sequence[str], n_labels: int = 0
+    ):
         self.types = part_set(parts)
         self.tables: list[TemplateTable] = [
             compile_templates(files[part_type.name], attributes) for part_type in self.types
         ]
+        self.n_labels = n_labels if LABELLED_ARC in files else 0
+        self.label_table = compile_templates(files[LABELLED_ARC], attributes) if self.n_labels else None
 
     def features(self, tokens: Tokens, parts: PartSpace, n_weights: int) -> Features:
         """List and hash the parts."""
@@ -47,17 +62,47 @@ class Scorer:
             (hash_tokens(tokens, table, n_weights), part_type.rows(parts.arcs, start))
             for part_type, start, table in zip(parts.types, parts.starts, self.tables, strict=True)
         ]
-        return Features(parts, pairs)
+        if self.label_table is None:
+            return Features(parts, pairs)
+        return Features(parts, pairs, (hash_tokens(tokens, self.label_table, n_weights), pairs[0][1]))
 
-    def score(self, features: Features, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
-        """Return the scores of all parts, float64[P]."""
+    def score(
+        self, features: Features, weights: np.ndarray, scale: float = 1.0, demanded: Mapping[int, int] | None = None
+    ) -> np.ndarray:
+        """Return the scores of all parts, float64[P], those of arcs with their best labels.
+
+        ``demanded`` gives the numbers of the labels that some words must have.
+        """
+        scores = self.score_unlabelled(features, weights, scale)
+        if features.labelled:
+            modifier = features.parts.arcs.modifier
+            scores[: len(modifier)] += scale * best_label_scores(
+                self.score_labels(features, weights), modifier, demanded
+            )
+        return scores
+
+    def score_unlabelled(self, features: Features, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
+        """Return the scores of all parts, float64[P], those of arcs without labels."""
         return np.concatenate([score_parts(hashed, rows, weights, scale) for hashed, rows in features.pairs])
+
+    def score_labels(self, features: Features, weights: np.ndarray) -> np.ndarray:
+        """Return the score of each label of each arc, [A, n_labels], unscaled: see `nonproj.scoring.labels`."""
+        return label_scores(*features.labelled, self.n_labels, weights)
 
     def add(self, features: Features, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray) -> None:
         """Add ``delta``, float64[P], times the features to the weights; for ``step`` see `add_parts`."""
         offsets = features.parts.offsets
         for (hashed, rows), begin, end in zip(features.pairs, offsets, offsets[1:], strict=False):
             add_parts(hashed, rows, delta[begin:end], step, weights, total)
+
+    def add_labels(self, features: Features, arcs, labels, delta, step: float, weights, total) -> None:
+        """Add ``delta`` times the features of labelled arcs to the weights; an arc may be there with several labels.
+
+        ``arcs`` and ``labels`` are int64[n], ``delta`` float64[n]; for the others see `add_parts`.
+        """
+        hashed, rows = features.labelled
+        chosen = PartRows(rows.nodes[arcs], rows.codes[arcs])
+        add_labelled(hashed, chosen, labels, delta, step, weights, total)
 
 
 def dense_arc_scores(tokens: Tokens, table: TemplateTable, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:

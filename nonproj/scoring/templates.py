@@ -33,6 +33,11 @@ right, and its own first and last modifier."""
 LABEL_CODES = ("none", "direction", "distance")
 """The geometric codes of labelled arcs."""
 
+LABELLED_ARC = "labelled_arc"
+"""Arcs with labels, scored before the tree is known, so templates look at head and modifier only."""
+
+_LABELLED = ("label", LABELLED_ARC)
+
 CODE_BITS = 4
 """Geometrical codes are below ``2 ** CODE_BITS``."""
 
@@ -96,23 +101,26 @@ class Term(NamedTuple):
 
 def slots_of(part: str) -> tuple[str, ...]:
     """Return the words that a part type, or ``label``, looks at, as templates name them."""
-    return LABEL_SLOTS if part == "label" else PART_TYPES[part].slots
+    return {"label": LABEL_SLOTS, LABELLED_ARC: ("h", "m")}[part] if part in _LABELLED else PART_TYPES[part].slots
 
 
 def codes_of(part: str) -> tuple[str, ...]:
     """Return the geometric codes of a part type, or of ``label``, in the order of their numbers."""
-    return LABEL_CODES if part == "label" else PART_TYPES[part].codes
+    return LABEL_CODES if part in _LABELLED else PART_TYPES[part].codes
 
 
-def template_files(parts: str | Sequence[str]) -> dict[str, str]:
+def template_files(parts: str | Sequence[str], labelled: bool = False) -> dict[str, str]:
     """Return the template files of a set of part types, and which part type, or ``label``, each is about.
+
+    ``labelled`` says whether labels are scored with the arcs.
 
     Examples
     --------
     >>> template_files("sibling")
     {'arc': 'arc', 'sibling': 'sibling', 'pruner': 'arc', 'label': 'label'}
     """
-    return {part_type.name: part_type.name for part_type in part_set(parts)} | {"pruner": "arc", "label": "label"}
+    files = {part_type.name: part_type.name for part_type in part_set(parts)} | {"pruner": "arc", "label": "label"}
+    return files | ({LABELLED_ARC: LABELLED_ARC} if labelled else {})
 
 
 def parse_template(text: str, part: str) -> list[Term]:
@@ -150,9 +158,9 @@ def parse_template(text: str, part: str) -> list[Term]:
             raise ConfigError(f"features.{part}", f"'{word}': offsets go from -{MARGIN} to +{MARGIN}")
         if attribute == FEAT and (between or offset or slot not in ("h", "m")):
             raise ConfigError(f"features.{part}", f"'{word}': single features are those of h and m themselves")
-        if attribute == FEAT and part not in ("arc", "label"):
+        if attribute == FEAT and part not in ("arc", *_LABELLED):
             raise ConfigError(f"features.{part}", f"'{word}': single features are for arcs and labels only")
-        if between and part != "arc":
+        if between and part not in ("arc", LABELLED_ARC):
             raise ConfigError(f"features.{part}", f"'{word}': words between are for arcs only")
         terms.append(Term(slot, int(offset or 0), attribute))
     if not terms:
@@ -255,11 +263,13 @@ def compile_templates(spec: Mapping, attributes: Sequence[str]) -> TemplateTable
         between_coefficient=between_coefficient,
         feat_coefficient=feat_coefficient,
         codes=np.array([known.index(code) for code in spec["codes"]], np.int32),
-        code_shift=np.uint32(LABEL_BITS if part == "label" else 0),
+        code_shift=np.uint32(LABEL_BITS if part in _LABELLED else 0),
     )
 
 
-def load_templates(folder: str | Path | None = None, parts: str | Sequence[str] = "grandparent") -> dict[str, dict]:
+def load_templates(
+    folder: str | Path | None = None, parts: str | Sequence[str] = "grandparent", labelled: bool = False
+) -> dict[str, dict]:
     """Read the template files of a set of part types.
 
     Parameters
@@ -269,6 +279,8 @@ def load_templates(folder: str | Path | None = None, parts: str | Sequence[str] 
         ``part``, ``codes`` and ``templates``.  By default the folder that comes with the program.
     parts : str or sequence of str
         As for `nonproj.parts.registry.part_set`.
+    labelled : bool
+        Labels are scored with the arcs, by ``labelled_arc.yaml``.
 
     Returns
     -------
@@ -289,7 +301,7 @@ def load_templates(folder: str | Path | None = None, parts: str | Sequence[str] 
     if not path.is_dir():
         raise ConfigError("features.folder", f"there is no folder {path}")
     files = {}
-    for name, part in template_files(parts).items():
+    for name, part in template_files(parts, labelled).items():
         file = path / (PART_TYPES[name].templates if name in PART_TYPES else f"{name}.yaml")
         spec = load_yaml(file)
         try:
@@ -314,7 +326,7 @@ def check_templates(files: Mapping[str, Mapping], parts: str | Sequence[str]) ->
     ConfigError
         If a file's content is missing or wrong.
     """
-    expected = template_files(parts)
+    expected = template_files(parts, LABELLED_ARC in files)
     for name, part in expected.items():
         _check_file(name, part, files.get(name))
     for name in files:

@@ -1,0 +1,312 @@
+"""Labels scored with the arcs: scores, updates and trees against enumeration over trees and labels."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import SimpleNamespace
+
+import naive_joint
+import naive_scoring
+import naive_trees
+import numpy as np
+import pytest
+import toy
+from problems import (
+    HIGHER_ORDER,
+    draw_arcs,
+    draw_candidates,
+    draw_tree,
+    has_two_candidates_of_a_word,
+    marked,
+    naive_relaxed,
+)
+from toy import draw_sentence
+
+from nonproj.dual.options import DualOptions
+from nonproj.io.constraints import Constraints
+from nonproj.joint.parser import Candidates, Choice, JointParser
+from nonproj.joint.scoring import joint_features, joint_tables, score_features
+from nonproj.joint.space import joint_space, no_chain
+from nonproj.learning.perceptron import Example, Perceptron
+from nonproj.learning.trainer import train
+from nonproj.model import Model
+from nonproj.options.config import Config
+from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
+from nonproj.parts.space import part_space
+from nonproj.pipeline import Parser
+from nonproj.programs.price_and_cut import PricingParser
+from nonproj.scoring.hashing import list_places
+from nonproj.scoring.scorer import Scorer
+from nonproj.scoring.templates import LABELLED_ARC, attributes_of, load_templates
+from nonproj.scoring.vocabulary import Encoder
+from nonproj.types import Sentence
+
+BITS, LABELS = 14, 3
+FILES = load_templates(labelled=True)
+SPEC = FILES[LABELLED_ARC]
+SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 14, "pruner.folds": 0, "tagger.epochs": 0}
+SMALL |= {"labeler.joint": True, "training.tags": "gold", "segmenter.epochs": 0, "training.epochs": 3}
+
+
+def draw(seed, name, n, **options):
+    """A perceptron of random weights, a sentence with gold tree and labels, and its vocabularies."""
+    rng = np.random.default_rng(seed)
+    sentence, heads = draw_sentence(rng, n), draw_tree(rng, n)
+    encoder = Encoder.from_sentences([sentence], attributes_of(FILES), 1)
+    arcs = draw_arcs(rng, n)
+    mask = np.zeros((n + 1, n + 1), bool)
+    mask[arcs.head, arcs.modifier] = True
+    mask[heads[1:], np.arange(1, n + 1)] = True
+    scorer = Scorer(FILES, encoder.attributes, name, LABELS)
+    arguments = {"margin": 2.0, "options": DualOptions(tau=0.25), "label_margin": 3.0} | options
+    perceptron = Perceptron(scorer, BITS, **arguments)
+    perceptron.weights[:] = rng.integers(-64, 65, 1 << BITS) / 64
+    parts = part_space(arc_space_from_mask(mask), name)
+    example = Example(encoder.encode(sentence), heads, parts, rng.integers(0, LABELS, n))
+    return perceptron, example, sentence, encoder.vocabularies
+
+
+def twin_places(example, sentence, vocabularies):
+    """The places of each part, and of each label of each arc."""
+    parts = example.parts
+    plain = [
+        naive_scoring.places(sentence, vocabularies, FILES[name], words, BITS, side)
+        for name in parts.names
+        for words, side in naive_scoring.listed(name, parts.arcs)
+    ]
+    labelled = [
+        [[place - place % 16 ^ label for place in naive_scoring.places(sentence, vocabularies, SPEC, pair, BITS)]
+         for label in range(LABELS)]
+        for pair in naive_trees.pairs_of(parts.arcs)
+    ]  # fmt: skip
+    return plain, labelled
+
+
+def sums(weights, places):
+    """The sums of the weights at lists of places."""
+    return np.array([sum(float(weights[i]) for i in listed) for listed in places])
+
+
+@pytest.mark.parametrize("name", ["arc", *HIGHER_ORDER])
+@pytest.mark.parametrize("seed", range(3))
+def test_an_arc_scores_with_its_best_label_or_the_one_demanded(seed, name):
+    perceptron, example, sentence, vocabularies = draw(seed, name, 4)
+    plain, labelled = twin_places(example, sentence, vocabularies)
+    expected = sums(perceptron.weights, plain)
+    pairs = naive_trees.pairs_of(example.parts.arcs)
+    for a, places in enumerate(labelled):
+        of_labels = sums(perceptron.weights, places)
+        expected[a] += of_labels[1] if pairs[a][1] == 2 else of_labels.max()
+    features = perceptron.scorer.features(example.tokens, example.parts, 1 << BITS)
+    found = perceptron.scorer.score(features, perceptron.weights, 0.5, {2: 1})
+    np.testing.assert_allclose(found, 0.5 * expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("demanded", [None, {2: 1, 3: 0}])
+@pytest.mark.parametrize("name", HIGHER_ORDER)
+def test_the_best_tree_is_that_of_the_best_labelled_tree(name, demanded):
+    for seed in range(3):
+        perceptron, example, sentence, vocabularies = draw(seed, name, 3)
+        model = Model(
+            Config().with_overrides({"parts": list(example.parts.names), "decoding.single_root": False}),
+            vocabularies,
+            load_templates(parts=example.parts.names, labelled=True),
+            ["a", "b", "c"],
+            {"parser": perceptron.weights, "pruner": np.zeros(64, np.float32), "labeler": np.zeros(4096, np.float32)},
+            {},
+        )
+        parser = Parser(model)
+        parts = part_space(full_arc_space(3), example.parts.types)
+        plain, labelled = twin_places(example._replace(parts=parts), sentence, vocabularies)
+        scores = sums(perceptron.weights, plain)
+        arc = {pair: a for a, pair in enumerate(naive_trees.pairs_of(parts.arcs))}
+        best = max(
+            naive_trees.score_of_tree(heads, parts, scores)
+            + sum(
+                sum(float(perceptron.weights[i]) for i in labelled[arc[heads[m], m]][labels[m - 1]])
+                for m in range(1, 4)
+            )
+            for heads, labels in naive_trees.labelled_trees(3, LABELS)
+            if all(labels[word - 1] == label for word, label in (demanded or {}).items())
+        )
+        scored = parser.scorer.score(
+            parser.scorer.features(example.tokens, parts, 1 << BITS), perceptron.weights, 1.0, demanded
+        )
+        decoded = parser.decode(parts, scored)
+        assert decoded.certified
+        assert decoded.score == pytest.approx(best, abs=1e-6)
+
+
+@pytest.mark.parametrize("label_margin", [0.0, 3.0])
+@pytest.mark.parametrize("name", HIGHER_ORDER)
+@pytest.mark.parametrize("seed", range(4))
+def test_an_update_is_gold_less_predicted_for_labels_too(seed, name, label_margin):
+    perceptron, example, sentence, vocabularies = draw(seed, name, 1 + seed, label_margin=label_margin)
+    parts, heads, before = example.parts, example.heads, perceptron.weights.copy()
+    plain, labelled = twin_places(example, sentence, vocabularies)
+    pairs = naive_trees.pairs_of(parts.arcs)
+    scores, chosen = sums(before, plain), []
+    for a, (h, m) in enumerate(pairs):
+        of_labels = sums(before, labelled[a])
+        if heads[m] == h:
+            of_labels[example.labels[m - 1]] -= label_margin
+        chosen.append(int(of_labels.argmax()))
+        scores[a] += of_labels.max() + (perceptron.margin / 2 if heads[m] != h else -perceptron.margin / 2)
+    predicted = naive_relaxed(parts, scores, 0.25)
+    gold = marked(parts, naive_trees.part_numbers(heads.tolist(), parts))
+    moved = np.zeros(1 << BITS)
+    for value, places in zip(gold - predicted, plain, strict=True):
+        np.add.at(moved, places, value)
+    for a, (h, m) in enumerate(pairs):
+        np.add.at(moved, labelled[a][chosen[a]], -predicted[a])
+        if heads[m] == h:
+            np.add.at(moved, labelled[a][example.labels[m - 1]], 1.0)
+    assert perceptron.update(example) == ((gold - predicted)[: len(pairs)] > 0).sum()
+    np.testing.assert_allclose(perceptron.weights, before + moved, atol=1e-5)
+    np.testing.assert_allclose(perceptron.total, moved, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_labelled_arcs_over_tagged_words_equal_the_definition(seed):
+    rng = np.random.default_rng(seed)
+    sentence, counts, rows = draw_candidates(rng, 4)
+    encoder = Encoder.from_sentences([draw_sentence(rng, 5), Sentence(rows[::2])], attributes_of(FILES), rare=1)
+    space, parts = joint_space(full_arc_space(4), counts)
+    scorer = Scorer(FILES, encoder.attributes, "grandparent", LABELS)
+    tokens = [encoder.encode(s) for s in (sentence, Sentence(rows))]
+    features = joint_features(joint_tables(scorer), space, parts, *tokens, 1 << BITS)
+    listed, word, compared = list_places(*features.labelled), space.word.tolist(), 0
+    weights = rng.integers(-9, 10, 1 << BITS).astype(np.int16)
+    scores = score_features(features, weights, 0.5, LABELS, {2: 1})
+    without = score_features(features._replace(labelled=None), weights, 0.5)
+    for a, pair in enumerate(naive_trees.pairs_of(parts.arcs)):
+        if has_two_candidates_of_a_word(pair, word):
+            continue
+        places = naive_joint.joint_places(sentence, rows, word, encoder.vocabularies, SPEC, pair, BITS)
+        assert sorted(listed.places[listed.start[a] : listed.start[a + 1]].tolist()) == places
+        of_labels = [sum(int(weights[place - place % 16 ^ label]) for place in places) for label in range(LABELS)]
+        best = of_labels[1] if word[pair[1]] == 2 else max(of_labels)
+        assert scores[a] == pytest.approx(without[a] + 0.5 * best)
+        compared += 1
+    assert compared >= 16
+
+
+# -- whole models
+
+
+@pytest.fixture(scope="module")
+def model():
+    """A model of the toy language, its labels scored with the arcs."""
+    return train(toy.sentences(50), Config().with_overrides(SMALL))
+
+
+def test_a_model_with_labelled_arcs_parses_and_is_one_file(model):
+    read = Model.from_bytes(model.to_bytes())
+    parsed = [list(Parser(each).parse_all(toy.sentences(20, seed=1))) for each in (model, read)]
+    right = words = 0
+    for (sentence, parse), (_, again) in zip(*parsed, strict=True):
+        assert parse.decoded.certified
+        assert parse.decoded.heads.tolist() == again.decoded.heads.tolist()
+        right += np.count_nonzero(parse.decoded.heads[1:] == sentence.heads[1:])
+        words += len(sentence)
+    assert right > 0.9 * words
+
+
+def test_templates_in_the_file_say_whether_labels_are_scored_with_the_arcs(model):
+    assert Parser(model).scorer.n_labels == len(model.labels)
+    config = model.config.with_overrides({"labeler.joint": False})
+    assert Parser(dataclasses.replace(model, config=config)).scorer.n_labels == len(model.labels)
+    files = {name: spec for name, spec in model.templates.items() if name != LABELLED_ARC}
+    assert Parser(dataclasses.replace(model, templates=files)).scorer.n_labels == 0
+
+
+def test_a_demanded_label_counts_in_the_score(model):
+    sentence = toy.sentences(1, seed=2)[0]
+    parser = Parser(model, dataclasses.replace(model.config.decoding, constraints="misc"))
+    free = parser.parse(sentence)
+    word = free.labels.index("nsubj") + 1
+    rows = [list(row) for row in sentence.rows]
+    rows[word - 1][9] = f"Head={free.decoded.heads[word]}|Deprel=punct"
+    bound = parser.parse(Sentence(rows, sentence.heads))
+    assert bound.labels[word - 1] == "punct"
+    assert bound.decoded.score < free.decoded.score
+
+
+def test_all_arcs_and_the_k_best_trees_have_the_same_scores(model):
+    sentence = toy.sentences(1, seed=3)[0]
+    best = Parser(model).parse(sentence)
+    full = Parser(model, dataclasses.replace(model.config.decoding, full=True)).parse(sentence)
+    several = Parser(model, dataclasses.replace(model.config.decoding, nbest=3)).parse(sentence)
+    assert full.decoded.score >= best.decoded.score - 1e-9
+    assert several.decoded.score == pytest.approx(best.decoded.score)
+    assert all(each.decoded.score <= best.decoded.score for each in several.others)
+
+
+def test_joint_problems_score_arcs_with_their_labels(model, monkeypatch):
+    """With one candidate tag for each word, the scores are those of the parser, with the label that is demanded."""
+    monkeypatch.setattr(JointParser, "analyzer", SimpleNamespace(tagger=True))
+    sentence, parser = toy.sentences(1, seed=4)[0], JointParser(model)
+    tokens, words = parser.encode(sentence), len(sentence)
+    space, _ = joint_space(full_arc_space(words), [1] * (words + 1))
+    choice = Choice(sentence, Candidates(np.ones(words + 1, np.int64), sentence.rows, no_chain(space)))
+    constraints = Constraints(np.ones((words + 1, words + 1), bool), {1: "punct", 2: "unheard of"})
+    problem = parser.problem(choice, tokens, full_arc_space(words), constraints)
+    _, scores = parser.score(tokens, full_arc_space(words), constraints)
+    np.testing.assert_allclose(problem.scores[: words**2], scores[: words**2])
+    assert (parser.score(tokens, full_arc_space(words))[1] >= scores).all()
+
+
+def test_price_and_cut_refuses_labelled_arcs():
+    options = SMALL | {"parts": ["arc", "grandparent"], "training.epochs": 1}
+    labelled = train(toy.sentences(8), Config().with_overrides(options))
+    with pytest.raises(ValueError, match=r"without labelled arcs; train with labeler\.joint=false"):
+        PricingParser(labelled)
+
+
+def test_one_label_is_not_scored():
+    sentences = toy.sentences(8)
+    for sentence in sentences:
+        for row in sentence.rows:
+            row[7] = "_"
+    assert LABELLED_ARC not in train(sentences, Config().with_overrides(SMALL)).templates
+
+
+# -- the mean of several models
+
+
+@pytest.mark.parametrize("joint", [False, True])
+def test_the_mean_of_models_is_that_of_perceptrons_trained_apart(joint, monkeypatch):
+    options = SMALL | {"labeler.joint": joint, "training.models": 2, "training.epochs": 2}
+    sentences, seen = toy.sentences(12), {}
+    update = Perceptron.update
+
+    def recorded(self, example):
+        seen.setdefault(id(self), (self, []))[1].append(example)
+        return update(self, example)
+
+    monkeypatch.setattr(Perceptron, "update", recorded)
+    mean = train(sentences, Config().with_overrides(options))
+    monkeypatch.undo()
+    (one, order), (other, shuffled) = seen.values()
+    assert [id(e) for e in order] != [id(e) for e in shuffled]
+    assert sorted(map(id, order)) == sorted(map(id, shuffled))
+    apart = []
+    for trained, examples in ((one, order), (other, shuffled)):
+        perceptron = Perceptron(trained.scorer, 16, 300.0, trained.options, True, trained.label_margin)
+        for example in examples:
+            perceptron.update(example)
+        apart.append(perceptron.averaged())
+    expected = (apart[0] + apart[1]) / 2
+    found = mean.weights["parser"] * mean.meta["scale"]["parser"]
+    np.testing.assert_allclose(found, expected, atol=mean.meta["scale"]["parser"])
+
+
+def test_several_models_resume_where_they_stopped(tmp_path):
+    options = SMALL | {"training.models": 2}
+    sentences, checkpoint = toy.sentences(12), tmp_path / "checkpoint"
+    whole = train(sentences, Config().with_overrides(options))
+    train(sentences, Config().with_overrides(options | {"training.epochs": 1}), checkpoint=checkpoint)
+    resumed = train(sentences, Config().with_overrides(options), checkpoint=checkpoint, resume=True)
+    assert len(resumed.meta["log"]) == 3
+    for name, weights in whole.weights.items():
+        assert resumed.weights[name].tobytes() == weights.tobytes()
