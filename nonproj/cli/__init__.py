@@ -2,7 +2,7 @@
 
 - `main`: the commands, their arguments, and how errors are reported
 - `arguments`: the parser of arguments, kinds of values, groups of options
-- `train`, `parse`, `evaluate`, `show`, `inspect`, `compile`, `serve`: one module for each command, with a function ``run``
+- `train`, `parse`, `evaluate`, `show`, `inspect`, `compile`, `serve`: one for each command, with a function ``run``
 - `signals`: Ctrl-C, SIGTERM and SIGHUP
 - `common`: what the commands share: loading a model, decoding options, workers, progress
 """

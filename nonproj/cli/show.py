@@ -52,9 +52,9 @@ def _suffix(options: argparse.Namespace) -> str:
         raise ConfigError("--course", "the course of dual decomposition needs a model: -m MODEL")
     if options.output is None:
         return ""
-    suffix = next((each for each in SINGLE if options.output.lower().endswith(each)), None)
+    suffix = next((each for each in (".html", *SINGLE) if options.output.lower().endswith(each)), None)
     if suffix is None:
-        raise ConfigError("--output", f"{options.output!r} ends in none of {', '.join(SINGLE)}")
+        raise ConfigError("--output", f"{options.output!r} ends in none of .html, {', '.join(SINGLE)}")
     return suffix
 
 

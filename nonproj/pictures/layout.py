@@ -4,7 +4,7 @@ Arcs are brackets with round corners: up from the head, across at the arc's leve
 exactly once if they cross in the tree, and not at all otherwise, because
 
 - an arc lies above all arcs that it covers, and at another level than those that it crosses;
-- the ends at a word are side by side: those of arcs to the left before those of arcs to the right, and the longer an
+- the ends at a word are side by side: those of arcs to the left before those of arcs to the right, and the higher an
   arc the nearer its end to the middle.
 """
 
@@ -111,28 +111,27 @@ def arc_levels(arcs: Sequence[Arc]) -> tuple[list[int], list[bool]]:
     return [level or above for level in levels], crosses
 
 
-def end_slots(arcs: Sequence[Arc], n_words: int) -> list[list[tuple[int, bool]]]:
+def end_slots(arcs: Sequence[Arc], levels: Sequence[int], n_words: int) -> list[list[tuple[int, bool]]]:
     """Return the ends of arcs at each word, from left to right: the arc's number, and whether the word is its modifier.
 
     Examples
     --------
-    >>> end_slots([Arc(3, 1, "a"), Arc(3, 2, "b"), Arc(0, 3, "root")], 3)[2]
+    >>> end_slots([Arc(3, 1, "a"), Arc(3, 2, "b"), Arc(0, 3, "root")], [2, 1, 3], 3)[2]
     [(1, False), (0, False), (2, True)]
     """
     ends: list[list[tuple]] = [[] for _ in range(n_words)]
     for number, (head, modifier, *_) in enumerate(arcs):
-        length = abs(head - modifier)
-        ends[modifier - 1].append((_slot_key(modifier, head, length), (number, True)))
+        ends[modifier - 1].append((_slot_key(modifier, head, levels[number]), (number, True)))
         if head:
-            ends[head - 1].append((_slot_key(head, modifier, length), (number, False)))
+            ends[head - 1].append((_slot_key(head, modifier, levels[number]), (number, False)))
     return [[end for _, end in sorted(each)] for each in ends]
 
 
-def _slot_key(word: int, other: int, length: int) -> tuple[int, int]:
+def _slot_key(word: int, other: int, level: int) -> tuple[int, int]:
     """Return what ends at a word are sorted by: arcs to the left, the root's, arcs to the right."""
     if other == 0:
         return 1, 0
-    return (0, length) if other < word else (2, -length)
+    return (0, level) if other < word else (2, -level)
 
 
 class _Side(NamedTuple):
@@ -146,12 +145,13 @@ class _Side(NamedTuple):
 
 
 def _side(arcs: list[Arc], n_words: int) -> _Side:
-    ends = end_slots(arcs, n_words)
+    levels, crosses = arc_levels(arcs)
+    ends = end_slots(arcs, levels, n_words)
     offsets = [[0.0, 0.0] for _ in arcs]
     for here in ends:
         for slot, (number, is_modifier) in enumerate(here):
             offsets[number][is_modifier] = SLOT * (slot - (len(here) - 1) / 2)
-    return _Side(arcs, *arc_levels(arcs), ends, offsets)
+    return _Side(arcs, levels, crosses, ends, offsets)
 
 
 def lay_out(picture: Picture) -> Layout:

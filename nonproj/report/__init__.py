@@ -1,4 +1,5 @@
 """What ``nonproj show`` makes: a page on which one looks through a treebank, and single trees.
 
 - `items`: sentences with their trees, certificates and confidence, from files or from a model
+- `page`: one HTML file with all of them, from the template `report.html`, its style and its scripts
 """
