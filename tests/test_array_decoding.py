@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from naive_trees import all_trees, is_projective
+from pages import run_page
 from problems import KINDS, draw_scores
 
 import nonproj
@@ -121,3 +122,8 @@ def test_wrong_lengths_and_numbers_of_trees_are_refused():
             decode_scores(np.zeros((3, 3)), lengths=lengths)
     with pytest.raises(ValueError, match="k is 0; 1 or more is expected"):
         decode_scores(np.zeros((3, 3)), k=0)
+
+
+def test_the_page_on_scores_of_ones_own(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    run_page("own-scores.md", tmp_path, monkeypatch)
