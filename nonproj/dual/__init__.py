@@ -3,6 +3,7 @@
 - `options`: options of both, and their validation
 - `subgradient`: the compiled subgradient method
 - `decomposition`: dual decomposition for any set of part types
+- `course`: each iteration on one sentence, to be looked at
 - `branch_and_bound`: the best tree and its proof
 - `k_best`: the k best trees, each with its proof
 - `general`: dual decomposition with general automata, by the loop of `nonproj.relaxation`

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from nonproj.errors import one_line
 
-_LABELS = {
+FIGURES = {
     "uas": "unlabelled attachment (UAS)",
     "las": "labelled attachment (LAS)",
     "label_accuracy": "label accuracy",
@@ -14,6 +14,7 @@ _LABELS = {
     "complete_labelled": "complete trees, labelled",
     "root_accuracy": "roots found",
 }
+"""The main figures of an evaluation, and what they are called."""
 
 
 def evaluation_report(figures: dict) -> str:
@@ -33,7 +34,7 @@ def evaluation_report(figures: dict) -> str:
     scopes = figures["without_punctuation"], figures["with_punctuation"]
     lines = [f"{figures['sentences']} sentences, {figures['words']} words; per cent", ""]
     lines.append(_row("", "without punctuation", "with punctuation"))
-    lines += [_row(name, *(_percent(scope[key]) for scope in scopes)) for key, name in _LABELS.items()]
+    lines += [_row(name, *(_percent(scope[key]) for scope in scopes)) for key, name in FIGURES.items()]
     crossing = [scope["nonprojective"] for scope in scopes]
     for key, name in (("precision", "precision"), ("recall", "recall"), ("f1", "F1")):
         lines.append(_row(f"non-projective arcs, {name}", *(_percent(arcs[key]) for arcs in crossing)))
@@ -67,7 +68,7 @@ def comparison_report(names: Sequence[str], result: dict) -> str:
         if scores := result[key]:
             difference = f"{100 * scores['difference']:+.2f}"
             cells = _percent(scores["first"]), _percent(scores["second"]), difference, f"{scores['p']:.4f}"
-            lines.append(_row(_LABELS[key], *cells))
+            lines.append(_row(FIGURES[key], *cells))
     lines += ["", "p: two-sided paired permutation test over sentences"]
     return "\n".join(lines) + "\n"
 

@@ -1,5 +1,7 @@
 """What ``nonproj show`` makes: a page on which one looks through a treebank, and single trees.
 
 - `items`: sentences with their trees, certificates and confidence, from files or from a model
+- `analysis`: figures, tables and plots of errors, of certificates and of confidence
+- `plots`: plots as SVG, by Vega-Lite
 - `page`: one HTML file with all of them, from the template `report.html`, its style and its scripts
 """

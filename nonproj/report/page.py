@@ -14,6 +14,7 @@ from typing import NamedTuple, TextIO
 
 from nonproj.errors import one_line
 from nonproj.pictures.fonts import is_right_to_left
+from nonproj.report.analysis import analyse
 from nonproj.report.items import Item
 
 
@@ -203,5 +204,6 @@ def write_report(stream: TextIO, items: Iterable[Item], names: Names, parser=Non
         For so many sentences, those that took most iterations.
     """
     found = list(items)
-    data = page_data(found, names, Content())
-    stream.write(render(data, title_of(names)))
+    trees = [tree["name"] for tree in _trees(names)[0]]
+    content = Content(*analyse(found, trees))
+    stream.write(render(page_data(found, names, content), title_of(names), content.plots))
