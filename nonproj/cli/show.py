@@ -129,4 +129,19 @@ def _write_report(options: argparse.Namespace, items: Iterator[Item], parser: Pa
 
     names = Names(options.model or options.file, options.gold, options.other)
     with open_output(options.output) as stream:
-        write_report(stream, heeding(items), names, parser, options.course or 0)
+        write_report(stream, heeding(items), names, parser, _courses(options, parser))
+
+
+def _courses(options: argparse.Namespace, parser: Parser | None) -> int:
+    """Return for how many sentences the course of dual decomposition is recorded: a single one has it unasked."""
+    if parser is None or not (options.course or options.sentence):
+        return 0
+    from nonproj.report.courses import check_courses
+
+    try:
+        check_courses(parser)
+    except ConfigError:
+        if options.course:
+            raise
+        return 0
+    return options.course or 1

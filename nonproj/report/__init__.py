@@ -2,6 +2,7 @@
 
 - `items`: sentences with their trees, certificates and confidence, from files or from a model
 - `analysis`: figures, tables and plots of errors, of certificates and of confidence
+- `courses`: the course of dual decomposition on some sentences
 - `plots`: plots as SVG, by Vega-Lite
 - `page`: one HTML file with all of them, from the template `report.html`, its style and its scripts
 """

@@ -15,7 +15,9 @@ from typing import NamedTuple, TextIO
 from nonproj.errors import one_line
 from nonproj.pictures.fonts import is_right_to_left
 from nonproj.report.analysis import analyse
+from nonproj.report.courses import courses_of
 from nonproj.report.items import Item
+from nonproj.report.plots import CHART
 
 
 class Names(NamedTuple):
@@ -70,7 +72,7 @@ def page_data(items: Iterable[Item], names: Names, content: Content) -> dict:
         strings ``labels``, ``tags`` and ``feats``; ``tiles``, ``tables``; and ``sentences``, each with ``w`` (forms),
         ``t`` (tags) and ``f`` (features), ``h`` (heads of each tree), ``l`` (labels of each tree), ``i`` (``sent_id``),
         ``p`` (its line), ``c`` (confidence in per cent), ``s`` (certificate, gap, iterations, nodes), ``r`` (from right
-        to left).
+        to left), and what `nonproj.report.courses` adds.
     """
     labels, tags, feats = _Numbers({"": 0}), _Numbers({"": 0}), _Numbers({"": 0})
     sentences = [_sentence(item, labels, tags, feats) for item in items]
@@ -206,4 +208,9 @@ def write_report(stream: TextIO, items: Iterable[Item], names: Names, parser=Non
     found = list(items)
     trees = [tree["name"] for tree in _trees(names)[0]]
     content = Content(*analyse(found, trees))
-    stream.write(render(page_data(found, names, content), title_of(names), content.plots))
+    data = page_data(found, names, content)
+    if parser is not None and courses:
+        data["chart"] = CHART
+        for number, course in courses_of(found, parser, courses).items():
+            data["sentences"][number] |= course
+    stream.write(render(data, title_of(names), content.plots))
