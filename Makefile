@@ -36,6 +36,7 @@ BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 WARM = $(VENV)/.warm
 MEASURE = $(VENV)/.bench
+SITE = $(VENV)/.docs
 PYTEST = "$(BIN)/python" -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS))
 FILE = models/$(LANG)-$(PARTS).nonproj
 SOURCES = $(wildcard nonproj/*.py nonproj/*/*.py)
@@ -53,7 +54,7 @@ SYSTEM_TESTS = $(wildcard $(patsubst %,tests/test_%.py,constituency lexicalised 
 	mrf_tasks tsp* translation*)) $(addprefix nonproj/systems/,constituency mrf tsp translation)
 LEARN_TESTS = tests/test_scoring.py tests/test_learning.py
 
-.PHONY: help setup train evaluate parse test test-decode test-bounds test-python attack bench bench-text bench-full reproduce lint clean
+.PHONY: help setup train evaluate parse test test-decode test-bounds test-python attack bench bench-text bench-full reproduce docs lint clean
 
 help: ## list the targets (the default)
 	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folder] [ARGS='...']"
@@ -132,6 +133,16 @@ reproduce: $(WARM) ## reproduce the papers' tables into results/, or one of them
 
 reproduce-%: $(WARM)
 	@"$(BIN)/python" -m experiments $* --data "$(DATA)" $(ARGS)
+
+$(SITE): $(READY)
+	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --editable '.[docs,test]' >&2
+	@touch $@
+
+docs: $(WARM) $(SITE) ## build the site of the documentation, build/docs/index.html, and run its tutorials
+	@"$(BIN)/python" docs/reference.py
+	@"$(BIN)/python" data_scripts/fetch.py turkish --out data
+	@PYTHONPATH="$(CURDIR)" "$(BIN)/python" -m sphinx --quiet --fail-on-warning --keep-going -c docs . build/docs
+	@echo "build/docs/index.html"
 
 lint: $(READY) ## run the linter and the format check
 	@"$(BIN)/ruff" check . && "$(BIN)/ruff" format --check .

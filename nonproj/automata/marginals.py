@@ -75,7 +75,7 @@ def join_paths(
 
     Notes
     -----
-    The forward-backward algorithm, O(k |S|^2) for a half-automaton of k candidates.  At a temperature the derivative of
+    The forward-backward algorithm, ``O(k |S|^2)`` for a half-automaton of k candidates.  At a temperature the derivative of
     a value by the gain of an arc, the arc's marginal, is ``exp((taken - value) / T)``.
 
     Examples

@@ -3,13 +3,13 @@
 A phrase with category P and lexical head (w, t) generates its head child H, then on each side modifiers, going outward,
 up to STOP.  Each modifier is generated as category and tag (M, mt), then as a word mw, at a distance d:
 
-=================  ===========================  =====================  ============
-decision           most specific context        back-off               last
-=================  ===========================  =====================  ============
-head child H       P, w, t                      P, t                   P
-modifier M, mt     side, P, H, w, t, d          side, P, H, t, d       side, P, H, d
+=================  ===========================  =======================  ============
+decision           most specific context        back-off                 last
+=================  ===========================  =======================  ============
+head child H       P, w, t                      P, t                     P
+modifier M, mt     side, P, H, w, t, d          side, P, H, t, d         side, P, H, d
 its word mw        side, P, H, w, t, d, M, mt   side, P, H, t, d, M, mt  mt
-=================  ===========================  =====================  ============
+=================  ===========================  =======================  ============
 
 An estimate is ``lambda e1 + (1 - lambda) (back-off)`` with ``lambda = c / (c + factor u)``: c occurrences of the
 context, with u different outcomes (Witten and Bell 1991; factor 5 in Collins 1999, page 185).  The root generates the

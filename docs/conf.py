@@ -1,0 +1,73 @@
+"""How Sphinx builds the site: `make docs`.
+
+The sources are the Markdown files where they are, in docs/ and beside the code: their links work on a code host, too.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+project = "nonproj"
+author = "The developers of nonproj"
+version = release = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+project_copyright = author
+
+extensions = ["myst_nb", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode"]
+extensions += ["sphinx_copybutton"]
+root_doc = "docs/index"
+include_patterns = [
+    "docs/**",
+    "*.md",
+    "attack/README.md",
+    "benchmarks/README.md",
+    "results/*.md",
+]
+exclude_patterns = ["docs/_*/**", "build/**", ".venv/**", "data/**", "models/**"]
+templates_path = [str(ROOT / "docs" / "_templates")]
+
+html_theme = "furo"
+html_title = f"nonproj {version}"
+html_extra_path = ["_extra"]
+html_copy_source = False
+
+myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 3
+nb_execution_mode = "cache"
+nb_execution_timeout = 600
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+copybutton_exclude = ".linenos, .gp, .go"
+
+autosummary_generate = True
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+default_role = "py:obj"
+numpydoc_show_class_members = False
+
+
+def _plain_links(app, docname: str, source: list[str]) -> None:
+    """Replace links to folders and to files that are no pages by their text: the site does not contain them."""
+    folder = (ROOT / docname).parent
+
+    def replace(match: re.Match) -> str:
+        text, target = match[1], match[2].partition("#")[0]
+        return match[0] if target.endswith(".md") and (folder / target).is_file() else text
+
+    source[0] = re.sub(r"(?<!!)\[([^\]]+)\]\((?!https?:|mailto:|#)([^)\s]+)\)", replace, source[0])
+
+
+def _skip_fields(app, what: str, name: str, obj, skip: bool, options) -> bool | None:
+    """Leave out the fields of named tuples, which the docstrings of their classes describe."""
+    return True if type(obj).__name__ == "_tuplegetter" else None
+
+
+def setup(app) -> None:
+    """Connect the functions above."""
+    app.connect("source-read", _plain_links)
+    app.connect("autodoc-skip-member", _skip_fields)
