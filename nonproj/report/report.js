@@ -190,7 +190,7 @@ function draw(n) {
   if (!item || item.drawn) return;
   item.drawn = true;
   watcher.unobserve(item.article);
-  const scroll = make("div", "scroll"), line = make("div", "line"), {svg, centers} = drawTree(pictureOf(sentence));
+  const scroll = make("div", "scroll"), line = make("div", "about"), {svg, centers} = drawTree(pictureOf(sentence));
   scroll.tabIndex = 0;
   scroll.setAttribute("role", "group");
   scroll.setAttribute("aria-label", `Sentence ${n + 1}: arrow keys move between words`);

@@ -1,0 +1,41 @@
+"""Files for the tests of reports: gold trees, and the same with errors, certificates and confidence."""
+
+from __future__ import annotations
+
+import random
+
+from toy import read, treebank
+
+from nonproj.evaluation.scores import nonprojective
+
+
+def parsed(count: int, seed: int = 0, errors: float = 0.15, confidence: bool = True) -> str:
+    """The sentences of ``toy.treebank(count)`` with some heads and labels changed, in CoNLL-U with comments."""
+    chance, blocks = random.Random(seed), []
+    for number, sentence in enumerate(read(treebank(count)), 1):
+        heads = sentence.heads.copy()
+        for word in range(1, len(heads)):
+            changed = heads.copy()
+            changed[word] = chance.randrange(len(heads))
+            if chance.random() < errors and changed[word] != word:
+                try:
+                    nonprojective(changed)  # raises if it is no tree
+                    heads = changed
+                except ValueError:
+                    continue
+        certified, gap = (chance.random() < 0.8), chance.random()
+        lines = [f"# sent_id = toy-{number}", f"# nonproj certified = {str(certified).lower()}"]
+        lines += [f"# nonproj gap = {0.0 if certified else gap}", f"# nonproj iterations = {chance.randint(1, 90)}"]
+        for word, row in enumerate(sentence.rows, 1):
+            label = "dep" if chance.random() < errors / 2 else row[7]
+            misc = f"Confidence={chance.random():.2f}" if confidence else "_"
+            lines.append("\t".join([*row[:6], str(heads[word]), label, "_", misc]))
+        blocks.append("\n".join(lines) + "\n\n")
+    return "".join(blocks)
+
+
+def write_files(folder, count: int, seed: int = 0) -> None:
+    """Write gold.conll, parsed.conllu and other.conllu, with fewer errors, of the toy language."""
+    (folder / "gold.conll").write_text(treebank(count), encoding="utf-8")
+    (folder / "parsed.conllu").write_text(parsed(count, seed), encoding="utf-8")
+    (folder / "other.conllu").write_text(parsed(count, seed + 1, 0.08, False), encoding="utf-8")
