@@ -42,6 +42,9 @@ MAGIC = b"\x93nonproj"
 FORMAT = 4
 """The version of the format that is written and read; models of earlier versions must be trained again."""
 
+LABEL_LINES = "label_lines"
+"""The array that says which labels an arc may have, of models that score labels with the arcs."""
+
 DTYPES = {name: np.dtype(name).newbyteorder("<") for name in ("float32", "float64", "int16", "int32", "int64", "uint8")}
 """The dtypes that arrays may have."""
 
@@ -71,7 +74,8 @@ class Model:
         The labels, in the order of their numbers.
     weights : dict of str to ndarray
         The tables ``parser``, ``pruner`` and ``labeler``, their sizes powers of two: float32, or int16 to be multiplied
-        by the scales in ``meta["scale"]``.  A checkpoint has other arrays.
+        by the scales in ``meta["scale"]``.  Models that score labels with the arcs have `LABEL_LINES` too
+        (`nonproj.scoring.label_lines`).  A checkpoint has other arrays.
     meta : dict
         Training history; JSON values only.
     components : dict of str to dict

@@ -7,8 +7,8 @@ import re
 import numpy as np
 
 from nonproj.errors import ConfigError
-from nonproj.scoring.templates import CODE_BITS, LABEL_BITS, check_templates
-from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT
+from nonproj.scoring.templates import CODE_BITS, LABEL_BITS, attributes_of, check_templates
+from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, FIRST
 
 TABLES = ("parser", "pruner", "labeler", "perceptron", "total")
 """Arrays that are weight tables: kernels index them by hash and rely on their size being a power of two."""
@@ -49,7 +49,18 @@ def problem_of(model) -> str | None:
     scale = model.meta.get("scale", {})
     if not isinstance(scale, dict) or not all(type(v) is float and 0 < v < 1e30 for v in scale.values()):
         return "a scale of the weights is not a positive number"
-    return _problem_of_weights(model.weights)
+    return _problem_of_lines(model) or _problem_of_weights(model.weights)
+
+
+def _problem_of_lines(model) -> str | None:
+    """Return why the lines of labels cannot be used, or None."""
+    table = model.weights.get("label_lines")
+    if table is None:
+        return None
+    size = FIRST + len(model.vocabularies.get("pos", ()))
+    if table.dtype != np.int32 or table.shape != (size, size, 2) or "pos" not in attributes_of(model.templates):
+        return "the lines of labels do not fit the tags"
+    return None
 
 
 def _problem_of_weights(weights: dict[str, np.ndarray]) -> str | None:

@@ -16,11 +16,12 @@ from nonproj.dual.options import RULES, DualOptions, SearchOptions, check_option
 from nonproj.errors import ConfigError, DataError, ModelError, SizeError
 from nonproj.io.conll import FEATS, with_rows
 from nonproj.io.constraints import Constraints, read_constraints
-from nonproj.model import Model
+from nonproj.model import LABEL_LINES, Model
 from nonproj.options.config import DecodingConfig
 from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.scoring.hashing import hash_tokens
+from nonproj.scoring.label_lines import TAG, LabelLines
 from nonproj.scoring.labels import label_parts, label_scores
 from nonproj.scoring.scorer import Scorer, dense_arc_scores
 from nonproj.scoring.templates import compile_templates
@@ -131,7 +132,9 @@ class Parser:
         self.scale = model.meta.get("scale", {})
         self.encoder = Encoder(model.vocabularies)
         attributes = self.encoder.attributes
-        self.scorer = Scorer(model.templates, attributes, config.parts, len(model.labels))
+        table = model.weights.get(LABEL_LINES)
+        lines = None if table is None else LabelLines(table, attributes.index(TAG))
+        self.scorer = Scorer(model.templates, attributes, config.parts, len(model.labels), lines)
         self.pruner_table = compile_templates(model.templates["pruner"], attributes)
         self.label_table = compile_templates(model.templates["label"], attributes)
         self._tag_column = attributes.index("pos") if "pos" in attributes else None
@@ -335,13 +338,25 @@ class Parser:
 
     def label(self, tokens: Tokens, heads: np.ndarray, constraints: Constraints | None = None) -> list[str]:
         """Return the best label of each arc of a tree, or the one that is demanded."""
-        weights, labels = self.model.weights["labeler"], self.model.labels
-        hashed = hash_tokens(tokens, self.label_table, len(weights))
-        best = label_scores(hashed, label_parts(heads), len(labels), weights).argmax(axis=1)
-        found = [labels[number] for number in best.tolist()]
+        found = [self.model.labels[number] for number in self.label_scores(tokens, heads).argmax(axis=1).tolist()]
         for word, label in (constraints.labels if constraints else {}).items():
             found[word - 1] = label
         return found
+
+    def label_scores(self, tokens: Tokens, heads: np.ndarray) -> np.ndarray:
+        """Return the score of each label of each arc of a tree, float64[n, n_labels].
+
+        It is the labeler's, which sees the tree, plus the one with which the arc was scored, if labels are scored with
+        the arcs.
+        """
+        weights, scale = self._table("labeler")
+        hashed, rows = hash_tokens(tokens, self.label_table, len(weights)), label_parts(heads)
+        lines = self.scorer.lines.of(tokens, rows.nodes) if self.scorer.lines else None
+        scores = label_scores(hashed, rows, len(self.model.labels), weights, lines) * scale
+        if self.scorer.n_labels:
+            weights, scale = self._table("parser")
+            scores += self.scorer.score_labels_of(tokens, rows, weights) * scale
+        return scores
 
 
 def batches(sentences: Iterable[Sentence], size: int) -> Iterator[list[Sentence]]:

@@ -23,22 +23,26 @@ from problems import (
 from toy import draw_sentence
 
 from nonproj.dual.options import DualOptions
+from nonproj.errors import ModelError
 from nonproj.io.constraints import Constraints
 from nonproj.joint.parser import Candidates, Choice, JointParser
 from nonproj.joint.scoring import joint_features, joint_tables, score_features
 from nonproj.joint.space import joint_space, no_chain
+from nonproj.learning.label_numbers import MAX_TAGS, arrange_labels, label_lines, line_table
 from nonproj.learning.perceptron import Example, Perceptron
 from nonproj.learning.trainer import train
 from nonproj.model import Model
 from nonproj.options.config import Config
+from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.pipeline import Parser
 from nonproj.programs.price_and_cut import PricingParser
-from nonproj.scoring.hashing import list_places
+from nonproj.scoring.hashing import hash_tokens, list_places
+from nonproj.scoring.labels import LINE, NEVER, label_scores
 from nonproj.scoring.scorer import Scorer
-from nonproj.scoring.templates import LABELLED_ARC, attributes_of, load_templates
-from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.templates import LABELLED_ARC, attributes_of, compile_templates, load_templates
+from nonproj.scoring.vocabulary import FIRST, Encoder
 from nonproj.types import Sentence
 
 BITS, LABELS = 14, 3
@@ -269,6 +273,72 @@ def test_one_label_is_not_scored():
         for row in sentence.rows:
             row[7] = "_"
     assert LABELLED_ARC not in train(sentences, Config().with_overrides(SMALL)).templates
+
+
+# -- labels by tags
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int16])
+def test_labels_of_other_lines_are_not_scored(dtype):
+    rng = np.random.default_rng(0)
+    sentence, n_labels = draw_sentence(rng, 5), 40
+    encoder = Encoder.from_sentences([sentence], attributes_of(FILES), 1)
+    table, weights = compile_templates(SPEC, encoder.attributes), rng.integers(-9, 10, 1 << BITS).astype(dtype)
+    hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
+    rows = Arc().rows(full_arc_space(5), np.array([0, 25]))
+    everything = label_scores(hashed, rows, n_labels, weights)
+    lines = rng.integers(1, 8, 25).astype(np.int32)
+    some = label_scores(hashed, rows, n_labels, weights, lines)
+    for a in range(25):
+        for label in range(n_labels):
+            allowed = lines[a] // 2 ** (label // LINE) % 2
+            assert some[a, label] == (everything[a, label] if allowed else NEVER)
+
+
+def test_an_arc_has_the_lines_of_the_labels_seen_with_its_tags_and_direction():
+    rng = np.random.default_rng(1)
+    sentences = [draw_sentence(rng, 6) for _ in range(12)]
+    heads, numbers = [draw_tree(rng, 6) for _ in sentences], [rng.integers(0, 40, 6) for _ in sentences]
+    encoder = Encoder.from_sentences(sentences, attributes_of(FILES), 1)
+    tokens, column = [encoder.encode(s) for s in sentences], encoder.attributes.index("pos")
+    shape = (FIRST + len(encoder.vocabularies["pos"]), 40)
+    order, lines = label_lines(tokens, heads, numbers, column, shape)
+    assert sorted(order.tolist()) == list(range(40))
+    assert label_lines(tokens, heads, numbers, column, (MAX_TAGS + 1, 40))[1] is None
+    place, seen = {int(label): i for i, label in enumerate(order)}, {}
+
+    def key(sentence, h, m):
+        tags = ["ROOT", *(naive_scoring.text_of(row, "pos") for row in sentence.rows)]
+        return tags[h], tags[m], h < m
+
+    for sentence, tree, labels in zip(sentences, heads, numbers, strict=True):
+        for m in range(1, 7):
+            seen.setdefault(key(sentence, tree[m], m), set()).add(place[int(labels[m - 1])] // LINE)
+    rows, unseen = Arc().rows(full_arc_space(6), np.array([0, 36])), 0
+    for sentence, encoded in zip(sentences, tokens, strict=True):
+        for (h, m), bits in zip(rows.nodes.tolist(), lines.of(encoded, rows.nodes).tolist(), strict=True):
+            expected = seen.get(key(sentence, h, m))
+            assert bits == (-1 if expected is None else sum(1 << k for k in expected))
+            unseen += expected is None
+    assert unseen < 36 * 12
+
+
+def test_labels_that_share_tags_share_lines():
+    """Labels of two tags, mixed up in the order of frequency, need one line each at best."""
+    counts = np.zeros((1, 2, 2, 32), np.int64)
+    counts[0, 0, 1, ::2], counts[0, 1, 0, 1::2] = np.arange(16, 0, -1), np.arange(16, 0, -1)
+    order = arrange_labels(counts)
+    assert len(set((order[:LINE] % 2).tolist())) == 1
+    assert [bin(bits).count("1") for bits in line_table(counts[..., order]).ravel().tolist()] == [0, 1, 1, 0]
+
+
+@pytest.mark.parametrize("shape", [(3, 3, 2), (8, 8), None])
+def test_lines_that_do_not_fit_the_tags_are_refused(model, shape):
+    table = model.weights["label_lines"]
+    bad = table.astype(np.int64) if shape is None else np.zeros(shape, np.int32)
+    forged = dataclasses.replace(model, weights=model.weights | {"label_lines": bad})
+    with pytest.raises(ModelError, match="the lines of labels do not fit the tags"):
+        Model.from_bytes(forged.to_bytes())
 
 
 # -- the mean of several models

@@ -174,7 +174,7 @@ class JointParser(Parser):
         candidates = choice.candidates
         space, parts = joint_space(arcs, candidates.counts)
         tagged = self.encoder.encode(Sentence(candidates.rows))
-        features = joint_features(self._joint_tables, space, parts, tokens, tagged, len(weights))
+        features = joint_features(self._joint_tables, space, parts, tokens, tagged, len(weights), self.scorer.lines)
         demanded = self.demanded(constraints)
         return joint_problem(
             space, parts, score_features(features, weights, scale, self.scorer.n_labels, demanded), candidates.chain

@@ -16,6 +16,7 @@ from nonproj._kernel import kernel
 from nonproj.joint.space import JointSpace
 from nonproj.parts.geometry import DIRECTION, DISTANCE, distance_code
 from nonproj.scoring.hashing import Hashed, hash_tokens
+from nonproj.scoring.label_lines import LabelLines
 from nonproj.scoring.labels import best_label_scores, label_scores
 from nonproj.scoring.score import score_parts
 from nonproj.scoring.scorer import Scorer
@@ -28,13 +29,14 @@ class JointFeatures(NamedTuple):
     """The features of all parts over tagged words: hashes and rows for each part type that the model has, else None.
 
     ``labelled`` are those of the arcs with labels, None where the model scores arcs without; ``words`` are the arcs'
-    modifiers, as words of the sentence.
+    modifiers, as words of the sentence, and ``lines`` the lines of labels that each arc may have, None for all.
     """
 
     parts: PartSpace
     pairs: list[tuple[Hashed, PartRows] | None]
     labelled: tuple[Hashed, PartRows] | None = None
     words: np.ndarray | None = None
+    lines: np.ndarray | None = None
 
 
 class JointTable(NamedTuple):
@@ -58,7 +60,13 @@ def joint_tables(scorer: Scorer) -> dict[str, JointTable]:
 
 
 def joint_features(
-    tables: Mapping[str, JointTable], space: JointSpace, parts: PartSpace, best: Tokens, tagged: Tokens, n_weights: int
+    tables: Mapping[str, JointTable],
+    space: JointSpace,
+    parts: PartSpace,
+    best: Tokens,
+    tagged: Tokens,
+    n_weights: int,
+    label_lines: LabelLines | None = None,
 ) -> JointFeatures:
     """Hash the parts of a sentence over tagged words.
 
@@ -72,6 +80,8 @@ def joint_features(
         The sentence with its best tags, and the tagged words as if they were a sentence.
     n_weights : int
         Size of the weight table.
+    label_lines : LabelLines, optional
+        Which labels an arc may have; by default all.
     """
     pairs: list[tuple[Hashed, PartRows] | None] = []
     for part_type, start in zip(parts.types, parts.starts, strict=True):
@@ -86,7 +96,9 @@ def joint_features(
     if LABELLED_ARC not in tables:
         return JointFeatures(parts, pairs)
     hashed = hash_tagged_words(tables[LABELLED_ARC], space, best, tagged, n_weights)
-    return JointFeatures(parts, pairs, (hashed, pairs[0][1]), space.word[parts.arcs.modifier])
+    rows = pairs[0][1]
+    lines = label_lines.of(tagged, rows.nodes) if label_lines else None
+    return JointFeatures(parts, pairs, (hashed, rows), space.word[parts.arcs.modifier], lines)
 
 
 def score_features(
@@ -106,7 +118,10 @@ def score_features(
         if pair is not None:
             scores[features.parts.offsets[i] : features.parts.offsets[i + 1]] = score_parts(*pair, weights, scale)
     if features.labelled:
-        of_labels = label_scores(*features.labelled, n_labels, weights)
+        lines = features.lines
+        if demanded and lines is not None:
+            lines = np.where(np.isin(features.words, list(demanded)), np.int32(-1), lines)
+        of_labels = label_scores(*features.labelled, n_labels, weights, lines)
         scores[: len(of_labels)] += scale * best_label_scores(of_labels, features.words, demanded)
     return scores
 

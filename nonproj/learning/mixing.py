@@ -18,6 +18,7 @@ from nonproj.dual.options import DualOptions
 from nonproj.errors import ConfigError
 from nonproj.learning.perceptron import Example, Perceptron
 from nonproj.parts.space import part_space
+from nonproj.scoring.label_lines import LabelLines
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import ArcSpace
@@ -37,10 +38,11 @@ class Learner(NamedTuple):
     relaxed: bool
     n_labels: int = 0
     label_margin: float = 0.0
+    lines: LabelLines | None = None
 
     def perceptron(self) -> Perceptron:
         """Return a perceptron whose weights are all zero."""
-        scorer = Scorer(self.files, self.attributes, self.parts, self.n_labels)
+        scorer = Scorer(self.files, self.attributes, self.parts, self.n_labels, self.lines)
         return Perceptron(scorer, self.bits, self.margin, self.options, self.relaxed, self.label_margin)
 
 

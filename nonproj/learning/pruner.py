@@ -12,13 +12,13 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.parts.arc import Arc
-from nonproj.parts.arcs import full_arc_space
+from nonproj.parts.arcs import arc_space, full_arc_space
 from nonproj.scoring.hashing import Hashed, hash_tokens, list_places
 from nonproj.scoring.score import score_parts
 from nonproj.scoring.templates import TemplateTable
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.trees.marginals import marginals
-from nonproj.types import PartRows
+from nonproj.types import ArcSpace, PartRows
 
 _NEGLIGIBLE = 1e-4
 """Arcs with a smaller gradient are skipped: nine in ten, whose updates together make no difference."""
@@ -82,3 +82,18 @@ def _adagrad(listed, gradient, learning_rate, weights, squares):
             w = places[i]
             squares[w] += np.float32(g * g)
             weights[w] -= np.float32(learning_rate * g / np.sqrt(squares[w] + 1e-8))
+
+
+def count_gold(arcs: ArcSpace, heads: np.ndarray) -> int:
+    """Return how many of the arcs are gold."""
+    return int(np.count_nonzero(arcs.head == heads[arcs.modifier]))
+
+
+def add_gold(arcs: ArcSpace, heads: np.ndarray) -> ArcSpace:
+    """Return the arcs together with the gold ones."""
+    n = len(heads) - 1
+    if count_gold(arcs, heads) == n:
+        return arcs
+    both = np.concatenate([np.stack([arcs.modifier, arcs.head], 1), np.stack([np.arange(1, n + 1), heads[1:]], 1)])
+    modifier, head = np.unique(both, axis=0).T
+    return arc_space(head, modifier, n)

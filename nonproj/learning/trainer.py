@@ -23,19 +23,20 @@ from nonproj.learning.checkpoint import (
     state_names,
     training_digest,
 )
+from nonproj.learning.label_numbers import label_lines, number_labels
 from nonproj.learning.labeler import Labeler
 from nonproj.learning.mixing import Learner, Mixing, check_shards, make_examples
 from nonproj.learning.perceptron import Perceptron, mean_weights
 from nonproj.learning.preparation import prepare, restore
-from nonproj.learning.pruner import Pruner
-from nonproj.model import Model
+from nonproj.learning.pruner import Pruner, add_gold, count_gold
+from nonproj.model import LABEL_LINES, Model
 from nonproj.options.config import Config
-from nonproj.parts.arcs import arc_space
 from nonproj.pipeline import Parser, check_length, dual_options
+from nonproj.scoring.label_lines import TAG
 from nonproj.scoring.score import quantise
 from nonproj.scoring.scorer import dense_arc_scores
-from nonproj.scoring.templates import LABEL_BITS, attributes_of, compile_templates, load_templates
-from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC, attributes_of, compile_templates, load_templates
+from nonproj.scoring.vocabulary import FIRST, Encoder
 from nonproj.trees.marginals import marginals
 from nonproj.trees.pruning import prune
 from nonproj.types import ArcSpace, Sentence
@@ -177,8 +178,13 @@ class Trainer:
         self.encoder = Encoder.from_sentences(self.sentences, attributes, minimum)
         self.attributes = self.encoder.attributes
         self.tokens = [self.encoder.encode(sentence) for sentence in self.sentences]
-        number = {label: i for i, label in enumerate(self.labels)}
-        self.gold_labels = [np.array([number[label] for label in s.labels]) for s in self.sentences]
+        self.gold_labels, self.lines = number_labels(self.sentences, self.labels), None
+        if LABELLED_ARC in self.files and TAG in self.attributes:
+            heads, column = [s.heads for s in self.sentences], self.attributes.index(TAG)
+            shape = (FIRST + len(self.encoder.vocabularies[TAG]), len(self.labels))
+            order, self.lines = label_lines(self.tokens, heads, self.gold_labels, column, shape)
+            self.labels = [self.labels[i] for i in order]
+            self.gold_labels = number_labels(self.sentences, self.labels)
 
     def _model(self, weights: dict[str, np.ndarray]) -> Model:
         vocabularies, components = self.encoder.vocabularies, self.prepared.components
@@ -188,7 +194,8 @@ class Trainer:
         """Return the model as parsers use it, its weights of 16 bits."""
         tables = {name: quantise(weights) for name, weights in self.weights.items()}
         self.meta["scale"] = {name: scale for name, (_, scale) in tables.items()}
-        return self._model({name: weights for name, (weights, _) in tables.items()} | self.prepared.arrays)
+        arrays = {LABEL_LINES: self.lines.table} if self.lines else {}
+        return self._model({name: weights for name, (weights, _) in tables.items()} | arrays | self.prepared.arrays)
 
     def _order(self, epoch: int, stage: int, model: int = 0) -> np.ndarray:
         """Return the order of the sentences: it depends on its arguments and the seed, so a resumed run repeats it."""
@@ -234,7 +241,7 @@ class Trainer:
                 )
         self._report_pruning("training", self.sentences, spaces)
         for i, sentence in enumerate(self.sentences):
-            spaces[i] = _add_gold(spaces[i], sentence.heads)
+            spaces[i] = add_gold(spaces[i], sentence.heads)
         return spaces
 
     def _fit_pruner(self, chosen: np.ndarray, name: str) -> Pruner:
@@ -257,7 +264,7 @@ class Trainer:
     def _report_pruning(self, name: str, sentences, spaces) -> None:
         """Log how many gold arcs are candidates, and keep the figures for the model."""
         words = sum(len(s) for s in sentences)
-        kept = sum(_count_gold(space, s.heads) for space, s in zip(spaces, sentences, strict=True))
+        kept = sum(count_gold(space, s.heads) for space, s in zip(spaces, sentences, strict=True))
         arcs = sum(len(space.head) for space in spaces)
         log.info("pruning of %s: %.2f %% of gold arcs kept, %.2f heads a word", name, 100 * kept / words, arcs / words)
         self.meta[f"pruning_{name}"] = {"gold_kept": kept / words, "heads_per_word": arcs / words}
@@ -274,6 +281,7 @@ class Trainer:
             relaxed=config.training.decoder == "relaxed",
             n_labels=len(self.labels),
             label_margin=config.labeler.joint_margin,
+            lines=self.lines,
         )
 
     def _perceptrons(self, saved: Model | None) -> list[Perceptron]:
@@ -379,18 +387,3 @@ def _check_sentences(sentences: Sequence[Sentence], max_words: int) -> None:
     if not any(sentence.heads[1:].any() or set(sentence.labels) - {"_"} for sentence in sentences):
         path = one_line(sentences[0].path)
         log.warning("%s: all heads are 0 and all labels are _; a treebank with gold trees is expected", path)
-
-
-def _count_gold(arcs: ArcSpace, heads: np.ndarray) -> int:
-    """Return how many of the arcs are gold."""
-    return int(np.count_nonzero(arcs.head == heads[arcs.modifier]))
-
-
-def _add_gold(arcs: ArcSpace, heads: np.ndarray) -> ArcSpace:
-    """Return the arcs together with the gold ones."""
-    n = len(heads) - 1
-    if _count_gold(arcs, heads) == n:
-        return arcs
-    both = np.concatenate([np.stack([arcs.modifier, arcs.head], 1), np.stack([np.arange(1, n + 1), heads[1:]], 1)])
-    modifier, head = np.unique(both, axis=0).T
-    return arc_space(head, modifier, n)

@@ -6,5 +6,6 @@
 - `score`: scores of parts, and the transposed update of the weights
 - `scorer`: scores of all part types of a model
 - `labels`: scores and updates of the labels of arcs
+- `label_lines`: which labels an arc may have, by tags
 - `bounds`: upper bounds of grandparent scores, for price and cut
 """

@@ -18,6 +18,9 @@ from nonproj.types import PartRows
 LINE = 16
 """Weights in a cache line of 64 bytes."""
 
+NEVER = -(1 << 30)
+"""The score of labels that an arc cannot have."""
+
 
 def label_parts(heads: np.ndarray) -> PartRows:
     """Return the arcs of a tree as parts of words (h, m, g, l, r, a, z), see `nonproj.scoring.templates.LABEL_SLOTS`.
@@ -63,19 +66,23 @@ def _fill_labels(heads, nodes, codes):
         nodes[m - 1, 6] = last[m]
 
 
-def label_scores(hashed: Hashed, parts: PartRows, n_labels: int, weights: np.ndarray) -> np.ndarray:
+def label_scores(
+    hashed: Hashed, parts: PartRows, n_labels: int, weights: np.ndarray, lines: np.ndarray | None = None
+) -> np.ndarray:
     """Score every label of every arc: float64[n, n_labels], or int32 for weights of int16.
 
-    The scores are not scaled, because labels are only compared with each other.
+    The scores are not scaled, because labels are only compared with each other.  ``lines``, int32[n], are the lines
+    whose labels each arc may have, as bits (`nonproj.scoring.label_lines`), by default all; others score `NEVER`.
     """
-    lines = -(-n_labels // LINE)
-    scores = np.zeros((parts.nodes.shape[0], lines * LINE), np.int32 if weights.dtype == np.int16 else np.float64)
-    _score_labels(hashed, parts.nodes, parts.codes, weights, LINE, scores)
+    n_lines = -(-n_labels // LINE)
+    scores = np.zeros((parts.nodes.shape[0], n_lines * LINE), np.int32 if weights.dtype == np.int16 else np.float64)
+    lines = np.full(len(scores), -1, np.int32) if lines is None else lines
+    _score_labels(hashed, parts.nodes, parts.codes, weights, LINE, lines, scores)
     return scores[:, :n_labels]
 
 
 @kernel
-def _score_labels(hashed, nodes, codes, weights, line, scores):
+def _score_labels(hashed, nodes, codes, weights, line, lines, scores):
     """Sum the weights of each label at each arc's places.
 
     ``line`` is `LINE`, as an argument because the compiler unrolls a loop of known length and does not vectorise it.
@@ -86,6 +93,9 @@ def _score_labels(hashed, nodes, codes, weights, line, scores):
         for p in range(_write_places(hashed, nodes, codes, arc, block)):
             for first in range(0, scores.shape[1], line):
                 row = scores[arc + p, first : first + line]
+                if not lines[arc + p] >> (first // line) & 1:
+                    row[:] = NEVER
+                    continue
                 for i in range(start[p], start[p + 1]):
                     begin = np.uint64(places[i] & ~np.uint32(LINE - 1)) ^ np.uint64(first)
                     for j in range(line):

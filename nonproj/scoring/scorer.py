@@ -9,6 +9,7 @@ import numpy as np
 
 from nonproj.parts.registry import part_set
 from nonproj.scoring.hashing import Hashed, hash_tokens
+from nonproj.scoring.label_lines import LabelLines
 from nonproj.scoring.labels import add_labelled, best_label_scores, label_scores
 from nonproj.scoring.score import add_parts, score_pairs, score_parts
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable, compile_templates
@@ -19,12 +20,14 @@ from nonproj.types import PartRows, PartSpace
 class Features(NamedTuple):
     """The features of a sentence's parts, ready to be looked up: hashes and rows for each part type.
 
-    ``labelled`` are those of the arcs with labels, None where arcs are scored without.
+    ``labelled`` are those of the arcs with labels, None where arcs are scored without, and ``lines`` the lines of
+    labels that each arc may have, None for all.
     """
 
     parts: PartSpace
     pairs: list[tuple[Hashed, PartRows]]
     labelled: tuple[Hashed, PartRows] | None = None
+    lines: np.ndarray | None = None
 
 
 class Scorer:
@@ -44,15 +47,23 @@ class Scorer:
         The set of part types, as for `nonproj.parts.registry.part_set`.
     n_labels : int
         Number of labels.
+    lines : LabelLines, optional
+        Which labels an arc may have; by default all.
     """
 
     def __init__(
-        self, files: Mapping[str, Mapping], attributes: Sequence[str], parts: str | Sequence[str], n_labels: int = 0
+        self,
+        files: Mapping[str, Mapping],
+        attributes: Sequence[str],
+        parts: str | Sequence[str],
+        n_labels: int = 0,
+        lines: LabelLines | None = None,
     ):
         self.types = part_set(parts)
         self.tables: list[TemplateTable] = [
             compile_templates(files[part_type.name], attributes) for part_type in self.types
         ]
+        self.lines = lines
         self.n_labels = n_labels if LABELLED_ARC in files else 0
         self.label_table = compile_templates(files[LABELLED_ARC], attributes) if self.n_labels else None
 
@@ -64,7 +75,9 @@ class Scorer:
         ]
         if self.label_table is None:
             return Features(parts, pairs)
-        return Features(parts, pairs, (hash_tokens(tokens, self.label_table, n_weights), pairs[0][1]))
+        rows = pairs[0][1]
+        lines = self.lines.of(tokens, rows.nodes) if self.lines else None
+        return Features(parts, pairs, (hash_tokens(tokens, self.label_table, n_weights), rows), lines)
 
     def score(
         self, features: Features, weights: np.ndarray, scale: float = 1.0, demanded: Mapping[int, int] | None = None
@@ -76,9 +89,11 @@ class Scorer:
         scores = self.score_unlabelled(features, weights, scale)
         if features.labelled:
             modifier = features.parts.arcs.modifier
-            scores[: len(modifier)] += scale * best_label_scores(
-                self.score_labels(features, weights), modifier, demanded
-            )
+            if demanded and features.lines is not None:  # the label may be one that was never seen with these tags
+                bound = np.isin(modifier, list(demanded))
+                features = features._replace(lines=np.where(bound, np.int32(-1), features.lines))
+            of_labels = self.score_labels(features, weights)
+            scores[: len(modifier)] += scale * best_label_scores(of_labels, modifier, demanded)
         return scores
 
     def score_unlabelled(self, features: Features, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
@@ -87,7 +102,15 @@ class Scorer:
 
     def score_labels(self, features: Features, weights: np.ndarray) -> np.ndarray:
         """Return the score of each label of each arc, [A, n_labels], unscaled: see `nonproj.scoring.labels`."""
-        return label_scores(*features.labelled, self.n_labels, weights)
+        return label_scores(*features.labelled, self.n_labels, weights, features.lines)
+
+    def score_labels_of(self, tokens: Tokens, parts: PartRows, weights: np.ndarray) -> np.ndarray:
+        """Return the score of each label of some arcs, whose words begin with head and modifier; see `score_labels`."""
+        hashed = hash_tokens(tokens, self.label_table, len(weights))
+        rows = PartRows(np.ascontiguousarray(parts.nodes[:, :2]), parts.codes)
+        return label_scores(
+            hashed, rows, self.n_labels, weights, self.lines.of(tokens, rows.nodes) if self.lines else None
+        )
 
     def add(self, features: Features, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray) -> None:
         """Add ``delta``, float64[P], times the features to the weights; for ``step`` see `add_parts`."""

@@ -1,0 +1,115 @@
+"""Numbers of labels, in which labels that compete for the same arcs share lines of the weight table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nonproj.scoring.label_lines import LabelLines
+from nonproj.scoring.labels import LINE
+from nonproj.scoring.vocabulary import MARGIN, Tokens
+from nonproj.types import Sentence
+
+MAX_TAGS = 512
+"""With more tags, all labels of all arcs are scored."""
+
+
+def number_labels(sentences: Sequence[Sentence], labels: Sequence[str]) -> list[np.ndarray]:
+    """Return the numbers of the gold labels of each sentence, int64[n].
+
+    Examples
+    --------
+    >>> number_labels([Sentence([["1", "Ja", *"______"], ["2", ".", *"_____p"]])], ["p", "_"])[0].tolist()
+    [1, 0]
+    """
+    number = {label: i for i, label in enumerate(labels)}
+    return [np.array([number[label] for label in sentence.labels], np.int64) for sentence in sentences]
+
+
+def label_lines(
+    tokens: Sequence[Tokens], heads: Sequence[np.ndarray], labels: Sequence[np.ndarray], column: int, shape: tuple
+) -> tuple[np.ndarray, LabelLines | None]:
+    """Return a new order of the labels, int64[n_labels], and the lines of arcs under it.
+
+    Parameters
+    ----------
+    tokens, heads, labels : sequence of Tokens, of ndarray and of ndarray
+        Of each training sentence.
+    column : int
+        The column of the tags.
+    shape : tuple of int
+        The number of values of that column, and of labels.
+    """
+    if shape[0] > MAX_TAGS:
+        return np.arange(shape[1]), None
+    counts = count_labels(tokens, heads, labels, column, shape)
+    order = arrange_labels(counts)
+    return order, LabelLines(line_table(counts[..., order]), column)
+
+
+def count_labels(
+    tokens: Sequence[Tokens], heads: Sequence[np.ndarray], labels: Sequence[np.ndarray], column: int, shape: tuple
+) -> np.ndarray:
+    """Count the labels of gold arcs by tags and direction, int64[V, V, 2, n_labels]; ``shape`` is ``(V, n_labels)``."""
+    n_tags, n_labels = shape
+    counts = np.zeros((n_tags, n_tags, 2, n_labels), np.int64)
+    for t, h, numbers in zip(tokens, heads, labels, strict=True):
+        tags, m = t.atoms[MARGIN:, column], np.arange(1, len(h))
+        np.add.at(counts, (tags[h[1:]], tags[m], (m > h[1:]).astype(np.int8), numbers), 1)
+    return counts
+
+
+def arrange_labels(counts: np.ndarray) -> np.ndarray:
+    """Return an order of the labels, int64[n_labels], in which arcs need few lines.
+
+    ``counts`` is from `count_labels`.  The search swaps two labels at a time.  It starts from the order of
+    frequency and from labels grouped by their modifiers' most frequent tag.
+
+    Examples
+    --------
+    >>> counts = np.zeros((1, 2, 2, 32), int)
+    >>> counts[0, 0, 0, :32:2] = counts[0, 1, 0, 1:32:2] = 1  # two tags, with labels of even and of odd numbers
+    >>> np.sort(arrange_labels(counts).reshape(2, 16) % 2).any(axis=1).sum()
+    np.int64(1)
+    """
+    n_labels = counts.shape[-1]
+    flat = counts.reshape(-1, n_labels)
+    flat = flat[flat.any(axis=1)]
+    weight, seen = flat.sum(axis=1).astype(np.float64), flat > 0
+    rare, tag = -flat.sum(axis=0), counts.sum(axis=(0, 2)).argmax(axis=0)
+    starts = [np.lexsort((rare,)), np.lexsort((rare, tag))]
+    found = [_swap(weight, seen, start) for start in starts]
+    return min(found, key=lambda pair: pair[0])[1]
+
+
+def _swap(weight: np.ndarray, seen: np.ndarray, order: np.ndarray) -> tuple[float, np.ndarray]:
+    """Improve an order by swapping two labels while that helps; return its cost and the order."""
+    line = np.empty(len(order), np.int64)
+    line[order] = np.arange(len(order)) // LINE
+    cost, improved = _cost(weight, seen, line), True
+    while improved:
+        improved = False
+        for i in range(len(order)):
+            for j in range(i):
+                if line[i] != line[j]:
+                    line[i], line[j] = line[j], line[i]
+                    swapped = _cost(weight, seen, line)
+                    if swapped < cost:
+                        cost, improved = swapped, True
+                    else:
+                        line[i], line[j] = line[j], line[i]
+    return cost, np.argsort(line, kind="stable")
+
+
+def _cost(weight: np.ndarray, seen: np.ndarray, line: np.ndarray) -> float:
+    """Return the number of lines that the arcs need in all."""
+    return sum(weight @ seen[:, line == k].any(axis=1) for k in range(int(line.max()) + 1))
+
+
+def line_table(counts: np.ndarray) -> np.ndarray:
+    """Return ``LabelLines.table`` from the counts of labels in their final order."""
+    table = np.zeros(counts.shape[:3], np.int32)
+    for label in range(counts.shape[-1]):
+        table |= np.where(counts[..., label] > 0, np.int32(1 << label // LINE), np.int32(0))
+    return table

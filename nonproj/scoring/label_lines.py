@@ -1,0 +1,39 @@
+"""Which labels an arc may have, by the tags of head and modifier and the direction.
+
+Labels are scored sixteen at a time, a line of the weight table for each feature (`nonproj.scoring.labels`).  An arc
+needs only the lines of those labels that were seen with its tags and direction in training, and all lines if none was.
+`nonproj.learning.label_numbers` numbers labels so that such labels share lines.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.scoring.vocabulary import MARGIN, Tokens
+
+TAG = "pos"
+"""The attribute by which labels are looked up."""
+
+
+class LabelLines(NamedTuple):
+    """Lines of labels by tags.
+
+    Attributes
+    ----------
+    table : ndarray of shape (V, V, 2), int32
+        ``table[i, j, right]``: bit ``k`` is set if an arc from a word of tag ``i`` to one of tag ``j`` can have a label
+        of line ``k``; 0 where no arc was seen, which stands for all lines.
+    column : int
+        The column of `Tokens.atoms` with the tags.
+    """
+
+    table: np.ndarray
+    column: int
+
+    def of(self, tokens: Tokens, nodes: np.ndarray) -> np.ndarray:
+        """Return the lines of arcs as bits, int32[n]; ``nodes`` begin with head and modifier."""
+        tags, h, m = tokens.atoms[MARGIN:, self.column], nodes[:, 0], nodes[:, 1]
+        found = self.table[tags[h], tags[m], (m > h).astype(np.int8)]
+        return np.where(found == 0, np.int32(-1), found)
