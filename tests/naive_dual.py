@@ -13,9 +13,11 @@ from naive_trees import (
     all_trees,
     candidates,
     grandparent_number,
+    grandsibling_number,
     is_projective,
     pairs_of,
     sibling_number,
+    trisibling_number,
 )
 
 
@@ -30,6 +32,20 @@ def transitions(parts, h, modifiers):
     return numbers
 
 
+def third_order(parts, g, h, modifiers):
+    """The numbers of the grand-sibling and tri-sibling parts of a head under g, None without one."""
+    grandsiblings, triples = [], []
+    for side in (0, 1):
+        path = [START, *[m for m in candidates(parts.arcs, h, side) if m in modifiers], END]
+        if "grandsibling" in parts.names and g is not None:
+            grandsiblings += [grandsibling_number(parts, g, h, side, a, b) for a, b in itertools.pairwise(path)]
+        if "trisibling" in parts.names:
+            triples += [
+                trisibling_number(parts, h, side, *three) for three in zip(path, path[1:], path[2:], strict=False)
+            ]
+    return grandsiblings + triples
+
+
 class HeadChoice(NamedTuple):
     """A choice in Z_h: the arcs to its modifiers, the arc to its grandparent or None, and the scores of its parts."""
 
@@ -37,11 +53,12 @@ class HeadChoice(NamedTuple):
     grandparent: int | None
     sibling_scores: list[float]
     grandparent_scores: list[float]
+    third_scores: list[float]
 
     def value(self, z_score, grandparent_score):
         """Its score, summed as the paper's recurrences do."""
         value = 0.0 if self.grandparent is None else grandparent_score[self.grandparent]
-        for score in self.sibling_scores:
+        for score in self.sibling_scores + self.third_scores:
             value += score
         for i, a in enumerate(self.chosen):
             value += z_score[a]
@@ -62,7 +79,8 @@ def choices(parts, scores, h):
                 continue
             below = [] if up is None else [grandparent_number(parts, pairs[up][0], h, m) for m in modifiers]
             along = transitions(parts, h, modifiers)
-            scored = ([float(scores[p]) for p in numbers] for numbers in (along, below))
+            third = third_order(parts, None if up is None else pairs[up][0], h, modifiers)
+            scored = ([float(scores[p]) for p in numbers] for numbers in (along, below, third))
             yield HeadChoice([pairs.index((h, m)) for m in modifiers], up, *scored)
 
 
@@ -87,7 +105,7 @@ def best_relaxed(parts, scores, z_score, grandparent_score):
 
 
 def structure_numbers(parts, z, z_grandparent):
-    """The numbers of the sibling and grandparent parts of a structure in Z."""
+    """The numbers of the parts beyond arcs of a structure in Z."""
     pairs = pairs_of(parts.arcs)
     chosen = {pair for pair, mark in zip(pairs, z, strict=True) if mark}
     grandparent = {m: h for (h, m), mark in zip(pairs, z_grandparent, strict=True) if mark}
@@ -97,6 +115,7 @@ def structure_numbers(parts, z, z_grandparent):
         numbers += transitions(parts, h, modifiers)
         if "grandparent" in parts.names and h in grandparent:
             numbers += [grandparent_number(parts, grandparent[h], h, m) for m in modifiers]
+        numbers += third_order(parts, grandparent.get(h), h, modifiers)
     return sorted(numbers)
 
 
@@ -134,6 +153,9 @@ def oracles(parts, scores, beta, tau, trees):
 class Automata:
     """Every automaton decoded anew at each call, by Viterbi, ties to the first: an oracle of multipliers [u] or [u, v].
 
+    With parts of third order by enumeration: the first among equal ones is then that whose last modifier, last but one
+    and so on are farthest inward.
+
     Without sibling parts every modifier is chosen for itself, where it scores more than 0.  ``moved`` lists for each
     call how many automata have other multipliers than at the call before: those have to be decoded.
     """
@@ -142,6 +164,7 @@ class Automata:
         self.scores = scores
         self.sibling_number = functools.cache(functools.partial(sibling_number, parts))
         self.grandparent_number = functools.cache(functools.partial(grandparent_number, parts))
+        self.parts, self.third = parts, bool({"grandsibling", "trisibling"} & set(parts.names))
         self.siblings, self.grandparents = "sibling" in parts.names, "grandparent" in parts.names
         self.n_nodes = len(parts.arcs.start) - 1
         pairs = pairs_of(parts.arcs)
@@ -179,6 +202,7 @@ class Automata:
         """The choice of one automaton: its value, grandparent (None without one) and modifiers."""
         best = (-np.inf, None, [])
         half = self.path if self.siblings else self.positive
+        half = self.enumerated if self.third else half
         for g in self.into[h] if self.grandparents and h > 0 else [None]:
             halves = [half(h, side, g, z_score) for side in (0, 1)]
             value = halves[0][0] + halves[1][0] + (0.0 if g is None else grandparent_score[self.arc[g, h]])
@@ -207,6 +231,32 @@ class Automata:
             modifiers.append(row[b])
             b = back[b]
         return best[states[-1]], modifiers
+
+    def enumerated(self, h, side, g, z_score):
+        """The best of all choices of modifiers on one side, all but g: its value and modifiers."""
+        best, row = None, self.sides[h][side]
+        for marks in itertools.product([False, True], repeat=len(row)):
+            modifiers = list(itertools.compress(row, marks))
+            if g in modifiers:
+                continue
+            value = sum(self.gain(h, m, g, z_score) for m in modifiers)
+            value += sum(self.scores[self.half_parts(h, side, g, tuple(modifiers))])
+            inward = [position for position, mark in enumerate(marks, 1) if mark][::-1]
+            if best is None or value > best[0] or (value == best[0] and inward < best[2]):
+                best = value, modifiers, inward
+        return best[:2]
+
+    @functools.cache  # noqa: B019
+    def half_parts(self, h, side, g, modifiers):
+        """The numbers of the parts of one side beyond arcs and grandparents."""
+        path, parts = [START, *modifiers, END], self.parts
+        numbers = [sibling_number(parts, h, side, a, b) for a, b in itertools.pairwise(path)]
+        if "grandsibling" in parts.names and g is not None:
+            numbers += [grandsibling_number(parts, g, h, side, a, b) for a, b in itertools.pairwise(path)]
+        if "trisibling" in parts.names:
+            triples = zip(path, path[1:], path[2:], strict=False)
+            numbers += [trisibling_number(parts, h, side, *three) for three in triples]
+        return numbers
 
     def gain(self, h, m, g, z_score):
         """What choosing modifier m adds: the score of its arc, and that of its grandparent part under g."""

@@ -7,7 +7,16 @@ import itertools
 
 import naive_dual
 import numpy as np
-from naive_trees import END, START, candidates, grandparent_number, pairs_of, sibling_number
+from naive_trees import (
+    END,
+    START,
+    candidates,
+    grandparent_number,
+    grandsibling_number,
+    pairs_of,
+    sibling_number,
+    trisibling_number,
+)
 from scipy.optimize import linprog
 from scipy.sparse import coo_matrix
 
@@ -126,6 +135,46 @@ def add_grandparents(program, parts, scores, families):
             program.row([*below, (-float(n), ("arc", g, p))], "<", 0.0)
 
 
+def add_grandsiblings(program, parts, scores):
+    """Transitions under a grandparent: ('gs', g, h, side, previous, next); its arc's value flows from START to END."""
+    pairs = pairs_of(parts.arcs)
+    for h in range(1, len(parts.arcs.start) - 1):
+        above = [g for g, m in pairs if m == h]
+        for side in (0, 1):
+            row = [START, *candidates(parts.arcs, h, side), END]
+            for g in above:
+                for s, m in itertools.combinations(row, 2):
+                    cost = float(scores[grandsibling_number(parts, g, h, side, s, m)])
+                    program.variable(("gs", g, h, side, s, m), cost, float(g not in (s, m)))
+                for position, word in enumerate(row[:-1]):
+                    leaving = [(1.0, ("gs", g, h, side, word, m)) for m in row[position + 1 :]]
+                    if word == START:
+                        program.row([*leaving, (-1.0, ("arc", g, h))], "=", 0.0)
+                    else:
+                        entering = [(-1.0, ("gs", g, h, side, s, word)) for s in row[:position]]
+                        program.row(leaving + entering, "=", 0.0)
+            for position, word in enumerate(row[1:-1], 1):
+                entering = [(1.0, ("gs", g, h, side, s, word)) for g in above for s in row[:position]]
+                program.row([*entering, (-1.0, ("arc", h, word))], "=", 0.0)
+
+
+def add_trisiblings(program, parts, scores):
+    """Triples ('tri', h, side, r, s, m) as edges from the pair (r, s) to the pair (s, m): a path at most."""
+    for h, side in itertools.product(range(len(parts.arcs.start) - 1), (0, 1)):
+        row = [START, *candidates(parts.arcs, h, side), END]
+        for three in itertools.combinations(row, 3):
+            cost = float(scores[trisibling_number(parts, h, side, *three)])
+            program.variable(("tri", h, side, *three), cost)
+        names = [("tri", h, side, *three) for three in itertools.combinations(row, 3)]
+        program.row([(1.0, name) for name in names if name[3] == START], "<", 1.0)
+        for pair in itertools.combinations(row[1:-1], 2):
+            into = [(1.0, name) for name in names if name[4:] == pair]
+            program.row(into + [(-1.0, name) for name in names if name[3:5] == pair], "=", 0.0)
+        for m in row[1:-1]:
+            ends = [(1.0, name) for name in names if name[5] == m or name[3:5] == (START, m)]
+            program.row([*ends, (-1.0, ("arc", h, m))], "=", 0.0)
+
+
 def relaxed_optimum(parts, scores, options):
     """The optimum of LP(S) or LP(M)."""
     program = Named()
@@ -134,6 +183,10 @@ def relaxed_optimum(parts, scores, options):
         add_siblings(program, parts, scores, options.siblings)
     if "grandparent" in parts.names:
         add_grandparents(program, parts, scores, options.families)
+    if "grandsibling" in parts.names:
+        add_grandsiblings(program, parts, scores)
+    if "trisibling" in parts.names:
+        add_trisiblings(program, parts, scores)
     return program.maximum()
 
 

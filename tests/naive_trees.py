@@ -42,18 +42,25 @@ def is_projective(heads):
 
 
 def parts_of_tree(heads):
-    """Return the parts of a tree: 'arc' (h, m), 'sibling' (h, side, previous, next), 'grandparent' (g, h, m).
+    """Return the parts of a tree: 'arc' (h, m), 'sibling' (h, side, previous, next), 'grandparent' (g, h, m),
+    'grandsibling' (g, h, side, previous, next), 'trisibling' (h, side, last but one, previous, next).
 
     Side is 0 (left) or 1 (right).  The sibling parts of a side go through its modifiers outward, from START to END.
     """
     n_nodes = len(heads)
-    parts = {"arc": [(heads[m], m) for m in range(1, n_nodes)], "sibling": [], "grandparent": []}
+    parts = {name: [] for name in ("arc", "sibling", "grandparent", "grandsibling", "trisibling")}
+    parts["arc"] = [(heads[m], m) for m in range(1, n_nodes)]
     for h in range(n_nodes):
         left = [m for m in range(h - 1, 0, -1) if heads[m] == h]
         right = [m for m in range(h + 1, n_nodes) if heads[m] == h]
         for side, modifiers in enumerate((left, right)):
-            for previous, following in itertools.pairwise([START, *modifiers, END]):
+            path = [START, *modifiers, END]
+            for previous, following in itertools.pairwise(path):
                 parts["sibling"].append((h, side, previous, following))
+                if h != 0:
+                    parts["grandsibling"].append((heads[h], h, side, previous, following))
+            for three in zip(path, path[1:], path[2:], strict=False):
+                parts["trisibling"].append((h, side, *three))
     for m in range(1, n_nodes):
         h = heads[m]
         if h != 0:
@@ -86,6 +93,33 @@ def grandparent_number(parts, g, h, m):
     return int(parts.start("grandparent")[h]) + into.index(g) * len(outward) + outward.index(m)
 
 
+def grandsibling_number(parts, g, h, side, previous, following):
+    """The number of a grand-sibling part: for each arc into h the transitions on the left, then those on the right."""
+    into = [head for head, modifier in pairs_of(parts.arcs) if modifier == h]
+    sizes = []
+    for row in (candidates(parts.arcs, h, 0), candidates(parts.arcs, h, 1)):
+        sizes.append(math.comb(len(row) + 2, 2))
+    outward = [START, *candidates(parts.arcs, h, side), END]
+    a, b = outward.index(previous), outward.index(following)
+    first = int(parts.start("grandsibling")[h]) + into.index(g) * sum(sizes)
+    return first + side * sizes[0] + math.comb(b, 2) + a
+
+
+def trisibling_number(parts, h, side, one, two, three):
+    """The number of a tri-sibling part."""
+    outward = [START, *candidates(parts.arcs, h, side), END]
+    a, b, c = outward.index(one), outward.index(two), outward.index(three)
+    return int(parts.start("trisibling")[2 * h + side]) + math.comb(c, 3) + math.comb(b, 2) + a
+
+
+NUMBERS = {
+    "sibling": sibling_number,
+    "grandparent": grandparent_number,
+    "grandsibling": grandsibling_number,
+    "trisibling": trisibling_number,
+}
+
+
 def part_numbers(heads, parts):
     """The numbers of a tree's parts by type, {'arc': [...], ...}; None if an arc is absent."""
     pairs = pairs_of(parts.arcs)
@@ -93,10 +127,9 @@ def part_numbers(heads, parts):
     if any(arc not in pairs for arc in listed["arc"]):
         return None
     numbers = {"arc": [pairs.index(arc) for arc in listed["arc"]]}
-    if "sibling" in parts.names:
-        numbers["sibling"] = [sibling_number(parts, *part) for part in listed["sibling"]]
-    if "grandparent" in parts.names:
-        numbers["grandparent"] = [grandparent_number(parts, *part) for part in listed["grandparent"]]
+    for name, number in NUMBERS.items():
+        if name in parts.names:
+            numbers[name] = [number(parts, *part) for part in listed[name]]
     return numbers
 
 

@@ -21,8 +21,15 @@ from nonproj.scoring.vocabulary import Encoder
 from nonproj.types import Sentence
 
 ARC_GRANDPARENT = ("arc", "grandparent")
-HIGHER_ORDER = ["sibling", "grandparent", pytest.param(ARC_GRANDPARENT, id="arc+grandparent")]
-"""The sets of part types with compiled automata, as parameters of a test."""
+HIGHER_ORDER = ["sibling", "grandparent", pytest.param(ARC_GRANDPARENT, id="arc+grandparent"), "third"]
+"""Sets of part types with compiled automata, as parameters of a test."""
+
+SUBSETS = [
+    pytest.param(("arc", "sibling", "trisibling"), id="trisibling"),
+    pytest.param(("arc", "sibling", "grandparent", "grandsibling"), id="grandsibling"),
+    pytest.param(("arc", "sibling", "grandparent", "trisibling"), id="grandparent+trisibling"),
+]
+"""The other sets of third order with compiled automata."""
 
 ALL_SETS = ["arc", *HIGHER_ORDER]
 KINDS = ("continuous", "integer")

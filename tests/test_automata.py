@@ -4,18 +4,18 @@ import naive_dual
 import naive_trees
 import numpy as np
 import pytest
-from problems import ALL_SETS, ARC_GRANDPARENT, HIGHER_ORDER, KINDS, draw_problem
+from problems import ALL_SETS, ARC_GRANDPARENT, HIGHER_ORDER, KINDS, SUBSETS, draw_problem
 
 from nonproj.automata.relaxed import decode_relaxed
 from nonproj.parts.arcs import arc_space, arc_space_from_mask, full_arc_space
 from nonproj.parts.space import indicators, part_space, tree_indicators, tree_score
 
-WITH_GRANDPARENTS = ["grandparent", pytest.param(ARC_GRANDPARENT, id="arc+grandparent")]
+WITH_GRANDPARENTS = ["grandparent", pytest.param(ARC_GRANDPARENT, id="arc+grandparent"), "third"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("pruned", [False, True])
-@pytest.mark.parametrize("name", HIGHER_ORDER)
+@pytest.mark.parametrize("name", [*HIGHER_ORDER, *SUBSETS])
 @pytest.mark.parametrize("seed", range(25))
 def test_decode_relaxed_equals_enumeration(seed, name, pruned, kind):
     rng = np.random.default_rng(seed)
@@ -97,7 +97,7 @@ def test_a_word_without_arcs_into_it_is_named_where_it_needs_a_grandparent(name)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", HIGHER_ORDER)
+@pytest.mark.parametrize("name", [*HIGHER_ORDER, *SUBSETS])
 @pytest.mark.parametrize("seed", range(15))
 def test_ties_go_to_the_first_grandparent_and_previous_sibling(seed, name, kind):
     """Sums of small integers and halves are exact, so even choices that tie are those of the naive Viterbi."""
@@ -126,7 +126,7 @@ def test_indicators_mark_the_parts_of_the_chosen_arcs(seed, name):
     assert (n_arcs + np.flatnonzero(marks[n_arcs:])).tolist() == expected
 
 
-@pytest.mark.parametrize("name", ALL_SETS)
+@pytest.mark.parametrize("name", [*ALL_SETS, *SUBSETS])
 def test_indicators_do_not_need_a_decoder(name):
     """Any subset of modifiers with any grandparent of each word, decoded or not."""
     for seed in range(20):

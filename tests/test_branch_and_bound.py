@@ -1,11 +1,14 @@
 """Branch and bound against enumeration and against integer programs, and what its limit leaves."""
 
+import math
+
 import naive_trees
 import numpy as np
 import pytest
 from problems import ALL_SETS, ARC_GRANDPARENT, HIGHER_ORDER, KINDS, best_score, check_laws, draw_problem, trees_over
 
 from nonproj.automata.compiled import GAIN_WORK, HEAD_WORK, SplitScores, compiled_starts, count_work
+from nonproj.automata.third import STATE_WORK
 from nonproj.dual.branch_and_bound import _force_single_arcs, _Search, branch_and_bound
 from nonproj.dual.decomposition import NO_TRACE, UNLIMITED, dual_decomposition
 from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions, SearchOptions, check_options
@@ -107,11 +110,16 @@ def test_without_a_search_it_is_dual_decomposition(name):
 
 
 def work(parts):
-    """Transitions of each head's Viterbi and gains, over both sides and with each grandparent, and once more."""
+    """Transitions of each head's Viterbi and gains, over both sides and with each grandparent, and once more.
+
+    With parts of third order also each pair of modifiers, and each three of them, START and END included.
+    """
     counts = []
     for h in range(len(parts.arcs.start) - 1):
         sizes = [len(naive_trees.candidates(parts.arcs, h, side)) for side in (0, 1)]
         one = sum(((k + 1) * (k + 2) // 2 if "sibling" in parts.names else k + 1) + GAIN_WORK * k for k in sizes)
+        for orders in [(2, 3)] if "trisibling" in parts.names else [(2,)] if "grandsibling" in parts.names else []:
+            one += STATE_WORK * sum(math.comb(k + 2, order) for k in sizes for order in orders)
         into = sum(m == h for _, m in naive_trees.pairs_of(parts.arcs))
         counts.append(HEAD_WORK + (one * (1 + into) if "grandparent" in parts.names and h > 0 else one))
     return counts

@@ -3,7 +3,7 @@
 import naive_trees as naive
 import numpy as np
 import pytest
-from problems import ALL_SETS, KINDS, draw_problem, draw_scores, trees_over
+from problems import ALL_SETS, KINDS, SUBSETS, draw_problem, draw_scores, trees_over
 
 from nonproj.parts.arcs import arc_space, arc_space_from_mask, full_arc_space, subset
 from nonproj.parts.registry import PART_TYPES, part_set, register, set_name
@@ -67,13 +67,14 @@ def test_full_space_has_n_squared_arcs():
 
 
 @pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("name", ALL_SETS)
+@pytest.mark.parametrize("name", [*ALL_SETS, *SUBSETS])
 def test_parts_are_numbered_by_the_definition(seed, name):
     """Type after type, arcs first; within a type as its module says."""
     parts = part_space(arc_space_from_mask(random_mask(np.random.default_rng(seed), 6)), name)
     arcs, number = parts.arcs, len(parts.arcs.head)
     assert parts.range("arc") == slice(0, number)
-    for part_type in ("sibling", "grandparent"):
+    choose = naive.math.comb
+    for part_type in ("sibling", "grandparent", "grandsibling", "trisibling"):
         if part_type not in parts.names:
             assert len(parts.start(part_type)) == 0
             assert parts.range(part_type) == slice(0, 0)
@@ -82,13 +83,14 @@ def test_parts_are_numbered_by_the_definition(seed, name):
         assert start.dtype == np.int64
         for h in range(7):
             sizes = [len(naive.candidates(arcs, h, side)) for side in (0, 1)]
-            if part_type == "sibling":
+            if part_type in ("sibling", "trisibling"):
                 for side, k in enumerate(sizes):
                     assert start[2 * h + side] == number
-                    number += sum(1 for _ in naive.itertools.combinations(range(k + 2), 2))
+                    number += choose(k + 2, 2 if part_type == "sibling" else 3)
             else:
                 assert start[h] == number
-                number += sum(1 for m in arcs.modifier if m == h) * sum(sizes)
+                each = sum(sizes) if part_type == "grandparent" else sum(choose(k + 2, 2) for k in sizes)
+                number += sum(1 for m in arcs.modifier if m == h) * each
         assert start[-1] == number
         assert parts.range(part_type) == slice(first, number)
     assert len(parts) == number
@@ -96,7 +98,7 @@ def test_parts_are_numbered_by_the_definition(seed, name):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ALL_SETS)
+@pytest.mark.parametrize("name", [*ALL_SETS, *SUBSETS])
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_score_and_indicators_of_every_tree(n, name, kind):
     rng = np.random.default_rng(100 * n + 10 * len(name) + (kind == "integer"))
@@ -117,7 +119,7 @@ def test_score_and_indicators_of_every_tree(n, name, kind):
         assert np.flatnonzero(gold).tolist() == sorted(p for listed in numbers.values() for p in listed)
 
 
-@pytest.mark.parametrize("name", ALL_SETS)
+@pytest.mark.parametrize("name", [*ALL_SETS, *SUBSETS])
 @pytest.mark.parametrize("seed", range(20))
 def test_a_restricted_problem_scores_its_trees_as_the_whole_does(seed, name):
     rng = np.random.default_rng(seed)
@@ -197,7 +199,7 @@ def test_a_missing_arc_is_named():
     ("parts", "message"),
     [
         ("siblings", "no set of part types is named siblings; did you mean sibling?"),
-        ("xyz", "no set of part types is named xyz; known: arc, sibling, grandparent"),
+        ("xyz", "no set of part types is named xyz; known: arc, sibling, grandparent, third"),
         (["arc", "grandparents"], "no part type named grandparents is registered; did you mean grandparent?"),
         (["arc", "sibling", "arc"], "a part type is there twice: arc, sibling, arc"),
         (["sibling"], "arc is missing; every set of part types has it"),

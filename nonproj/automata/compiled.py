@@ -8,6 +8,8 @@ An arc ``h -> m`` has a score in two automata: ``z_score`` where ``h`` chooses `
 ``grandparent_score`` where ``m`` chooses ``h`` as the grandparent of its own modifiers (``z`` and ``z_up`` in the
 paper).  Every split of the arc's score over the two gives the same model on trees; an even one lets a word without
 modifiers see the score of its own arc when it chooses its grandparent.
+
+Sets with parts of third order are in `nonproj.automata.third`.
 """
 
 from __future__ import annotations
@@ -18,12 +20,21 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
+from nonproj.automata.third import Third, count_states, decode_third, list_third, table_size
 from nonproj.parts.base import PartType
 from nonproj.parts.grandparent import list_grandparents
 from nonproj.parts.sibling import list_siblings
 from nonproj.types import PartSpace
 
-COMPILED = (("arc", "sibling"), ("arc", "grandparent"), ("arc", "sibling", "grandparent"))
+COMPILED = (
+    ("arc", "sibling"),
+    ("arc", "grandparent"),
+    ("arc", "sibling", "grandparent"),
+    ("arc", "sibling", "trisibling"),
+    ("arc", "sibling", "grandparent", "grandsibling"),
+    ("arc", "sibling", "grandparent", "trisibling"),
+    ("arc", "sibling", "grandparent", "grandsibling", "trisibling"),
+)
 """The sets of part types that these automata are for."""
 
 LANES = 4
@@ -31,10 +42,14 @@ LANES = 4
 
 
 class Starts(NamedTuple):
-    """Where sibling and grandparent parts lie, int64 each (see the part types); empty where the set has none."""
+    """Where sibling and grandparent parts lie, int64 each (see the part types); empty where the set has none.
+
+    ``third`` is None in sets without parts of third order, which is another type: their kernels are compiled without.
+    """
 
     sibling: np.ndarray
     grandparent: np.ndarray
+    third: Third | None
 
 
 class SplitScores(NamedTuple):
@@ -63,7 +78,7 @@ class Choice(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Arrays for one automaton: ``best`` float64[4 A + 8], ``back`` int32[A + 2], ``gain`` float64[4 A]."""
+    """Arrays for one automaton: ``best`` float64[4 A + 8] or more, ``back`` int32[A + 2], ``gain`` float64[4 A]."""
 
     best: np.ndarray
     back: np.ndarray
@@ -82,13 +97,16 @@ def has_compiled_automata(types: Sequence[PartType]) -> bool:
 
 def compiled_starts(parts: PartSpace) -> Starts:
     """Return where the parts lie, as kernels take it."""
-    return Starts(parts.start("sibling"), parts.start("grandparent"))
+    third = Third(parts.start("grandsibling"), parts.start("trisibling"))
+    return Starts(parts.start("sibling"), parts.start("grandparent"), third if any(map(len, third)) else None)
 
 
 @kernel
-def new_workspace(n_arcs):
+def new_workspace(arcs, starts):
     """Return a workspace for the automaton of any head."""
-    return Workspace(np.empty(LANES * (n_arcs + 2)), np.empty(n_arcs + 2, np.int32), np.empty(LANES * n_arcs))
+    n_arcs = arcs.head.shape[0]
+    size = max(LANES * (n_arcs + 2), table_size(arcs, starts.third))
+    return Workspace(np.empty(size), np.empty(n_arcs + 2, np.int32), np.empty(LANES * n_arcs))
 
 
 HEAD_WORK, GAIN_WORK = 300, 3
@@ -107,7 +125,7 @@ def count_work(arcs, starts):
         for q in range(2 * h, 2 * h + 2):
             k = np.int64(arcs.out_start[q + 1] - arcs.out_start[q])
             counts[h] += (k + 1) * (k + 2) // 2 if starts.sibling.shape[0] > 0 else k + 1
-        counts[h] += GAIN_WORK * (arcs.out_start[2 * h + 2] - arcs.out_start[2 * h])
+        counts[h] += GAIN_WORK * (arcs.out_start[2 * h + 2] - arcs.out_start[2 * h]) + count_states(arcs, starts.third, h)
         if starts.grandparent.shape[0] > 0 and h > 0:
             counts[h] *= 1 + arcs.start[h + 1] - arcs.start[h]
         counts[h] += HEAD_WORK
@@ -117,7 +135,7 @@ def count_work(arcs, starts):
 @kernel
 def decode_all_heads(arcs, starts, scores, split, choice):
     """Write the choice of every head; return the sum of their values."""
-    work = new_workspace(arcs.head.shape[0])
+    work = new_workspace(arcs, starts)
     total = 0.0
     for h in range(arcs.start.shape[0] - 1):
         total += decode_head(arcs, starts, scores, split, h, work, choice)
@@ -126,7 +144,7 @@ def decode_all_heads(arcs, starts, scores, split, choice):
 
 @kernel
 def tree_value(arcs, starts, scores, y, numbers):
-    """Sum the scores of the parts of a tree, given as int8[A]; ``numbers`` int64[4 N] is overwritten."""
+    """Sum the scores of the parts of a tree, given as int8[A]; ``numbers`` int64[8 N] is overwritten."""
     total = 0.0
     for a in range(y.shape[0]):
         if y[a] == 1:
@@ -136,6 +154,7 @@ def tree_value(arcs, starts, scores, y, numbers):
         count = list_siblings(arcs, starts.sibling, y, numbers, count)
     if starts.grandparent.shape[0] > 0:
         count = list_grandparents(arcs, starts.grandparent, y, y, numbers, count)
+    count = list_third(arcs, starts.third, y, numbers, count)
     for i in range(count):
         total += scores[numbers[i]]
     return total
@@ -144,6 +163,20 @@ def tree_value(arcs, starts, scores, y, numbers):
 @kernel
 def decode_head(arcs, starts, scores, split, h, work, choice):
     """Write head h's choice of modifiers and, in a set with grandparents, of its own head; return its value."""
+    return _decode(arcs, starts, starts.third, scores, split, h, work, choice)
+
+
+@kernel
+def _decode(arcs, starts, third, scores, split, h, work, choice):
+    """Decode head h: see `decode_head`; where ``third`` is None, numba compiles one of the branches alone."""
+    if third is None:
+        return _decode_second(arcs, starts, scores, split, h, work, choice)
+    return decode_third(arcs, starts, third, scores, split, h, work, choice)
+
+
+@kernel
+def _decode_second(arcs, starts, scores, split, h, work, choice):
+    """Decode head h in a set without parts of third order."""
     # Arrays are taken out of their tuples once a head: each time costs a count of references.
     out, out_start, modifier, head = arcs.out, arcs.out_start, arcs.modifier, arcs.head
     sibling_start, z_score, grandparent_score = starts.sibling, split.z, split.grandparent

@@ -263,7 +263,7 @@ class _Ranking:
 def _exclude(arcs, starts, scores, split, options, heads, bounds):
     """Write the dual value without the arc into each word, float64[N]; minus infinity if the word has no other."""
     n_nodes, n_arcs = heads.shape[0], arcs.head.shape[0]
-    work, tree = new_workspace(n_arcs), np.empty(n_nodes, np.int32)
+    work, tree = new_workspace(arcs, starts), np.empty(n_nodes, np.int32)
     choice, values = Choice(np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int8)), np.empty(n_nodes)
     total = 0.0
     for h in range(n_nodes):

@@ -152,9 +152,9 @@ def descend(
 def _descend(arcs, starts, scores, options, projective, descent, trace, heads):
     """Run the subgradient method: see `descend`."""
     n_arcs, n_nodes = arcs.head.shape[0], arcs.start.shape[0] - 1
-    work, split, lowest = new_workspace(n_arcs), descent.split, descent.lowest
+    work, split, lowest = new_workspace(arcs, starts), descent.split, descent.lowest
     y, choice = np.zeros(n_arcs, np.int8), Choice(np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int8))
-    moved, values, numbers = np.ones(n_nodes, np.bool_), np.zeros(n_nodes), np.empty(4 * n_nodes, np.int64)
+    moved, values, numbers = np.ones(n_nodes, np.bool_), np.zeros(n_nodes), np.empty(8 * n_nodes, np.int64)
     tree, decoded, spent = np.empty(n_nodes, np.int32), 0, 0
     score, bound, primal = descent.incumbent, np.inf, -np.inf
     pace = Pace(np.array([np.inf, 0.0, 1.0]), np.zeros(2, np.int64))

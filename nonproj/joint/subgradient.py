@@ -83,7 +83,7 @@ def _new_work(space):
     """Return the arrays of one descent."""
     n_arcs, n_words, n_nodes = space.tagged.head.shape[0], space.word.shape[0], space.first.shape[0] - 1
     return _Work(
-        new_workspace(n_arcs),
+        new_workspace(space.tagged, space.starts),
         Choice(np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int8)),
         np.full(n_arcs, -1, np.int8),
         np.zeros(n_arcs, np.int8),

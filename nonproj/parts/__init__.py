@@ -5,6 +5,8 @@
 - `arc`: arcs
 - `sibling`: transitions between adjacent siblings
 - `grandparent`: grandparent, head and modifier
+- `grandsibling`: transitions under each grandparent
+- `trisibling`: three successive siblings
 - `registry`: part types and sets of them by name
 - `space`: all parts of a sentence in one numbering: indicators, scores of trees, restriction
 - `geometry`: codes of direction, distance and order

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from nonproj.parts.arc import Arc
 from nonproj.parts.base import PartType
 from nonproj.parts.grandparent import Grandparent
+from nonproj.parts.grandsibling import Grandsibling
 from nonproj.parts.sibling import Sibling
+from nonproj.parts.trisibling import Trisibling
 
 PART_TYPES: dict[str, PartType] = {}
 """Part types by name, in the order in which their parts are numbered."""
@@ -17,8 +19,9 @@ PART_SETS = {
     "arc": ("arc",),
     "sibling": ("arc", "sibling"),
     "grandparent": ("arc", "sibling", "grandparent"),
+    "third": ("arc", "sibling", "grandparent", "grandsibling", "trisibling"),
 }
-"""Names of the usual sets: arc-factored, sibling, and grandparent and sibling (G+S)."""
+"""Names of the usual sets: arc-factored, sibling, grandparent and sibling (G+S), and third order."""
 
 
 def register(part_type: PartType) -> PartType:
@@ -81,3 +84,5 @@ def _hint(name: object, known) -> str:
 register(Arc())
 register(Sibling())
 register(Grandparent())
+register(Grandsibling())
+register(Trisibling())

@@ -1,0 +1,180 @@
+"""Compiled head automata of third order: transitions that see the grandparent, and states of two modifiers.
+
+For every candidate grandparent of a head, Viterbi goes over the candidates of each side outward from the head.  Its
+state is the pair of the last two modifiers: ``table[a, b]`` is the value of the best path that ends with ``a, b``, the
+entry ``b * (b - 1) // 2 + a`` as transitions are numbered in `nonproj.parts.sibling`.  Given the grandparent the sides
+are independent, so a head with ``p`` grandparents takes O(p k^3), and without tri-siblings O(p k^2) (Koo and Collins
+2010; Koo et al. 2010, section 5).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj._kernel import inlined_kernel, kernel
+from nonproj.parts.grandsibling import list_grandsiblings
+from nonproj.parts.trisibling import list_trisiblings
+
+
+class Third(NamedTuple):
+    """Where grand-sibling and tri-sibling parts lie, int64 each (see the part types); empty where the set has none."""
+
+    grandsibling: np.ndarray
+    trisibling: np.ndarray
+
+
+STATE_WORK = 3
+"""Time of a pair or a triple of modifiers, in transitions of second-order automata."""
+
+
+@inlined_kernel
+def _transitions(k):
+    """Return the number of transitions over k candidates."""
+    k = np.int64(k)
+    return (k + 1) * (k + 2) // 2
+
+
+@kernel
+def table_size(arcs, third):
+    """Return the size of the tables that `decode_third` needs; 0 where there are no parts of third order."""
+    if third is None:
+        return 0
+    most = longest = np.int64(0)
+    for h in range(arcs.start.shape[0] - 1):
+        first, middle, end = arcs.out_start[2 * h], arcs.out_start[2 * h + 1], arcs.out_start[2 * h + 2]
+        most = max(most, _transitions(middle - first) + _transitions(end - middle))
+        longest = max(longest, end - first)
+    return 2 * most + longest + 2
+
+
+@kernel
+def count_states(arcs, third, h):
+    """Return the work of head h under one grandparent; 0 where there are no parts of third order."""
+    if third is None:
+        return 0
+    count = np.int64(0)
+    for q in range(2 * h, 2 * h + 2):
+        k = np.int64(arcs.out_start[q + 1] - arcs.out_start[q])
+        count += _transitions(k)
+        if third.trisibling.shape[0] > 0:
+            count += k * (k + 1) * (k + 2) // 6
+    return STATE_WORK * count
+
+
+@kernel
+def list_third(arcs, third, y, numbers, count):
+    """Write the third-order parts of a tree to ``numbers[count:]``; return the new count."""
+    if third is None:
+        return count
+    if third.grandsibling.shape[0] > 0:
+        count = list_grandsiblings(arcs, third.grandsibling, y, y, numbers, count)
+    if third.trisibling.shape[0] > 0:
+        count = list_trisiblings(arcs, third.trisibling, y, numbers, count)
+    return count
+
+
+@kernel
+def decode_third(arcs, starts, third, scores, split, h, work, choice):
+    """Write head h's choice of modifiers and, in a set with grandparents, of its own head; return its value."""
+    out, out_start, z, z_grandparent, table = arcs.out, arcs.out_start, choice.z, choice.z_grandparent, work.best
+    first, middle, end = out_start[2 * h], out_start[2 * h + 1], out_start[2 * h + 2]
+    left, right, left_size = middle - first, end - middle, _transitions(middle - first)
+    size = left_size + _transitions(right)
+    siblings = starts.sibling[2 * h], starts.sibling[2 * h + 1]
+    triples = _place(third.trisibling, 2 * h, 0), _place(third.trisibling, 2 * h + 1, 0)
+    grandparents = starts.grandparent.shape[0] > 0 and h > 0
+    begin, stop = (arcs.start[h], arcs.start[h + 1]) if grandparents else (0, 1)
+    place, best_place, spare, highest, highest_arc = np.int64(0), size, 2 * size, -np.inf, begin
+    for a in range(begin, stop):
+        value, below = 0.0, np.int64(-1)
+        if grandparents:
+            z_grandparent[a], value = 0, split.grandparent[a]
+            below = _place(third.grandsibling, h, (a - begin) * size)
+        _fill_gains(arcs, starts.grandparent, scores, split.z, h, a if grandparents else -1, work.gain)
+        value += _fill_table(scores, (siblings[0], below, triples[0]), work.gain, 0, left, table, place, spare)
+        if below >= 0:
+            below += left_size
+        rows = siblings[1], below, triples[1]
+        value += _fill_table(scores, rows, work.gain, left, right, table, place + left_size, spare)
+        if value > highest:
+            highest, highest_arc = value, a
+            place, best_place = best_place, place
+    for j in range(first, end):
+        z[out[j]] = 0
+    if highest > -np.inf:
+        if grandparents:
+            z_grandparent[highest_arc] = 1
+        _trace_back(scores, triples[0], table, best_place, left, out, first, z)
+        _trace_back(scores, triples[1], table, best_place + left_size, right, out, middle, z)
+    return highest
+
+
+@inlined_kernel
+def _place(start, i, further):
+    """Return where the parts of number i lie, and further ones; -1 if the set has none."""
+    return start[i] + further if start.shape[0] > 0 else np.int64(-1)
+
+
+@inlined_kernel
+def _fill_gains(arcs, start, scores, z_score, h, arc, gain):
+    """Fill what choosing each candidate modifier adds under the grandparent of an arc, -1 for none."""
+    out, modifier, first, end = arcs.out, arcs.modifier, arcs.out_start[2 * h], arcs.out_start[2 * h + 2]
+    if arc < 0:
+        for j in range(first, end):
+            gain[j - first] = z_score[out[j]]
+    else:
+        g, row = arcs.head[arc], start[h] + (arc - arcs.start[h]) * (end - first) - first
+        for j in range(first, end):
+            # A grandparent below its grandchild is no tree.
+            gain[j - first] = -np.inf if modifier[out[j]] == g else z_score[out[j]] + scores[row + j]
+
+
+@kernel
+def _fill_table(scores, rows, gain, offset, k, table, place, spare):
+    """Fill the table of paths over k candidates, gains ``gain[offset:]``; return the value of the best path to END.
+
+    ``rows`` are the first parts of the half-automaton: siblings, grand-siblings, and tri-siblings, -1 for none.
+    ``table[spare + c]`` is the value of the best path that ends with c.
+    """
+    sibling, grandsibling, trisibling = rows
+    t, highest = np.int64(0), -np.inf
+    for c in range(1, np.int64(k) + 2):
+        added, triple, s = gain[offset + c - 1] if c <= k else 0.0, trisibling + c * (c - 1) * (c - 2) // 6, np.int64(0)
+        highest = -np.inf
+        for b in range(c):
+            value = scores[sibling + t] + added
+            if grandsibling >= 0:
+                value += scores[grandsibling + t]
+            if b > 0 and trisibling < 0:
+                value += table[spare + b]
+            elif b > 0:
+                best = -np.inf
+                for a in range(s, s + b):
+                    best = max(best, table[place + a] + scores[triple + a])
+                value += best
+                s += b
+            table[place + t] = value
+            highest = max(highest, value)
+            t += 1
+        table[spare + c] = highest
+    return highest
+
+
+@inlined_kernel
+def _trace_back(scores, trisibling, table, place, k, out, start, z):
+    """Mark the arcs of the best path over k candidates; ties go to the previous modifier farthest inward."""
+    c, b = np.int64(0), np.int64(k) + 1
+    while b > 0:
+        if c > 0:
+            z[out[start + b - 1]] = 1
+        row, best, highest = b * (b - 1) // 2, np.int64(0), -np.inf
+        triple = trisibling + c * (c - 1) * (c - 2) // 6 + row
+        for a in range(b):
+            value = table[place + row + a]
+            if trisibling >= 0 and c > 0:
+                value += scores[triple + a]
+            if value > highest:
+                best, highest = a, value
+        c, b = b, best

@@ -1,0 +1,161 @@
+"""Grand-siblings: the transitions of each head between successive modifiers, under each of its candidate grandparents.
+
+They are model 1 of Koo and Collins (2010), "Efficient third-order dependency parsers", and the grand-sibling parts of
+Martins, Almeida and Smith (2013), "Turning on the turbo".  Word ``h`` with ``p`` arcs into it and ``T`` transitions,
+those of its left half-automaton and then those of its right one, has ``p * T`` parts.  Transition ``t``, numbered as in
+`nonproj.parts.sibling`, under the ``i``-th arc in, ``ArcSpace.start[h] + i``, is part ``start[h] + i * T + t``.  The
+root has none.  Where the grandparent is one of the siblings the part is never used.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nonproj._kernel import kernel
+from nonproj.parts.base import PartType
+from nonproj.parts.constraints import Rows, equal, rows_of, stack
+from nonproj.parts.geometry import DIRECTION, ORDER
+from nonproj.parts.sibling import entering, path_entries
+from nonproj.types import ArcSpace, PartRows
+
+
+class Grandsibling(PartType):
+    """Transitions ``h -> s, m`` below a grandparent ``g``, START and END included."""
+
+    name = "grandsibling"
+    slots = ("g", "h", "s", "m")
+    codes = ("none", "direction", "order")
+    influence = 3.0  # one transition becomes two
+
+    def number(self, arcs: ArcSpace, first: int) -> np.ndarray:
+        """Number the parts of each head, ``start`` int64[N + 1]."""
+        start = np.empty(len(arcs.start), np.int64)
+        _number(arcs, first, start)
+        return start
+
+    def rows(self, arcs: ArcSpace, start: np.ndarray) -> PartRows:
+        """Return the four words of every part, its direction, and the order of grandparent, head and modifier."""
+        nodes = np.empty((start[-1] - start[0], 4), np.int32)
+        codes = np.empty((len(nodes), 3), np.uint8)
+        _fill(arcs, nodes, codes)
+        return PartRows(nodes, codes)
+
+    def used(self, arcs: ArcSpace, start: np.ndarray, z: np.ndarray, z_grandparent: np.ndarray) -> np.ndarray:
+        """Return the transitions over the modifiers that each word chooses, under the grandparent that it chooses."""
+        most = np.diff(arcs.out_start[::2])[arcs.modifier[z_grandparent == 1]] + 2
+        numbers = np.empty(most.sum(dtype=np.int64), np.int64)
+        return numbers[: list_grandsiblings(arcs, start, z, z_grandparent, numbers, 0)]
+
+    def restrict(self, arcs: ArcSpace, start: np.ndarray, keep: np.ndarray) -> np.ndarray:
+        """Return the parts whose arcs all remain."""
+        numbers = np.empty(start[-1] - start[0], np.int64)
+        return numbers[: _restrict(arcs, start, keep, numbers)]
+
+    def upper(self, arcs: ArcSpace, start: np.ndarray) -> np.ndarray:
+        """Return the upper bounds of the parts, float64: 0 if the grandparent is one of the siblings, else 1."""
+        nodes = self.rows(arcs, start).nodes
+        return ((nodes[:, 0] != nodes[:, 2]) & (nodes[:, 0] != nodes[:, 3])).astype(np.float64)
+
+    def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
+        """Return rows that make the transitions of a head, under each of its grandparents, a path on each side.
+
+        The flow out of START is the value of the arc from the grandparent; the flow into a candidate modifier, summed
+        over the grandparents, is the value of its arc.
+        """
+        blocks = [rows_of([], 0.0, 0.0)]
+        for h in range(1, len(start) - 1):
+            begin, middle, end = arcs.out_start[2 * h : 2 * h + 3].tolist()
+            column = first + int(start[h] - start[0])
+            columns, positions = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+            for arc in range(arcs.start[h], arcs.start[h + 1]):
+                for k, before in ((middle - begin, 0), (end - middle, middle - begin)):
+                    row, transition, value = path_entries(k)
+                    entries = np.append(row, 0), np.append(column + transition, arc), np.append(value, -1.0)
+                    blocks.append(Rows(*entries, np.zeros(k + 1), np.zeros(k + 1)))
+                    transition, position = entering(k)
+                    columns.append(column + transition)
+                    positions.append(before + position - 1)
+                    column += (k + 1) * (k + 2) // 2
+            out = arcs.out[begin:end].astype(np.int64)
+            blocks.append(equal(np.concatenate(positions), np.concatenate(columns), np.arange(len(out)), out))
+        return stack(blocks)
+
+
+@kernel
+def _number(arcs, first, start):
+    """Lay out the parts of each head, from part ``first`` on."""
+    start[0] = start[1] = first
+    for h in range(1, start.shape[0] - 1):
+        into, size = np.int64(arcs.start[h + 1] - arcs.start[h]), np.int64(0)
+        for q in range(2 * h, 2 * h + 2):
+            k = np.int64(arcs.out_start[q + 1] - arcs.out_start[q])
+            size += (k + 1) * (k + 2) // 2
+        start[h + 1] = start[h] + into * size
+
+
+@kernel
+def _fill(arcs, nodes, codes):
+    """Words and codes of every part; at END the last sibling, or the head, stands for the modifier in the order."""
+    n_nodes = arcs.start.shape[0] - 1
+    row = 0
+    for h in range(1, n_nodes):
+        for i in range(arcs.start[h], arcs.start[h + 1]):
+            g = arcs.head[i]
+            for q in range(2 * h, 2 * h + 2):
+                right, first, k = q % 2, arcs.out_start[q], arcs.out_start[q + 1] - arcs.out_start[q]
+                for b in range(1, k + 2):
+                    m = arcs.modifier[arcs.out[first + b - 1]] if b <= k else n_nodes + 1
+                    for a in range(b):
+                        s = arcs.modifier[arcs.out[first + a - 1]] if a > 0 else n_nodes
+                        far = m if b <= k else (h if a == 0 else s)
+                        nodes[row, 0] = g
+                        nodes[row, 1] = h
+                        nodes[row, 2] = s
+                        nodes[row, 3] = m
+                        codes[row, 0] = 0
+                        codes[row, DIRECTION] = 1 + right
+                        codes[row, ORDER] = 3 + 4 * (1 if h > g else 0) + 2 * right + (1 if far > g else 0)
+                        row += 1
+
+
+@kernel
+def list_grandsiblings(arcs, start, z, z_grandparent, numbers, count):
+    """Write the parts of the chosen arcs to ``numbers[count:]``; return the new count."""
+    out, out_start = arcs.out, arcs.out_start
+    for h in range(1, arcs.start.shape[0] - 1):
+        first, middle, end = out_start[2 * h], out_start[2 * h + 1], out_start[2 * h + 2]
+        left, right = np.int64(middle - first), np.int64(end - middle)
+        left_size = (left + 1) * (left + 2) // 2
+        size = left_size + (right + 1) * (right + 2) // 2
+        for i in range(arcs.start[h], arcs.start[h + 1]):
+            if z_grandparent[i] != 1:
+                continue
+            row = start[h] + (i - arcs.start[h]) * size
+            for begin, k in ((first, left), (middle, right)):
+                previous = 0
+                for b in range(1, k + 2):
+                    if b == k + 1 or z[out[begin + b - 1]] == 1:
+                        numbers[count] = row + b * (b - 1) // 2 + previous
+                        count += 1
+                        previous = b
+                row += left_size
+    return count
+
+
+@kernel
+def _restrict(arcs, start, keep, numbers):
+    """Write the parts whose arcs are all to keep; return how many there are."""
+    count = 0
+    for h in range(1, arcs.start.shape[0] - 1):
+        row = start[h]
+        for i in range(arcs.start[h], arcs.start[h + 1]):
+            for q in range(2 * h, 2 * h + 2):
+                first, k = arcs.out_start[q], arcs.out_start[q + 1] - arcs.out_start[q]
+                for b in range(1, k + 2):
+                    if keep[i] and (b > k or keep[arcs.out[first + b - 1]]):
+                        for a in range(b):
+                            if a == 0 or keep[arcs.out[first + a - 1]]:
+                                numbers[count] = row + a
+                                count += 1
+                    row += b
+    return count
