@@ -49,7 +49,7 @@ DECODE_TESTS = $(wildcard $(patsubst %,tests/test_%.py,parts arborescence projec
 	sampling)) \
 	$(addprefix nonproj/,trees automata dual programs relaxation)
 
-THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent)))
+THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent third)))
 SYSTEM_TESTS = $(wildcard $(patsubst %,tests/test_%.py,constituency lexicalised lexicalised_joint mrf mrf_search \
 	mrf_tasks tsp* translation*)) $(addprefix nonproj/systems/,constituency mrf tsp translation)
 LEARN_TESTS = tests/test_scoring.py tests/test_learning.py
@@ -61,7 +61,7 @@ help: ## list the targets (the default)
 	@echo
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1	\2/p' Makefile | expand -t 16
 	@echo
-	@echo "LANG is one of: $(LANGUAGES); PARTS is one of: arc sibling grandparent."
+	@echo "LANG is one of: $(LANGUAGES); PARTS is one of: arc sibling grandparent third."
 	@echo "ARGS goes to the program, as in: make train ARGS='--resume -v'"
 
 setup: $(WARM) ## make .venv with all dependencies, and compile all kernels

@@ -21,13 +21,12 @@ from nonproj.io import conll
 from nonproj.learning.trainer import train
 from nonproj.model import Model
 from nonproj.options.config import Config
-from nonproj.parts.registry import PART_SETS
 from nonproj.pipeline import Parser
 from nonproj.types import ArcSpace, PartSpace, Sentence
 
 ROOT = Path(__file__).resolve().parents[1]
 LANGUAGES = ("danish", "dutch", "english", "basque")
-SETS = tuple(PART_SETS)
+SETS = ("arc", "sibling", "grandparent")
 """The sets of part types of Koo et al. (2010), arc-factored first."""
 
 GRANDPARENTS = "grandparents"

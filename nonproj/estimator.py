@@ -78,8 +78,9 @@ class DependencyParser(BaseEstimator):
 
     Parameters
     ----------
-    parts : {"grandparent", "sibling", "arc"} or list of str, default="grandparent"
-        The part types that are scored: arcs, siblings and grandparents (G+S), arcs and siblings, arcs alone; or a list.
+    parts : {"third", "grandparent", "sibling", "arc"} or list of str, default="grandparent"
+        The part types that are scored: those of third order, too, arcs, siblings and grandparents (G+S), arcs and
+        siblings, arcs alone; or a list.
     epochs : int
         Training epochs of the perceptron.
     margin : float

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.automata.compiled import has_compiled_automata
+from nonproj.automata.compiled import has_compiled_automata, is_third_order
 from nonproj.dual.branch_and_bound import search_trusted
 from nonproj.dual.options import RULES, DualOptions, SearchOptions, check_options, check_search
 from nonproj.errors import ConfigError, DataError, ModelError, SizeError
@@ -32,8 +32,9 @@ from nonproj.trees.marginals import marginals
 from nonproj.trees.pruning import prune
 from nonproj.types import ArcSpace, Decoded, PartSpace, Sentence
 
-FULL_WORDS = 160
-"""Longer sentences have too many parts, 2 n^3, to be parsed without pruning: this length has 8 million."""
+FULL_WORDS, FULL_WORDS_THIRD = 160, 50
+"""Longer sentences have too many parts to be parsed without pruning: 2 n^3, at this length 8 million, or with parts of
+third order 5 n^4 / 12, at this length 3 million."""
 
 FULL_EFFORT = 100
 """How many times the search limit decoding over all arcs may use: there are that many more parts."""
@@ -319,13 +320,15 @@ class Parser:
         Returns
         -------
         arcs : ArcSpace
-            All arcs; the given ones if the sentence is longer than ``FULL_WORDS``.
+            All arcs; the given ones if the sentence is longer than ``FULL_WORDS``, or than ``FULL_WORDS_THIRD`` in a
+            set with parts of third order.
         decoded : Decoded
             The best tree over them.
         pruned : Decoded or None
             The given tree, if all arcs were used.
         """
-        if tokens.n_nodes - 1 > FULL_WORDS:
+        longest = FULL_WORDS_THIRD if is_third_order(self.scorer.types) else FULL_WORDS
+        if tokens.n_nodes - 1 > longest:
             return arcs, decoded, None
         everything = arc_space_from_mask(constraints.allowed) if constraints else full_arc_space(tokens.n_nodes - 1)
         limit = self.search._replace(work_per_word=FULL_EFFORT * self.search.work_per_word)

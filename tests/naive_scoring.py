@@ -10,7 +10,15 @@ from naive_trees import candidates
 OUTSIDE, UNKNOWN, START, END, ROOT, FIRST = range(6)
 """Reserved numbers of every attribute; the strings of a vocabulary are numbered from FIRST."""
 
-WORDS_OF = {"arc": "hm", "sibling": "hsm", "grandparent": "ghm", "label": "hmglraz", "labelled_arc": "hm"}
+WORDS_OF = {
+    "arc": "hm",
+    "sibling": "hsm",
+    "grandparent": "ghm",
+    "grandsibling": "ghsm",
+    "trisibling": "hrsm",
+    "label": "hmglraz",
+    "labelled_arc": "hm",
+}
 """The words of each type of part, in the order in which they are hashed."""
 
 
@@ -111,6 +119,19 @@ def sibling_code(name, h, s, m, side, n):
     return 3 + 2 * bin_of(abs(far - near)) + side
 
 
+def third_code(name, part, nodes, side, n):
+    """The code of a part of third order on one side of a head."""
+    if name in ("none", "direction"):
+        return 0 if name == "none" else 1 + side
+    slot = dict(zip(WORDS_OF[part], nodes, strict=True))
+    known = [slot[letter] for letter in "hrsm" if slot.get(letter, n + 1) <= n]  # neither START nor END, outward
+    if name == "order":
+        g, h, last = slot["g"], slot["h"], known[-1]
+        return 3 + 4 * (h > g) + 2 * side + (last > g)
+    near = slot["h"] if slot["r"] == n + 1 else slot["r"]
+    return 3 + 2 * bin_of(abs(known[-1] - near)) + side
+
+
 def places(sentence, vocabularies, spec, nodes, bits, side=None, rows=None):
     """The places of a part in a table of 2 ** bits weights, as a sorted list.
 
@@ -122,6 +143,8 @@ def places(sentence, vocabularies, spec, nodes, bits, side=None, rows=None):
     def code(name):
         if part == "sibling":
             return sibling_code(name, *nodes, side, n)
+        if part in ("grandsibling", "trisibling"):
+            return third_code(name, part, nodes, side, n)
         return code_of(name, part, nodes, n)
 
     slots = dict(zip(WORDS_OF[part], nodes, strict=True))
@@ -156,14 +179,23 @@ def places(sentence, vocabularies, spec, nodes, bits, side=None, rows=None):
 
 
 def listed(part, arcs):
-    """The words of every part over these arcs in the order of `PartIndex`, each with its side (siblings only)."""
+    """The words of every part over these arcs in the order of `PartIndex`, each with its side (with siblings)."""
     n_nodes = len(arcs.start) - 1
     pairs = list(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
     if part == "arc":
         return [(pair, None) for pair in pairs]
     found = []
     for h in range(n_nodes):
-        if part == "sibling":
+        rows = [[n_nodes, *candidates(arcs, h, side), n_nodes + 1] for side in (0, 1)]
+        if part == "grandsibling":
+            for g in [g for g, modifier in pairs if modifier == h]:
+                for side, row in enumerate(rows):
+                    found += [((g, h, row[a], row[b]), side) for b in range(1, len(row)) for a in range(b)]
+        elif part == "trisibling":
+            for side, row in enumerate(rows):
+                places = sorted(itertools.combinations(range(len(row)), 3), key=lambda triple: triple[::-1])
+                found += [((h, *(row[place] for place in triple)), side) for triple in places]
+        elif part == "sibling":
             for side in (0, 1):
                 outward = [n_nodes, *candidates(arcs, h, side), n_nodes + 1]
                 found += [((h, outward[a], outward[b]), side) for b in range(1, len(outward)) for a in range(b)]

@@ -96,9 +96,7 @@ def grandparent_number(parts, g, h, m):
 def grandsibling_number(parts, g, h, side, previous, following):
     """The number of a grand-sibling part: for each arc into h the transitions on the left, then those on the right."""
     into = [head for head, modifier in pairs_of(parts.arcs) if modifier == h]
-    sizes = []
-    for row in (candidates(parts.arcs, h, 0), candidates(parts.arcs, h, 1)):
-        sizes.append(math.comb(len(row) + 2, 2))
+    sizes = [math.comb(len(candidates(parts.arcs, h, each)) + 2, 2) for each in (0, 1)]
     outward = [START, *candidates(parts.arcs, h, side), END]
     a, b = outward.index(previous), outward.index(following)
     first = int(parts.start("grandsibling")[h]) + into.index(g) * sum(sizes)

@@ -206,7 +206,7 @@ def test_a_constant_on_all_arcs_into_a_word_only_shifts_the_score(name):
     for seed in range(10):
         rng = np.random.default_rng(seed)
         parts, scores = draw_problem(rng, 7, name, "continuous", pruned=True)
-        scores = scale_arcs(parts, scores, 4)
+        scores = scale_arcs(parts, scores, 8 if name == "third" else 4)
         shifted = scores.copy()
         shifted[parts.range("arc")] += 7.0 * (parts.arcs.modifier == 3)
         before = dual_decomposition(parts, scores, DualOptions(2000))

@@ -105,7 +105,7 @@ def test_a_table_of_zeros_can_be_quantised():
 @pytest.mark.parametrize("seed", range(3))
 def test_the_scorer_puts_the_part_types_together(name, seed):
     """Each type's scores are its own file's; one update of all types is the sum of theirs, over one table."""
-    files = load_templates()
+    files = load_templates(parts="third")
     rng = np.random.default_rng(seed)
     sentence = draw_sentence(rng, 5)
     encoder = Encoder.from_sentences([sentence], attributes_of(files), 1)

@@ -95,6 +95,11 @@ def has_compiled_automata(types: Sequence[PartType]) -> bool:
     return tuple(part_type.name for part_type in types) in COMPILED
 
 
+def is_third_order(types: Sequence[PartType]) -> bool:
+    """Return whether there are parts of third order among these part types."""
+    return any(part_type.name in Third._fields for part_type in types)
+
+
 def compiled_starts(parts: PartSpace) -> Starts:
     """Return where the parts lie, as kernels take it."""
     third = Third(parts.start("grandsibling"), parts.start("trisibling"))
@@ -125,7 +130,9 @@ def count_work(arcs, starts):
         for q in range(2 * h, 2 * h + 2):
             k = np.int64(arcs.out_start[q + 1] - arcs.out_start[q])
             counts[h] += (k + 1) * (k + 2) // 2 if starts.sibling.shape[0] > 0 else k + 1
-        counts[h] += GAIN_WORK * (arcs.out_start[2 * h + 2] - arcs.out_start[2 * h]) + count_states(arcs, starts.third, h)
+        counts[h] += GAIN_WORK * (arcs.out_start[2 * h + 2] - arcs.out_start[2 * h]) + count_states(
+            arcs, starts.third, h
+        )
         if starts.grandparent.shape[0] > 0 and h > 0:
             counts[h] *= 1 + arcs.start[h + 1] - arcs.start[h]
         counts[h] += HEAD_WORK

@@ -90,7 +90,7 @@ def _add_train(parser: Arguments) -> None:
     add("train", nargs="?", metavar="TRAIN", help="treebank with gold heads, instead of the config's treebank files")
     add("-o", "--output", required=True, metavar="MODEL", help="the model file to write")
     add("-c", "--config", metavar="YAML", help="configuration; command-line options override it")
-    add("--parts", metavar="SET", help="part types: arc, sibling, grandparent, or a list such as arc,grandparent")
+    add("--parts", metavar="SET", help="part types: arc, sibling, grandparent, third, or a list such as arc,sibling")
     add("--test", metavar="FILE", help="treebank to evaluate the trained model on")
     text = "fraction of the sentences (such as 0.1), or another treebank, to evaluate on after each epoch"
     add("--held-out", metavar="SHARE|FILE", help=text)

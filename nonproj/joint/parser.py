@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nonproj.automata.compiled import is_third_order
 from nonproj.errors import ConfigError, DataError, ModelError, SizeError
 from nonproj.io.conll import LEMMA, with_rows
 from nonproj.io.constraints import Constraints, read_constraints
@@ -68,7 +69,7 @@ class JointParser(Parser):
     ModelError
         If the model has no tagger.
     ConfigError
-        With ``decoding.full``.
+        With ``decoding.full``, or if the model has parts of third order.
     """
 
     def __init__(self, model: Model, decoding: DecodingConfig | None = None, tags: str = "missing"):
@@ -76,6 +77,9 @@ class JointParser(Parser):
         self.decoding = decoding or model.config.decoding
         if self.full:
             raise ConfigError("decoding.joint", "tags are not decided over all arcs; leave out --full")
+        if is_third_order(self.scorer.types):
+            names = ",".join(part_type.name for part_type in self.scorer.types)
+            raise ConfigError("decoding.joint", f"tags are not decided with the part types {names}; leave out --joint")
         if self.nbest > 1:
             raise ConfigError("decoding.nbest", "tags are decided for the best tree only; leave out --joint")
         if self.analyzer is None or self.analyzer.tagger is None:

@@ -234,7 +234,9 @@ class Config(Section):
     parts: tuple[str, ...] = field(
         default="grandparent",
         metadata={
-            "option": PartsOption("grandparent", "part types that are scored", (), ("grandparent", "sibling", "arc"))
+            "option": PartsOption(
+                "grandparent", "part types that are scored", (), ("grandparent", "third", "sibling", "arc")
+            )
         },
     )
     seed: int = option(0, "seed of all random choices", (int,), low=0)
