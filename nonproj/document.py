@@ -93,10 +93,10 @@ class ParsedSentence:
         return self.words[index]
 
     def _repr_html_(self) -> str:
-        return in_notebook(self._picture())
+        return in_notebook(self.picture())
 
-    def _picture(self) -> Picture:
-        """Return the picture of the tree."""
+    def picture(self) -> Picture:
+        """Return the picture of the tree, for `nonproj.pictures.svg.to_svg` and the like; notebooks show it."""
         picture = picture_of(self.sentence, self.decoded.heads, self.labels)
         confidence = getattr(self.parse, "confidence", None)
         return picture if confidence is None else picture._replace(confidence=[float(p) for p in confidence.heads])

@@ -7,11 +7,11 @@ import itertools
 import random
 import re
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
 import numpy as np
 import pytest
 from naive_pictures import SVG, corners, crossing_pairs, crossings, parsed
+from pages import ROOT, run_page
 from toy import sentences
 
 from nonproj.document import Document, ParsedSentence
@@ -283,7 +283,12 @@ def test_a_picture_needs_a_tree():
         picture_of(Sentence([["1", "a", *"________"]], path="a.conll", line=7))
 
 
+def test_the_page_of_pictures(tmp_path, monkeypatch):
+    """Its program makes the picture that the page shows."""
+    run_page("pictures.md", tmp_path, monkeypatch)
+    assert (tmp_path / "tree.svg").read_bytes() == (ROOT / "docs" / "tree.svg").read_bytes()
+
+
 def test_the_twin_reads_lines():
     assert corners("M1.0 2.0V3.0") == [(1.0, 2.0), (1.0, 3.0)]
     assert crossings([(0, 0), (0, 9)], [(-1, 4), (5, 4)]) == 1
-    assert Path(__file__).exists()
