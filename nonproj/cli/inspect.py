@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 
+from nonproj.evaluation.card import model_card
 from nonproj.evaluation.report import model_report
 from nonproj.model import Model
 
@@ -14,7 +16,10 @@ def run(options: argparse.Namespace) -> int:
     """Describe a model file."""
     model = Model.verify(options.model) if options.verify else Model.load(options.model)
     description = model.describe()
-    if options.json:
+    if options.card:
+        card = model_card(options.model, description, os.path.getsize(options.model))
+        sys.stdout.write(card.encode("utf-8", "backslashreplace").decode())
+    elif options.json:
         description["verified"] = True if options.verify else None
         text = json.dumps(description, indent=2, ensure_ascii=False)
         sys.stdout.write(text.encode("utf-8", "backslashreplace").decode() + "\n")  # lone surrogates as JSON has them

@@ -148,7 +148,10 @@ def _add_evaluate(parser: Arguments) -> None:
 def _add_inspect(parser: Arguments) -> None:
     parser.add_argument("model", metavar="MODEL", help="a model made by 'nonproj train'")
     parser.add_argument("--verify", action="store_true", help="check all checksums")
-    parser.add_argument("--json", action="store_true", help="print as JSON")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print as JSON")
+    text = "print a model card: treebank, licence, figures, options, use and limits, as Markdown"
+    form.add_argument("--card", action="store_true", help=text)
 
 
 def _add_serve(parser: Arguments) -> None:

@@ -10,7 +10,9 @@ import sys
 from pathlib import Path
 
 from nonproj.cli.common import check_outputs, progress_bar, reading_rules, telling_of_compiling, worker_pool
+from nonproj.cli.provenance import provenance
 from nonproj.errors import ConfigError, FileError, one_line
+from nonproj.evaluation.card import figures_of_test
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
 from nonproj.io import conll
 from nonproj.io.checks import Rules
@@ -27,14 +29,14 @@ log = logging.getLogger("nonproj")
 def run(options: argparse.Namespace) -> int:
     """Train a model; Ctrl-C saves the last complete epoch, and ``--resume`` continues from it."""
     config = _config(options)
-    path, test = options.train or config.treebank.train, options.test or config.treebank.test
+    path, test_path = options.train or config.treebank.train, options.test or config.treebank.test
     if not path:
         raise ConfigError("treebank.train", "there is nothing to train on; name a treebank")
-    output, checkpoint = _outputs(options, config, path, test)
+    output, checkpoint = _outputs(options, config, path, test_path)
     rules = reading_rules(options, require_heads=True)
     sentences = list(conll.read(path, rules))
     sentences, held_out = _hold_out(sentences, config.treebank.held_out, rules)
-    test = list(conll.read(test, rules)) if test else []  # read now, to report errors before the training
+    test = list(conll.read(test_path, rules)) if test_path else []  # read now, to report errors before the training
     log.info("training on %d sentences, %d words of %s", len(sentences), sum(map(len, sentences)), one_line(path))
     progress = progress_bar(options)
     with worker_pool(options) as workers, telling_of_compiling(options):
@@ -48,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
             workers=workers,
             shards=options.shards,
         )
+    model.meta |= provenance(config, path, test_path, len(held_out))
     model.save(output)
     log.info("%s is written", one_line(str(output)))
     if model.meta["interrupted"]:
@@ -58,7 +61,12 @@ def run(options: argparse.Namespace) -> int:
         checkpoint.unlink(missing_ok=True)
     if test:
         parser = Parser(model, tags=tested_tags(config))
-        sys.stdout.write(evaluate_parser(parser, test, warm_up=WARM_UP, progress=progress).table())
+        evaluation = evaluate_parser(parser, test, warm_up=WARM_UP, progress=progress)
+        sys.stdout.write(evaluation.table())
+        if checkpoint:  # otherwise a device or a pipe, which cannot be written again
+            tags = "of the file, missing ones predicted" if parser.tags == "missing" else "predicted"
+            model.meta["test"] = figures_of_test(evaluation.as_dict()) | {"tags": tags}
+            model.save(output)
     return 0
 
 

@@ -6,5 +6,6 @@
 - `errors`: attachment scores by label, tag, arc length, depth and sentence length; confused labels
 - `significance`: a paired permutation test between two parsers
 - `universal`: the scores of the CoNLL 2018 shared task, from raw text on, by its official code
+- `card`: model cards, as Markdown
 - `report`: scores, comparisons and model descriptions as plain text
 """

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nonproj.errors import ConfigError
-from nonproj.options.schema import Option, Section, dotted, option, show
+from nonproj.options.schema import Option, Section, dotted, option, show, text
 
 
 class PartsOption(Option):
@@ -50,6 +50,8 @@ class TreebankConfig(Section, name="treebank"):
         0.1, "held-out fraction of the training file, from its end, or a file", (float, str), low=0, high=1, below=True
     )
     root: str = option("auto", "roots per tree; auto: as in the training data", (), ("auto", "single", "multi"))
+    name: str | None = text("its name, for the model's card")
+    licence: str | None = text("its licence, for the model's card; null: that of a file beside it, if there is one")
 
 
 @dataclass(frozen=True)

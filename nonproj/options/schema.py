@@ -132,6 +132,15 @@ def show(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+class TextOption(Option):
+    """A text, such as a name, or null."""
+
+    @property
+    def expected(self) -> str:
+        """What would be right, in words."""
+        return "null or a text"
+
+
 def option(default: object, *arguments, **bounds) -> Any:
     """Return a dataclass field that declares an option; arguments as for `Option`.
 
@@ -145,6 +154,17 @@ def option(default: object, *arguments, **bounds) -> Any:
     nonproj.errors.ConfigError: oven.degrees: 300 is invalid, an integer from 0 to 250 expected
     """
     return field(default=default, metadata={"option": Option(default, *arguments, **bounds)})
+
+
+def text(help: str) -> Any:
+    """Return a dataclass field that declares an option of a text, null by default.
+
+    Examples
+    --------
+    >>> text("its name").metadata["option"].expected
+    'null or a text'
+    """
+    return field(default=None, metadata={"option": TextOption(None, help, (str,), (None,))})
 
 
 class Section:

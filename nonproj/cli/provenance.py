@@ -1,0 +1,67 @@
+"""What a model remembers of its files, and of the software that trained it."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from nonproj.options.config import Config
+
+PACKAGES = ("numpy", "numba", "scipy", "scikit-learn")
+_LICENCES = ("LICENSE", "LICENCE", "LICENSE.txt", "LICENCE.txt", "LICENSE.md", "COPYING")
+_LONGEST = 120
+
+
+def provenance(config: Config, train: str, test: str | None, held_out: int) -> dict[str, dict]:
+    """Return the records ``data`` and ``software`` of a model's training history.
+
+    Parameters
+    ----------
+    config : Config
+        ``treebank.name`` and ``treebank.licence`` are taken over.
+    train, test : str
+        The files; pipes and standard input have no digest.
+    held_out : int
+        Number of sentences held out.
+    """
+    data: dict = {"name": config.treebank.name, "licence": config.treebank.licence or licence_beside(train)}
+    for role, path in (("train", train), ("test", test)):
+        if path:
+            data |= {f"{role}_file": Path(path).name, f"{role}_sha256": digest(path)}
+    data["held_out_sentences"] = held_out
+    software = {"Python": platform.python_version()} | {name: _version(name) for name in PACKAGES}
+    return {"data": data, "software": software}
+
+
+def digest(path: str) -> str | None:
+    """Return the SHA-256 of a regular file, None for anything that can be read only once.
+
+    Examples
+    --------
+    >>> digest("-")
+    """
+    if path == "-" or not Path(path).is_file():
+        return None
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def licence_beside(path: str) -> str | None:
+    """Return the first line of the licence file in a treebank's folder, None if there is none that can be read."""
+    for name in _LICENCES:
+        try:
+            lines = (Path(path).parent / name).read_text(encoding="utf-8").splitlines()
+        except (OSError, ValueError):
+            continue
+        for line in filter(None, (line.strip("# \t=-") for line in lines)):
+            return line[:_LONGEST]
+    return None
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

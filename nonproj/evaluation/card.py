@@ -1,0 +1,166 @@
+"""Model cards: what a model was trained on, how good it is, and what it is for, as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from nonproj.errors import one_line
+from nonproj.options.config import Config
+
+_PARTS = {"arc": "arcs", "sibling": "adjacent siblings", "grandparent": "grandparents"}
+
+_TEST = {
+    "uas": "UAS, without punctuation",
+    "las": "LAS, without punctuation",
+    "uas_punctuation": "UAS, punctuation too",
+    "las_punctuation": "LAS, punctuation too",
+    "agreed": "trees certified by agreement",
+    "certified": "trees certified",
+}
+"""The shares that a model keeps of its test, with their names on a card."""
+
+_USE = """It parses text of the language and kind of its treebank, for research and as a tool for annotators. Text of another
+kind (speech, social media, older spelling) costs accuracy, and nothing in the output says so. Tags that are given
+should follow the treebank's scheme. A certificate says that a tree is the best one under the model over its candidate
+arcs, not that it is right. Where decisions about people depend on the output, a person must check it."""
+
+
+def figures_of_test(figures: dict) -> dict[str, float | int | None]:
+    """Return what a model keeps of an evaluation: single values, as its training history requires.
+
+    Parameters
+    ----------
+    figures : dict
+        What `nonproj.evaluation.scores.Evaluation.as_dict` returns.
+
+    Examples
+    --------
+    >>> part = {"uas": 0.9, "las": 0.8}
+    >>> both = {"without_punctuation": part, "with_punctuation": part, "certificates": None}
+    >>> figures_of_test({"sentences": 2, "words": 9} | both)["las"]
+    0.8
+    """
+    without, having, certificates = (
+        figures[name] or {} for name in ("without_punctuation", "with_punctuation", "certificates")
+    )
+    return {
+        "sentences": figures["sentences"],
+        "words": figures["words"],
+        "uas": without["uas"],
+        "las": without["las"],
+        "uas_punctuation": having["uas"],
+        "las_punctuation": having["las"],
+        "agreed": certificates.get("agreed"),
+        "certified": certificates.get("certified"),
+    }
+
+
+def model_card(path: str, description: dict, size: int) -> str:
+    """Return the card of a model.
+
+    Parameters
+    ----------
+    path : str
+        The model's file, whose name heads the card.
+    description : dict
+        What `nonproj.model.Model.describe` returns.
+    size : int
+        The size of the file in bytes.
+
+    Returns
+    -------
+    str
+        Markdown: treebank, licence, figures, options, training, use, limits, how to load the model.
+    """
+    name, training = one_line(PurePath(path).name), description["training"]
+    data, test = (training.get(key) or {} for key in ("data", "test"))
+    *others, last = (_PARTS.get(part, part) for part in description["config"]["parts"])
+    parts = " and ".join(filter(None, [", ".join(others), last]))
+    lines = [
+        f"# {name}",
+        "",
+        f"A dependency parser that scores {parts}, by nonproj {training.get('version', 'unknown')}.",
+    ]
+    lines += ["", "## Data", "", *_table(("", ""), _data(data, training))]
+    lines += ["", "## Accuracy", ""]
+    lines += _table(("on the test file", ""), _figures(test)) if test else ["No test file was named in training."]
+    if calibration := training.get("calibration"):
+        rows = [(key.replace("_", " "), _number(value)) for key, value in calibration.items()]
+        lines += ["", "## Confidence", "", *_table(("on held-out words", ""), rows)]
+    lines += ["", "## Training", "", *_table(("", ""), _training(training, description, size))]
+    changed = list(_changed(description["config"]))
+    lines += ["", "Options that differ from the defaults:" if changed else "All options have their defaults.", ""]
+    lines += _table(("option", "value"), changed) + [""] if changed else []
+    lines += ["## Use and limits", "", _USE, "", "## Loading it", ""]
+    lines += ["```python", "import nonproj", "", f'nlp = nonproj.load("{name}")', "```", ""]
+    lines += ["```sh", f"nonproj parse {name} in.conllu -o out.conllu", "```"]
+    return "\n".join(lines) + "\n"
+
+
+def _data(data: dict, training: dict) -> Iterator[tuple[str, str]]:
+    """Yield what is known of the treebank."""
+    yield "treebank", data.get("name") or "not named"
+    yield "licence", data.get("licence") or "unknown; the terms of the treebank may restrict the use of the model"
+    for role, title in (("train", "training file"), ("test", "test file")):
+        if data.get(f"{role}_file"):
+            digest = data.get(f"{role}_sha256")
+            yield title, f"`{data[f'{role}_file']}`" + (f", SHA-256 `{digest}`" if digest else "")
+    yield "trained on", f"{training.get('sentences')} sentences, {training.get('words')} words"
+    if data.get("held_out_sentences"):
+        yield "held out", f"{data['held_out_sentences']} sentences"
+    if "nonprojective_arcs" in training:
+        yield "non-projective arcs", f"{100 * training['nonprojective_arcs']:.2f} %"
+    yield "roots", "several roots in a tree" if training.get("multi_root") else "one root in each tree"
+
+
+def _figures(test: dict) -> Iterator[tuple[str, str]]:
+    """Yield the figures on the test file."""
+    yield "size", f"{test.get('sentences')} sentences, {test.get('words')} words"
+    if test.get("tags"):
+        yield "tags", str(test["tags"])
+    for key, title in _TEST.items():
+        if test.get(key) is not None:
+            yield title, f"{100 * test[key]:.2f} %"
+
+
+def _training(training: dict, description: dict, size: int) -> Iterator[tuple[str, str]]:
+    """Yield how the model was made, and how large it is."""
+    yield "seed", str(description["config"]["seed"])
+    yield "epochs", str(len(training.get("log", [])))
+    if "seconds" in training:
+        yield "time", f"{training['seconds']:.0f} s"
+    if training.get("shards"):
+        yield "shards", str(training["shards"])
+    if training.get("interrupted"):
+        yield "interrupted", "yes; the model is that of the last complete epoch"
+    for name, version in (training.get("software") or {}).items():
+        yield name, str(version)
+    yield "labels", str(description["labels"])
+    yield "file", f"{size / 1e6:.1f} MB"
+
+
+def _changed(config: dict) -> Iterator[tuple[str, str]]:
+    """Yield the options that are not at their defaults, but those of treebank and seed, which have their own lines."""
+    defaults = Config().as_dict()
+    for name, value in config.items():
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                if name != "treebank" and inner != defaults[name][key]:
+                    yield f"`{name}.{key}`", _number(inner)
+        elif name != "seed" and value != defaults[name]:
+            yield f"`{name}`", ", ".join(value) if isinstance(value, list | tuple) else _number(value)
+
+
+def _number(value: object) -> str:
+    """Return a value as YAML writes it, numbers in a few digits."""
+    words = {True: "true", False: "false", None: "null"}
+    if value is None or isinstance(value, bool):
+        return words[value]
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _table(head: tuple[str, str], rows) -> list[str]:
+    """Return the lines of a Markdown table."""
+    cells = [(name, one_line(str(value)).replace("|", "\\|")) for name, value in rows]
+    return [f"| {name} | {value} |" for name, value in (head, ("---", "---"), *cells)]

@@ -1,0 +1,94 @@
+"""What a model remembers of its treebank and its test, and the card that shows it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+
+import pytest
+from toy import treebank
+
+from nonproj.cli.main import main
+from nonproj.cli.provenance import digest, licence_beside
+from nonproj.evaluation.card import model_card
+from nonproj.model import Model
+
+SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "labeler.bits=16", "--set", "tagger.epochs=1"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with two treebanks, a licence, and a model of one tested on the other."""
+    folder = tmp_path_factory.mktemp("card")
+    for name, count, seed in (("train", 40, 0), ("test", 6, 1)):
+        (folder / f"{name}.conllu").write_text(treebank(count, seed), encoding="utf-8")
+    (folder / "LICENSE.txt").write_text("\n# CC BY-SA 4.0\n\nand more\n", encoding="utf-8")
+    words = ["train", str(folder / "train.conllu"), "-o", str(folder / "toy.nonproj"), "-qq", *SMALL]
+    words += ["--test", str(folder / "test.conllu"), "--epochs", "2", "--seed", "7", "--set", "treebank.name=Toy | 1"]
+    assert main(words) == 0
+    return folder
+
+
+def test_the_model_remembers_its_files_and_its_test(folder, capsys):
+    meta = Model.load(folder / "toy.nonproj").meta
+    assert meta["data"] == {
+        "name": "Toy | 1",
+        "licence": "CC BY-SA 4.0",
+        "train_file": "train.conllu",
+        "train_sha256": hashlib.sha256((folder / "train.conllu").read_bytes()).hexdigest(),
+        "test_file": "test.conllu",
+        "test_sha256": hashlib.sha256((folder / "test.conllu").read_bytes()).hexdigest(),
+        "held_out_sentences": 4,
+    }
+    assert main(["evaluate", "-m", str(folder / "toy.nonproj"), str(folder / "test.conllu"), "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert meta["test"]["uas"] == figures["without_punctuation"]["uas"]
+    assert meta["test"]["las_punctuation"] == figures["with_punctuation"]["las"]
+    assert meta["test"]["certified"] == figures["certificates"]["certified"]
+    assert (meta["test"]["sentences"], meta["test"]["words"]) == (figures["sentences"], figures["words"])
+
+
+def test_the_card_shows_what_the_model_remembers(folder, capsys):
+    assert main(["inspect", "--card", str(folder / "toy.nonproj")]) == 0
+    card = capsys.readouterr().out
+    meta = Model.load(folder / "toy.nonproj").meta
+    rows = dict(re.findall(r"^\| ([^|]+) \| (.+) \|$", card, re.MULTILINE))
+    assert card.startswith("# toy.nonproj\n")
+    assert rows["treebank"] == "Toy \\| 1" and rows["licence"] == "CC BY-SA 4.0"
+    assert rows["training file"].endswith(f"`{meta['data']['train_sha256']}`")
+    assert rows["trained on"] == f"36 sentences, {meta['words']} words" and rows["held out"] == "4 sentences"
+    assert float(rows["UAS, without punctuation"].split()[0]) == pytest.approx(100 * meta["test"]["uas"], abs=0.005)
+    assert rows["seed"] == "7" and rows["epochs"] == "2" and rows["numpy"]
+    assert rows["`features.bits`"] == "16" and rows["`training.epochs`"] == "2"
+    assert not {"`seed`", "`parts`", "`training.margin`", "`treebank.name`"} & rows.keys()
+    assert 'nonproj.load("toy.nonproj")' in card and "## Confidence" not in card
+
+
+def test_the_card_shows_a_calibration(folder):
+    description = Model.load(folder / "toy.nonproj").describe()
+    description["training"] = description["training"] | {"calibration": {"expected_calibration_error": 0.00812}}
+    assert "| expected calibration error | 0.00812 |" in model_card("toy.nonproj", description, 1)
+
+
+def test_a_model_of_an_older_version_has_a_card(folder, tmp_path, capsys):
+    model = Model.load(folder / "toy.nonproj")
+    for name in ("data", "software", "test"):
+        del model.meta[name]
+    model.save(tmp_path / "old.nonproj")
+    assert main(["inspect", "--card", str(tmp_path / "old.nonproj")]) == 0
+    card = capsys.readouterr().out
+    assert "| treebank | not named |" in card and "No test file" in card and "licence | unknown" in card
+
+
+def test_card_and_json_exclude_each_other(folder, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["inspect", "--card", "--json", str(folder / "toy.nonproj")])
+    assert stop.value.code == 2 and "not allowed with" in capsys.readouterr().err
+
+
+def test_what_can_be_read_only_once_has_no_digest(tmp_path):
+    assert digest("/dev/stdin") is None and digest(str(tmp_path)) is None
+    assert licence_beside(str(tmp_path / "train.conllu")) is None
+    (tmp_path / "LICENSE").write_bytes(b"\xff\xfe")
+    assert licence_beside(str(tmp_path / "train.conllu")) is None
