@@ -75,8 +75,8 @@ def join_paths(
 
     Notes
     -----
-    The forward-backward algorithm, ``O(k |S|^2)`` for a half-automaton of k candidates.  At a temperature the derivative
-    of a value by the gain of an arc, the arc's marginal, is ``exp((taken - value) / T)``.
+    The forward-backward algorithm, ``O(k |S|^2)`` for a half-automaton of k candidates.  At a temperature the
+    derivative of a value by the gain of an arc, the arc's marginal, is ``exp((taken - value) / T)``.
 
     Examples
     --------

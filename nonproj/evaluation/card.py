@@ -20,10 +20,10 @@ _TEST = {
 }
 """The shares that a model keeps of its test, with their names on a card."""
 
-_USE = """It parses text of the language and kind of its treebank, for research and as a tool for annotators. Text of another
-kind (speech, social media, older spelling) costs accuracy, and nothing in the output says so. Tags that are given
-should follow the treebank's scheme. A certificate says that a tree is the best one under the model over its candidate
-arcs, not that it is right. Where decisions about people depend on the output, a person must check it."""
+_USE = """It parses text of the language and kind of its treebank, for research and as a tool for annotators. Text of
+another kind (speech, social media, older spelling) costs accuracy, and nothing in the output says so. Tags that are
+given should follow the treebank's scheme. A certificate says that a tree is the best one under the model over its
+candidate arcs, not that it is right. Where decisions about people depend on the output, a person must check it."""
 
 
 def figures_of_test(figures: dict) -> dict[str, float | int | None]:
