@@ -39,7 +39,7 @@ _MODULES = {
 __all__ = sorted([*_MODULES, "__version__"])
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> object:
     """Import a public name from its module (PEP 562)."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -21,12 +21,17 @@ import stat
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import numba
 import numpy as np
 from numba.core import event
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 _PACKAGE = Path(__file__).parent
 _FLAGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT", "NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")
@@ -140,7 +145,7 @@ class _Compiling(event.Listener):
     What numba makes mostly stays; to look through it again and again takes an eighth of the time.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._depth, self._begin, self._seconds, self._collecting = 0, 0.0, 0.0, False
 
     @property
@@ -153,14 +158,14 @@ class _Compiling(event.Listener):
         """Time spent so far."""
         return self._seconds + (time.monotonic() - self._begin if self.active else 0.0)
 
-    def on_start(self, event):
+    def on_start(self, event: object) -> None:
         """Note that a kernel, maybe one called by that which is being compiled, is compiled from now on."""
         if not self._depth:
             self._begin, self._collecting = time.monotonic(), gc.isenabled()
             gc.disable()
         self._depth += 1
 
-    def on_end(self, event):
+    def on_end(self, event: object) -> None:
         """Note that it is compiled."""
         self._depth -= 1
         if not self._depth:
@@ -173,7 +178,7 @@ compiling = _Compiling()
 event.register("numba:compile", compiling)
 
 
-def kernel(function):
+def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Compile a function lazily, without the global interpreter lock, cached on disk.
 
     No fast mathematics: recurrences start at minus infinity and agreement is exact.
@@ -181,7 +186,7 @@ def kernel(function):
     return _compile(function, inline="never")
 
 
-def inlined_kernel(function):
+def inlined_kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Compile a function as part of each kernel that calls it.
 
     For what is called once a part: a call that hands over a tuple of arrays copies them all, and that costs more than
@@ -190,7 +195,7 @@ def inlined_kernel(function):
     return _compile(function, inline="always")
 
 
-def _compile(function, inline: str):
+def _compile(function: Callable[_P, _R], inline: str) -> Callable[_P, _R]:
     previous = numba.config.CACHE_DIR
     folder = _systems_folder() if function.__module__.startswith("nonproj.systems.") else _FOLDER
     numba.config.CACHE_DIR = str(folder or "")

@@ -8,9 +8,25 @@ with ``heads[0] == -1``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
+
+if TYPE_CHECKING:  # importing numpy.typing takes as long as the rest of this module
+    from numpy.typing import NDArray
+
+# Arrays by the type of their numbers; shapes are in the docstrings.
+Bools: TypeAlias = "NDArray[np.bool_]"
+Int8s: TypeAlias = "NDArray[np.int8]"
+Int16s: TypeAlias = "NDArray[np.int16]"
+Int32s: TypeAlias = "NDArray[np.int32]"
+Int64s: TypeAlias = "NDArray[np.int64]"
+Uint8s: TypeAlias = "NDArray[np.uint8]"
+Uint16s: TypeAlias = "NDArray[np.uint16]"
+Uint32s: TypeAlias = "NDArray[np.uint32]"
+Uint64s: TypeAlias = "NDArray[np.uint64]"
+Float32s: TypeAlias = "NDArray[np.float32]"
+Float64s: TypeAlias = "NDArray[np.float64]"
 
 
 @dataclass(slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 import shutil
 import subprocess
 import sys
@@ -58,3 +60,13 @@ def test_what_is_installed_holds_the_templates(tmp_path):
     code += "; print(len(templates.load_templates()), templates.__file__)"
     run = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False)
     assert run.stdout.split() == ["5", str(built / "nonproj" / "scoring" / "templates.py")], run.stderr
+
+
+def test_types_of_the_public_names_are_installed():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    assert {"py.typed", "__init__.pyi"} <= set(settings["package-data"]["nonproj"])
+    assert (PACKAGE / "py.typed").is_file()
+    imported = re.findall(r"^from (\S+) import (\w+) as (\w+)$", (PACKAGE / "__init__.pyi").read_text(), re.MULTILINE)
+    assert {name for _, name, _ in imported} == set(nonproj.__all__) - {"__version__"}
+    for module, name, other in imported:
+        assert name == other and getattr(importlib.import_module(module), name) is getattr(nonproj, name)

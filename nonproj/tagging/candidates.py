@@ -7,9 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.tagging.chain import Text, _hash_context, _prune, _score_local, _score_pairs, _score_triple
+from nonproj.tagging.chain import Chain, Text, _hash_context, _prune, _score_local, _score_pairs, _score_triple
 from nonproj.tagging.decoding import Pruning, _zero_of
 from nonproj.tagging.tagger import Tagger
+from nonproj.tagging.words import Words
+from nonproj.types import Float64s, Int16s, Int64s
 
 
 class TagChain(NamedTuple):
@@ -62,7 +64,16 @@ _KINDS = (np.int64, np.int32, np.float64, np.float64, np.float64)
 
 
 @kernel
-def _fill_chain(chain, words, own, text, weights, zero, pruning: Pruning, found):
+def _fill_chain(
+    chain: Chain,
+    words: Words,
+    own: Float64s,
+    text: Text,
+    weights: Int16s,
+    zero: Int64s,
+    pruning: Pruning,
+    found: TagChain,
+) -> None:
     """Fill the candidates of a sentence and their scores, as `nonproj.tagging.decoding._decode` computes them."""
     form, width = text.form, words.tag.shape[1]
     n = form.shape[0]

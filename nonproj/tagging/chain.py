@@ -14,6 +14,8 @@ import numpy as np
 from nonproj._kernel import inlined_kernel, kernel
 from nonproj.tagging.tagset import TagSet
 from nonproj.tagging.templates import WINDOW, TemplateTable
+from nonproj.tagging.words import Words
+from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint32s
 
 
 class Chain(NamedTuple):
@@ -76,7 +78,7 @@ def make_chain(tags: TagSet, table: TemplateTable, bits: int) -> Chain:
 
 
 @kernel
-def _hash_context(words, text, sentence, keys):
+def _hash_context(words: Words, text: Text, sentence: int, keys: Uint32s) -> None:
     """Sum the shares of the words around each word of a sentence."""
     shares, form = words.shares, text.form
     first, end = text.start[sentence], text.start[sentence + 1]
@@ -94,7 +96,7 @@ def _hash_context(words, text, sentence, keys):
 
 
 @inlined_kernel
-def _sum_units(weights, place, units, first, end, total):
+def _sum_units(weights: Float32s | Int16s, place: int, units: Uint32s, first: int, end: int, total: float) -> float:
     """Add the weights at a place, combined with each part of a tag."""
     for u in range(first, end):
         total += weights[place ^ units[u]]
@@ -102,7 +104,9 @@ def _sum_units(weights, place, units, first, end, total):
 
 
 @inlined_kernel
-def _score_own(chain, words, form, c, weights, zero):
+def _score_own(
+    chain: Chain, words: Words, form: int, c: int, weights: Float32s | Int16s, zero: Float64s | Int64s
+) -> float:
     """Return the score of a candidate by the templates about the word alone, the prior included."""
     tag, own, shift = words.tag[form, c], words.own[form], chain.shift
     first, end = chain.unit_start[tag], chain.unit_start[tag + 1]
@@ -116,7 +120,16 @@ def _score_own(chain, words, form, c, weights, zero):
 
 
 @kernel
-def _score_pairs(chain, words, before, here, key, weights, zero, scores):
+def _score_pairs(
+    chain: Chain,
+    words: Words,
+    before: int,
+    here: int,
+    key: Uint32s,
+    weights: Float32s | Int16s,
+    zero: Float64s | Int64s,
+    scores: Float64s,
+) -> None:
     """Fill the scores of the candidates of one word after those of the previous one; ``before`` -1 is the beginning."""
     pair, same, triple = chain.bounds[2], chain.bounds[3], chain.bounds[4]
     skip, shift, units, attributes = chain.bounds[1], chain.shift, chain.units, chain.unit_attribute
@@ -140,7 +153,9 @@ def _score_pairs(chain, words, before, here, key, weights, zero, scores):
 
 
 @inlined_kernel
-def _score_triple(chain, key, q, p, tag, weights, zero):
+def _score_triple(
+    chain: Chain, key: int, q: int, p: int, tag: int, weights: Float32s | Int16s, zero: Float64s | Int64s
+) -> float:
     """Return the score of a tag after two others by the templates about two tags."""
     triple, skip, shift = chain.bounds[4], chain.bounds[1], chain.shift
     first, end, total = chain.unit_start[tag], chain.unit_start[tag + 1], zero[0]
@@ -152,7 +167,16 @@ def _score_triple(chain, key, q, p, tag, weights, zero):
 
 
 @kernel
-def _score_local(chain, words, form, key, own, weights, zero, scores):
+def _score_local(
+    chain: Chain,
+    words: Words,
+    form: int,
+    key: Uint32s,
+    own: Float64s,
+    weights: Float32s | Int16s,
+    zero: Float64s | Int64s,
+    scores: Float64s,
+) -> None:
     """Fill the scores of a word's candidates without regard to other tags; ``own`` are those by the word alone."""
     context, pair, skip, shift = chain.bounds[1], chain.bounds[2], chain.bounds[1], chain.shift
     for c in range(words.count[form]):
@@ -164,7 +188,7 @@ def _score_local(chain, words, form, key, own, weights, zero, scores):
 
 
 @kernel
-def _prune(count, local, pairs, threshold, limit, kept):
+def _prune(count: Int64s, local: Float64s, pairs: Float64s, threshold: float, limit: int, kept: Int64s) -> Int64s:
     """Keep the candidates whose best first-order sequence is nearly as good as the best of all; return their numbers.
 
     ``kept[i]`` lists those of word ``i``, best first.  Here and elsewhere loops take the place of array expressions,
@@ -205,7 +229,16 @@ def _prune(count, local, pairs, threshold, limit, kept):
 
 
 @kernel
-def _viterbi(chain, keys, tags, left, local, pairs, weights, zero):
+def _viterbi(
+    chain: Chain,
+    keys: Uint32s,
+    tags: Int32s,
+    left: Int64s,
+    local: Float64s,
+    pairs: Float64s,
+    weights: Float32s | Int16s,
+    zero: Float64s | Int64s,
+) -> Int64s:
     """Return the best sequence of the kept candidates: their places among these, int64[n].
 
     ``tags[i, k]`` is the tag of the kept candidate ``k`` of word ``i``; ``local[i, k]`` and ``pairs[i, j, k]`` are its

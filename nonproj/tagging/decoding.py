@@ -18,6 +18,7 @@ from nonproj.tagging.chain import (
     _viterbi,
 )
 from nonproj.tagging.words import Words
+from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint32s
 
 
 class Pruning(NamedTuple):
@@ -114,7 +115,9 @@ def _zero_of(weights: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def _score_words(chain, words, forms, weights, zero, scores):
+def _score_words(
+    chain: Chain, words: Words, forms: Int32s, weights: Float32s | Int16s, zero: Float64s | Int64s, scores: Float64s
+) -> None:
     """Fill the scores of the candidates of some forms."""
     for i in range(forms.shape[0]):
         for c in range(words.count[forms[i]]):
@@ -122,7 +125,15 @@ def _score_words(chain, words, forms, weights, zero, scores):
 
 
 @kernel
-def _decode(chain, words, observations, weights, zero, gold, pruning):
+def _decode(
+    chain: Chain,
+    words: Words,
+    observations: Observations,
+    weights: Float32s | Int16s,
+    zero: Float64s | Int64s,
+    gold: Gold,
+    pruning: Pruning,
+) -> Int64s:
     """Return the candidate of each word of a sentence in the best sequence, int64[n]."""
     form, keys, own = observations.form, observations.keys, observations.own
     n, width = form.shape[0], words.tag.shape[1]
@@ -157,7 +168,16 @@ def _decode(chain, words, observations, weights, zero, gold, pruning):
 
 
 @kernel
-def _tag_text(chain, words, own, text, weights, zero, pruning, tags):
+def _tag_text(
+    chain: Chain,
+    words: Words,
+    own: Float64s,
+    text: Text,
+    weights: Float32s | Int16s,
+    zero: Float64s | Int64s,
+    pruning: Pruning,
+    tags: Int32s,
+) -> None:
     """Fill the tag of each word."""
     gold = Gold(np.empty(text.form.shape[0], np.int32), 0.0)
     for i in range(text.form.shape[0]):
@@ -178,7 +198,9 @@ def _tag_text(chain, words, own, text, weights, zero, pruning, tags):
 
 
 @kernel
-def _train(chain, words, text, order, gold, pruning, step, averaged):
+def _train(
+    chain: Chain, words: Words, text: Text, order: Int64s, gold: Gold, pruning: Pruning, step: float, averaged: Averaged
+) -> int:
     """Train on sentences in the given order; return the number of wrong tags."""
     wrong, zero, weights = 0, np.zeros(1), averaged.weights
     for s in order:
@@ -201,7 +223,9 @@ def _train(chain, words, text, order, gold, pruning, step, averaged):
 
 
 @kernel
-def _update(chain, words, observations, gold, path, step, averaged):
+def _update(
+    chain: Chain, words: Words, observations: Observations, gold: Int32s, path: Int64s, step: float, averaged: Averaged
+) -> None:
     """Add the features of the gold sequence, subtract those of the other, where the two differ."""
     form, keys, weights, total = observations.form, observations.keys, averaged.weights, averaged.total
     n = form.shape[0]
@@ -236,7 +260,7 @@ def _update(chain, words, observations, gold, path, step, averaged):
 
 
 @kernel
-def _add(chain, key, tag, sign, step, weights, total):
+def _add(chain: Chain, key: int, tag: int, sign: float, step: float, weights: Float32s, total: Float64s) -> None:
     """Move the weights at the place of a hash, combined with each part of a tag."""
     place = key >> chain.shift
     for u in range(chain.unit_start[tag], chain.unit_start[tag + 1]):
@@ -245,7 +269,9 @@ def _add(chain, key, tag, sign, step, weights, total):
 
 
 @kernel
-def _add_pair(chain, key, previous, tag, sign, step, weights, total):
+def _add_pair(
+    chain: Chain, key: Uint32s, previous: int, tag: int, sign: float, step: float, weights: Float32s, total: Float64s
+) -> None:
     """Move the weights of the templates about the previous tag."""
     pair, same, triple, skip = chain.bounds[2], chain.bounds[3], chain.bounds[4], chain.bounds[1]
     for t in range(same - pair):

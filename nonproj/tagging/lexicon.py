@@ -14,6 +14,7 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.errors import ModelError
+from nonproj.types import Float64s, Int16s, Int32s, Int64s
 
 SUFFIX = 7
 """The longest suffix of the guesser, in characters."""
@@ -237,7 +238,15 @@ def list_candidates(
 
 
 @kernel
-def _list_candidates(lexicon, found, groups, allowed_start, allowed, smoothing, made):
+def _list_candidates(
+    lexicon: Lexicon,
+    found: Int32s,
+    groups: Int32s,
+    allowed_start: Int64s,
+    allowed: Int32s,
+    smoothing: Smoothing,
+    made: Candidates,
+) -> None:
     """Fill the candidates of each form."""
     n_tags = groups.shape[0]
     p = np.empty(n_tags)
@@ -270,7 +279,7 @@ def _list_candidates(lexicon, found, groups, allowed_start, allowed, smoothing, 
 
 
 @kernel
-def _interpolate(p, start, tag, count, k, weight):
+def _interpolate(p: Float64s, start: Int32s, tag: Int16s, count: Int32s, k: int, weight: float) -> int:
     """Mix the entries of key ``k`` into a distribution that counts as ``weight`` words; return their count."""
     total = 0
     for e in range(start[k], start[k + 1]):
@@ -284,7 +293,7 @@ def _interpolate(p, start, tag, count, k, weight):
 
 
 @kernel
-def _maximum(p):
+def _maximum(p: Float64s) -> float:
     """Return the largest of some probabilities."""
     highest = 0.0
     for x in p:
@@ -293,7 +302,7 @@ def _maximum(p):
 
 
 @kernel
-def _hash_groups(p, groups):
+def _hash_groups(p: Float64s, groups: Int32s) -> int:
     """Return a hash of the groups with a tag whose probability is a tenth of the highest."""
     highest, key, seen = _maximum(p), np.int64(1), np.zeros(groups.shape[0], np.uint8)
     for t in range(p.shape[0]):
@@ -305,7 +314,7 @@ def _hash_groups(p, groups):
 
 
 @kernel
-def _select(p, threshold, tag, chosen):
+def _select(p: Float64s, threshold: float, tag: Int32s, chosen: Float64s) -> int:
     """Move the likeliest tags into a row, likeliest first; return their number."""
     n, lowest = 0, threshold * _maximum(p)
     for t in range(p.shape[0]):

@@ -23,6 +23,7 @@ from nonproj.tagging.lexicon import (
 )
 from nonproj.tagging.tagset import TagSet
 from nonproj.tagging.templates import WINDOW, TemplateTable
+from nonproj.types import Int32s, Uint32s, Uint64s
 
 _TEXTS = ("form", "lower", "shape")
 _AFFIXES = (*(f"prefix{k}" for k in range(1, 6)), *(f"suffix{k}" for k in range(1, 8)))
@@ -127,7 +128,15 @@ def share_words(atoms: np.ndarray, table: TemplateTable) -> tuple[np.ndarray, np
 
 
 @kernel
-def _share_words(atoms, template, offset, attribute, coefficient, own, shares):
+def _share_words(
+    atoms: Uint32s,
+    template: Int32s,
+    offset: Int32s,
+    attribute: Int32s,
+    coefficient: Uint64s,
+    own: Uint32s,
+    shares: Uint32s,
+) -> None:
     """Add the share of every term."""
     first = own.shape[1]
     for i in range(atoms.shape[0]):

@@ -34,6 +34,7 @@ from nonproj.text.characters import (
     UPPER,
     Characters,
 )
+from nonproj.types import Bools, Int64s, Uint8s, Uint32s
 
 NO_GAP, ONE_BLANK, BLANKS, WRAPPED, BROKEN, PARAGRAPH = range(6)
 """What follows a chunk: nothing (the end), a blank, several, a line end where the next chunk would not have fit on the
@@ -139,19 +140,19 @@ def _spans(text: Text, marks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @kernel
-def is_inside(kind, i):
+def is_inside(kind: Uint8s, i: int) -> bool:
     """Return whether the characters ``i`` and ``i + 1`` are never separated."""
     return kind[i + 1] == EXTEND or kind[i] == JOINER
 
 
 @kernel
-def is_too_long(kind, begin, i):
+def is_too_long(kind: Uint8s, begin: int, i: int) -> bool:
     """Return whether a token that began at ``begin`` is cut after the character ``i``."""
     return i + 1 - begin >= MAX_TOKEN and (not is_inside(kind, i) or i + 1 - begin >= 2 * MAX_TOKEN)
 
 
 @kernel
-def _cut_tokens(kind, start, end, marks):
+def _cut_tokens(kind: Uint8s, start: Int64s, end: Int64s, marks: Bools) -> None:
     """Mark the ends of the pieces of tokens that are too long."""
     for t in range(len(start)):
         begin = start[t]
@@ -162,14 +163,14 @@ def _cut_tokens(kind, start, end, marks):
 
 
 @inlined_kernel
-def mix(h, value):
+def mix(h: np.uint64, value: int) -> np.uint64:
     """Return the hash of a hash and one more number."""
     h = (h ^ np.uint64(value)) * _MULTIPLIER
     return h ^ (h >> np.uint64(29))
 
 
 @kernel
-def string_hash(codes, first, last):
+def string_hash(codes: Uint32s, first: int, last: int) -> int:
     """Return the hash of ``codes[first:last]``."""
     h = mix(np.uint64(17), last - first)
     for i in range(first, min(last, first + MAX_HASHED)):
@@ -178,7 +179,7 @@ def string_hash(codes, first, last):
 
 
 @kernel
-def shape_hash(kind, first, last):
+def shape_hash(kind: Uint8s, first: int, last: int) -> int:
     """Return a hash of the kinds of some characters, where more than two of a kind in a row count as two."""
     h, run, runs = np.uint64(5), 0, 0
     for i in range(first, last):
@@ -192,7 +193,7 @@ def shape_hash(kind, first, last):
 
 
 @kernel
-def _chunks(codes, kind, start, end, gap):
+def _chunks(codes: Uint32s, kind: Uint8s, start: Int64s, end: Int64s, gap: Uint8s) -> int:
     """Find the chunks and what follows them; return their number."""
     count, newlines, blanks, inside = 0, 0, 0, False
     for i in range(len(kind)):
@@ -218,7 +219,7 @@ def _chunks(codes, kind, start, end, gap):
 
 
 @kernel
-def _describe_chunks(text):
+def _describe_chunks(text: Text) -> None:
     """Compute the hashes and flags of the chunks, and mark the characters after which no token ends."""
     codes, kind, fixed = text.lower, text.kind, text.fixed
     for c in range(len(text.start)):
@@ -250,7 +251,7 @@ def _describe_chunks(text):
 
 
 @kernel
-def _is_dotted(kind, first, last):
+def _is_dotted(kind: Uint8s, first: int, last: int) -> bool:
     """Return whether a chunk has two full stops or more, each after one to three letters, and no digit."""
     letters, stops = 0, 0
     for i in range(first, last):
@@ -268,7 +269,7 @@ def _is_dotted(kind, first, last):
 
 
 @kernel
-def _address_start(kind, first, i):
+def _address_start(kind: Uint8s, first: int, i: int) -> int:
     """Return where the name before character ``i`` begins."""
     while i > first and kind[i - 1] in _IN_NAMES:
         i -= 1
@@ -276,7 +277,7 @@ def _address_start(kind, first, i):
 
 
 @kernel
-def _address_end(kind, i, last):
+def _address_end(kind: Uint8s, i: int, last: int) -> int:
     """Return the end of an address, without the punctuation behind it."""
     while last > i and kind[last - 1] in _BEHIND:
         last -= 1
@@ -284,14 +285,14 @@ def _address_end(kind, i, last):
 
 
 @kernel
-def _fix(fixed, first, last):
+def _fix(fixed: Uint8s, first: int, last: int) -> None:
     """Mark that no token ends before the last of some characters."""
     for i in range(first, last - 1):
         fixed[i] = 1
 
 
 @kernel
-def _fit_lines(start, end, gap):
+def _fit_lines(start: Int64s, end: Int64s, gap: Uint8s) -> None:
     """Tell line ends where the next chunk would have fit on the line from those where it would not."""
     first = 0
     while first < len(start):

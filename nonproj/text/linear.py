@@ -10,10 +10,20 @@ import math
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.types import Float32s, Int32s, Uint8s
 
 
 @kernel
-def _epoch(rows, gold, cost, order, rate, decay, weights, squares):
+def _epoch(
+    rows: Int32s,
+    gold: Uint8s,
+    cost: Float32s,
+    order: Int32s,
+    rate: float,
+    decay: float,
+    weights: Float32s,
+    squares: Float32s,
+) -> float:
     """Go through the examples once; return the sum of their losses."""
     loss = 0.0
     for k in range(len(order)):

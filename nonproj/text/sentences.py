@@ -14,6 +14,7 @@ from nonproj._kernel import inlined_kernel, kernel
 from nonproj.text.characters import CLOSE, LETTER, LOWER, OPEN, QUOTE, UPPER
 from nonproj.text.layout import NO_GAP, PARAGRAPH, Text, mix, shape_hash, string_hash
 from nonproj.text.tokens import shift_of
+from nonproj.types import Bools, Float32s, Int32s, Int64s, Uint8s
 
 N_FEATURES = 48
 """Features of a place."""
@@ -67,7 +68,7 @@ def token_table(text: Text, start: np.ndarray, end: np.ndarray) -> TokenTable:
 
 
 @kernel
-def _fill_table(text, start, end, table):
+def _fill_table(text: Text, start: Int64s, end: Int64s, table: TokenTable) -> None:
     """Fill the table."""
     lower, kind = text.lower, text.kind
     c = 0
@@ -83,7 +84,7 @@ def _fill_table(text, start, end, table):
 
 
 @inlined_kernel
-def _bucket(length):
+def _bucket(length: int) -> int:
     """Return a class of lengths, from 0 to 8."""
     bound, found = 4, 4
     while found < 8 and length >= bound:
@@ -92,7 +93,7 @@ def _bucket(length):
 
 
 @kernel
-def _window(table, t, rows):
+def _window(table: TokenTable, t: int, rows: Int64s) -> None:
     """Write the rows from ``t - 2`` to ``t + 3``; 0, which is empty, for those of other paragraphs."""
     gap = table.gap
     rows[2], rows[3] = t, t + 1
@@ -103,7 +104,7 @@ def _window(table, t, rows):
 
 
 @kernel
-def _word_features(table, rows, shift, out):
+def _word_features(table: TokenTable, rows: Int64s, shift: int, out: Int32s) -> None:
     """Write the places of features of words and shapes; ``rows`` as of `_window`."""
     word, shape, gap = table.word, table.shape, table.gap[rows[2]]
     wpp, wp, w0, w1, wn, wnn = word[rows[0]], word[rows[1]], word[rows[2]], word[rows[3]], word[rows[4]], word[rows[5]]
@@ -142,7 +143,7 @@ def _word_features(table, rows, shift, out):
 
 
 @kernel
-def _other_features(table, case, rows, state, shift, out):
+def _other_features(table: TokenTable, case: Uint8s, rows: Int64s, state: Int64s, shift: int, out: Int32s) -> None:
     """Write the places of the other features; ``state``: tokens of the sentence, open brackets, quotation marks."""
     word, shape, suffix, gap = table.word, table.shape, table.suffix, table.gap[rows[2]]
     w0, w1, s0, s1, sn = word[rows[2]], word[rows[3]], shape[rows[2]], shape[rows[3]], shape[rows[4]]
@@ -176,7 +177,7 @@ def _other_features(table, case, rows, state, shift, out):
 
 
 @inlined_kernel
-def _advance(table, t, state):
+def _advance(table: TokenTable, t: int, state: Int64s) -> None:
     """Update the numbers of tokens, of open brackets and of quotation marks by the token in row ``t``."""
     state[0] += 1
     if table.first[t] == OPEN:
@@ -188,7 +189,7 @@ def _advance(table, t, state):
 
 
 @kernel
-def sentence_examples(table, ends, case, shift, rows, gold):
+def sentence_examples(table: TokenTable, ends: Bools, case: Uint8s, shift: int, rows: Int32s, gold: Uint8s) -> int:
     """Write the features and the gold decision after each token inside a paragraph; return their number."""
     count, window, state = 0, np.zeros(6, np.int64), np.zeros(3, np.int64)
     for t in range(_MARGIN, len(table.word) - _MARGIN):
@@ -205,7 +206,9 @@ def sentence_examples(table, ends, case, shift, rows, gold):
 
 
 @kernel
-def _score_ends(table, case, weights, threshold, shift, scores):
+def _score_ends(
+    table: TokenTable, case: Uint8s, weights: Float32s, threshold: float, shift: int, scores: Float32s
+) -> None:
     """Write the score of a sentence end after each token, infinity at the end of a paragraph."""
     out, window, state = np.empty(N_FEATURES, np.int32), np.zeros(6, np.int64), np.zeros(3, np.int64)
     for t in range(_MARGIN, len(table.word) - _MARGIN):
@@ -241,7 +244,7 @@ def score_ends(table: TokenTable, case: np.ndarray, weights: np.ndarray, thresho
 
 
 @kernel
-def _count_case(table, ends, counts):
+def _count_case(table: TokenTable, ends: Bools, counts: Int64s) -> None:
     """Count, for each hash, tokens in lower case, capitalised inside a sentence, and at its beginning."""
     mask, begins = np.uint64(len(counts) - 1), True
     for t in range(_MARGIN, len(table.word) - _MARGIN):

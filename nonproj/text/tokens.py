@@ -10,6 +10,7 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.text.layout import MAX_TOKEN, PARAGRAPH, Text, is_too_long, mix, shape_hash, string_hash
+from nonproj.types import Bools, Float32s, Int32s, Int64s, Uint8s
 
 N_FEATURES = 27
 """Features of a place."""
@@ -18,7 +19,7 @@ _NONE, _NO_KIND = np.uint32(0), np.uint8(0)
 
 
 @kernel
-def _character_features(text, c, i, shift, out):
+def _character_features(text: Text, c: int, i: int, shift: int, out: Int32s) -> None:
     """Write the places of features of the characters around the end of a token at character ``i`` of chunk ``c``."""
     lower, kind, first, last = text.lower, text.kind, text.start[c], text.end[c]
     l0, l1, k0, k1 = lower[i], lower[i + 1], kind[i], kind[i + 1]
@@ -49,7 +50,7 @@ def _character_features(text, c, i, shift, out):
 
 
 @kernel
-def _string_features(text, c, begin, i, known, shift, out):
+def _string_features(text: Text, c: int, begin: int, i: int, known: Uint8s, shift: int, out: Int32s) -> None:
     """Write the places of the other features; the token began at character ``begin``."""
     lower, kind, last = text.lower, text.kind, text.end[c]
     l0, l1, k0, k1 = lower[i], lower[i + 1], kind[i], kind[i + 1]
@@ -82,7 +83,7 @@ def _string_features(text, c, begin, i, known, shift, out):
 
 
 @kernel
-def count_places(text, candidate):
+def count_places(text: Text, candidate: Uint8s) -> int:
     """Return the number of places that the model decides, at most."""
     count = 0
     for c in range(len(text.start)):
@@ -92,7 +93,9 @@ def count_places(text, candidate):
 
 
 @kernel
-def token_examples(text, ends, candidate, known, shift, rows, gold):
+def token_examples(
+    text: Text, ends: Bools, candidate: Uint8s, known: Uint8s, shift: int, rows: Int32s, gold: Uint8s
+) -> int:
     """Write the features and the gold decision of each place; return their number.
 
     ``ends`` says for each character whether it is the last of a token.
@@ -112,7 +115,9 @@ def token_examples(text, ends, candidate, known, shift, rows, gold):
 
 
 @kernel
-def _tokenize(text, candidate, known, weights, shift, start, end):
+def _tokenize(
+    text: Text, candidate: Uint8s, known: Uint8s, weights: Float32s, shift: int, start: Int64s, end: Int64s
+) -> int:
     """Write the tokens; return their number."""
     out = np.empty(N_FEATURES, np.int32)
     count = 0

@@ -17,6 +17,7 @@ from nonproj.text.sentences import N_FEATURES as SENTENCE_FEATURES
 from nonproj.text.sentences import TokenTable, case_classes, letter_case, score_ends, sentence_examples, token_table
 from nonproj.text.tokens import N_FEATURES as TOKEN_FEATURES
 from nonproj.text.tokens import count_places, token_examples, tokenize
+from nonproj.types import Int64s, Uint32s
 
 FOLDS = 5
 """Statistics over words are counted on the other folds, because those of a rare word would give its own place away."""
@@ -156,7 +157,7 @@ def known_tokens(corpus: _Corpus) -> np.ndarray:
 
 
 @kernel
-def _count_tokens(codes, start, end, counts):
+def _count_tokens(codes: Uint32s, start: Int64s, end: Int64s, counts: Int64s) -> None:
     """Count the tokens by hash."""
     mask = np.uint64(len(counts) - 1)
     for t in range(len(start)):

@@ -17,8 +17,8 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.trees.checks import BAD_SCORE, FOUND, NO_SINGLE_ROOT, NO_TREE, check_arc_scores, check_matrix, check_status
-from nonproj.trees.contraction import _contract, _expand, _grow_path, _new_components
-from nonproj.types import ArcSpace
+from nonproj.trees.contraction import _Components, _contract, _expand, _grow_path, _new_components
+from nonproj.types import ArcSpace, Float64s, Int32s
 
 
 def maximum_arborescence(scores, single_root: bool = False) -> np.ndarray:
@@ -79,7 +79,7 @@ def maximum_arborescence_sparse(arcs: ArcSpace, scores, single_root: bool = Fals
 
 
 @kernel
-def _count_roots(heads):
+def _count_roots(heads: Int32s) -> int:
     """Count the words headed by the root."""
     count = 0
     for m in range(1, heads.shape[0]):
@@ -88,7 +88,7 @@ def _count_roots(heads):
 
 
 @kernel
-def best_arborescence(arcs, scores, single_root, heads):
+def best_arborescence(arcs: ArcSpace, scores: Float64s, single_root: bool, heads: Int32s) -> int:
     """Write the best arborescence over sparse arcs to int32[N]; return a status of `nonproj.trees.checks`.
 
     A component scans the arcs into its nodes, each node with one offset.
@@ -115,7 +115,7 @@ def best_arborescence(arcs, scores, single_root, heads):
 
 
 @kernel
-def _choose_heads_sparse(arcs, scores, avoid_root, components):
+def _choose_heads_sparse(arcs: ArcSpace, scores: Float64s, avoid_root: int, components: _Components) -> None:
     """Choose the best head of every word, the lowest among equals; with avoid_root, root arcs only as a last resort."""
     entering, head = components.entering, components.head
     for m in range(1, arcs.start.shape[0] - 1):
@@ -133,7 +133,7 @@ def _choose_heads_sparse(arcs, scores, avoid_root, components):
 
 
 @kernel
-def _add_offsets(components, bottom, depth, offset):
+def _add_offsets(components: _Components, bottom: int, depth: int, offset: Float64s) -> None:
     """Add to each node of the cycle path[bottom:depth] the score of the arc that a new arc into it would replace."""
     for position in range(bottom, depth):
         c = components.path[position]
@@ -144,7 +144,9 @@ def _add_offsets(components, bottom, depth, offset):
 
 
 @kernel
-def _choose_arc(arcs, scores, offset, avoid_root, components, c):
+def _choose_arc(
+    arcs: ArcSpace, scores: Float64s, offset: Float64s, avoid_root: int, components: _Components, c: int
+) -> None:
     """Choose the best arc into component c, the lowest among equals; with avoid_root, root arcs as a last resort."""
     best = best_root = -np.inf
     best_arc = best_root_arc = -1
@@ -171,7 +173,7 @@ def _choose_arc(arcs, scores, offset, avoid_root, components, c):
 
 
 @kernel
-def best_arborescence_dense(scores, single_root, heads):
+def best_arborescence_dense(scores: Float64s, single_root: bool, heads: Int32s) -> int:
     """Write the best arborescence over scores[h, m] to int32[N]; return a status of `nonproj.trees.checks`.
 
     A component merges the columns of its members into one row, in O(N^2) altogether.
@@ -200,7 +202,7 @@ def best_arborescence_dense(scores, single_root, heads):
 
 
 @kernel
-def _choose_heads_dense(scores, avoid_root, entering, head):
+def _choose_heads_dense(scores: Float64s, avoid_root: int, entering: Float64s, head: Int32s) -> int:
     """Choose the best head of every word, the lowest among equals; with avoid_root, root arcs only as a last resort."""
     n_nodes = scores.shape[0]
     for m in range(1, n_nodes):
@@ -222,7 +224,9 @@ def _choose_heads_dense(scores, avoid_root, entering, head):
 
 
 @kernel
-def _merge_columns(scores, components, bottom, depth, rows, modifiers, new):
+def _merge_columns(
+    scores: Float64s, components: _Components, bottom: int, depth: int, rows: Float64s, modifiers: Int32s, new: int
+) -> None:
     """Write the best arc from each node into component new to its row of rows[N, N] and of modifiers[N, N]."""
     n_nodes = scores.shape[0]
     path, entering = components.path, components.entering
@@ -252,7 +256,7 @@ def _merge_columns(scores, components, bottom, depth, rows, modifiers, new):
 
 
 @kernel
-def _choose_row(row, modifier, avoid_root, components, c):
+def _choose_row(row: Float64s, modifier: Int32s, avoid_root: int, components: _Components, c: int) -> None:
     """Choose the best arc into contracted component c; with avoid_root, a root arc only as a last resort."""
     best_head = avoid_root
     for u in range(avoid_root, row.shape[0]):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.types import Int32s
 
 _CONNECTED = -1  # state of a component whose best arcs lead back to the root
 
@@ -38,7 +39,7 @@ class _Components(NamedTuple):
 
 
 @kernel
-def _new_components(n_nodes):
+def _new_components(n_nodes: int) -> _Components:
     """Return components of one node each, without best arcs; the root is connected."""
     rows = np.empty((9, 2 * n_nodes), np.int32)
     entering = np.empty(2 * n_nodes)
@@ -54,7 +55,7 @@ def _new_components(n_nodes):
 
 
 @kernel
-def _grow_path(components, word, depth, n_nodes):
+def _grow_path(components: _Components, word: int, depth: int, n_nodes: int) -> tuple[int, int, int]:
     """Grow the path of best arcs, of this depth and started at this word, until it closes a cycle.
 
     Return (word, bottom, depth): the cycle is ``path[bottom:depth]``.  A bottom of -1 means that no arc enters the end
@@ -80,7 +81,7 @@ def _grow_path(components, word, depth, n_nodes):
 
 
 @kernel
-def _contract(components, bottom, depth, new):
+def _contract(components: _Components, bottom: int, depth: int, new: int) -> None:
     """Contract the components path[bottom:depth] into component number new."""
     components.parent[new] = -1
     components.state[new] = 0
@@ -98,7 +99,7 @@ def _contract(components, bottom, depth, new):
 
 
 @kernel
-def _expand(components, n_components, heads):
+def _expand(components: _Components, n_components: int, heads: Int32s) -> None:
     """Write the heads of all words to int32[N], outermost components first.
 
     The arc into a component replaces the best arcs of all the components inside that contain its modifier.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
+from nonproj.types import Float64s, Int64s
 
 SMALLEST = 1e-100
 """A product of rates out of words above this has lost no digit to underflow at 1e-308."""
@@ -21,7 +22,7 @@ _TILE = 256  # columns of a product
 
 
 @kernel
-def _escape(rates, single_root, escape, leaving, panels):
+def _escape(rates: Float64s, single_root: bool, escape: Float64s, leaving: Float64s, panels: bool | None) -> float:
     """Write escape[h, m] for all words; return the smallest product of rates out of words, each capped at 1.
 
     Recursive halving with an explicit stack.  In a task (low, high) all other words are eliminated already; it
@@ -69,13 +70,13 @@ def _escape(rates, single_root, escape, leaving, panels):
 
 
 @inlined_kernel
-def _set_task(task, depth, low, high, row):
+def _set_task(task: Int64s, depth: int, low: int, high: int, row: int) -> None:
     """Put a task without steps done on the stack; assigning to a slice would take longer to compile."""
     task[depth, 0], task[depth, 1], task[depth, 2], task[depth, 3] = low, high, 0, row
 
 
 @kernel
-def _copy_block(source, source_row, target, target_row, low, high):
+def _copy_block(source: Float64s, source_row: int, target: Float64s, target_row: int, low: int, high: int) -> None:
     """Copy the rates of words low .. high - 1 to the root and to each other."""
     for i in range(high - low):
         target[target_row + i, 0] = source[source_row + i, 0]
@@ -84,7 +85,9 @@ def _copy_block(source, source_row, target, target_row, low, high):
 
 
 @kernel
-def _eliminate_left(rates, low, middle, high, single_root, leaving, panels):
+def _eliminate_left(
+    rates: Float64s, low: int, middle: int, high: int, single_root: bool, leaving: Float64s, panels: bool | None
+) -> float:
     """Eliminate words low .. middle - 1 and write their total rates; return their product, each capped at 1."""
     product = 1.0
     if panels is not None and high - low >= LARGE:
@@ -99,7 +102,9 @@ def _eliminate_left(rates, low, middle, high, single_root, leaving, panels):
 
 
 @kernel
-def _eliminate_right(rates, low, middle, high, single_root, leaving, panels):
+def _eliminate_right(
+    rates: Float64s, low: int, middle: int, high: int, single_root: bool, leaving: Float64s, panels: bool | None
+) -> float:
     """Eliminate words high - 1 .. middle as `_eliminate_left` does the others."""
     product = 1.0
     if panels is not None and high - low >= LARGE:
@@ -114,7 +119,7 @@ def _eliminate_right(rates, low, middle, high, single_root, leaving, panels):
 
 
 @kernel
-def _restore_left(rates, low, middle, high, escape, panels):
+def _restore_left(rates: Float64s, low: int, middle: int, high: int, escape: Float64s, panels: bool | None) -> None:
     """Write escape[k, m] of words low .. middle - 1 for words middle .. high - 1, last eliminated first."""
     if panels is not None and high - low >= LARGE:
         for i in range((middle - low - 1) // _PANEL, -1, -1):
@@ -127,7 +132,7 @@ def _restore_left(rates, low, middle, high, escape, panels):
 
 
 @kernel
-def _restore_right(rates, low, middle, high, escape, panels):
+def _restore_right(rates: Float64s, low: int, middle: int, high: int, escape: Float64s, panels: bool | None) -> None:
     """Write escape[k, m] of words middle .. high - 1 for words low .. middle - 1, last eliminated first."""
     if panels is not None and high - low >= LARGE:
         for i in range((high - middle - 1) // _PANEL, -1, -1):
@@ -140,7 +145,7 @@ def _restore_right(rates, low, middle, high, escape, panels):
 
 
 @kernel
-def _eliminate_word(rates, k, low, high, single_root):
+def _eliminate_word(rates: Float64s, k: int, low: int, high: int, single_root: bool) -> float:
     """Eliminate word k from low .. high - 1; leave its transition probabilities in its row; return its total rate."""
     leaving = 0.0 if single_root else rates[k, 0]
     for u in range(low, high):
@@ -160,7 +165,9 @@ def _eliminate_word(rates, k, low, high, single_root):
 
 
 @kernel
-def _eliminate_panel(rates, begin, end, low, high, single_root, leaving):
+def _eliminate_panel(
+    rates: Float64s, begin: int, end: int, low: int, high: int, single_root: bool, leaving: Float64s
+) -> float:
     """Eliminate words begin .. end - 1 from each other and from low .. high - 1; leave their probabilities.
 
     Write their total rates; return the product of these, each capped at 1, or 0 where it is too small.
@@ -192,7 +199,7 @@ def _eliminate_panel(rates, begin, end, low, high, single_root, leaving):
 
 
 @inlined_kernel
-def _add_detour(rates, m, k, end):
+def _add_detour(rates: Float64s, m: int, k: int, end: int) -> None:
     """Add to the rates of word m its detours through word k to the root and to words k + 1 .. end - 1."""
     detour = rates[m, k]
     rates[m, 0] += detour * rates[k, 0]
@@ -201,7 +208,7 @@ def _add_detour(rates, m, k, end):
 
 
 @kernel
-def _restore_word(rates, k, low, high, first, last, escape):
+def _restore_word(rates: Float64s, k: int, low: int, high: int, first: int, last: int, escape: Float64s) -> None:
     """Write escape[k, m] for the words m of first .. last - 1, from escape of low .. high - 1, where k moves to."""
     for m in range(first, last):
         escape[k, m] = rates[k, 0]
@@ -213,7 +220,9 @@ def _restore_word(rates, k, low, high, first, last, escape):
 
 
 @kernel
-def _restore_panel(rates, begin, end, low, high, first, last, escape):
+def _restore_panel(
+    rates: Float64s, begin: int, end: int, low: int, high: int, first: int, last: int, escape: Float64s
+) -> None:
     """Do what `_restore_word` does for words begin .. end - 1, of which each also moves to those after it."""
     for k in range(begin, end):
         for m in range(first, last):
@@ -225,7 +234,9 @@ def _restore_panel(rates, begin, end, low, high, first, last, escape):
 
 
 @kernel
-def _add_product(target, begin, end, first, last, rates, low, high):
+def _add_product(
+    target: Float64s, begin: int, end: int, first: int, last: int, rates: Float64s, low: int, high: int
+) -> None:
     """Add ``rates[begin:end, first:last] @ target[first:last, low:high]`` to ``target[begin:end, low:high]``.
 
     No row of target is both a factor and a sum.  Parts of the matrices that fit into the cache are multiplied at a
@@ -256,7 +267,7 @@ def _add_product(target, begin, end, first, last, rates, low, high):
 
 
 @inlined_kernel
-def _add_row(target, m, factor, k, low, high):
+def _add_row(target: Float64s, m: int, factor: float, k: int, low: int, high: int) -> None:
     """Add a multiple of row k to row m, columns low .. high - 1."""
     row, source = target[m, low:high], target[k, low:high]
     for i in range(high - low):

@@ -23,6 +23,7 @@ import numpy as np
 from nonproj._kernel import kernel
 from nonproj.trees.checks import BAD_SCORE, FOUND, NO_SINGLE_ROOT, NO_TREE, UNDERFLOW, check_matrix, check_status
 from nonproj.trees.elimination import LARGE, SMALLEST, _escape
+from nonproj.types import Float64s
 
 
 def marginals(scores, single_root: bool = False) -> tuple[np.ndarray, float]:
@@ -68,7 +69,7 @@ def marginals(scores, single_root: bool = False) -> tuple[np.ndarray, float]:
 
 
 @kernel
-def _marginals(scores, single_root, p, panels):
+def _marginals(scores: Float64s, single_root: bool, p: Float64s, panels: bool | None) -> tuple[int, float]:
     """Write the marginals to float64[N, N]; return (status, log Z).  ``panels`` is as for `_escape`."""
     n_nodes = scores.shape[0]
     status, scale = _fill_rates(scores, single_root, p)
@@ -97,7 +98,7 @@ def _marginals(scores, single_root, p, panels):
 
 
 @kernel
-def _fill_rates(scores, single_root, p):
+def _fill_rates(scores: Float64s, single_root: bool, p: Float64s) -> tuple[int, float]:
     """Write exp(scores), scaled by column, to p; return (status, logarithm of the scale)."""
     n_nodes = scores.shape[0]
     largest = np.full(n_nodes, -np.inf)

@@ -14,7 +14,7 @@ import numpy as np
 from nonproj._kernel import kernel
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.trees.checks import FOUND, NO_TREE, check_arc_scores, check_matrix
-from nonproj.types import ArcSpace
+from nonproj.types import ArcSpace, Float64s, Int32s
 
 
 def maximum_projective_tree(scores, single_root: bool = False) -> np.ndarray:
@@ -58,7 +58,7 @@ def maximum_projective_tree_sparse(arcs: ArcSpace, scores, single_root: bool = F
 
 
 @kernel
-def best_projective_tree(arcs, scores, single_root, heads):
+def best_projective_tree(arcs: ArcSpace, scores: Float64s, single_root: bool, heads: Int32s) -> int:
     """Write the best projective tree over sparse arcs to int32[N]; return `FOUND` or `NO_TREE`."""
     n_nodes = heads.shape[0]
     complete = np.full((n_nodes, n_nodes), -np.inf)
@@ -75,7 +75,9 @@ def best_projective_tree(arcs, scores, single_root, heads):
 
 
 @kernel
-def _score_spans(arcs, scores, single_root, complete, back, split):
+def _score_spans(
+    arcs: ArcSpace, scores: Float64s, single_root: bool, complete: Float64s, back: Int32s, split: Int32s
+) -> None:
     """Score all spans, the short ones first; one function, because calls cost more than the few arcs of a span.
 
     ``cursor`` counts the arcs of each half-automaton that end so far; their incomplete spans have scores.
@@ -117,7 +119,7 @@ def _score_spans(arcs, scores, single_root, complete, back, split):
 
 
 @kernel
-def is_projective(heads):
+def is_projective(heads: Int32s) -> bool:
     """Return whether no two arcs of a tree cross, int32[N]: no word below an arc has its head outside it."""
     for m in range(1, heads.shape[0]):
         left, right = min(heads[m], m), max(heads[m], m)
@@ -128,7 +130,7 @@ def is_projective(heads):
 
 
 @kernel
-def _choose_root(arcs, scores, complete, split, back):
+def _choose_root(arcs: ArcSpace, scores: Float64s, complete: Float64s, split: Int32s, back: Int32s) -> None:
     """Complete the root's span by the best single root arc, whose word spans the whole sentence."""
     end = complete.shape[0] - 1
     for position in range(arcs.out_start[1], arcs.out_start[2]):
@@ -142,7 +144,7 @@ def _choose_root(arcs, scores, complete, split, back):
 
 
 @kernel
-def _read_tree(arcs, back, split, heads):
+def _read_tree(arcs: ArcSpace, back: Int32s, split: Int32s, heads: Int32s) -> None:
     """Write the heads by following the back pointers from the root's span down to single words."""
     n_nodes = heads.shape[0]
     stack = np.empty((2 * n_nodes + 2, 2), np.int32)

@@ -9,7 +9,7 @@ from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.trees.arborescence import _count_roots, best_arborescence_dense
 from nonproj.trees.checks import FOUND, NO_TREE, check_matrix, check_status
 from nonproj.trees.projective import best_projective_tree, is_projective
-from nonproj.types import ArcSpace
+from nonproj.types import ArcSpace, Bools, Float64s, Int32s
 
 _LOG_ZERO = -1000.0  # below -745, the logarithm of the smallest positive number
 
@@ -73,7 +73,9 @@ def prune(
 
 
 @kernel
-def _mark_probable(p, threshold, max_heads, single_root, mask, heads):
+def _mark_probable(
+    p: Float64s, threshold: float, max_heads: int, single_root: bool, mask: Bools, heads: Int32s
+) -> bool:
     """Set mask[h, m] of the probable arcs; write the best head of each word to int32[N]; return if they make a tree.
 
     If they do, it is the most probable tree.
@@ -93,7 +95,7 @@ def _mark_probable(p, threshold, max_heads, single_root, mask, heads):
 
 
 @kernel
-def _mark_tree(p, heads, mask):
+def _mark_tree(p: Float64s, heads: Int32s, mask: Bools) -> int:
     """Set mask[h, m] of the arcs of a tree; return a status."""
     for m in range(1, p.shape[0]):
         if p[heads[m], m] == 0.0:
@@ -103,7 +105,7 @@ def _mark_tree(p, heads, mask):
 
 
 @kernel
-def _mark_heads(p, m, smallest, max_heads, chosen, mask):
+def _mark_heads(p: Float64s, m: int, smallest: float, max_heads: int, chosen: Int32s, mask: Bools) -> None:
     """Set mask[h, m] of the most probable heads of word m, none below smallest; sort them into chosen, int32[N]."""
     count = 0
     for h in range(p.shape[0]):
@@ -122,7 +124,7 @@ def _mark_heads(p, m, smallest, max_heads, chosen, mask):
 
 
 @kernel
-def _logarithms(p):
+def _logarithms(p: Float64s) -> Float64s:
     """Return the logarithms of float64[N, N], minus infinity for zero and in column 0."""
     logarithms = np.full(p.shape, -np.inf)
     for h in range(p.shape[0]):
@@ -133,7 +135,7 @@ def _logarithms(p):
 
 
 @kernel
-def _reaches_root(heads):
+def _reaches_root(heads: Int32s) -> bool:
     """Return whether every word descends from the root."""
     n_nodes = heads.shape[0]
     seen = np.zeros(n_nodes, np.int32)
@@ -148,7 +150,7 @@ def _reaches_root(heads):
 
 
 @kernel
-def _mark_projective(p, arcs, single_root, mask, heads):
+def _mark_projective(p: Float64s, arcs: ArcSpace, single_root: bool, mask: Bools, heads: Int32s) -> int:
     """Set mask[h, m] of the best projective tree over all arcs, probability zero last, as `_mark_probable`."""
     scores = np.empty(arcs.head.shape[0])
     for a in range(scores.shape[0]):

@@ -16,6 +16,7 @@ import numpy as np
 from nonproj._kernel import kernel
 from nonproj.trees.checks import check_matrix
 from nonproj.trees.marginals import marginals
+from nonproj.types import Float64s, Int32s
 
 _STEPS = 1000
 """Steps of the walks of a tree, for each word, after which they are given up."""
@@ -75,7 +76,7 @@ def _odds(scores: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def _walk(odds, below_root, rng, heads):
+def _walk(odds: Float64s, below_root: Float64s, rng: np.random.Generator, heads: Int32s) -> bool:
     """Write a tree by loop-erased random walks; return whether they ended in time.
 
     ``below_root`` is empty for any number of roots; else the cumulated marginals of the root's arcs.
@@ -107,7 +108,7 @@ def _walk(odds, below_root, rng, heads):
 
 
 @kernel
-def _draw(cumulated, rng):
+def _draw(cumulated: Float64s, rng: np.random.Generator) -> int:
     """Return a number by its cumulated odds."""
     place = np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right")
     return min(place, cumulated.shape[0] - 1)

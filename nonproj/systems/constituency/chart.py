@@ -10,6 +10,7 @@ from nonproj._kernel import kernel
 from nonproj.errors import SizeError
 from nonproj.systems.constituency.forest import Forest
 from nonproj.systems.constituency.grammar import Grammar
+from nonproj.types import Int32s
 
 MAX_CELLS = 400_000_000
 """Spans times symbols, at most, in the table of one sentence: 1.6 GB."""
@@ -109,7 +110,9 @@ def build_forest(grammar: Grammar, n: int, words: TaggedWords, allowed: np.ndarr
 
 
 @kernel
-def _build(rules, chart, first_word, word_symbols, root, max_edges):
+def _build(
+    rules: _Rules, chart: _Chart, first_word: Int32s, word_symbols: Int32s, root: int, max_edges: int
+) -> tuple[Int32s, Int32s]:
     """Return items (symbol, begin, end, first edge), and edges (left, right, word, rule), items closed by a last row.
 
     Span by span, the shorter ones first: words and binary rules, then unary rules over what these have built.  With too
@@ -145,7 +148,7 @@ def _build(rules, chart, first_word, word_symbols, root, max_edges):
 
 
 @kernel
-def _longer(array, size):
+def _longer(array: Int32s, size: int) -> Int32s:
     """Return an array with room for at least ``size`` rows, with the same beginning."""
     if size <= len(array):
         return array
@@ -155,7 +158,9 @@ def _longer(array, size):
 
 
 @kernel
-def _word_edges(rules, chart, first_word, word_symbols, begin, found):
+def _word_edges(
+    rules: _Rules, chart: _Chart, first_word: Int32s, word_symbols: Int32s, begin: int, found: Int32s
+) -> tuple[Int32s, int]:
     """Return the edges over one word as (parent, left, right, word, rule), and their number."""
     size, coarse, allowed = 0, rules.coarse, chart.allowed
     found = _longer(found, first_word[begin + 1] - first_word[begin])
@@ -172,7 +177,9 @@ def _word_edges(rules, chart, first_word, word_symbols, begin, found):
 
 
 @kernel
-def _binary_edges(rules, chart, items, begin, end, found):
+def _binary_edges(
+    rules: _Rules, chart: _Chart, items: Int32s, begin: int, end: int, found: Int32s
+) -> tuple[Int32s, int]:
     """Return the edges of binary rules over a span, and their number."""
     first, parents, rights, coarse = rules.first_binary, rules.binary_parent, rules.binary_right, rules.coarse
     rows, table, members, allowed = chart.rows, chart.table, chart.members, chart.allowed
@@ -204,7 +211,15 @@ def _binary_edges(rules, chart, items, begin, end, found):
 
 
 @kernel
-def _unary_edges(rules, chart, items, span, limits, n_binary, found):
+def _unary_edges(
+    rules: _Rules,
+    chart: _Chart,
+    items: Int32s,
+    span: tuple[int, int, int],
+    limits: tuple[int, int, int],
+    n_binary: int,
+    found: Int32s,
+) -> tuple[Int32s, int]:
     """Return the edges of unary rules over items of a span, and their number; only to one symbol if it is not -1."""
     first, parents, (_, begin, end), (low, high, only) = rules.first_unary, rules.unary_parent, span, limits
     coarse, allowed, size, room = rules.coarse, chart.allowed, 0, len(found)
@@ -228,7 +243,16 @@ def _unary_edges(rules, chart, items, span, limits, n_binary, found):
 
 
 @kernel
-def _add(chart, span, found, size, count, items, edges, sizes):
+def _add(
+    chart: _Chart,
+    span: tuple[int, int, int],
+    found: Int32s,
+    size: int,
+    count: Int32s,
+    items: Int32s,
+    edges: Int32s,
+    sizes: tuple[int, int],
+) -> tuple[Int32s, Int32s, int, int]:
     """Add edges over a span, sorted by parent, and their parents as items; return both and their numbers."""
     row, begin, end = span
     n_items, n_edges = sizes

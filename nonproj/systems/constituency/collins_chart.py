@@ -27,6 +27,7 @@ from nonproj.systems.constituency.brackets import TOP
 from nonproj.systems.constituency.collins import Collins
 from nonproj.systems.constituency.collins_coarse import MAX_UNARY, Grammar, Kept
 from nonproj.systems.constituency.collins_tables import (
+    Tables,
     head_probability,
     modifier_context,
     modifier_probability,
@@ -34,6 +35,7 @@ from nonproj.systems.constituency.collins_tables import (
     word_probability,
 )
 from nonproj.systems.constituency.hypergraph import Hypergraph, hypergraph
+from nonproj.types import Bools
 
 COMPLETE, LAYER, RIGHT, LEFT, HOOK_RIGHT, HOOK_LEFT, GOAL = range(7)
 """Kinds of items."""
@@ -115,7 +117,7 @@ def chart(model: Collins, grammar: Grammar, words: np.ndarray, tags: np.ndarray,
 
 
 @kernel
-def _add_item(build, kind, i, j, symbol, d, h):
+def _add_item(build: Build, kind: int, i: int, j: int, symbol: int, d: int, h: int) -> int:
     """Return the number of a new item; where there is no room, only its number is counted."""
     number = min(build.counts[0], build.items.shape[0] - 1)
     build.counts[0] += 1
@@ -125,7 +127,7 @@ def _add_item(build, kind, i, j, symbol, d, h):
 
 
 @kernel
-def _add_edge(build, head, left, right, arc, score):
+def _add_edge(build: Build, head: int, left: int, right: int, arc: int, score: float) -> None:
     """Add an edge."""
     number = min(build.counts[1], build.edges.shape[0] - 1)
     build.counts[1] += 1
@@ -135,7 +137,7 @@ def _add_edge(build, head, left, right, arc, score):
 
 
 @kernel
-def _get(build, table, key, kind, i, j, symbol, d, h):
+def _get(build: Build, table: int, key: int, kind: int, i: int, j: int, symbol: int, d: int, h: int) -> int:
     """Return an item of the current span, which is made and listed if it is new."""
     number = build.found[table, key]
     if number < 0 or build.items[number, 1] != i or build.items[number, 2] != j or build.items[number, 0] != kind:
@@ -148,7 +150,7 @@ def _get(build, table, key, kind, i, j, symbol, d, h):
 
 
 @kernel
-def _fill(tables, grammar, kept, given, build, top):
+def _fill(tables: Tables, grammar: Grammar, kept: Kept, given: Given, build: Build, top: int) -> None:
     """Add all items and edges, by the end of the span and then by its beginning, backwards."""
     n = given.tags.shape[0]
     for j in range(n):
@@ -175,7 +177,9 @@ def _fill(tables, grammar, kept, given, build, top):
 
 
 @kernel
-def _make_hooks(tables, grammar, kept, given, build, side, i, k, j):
+def _make_hooks(
+    tables: Tables, grammar: Grammar, kept: Bools, given: Given, build: Build, side: int, i: int, k: int, j: int
+) -> None:
     """Make the hooks of items over i..k for modifiers over k+1..j, or the other way round."""
     has_verb = given.verbs[j + 1] > given.verbs[k + 1] if side == 1 else given.verbs[k + 1] > given.verbs[i]
     other, begin, end = (j, k + 1, j) if side == 1 else (i, i, k)
@@ -188,7 +192,7 @@ def _make_hooks(tables, grammar, kept, given, build, side, i, k, j):
 
 
 @kernel
-def _extend(kept, given, build, side, i, k, j):
+def _extend(kept: Bools, given: Given, build: Build, side: int, i: int, k: int, j: int) -> None:
     """Combine items over i..k with their hooks for the words k+1..j, or the other way round."""
     has_verb = given.verbs[j + 1] > given.verbs[k + 1] if side == 1 else given.verbs[k + 1] > given.verbs[i]
     n, other, table = given.tags.shape[0], j if side == 1 else i, 2 - side
@@ -206,7 +210,7 @@ def _extend(kept, given, build, side, i, k, j):
 
 
 @kernel
-def _set_group(build, item, side, n):
+def _set_group(build: Build, item: int, side: int, n: int) -> None:
     """Number the items that share their hooks: those with the same head, state, distance, and end on that side."""
     s, d, h = build.items[item, SYMBOL], build.items[item, DISTANCE], build.items[item, WORD]
     end = build.items[item, END] if side == 1 else build.items[item, BEGIN]
@@ -220,7 +224,9 @@ def _set_group(build, item, side, n):
 
 
 @kernel
-def _hook(tables, grammar, given, build, item, side, begin, end):
+def _hook(
+    tables: Tables, grammar: Grammar, given: Given, build: Build, item: int, side: int, begin: int, end: int
+) -> int:
     """Make the hook of an item for the modifiers over some words; return its number, or -2 if there are none."""
     s, d, h = build.items[item, SYMBOL], build.items[item, DISTANCE] % 3, build.items[item, WORD]
     n, p, head, word = given.tags.shape[0], grammar.parent[s], grammar.head[s], h
@@ -243,7 +249,7 @@ def _hook(tables, grammar, given, build, item, side, begin, end):
 
 
 @kernel
-def _stop(tables, grammar, given, s, d, h, side, edge):
+def _stop(tables: Tables, grammar: Grammar, given: Given, s: int, d: int, h: int, side: int, edge: int) -> float:
     """Return the probability that a phrase has no more modifiers on a side; ``edge`` is its last word there."""
     head, word, d = grammar.head[s], h, d % 3
     if grammar.base[s]:
@@ -253,7 +259,7 @@ def _stop(tables, grammar, given, s, d, h, side, edge):
 
 
 @kernel
-def _stop_right(tables, grammar, kept, given, build, i, j):
+def _stop_right(tables: Tables, grammar: Grammar, kept: Kept, given: Given, build: Build, i: int, j: int) -> None:
     """Complete the right sides of phrases that have modifiers there."""
     item, n = build.lists[1, i, j], given.tags.shape[0]
     while item >= 0:
@@ -268,7 +274,7 @@ def _stop_right(tables, grammar, kept, given, build, i, j):
 
 
 @kernel
-def _complete(tables, grammar, kept, given, build, i, j):
+def _complete(tables: Tables, grammar: Grammar, kept: Kept, given: Given, build: Build, i: int, j: int) -> None:
     """Complete phrases and tags over a span, and the chains of phrases with one child above them."""
     n, size = given.tags.shape[0], grammar.verb.shape[0]
     first = build.counts[0]
@@ -304,7 +310,7 @@ def _complete(tables, grammar, kept, given, build, i, j):
 
 
 @kernel
-def _layer(build, first, i, j, p, depth, h, key):
+def _layer(build: Build, first: int, i: int, j: int, p: int, depth: int, h: int, key: int) -> int:
     """Return the item of a phrase over a span, with a number of phrases with one child from it downwards."""
     number = build.chains[key]
     if number < first or number >= build.counts[0] or build.items[number, SYMBOL] != p:
@@ -314,7 +320,7 @@ def _layer(build, first, i, j, p, depth, h, key):
 
 
 @kernel
-def _begin_phrases(tables, grammar, kept, given, build, i, j):
+def _begin_phrases(tables: Tables, grammar: Grammar, kept: Kept, given: Given, build: Build, i: int, j: int) -> None:
     """Begin phrases above the complete ones over a span."""
     n, head = given.tags.shape[0], build.lists[0, i, j]
     while head >= 0:

@@ -16,6 +16,7 @@ from nonproj.systems.constituency.brackets import TOP
 from nonproj.systems.constituency.collins import Collins
 from nonproj.systems.constituency.collins_tables import MAX_SYMBOLS, MODIFIER, kind_of
 from nonproj.systems.constituency.collins_trees import BASE
+from nonproj.types import Float64s, Int64s
 
 MAX_UNARY = 4
 """Longest chain of phrases with one child each over the same words; the treebank has no longer one."""
@@ -140,7 +141,7 @@ def keep_probable(model: Collins, grammar: Grammar, tags: np.ndarray, threshold:
 
 
 @kernel
-def _alive(values):
+def _alive(values: Float64s) -> Int64s:
     """Return the places of the positive values of a vector."""
     found, count = np.empty(values.shape[0], np.int64), 0
     for x in range(values.shape[0]):
@@ -151,7 +152,7 @@ def _alive(values):
 
 
 @kernel
-def _inside(grammar, tags, verbs, complete, right, left):
+def _inside(grammar: Grammar, tags: Int64s, verbs: Int64s, complete: Float64s, right: Float64s, left: Float64s) -> None:
     """Fill in the inside probabilities of all coarse items."""
     n, size = complete.shape[0], complete.shape[2]
     for j in range(n):
@@ -177,7 +178,9 @@ def _inside(grammar, tags, verbs, complete, right, left):
 
 
 @kernel
-def _extend(grammar, side, heads, modifiers, has_verb, target):
+def _extend(
+    grammar: Grammar, side: int, heads: Float64s, modifiers: Float64s, has_verb: bool, target: Float64s
+) -> None:
     """Add a modifier to the left (side 0) or right (side 1) of each item."""
     alive = _alive(modifiers)
     if alive.shape[0] == 0:
@@ -192,7 +195,16 @@ def _extend(grammar, side, heads, modifiers, has_verb, target):
 
 
 @kernel
-def _outside(grammar, verbs, complete, right, left, out_complete, out_right, out_left):
+def _outside(
+    grammar: Grammar,
+    verbs: Int64s,
+    complete: Float64s,
+    right: Float64s,
+    left: Float64s,
+    out_complete: Float64s,
+    out_right: Float64s,
+    out_left: Float64s,
+) -> None:
     """Fill in the outside probabilities of all coarse items."""
     n, size = complete.shape[0], complete.shape[2]
     for j in range(n - 1, -1, -1):
@@ -220,7 +232,16 @@ def _outside(grammar, verbs, complete, right, left, out_complete, out_right, out
 
 
 @kernel
-def _share(grammar, side, heads, modifiers, has_verb, above, out_heads, out_modifiers):
+def _share(
+    grammar: Grammar,
+    side: int,
+    heads: Float64s,
+    modifiers: Float64s,
+    has_verb: bool,
+    above: Float64s,
+    out_heads: Float64s,
+    out_modifiers: Float64s,
+) -> None:
     """Pass outside probabilities on to head and modifier of each extension to the left (side 0) or right (side 1)."""
     alive = _alive(modifiers)
     for s in range(heads.shape[0]):

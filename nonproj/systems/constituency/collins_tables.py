@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.types import Int64s
 
 MAX_SYMBOLS, MAX_WORDS = 2**7, 2**17
 """Limits of what fits into the bits of a packed context."""
@@ -87,7 +88,7 @@ def pack(kind: int, side: int, p: int, h: int = 0, w: int = 0, t: int = 0, *more
 
 
 @kernel
-def _find(table, key):
+def _find(table: Int64s, key: int) -> int:
     """Return the place of a key in a table with open addressing, or the empty place where it belongs."""
     mask = table.shape[0] - 1
     mixed = key * _MIX
@@ -98,7 +99,7 @@ def _find(table, key):
 
 
 @kernel
-def _fill(events, tables):
+def _fill(events: Int64s, tables: Tables) -> None:
     """Enter all events; ``weight`` counts the different outcomes."""
     for row in range(events.shape[0]):
         place = _find(tables.contexts, events[row, 0])
@@ -112,7 +113,7 @@ def _fill(events, tables):
 
 
 @kernel
-def _smoothed(tables, first, second, third, outcome):
+def _smoothed(tables: Tables, first: int, second: int, third: int, outcome: int) -> float:
     """Return the probability of an outcome by three levels of contexts."""
     contexts, outcomes = tables.contexts, tables.outcomes
     probability, left = 0.0, 1.0
@@ -130,7 +131,7 @@ def _smoothed(tables, first, second, third, outcome):
 
 
 @kernel
-def head_probability(tables, p, h, w, t):
+def head_probability(tables: Tables, p: int, h: int, w: int, t: int) -> float:
     """Return the probability of head child ``h`` of category ``p``, given word and tag."""
     first = HEAD << 55 | w << 35 | t << 28 | p
     second = (HEAD + 1) << 55 | t << 28 | p
@@ -138,13 +139,13 @@ def head_probability(tables, p, h, w, t):
 
 
 @kernel
-def modifier_context(side, d, h, p):
+def modifier_context(side: int, d: int, h: int, p: int) -> int:
     """Return what all contexts of a modifier share: side, distance, head child and category, packed."""
     return side << 54 | d << 52 | h << 7 | p
 
 
 @kernel
-def modifier_probability(tables, context, w, t, m, mt):
+def modifier_probability(tables: Tables, context: int, w: int, t: int, m: int, mt: int) -> float:
     """Return the probability of a modifier's category and tag, or of stopping (0 and 0), given a word and its tag."""
     first = MODIFIER << 55 | context | w << 35 | t << 28
     second = (MODIFIER + 1) << 55 | context | t << 28
@@ -152,7 +153,7 @@ def modifier_probability(tables, context, w, t, m, mt):
 
 
 @kernel
-def word_probability(tables, context, w, t, m, mt, mw):
+def word_probability(tables: Tables, context: int, w: int, t: int, m: int, mt: int, mw: int) -> float:
     """Return the probability of a modifier's word, given all else."""
     first = WORD << 55 | context | m << 21 | mt << 14 | w << 35 | t << 28
     second = (WORD + 1) << 55 | context | m << 21 | mt << 14 | t << 28
@@ -160,7 +161,7 @@ def word_probability(tables, context, w, t, m, mt, mw):
 
 
 @kernel
-def root_probability(tables, w, t):
+def root_probability(tables: Tables, w: int, t: int) -> float:
     """Return the probability of tag and word of the root."""
     root, tagged = ROOT << 55, (ROOT + 1) << 55 | t
     return _smoothed(tables, _EMPTY, _EMPTY, root, t) * _smoothed(tables, _EMPTY, tagged, (WORD + 2) << 55 | t, w)

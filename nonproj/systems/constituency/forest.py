@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.types import Bools, Float64s, Int32s, Int64s
 
 
 class Forest(NamedTuple):
@@ -161,7 +162,9 @@ def pruned(forest: Forest, scores: np.ndarray, threshold: float) -> Forest:
 
 
 @kernel
-def _best_derivation(first, left, right, variable, score, scores):
+def _best_derivation(
+    first: Int32s, left: Int32s, right: Int32s, variable: Int32s, score: Float64s, scores: Float64s
+) -> tuple[float, Int64s]:
     """Return the highest score of a derivation and its edges."""
     n = len(first) - 1
     best = np.empty(n + 1)
@@ -195,7 +198,9 @@ def _best_derivation(first, left, right, variable, score, scores):
 
 
 @kernel
-def _inside(first, left, right, variable, score, scores):
+def _inside(
+    first: Int32s, left: Int32s, right: Int32s, variable: Int32s, score: Float64s, scores: Float64s
+) -> Float64s:
     """Return the logarithm of the sum over all derivations of each item, float64[I]."""
     n = len(first) - 1
     inside = np.empty(n + 1)
@@ -223,7 +228,9 @@ def _inside(first, left, right, variable, score, scores):
 
 
 @kernel
-def _marginals(first, left, right, variable, score, scores, inside):
+def _marginals(
+    first: Int32s, left: Int32s, right: Int32s, variable: Int32s, score: Float64s, scores: Float64s, inside: Float64s
+) -> Float64s:
     """Return the marginal of each edge, float64[E]: that of its item times the edge's share of its inside score."""
     n = len(first) - 1
     found, mass = np.zeros(len(left)), np.zeros(n + 1)
@@ -249,7 +256,7 @@ def _marginals(first, left, right, variable, score, scores, inside):
 
 
 @kernel
-def _alive(first, left, right, keep):
+def _alive(first: Int32s, left: Int32s, right: Int32s, keep: Bools) -> tuple[Bools, Int64s]:
     """Return which of the kept edges are part of a derivation of the root, and new numbers of items, -1 for none."""
     n = len(first) - 1
     derived, needed = np.zeros(n + 1, np.bool_), np.zeros(n + 1, np.bool_)

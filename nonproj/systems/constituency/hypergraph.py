@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.types import Bools, Float64s, Int32s, Int64s
 
 
 class Hypergraph(NamedTuple):
@@ -85,7 +86,7 @@ def restricted(graph: Hypergraph, keep: np.ndarray) -> Hypergraph | None:
 
 
 @kernel
-def _mark_useful(first, left, right, keep):
+def _mark_useful(first: Int64s, left: Int32s, right: Int32s, keep: Bools) -> Bools:
     """Return which items can be derived, and are part of a derivation of the goal."""
     n_items = first.shape[0] - 1
     derived, useful = np.zeros(n_items, np.bool_), np.zeros(n_items, np.bool_)
@@ -119,7 +120,9 @@ def best_derivation(graph: Hypergraph, bonus: np.ndarray) -> tuple[float, np.nda
 
 
 @kernel
-def _viterbi(first, left, right, score, arc, bonus):
+def _viterbi(
+    first: Int64s, left: Int32s, right: Int32s, score: Float64s, arc: Int32s, bonus: Float64s
+) -> tuple[float, Int64s]:
     """Return the value of the goal, and the best edge of each item, the first among equals."""
     n_items = first.shape[0] - 1
     value, best = np.zeros(n_items), np.full(n_items, -1, np.int64)
@@ -135,7 +138,7 @@ def _viterbi(first, left, right, score, arc, bonus):
 
 
 @kernel
-def _read(left, right, best):
+def _read(left: Int32s, right: Int32s, best: Int64s) -> Int64s:
     """Return the edges of the best derivation."""
     edges, stack = np.empty(4 * best.shape[0], np.int64), np.empty(best.shape[0] + 2, np.int64)
     count, depth = 0, 1
@@ -158,7 +161,9 @@ def max_marginals(graph: Hypergraph, bonus: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def _max_marginals(first, left, right, score, arc, bonus):
+def _max_marginals(
+    first: Int64s, left: Int32s, right: Int32s, score: Float64s, arc: Int32s, bonus: Float64s
+) -> Float64s:
     """Return the max-marginals of all edges."""
     n_items = first.shape[0] - 1
     inside, outside = np.zeros(n_items), np.full(n_items, -np.inf)

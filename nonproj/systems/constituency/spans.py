@@ -7,6 +7,7 @@ import numpy as np
 from nonproj._kernel import kernel
 from nonproj.systems.constituency.chart import TaggedWords
 from nonproj.systems.constituency.grammar import Grammar, Tables
+from nonproj.types import Float32s
 
 
 def probable_symbols(grammar: Grammar, n: int, words: TaggedWords, threshold: float) -> np.ndarray | None:
@@ -42,7 +43,7 @@ def probable_symbols(grammar: Grammar, n: int, words: TaggedWords, threshold: fl
 
 
 @kernel
-def _inside(tables: Tables, inside):
+def _inside(tables: Tables, inside: Float32s) -> None:
     """Set the score of the best tree of each symbol over each span, words given, the shorter spans first."""
     first, parents, rights, scores = (
         tables.first_binary,
@@ -76,7 +77,7 @@ def _inside(tables: Tables, inside):
 
 
 @kernel
-def _outside(tables: Tables, inside, outside):
+def _outside(tables: Tables, inside: Float32s, outside: Float32s) -> None:
     """Set the score of the best tree around each symbol over each span, that of the root given."""
     first, parents, rights, scores = (
         tables.first_binary,

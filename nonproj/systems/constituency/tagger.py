@@ -9,6 +9,7 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.systems.constituency.lexicon import Lexicon
+from nonproj.types import Float64s, Int64s
 
 
 class Trellis(NamedTuple):
@@ -148,7 +149,9 @@ def _interpolation(trigrams, contexts, bigrams, before, unigrams) -> np.ndarray:
 
 
 @kernel
-def _best_tags(first, tag, emission, transition, scores):
+def _best_tags(
+    first: Int64s, tag: Int64s, emission: Float64s, transition: Float64s, scores: Float64s
+) -> tuple[float, Int64s]:
     """Return the highest score of a tag sequence, and its variables; of equal scores the first."""
     n, boundary = len(first) - 1, transition.shape[0] - 1
     widest = 1

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.systems.mrf.model import MRF, incidence
+from nonproj.systems.mrf.model import MRF, Graph, incidence
+from nonproj.types import Float64s, Int64s
 
 
 class Tight(NamedTuple):
@@ -125,7 +126,7 @@ def decode_tight(tight: Tight, forward: bool) -> np.ndarray:
 
 
 @kernel
-def _decode_tight(tight, start, incident, order, labels):
+def _decode_tight(tight: Tight, start: Int64s, incident: Int64s, order: Int64s, labels: Int64s) -> None:
     """Choose the labels in order; ties go to the lowest state."""
     first, chosen = tight.first, np.zeros(order.shape[0], np.bool_)
     scores = np.empty(tight.nodes.shape[0])
@@ -150,7 +151,7 @@ def _decode_tight(tight, start, incident, order, labels):
 
 
 @kernel
-def _spread(graph, messages, nodes, begin, edges):
+def _spread(graph: Graph, messages: Float64s, nodes: Float64s, begin: Int64s, edges: Float64s) -> None:
     """Add the messages to the nodes, and subtract them from the tables of the edges."""
     for e in range(graph.ends.shape[0]):
         a, b = graph.ends[e, 0], graph.ends[e, 1]
@@ -167,7 +168,7 @@ def _spread(graph, messages, nodes, begin, edges):
 
 
 @kernel
-def _descend(tight, n_sweeps, tables, tops):
+def _descend(tight: Tight, n_sweeps: int, tables: Float64s, tops: Float64s) -> float:
     """Sweep over the blocks; return the sum of all maxima."""
     n_edges, n_clusters = tight.ends.shape[0], tight.triples.shape[0]
     for k in range(n_sweeps):
@@ -189,7 +190,7 @@ def _descend(tight, n_sweeps, tables, tops):
 
 
 @kernel
-def _highest(values, begin, end):
+def _highest(values: Float64s, begin: int, end: int) -> float:
     """Return the maximum of a range."""
     top = -np.inf
     for x in range(begin, end):
@@ -198,7 +199,7 @@ def _highest(values, begin, end):
 
 
 @kernel
-def _relax_edge(tight, e, tops):
+def _relax_edge(tight: Tight, e: int, tops: Float64s) -> None:
     """Share the max-marginals of an edge with its ends evenly between these."""
     a, b = tight.first[tight.ends[e, 0]], tight.first[tight.ends[e, 1]]
     size, width = tight.first[tight.ends[e, 0] + 1] - a, tight.first[tight.ends[e, 1] + 1] - b
@@ -222,7 +223,7 @@ def _relax_edge(tight, e, tops):
 
 
 @kernel
-def _cluster_top(tight, nodes, starts, values, sign):
+def _cluster_top(tight: Tight, nodes: Int64s, starts: Int64s, values: Float64s, sign: float) -> float:
     """Return the maximum over the states of three nodes of the sum of three tables, times a sign."""
     sizes = np.empty(3, np.int64)
     for s in range(3):
@@ -238,7 +239,7 @@ def _cluster_top(tight, nodes, starts, values, sign):
 
 
 @kernel
-def _relax_cluster(tight, c, tables):
+def _relax_cluster(tight: Tight, c: int, tables: Float64s) -> None:
     """Take what the edges and nodes of a cluster have, and share its max-marginals evenly between its edges."""
     first, nodes = tight.first, tight.nodes
     sizes, places = np.empty(3, np.int64), np.empty(3, np.int64)
@@ -267,7 +268,7 @@ def _relax_cluster(tight, c, tables):
 
 
 @kernel
-def _take(tight, e):
+def _take(tight: Tight, e: int) -> None:
     """Add half of the scores of an edge's ends, each of which is in two edges of a cluster, to the edge's."""
     a, b = tight.first[tight.ends[e, 0]], tight.first[tight.ends[e, 1]]
     size, width = tight.first[tight.ends[e, 0] + 1] - a, tight.first[tight.ends[e, 1] + 1] - b
@@ -277,7 +278,7 @@ def _take(tight, e):
 
 
 @kernel
-def _give(tight, place, share, size, width, table):
+def _give(tight: Tight, place: int, share: int, size: int, width: int, table: Float64s) -> None:
     """Make the scores of an edge a third of a cluster's max-marginals; the cluster pays the difference."""
     for x in range(size):
         for y in range(width):
@@ -287,7 +288,7 @@ def _give(tight, place, share, size, width, table):
 
 
 @kernel
-def _gains(tight, triples, sides, found):
+def _gains(tight: Tight, triples: Int64s, sides: Int64s, found: Float64s) -> None:
     """Write by how much each new cluster would lower the bound."""
     first, sizes = tight.first, np.empty(3, np.int64)
     for c in range(triples.shape[0]):

@@ -11,6 +11,7 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.systems.mrf.clusters import Tight, gains
+from nonproj.types import Bools, Float64s, Int64s
 
 MOST_STATES = 4
 """Questions are asked about so many states of a node, the best ones."""
@@ -139,7 +140,7 @@ def _path(parent: np.ndarray, depth: np.ndarray, u: int, v: int) -> list[int]:
 
 
 @kernel
-def _weigh(tight, ranks, most, links, weights):
+def _weigh(tight: Tight, ranks: Int64s, most: int, links: Int64s, weights: Float64s) -> int:
     """Write the edges between questions, and how much better equal answers are; return their number."""
     first, count = tight.first, 0
     for e in range(tight.ends.shape[0]):
@@ -164,7 +165,7 @@ def _weigh(tight, ranks, most, links, weights):
 
 
 @kernel
-def _span(links, negative, n, tree, closing):
+def _span(links: Int64s, negative: Bools, n: int, tree: Bools, closing: Bools) -> None:
     """Mark the edges of a spanning forest, and those that close a frustrated cycle with it."""
     root, odd = np.arange(n), np.zeros(n, np.int64)
     for k in range(links.shape[0]):

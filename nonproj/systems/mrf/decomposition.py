@@ -15,10 +15,11 @@ import numpy as np
 from nonproj._kernel import kernel
 from nonproj.relaxation.solver import AGREED, CLOSED, EARLY, LIMIT, Limits, RelaxationResult
 from nonproj.relaxation.steps import Progress
-from nonproj.systems.mrf.cover import make_forests
-from nonproj.systems.mrf.model import MRF
+from nonproj.systems.mrf.cover import Forests, make_forests
+from nonproj.systems.mrf.model import MRF, Graph
 from nonproj.systems.mrf.oracles import max_product
 from nonproj.systems.mrf.trws import improve
+from nonproj.types import Float64s, Int64s
 
 
 def decompose(
@@ -111,7 +112,7 @@ def _ended(result: RelaxationResult, limits: Limits, grace: int, idle: int) -> s
 
 
 @kernel
-def _evaluate(graph, forests, scores, best, labels):
+def _evaluate(graph: Graph, forests: Forests, scores: Float64s, best: Float64s, labels: Int64s) -> float:
     """Return the dual, and write the labels of all positions."""
     total = 0.0
     for f in range(forests.begin.shape[0] - 1):
@@ -122,7 +123,7 @@ def _evaluate(graph, forests, scores, best, labels):
 
 
 @kernel
-def _disagreement(forests, labels):
+def _disagreement(forests: Forests, labels: Int64s) -> int:
     """Return the squared norm of the subgradient: two for each position whose label is not that of its reference."""
     total = 0
     for p in range(labels.shape[0]):
@@ -131,7 +132,7 @@ def _disagreement(forests, labels):
 
 
 @kernel
-def _step(forests, labels, size, scores):
+def _step(forests: Forests, labels: Int64s, size: float, scores: Float64s) -> None:
     """Move the multipliers of all positions whose labels differ from those of their references."""
     for p in range(labels.shape[0]):
         r = forests.reference[p]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.types import Int64s
 
 
 class Graph(NamedTuple):
@@ -261,7 +262,7 @@ def incidence(ends: np.ndarray, n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @kernel
-def _score_labels(graph, labels):
+def _score_labels(graph: Graph, labels: Int64s) -> float:
     """Return the score of labels."""
     total = 0.0
     for i in range(labels.shape[0]):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.systems.mrf.model import MRF
+from nonproj.systems.mrf.model import MRF, Graph
 from nonproj.systems.mrf.trws import add_conditional
+from nonproj.types import Float64s, Int64s
 
 
 def search_forests(field: MRF, labels: np.ndarray, n_moves: int, seed: int = 0) -> float:
@@ -39,7 +40,7 @@ def search_forests(field: MRF, labels: np.ndarray, n_moves: int, seed: int = 0) 
 
 
 @kernel
-def _move(graph, permutation, labels, belief, work, places):
+def _move(graph: Graph, permutation: Int64s, labels: Int64s, belief: Float64s, work: Float64s, places: Int64s) -> None:
     """Give the nodes of a random induced forest their best labels."""
     root, parent, edge, order = places[0], places[1], places[2], places[3]
     _grow(graph, permutation, root)
@@ -86,7 +87,7 @@ def _move(graph, permutation, labels, belief, work, places):
 
 
 @kernel
-def _find(root, i):
+def _find(root: Int64s, i: int) -> int:
     """Return the root of a node's tree, halving the path to it."""
     while root[i] != i:
         root[i] = root[root[i]]
@@ -95,7 +96,7 @@ def _find(root, i):
 
 
 @kernel
-def _grow(graph, permutation, root):
+def _grow(graph: Graph, permutation: Int64s, root: Int64s) -> None:
     """Add the nodes in order, each unless it would close a cycle; ``root`` is -1 for those that are left out."""
     root[:] = -1
     ends = graph.ends
@@ -122,7 +123,7 @@ def _grow(graph, permutation, root):
 
 
 @kernel
-def _arrange(graph, permutation, root, parent, edge, order):
+def _arrange(graph: Graph, permutation: Int64s, root: Int64s, parent: Int64s, edge: Int64s, order: Int64s) -> int:
     """Write parents, edges to them, and the nodes breadth first; return their number."""
     ends, count = graph.ends, 0
     parent[:] = -2

@@ -8,8 +8,9 @@ from nonproj._kernel import kernel
 from nonproj.relaxation.primal import Proposal, Repair
 from nonproj.relaxation.problem import Problem
 from nonproj.systems.mrf.cover import Forests, make_forests
-from nonproj.systems.mrf.model import MRF
+from nonproj.systems.mrf.model import MRF, Graph
 from nonproj.systems.mrf.trws import improve
+from nonproj.types import Float64s, Int64s
 
 
 class ForestOracle:
@@ -118,7 +119,7 @@ def _others(values: np.ndarray, begin: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def max_product(graph, forests, number, scores, best, labels):
+def max_product(graph: Graph, forests: Forests, number: int, scores: Float64s, best: Float64s, labels: Int64s) -> float:
     """Return the maximum of one forest with scores added to its copies, and write its labels.
 
     ``scores`` and ``best`` are float64, the copies of this forest; ``labels`` int64, its positions.
@@ -165,7 +166,9 @@ def max_product(graph, forests, number, scores, best, labels):
 
 
 @kernel
-def _both_ways(graph, forests, number, scores, temperature, found):
+def _both_ways(
+    graph: Graph, forests: Forests, number: int, scores: Float64s, temperature: float, found: Float64s
+) -> float:
     """Pass messages up and down; ``found[0] + found[1]`` is then the (smoothed) maximum with each state.
 
     A temperature of 0 is the maximum itself.  ``found[0]`` is what comes from below, own scores included.
@@ -198,7 +201,7 @@ def _both_ways(graph, forests, number, scores, temperature, found):
 
 
 @kernel
-def _pass_up(graph, forests, p, offset, temperature, up):
+def _pass_up(graph: Graph, forests: Forests, p: int, offset: int, temperature: float, up: Float64s) -> None:
     """Add the message of a position to its parent."""
     at, k = forests.copy[p] - offset, forests.copy[p + 1] - forests.copy[p]
     q, e = forests.parent[p], forests.edge[p]
@@ -212,7 +215,9 @@ def _pass_up(graph, forests, p, offset, temperature, up):
 
 
 @kernel
-def _pass_down(graph, forests, p, offset, temperature, found, rest):
+def _pass_down(
+    graph: Graph, forests: Forests, p: int, offset: int, temperature: float, found: Float64s, rest: Float64s
+) -> None:
     """Write what the parent of a position sends down: all but what came from this position."""
     up, down = found[0], found[1]
     at, k = forests.copy[p] - offset, forests.copy[p + 1] - forests.copy[p]
@@ -233,7 +238,7 @@ def _pass_down(graph, forests, p, offset, temperature, found, rest):
 
 
 @kernel
-def _join(values, temperature):
+def _join(values: Float64s, temperature: float) -> float:
     """Return the maximum, or ``temperature * log(sum(exp(values / temperature)))``."""
     top = -np.inf
     for x in range(values.shape[0]):

@@ -12,6 +12,7 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.systems.mrf.model import Graph
+from nonproj.types import Float64s, Int64s
 
 
 def n_messages(graph: Graph) -> int:
@@ -63,7 +64,7 @@ def improve(graph: Graph, unary: np.ndarray, labels: np.ndarray, max_sweeps: int
 
 
 @kernel
-def _sweep(graph, unary, messages, forward, slack, work):
+def _sweep(graph: Graph, unary: Float64s, messages: Float64s, forward: bool, slack: Float64s, work: Float64s) -> float:
     """Pass messages once; return the bound."""
     first, ends, n_nodes, bound = graph.first, graph.ends, graph.first.shape[0] - 1, 0.0
     belief = work[0]
@@ -98,7 +99,7 @@ def _sweep(graph, unary, messages, forward, slack, work):
 
 
 @kernel
-def _send(graph, messages, e, side, k, work):
+def _send(graph: Graph, messages: Float64s, e: int, side: int, k: int, work: Float64s) -> float:
     """Send the message from one end of an edge to the other; return the maximum that is subtracted from it."""
     belief, rest = work[0], work[1]
     other = graph.ends[e, 1 - side]
@@ -121,7 +122,7 @@ def _send(graph, messages, e, side, k, work):
 
 
 @kernel
-def _decode(graph, unary, messages, forward, labels, work):
+def _decode(graph: Graph, unary: Float64s, messages: Float64s, forward: bool, labels: Int64s, work: Float64s) -> None:
     """Choose the labels in order; ties go to the lowest state."""
     first, ends, n_nodes = graph.first, graph.ends, graph.first.shape[0] - 1
     for step in range(n_nodes):
@@ -146,7 +147,7 @@ def _decode(graph, unary, messages, forward, labels, work):
 
 
 @kernel
-def add_conditional(graph, e, side, k, label, work):
+def add_conditional(graph: Graph, e: int, side: int, k: int, label: int, work: Float64s) -> None:
     """Add the scores of an edge to the states of one end, given the label of the other."""
     other = graph.ends[e, 1 - side]
     size, scale = graph.first[other + 1] - graph.first[other], graph.scale[e]
@@ -157,7 +158,7 @@ def add_conditional(graph, e, side, k, label, work):
 
 
 @kernel
-def _improve(graph, unary, labels, max_sweeps, work):
+def _improve(graph: Graph, unary: Float64s, labels: Int64s, max_sweeps: int, work: Float64s) -> float:
     """Change labels one at a time; return the score."""
     first, ends, n_nodes = graph.first, graph.ends, graph.first.shape[0] - 1
     for _ in range(max_sweeps):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.types import Float64s, Int32s, Int64s
 
 NULL = 0.2
 """Probability that a word is emitted by no word, in the hidden Markov model."""
@@ -94,7 +95,7 @@ def train_model1(corpus: Corpus, iterations: int) -> np.ndarray:
 
 
 @kernel
-def _model1_counts(corpus, table):
+def _model1_counts(corpus: Corpus, table: Float64s) -> Float64s:
     """Return the expected counts of word pairs in model 1."""
     counts = np.zeros(len(table))
     for k in range(len(corpus.n_given)):
@@ -122,7 +123,7 @@ def hmm_expectations(corpus: Corpus, table: np.ndarray, jumps: np.ndarray) -> tu
 
 
 @kernel
-def _transitions(size, jumps):
+def _transitions(size: int, jumps: Float64s) -> Float64s:
     """Return the probabilities of moving from each position, 0 (before the sentence) to ``size``, to each word."""
     found = np.zeros((size + 1, size + 1))
     for i in range(size + 1):
@@ -136,7 +137,9 @@ def _transitions(size, jumps):
 
 
 @kernel
-def _forward(n, m, entries, table, transition):
+def _forward(
+    n: int, m: int, entries: Int32s, table: Float64s, transition: Float64s
+) -> tuple[Float64s, Float64s, Float64s]:
     """Return scaled forward probabilities: word states, null states by last position, scale of each emitted word."""
     word, null, scale = np.zeros((m, n + 1)), np.zeros((m, n + 1)), np.zeros(m)
     before = np.zeros(n + 1)
@@ -158,7 +161,9 @@ def _forward(n, m, entries, table, transition):
 
 
 @kernel
-def _add_expectations(corpus, table, jumps, counts, jump_counts):
+def _add_expectations(
+    corpus: Corpus, table: Float64s, jumps: Float64s, counts: Float64s, jump_counts: Float64s
+) -> float:
     """Add the expected counts of all pairs; return the log-likelihood."""
     likelihood = 0.0
     for k in range(len(corpus.n_given)):
@@ -187,7 +192,7 @@ def _add_expectations(corpus, table, jumps, counts, jump_counts):
 
 
 @kernel
-def _best_path(n, m, entries, table, jumps):
+def _best_path(n: int, m: int, entries: Int32s, table: Float64s, jumps: Float64s) -> Int64s:
     """Return the most probable alignment of a pair, int64[m]; -1 for null."""
     transition = np.log(np.maximum(_transitions(n, jumps), 1e-300))
     score = np.full(2 * n + 2, -np.inf)  # word states 0 to n, then null states by last position

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.types import Int64s, Uint64s
 
 
 @kernel
-def coverage(start, end):
+def coverage(start: Int64s, end: Int64s) -> Uint64s:
     """Return the words of each phrase as bits, uint64[O, 2]."""
     found = np.zeros((len(start), 2), np.uint64)
     for o in range(len(start)):
@@ -18,7 +19,7 @@ def coverage(start, end):
 
 
 @kernel
-def can_complete(low, high, end, n_words, limit):
+def can_complete(low: int, high: int, end: int, n_words: int, limit: int) -> bool:
     """Return whether a necessary condition holds for translating all other words after a phrase that ends at ``end``.
 
     Words are translated in jumps from the end of a phrase to the begin of the next one.  To cross from an untranslated

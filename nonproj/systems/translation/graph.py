@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.types import Float64s, Int32s, Int64s
 
 
 class Graph(NamedTuple):
@@ -30,7 +31,7 @@ class Graph(NamedTuple):
 
 
 @kernel
-def phrase_bonus(start, end, scores):
+def phrase_bonus(start: Int64s, end: Int64s, scores: Float64s) -> Float64s:
     """Return what scores of source words add to each phrase, float64[O + 1]; entry 0, for no phrase, is 0."""
     prefix = np.zeros(len(scores) + 1)
     for i in range(len(scores)):
@@ -42,7 +43,7 @@ def phrase_bonus(start, end, scores):
 
 
 @kernel
-def _forward(graph, bonus):
+def _forward(graph: Graph, bonus: Float64s) -> tuple[Float64s, Int32s]:
     """Return the best score of a path to each node, float64[V], and the arc by which it comes, int32[V]."""
     arc_start, source, score, option = graph
     size = len(arc_start) - 1
@@ -59,7 +60,7 @@ def _forward(graph, bonus):
 
 
 @kernel
-def backward(graph, bonus):
+def backward(graph: Graph, bonus: Float64s) -> Float64s:
     """Return the best score of a path from each node to the last one, float64[V]."""
     arc_start, source, score, option = graph
     size = len(arc_start) - 1
@@ -77,7 +78,9 @@ def backward(graph, bonus):
 
 
 @kernel
-def best_derivation(graph, bonus, start, end, n_words):
+def best_derivation(
+    graph: Graph, bonus: Float64s, start: Int64s, end: Int64s, n_words: int
+) -> tuple[float, Float64s, Int64s]:
     """Return the maximum, how often its derivation translates each word, and its phrases, int64[L]."""
     value, back = _forward(graph, bonus)
     counts, phrases = np.zeros(n_words), np.zeros(n_words + 1, np.int64)
@@ -94,7 +97,7 @@ def best_derivation(graph, bonus, start, end, n_words):
 
 
 @kernel
-def prune(graph, bonus, threshold):
+def prune(graph: Graph, bonus: Float64s, threshold: float) -> Graph:
     """Return the graph of all paths that score at least a threshold, and some others."""
     arc_start, source, score, option = graph
     before, behind = _forward(graph, bonus)[0], backward(graph, bonus)

@@ -11,6 +11,7 @@ from nonproj._kernel import kernel
 from nonproj.errors import SizeError
 from nonproj.systems.translation.language_model import BEGIN, END, Automaton, read_word
 from nonproj.systems.translation.text import MAX_TOKENS
+from nonproj.types import Int64s
 
 
 class Instance(NamedTuple):
@@ -123,7 +124,7 @@ def make_instance(n_words: int, phrases, lm: Automaton, distortion: float = 0.0,
 
 
 @kernel
-def _score_derivation(instance, derivation):
+def _score_derivation(instance: Instance, derivation: Int64s) -> float:
     """Return the score of a derivation, minus infinity beyond the distortion limit."""
     total, state, end = 0.0, np.int64(1 + BEGIN), 0
     for option in derivation:

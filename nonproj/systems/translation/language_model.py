@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.types import Int64s
 
 UNKNOWN, BEGIN, END = 0, 1, 2
 """Numbers of the words that every target vocabulary has: an unknown word, the begin and the end of a sentence."""
@@ -61,7 +62,7 @@ class Automaton(NamedTuple):
 
 
 @kernel
-def find_arc(lm, state, word):
+def find_arc(lm: Automaton, state: int, word: int) -> int:
     """Return the arc of a state for a word, -1 if there is none."""
     first, last = lm.arc_start[state], lm.arc_start[state + 1]
     if state == 0:
@@ -76,7 +77,7 @@ def find_arc(lm, state, word):
 
 
 @kernel
-def read_word(lm, state, word):
+def read_word(lm: Automaton, state: int, word: int) -> tuple[float, int]:
     """Return the score of a word in a state, and the state behind it."""
     score = 0.0
     while True:
@@ -88,7 +89,7 @@ def read_word(lm, state, word):
 
 
 @kernel
-def _read_words(lm, state, words):
+def _read_words(lm: Automaton, state: int, words: Int64s) -> tuple[float, int]:
     """Return the score of several words, and the state behind them."""
     total = 0.0
     for word in words:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.types import Bools, Int64s
 
 MAX_PHRASE = 7
 """Longest phrase, in words, on either side."""
@@ -55,7 +56,7 @@ class PhraseTable(NamedTuple):
 
 
 @kernel
-def _extract(points, longest):
+def _extract(points: Bools, longest: int) -> Int64s:
     """Return the consistent phrase pairs of a sentence pair, int64[P, 4]: first and last words of source and target.
 
     No point joins a word inside to one outside, and at least one point is inside.

@@ -12,6 +12,7 @@ from nonproj._kernel import kernel
 from nonproj.systems.translation.coverage import can_complete, coverage
 from nonproj.systems.translation.graph import Graph, backward, phrase_bonus
 from nonproj.systems.translation.instance import Instance
+from nonproj.types import Float64s, Int32s, Int64s
 
 MAX_COUNTED = 40
 """Words that one refinement can count exactly: with a span they fit into 62 bits."""
@@ -20,7 +21,7 @@ SPAN_BITS = 14
 
 
 @kernel
-def _phrase_bits(start, end, words):
+def _phrase_bits(start: Int64s, end: Int64s, words: Int64s) -> Int64s:
     """Return which of some words each phrase translates, as bits, int64[O]."""
     found = np.zeros(len(start), np.int64)
     for o in range(len(start)):
@@ -31,7 +32,7 @@ def _phrase_bits(start, end, words):
 
 
 @kernel
-def _follow(state, bits, start, end, spans):
+def _follow(state: int, bits: int, start: int, end: int, spans: bool) -> int:
     """Return the state behind a phrase, -1 if it is not allowed.
 
     A state is the set of counted words translated so far, then the span of words translated last.
@@ -53,7 +54,7 @@ def _follow(state, bits, start, end, spans):
 
 
 @kernel
-def _grown(array, size):
+def _grown(array: Float64s | Int32s | Int64s, size: int) -> Float64s | Int32s | Int64s:
     """Return an array with space for more entries."""
     found = np.empty(max(2 * len(array), size), array.dtype)
     found[: len(array)] = array
@@ -61,7 +62,16 @@ def _grown(array, size):
 
 
 @kernel
-def _refine(graph, bonus, threshold, behind, phrases, complete, spans, max_arcs):
+def _refine(
+    graph: Graph,
+    bonus: Float64s,
+    threshold: float,
+    behind: Float64s,
+    phrases: tuple[Int64s, Int64s, Int64s],
+    complete: int,
+    spans: bool,
+    max_arcs: int,
+) -> tuple[Graph, bool]:
     """Return the refined graph and whether its size is allowed.
 
     ``phrases`` are start, end and bits of each phrase; ``complete`` are the bits of all counted words.
@@ -123,7 +133,15 @@ def _refine(graph, bonus, threshold, behind, phrases, complete, spans, max_arcs)
 
 
 @kernel
-def _append(found, graph, bonus, new_nodes, new_arcs, nodes, arcs):
+def _append(
+    found: tuple[Int64s, Int64s, Int64s],
+    graph: Graph,
+    bonus: Float64s,
+    new_nodes: tuple[Int64s, Int64s, Float64s],
+    new_arcs: tuple[Int32s, Float64s, Int32s],
+    nodes: int,
+    arcs: int,
+) -> tuple[int, int]:
     """Add the new nodes of a node, one for each state, and the arcs into them; return how many there are now."""
     from_node, by_arc, keys = found
     new_start, state, value = new_nodes
@@ -189,7 +207,9 @@ def refine(
 
 
 @kernel
-def _search(graph, instance, bonus, behind, threshold, width):
+def _search(
+    graph: Graph, instance: Instance, bonus: Float64s, behind: Float64s, threshold: float, width: int
+) -> Int64s:
     """Return the best valid derivation that a search of some width finds, int64[L], empty if it finds none.
 
     Each node keeps the coverages of its best paths, at most ``width`` of them.

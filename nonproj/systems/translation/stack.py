@@ -8,10 +8,11 @@ from nonproj._kernel import kernel
 from nonproj.systems.translation.coverage import can_complete, coverage
 from nonproj.systems.translation.instance import Instance
 from nonproj.systems.translation.language_model import BEGIN, END, read_word
+from nonproj.types import Float64s, Int64s, Uint64s
 
 
 @kernel
-def _future_scores(instance):
+def _future_scores(instance: Instance) -> Float64s:
     """Return an estimate of the best score of each range of words, float64[N + 1, N + 1], without context."""
     n = instance.n_words
     found = np.full((n + 1, n + 1), -np.inf)
@@ -31,7 +32,7 @@ def _future_scores(instance):
 
 
 @kernel
-def _future(low, high, n_words, future):
+def _future(low: int, high: int, n_words: int, future: Float64s) -> float:
     """Return the estimate of the words that are not covered."""
     total, start = 0.0, -1
     for i in range(n_words + 1):
@@ -46,7 +47,7 @@ def _future(low, high, n_words, future):
 
 
 @kernel
-def _key(low, high, state, end):
+def _key(low: int, high: int, state: int, end: int) -> int:
     """Return a hash of what the rest of a derivation depends on."""
     found = (low ^ (high * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(0xBF58476D1CE4E5B9)
     found ^= np.uint64(state) * np.uint64(0x94D049BB133111EB) + np.uint64(end)
@@ -54,7 +55,7 @@ def _key(low, high, state, end):
 
 
 @kernel
-def _select(estimates, masks, places, beam):
+def _select(estimates: Float64s, masks: Uint64s, places: Int64s, beam: int) -> Int64s:
     """Return the candidates with the best estimates, one of those that differ in their past only; at most ``beam``."""
     order, size = np.argsort(-estimates), 4
     while size < 4 * min(beam, len(order)):
@@ -79,7 +80,14 @@ def _select(estimates, masks, places, beam):
 
 
 @kernel
-def _expand(instance, phrases, future, hypothesis, path, stacks):
+def _expand(
+    instance: Instance,
+    phrases: Uint64s,
+    future: Float64s,
+    hypothesis: tuple[float, int, int, int, int, int],
+    path: int,
+    stacks: list[list[tuple[float, float, int, int, int, int, int, int]]],
+) -> None:
     """Append all hypotheses that continue one by a phrase to their stacks.
 
     A hypothesis is (score, covered words, language model state, end of the last phrase); an entry of a stack also has
@@ -109,7 +117,7 @@ def _expand(instance, phrases, future, hypothesis, path, stacks):
 
 
 @kernel
-def _decode(instance, beam, phrases):
+def _decode(instance: Instance, beam: int, phrases: Uint64s) -> Int64s:
     """Return the best derivation in a beam, int64[L]; empty if there is none."""
     n_words, future = instance.n_words, _future_scores(instance)
     zero = np.uint64(0)

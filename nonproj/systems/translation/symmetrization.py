@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.types import Bools, Int64s
 
 
 def combine(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
@@ -31,7 +32,7 @@ def combine(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def _grow(forward, backward):
+def _grow(forward: Int64s, backward: Int64s) -> Bools:
     """Return the combined alignment points."""
     n, m = len(backward), len(forward)
     first, second = np.zeros((n, m), np.bool_), np.zeros((n, m), np.bool_)

@@ -19,7 +19,8 @@ import numpy as np
 from nonproj._kernel import kernel
 from nonproj.systems.translation.graph import Graph
 from nonproj.systems.translation.instance import Instance
-from nonproj.systems.translation.language_model import BEGIN, END, find_arc, read_word
+from nonproj.systems.translation.language_model import BEGIN, END, Automaton, find_arc, read_word
+from nonproj.types import Bools, Int8s, Int64s
 
 
 class Template(NamedTuple):
@@ -41,7 +42,7 @@ class Template(NamedTuple):
 
 
 @kernel
-def _distinct(values):
+def _distinct(values: Int64s) -> Int64s:
     """Return the different numbers of an array, ascending."""
     found, size = np.empty(len(values), np.int64), 0
     for k in np.argsort(values):
@@ -52,7 +53,7 @@ def _distinct(values):
 
 
 @kernel
-def _lower(ascending, value):
+def _lower(ascending: Int64s, value: int) -> int:
     """Return the position of the first number that is not below a value."""
     first, last = 0, len(ascending)
     while first < last:
@@ -65,7 +66,7 @@ def _lower(ascending, value):
 
 
 @kernel
-def _position(descending, state):
+def _position(descending: Int64s, state: int) -> int:
     """Return the position of a state in descending states."""
     first, last = 0, len(descending)
     while first < last:
@@ -78,7 +79,7 @@ def _position(descending, state):
 
 
 @kernel
-def _ended_states(instance):
+def _ended_states(instance: Instance) -> Int64s:
     """Return all (position, state) in which a phrase can end, as ascending numbers; the begin is the first."""
     lm, n_states = instance.lm, len(instance.lm.last_word)
     n_target = lm.arc_start[1]
@@ -111,7 +112,7 @@ def _ended_states(instance):
 
 
 @kernel
-def _has_arc(lm, state, words, marked):
+def _has_arc(lm: Automaton, state: int, words: Int64s, marked: Bools) -> bool:
     """Return whether a state has an arc for one of some words."""
     first, last = lm.arc_start[state], lm.arc_start[state + 1]
     if last - first <= 8 * len(words):
@@ -128,7 +129,7 @@ def _has_arc(lm, state, words, marked):
 
 
 @kernel
-def _effective(lm, state, words, marked):
+def _effective(lm: Automaton, state: int, words: Int64s, marked: Bools) -> tuple[int, float]:
     """Return the first state, from a state on by backing off, that has an arc for one of some words, and the score."""
     score = 0.0
     while state > 0 and not _has_arc(lm, state, words, marked):
@@ -138,7 +139,9 @@ def _effective(lm, state, words, marked):
 
 
 @kernel
-def _begin_nodes(instance, s, ended, words, marked):
+def _begin_nodes(
+    instance: Instance, s: int, ended: Int64s, words: Int64s, marked: Bools
+) -> tuple[Int64s, list[tuple[int, int, float]]]:
     """Return the states in which a phrase can begin at ``s``, descending, and arcs to them: node, state, score."""
     lm, n_states = instance.lm, len(instance.lm.last_word)
     arcs = [(np.int64(0), np.int64(0), 0.0) for _ in range(0)]
@@ -156,7 +159,7 @@ def _begin_nodes(instance, s, ended, words, marked):
 
 
 @kernel
-def _saves_backoff(lm, state, word):
+def _saves_backoff(lm: Automaton, state: int, word: int) -> bool:
     """Return whether backing off, though there is an arc, could score more later on."""
     arc = find_arc(lm, state, word)
     if arc < 0 or lm.arc_next[arc] < 1 + lm.arc_start[1]:
@@ -165,7 +168,9 @@ def _saves_backoff(lm, state, word):
 
 
 @kernel
-def _first_words(lm, begin, words, marked, base, arcs):
+def _first_words(
+    lm: Automaton, begin: Int64s, words: Int64s, marked: Bools, base: int, arcs: list[tuple[int, int, float, int]]
+) -> tuple[Int64s, int]:
     """Add nodes and arcs up to the first word of a phrase; return the states behind it and their first node.
 
     Nodes from ``base`` on: one for each state in which to begin (the last one is state 0, without those that have arcs
@@ -183,7 +188,7 @@ def _first_words(lm, begin, words, marked, base, arcs):
         state = begin[i]
         for arc in range(lm.arc_start[state], lm.arc_start[state + 1]):
             if marked[lm.arc_word[arc]]:
-                arcs.append((first + _position(behind, lm.arc_next[arc]), base + i, lm.arc_score[arc], 0))
+                arcs.append((first + _position(behind, lm.arc_next[arc]), base + i, lm.arc_score[arc], 0))  # noqa: PERF401
         lower, score = _effective(lm, np.int64(lm.backoff_state[state]), words, marked)
         to = base + _position(begin, lower) if lower > 0 else null
         arcs.append((to, base + i, lm.backoff_score[state] + score, 0))
@@ -201,7 +206,9 @@ def _first_words(lm, begin, words, marked, base, arcs):
 
 
 @kernel
-def _finish(instance, s, behind, first, ended, arcs):
+def _finish(
+    instance: Instance, s: int, behind: Int64s, first: int, ended: Int64s, arcs: list[tuple[int, int, float, int]]
+) -> int:
     """Add nodes and arcs from the first word of a phrase at ``s`` to its end; return the number of the next node."""
     lm, n_states = instance.lm, len(instance.lm.last_word)
     node, o, last = first + len(behind), instance.first_option[s], instance.first_option[s + 1]
@@ -246,12 +253,12 @@ def _finish(instance, s, behind, first, ended, arcs):
         if several:
             for i in range(single):
                 if lm.last_word[behind[i]] == word:
-                    arcs.append((first + single, first + i, lm.backoff_score[behind[i]], 0))
+                    arcs.append((first + single, first + i, lm.backoff_score[behind[i]], 0))  # noqa: PERF401
     return node
 
 
 @kernel
-def _make_template(instance):
+def _make_template(instance: Instance) -> Template:
     """Return the template of an instance."""
     lm, ended = instance.lm, _ended_states(instance)
     arcs = [(np.int64(0), np.int64(0), 0.0, np.int64(0)) for _ in range(0)]
@@ -283,7 +290,7 @@ def _make_template(instance):
 
 
 @kernel
-def _mark_nodes(instance, template):
+def _mark_nodes(instance: Instance, template: Template) -> Int8s:
     """Return which nodes, int8[N + 1, T], are on a path from the begin (1), and also on one to the end (2)."""
     start, source, _, option, ended = template
     n_words, size, n_states = instance.n_words, len(start) - 1, len(instance.lm.last_word)
@@ -313,7 +320,7 @@ def _mark_nodes(instance, template):
 
 
 @kernel
-def _expand(instance, template):
+def _expand(instance: Instance, template: Template) -> Graph:
     """Return the graph of a template."""
     start, source, score, option, ended = template
     n_words, size, n_states = instance.n_words, len(start) - 1, len(instance.lm.last_word)

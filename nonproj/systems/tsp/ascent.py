@@ -17,6 +17,7 @@ from nonproj.relaxation.problem import Problem, equal_to
 from nonproj.relaxation.solver import Iteration
 from nonproj.systems.tsp.instance import Instance
 from nonproj.systems.tsp.one_tree import OneTree, edges_of, find_marginals, minimum_one_tree, new_one_tree
+from nonproj.types import Float64s, Int64s
 
 GRID, MAX_MULTIPLIER = 1024.0, 1e9
 """Multipliers of certified bounds are multiples of 1 / GRID, and not too large, so that sums are exact in float64."""
@@ -66,7 +67,7 @@ class Ascent(NamedTuple):
 
 
 @kernel
-def _lagrangian(weights, u, costs, tree):
+def _lagrangian(weights: Float64s, u: Float64s, costs: Float64s, tree: OneTree) -> float:
     """Evaluate the dual at multipliers; leave the costs and the minimum 1-tree."""
     n = weights.shape[0]
     constant = 0.0
@@ -78,7 +79,7 @@ def _lagrangian(weights, u, costs, tree):
 
 
 @kernel
-def _count_degrees(tree, degree):
+def _count_degrees(tree: OneTree, degree: Int64s) -> int:
     """Count the edges of a 1-tree at each node; return the sum of (degree - 2)^2."""
     parent, order, ends = tree
     for node in range(len(degree)):
@@ -95,7 +96,9 @@ def _count_degrees(tree, degree):
 
 
 @kernel
-def _ascend(weights, u, steps, tree, best_tree):
+def _ascend(
+    weights: Float64s, u: Float64s, steps: Steps, tree: OneTree, best_tree: OneTree
+) -> tuple[float, Float64s, Float64s, bool]:
     """Run the subgradient method from ``u``; return the bound, its multipliers, the course and if a tour was found."""
     sizes, target, memory = steps
     n = weights.shape[0]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.systems.tsp.sparse import FORBIDDEN, FORCED, FREE
+from nonproj.systems.tsp.sparse import FORBIDDEN, FORCED, FREE, Graph
+from nonproj.types import Float64s, Int8s, Int64s
 
 
 @kernel
-def _root(parent, node):
+def _root(parent: Int64s, node: int) -> int:
     """Return the representative of a node's component."""
     while parent[node] != node:
         node = parent[node]
@@ -17,7 +18,7 @@ def _root(parent, node):
 
 
 @kernel
-def _by_degrees(graph, state, in_degree, left):
+def _by_degrees(graph: Graph, state: Int8s, in_degree: Int64s, left: Int64s) -> int:
     """Fix edges at nodes with two forced edges, or with two edges left; return the number fixed, -1 for none possible.
 
     A node needs two edges: with two forced the others are forbidden, with two left these are forced.
@@ -55,7 +56,7 @@ def _by_degrees(graph, state, in_degree, left):
 
 
 @kernel
-def _by_subtours(graph, state):
+def _by_subtours(graph: Graph, state: Int8s) -> int:
     """Forbid edges that close a path of forced edges to a subtour; return the number fixed, -1 for a forced subtour."""
     tail, head, weight, degree = graph
     n = len(degree)
@@ -84,7 +85,7 @@ def _by_subtours(graph, state):
 
 
 @kernel
-def propagate(graph, state):
+def propagate(graph: Graph, state: Int8s) -> bool:
     """Fix edges until nothing more follows; return whether a tour may be left."""
     n = len(graph.degree)
     in_degree, left = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -102,7 +103,7 @@ def propagate(graph, state):
 
 
 @kernel
-def _hang(graph, chosen, above, edge_above, depth):
+def _hang(graph: Graph, chosen: Int8s, above: Int64s, edge_above: Int64s, depth: Int64s) -> None:
     """Hang the spanning tree of a 1-tree on node 1: for each node its parent, the edge to it, and its depth."""
     tail, head, weight, degree = graph
     n, m = len(degree), len(tail)
@@ -138,7 +139,7 @@ def _hang(graph, chosen, above, edge_above, depth):
 
 
 @kernel
-def sparse_marginals(graph, state, costs, chosen, marginal):
+def sparse_marginals(graph: Graph, state: Int8s, costs: Float64s, chosen: Int8s, marginal: Float64s) -> None:
     """Write by how much the cost of a minimum 1-tree rises if a free edge changes sides; infinity if it cannot.
 
     An edge that is not chosen replaces the most expensive free edge of the path between its ends, and an edge of the
@@ -175,7 +176,7 @@ def sparse_marginals(graph, state, costs, chosen, marginal):
 
 
 @kernel
-def fix_by_costs(state, chosen, marginal, slack):
+def fix_by_costs(state: Int8s, chosen: Int8s, marginal: Float64s, slack: float) -> int:
     """Fix free edges whose change of sides raises the bound by more than ``slack``; return the number fixed."""
     fixed = 0
     for e in range(len(state)):

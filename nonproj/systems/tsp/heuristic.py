@@ -10,6 +10,7 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.systems.tsp.instance import Instance
+from nonproj.types import Bools, Int64s, Uint64s
 
 NEIGHBOURS, SEGMENT, SPAN = 8, 3, 50
 """Neighbours of each node; longest segment that an Or-opt move takes along; longest stretch that a kick rearranges."""
@@ -19,7 +20,7 @@ ALLOWANCE = 0.003
 
 
 @kernel
-def _reverse(tour, place, first, last):
+def _reverse(tour: Int64s, place: Int64s, first: int, last: int) -> None:
     """Reverse the tour from place ``first`` forward to place ``last``, or all the rest of it if that is shorter."""
     n = len(tour)
     size = (last - first) % n + 1
@@ -35,7 +36,7 @@ def _reverse(tour, place, first, last):
 
 
 @kernel
-def _two_opt(weights, near, tour, place, a):
+def _two_opt(weights: Int64s, near: Int64s, tour: Int64s, place: Int64s, a: int) -> tuple[int, int, int, int]:
     """Make the first improving 2-opt move that replaces an edge of node ``a``; return its gain and the other ends."""
     n = len(tour)
     for side in range(2):
@@ -58,7 +59,7 @@ def _two_opt(weights, near, tour, place, a):
 
 
 @kernel
-def _or_opt(weights, near, tour, place, a):
+def _or_opt(weights: Int64s, near: Int64s, tour: Int64s, place: Int64s, a: int) -> tuple[int, int, int, int, int, int]:
     """Make the first improving move of a segment that begins at node ``a``; return its gain and the nodes touched."""
     n = len(tour)
     for side in range(2):
@@ -91,7 +92,7 @@ def _or_opt(weights, near, tour, place, a):
 
 
 @kernel
-def _move(tour, place, a, end, c, d, side, size):
+def _move(tour: Int64s, place: Int64s, a: int, end: int, c: int, d: int, side: int, size: int) -> None:
     """Move the segment from ``a`` to ``end``, of some size, between ``c`` and ``d``, with ``a`` beside ``c``."""
     n = len(tour)
     segment = np.empty(SEGMENT, tour.dtype)
@@ -129,7 +130,9 @@ def _move(tour, place, a, end, c, d, side, size):
 
 
 @kernel
-def _descend(weights, near, tour, place, queue, waiting, count):
+def _descend(
+    weights: Int64s, near: Int64s, tour: Int64s, place: Int64s, queue: Int64s, waiting: Bools, count: int
+) -> int:
     """Make improving moves at the nodes of the queue until there are none; return the total gain."""
     n = len(tour)
     total, head = 0, 0
@@ -156,7 +159,7 @@ def _descend(weights, near, tour, place, queue, waiting, count):
 
 
 @kernel
-def _draw(random, below):
+def _draw(random: Uint64s, below: int) -> int:
     """Return a random integer from 0 to ``below - 1`` (xorshift)."""
     x = random[0]
     x ^= x << np.uint64(13)
@@ -167,7 +170,7 @@ def _draw(random, below):
 
 
 @kernel
-def _kick(weights, tour, place, ends, random):
+def _kick(weights: Int64s, tour: Int64s, place: Int64s, ends: Int64s, random: Uint64s) -> int:
     """Exchange two neighbouring stretches of the tour, a double bridge; return the gain, and write the ends' nodes."""
     n = len(tour)
     span = min(SPAN, n - 2)
@@ -191,7 +194,7 @@ def _kick(weights, tour, place, ends, random):
 
 
 @kernel
-def _iterate(weights, near, tour, kicks, target, random):
+def _iterate(weights: Int64s, near: Int64s, tour: Int64s, kicks: int, target: int, random: Uint64s) -> tuple[int, int]:
     """Improve a tour in place by local search and kicks; return its length, and the number of kicks made."""
     n = len(tour)
     place, queue, waiting = np.empty(n, np.int64), np.arange(n), np.ones(n, np.bool_)

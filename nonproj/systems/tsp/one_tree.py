@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.types import Float64s
 
 
 class OneTree(NamedTuple):
@@ -36,7 +37,7 @@ def new_one_tree(n: int) -> OneTree:
 
 
 @kernel
-def minimum_one_tree(costs, tree):
+def minimum_one_tree(costs: Float64s, tree: OneTree) -> float:
     """Find a minimum 1-tree by Prim's algorithm, in O(n^2), and return its cost."""
     parent, order, ends = tree
     n = costs.shape[0]
@@ -73,7 +74,7 @@ def minimum_one_tree(costs, tree):
 
 
 @kernel
-def find_marginals(costs, tree, marginal):
+def find_marginals(costs: Float64s, tree: OneTree, marginal: Float64s) -> None:
     """Write by how much the cost of the minimum 1-tree rises if it must contain an edge: float64[n, n], symmetric.
 
     The edge replaces the most expensive edge of the path between its ends (Helsgaun 2000, section 4.1: alpha-values).

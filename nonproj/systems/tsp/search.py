@@ -12,7 +12,8 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.systems.tsp.fixing import fix_by_costs, propagate, sparse_marginals
-from nonproj.systems.tsp.sparse import FORBIDDEN, FORCED, FREE, sparse_ascend, sparse_value
+from nonproj.systems.tsp.sparse import FORBIDDEN, FORCED, FREE, Cuts, Graph, sparse_ascend, sparse_value
+from nonproj.types import Float64s, Int8s, Int64s
 
 CANDIDATES = 6
 """Edges tried by strong branching."""
@@ -34,7 +35,7 @@ class Stack(NamedTuple):
 
 
 @kernel
-def _copy_node(state, u, to_state, to_u):
+def _copy_node(state: Int8s, u: Float64s, to_state: Int8s, to_u: Float64s) -> None:
     """Copy the states of edges, and the multipliers, of a node; loops compile faster than slices."""
     for e in range(len(state)):
         to_state[e] = state[e]
@@ -43,7 +44,7 @@ def _copy_node(state, u, to_state, to_u):
 
 
 @kernel
-def _count_free(state):
+def _count_free(state: Int8s) -> int:
     """Count the free edges."""
     free = 0
     for e in range(len(state)):
@@ -52,7 +53,7 @@ def _count_free(state):
 
 
 @kernel
-def _tighten(relaxation, state, u, incumbent):
+def _tighten(relaxation: tuple[Graph, Cuts, Int64s], state: Int8s, u: Float64s, incumbent: Float64s) -> int:
     """Fix edges by reduced costs at multipliers ``u``; return the number fixed, -1 if no better tour is left."""
     graph, cuts, order = relaxation
     m = len(graph.tail)
@@ -68,7 +69,15 @@ def _tighten(relaxation, state, u, incumbent):
 
 
 @kernel
-def _bound_node(relaxation, state, u, steps, incumbent, best, mean):
+def _bound_node(
+    relaxation: tuple[Graph, Cuts, Int64s],
+    state: Int8s,
+    u: Float64s,
+    steps: tuple[Float64s, float, float, float],
+    incumbent: Float64s,
+    best: Int8s,
+    mean: Float64s,
+) -> float:
     """Bound a node: ascend, fix edges, and again while many are fixed; return the bound, infinity if fathomed."""
     graph, cuts, order = relaxation
     if not propagate(graph, state):
@@ -87,7 +96,7 @@ def _bound_node(relaxation, state, u, steps, incumbent, best, mean):
 
 
 @kernel
-def _choose(state, mean, candidates):
+def _choose(state: Int8s, mean: Float64s, candidates: Int64s) -> int:
     """Write the free edges that are nearest to half chosen on average; return how many."""
     count = 0
     for _ in range(len(candidates)):
@@ -108,7 +117,15 @@ def _choose(state, mean, candidates):
 
 
 @kernel
-def _branch(relaxation, state, u, steps, incumbent, best, children):
+def _branch(
+    relaxation: tuple[Graph, Cuts, Int64s],
+    state: Int8s,
+    u: Float64s,
+    steps: tuple[Float64s, float, float, float],
+    incumbent: Float64s,
+    best: Int8s,
+    children: tuple[Int8s, Float64s, Float64s, Float64s, Int64s],
+) -> int:
     """Choose an edge by strong branching and write both children; return 2, or 1 if a side of some edge is fathomed.
 
     With 1, the first child is the node with that edge fixed to its other side; with 0, both sides are fathomed.
@@ -147,7 +164,7 @@ def _branch(relaxation, state, u, steps, incumbent, best, children):
 
 
 @kernel
-def _finish(graph, state, incumbent, best):
+def _finish(graph: Graph, state: Int8s, incumbent: Float64s, best: Int8s) -> None:
     """Note the tour of a node without free edges."""
     length = 0.0
     for e in range(len(state)):
@@ -160,7 +177,15 @@ def _finish(graph, state, incumbent, best):
 
 
 @kernel
-def search(relaxation, stack, top, schedules, incumbent, best, limit):
+def search(
+    relaxation: tuple[Graph, Cuts, Int64s],
+    stack: Stack,
+    top: int,
+    schedules: tuple[tuple[Float64s, float, float, float], tuple[Float64s, float, float, float]],
+    incumbent: Float64s,
+    best: Int8s,
+    limit: int,
+) -> tuple[int, int]:
     """Explore up to ``limit`` nodes of the stack, whose top ``top`` are open; return how many are open, and explored.
 
     ``incumbent`` and ``best``, the length and the edges of the best tour, are updated.  It ends early if the stack is

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.types import Float64s, Int64s
 
 TOLERANCE = 1e-6
 """By how much an inequality must be violated."""
@@ -35,7 +36,16 @@ class Comb(NamedTuple):
 
 
 @kernel
-def _augment(start, other, edge, forward, residual, source, sink, arrived):
+def _augment(
+    start: Int64s,
+    other: Int64s,
+    edge: Int64s,
+    forward: Int64s,
+    residual: Float64s,
+    source: int,
+    sink: int,
+    arrived: Int64s,
+) -> float:
     """Push flow along a shortest path from source to sink; return the amount, 0 if there is none.
 
     ``residual[e, 0]`` is what edge e can take from its tail to its head, ``residual[e, 1]`` the other way.
@@ -72,7 +82,7 @@ def _augment(start, other, edge, forward, residual, source, sink, arrived):
 
 
 @kernel
-def _back(start, k):
+def _back(start: Int64s, k: int) -> int:
     """Return the node whose list of arcs has arc ``k``."""
     low, high = 0, len(start) - 1
     while high - low > 1:
@@ -85,7 +95,9 @@ def _back(start, k):
 
 
 @kernel
-def _cut_tree(start, other, edge, forward, capacity, parent, flow):
+def _cut_tree(
+    start: Int64s, other: Int64s, edge: Int64s, forward: Int64s, capacity: Float64s, parent: Int64s, flow: Float64s
+) -> None:
     """Build a cut tree: the minimum cut between a node and its parent has value ``flow``, and its subtree is a side."""
     n = len(start) - 1
     parent[:] = 0

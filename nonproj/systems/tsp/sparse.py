@@ -12,6 +12,7 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.systems.tsp.ascent import MAX_MULTIPLIER
+from nonproj.types import Float64s, Int8s, Int64s
 
 FREE, FORCED, FORBIDDEN = 0, 1, -1
 """States of an edge."""
@@ -72,7 +73,7 @@ def make_graph(weights: np.ndarray, kept: np.ndarray) -> Graph:
 
 
 @kernel
-def _edge_costs(graph, cuts, u, costs):
+def _edge_costs(graph: Graph, cuts: Cuts, u: Float64s, costs: Float64s) -> None:
     """Write the cost of each edge under multipliers of the degrees (those of node 0 is 0) and of the cuts."""
     tail, head, weight, degree = graph
     start, edge, coefficient, rhs = cuts
@@ -88,7 +89,7 @@ def _edge_costs(graph, cuts, u, costs):
 
 
 @kernel
-def _find(parent, node):
+def _find(parent: Int64s, node: int) -> int:
     """Return the representative of a node's component (union-find with path halving)."""
     while parent[node] != node:
         parent[node] = parent[parent[node]]
@@ -97,7 +98,7 @@ def _find(parent, node):
 
 
 @kernel
-def _sparse_one_tree(graph, state, costs, order, chosen):
+def _sparse_one_tree(graph: Graph, state: Int8s, costs: Float64s, order: Int64s, chosen: Int8s) -> float:
     """Find a minimum 1-tree by Kruskal's algorithm: with all forced edges, without forbidden ones.
 
     ``order`` is the order of the last call, mostly nearly right.  Returns the cost; infinity if there is no 1-tree.
@@ -137,7 +138,7 @@ def _sparse_one_tree(graph, state, costs, order, chosen):
 
 
 @kernel
-def _slopes(graph, cuts, u, chosen, slope):
+def _slopes(graph: Graph, cuts: Cuts, u: Float64s, chosen: Int8s, slope: Float64s) -> float:
     """Write the subgradient at a 1-tree, right-hand sides minus left-hand sides; return its squared norm."""
     tail, head, weight, degree = graph
     start, edge, coefficient, rhs = cuts
@@ -164,7 +165,9 @@ def _slopes(graph, cuts, u, chosen, slope):
 
 
 @kernel
-def sparse_value(graph, cuts, state, u, order, costs, chosen):
+def sparse_value(
+    graph: Graph, cuts: Cuts, state: Int8s, u: Float64s, order: Int64s, costs: Float64s, chosen: Int8s
+) -> float:
     """Return the Lagrangian dual at multipliers; leave the costs and the minimum 1-tree."""
     start, edge, coefficient, rhs = cuts
     n = len(graph.degree)
@@ -178,7 +181,7 @@ def sparse_value(graph, cuts, state, u, order, costs, chosen):
 
 
 @kernel
-def _note_tour(graph, chosen, incumbent, best):
+def _note_tour(graph: Graph, chosen: Int8s, incumbent: Float64s, best: Int8s) -> bool:
     """If a 1-tree is a tour shorter than the incumbent, keep its edges and length."""
     tail, head, weight, degree = graph
     seen = np.zeros(len(degree), np.int64)
@@ -199,7 +202,15 @@ def _note_tour(graph, chosen, incumbent, best):
 
 
 @kernel
-def sparse_ascend(relaxation, state, u, steps, incumbent, best, mean):
+def sparse_ascend(
+    relaxation: tuple[Graph, Cuts, Int64s],
+    state: Int8s,
+    u: Float64s,
+    steps: tuple[Float64s, float, float, float],
+    incumbent: Float64s,
+    best: Int8s,
+    mean: Float64s,
+) -> float:
     """Run the subgradient method from multipliers ``u``; leave the best ones there, and return the bound.
 
     Parameters
