@@ -97,9 +97,8 @@ class ParsedSentence:
 
     def picture(self) -> Picture:
         """Return the picture of the tree, for `nonproj.pictures.svg.to_svg` and the like; notebooks show it."""
-        picture = picture_of(self.sentence, self.decoded.heads, self.labels)
-        confidence = getattr(self.parse, "confidence", None)
-        return picture if confidence is None else picture._replace(confidence=[float(p) for p in confidence.heads])
+        sure = getattr(self.parse, "confidence", None)
+        return picture_of(self.sentence, self.decoded.heads, self.labels, confidence=sure and sure.heads)
 
     def __repr__(self) -> str:
         state = "certified" if self.certified else f"gap {self.gap:.3g}"

@@ -95,7 +95,8 @@ def certificate_line(numbers: dict) -> str:
     if "certified" not in numbers:
         return ""
     if not numbers["certified"]:
-        return f"no certificate: another tree may score up to {numbers.get('gap', float('nan')):.3g} higher"
+        more = f": another tree may score up to {numbers['gap']:.3g} higher" if "gap" in numbers else ""
+        return f"no certificate{more}"
     count = numbers.get("iterations")
     iterations = "" if count is None else f" ({count} iteration{'s' * (count != 1)})"
     return f"certified: no tree over its candidate arcs scores higher{iterations}"

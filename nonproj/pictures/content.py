@@ -45,7 +45,9 @@ class Picture(NamedTuple):
     confidence: list[float] | None = None
 
 
-def picture_of(sentence: Sentence, heads=None, labels: Sequence[str] | None = None, other: Sentence | None = None):
+def picture_of(
+    sentence: Sentence, heads=None, labels: Sequence[str] | None = None, other: Sentence | None = None, confidence=None
+) -> Picture:
     """Return the picture of a sentence and its tree.
 
     Parameters
@@ -57,10 +59,8 @@ def picture_of(sentence: Sentence, heads=None, labels: Sequence[str] | None = No
         By default those of the sentence.
     other : Sentence, optional
         The same words with another tree, such as the gold tree.
-
-    Returns
-    -------
-    Picture
+    confidence : sequence of n float, optional
+        By default the attribute ``Confidence`` of MISC.
 
     Raises
     ------
@@ -83,7 +83,8 @@ def picture_of(sentence: Sentence, heads=None, labels: Sequence[str] | None = No
     if other is not None:
         above, below = compared(heads, labels, other.heads[1:].tolist(), other.labels)
     tags = [_shown(row[3]) or _shown(row[4]) for row in sentence.rows]
-    return Picture(sentence.forms, tags, above, below, confidence_of(sentence))
+    sure = confidence_of(sentence) if confidence is None else [float(share) for share in confidence]
+    return Picture(sentence.forms, tags, above, below, sure)
 
 
 def arcs_of(heads: Sequence[int], labels: Sequence[str]) -> list[Arc]:

@@ -53,8 +53,7 @@ class Item(NamedTuple):
 
     def picture(self) -> Picture:
         """Return the picture of the tree, beside the gold tree or else that of the other parser."""
-        picture = picture_of(self.sentence, self.heads, self.labels, self.gold or self.other)
-        return picture._replace(confidence=self.confidence)
+        return picture_of(self.sentence, self.heads, self.labels, self.gold or self.other, self.confidence)
 
 
 def comment(sentence: Sentence, name: str) -> str:

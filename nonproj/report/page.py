@@ -108,7 +108,7 @@ def _trees(names: Names) -> tuple[list[dict], list[list[int]], int]:
 
 
 def _short(path: str) -> str:
-    return one_line(PurePath(path).name) or path
+    return "standard input" if path == "-" else one_line(PurePath(path).name) or path
 
 
 def _sentence(item: Item, labels: _Numbers, tags: _Numbers, feats: _Numbers) -> dict:

@@ -146,7 +146,7 @@ function itemOf(n) {
 function placehold(item, sentence) {
   item.drawn = false;
   item.article.replaceChildren();
-  item.article.style.minHeight = `${factsOf(sentence).height + 64}px`;
+  item.article.style.minHeight = `${factsOf(sentence).height + 32}px`;
   watcher.observe(item.article);
 }
 
@@ -299,8 +299,10 @@ function fillCourse(details, sentence) {
 
 /* -- analysis --------------------------------------------------------------------------------------------------------- */
 
-function cellOf(value, column, row) {
-  const cell = make("td", column.second ? "second" : "");
+const isText = (column) => ["text", "label", "tag"].includes(column.kind);
+
+function cellOf(value, column) {
+  const cell = make("td", [column.second ? "second" : "", isText(column) ? "text" : ""].join(" ").trim());
   if (value === null || value === undefined) cell.textContent = "–";
   else if (column.kind === "share") {
     cell.textContent = (100 * value).toFixed(2);
@@ -333,14 +335,14 @@ function buildTables() {
     box.append(make("h3", "", each.title));
     if (each.note) box.append(make("p", "note", each.note));
     for (const column of each.columns) {
-      const cell = make("th", "", column.name);
+      const cell = make("th", isText(column) ? "text" : "", column.name);
       cell.scope = "col";
       head.append(cell);
     }
     top.append(head);
     for (const row of each.rows) {
       const line = make("tr");
-      row.forEach((value, i) => line.append(cellOf(value, each.columns[i], row)));
+      row.forEach((value, i) => line.append(cellOf(value, each.columns[i])));
       body.append(line);
     }
     table.append(top, body);
