@@ -18,6 +18,7 @@ IN = -
 OUT = -
 JOBS = 2
 SECONDS = 600
+CONSTRAINTS =
 SEED = 1
 
 unexport LANG
@@ -37,6 +38,7 @@ READY = $(VENV)/.ready
 WARM = $(VENV)/.warm
 MEASURE = $(VENV)/.bench
 SITE = $(VENV)/.docs
+PACKAGING = $(VENV)/.packaging
 PYTEST = "$(BIN)/python" -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS))
 FILE = models/$(LANG)-$(PARTS).nonproj
 SOURCES = $(wildcard nonproj/*.py nonproj/*/*.py)
@@ -54,7 +56,7 @@ SYSTEM_TESTS = $(wildcard $(patsubst %,tests/test_%.py,constituency lexicalised 
 	mrf_tasks tsp* translation*)) $(addprefix nonproj/systems/,constituency mrf tsp translation)
 LEARN_TESTS = tests/test_scoring.py tests/test_learning.py
 
-.PHONY: help setup train evaluate parse test test-decode test-bounds test-python attack bench bench-text bench-full reproduce docs lint clean
+.PHONY: help setup train evaluate parse models test test-decode test-bounds test-python attack bench bench-text bench-full reproduce docs dist lint clean
 
 help: ## list the targets (the default)
 	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folder] [ARGS='...']"
@@ -72,7 +74,8 @@ $(READY): pyproject.toml
 		echo "Python 3.11 or newer is needed, $$("$(PYTHON)" -V 2>&1) found; name another by: make PYTHON=python3.12" >&2; exit 2; }
 	@echo "setting up $(VENV) ..." >&2
 	@test -x "$(BIN)/python" || "$(PYTHON)" -m venv "$(VENV)" >&2
-	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --editable '.[test]' >&2
+	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+		$(CONSTRAINTS:%=--constraint "%") --editable '.[test]' >&2
 	@touch $@
 
 $(WARM): $(READY) $(SOURCES)
@@ -92,6 +95,9 @@ evaluate: $(WARM) ## evaluate that model on its treebank's test file
 parse: $(WARM) ## parse a file with that model: IN=file OUT=file
 	@$(NEEDS_MODEL)
 	@"$(BIN)/nonproj" parse -m $(FILE) "$(IN)" -o "$(OUT)" $(ARGS)
+
+models: $(WARM) ## train and evaluate all models of a release, with cards; ARGS names some: danish-arc turkish-grandparent
+	@"$(BIN)/python" data_scripts/models.py --out models --data "$(DATA)" $(if $(TREEBANKS),--source "$(TREEBANKS)") $(ARGS)
 
 test: $(WARM) ## run all tests
 	@$(PYTEST) $(ARGS)
@@ -143,6 +149,16 @@ docs: $(WARM) $(SITE) ## build the site of the documentation, build/docs/index.h
 	@"$(BIN)/python" data_scripts/fetch.py turkish --out data
 	@PYTHONPATH="$(CURDIR)" "$(BIN)/python" -m sphinx --quiet --fail-on-warning --keep-going -c docs . build/docs
 	@echo "build/docs/index.html"
+
+$(PACKAGING): $(READY)
+	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: 'build>=1.2' 'twine>=6.1' >&2
+	@touch $@
+
+dist: $(PACKAGING) ## build wheel and sdist into dist/, check both, use each in an empty environment
+	@rm -rf dist build/lib build/bdist.* *.egg-info
+	@"$(BIN)/python" -m build --outdir dist .
+	@"$(BIN)/python" -m twine check --strict dist/*
+	@"$(BIN)/python" tests/installed.py dist/*.whl dist/*.tar.gz
 
 lint: $(READY) ## run the linter and the format check
 	@"$(BIN)/ruff" check . && "$(BIN)/ruff" format --check .

@@ -27,6 +27,8 @@ class Treebank(NamedTuple):
         As its source states it.
     dev, dev_digest : str
         The development file and its SHA-256, or empty.
+    title : str
+        The name of the treebank, with its version.
     """
 
     train: str
@@ -37,6 +39,7 @@ class Treebank(NamedTuple):
     licence: str
     dev: str = ""
     dev_digest: str = ""
+    title: str = ""
 
     @property
     def files(self) -> tuple[tuple[str, str], ...]:
@@ -61,6 +64,7 @@ TREEBANKS = {
         "492a2b5a8dee8e64d611d87e8afe21233aa7dc6bfa6fb059956a994213e3e297",
         (f"{_GITHUB}/{_DDT}/archive/{_DDT_COMMIT}.tar.gz",),
         "MIT, CC BY-SA 4.0 or GPL",
+        title="Danish Dependency Treebank 1.0, CoNLL-X 2006",
     ),
     "dutch": Treebank(
         "dutch/nl_lassysmall-ud-train.conllu",
@@ -69,6 +73,7 @@ TREEBANKS = {
         "2382cd0c37e6e4ddf046c4f38e3aad05e02db15c65f45c74d77ccb1fc5226dd5",
         (f"{_RAW}/{_LASSY}/nl_lassysmall-ud-train.conllu", f"{_RAW}/{_LASSY}/nl_lassysmall-ud-test.conllu"),
         "CC BY-SA 4.0",
+        title="UD Dutch LassySmall 1.4",
     ),
     "basque": Treebank(
         "basque/basque_conll2007_train.conll",
@@ -77,6 +82,7 @@ TREEBANKS = {
         "3b95a0c3c0fe53c3c3d26d705c41d4e9369d66cc837cbf04caa6eec150ecefcb",
         (f"{_RAW}/{_NLTK}/conll2007.zip",),
         "CC BY-NC-ND, for research",
+        title="Basque, CoNLL 2007",
     ),
     "english": Treebank(
         "english/wsj_sample_train.conll",
@@ -85,6 +91,7 @@ TREEBANKS = {
         "12afb1334c9dc063b5dd429598fa5d3de54515630b49031de707a44403e06520",
         (f"{_RAW}/{_NLTK}/dependency_treebank.zip",),
         "for research",
+        title="Penn Treebank, sample of the Wall Street Journal",
     ),
     "turkish": Treebank(
         "turkish/turkish_web_train.conllu",
@@ -93,6 +100,7 @@ TREEBANKS = {
         "ac3d73438179e4ab5f0a35a99a992352a5b8b483df84395ee2828fcb49a49485",
         ("turkish-treebanks==1.0.0",),
         "Apache 2.0",
+        title="Turkish Web Treebank 1.0",
     ),
     "english-ewt": Treebank(
         "english-ewt/en_ewt-ud-train.conllu",
@@ -103,6 +111,7 @@ TREEBANKS = {
         "CC BY-SA 4.0",
         "english-ewt/en_ewt-ud-dev.conllu",
         "531a54ff90d6ab12201c5a50c3e78e6ddac4de69abc4bce5d275d3cd29efe2b6",
+        title="UD English EWT, commit 15d613d84",
     ),
     "greek": Treebank(
         "greek/el_gdt-ud-train.conllu",
@@ -113,6 +122,7 @@ TREEBANKS = {
         "CC BY-NC-SA 3.0, for research",
         "greek/el_gdt-ud-dev.conllu",
         "53de54735051eecef04aa8c0f5f0fbf2466e0e0d4fd9dfd3d313560c394ddf41",
+        title="UD Greek GDT, commit 1485f849d",
     ),
 }
 """By language.  The Danish test file is the official one of the CoNLL-X shared task, byte for byte.

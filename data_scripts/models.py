@@ -1,0 +1,145 @@
+"""Train and evaluate the models of a release; write a card beside each of them, and a table of all.
+
+    python data_scripts/models.py --out models [--data data] [--source FOLDER] [MODEL ...] [--train '--epochs 5']
+
+A MODEL is a treebank and a set of part types, such as danish-grandparent; by default all of `RELEASE`.  Models that are
+finished are kept: a run that was interrupted continues where it ended, within a model after its last complete epoch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from fetch import DEFAULT_SOURCE, fetch
+from treebanks import TREEBANKS, TreebankError, sha256, write_file
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # the checkout's package, not an installed one
+
+from nonproj import __version__  # noqa: E402
+from nonproj.errors import ModelError  # noqa: E402
+from nonproj.evaluation.card import model_card  # noqa: E402
+from nonproj.model import Model  # noqa: E402
+
+RELEASE = (
+    "turkish-grandparent",
+    "greek-grandparent",
+    "basque-grandparent",
+    "english-grandparent",
+    "danish-arc",
+    "danish-sibling",
+    "danish-grandparent",
+    "dutch-grandparent",
+    "english-ewt-grandparent",
+)
+"""The models of a release, those that take the least time first."""
+
+HEAD = f"""# Models of nonproj {__version__}
+
+Trained and evaluated by `make models`; each name links to the model's card. UAS and LAS are those of the test file, in
+per cent, without punctuation. A model is subject to the licence of its treebank.
+
+| model | treebank | licence | UAS | LAS | certified | MB | SHA-256 |
+|---|---|---|---|---|---|---|---|
+"""
+
+
+class Job(NamedTuple):
+    """One model: its name, the treebank's files, and where it is written."""
+
+    name: str
+    train: Path
+    test: Path
+    output: Path
+
+    @property
+    def language(self) -> str:
+        """The key of `TREEBANKS`."""
+        return self.name.rpartition("-")[0]
+
+
+def command(job: Job, more: list[str]) -> list[str]:
+    """Return the command that trains and evaluates a model, or continues it."""
+    language, _, parts = job.name.rpartition("-")
+    configs = [ROOT / "configs" / f"{name}.yaml" for name in (job.name, language)]
+    config = next((["--config", str(path)] for path in configs if path.is_file()), [])
+    treebank = TREEBANKS[language]
+    words = [sys.executable, "-m", "nonproj", "train", str(job.train), "--test", str(job.test), *config]
+    words += ["--parts", parts, "-o", str(job.output), "--resume"]
+    words += ["--set", f"treebank.name={treebank.title}", "--set", f"treebank.licence={treebank.licence}"]
+    return words + more
+
+
+def finished(job: Job) -> bool:
+    """Return whether the model is there, complete, evaluated, of these files and of this version."""
+    try:
+        meta = Model.load(job.output).meta
+    except (ModelError, OSError):
+        return False
+    data = meta.get("data") or {}
+    same = all(data.get(f"{role}_sha256") == sha256(getattr(job, role).read_bytes()) for role in ("train", "test"))
+    return same and not meta["interrupted"] and "test" in meta and meta["version"] == __version__
+
+
+def write_card(job: Job) -> str:
+    """Write the card of a model beside it, and return the model's row in the table of all."""
+    model, data = Model.load(job.output), job.output.read_bytes()
+    card = model_card(job.output.name, model.describe(), len(data))
+    write_file(job.output.with_suffix(".md"), card.encode())
+    test, treebank = model.meta["test"], TREEBANKS[job.language]
+    shares = [f"{100 * test[key]:.2f}" if test[key] is not None else "–" for key in ("uas", "las", "certified")]
+    cells = [f"[{job.output.name}]({job.output.stem}.md)", treebank.title, treebank.licence, *shares]
+    return f"| {' | '.join([*cells, f'{len(data) / 1e6:.1f}', f'`{sha256(data)}`'])} |\n"
+
+
+def build(job: Job, more: list[str]) -> None:
+    """Train and evaluate one model, unless it is finished.
+
+    Raises
+    ------
+    TreebankError
+        Training failed.
+    """
+    if finished(job):
+        sys.stderr.write(f"{job.output} is finished\n")
+        return
+    code = subprocess.run(command(job, more), cwd=ROOT, check=False).returncode
+    if code or not finished(job):
+        raise TreebankError(f"{job.output} is not finished: 'nonproj train' ended with code {code}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the program."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("models", nargs="*", metavar="MODEL", help=f"known: {', '.join(RELEASE)} (default: all)")
+    parser.add_argument("--out", type=Path, default=Path("models"), help="folder of models (default: models)")
+    parser.add_argument("--data", type=Path, default=Path("data"), help="folder to fetch treebanks to (default: data)")
+    parser.add_argument("--source", type=Path, help="folder of treebanks (default: NONPROJ_TREEBANKS)")
+    parser.add_argument("--train", default="", metavar="OPTIONS", help="more options of 'nonproj train'")
+    options = parser.parse_args(arguments)
+    if unknown := set(options.models) - set(RELEASE):
+        parser.error(f"unknown model {min(unknown)}; known: {', '.join(RELEASE)}")
+    source = options.source or Path(os.environ.get("NONPROJ_TREEBANKS") or DEFAULT_SOURCE)
+    rows, failed = [], 0
+    options.out.mkdir(parents=True, exist_ok=True)
+    for name in options.models or RELEASE:
+        try:
+            train, test = fetch(name.rpartition("-")[0], options.data, source)[:2]
+            job = Job(name, *(path.resolve() for path in (train, test, options.out / f"{name}.nonproj")))
+            build(job, shlex.split(options.train))
+            rows.append(write_card(job))
+        except (TreebankError, OSError) as error:
+            sys.stderr.write(f"models: {name}: {error}\n")
+            failed = 2
+        write_file(options.out / "README.md", (HEAD + "".join(rows)).encode())
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
