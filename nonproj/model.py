@@ -79,8 +79,8 @@ class Model:
     meta : dict
         Training history; JSON values only.
     components : dict of str to dict
-        What the tagger and the segmenter need beside their arrays, JSON values only; the arrays are in ``weights``, as
-        ``tagger.NAME`` and ``segmenter.NAME``.  A parser need not have them.
+        What the tagger, the segmenter and the confidence classifier need beside their arrays, JSON values only; the
+        arrays are in ``weights``, as ``tagger.NAME`` and so on.  A parser need not have them.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, FIRST
 TABLES = ("parser", "pruner", "labeler", "perceptron", "total")
 """Arrays that are weight tables: kernels index them by hash and rely on their size being a power of two."""
 
-COMPONENTS = ("tagger", "segmenter")
+COMPONENTS = ("tagger", "segmenter", "confidence")
 """Parts of a pipeline that a model may have beside its parser; they check their own arrays when they are built."""
 
 _COMPLETE = ({"pruner", "labeler", "parser"}, {"pruner", "labeler", "perceptron", "total", "arcs"})

@@ -6,18 +6,20 @@ import contextlib
 import itertools
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from nonproj.automata.compiled import has_compiled_automata, is_third_order
-from nonproj.dual.branch_and_bound import search_trusted
+from nonproj.confidence.classifier import Classifier, Confidence
+from nonproj.confidence.evidence import Case, Evidence, gather, two_best
+from nonproj.dual.branch_and_bound import search_recorded, search_trusted
 from nonproj.dual.options import RULES, DualOptions, SearchOptions, check_options, check_search
 from nonproj.errors import ConfigError, DataError, ModelError, SizeError
 from nonproj.io.conll import FEATS, with_rows
 from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.model import LABEL_LINES, Model
 from nonproj.options.config import DecodingConfig
+from nonproj.parses import Parse
 from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.scoring.hashing import hash_tokens
@@ -44,47 +46,6 @@ TAGS = ("missing", "all", "none")
 
 BATCH = 64
 """Sentences that pass each stage together, so that the stage finds its weights in the cache."""
-
-
-class Parse(NamedTuple):
-    """A parsed sentence.
-
-    Attributes
-    ----------
-    decoded : Decoded
-        The tree and its certificate, which is about ``arcs``.
-    labels : list of str
-        The label of each word's arc, n strings.
-    arcs : ArcSpace
-        The candidate arcs: those that pruning left, or all.
-    pruned : Decoded or None
-        The best tree over the arcs that pruning left, if the tree was then decoded over all arcs.
-    unknown_tags : int
-        Number of words without a tag, or with a tag that did not occur in training.
-    others : tuple of Parse, or None
-        The next best trees, best first, if ``decoding.nbest`` asks for more than one.
-    """
-
-    decoded: Decoded
-    labels: list[str]
-    arcs: ArcSpace
-    pruned: Decoded | None = None
-    unknown_tags: int = 0
-    others: tuple[Parse, ...] | None = None
-
-    @property
-    def changed(self) -> bool:
-        """Whether pruning had hidden this tree."""
-        return self.pruned is not None and not np.array_equal(self.pruned.heads, self.decoded.heads)
-
-    def _repr_html_(self) -> str:
-        """Return the tree for notebooks, over the words' numbers: the words are in the sentence."""
-        from nonproj.pictures.content import Picture, arcs_of
-        from nonproj.pictures.svg import in_notebook
-
-        numbers = [str(word) for word in range(1, len(self.labels) + 1)]
-        arcs = arcs_of(self.decoded.heads[1:].tolist(), self.labels)
-        return in_notebook(Picture(numbers, [""] * len(numbers), arcs, []))
 
 
 def dual_options(decoding: DecodingConfig, single_root: bool, projective: bool = False) -> DualOptions:
@@ -128,6 +89,7 @@ class Parser:
         single_root, projective = not model.meta.get("multi_root", True), bool(model.meta.get("projective", False))
         self.options = check_options(dual_options(decoding, single_root, projective))
         self.search = check_search(SearchOptions(decoding.search_limit, search=decoding.exact))
+        self.confident = decoding.confidence
         self.full, self.nbest, self.constraints = decoding.full, decoding.nbest, decoding.constraints
         self.threshold, self.max_words = decoding.threshold, decoding.max_words
         self.scale = model.meta.get("scale", {})
@@ -154,6 +116,12 @@ class Parser:
         state = self.model.component("segmenter")
         return Segmenter.from_state(*state) if state else Segmenter.unicode()
 
+    @cached_property
+    def classifier(self) -> Classifier | None:
+        """What turns evidence into probabilities; None if the model has none, or ``decoding.confidence`` is off."""
+        state = self.model.component("confidence") if self.confident else None
+        return Classifier.from_state(*state) if state else None
+
     def tag(self, sentences: list[Sentence]) -> list[Sentence]:
         """Return the sentences with the tags, features and lemmas that the tagger is asked for."""
         if self.tags == "none" or self.analyzer is None:
@@ -174,15 +142,17 @@ class Parser:
                 return True
         return False
 
-    def parse(self, sentence: Sentence) -> Parse:
+    def parse(self, sentence: Sentence, predicted: bool = False) -> Parse:
         """Parse one sentence, whose gold heads and labels are ignored, and whose tags are taken as they are.
+
+        ``predicted`` tells the confidence classifier that the model's own tagger has set them.
 
         Raises `DataError` if it is longer than ``decoding.max_words`` or takes more memory than there is, or if no tree
         obeys its constraints.
         """
         check_length(sentence, self.max_words)
         try:
-            return self._parse_batch([sentence])[0]
+            return self._parse_batch([sentence], [predicted])[0]
         except (MemoryError, SizeError) as error:
             reason = error if isinstance(error, SizeError) else "there is not enough memory; split it"
             raise DataError(sentence.path, sentence.line, f"a sentence of {len(sentence)} words: {reason}") from None
@@ -202,34 +172,58 @@ class Parser:
             The sentence, with the tags that it was parsed with.
         Parse
         """
-        for group in map(self.tag, batches(sentences, batch)):
-            yield from zip(group, self._parse_group(group), strict=True)
+        for group in batches(sentences, batch):
+            tagged = self.tag(group)
+            predicted = [after is not before for after, before in zip(tagged, group, strict=True)]
+            yield from zip(tagged, self._parse_group(tagged, predicted), strict=True)
 
-    def _parse_group(self, sentences: list[Sentence]) -> Iterable[Parse]:
+    def _parse_group(self, sentences: list[Sentence], predicted: list[bool]) -> Iterable[Parse]:
         """Parse sentences together, or one by one up to the first that is too large or has no tree."""
         if max(map(len, sentences)) <= self.max_words:
             with contextlib.suppress(MemoryError, SizeError, DataError):
-                return self._parse_batch(sentences)
-        return map(self.parse, sentences)
+                return self._parse_batch(sentences, predicted)
+        return map(self.parse, sentences, predicted)
 
-    def _parse_batch(self, sentences: list[Sentence]) -> list[Parse]:
-        """Parse sentences stage by stage."""
+    def _parse_batch(self, sentences: list[Sentence], predicted: list[bool]) -> list[Parse]:
+        """Parse sentences stage by stage; ``predicted`` says whether the tagger has set the tags of each."""
         tokens = [self.encode(sentence) for sentence in sentences]
         constraints = [read_constraints(sentence, self.constraints) for sentence in sentences]
-        arcs = [self.candidates_of(*each) for each in zip(sentences, tokens, constraints, strict=True)]
+        pruned = [self.candidates_of(*each) for each in zip(sentences, tokens, constraints, strict=True)]
+        arcs = [each[0] for each in pruned]
         scored, count = [], 0
         for t, a, c in zip(tokens, arcs, constraints, strict=True):
             scored.append(self.score(t, a, c))
             count += len(scored[-1][1])
             check_count(count, "parts of a batch", t.n_nodes - 1)
-        decoded, others = self._decode_all(scored, tokens, arcs, constraints)
-        pruned = [None] * len(sentences)
+        decoded, others, lowest = self._decode_all(scored, tokens, arcs, constraints)
+        narrow: Iterable[Decoded | None] = [None] * len(sentences)
         if self.full:
-            arcs, decoded, pruned = zip(*map(self.widen, tokens, arcs, decoded, constraints), strict=True)
-        labels = [self.label(t, d.heads, c) for t, d, c in zip(tokens, decoded, constraints, strict=True)]
+            arcs, decoded, narrow = zip(*map(self.widen, tokens, arcs, decoded, constraints), strict=True)
+        labelled = [self.label_arcs(t, d.heads) for t, d in zip(tokens, decoded, strict=True)]
+        confidence: Iterable[Confidence | None] = [None] * len(sentences)
+        if self.classifier is not None:
+            marginals = [each[1] for each in pruned]
+            seen = zip(tokens, scored, marginals, decoded, lowest, labelled, predicted, strict=True)
+            cases = [Case(t, *s, p, d, low, *names, own) for t, s, p, d, low, names, own in seen]
+            confidence = [self.classifier.confidence(self.evidence(case, self.classifier.limit)) for case in cases]
+        labels = [self._names(each[0], c) for each, c in zip(labelled, constraints, strict=True)]
         unknown = map(self._count_unknown_tags, tokens)
-        found = zip(decoded, labels, arcs, pruned, unknown, others, strict=True)
+        found = zip(decoded, labels, arcs, narrow, unknown, others, confidence, strict=True)
         return [Parse(*parse) for parse in found]
+
+    def evidence(self, case: Case, limit: float) -> Evidence:
+        """Return what the confidence classifier looks at; ``limit`` is as for `gather`."""
+        arcs, heads = case.parts.arcs, case.decoded.heads
+        if self.full and np.count_nonzero(heads[arcs.modifier] == arcs.head) < len(heads) - 1:
+            # A tree that pruning had hidden: over the candidate arcs and its own.
+            p, mask = self.marginals(case.tokens), np.zeros((len(heads), len(heads)), np.bool_)
+            mask[arcs.head, arcs.modifier] = True
+            mask[heads[1:], np.arange(1, len(heads))] = True
+            arcs = arc_space_from_mask(mask)
+            parts, scores = self.score(case.tokens, arcs)
+            lowest = search_recorded(parts, scores, self.options, self.search)[1]
+            case = case._replace(parts=parts, scores=scores, marginals=p[arcs.head, arcs.modifier], lowest=lowest)
+        return gather(case, self._tag_column, self.options, limit)
 
     def _check_nbest(self) -> None:
         """Raise `ConfigError` if several trees for each sentence cannot be found."""
@@ -240,10 +234,13 @@ class Parser:
             names = ",".join(part_type.name for part_type in types)
             raise ConfigError("decoding.nbest", f"several trees cannot be found for the part types {names}")
 
-    def _decode_all(self, scored: list, tokens: list, arcs: list, constraints: list) -> tuple[list, list]:
-        """Return the best tree of each sentence, and the next best ones."""
+    def _decode_all(self, scored: list, tokens: list, arcs: list, constraints: list) -> tuple[list, list, list]:
+        """Return the best tree of each sentence, the next best ones, and what `search_recorded` has recorded."""
+        if self.nbest == 1 or self.classifier is not None:
+            found = [search_recorded(*s, self.options, self.search) for s in scored]
+            decoded, lowest = [each[0] for each in found], [each[1] for each in found]
         if self.nbest == 1:
-            return [self.decode(*s) for s in scored], [None] * len(scored)
+            return decoded, [None] * len(scored), lowest
         from nonproj.dual.k_best import k_best  # compiled where it is wanted
 
         decoded, others = [], []
@@ -251,7 +248,7 @@ class Parser:
             first, *rest = k_best(*s, self.nbest, self.options, self.search)
             decoded.append(first)
             others.append(tuple(Parse(each, self.label(t, each.heads, c), a) for each in rest))
-        return decoded, others
+        return decoded, others, lowest if self.classifier is not None else [None] * len(scored)
 
     def _count_unknown_tags(self, tokens: Tokens) -> int:
         """Return the number of words whose tag did not occur in training."""
@@ -263,27 +260,41 @@ class Parser:
         """Turn strings into integers."""
         return self.encoder.encode(sentence)
 
-    def candidates_of(self, sentence: Sentence, tokens: Tokens, constraints: Constraints | None) -> ArcSpace:
-        """Return the candidate arcs of a sentence under its constraints; raise `DataError` if no tree obeys these."""
-        if constraints is None:
-            return self.prune(tokens)
+    def candidates_of(
+        self, sentence: Sentence, tokens: Tokens, constraints: Constraints | None
+    ) -> tuple[ArcSpace, np.ndarray]:
+        """Return the candidate arcs of a sentence under its constraints, and their marginals, float64[A].
+
+        Raises `DataError` if no tree obeys the constraints.
+        """
         try:
-            return self.prune(tokens, constraints.allowed)
+            p = self.marginals(tokens, constraints.allowed if constraints else None)
+            arcs = self._prune(p)
+            return arcs, p[arcs.head, arcs.modifier]
         except ValueError as error:
+            if constraints is None:
+                raise
             raise DataError(sentence.path, sentence.line, f"no tree obeys the constraints: {error}") from None
 
     def prune(self, tokens: Tokens, allowed: np.ndarray | None = None) -> ArcSpace:
         """Return the candidate arcs, by the marginals of the first-order model, among those ``allowed``, bool[N, N]."""
+        return self._prune(self.marginals(tokens, allowed))
+
+    def marginals(self, tokens: Tokens, allowed: np.ndarray | None = None) -> np.ndarray:
+        """Return the marginals of the first-order model over the arcs that are ``allowed``, float64[N, N]."""
         weights, scale = self._table("pruner")
         scores = dense_arc_scores(tokens, self.pruner_table, weights, scale)
         if allowed is not None:
             scores[~allowed] = -np.inf
-        single_root = self.options.single_root
+        return marginals(scores, self.options.single_root)[0]
+
+    def _prune(self, p: np.ndarray) -> ArcSpace:
+        """Return the candidate arcs by their marginals."""
         return prune(
-            marginals(scores, single_root)[0],
+            p,
             threshold=self.threshold,
             max_heads=self.model.config.pruner.max_heads,
-            single_root=single_root,
+            single_root=self.options.single_root,
             projective=self.options.projective,
         )
 
@@ -341,7 +352,15 @@ class Parser:
 
     def label(self, tokens: Tokens, heads: np.ndarray, constraints: Constraints | None = None) -> list[str]:
         """Return the best label of each arc of a tree, or the one that is demanded."""
-        found = [self.model.labels[number] for number in self.label_scores(tokens, heads).argmax(axis=1).tolist()]
+        return self._names(self.label_arcs(tokens, heads)[0], constraints)
+
+    def label_arcs(self, tokens: Tokens, heads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of each arc's best label, int64[n], and by how much it beats the others, float64[n]."""
+        return two_best(self.label_scores(tokens, heads))
+
+    def _names(self, numbers: np.ndarray, constraints: Constraints | None) -> list[str]:
+        """Return labels by their numbers, or those that are demanded."""
+        found = [self.model.labels[number] for number in numbers.tolist()]
         for word, label in (constraints.labels if constraints else {}).items():
             found[word - 1] = label
         return found

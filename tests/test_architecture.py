@@ -23,6 +23,8 @@ LEVELS = (
     "array_decoding",
     "model_checks",
     "model",
+    "confidence",
+    "parses",
     "pipeline",
     "compiling evaluation joint programs",
     "document workers",

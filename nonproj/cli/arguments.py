@@ -91,6 +91,17 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def probability(text: str) -> float:
+    """Return a probability."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value <= 1.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
+    return value
+
+
 def add_reading(parser: Arguments) -> None:
     """Add the options for reading treebanks."""
     add = parser.add_argument_group("reading of treebanks").add_argument

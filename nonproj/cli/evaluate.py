@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import sys
 from collections.abc import Iterator
 
-from nonproj.cli.common import compile_ahead, decoding_options, load_model, progress_bar, reading_rules, worker_pool
+from nonproj.cli.common import (
+    check_outputs,
+    compile_ahead,
+    decoding_options,
+    load_model,
+    progress_bar,
+    reading_rules,
+    worker_pool,
+)
+from nonproj.errors import ModelError
 from nonproj.evaluation.errors import error_tables
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
 from nonproj.evaluation.report import comparison_report, error_report, ud_report
@@ -21,6 +31,8 @@ from nonproj.workers.parsing import ModelRef, evaluate_text, make_parser
 
 def run(options: argparse.Namespace) -> int:
     """Score a parsed file or a model, or compare two parsed files."""
+    if options.calibration:
+        return _calibrate(options)
     if options.ud:
         result, text = _official_scores(options)
     elif len(options.parsed) == 2:
@@ -47,6 +59,28 @@ def _add_errors(
         errors = error_tables(evaluations, labelled=labelled)
         result, text = result | {"errors": errors}, text + error_report(errors)
     return result, text
+
+
+def _calibrate(options: argparse.Namespace) -> int:
+    """Compare the confidence of a model with what is right."""
+    from nonproj.evaluation.calibration import calibration_report, judge, no_classifier, plot_calibration
+
+    model = load_model(options.model, options.gold)
+    if "confidence" not in model.components:
+        raise ModelError(no_classifier(options.model))
+    check_outputs({"--diagram": options.diagram}, {"model": options.model, "gold": options.gold})
+    decoding = dataclasses.replace(decoding_options(model.config.decoding, options), confidence=True)
+    compile_ahead(options, model, decoding)
+    source = open_input(options.gold)
+    with source[2]:
+        gold = progress_bar(options, source)(_gold(options, source), "evaluate")
+        judged = judge(make_parser(model, decoding, options.tags).parse_all(gold), options.model)
+    if options.diagram:
+        plot_calibration(judged, options.diagram)
+    figures = {name: each.as_dict() for name, each in judged.items()}
+    text = json.dumps(figures, indent=2) + "\n" if options.json else calibration_report(judged)
+    sys.stdout.write(text)
+    return 0
 
 
 def _official_scores(options: argparse.Namespace) -> tuple[dict, str]:

@@ -26,6 +26,7 @@ from nonproj.cli.arguments import (
     jobs,
     port,
     positive,
+    probability,
     seconds,
 )
 from nonproj.cli.signals import MESSAGES, Signals, Terminated
@@ -118,6 +119,11 @@ def _add_parse(parser: Arguments) -> None:
     add("--nbest", type=positive, metavar="K", help=text)
     text = "obey Head=3, NotHead=5 and Deprel=obj in MISC, or HEAD and DEPREL where they are not _"
     add("--constraints", choices=("misc", "head"), help=text)
+    text = "write the probabilities that heads, and heads and labels, are right into MISC, as in Confidence=0.97"
+    add("--confidence", action="store_true", help=text)
+    text = "leave out heads (_) that are less probable than P, and labels that are less probable with their heads"
+    add("--min-confidence", type=probability, metavar="P", help=text)
+    add("--mark-unsure", action="store_true", help="mark these in MISC, as in Unsure=Head, instead of leaving them out")
     add("--stats", metavar="FILE", help="write score, bound and certificate of each tree as lines of JSON")
     add("--stats-comments", action="store_true", help="write them as comments above each sentence")
     add("--keep-deps", action="store_true", help="keep DEPS where HEAD changes (default: DEPS becomes _)")
@@ -138,6 +144,9 @@ def _add_evaluate(parser: Arguments) -> None:
     add("--ud", action="store_true", help=text)
     text = "add tables of errors: by label, tag, arc length, depth, sentence length, and confused labels"
     add("--errors", action="store_true", help=text)
+    text = "with -m: how well confidence agrees with what is right, instead of scores"
+    add("--calibration", action="store_true", help=text)
+    add("--diagram", metavar="FILE", help="with --calibration: draw reliability diagrams (.png, .svg or .pdf)")
     add("--json", action="store_true", help="print all figures as JSON")
     add_reading(parser)
     add_tagging(parser)
@@ -213,6 +222,10 @@ def _assign_evaluate_files(options: argparse.Namespace, files: list[str], parser
     options.gold, options.parsed = files[:1], files[1:3]
     if not options.gold or bool(options.parsed) == bool(options.model):
         parser.error("expected " + ("--ud GOLD A [B]" if options.ud else "GOLD PARSED, GOLD A B or -m MODEL GOLD"))
+    if (options.calibration or options.diagram) and not (options.model and options.calibration):
+        parser.error("--calibration needs --model, and --diagram needs --calibration")
+    if options.calibration and (options.jobs not in (None, 1) or options.joint or options.errors):
+        parser.error("--calibration is without --jobs, --joint and --errors")
     if options.ud and options.model:
         parser.error("--ud compares files; write one by 'nonproj parse' first")
     if options.ud and options.errors:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import logging
 import os
 import time
@@ -19,9 +20,13 @@ from nonproj.cli.common import (
     reading_rules,
     worker_pool,
 )
+from nonproj.errors import ConfigError, ModelError
+from nonproj.evaluation.calibration import no_classifier
 from nonproj.evaluation.certificates import ParseLog, TextOptions, annotate
+from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput
 from nonproj.io import conll
 from nonproj.io.files import open_input, open_output
+from nonproj.model import Model
 from nonproj.pipeline import BATCH
 from nonproj.text.input import TextInput, read_text
 from nonproj.workers.parsing import ModelRef, make_parser, parse_text
@@ -37,14 +42,16 @@ def run(options: argparse.Namespace) -> int:
     inputs = {"model": options.model, "input": options.input}
     check_outputs({"output": options.output, "--stats": options.stats}, inputs, replaceable="input")
     model = load_model(options.model, options.input)
-    decoding = decoding_options(model.config.decoding, options)
+    decoding, confidence = decoding_options(model.config.decoding, options), _confidence(options, model)
+    wanted = confidence != NO_CONFIDENCE or options.stats or options.stats_comments
+    decoding = dataclasses.replace(decoding, confidence=decoding.confidence and bool(wanted))
     compile_ahead(options, model, decoding)
     start = time.perf_counter()
     source = open_input(options.input)
     rules, plain = reading_rules(options, ignore_heads=True), None
     if options.plain:
         plain = TextInput(options.plain, options.token_ranges, min(TextInput().max_words, decoding.max_words))
-    text = TextOptions(options.stats_comments, options.keep_deps, rules, plain)
+    text = TextOptions(options.stats_comments, options.keep_deps, rules, plain, confidence)
     progress = progress_bar(options, source)
     statistics = open_output(options.stats) if options.stats else nullcontext()
     with source[2], worker_pool(options) as workers, open_output(options.output) as stream, statistics as lines:
@@ -58,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
             sentences = read_text(source, parser.segmenter, plain) if plain else conll.read(source, rules)
             sentences = progress(conll.until_error(sentences, errors), "parse")
             batch = BATCH if os.path.isfile(options.input) else 1
-            items = annotate(parser.parse_all(sentences, batch), text.comments, totals.add)
+            items = annotate(parser.parse_all(sentences, batch), text.comments, totals.add, confidence)
             if options.input == "-":
                 items = _flushed(items, [stream, lines] if lines else [stream])
             conll.write(items, stream, keep_deps=text.keep_deps)
@@ -79,6 +86,19 @@ def run(options: argparse.Namespace) -> int:
     if totals.full:
         log.info("%d of them over all arcs; pruning had hidden %d of the trees", totals.full, totals.changed)
     return 0
+
+
+def _confidence(options: argparse.Namespace, model: Model) -> ConfidenceOutput:
+    """Return what is written about confidence; raise `ModelError` if it is asked for and the model has none."""
+    if options.mark_unsure and options.min_confidence is None:
+        raise ConfigError("--mark-unsure", "needs --min-confidence")
+    output = ConfidenceOutput(options.confidence, options.min_confidence or 0.0, options.mark_unsure)
+    if options.confidence or options.min_confidence is not None:
+        if "confidence" not in model.components:
+            raise ModelError(no_classifier(options.model))
+        if options.joint:
+            raise ConfigError("--joint", "no confidence is known where tags and trees are decided jointly")
+    return output
 
 
 def _flushed(items: Iterable, streams: list[TextIO]) -> Iterator:

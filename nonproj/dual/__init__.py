@@ -5,6 +5,7 @@
 - `decomposition`: dual decomposition for any set of part types
 - `course`: each iteration on one sentence, to be looked at
 - `branch_and_bound`: the best tree and its proof
+- `exclusion`: bounds of the trees without an arc
 - `k_best`: the k best trees, each with its proof
 - `general`: dual decomposition with general automata, by the loop of `nonproj.relaxation`
 """

@@ -76,18 +76,28 @@ def branch_and_bound(
 
 def search_trusted(parts: PartSpace, scores: np.ndarray, options: DualOptions, search: SearchOptions) -> Decoded:
     """Search as `branch_and_bound` does, without validation: scores are finite, options checked."""
+    return search_recorded(parts, scores, options, search)[0]
+
+
+def search_recorded(
+    parts: PartSpace, scores: np.ndarray, options: DualOptions, search: SearchOptions
+) -> tuple[Decoded, np.ndarray]:
+    """Search as `search_trusted` does; return also the copies of the arcs' scores where the first bound was lowest.
+
+    These are float64[3, A], see `nonproj.dual.subgradient.Descent`; of shape (0, A) for sets that are not compiled.
+    """
     budget = search.work_per_word * (len(parts.arcs.start) - 2) or UNLIMITED
     if not is_compiled(parts):
-        return decode_trusted(parts, scores, options, budget)
+        return decode_trusted(parts, scores, options, budget), np.empty((0, len(parts.arcs.head)))
     n_nodes, n_arcs = len(parts.arcs.start) - 1, len(parts.arcs.head)
     heads, lowest, disputes = np.empty(n_nodes, np.int32), np.empty((3, n_arcs)), np.zeros(n_arcs, np.int64)
     records = lowest, disputes, budget
     found = minimise_dual(parts.arcs, compiled_starts(parts), scores, options, records, NO_TRACE, heads)
     first = conclude(heads, found)
     if first.certified or not search.search or found[-1] >= budget or budget == UNLIMITED:
-        return first
+        return first, lowest
     node = _Node(-first.bound, 0, np.ones(n_arcs, np.bool_), lowest, disputes)
-    return _Search(parts, scores, first, found[-2:], options, budget).run(node, search.node_iterations)
+    return _Search(parts, scores, first, found[-2:], options, budget).run(node, search.node_iterations), lowest
 
 
 class _Node(NamedTuple):

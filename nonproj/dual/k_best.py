@@ -16,18 +16,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nonproj._kernel import kernel
-from nonproj.automata.compiled import Choice, SplitScores, compiled_starts, decode_head, is_compiled, new_workspace
+from nonproj.automata.compiled import is_compiled
 from nonproj.dual.branch_and_bound import NODE_WORK, PART_WORK, Bounded, bound_over, branching_arc
+from nonproj.dual.exclusion import exclusion_bounds
 from nonproj.dual.options import DEFAULTS, SEARCH, UNLIMITED, DualOptions, SearchOptions, check_options, check_search
-from nonproj.dual.subgradient import AGREED, CLOSED, STOPPED, find_tree
+from nonproj.dual.subgradient import AGREED, CLOSED, STOPPED
 from nonproj.parts.space import check_scores, restrict
 from nonproj.trees.arborescence import best_arborescence
 from nonproj.trees.checks import check_status
 from nonproj.trees.projective import best_projective_tree
 from nonproj.types import Decoded, PartSpace
-
-_ABSENT = 1e12  # subtracted from the scores of an arc to exclude it
 
 
 def k_best(
@@ -218,14 +216,10 @@ class _Ranking:
     def exclusion_bounds(self, trees: _Set) -> np.ndarray:
         """Return bounds of the trees of a set without the arc into each word, float64[N]; minus infinity if none."""
         fewer, numbers = restrict(self.parts, trees.keep)
-        arcs, bounds = numbers[: len(fewer.arcs.head)], np.full(len(trees.heads), -np.inf)
-        lowest = trees.lowest[:, arcs].copy()
-        if len(self.parts.types) == 1:
-            lowest = np.stack([self.scores[arcs], *np.full((2, len(arcs)), -1.0)])  # automata that take nothing
-        split, scores = SplitScores(*lowest), self.scores[numbers]
-        self.spent += NODE_WORK + len(bounds) * PART_WORK * len(fewer)
-        _exclude(fewer.arcs, compiled_starts(fewer), scores, split, self.options, trees.heads, bounds)
-        return bounds
+        arcs = numbers[: len(fewer.arcs.head)]
+        self.spent += NODE_WORK + len(trees.heads) * PART_WORK * len(fewer)
+        every, lowest = np.ones(len(trees.heads), np.bool_), trees.lowest[:, arcs]
+        return exclusion_bounds(fewer, self.scores[numbers], lowest, self.options, trees.heads, every)
 
     def split(self, trees: _Set) -> None:
         """Split a set on the arc that was disputed most; the best tree that is known goes where it belongs."""
@@ -257,34 +251,3 @@ class _Ranking:
         sets, bound = [trees for *_, trees in self.heap], -self.heap[0][0]
         best = sorted((trees for trees in sets if trees.heads is not None), key=lambda trees: -trees.score)
         return [self.decoded_tree(trees, max(bound, trees.score)) for trees in best[: self.k - len(self.ranked)]]
-
-
-@kernel
-def _exclude(arcs, starts, scores, split, options, heads, bounds):
-    """Write the dual value without the arc into each word, float64[N]; minus infinity if the word has no other."""
-    n_nodes, n_arcs = heads.shape[0], arcs.head.shape[0]
-    work, tree = new_workspace(arcs, starts), np.empty(n_nodes, np.int32)
-    choice, values = Choice(np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int8)), np.empty(n_nodes)
-    total = 0.0
-    for h in range(n_nodes):
-        values[h] = decode_head(arcs, starts, scores, split, h, work, choice)
-        total += values[h]
-    y_score, z_score, grandparent_score = split.y, split.z, split.grandparent
-    for m in range(1, n_nodes):
-        if arcs.start[m + 1] - arcs.start[m] < 2:
-            continue
-        a = arcs.start[m]
-        while arcs.head[a] != heads[m]:
-            a += 1
-        y, z, up = y_score[a], z_score[a], grandparent_score[a]
-        y_score[a], z_score[a], grandparent_score[a] = y - _ABSENT, z - _ABSENT, up - _ABSENT
-        if find_tree(arcs, y_score, options, tree) == 0 and tree[m] != heads[m]:
-            h, dual = heads[m], total - values[heads[m]]
-            dual += decode_head(arcs, starts, scores, split, h, work, choice)
-            if starts.grandparent.shape[0] > 0:
-                dual += decode_head(arcs, starts, scores, split, m, work, choice) - values[m]
-            for b in range(n_arcs):
-                if tree[arcs.modifier[b]] == arcs.head[b]:
-                    dual += y_score[b]
-            bounds[m] = dual
-        y_score[a], z_score[a], grandparent_score[a] = y, z, up

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TextIO
 
+from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput, confidence_figures, with_confidence
 from nonproj.io.checks import Rules
 from nonproj.pipeline import Parse
 from nonproj.text.input import TextInput
@@ -25,12 +26,15 @@ class TextOptions(NamedTuple):
         How a treebank is read: gold heads are ignored.
     plain : TextInput or None
         How plain text is read; None if the input is a treebank.
+    confidence : ConfidenceOutput
+        What is written about confidence.
     """
 
     comments: bool = False
     keep_deps: bool = False
     rules: Rules = Rules(ignore_heads=True)
     plain: TextInput | None = None
+    confidence: ConfidenceOutput = NO_CONFIDENCE
 
 
 DEFAULT_TEXT = TextOptions()
@@ -61,10 +65,11 @@ class ParseRecord(NamedTuple):
 def statistics(parse: Parse) -> dict:
     """Return the numbers of `nonproj.types.Decoded` and ``gap``, ``full`` and ``changed`` as plain Python values.
 
-    ``gap`` is ``bound - score``; ``full`` means that all arcs were candidates; ``changed`` that this gave another tree.
+    ``gap`` is ``bound - score``; ``full`` means that all arcs were candidates; ``changed`` that this gave another tree;
+    ``confidence``, which only models with a classifier have, is the probability that all heads are right.
     """
     decoded = parse.decoded
-    return {
+    figures = {
         "score": float(decoded.score),
         "bound": float(decoded.bound),
         "gap": float(decoded.bound - decoded.score),
@@ -76,28 +81,36 @@ def statistics(parse: Parse) -> dict:
         "full": parse.pruned is not None,
         "changed": parse.changed,
     }
+    return figures if parse.confidence is None else figures | {"confidence": round(float(parse.confidence.tree), 4)}
 
 
 def annotate(
-    parses: Iterable[tuple[Sentence, Parse]], comments: bool, on_record: Callable[[ParseRecord], object]
+    parses: Iterable[tuple[Sentence, Parse]],
+    comments: bool,
+    on_record: Callable[[ParseRecord], object],
+    confidence: ConfidenceOutput = NO_CONFIDENCE,
 ) -> Iterator[tuple]:
     """Yield what `nonproj.io.conll.write` takes, and call ``on_record`` with the record of each sentence.
 
     With ``comments``, the statistics are written above each sentence, as in ``# nonproj certified = true``.  A sentence
     with several trees is written once for each, with its rank and statistics; its record has them all as ``nbest``.
+    ``confidence`` says what is written about that of the best tree; records have the words' as lists.
     """
     for sentence, parse in parses:
         several, numbers = parse.others is not None, statistics(parse)
         trees = (parse, *parse.others) if several else (parse,)
         if several:
             numbers["nbest"] = [_as_dict(tree) for tree in trees]
+        numbers |= confidence_figures(parse)
         on_record(ParseRecord(sentence.path, sentence.line, len(sentence), parse.unknown_tags, numbers))
         for rank, tree in enumerate(trees, 1):
             lines: dict[str, object] = {"rank": rank} if several else {}
             if comments or several:
                 lines |= statistics(tree)
+            if confidence.write and tree.confidence is not None:
+                lines["confidence"] = round(float(tree.confidence.tree), 4)
             named = {f"nonproj {name}": json.dumps(value) for name, value in lines.items()}
-            yield sentence, tree.decoded.heads, tree.labels, named
+            yield *with_confidence(sentence, tree, confidence), named
 
 
 def _as_dict(parse: Parse) -> dict:

@@ -14,7 +14,7 @@ import contextlib
 import dataclasses
 import io
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -33,7 +33,7 @@ COLUMNS = ("ID", "FORM", "LEMMA", "CPOSTAG", "POSTAG", "FEATS", "HEAD", "DEPREL"
 LEMMA, UPOS, XPOS, FEATS = 2, 3, 4, 5
 """The columns of tags; in CoNLL-X the third and fourth are called CPOSTAG and POSTAG."""
 
-_HEAD, _DEPREL, _DEPS = 6, 7, 8
+_HEAD, _DEPREL, _DEPS, _MISC = 6, 7, 8, 9
 
 
 def read(
@@ -162,6 +162,43 @@ def with_rows(sentence: Sentence, rows: list[list[str]]) -> Sentence:
     return dataclasses.replace(sentence, rows=rows, lines=lines)
 
 
+def with_misc(sentence: Sentence, attributes: Sequence[Mapping[str, str | None]]) -> Sentence:
+    """Return a copy of a sentence with attributes of MISC set, or removed where the value is None.
+
+    Parameters
+    ----------
+    sentence : Sentence
+        Of ``n`` words.
+    attributes : sequence of n mappings
+        From names to values; all other attributes are kept, in their order.
+
+    Examples
+    --------
+    >>> sentence = next(read(io.StringIO("1\\tRegn\\t_\\tN\\tNC\\t_\\t0\\tROOT\\t_\\tGloss=rain|X=1\\n\\n")))
+    >>> with_misc(sentence, [{"X": "2", "Confidence": "0.97"}]).lines[0].split("\\t")[9]
+    'Gloss=rain|X=2|Confidence=0.97\\n'
+    """
+    rows, lines = [], sentence.lines.copy()
+    indices = sentence.word_lines or [None] * len(sentence.rows)
+    for index, row, own in zip(indices, sentence.rows, attributes, strict=True):
+        items = [] if row[_MISC] == "_" else row[_MISC].split("|")
+        for name, value in own.items():
+            places = [i for i, item in enumerate(items) if item.partition("=")[0] == name]
+            if value is not None and places:
+                items[places[0]] = f"{name}={value}"
+                places = places[1:]
+            elif value is not None:
+                items.append(f"{name}={value}")
+            items = [item for i, item in enumerate(items) if i not in places]
+        misc = "|".join(items) or "_"
+        rows.append([*row[:_MISC], misc, *row[_MISC + 1 :]])
+        if index is not None:
+            columns = lines[index].split("\t")
+            ending = columns[_MISC][len(columns[_MISC].rstrip("\r\n")) :]
+            lines[index] = "\t".join([*columns[:_MISC], misc + ending])
+    return dataclasses.replace(sentence, rows=rows, lines=lines)
+
+
 def replace(
     sentence: Sentence, heads, labels: Iterable[str] | None = None, comments=(), *, keep_deps: bool = False
 ) -> str:
@@ -174,7 +211,7 @@ def replace(
     sentence : Sentence
         Of ``n`` words.
     heads : array_like of int, shape (N,)
-        ``heads[0]`` is ignored.
+        ``heads[0]`` is ignored; another -1 is written as ``_``.
     labels : iterable of n str, optional
         None leaves the column DEPREL unchanged.
     comments : mapping or iterable of (key, value)
@@ -209,7 +246,7 @@ def replace(
     if len(labels) != n:
         raise ValueError(f"labels has {len(labels)} entries, {n} expected")
     for index, head, label in zip(word_lines, heads[1:], labels, strict=True):
-        columns, head = lines[index].split("\t", 9), str(head)
+        columns, head = lines[index].split("\t", 9), str(head) if head >= 0 else "_"
         if columns[_HEAD] != head and ":" in columns[_DEPS] and not keep_deps:  # without a colon: PHEAD of CoNLL-X
             columns[_DEPS] = "_"
         columns[_HEAD] = head

@@ -90,13 +90,15 @@ class JointParser(Parser):
         """Tag and parse a stream of sentences; see `Parser.parse_all`."""
         for group in batches(sentences, batch):
             tagged, choices = self.tag(group), {}
+            predicted = [after is not before for after, before in zip(tagged, group, strict=True)]
             for i, chain in enumerate(self.chains(group)):
                 found = self.candidates(group[i], tagged[i], chain) if chain is not None else None
                 if found is not None and len(found.rows) > len(tagged[i]):
                     choices[i] = Choice(tagged[i], found)
             joint = self._parse_jointly(list(choices.values()))
-            others = [sentence for i, sentence in enumerate(tagged) if i not in choices]
-            parses = iter(self._parse_group(others) if others else ())
+            kept = [i for i in range(len(tagged)) if i not in choices]
+            others = [tagged[i] for i in kept], [predicted[i] for i in kept]
+            parses = iter(self._parse_group(*others) if kept else ())
             for i, sentence in enumerate(tagged):
                 yield next(joint) if i in choices else (sentence, next(parses))
 
@@ -118,14 +120,14 @@ class JointParser(Parser):
                 try:
                     yield from self._parse_joint_batch([choice])
                 except (MemoryError, SizeError):
-                    yield choice.sentence, self.parse(choice.sentence)
+                    yield choice.sentence, self.parse(choice.sentence, predicted=True)
 
     def _parse_joint_batch(self, choices: list[Choice]) -> list[tuple[Sentence, Parse]]:
         """Parse sentences with their candidates stage by stage, so that each stage finds its table in the cache."""
         sentences = [choice.sentence for choice in choices]
         tokens = [self.encode(sentence) for sentence in sentences]
         constraints = [read_constraints(sentence, self.constraints) for sentence in sentences]
-        arcs = [self.candidates_of(*each) for each in zip(sentences, tokens, constraints, strict=True)]
+        arcs = [self.candidates_of(*each)[0] for each in zip(sentences, tokens, constraints, strict=True)]
         problems = [self.problem(*each) for each in zip(choices, tokens, arcs, constraints, strict=True)]
         found = [decode_jointly(problem, self.options, self.search) for problem in problems]
         chosen = [self.with_tags(choice, each) for choice, each in zip(choices, found, strict=True)]

@@ -6,6 +6,7 @@
 - `label_numbers`: numbers of labels, by which few are scored for each arc
 - `labeler`: the averaged perceptron over labels
 - `pruner`: the first-order log-linear model that prunes arcs
+- `confidence`: the classifier of right and wrong arcs, on sentences that a second parser has not seen
 - `perceptron`: the averaged perceptron over parts
 - `mixing`: the perceptron trained by many workers (iterative parameter mixing)
 """

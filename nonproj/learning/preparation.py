@@ -9,10 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.errors import ModelError
+from nonproj.confidence.classifier import Classifier
+from nonproj.errors import ConfigError, DataError, ModelError, one_line
 from nonproj.io.conll import FEATS, LEMMA, with_rows
 from nonproj.model import Model
 from nonproj.options.config import Config
+from nonproj.pipeline import check_length
 from nonproj.tagging.analyzer import Analyzer, jackknife
 from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
@@ -43,9 +45,27 @@ class Prepared(NamedTuple):
     sentences: list[Sentence]
     copies: int = 1
 
+    def add(self, name: str, state: tuple[dict, dict[str, np.ndarray]] | None) -> None:
+        """Add a component, if there is a state of it."""
+        if state is not None:
+            _add(name, state, self.components, self.arrays)
+
     def checkpoint_arrays(self) -> dict[str, np.ndarray]:
         """Return what `restore` needs beside the components, the arrays included."""
         return self.arrays | {TAG_COLUMNS: pack_tags(self.sentences)}
+
+
+def check_sentences(sentences: Sequence[Sentence], max_words: int) -> None:
+    """Raise an error if there are no sentences, or one has no gold heads or too many words; warn if no tree is gold."""
+    if not sentences:
+        raise ConfigError("treebank.train", "there is no sentence to train on")
+    for sentence in sentences:
+        check_length(sentence, max_words)
+        if sentence.heads is None:
+            raise DataError(sentence.path, sentence.line, "HEAD is absent (_); training needs gold heads")
+    if not any(sentence.heads[1:].any() or set(sentence.labels) - {"_"} for sentence in sentences):
+        path = one_line(sentences[0].path)
+        log.warning("%s: all heads are 0 and all labels are _; a treebank with gold trees is expected", path)
 
 
 def prepare(sentences: Sequence[Sentence], config: Config, progress: Callable) -> Prepared:
@@ -85,7 +105,7 @@ def restore(saved: Model, sentences: Sequence[Sentence]) -> Prepared:
         The checkpoint's components or tags are unsound: its digest says only what it is of.
     """
     arrays = {name: array for name, array in saved.weights.items() if name.partition(".")[0] in saved.components}
-    for name, component in (("tagger", Analyzer), ("segmenter", Segmenter)):
+    for name, component in (("tagger", Analyzer), ("segmenter", Segmenter), ("confidence", Classifier)):
         if state := saved.component(name):
             component.from_state(*state)
     both = "tagger" in saved.components and saved.config.training.tags == "both" and len(sentences) > 1

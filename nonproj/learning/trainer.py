@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from nonproj import __version__
-from nonproj.errors import ConfigError, DataError, one_line
+from nonproj.errors import ConfigError
 from nonproj.evaluation.parsing import evaluate_parser
 from nonproj.evaluation.scores import nonprojective
 from nonproj.learning.checkpoint import (
@@ -23,15 +23,16 @@ from nonproj.learning.checkpoint import (
     state_names,
     training_digest,
 )
+from nonproj.learning.confidence import learn_confidence
 from nonproj.learning.label_numbers import label_lines, number_labels
 from nonproj.learning.labeler import Labeler
 from nonproj.learning.mixing import Learner, Mixing, check_shards, make_examples
 from nonproj.learning.perceptron import Perceptron, mean_weights
-from nonproj.learning.preparation import prepare, restore
+from nonproj.learning.preparation import check_sentences, prepare, restore
 from nonproj.learning.pruner import Pruner, add_gold, count_gold
 from nonproj.model import LABEL_LINES, Model
 from nonproj.options.config import Config
-from nonproj.pipeline import Parser, check_length, dual_options
+from nonproj.pipeline import Parser, dual_options
 from nonproj.scoring.label_lines import TAG
 from nonproj.scoring.score import quantise
 from nonproj.scoring.scorer import dense_arc_scores
@@ -110,7 +111,7 @@ class Trainer:
     """One training run; see `train` for the parameters."""
 
     def __init__(self, sentences, config: Config, held_out, checkpoint, progress: Callable, workers=None, shards=None):
-        _check_sentences(sentences, config.decoding.max_words)
+        check_sentences(sentences, config.decoding.max_words)
         self.workers, self.shards = workers, shards
         self.given, self.held_out = sentences, held_out
         self.config, self.checkpoint, self.progress = config, checkpoint, progress
@@ -158,8 +159,9 @@ class Trainer:
             self.meta |= {name: saved.meta[name] for name in HISTORY if name in saved.meta}
             log.info("resuming after epoch %d", len(self.meta["log"]))
         else:
-            self._train_labeler()
+            self.weights["labeler"] = self.fit_labeler(np.arange(len(self.sentences)), "labeler").averaged()
             spaces = self._train_pruner()
+            self.prepared.add("confidence", learn_confidence(self, spaces))
         try:
             self._train_parser(self._perceptrons(saved), spaces)
         except KeyboardInterrupt:
@@ -206,16 +208,18 @@ class Trainer:
 
     # -- stages
 
-    def _train_labeler(self) -> None:
+    def fit_labeler(self, chosen: np.ndarray, name: str) -> Labeler:
+        """Train a labeler on the chosen sentences."""
         examples = [(t, s.heads, g) for t, s, g in zip(self.tokens, self.sentences, self.gold_labels, strict=True)]
         options = self.config.labeler
         table = compile_templates(self.files["label"], self.attributes)
         labeler = Labeler(table, len(self.labels), options.bits, options.margin)
         for epoch in range(options.epochs):
-            began = time.perf_counter()
-            wrong = labeler.epoch(examples, self.progress(self._order(epoch, 2), f"labeler {epoch + 1}"))
-            log.info("labeler epoch %d: %.1f s, %d wrong labels", epoch + 1, time.perf_counter() - began, wrong)
-        self.weights["labeler"] = labeler.averaged()
+            began, order = time.perf_counter(), self._order(epoch, 2)
+            order = order[np.isin(order, chosen)]
+            wrong = labeler.epoch(examples, self.progress(order, f"{name} {epoch + 1}"))
+            log.info("%s epoch %d: %.1f s, %d wrong labels", name, epoch + 1, time.perf_counter() - began, wrong)
+        return labeler
 
     def _train_pruner(self) -> list[ArcSpace]:
         """Train the pruner; return the candidate arcs of each sentence, by a pruner trained on the other folds."""
@@ -224,12 +228,12 @@ class Trainer:
         folds = np.full(len(all_sentences), -1)
         if options.folds > 1:  # copies of a sentence are in the same fold
             folds = all_sentences // self.prepared.copies % options.folds
-        pruner = self._fit_pruner(all_sentences, "pruner")
+        pruner = self.fit_pruner(all_sentences, "pruner")
         self.weights["pruner"] = pruner.weights
         spaces: list = [None] * len(all_sentences)
         for fold in np.unique(folds):
             if fold >= 0:
-                pruner = self._fit_pruner(all_sentences[folds != fold], f"pruner fold {fold + 1}")
+                pruner = self.fit_pruner(all_sentences[folds != fold], f"pruner fold {fold + 1}")
             for i in all_sentences[folds == fold]:
                 scores = dense_arc_scores(self.tokens[i], pruner.table, pruner.weights)
                 spaces[i] = prune(
@@ -244,7 +248,7 @@ class Trainer:
             spaces[i] = add_gold(spaces[i], sentence.heads)
         return spaces
 
-    def _fit_pruner(self, chosen: np.ndarray, name: str) -> Pruner:
+    def fit_pruner(self, chosen: np.ndarray, name: str) -> Pruner:
         """Train a pruner on the chosen sentences."""
         options = self.config.pruner
         table = compile_templates(self.files["pruner"], self.attributes)
@@ -269,7 +273,8 @@ class Trainer:
         log.info("pruning of %s: %.2f %% of gold arcs kept, %.2f heads a word", name, 100 * kept / words, arcs / words)
         self.meta[f"pruning_{name}"] = {"gold_kept": kept / words, "heads_per_word": arcs / words}
 
-    def _learner(self) -> Learner:
+    def learner(self) -> Learner:
+        """Return what makes the perceptron."""
         config = self.config
         return Learner(
             self.files,
@@ -286,7 +291,7 @@ class Trainer:
 
     def _perceptrons(self, saved: Model | None) -> list[Perceptron]:
         """Return the perceptrons, as many as the configuration says."""
-        learner, count = self._learner(), self.config.training.models
+        learner, count = self.learner(), self.config.training.models
         perceptrons = [learner.perceptron() for _ in range(count)]
         if saved:
             for perceptron, (weights, total) in zip(perceptrons, state_names(count), strict=True):
@@ -300,7 +305,7 @@ class Trainer:
         """Train for the epochs that the log lacks, and save a checkpoint after each."""
         heads = [sentence.heads for sentence in self.sentences]
         if self.workers:
-            mixing = Mixing(self.workers, self._learner(), self.tokens, heads, spaces, self.shards, self.gold_labels)
+            mixing = Mixing(self.workers, self.learner(), self.tokens, heads, spaces, self.shards, self.gold_labels)
         else:
             examples = make_examples(self.tokens, heads, spaces, self.config.parts, self.gold_labels)
         for epoch in range(len(self.meta["log"]), self.config.training.epochs):
@@ -374,16 +379,3 @@ class Trainer:
 def tested_tags(config: Config) -> str:
     """Return which tags a parser is tested on: predicted ones, unless it was only trained on gold ones."""
     return "missing" if config.training.tags == "gold" else "all"
-
-
-def _check_sentences(sentences: Sequence[Sentence], max_words: int) -> None:
-    """Raise an error if there are no sentences, or one has no gold heads or too many words; warn if no tree is gold."""
-    if not sentences:
-        raise ConfigError("treebank.train", "there is no sentence to train on")
-    for sentence in sentences:
-        check_length(sentence, max_words)
-        if sentence.heads is None:
-            raise DataError(sentence.path, sentence.line, "HEAD is absent (_); training needs gold heads")
-    if not any(sentence.heads[1:].any() or set(sentence.labels) - {"_"} for sentence in sentences):
-        path = one_line(sentences[0].path)
-        log.warning("%s: all heads are 0 and all labels are _; a treebank with gold trees is expected", path)

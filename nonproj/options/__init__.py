@@ -1,5 +1,6 @@
 """The options of a parser.
 
 - `schema`: what an option is: its default, help text, allowed values and their validation
+- `kinds`: options that need a check of their own
 - `config`: all options as frozen dataclasses, read from YAML or from the command line
 """

@@ -14,30 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from nonproj.errors import ConfigError
+from nonproj.options.kinds import LanguageOption, PartsOption
 from nonproj.options.schema import Option, Section, dotted, option, show, text
-
-
-class PartsOption(Option):
-    """A set of part types: its name, or the names of the types; checked against those that are registered."""
-
-    @property
-    def expected(self) -> str:
-        """What would be right, in words."""
-        return "the name of a set or a list of part types"
-
-    def check(self, key: str, value: object) -> tuple[str, ...]:
-        """Return the names of the part types in their usual order; a string may name a set, or types with commas."""
-        from nonproj.parts.registry import PART_SETS, part_set  # imports numba, which the other options do not need
-
-        if isinstance(value, str) and value not in PART_SETS and "," in value:
-            value = [name.strip() for name in value.split(",")]
-        names = [value] if isinstance(value, str) else value
-        if not isinstance(names, list | tuple) or not names or not all(isinstance(name, str) for name in names):
-            raise ConfigError(key, f"{show(value)} is invalid, {self.expected} expected")
-        try:
-            return tuple(part_type.name for part_type in part_set(value))
-        except ValueError as error:
-            raise ConfigError(key, str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -128,6 +106,7 @@ class DecodingConfig(Section, name="decoding"):
         (),
         ("none", "misc", "head"),
     )
+    confidence: bool = option(True, "compute how probable it is that heads, labels and trees are right", (bool,))
     joint: bool = option(
         False, "decide tags and trees jointly, where a sentence has no tags or all are replaced", (bool,)
     )
@@ -171,19 +150,18 @@ class TaggerConfig(Section, name="tagger"):
     folds: int = option(5, "folds for jackknifed tags of the training data", (int,), low=2, high=1000)
 
 
-class LanguageOption(Option):
-    """A language code, or null."""
+@dataclass(frozen=True)
+class ConfidenceConfig(Section, name="confidence"):
+    """The classifier of right and wrong arcs."""
 
-    @property
-    def expected(self) -> str:
-        """What would be right, in words."""
-        return "null or a language code such as da"
-
-    def check(self, key: str, value: object) -> str | None:
-        """Return the validated value."""
-        if value is None or (isinstance(value, str) and re.fullmatch("[a-z]{2,3}", value)):
-            return value
-        raise ConfigError(key, f"{show(value)} is invalid, {self.expected} expected")
+    share: float = option(
+        0.1,
+        "fraction of the training sentences that a second parser leaves out, to learn the classifier from; 0: none",
+        (float,),
+        low=0,
+        high=0.5,
+    )
+    epochs: int = option(5, "training epochs of the second parser", (int,), low=1)
 
 
 @dataclass(frozen=True)
@@ -250,6 +228,7 @@ class Config(Section):
     labeler: LabelerConfig = field(default_factory=LabelerConfig)
     tagger: TaggerConfig = field(default_factory=TaggerConfig)
     segmenter: SegmenterConfig = field(default_factory=SegmenterConfig)
+    confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)
 
     @classmethod
     def from_dict(cls, values: Mapping) -> Config:
@@ -314,7 +293,8 @@ def options() -> Iterator[tuple[str, Option]]:
     Examples
     --------
     >>> [name for name, option in options() if option.kinds == (bool,) and name.startswith("decoding.")]
-    ['decoding.exact', 'decoding.full', 'decoding.projective', 'decoding.single_root', 'decoding.joint']
+    ['decoding.exact', 'decoding.full', 'decoding.projective', 'decoding.single_root',
+     'decoding.confidence', 'decoding.joint']
     """
     for outer in fields(Config):
         if "option" in outer.metadata:

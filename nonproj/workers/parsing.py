@@ -133,7 +133,8 @@ def parse_piece(reference: ModelRef, options: TextOptions, piece: Piece | TextPi
     sentences = piece.read(parser.segmenter, options.plain) if options.plain else piece.read(options.rules)
     parses = parser.parse_all(conll.until_error(sentences, errors))
     try:
-        conll.write(annotate(parses, options.comments, records.append), stream, keep_deps=options.keep_deps)
+        items = annotate(parses, options.comments, records.append, options.confidence)
+        conll.write(items, stream, keep_deps=options.keep_deps)
     except DataError as error:  # a sentence that is too long
         errors = [error]
     return ParsedPiece(stream.getvalue(), records, errors[0] if errors else None)

@@ -1,0 +1,146 @@
+"""What it costs to give a word another head: the best of the trees that differ from a given one in one or two arcs.
+
+A word moves to another candidate head outside its own subtree.  Or it moves to a head inside, and that word takes its
+former head.  The best tree without an arc scores at least as much as the best of these, so what is returned is an upper
+bound on the difference between the best tree with the arc and the best tree without it.  The lower bound comes from
+the Lagrange multipliers: see `nonproj.dual.exclusion`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nonproj._kernel import inlined_kernel, kernel
+from nonproj.automata.compiled import compiled_starts
+from nonproj.types import PartSpace
+
+
+def losses(parts: PartSpace, scores: np.ndarray, heads: np.ndarray, single_root: bool) -> np.ndarray:
+    """Return by how much the best of these trees with another head of each word scores less than the given tree.
+
+    Parameters
+    ----------
+    parts : PartSpace
+        Arcs and possibly siblings and grandparents; parts of other types do not count.
+    scores : ndarray of shape (P,), float64
+    heads : ndarray of shape (N,), int32
+        A tree over the candidate arcs.
+    single_root : bool
+        Whether the other trees have exactly one root, as the given one.
+
+    Returns
+    -------
+    ndarray of shape (N,), float64
+        Infinite for words that no such tree gives another head, and for the root; negative if a tree is better.
+
+    Examples
+    --------
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.space import part_space
+    >>> parts = part_space(full_arc_space(2), "arc")
+    >>> losses(parts, np.array([1.0, 2.0, 4.0, 9.0]), np.array([-1, 0, 1], np.int32), False)
+    array([inf,  4.,  4.])
+    """
+    loss = np.full(len(heads), np.inf)
+    _fill_losses(parts.arcs, compiled_starts(parts), scores, heads, bool(single_root), loss)
+    return loss
+
+
+@kernel
+def _fill_losses(arcs, starts, scores, heads, single_root, loss):
+    """Write float64[N]."""
+    n_nodes = heads.shape[0]
+    into, y = np.zeros(n_nodes, np.int64), np.zeros(arcs.head.shape[0], np.bool_)
+    for m in range(1, n_nodes):
+        for a in range(arcs.start[m], arcs.start[m + 1]):
+            if arcs.head[a] == heads[m]:
+                into[m], y[a] = a, True
+    touched = np.zeros(4, np.int64)
+    for m in range(1, n_nodes):
+        h = heads[m]
+        for a in range(arcs.start[m], arcs.start[m + 1]):
+            new = arcs.head[a]
+            if new == h:
+                continue
+            second = -1
+            if _is_below(heads, new, m):
+                for b in range(arcs.start[new], arcs.start[new + 1]):
+                    if arcs.head[b] == h:
+                        second = b
+                if second < 0:
+                    continue
+            elif single_root and (new == 0 or h == 0):
+                continue
+            # Only the modifiers of these heads, or the head of one of them, change.
+            touched[0], touched[1], touched[2], touched[3] = h, new, m, heads[new] if second >= 0 else m
+            before = _value(arcs, starts, scores, into, y, touched)
+            _move(arcs, into, y, a, second)
+            value = before - _value(arcs, starts, scores, into, y, touched)
+            _move_back(arcs, heads, into, y, m, new if second >= 0 else m)
+            loss[m] = min(loss[m], value)
+            if second >= 0:
+                loss[new] = min(loss[new], value)
+
+
+@inlined_kernel
+def _is_below(heads, word, ancestor):
+    """Return whether a word is in the subtree of another."""
+    while word > 0 and word != ancestor:
+        word = heads[word]
+    return word == ancestor
+
+
+@inlined_kernel
+def _move(arcs, into, y, a, second):
+    """Put arc ``a``, and a second one unless it is -1, in the place of the arcs into the same words."""
+    m = arcs.modifier[a]
+    y[into[m]], y[a], into[m] = False, True, a
+    if second >= 0:
+        m = arcs.modifier[second]
+        y[into[m]], y[second], into[m] = False, True, second
+
+
+@inlined_kernel
+def _move_back(arcs, heads, into, y, one, other):
+    """Put back the tree's arcs into two words."""
+    for m in (one, other):
+        y[into[m]] = False
+        for a in range(arcs.start[m], arcs.start[m + 1]):
+            if arcs.head[a] == heads[m]:
+                y[a], into[m] = True, a
+
+
+@kernel
+def _value(arcs, starts, scores, into, y, touched):
+    """Return the score of all parts whose head is one of four words, which need not be different."""
+    total = 0.0
+    for i in range(4):
+        h = touched[i]
+        new = True
+        for j in range(i):
+            new = new and touched[j] != h
+        if new:
+            total += _value_of_head(arcs, starts, scores, into, y, h)
+    return total
+
+
+@kernel
+def _value_of_head(arcs, starts, scores, into, y, h):
+    """Return the score of the arcs from a head, its transitions between siblings, and its grandparent parts."""
+    out, out_start, first, total = arcs.out, arcs.out_start, arcs.out_start[2 * h], 0.0
+    size, row = arcs.out_start[2 * h + 2] - first, np.int64(-1)
+    if starts.grandparent.shape[0] > 0 and h > 0:
+        row = starts.grandparent[h] + np.int64(into[h] - arcs.start[h]) * size
+    for q in range(2 * h, 2 * h + 2):
+        k, previous = np.int64(out_start[q + 1] - out_start[q]), np.int64(0)
+        for b in range(1, k + 2):
+            chosen = b <= k and y[out[out_start[q] + b - 1]]
+            if chosen:
+                j = out_start[q] + b - 1
+                total += scores[out[j]]
+                if row >= 0:
+                    total += scores[row + j - first]
+            if starts.sibling.shape[0] > 0 and (chosen or b == k + 1):
+                total += scores[starts.sibling[q] + b * (b - 1) // 2 + previous]
+                previous = b
+    return total

@@ -1,0 +1,168 @@
+"""From evidence to probabilities, by additive models that are stored with the parser.
+
+A model adds up a piecewise linear function of each feature, and a number for the word's label and for its tag; the sum
+is the log-odds.  One model is for heads, one for the labels of right heads, and one for whole trees, whose features
+follow from the probabilities of the heads.  `nonproj.learning.confidence` trains them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj._kernel import inlined_kernel, kernel
+from nonproj.confidence.evidence import FEATURES, Evidence
+from nonproj.errors import ModelError
+
+TREE_FEATURES = ("all heads", "weakest head", "words")
+"""What the probability of a tree is computed from: the logarithm of minus the sum of the log-probabilities of the heads
+(by which they would all be right, were they independent), the log-odds of the least certain, the logarithm of the
+number of words."""
+
+
+class Confidence(NamedTuple):
+    """Probabilities that a parse is right.
+
+    Attributes
+    ----------
+    heads : ndarray of shape (n,), float64
+        That each word's head is right.
+    labels : ndarray of shape (n,), float64
+        That each word's head and label are right.
+    tree : float
+        That all heads are right.
+    """
+
+    heads: np.ndarray
+    labels: np.ndarray
+    tree: float
+
+
+class Additive(NamedTuple):
+    """An additive model over ``F`` features.
+
+    Attributes
+    ----------
+    knots, values : ndarray of shape (F, K), float64
+        The function of each feature: its values at some places, linear between, constant outside.
+    labels, tags : ndarray of shape (L,) and (T,), float64
+        What each label and tag adds; nothing, if the number is larger.
+    bias : ndarray of shape (1,), float64
+    """
+
+    knots: np.ndarray
+    values: np.ndarray
+    labels: np.ndarray
+    tags: np.ndarray
+    bias: np.ndarray
+
+
+class Classifier(NamedTuple):
+    """The three models.
+
+    Attributes
+    ----------
+    heads, labels, trees : Additive
+    limit : float
+        See `nonproj.confidence.evidence.gather`.
+    """
+
+    heads: Additive
+    labels: Additive
+    trees: Additive
+    limit: float
+
+    def confidence(self, evidence: Evidence) -> Confidence:
+        """Return the probabilities of a sentence."""
+        probabilities = np.empty((2, len(evidence.features)))
+        tree = _estimate(*self[:3], *evidence, probabilities)
+        return Confidence(probabilities[0], probabilities[1], tree)
+
+    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+        """Return JSON values and arrays from which `from_state` makes the same classifier."""
+        arrays = {
+            f"{name}.{field}": array
+            for name, model in zip(_MODELS, self, strict=False)
+            for field, array in model._asdict().items()
+        }
+        return {"features": list(FEATURES), "limit": float(self.limit)}, arrays
+
+    @classmethod
+    def from_state(cls, meta: dict, arrays: Mapping[str, np.ndarray]) -> Classifier:
+        """Return the classifier of a `state`.
+
+        Raises
+        ------
+        ModelError
+            If it is not one: shapes and values are checked, which the kernel relies on.
+        """
+        if set(meta) != {"features", "limit"} or type(meta["limit"]) is not float or not meta["limit"] >= 0.0:
+            raise ModelError("the confidence classifier lacks its features or its limit")
+        if meta["features"] != list(FEATURES):
+            raise ModelError("the confidence classifier has the features of another version; train the model again")
+        models = []
+        for name, n_features in zip(_MODELS, (len(FEATURES), len(FEATURES), len(TREE_FEATURES)), strict=True):
+            model = Additive(*(_checked(arrays, f"{name}.{field}") for field in Additive._fields))
+            size = model.knots.shape
+            shapes = [array.ndim for array in model] == [2, 2, 1, 1, 1] and size == model.values.shape
+            if not shapes or size[0] != n_features or size[1] < 1 or model.bias.shape != (1,):
+                raise ModelError(f"the confidence classifier's model of {name} has arrays of wrong shapes")
+            if (np.diff(model.knots, axis=1) < 0).any():
+                raise ModelError(f"the confidence classifier's model of {name} has knots out of order")
+            models.append(model)
+        return cls(*models, meta["limit"])
+
+
+_MODELS = ("heads", "labels", "trees")
+
+
+def _checked(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:
+    """Return a finite array of float64; raise `ModelError` if it is not one."""
+    array = arrays.get(name)
+    if array is None or array.dtype != np.float64 or not np.isfinite(array).all():
+        raise ModelError(f"the confidence classifier's array '{name}' is missing or has no finite numbers of float64")
+    return np.ascontiguousarray(array)
+
+
+@kernel
+def _estimate(heads, labels, trees, features, label, tag, probabilities):
+    """Write the probabilities of heads, and of heads with labels, to float64[2, n]; return that of the tree."""
+    n = features.shape[0]
+    total, weakest = 0.0, np.inf
+    for i in range(n):
+        odds = _log_odds(heads, features[i], label[i], tag[i])
+        probabilities[0, i] = 1.0 / (1.0 + np.exp(-odds))
+        probabilities[1, i] = probabilities[0, i] / (1.0 + np.exp(-_log_odds(labels, features[i], label[i], tag[i])))
+        total += np.log1p(np.exp(-odds)) if odds > -30.0 else -odds
+        weakest = min(weakest, odds)
+    if n == 0:
+        return 1.0
+    summary = np.array([np.log(max(total, 1e-12)), weakest, np.log(n)])
+    return 1.0 / (1.0 + np.exp(-_log_odds(trees, summary, -1, -1)))
+
+
+@inlined_kernel
+def _log_odds(model, features, label, tag):
+    """Return the sum of all functions."""
+    knots, values = model.knots, model.values
+    total, last = model.bias[0], knots.shape[1] - 1
+    for j in range(knots.shape[0]):
+        x = features[j]
+        if x >= knots[j, last]:
+            total += values[j, last]
+            continue
+        k = 0
+        while k <= last and knots[j, k] <= x:
+            k += 1
+        if k == 0:
+            total += values[j, 0]
+        else:
+            share = (x - knots[j, k - 1]) / (knots[j, k] - knots[j, k - 1])
+            total += values[j, k - 1] + share * (values[j, k] - values[j, k - 1])
+    if 0 <= label < model.labels.shape[0]:
+        total += model.labels[label]
+    if 0 <= tag < model.tags.shape[0]:
+        total += model.tags[tag]
+    return min(max(total, -30.0), 30.0)

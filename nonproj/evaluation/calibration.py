@@ -1,0 +1,166 @@
+"""How well probabilities agree with what is right: calibration error, ranking, reliability diagrams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.errors import DataError, FileError, ModelError
+from nonproj.pipeline import Parse
+from nonproj.types import Sentence
+
+BINS = 10
+"""Bins of equal width."""
+
+SURE = (0.5, 0.75, 0.9)
+"""Shares of the most probable words whose accuracy is reported."""
+
+_DRAWS = 200
+
+
+class Judged(NamedTuple):
+    """Probabilities, and whether what they are about is right: arrays of the same shape, float64 and bool."""
+
+    probabilities: np.ndarray
+    right: np.ndarray
+
+    def bins(self, count: int = BINS) -> np.ndarray:
+        """Return the mean probability, the share that is right and the size of each bin, float64[count, 3].
+
+        Examples
+        --------
+        >>> Judged(np.array([0.1, 0.9, 1.0]), np.array([False, True, False])).bins(2).tolist()
+        [[0.1, 0.0, 1.0], [0.95, 0.5, 2.0]]
+        """
+        number = np.minimum((self.probabilities * count).astype(int), count - 1)
+        size = np.bincount(number, minlength=count)
+        sums = [np.bincount(number, values, count) for values in self]
+        with np.errstate(invalid="ignore"):
+            return np.stack([sums[0] / size, sums[1] / size, size], axis=1)
+
+    def calibration_error(self, count: int = BINS) -> float:
+        """Return the expected calibration error, the mean over all of ``|probability - share right|`` of their bin.
+
+        Naeini, Cooper and Hauskrecht (2015); Guo et al. (2017).
+        """
+        mean, right, size = self.bins(count).T
+        filled = size > 0
+        return float((size * np.abs(mean - right))[filled].sum() / size.sum())
+
+    def noise(self, count: int = BINS, seed: int = 0) -> float:
+        """Return the mean calibration error where the probabilities are true: not 0, because samples are finite."""
+        rng = np.random.default_rng(seed)
+        draws = rng.random((_DRAWS, len(self.right))) < self.probabilities
+        return float(np.mean([Judged(self.probabilities, draw).calibration_error(count) for draw in draws]))
+
+    def area(self) -> float:
+        """Return the area under the ROC curve: how often what is right is more probable than what is wrong.
+
+        Examples
+        --------
+        >>> Judged(np.array([0.1, 0.9, 0.9]), np.array([False, True, False])).area()
+        0.75
+        """
+        from scipy.stats import rankdata
+
+        n = int(self.right.sum())
+        if n in (0, len(self.right)):
+            return float("nan")
+        ranks = rankdata(self.probabilities)[self.right].sum()
+        return float((ranks - n * (n + 1) / 2) / (n * (len(self.right) - n)))
+
+    def accuracy_of_surest(self, share: float) -> float:
+        """Return the accuracy of the most probable share; among equals, the first."""
+        order = np.argsort(-self.probabilities, kind="stable")
+        return float(self.right[order[: max(1, round(share * len(order)))]].mean())
+
+    def as_dict(self) -> dict[str, float]:
+        """Return all figures."""
+        surest = {f"surest_{100 * share:.0f}": self.accuracy_of_surest(share) for share in SURE}
+        return {
+            "count": len(self.right),
+            "right": float(self.right.mean()),
+            "mean": float(self.probabilities.mean()),
+            "calibration_error": self.calibration_error(),
+            "noise": self.noise(),
+            "area": self.area(),
+            **surest,
+        }
+
+
+def judge(parses: Iterable[tuple[Sentence, Parse]], path: str = "the model") -> dict[str, Judged]:
+    """Compare the confidence of parses with the gold trees of their sentences: ``heads``, ``labels`` and ``trees``.
+
+    Raises
+    ------
+    DataError
+        A sentence has no gold heads.
+    ModelError
+        A parse has no confidence; ``path`` is the model's name.
+    """
+    rows: dict[str, list] = {"heads": [], "labels": [], "trees": []}
+    for sentence, parse in parses:
+        if sentence.heads is None:
+            raise DataError(sentence.path, sentence.line, "HEAD is absent (_); gold heads are expected")
+        if parse.confidence is None:
+            raise ModelError(no_classifier(path))
+        heads = parse.decoded.heads[1:] == sentence.heads[1:]
+        labels = heads & np.array([a == b for a, b in zip(parse.labels, sentence.labels, strict=True)], np.bool_)
+        rows["heads"].append((parse.confidence.heads, heads))
+        rows["labels"].append((parse.confidence.labels, labels))
+        rows["trees"].append(([parse.confidence.tree], [heads.all()]))
+    if not rows["heads"]:
+        raise ValueError("there are no sentences")
+    return {name: Judged(*map(np.concatenate, zip(*pairs, strict=True))) for name, pairs in rows.items()}
+
+
+def no_classifier(path: str) -> str:
+    """Return the message for a model without a confidence classifier."""
+    return f"{path}: the model has no confidence classifier; train it again, with confidence.share above 0"
+
+
+def calibration_report(judged: Mapping[str, Judged]) -> str:
+    """Return a table of all figures as plain text, in per cent."""
+    names = {"heads": "heads", "labels": "heads and labels", "trees": "trees, all heads"}
+    columns = ("count", "right", "confidence", "ECE", "by chance", "AUC", *(f"surest {100 * s:.0f} %" for s in SURE))
+    lines = ["".join([f"{'confidence, per cent':<28}", *(f"{c:>12}" for c in columns)])]
+    for name, each in judged.items():
+        count, *values = each.as_dict().values()
+        cells = [f"{count:>12}", *(f"{100 * value:>12.2f}" for value in values)]
+        lines.append("".join([f"{names.get(name, name):<28}", *cells]))
+    return "\n".join(lines) + "\n"
+
+
+def plot_calibration(judged: Mapping[str, Judged], path: str | Path) -> None:
+    """Draw a reliability diagram for each, by matplotlib: the share that is right against the probability.
+
+    Raises
+    ------
+    FileError
+        The file cannot be written, or has no known kind.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3.4 * len(judged), 3.6), layout="constrained")
+    axes = figure.subplots(1, len(judged), squeeze=False)[0]
+    for axis, (name, each) in zip(axes, judged.items(), strict=True):
+        mean, right, size = each.bins().T
+        error = 1.96 * np.sqrt(np.maximum(right * (1.0 - right), 1e-9) / np.maximum(size, 1))
+        axis.plot([0, 1], [0, 1], color="0.7", linewidth=1)
+        axis.bar(np.arange(BINS) / BINS + 0.05, size / size.sum(), 0.09, color="0.88")
+        axis.errorbar(mean, right, error, marker="o", markersize=4, color="#0072b2", linewidth=1.5, capsize=2)
+        axis.set(xlim=(0, 1), ylim=(0, 1), xlabel="confidence", ylabel="share right", title=f"{name}: {_caption(each)}")
+        axis.title.set_fontsize(9)
+    try:
+        figure.savefig(path, dpi=150)
+    except OSError as error:
+        raise FileError(str(path), f"cannot be written: {error.strerror}") from None
+    except ValueError:
+        raise FileError(str(path), "the name of a picture ends with .png, .svg or .pdf") from None
+
+
+def _caption(judged: Judged) -> str:
+    return f"ECE {judged.calibration_error():.3f}, AUC {judged.area():.3f}"

@@ -1,0 +1,85 @@
+"""Confidence in files: as attributes of MISC, and words that are left out or marked because it is low."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.io.conll import with_misc
+from nonproj.parses import Parse
+from nonproj.types import Sentence
+
+HEAD, LABELLED, UNSURE = "Confidence", "LabelledConfidence", "Unsure"
+"""Attributes of MISC: the probability that the head is right, that head and label are, and ``Unsure=Head`` or
+``Unsure=Deprel`` for what is below the minimum."""
+
+
+class ConfidenceOutput(NamedTuple):
+    """What is written about confidence.
+
+    Attributes
+    ----------
+    write : bool
+        Write the probabilities into MISC.
+    minimum : float
+        A head whose probability is lower is left out, and so is a label if that of head and label is; 0 leaves out
+        none.
+    mark : bool
+        Mark what is below the minimum in MISC instead of leaving it out.
+    """
+
+    write: bool = False
+    minimum: float = 0.0
+    mark: bool = False
+
+
+NO_CONFIDENCE = ConfidenceOutput()
+
+
+def with_confidence(
+    sentence: Sentence, parse: Parse, output: ConfidenceOutput
+) -> tuple[Sentence, np.ndarray, list[str]]:
+    """Return a sentence, heads and labels as they are written; heads that are left out are -1, labels ``_``.
+
+    Examples
+    --------
+    >>> from nonproj.confidence.classifier import Confidence
+    >>> from nonproj.io.objects import from_words
+    >>> from nonproj.types import Decoded
+    >>> decoded = Decoded(np.array([-1, 2, 0]), 0.0, 0.0, True, True, 1, 1.0)
+    >>> sure = Confidence(np.array([0.4, 0.97]), np.array([0.3, 0.9]), 0.35)
+    >>> parse, sentence = Parse(decoded, ["subj", "root"], None, confidence=sure), from_words(["Det", "regner"])
+    >>> sentence, heads, labels = with_confidence(sentence, parse, ConfidenceOutput(True, 0.5))
+    >>> sentence.rows[1][9], heads.tolist(), labels
+    ('Confidence=0.97|LabelledConfidence=0.9', [-1, -1, 0], ['_', 'root'])
+    """
+    heads, labels, sure = parse.decoded.heads, list(parse.labels), parse.confidence
+    if sure is None or output == NO_CONFIDENCE:
+        return sentence, heads, labels
+    attributes: list[dict[str, str | None]] = [{} for _ in labels]
+    low_heads, low_labels = sure.heads < output.minimum, sure.labels < output.minimum
+    if output.write:
+        for own, head, label in zip(attributes, sure.heads.tolist(), sure.labels.tolist(), strict=True):
+            own |= {HEAD: _rounded(head), LABELLED: _rounded(label)}
+    if output.mark:
+        for own, head, label in zip(attributes, low_heads.tolist(), low_labels.tolist(), strict=True):
+            own[UNSURE] = "Head" if head else ("Deprel" if label else None)
+    elif output.minimum:
+        heads = np.concatenate([heads[:1], np.where(low_heads, -1, heads[1:])])
+        labels = ["_" if low else label for low, label in zip(low_labels, labels, strict=True)]
+    return with_misc(sentence, attributes), heads, labels
+
+
+def confidence_figures(parse: Parse) -> dict[str, list[float]]:
+    """Return the probabilities of the words as plain numbers, rounded to four digits; nothing if there are none."""
+    if parse.confidence is None:
+        return {}
+    pairs = (("head_confidence", parse.confidence.heads), ("label_confidence", parse.confidence.labels))
+    return {name: [round(p, 4) for p in values.tolist()] for name, values in pairs}
+
+
+def _rounded(p: float) -> str:
+    """Return a probability with two digits after the point, or as many as keep it from being 1."""
+    digits = 2 if p <= 0.99 else 4
+    return f"{min(round(p, digits), 0.9999):.4g}"

@@ -1,0 +1,55 @@
+"""The result of parsing a sentence."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.confidence.classifier import Confidence
+from nonproj.types import ArcSpace, Decoded
+
+
+class Parse(NamedTuple):
+    """A parsed sentence.
+
+    Attributes
+    ----------
+    decoded : Decoded
+        The tree and its certificate, which is about ``arcs``.
+    labels : list of str
+        The label of each word's arc, n strings.
+    arcs : ArcSpace
+        The candidate arcs: those that pruning left, or all.
+    pruned : Decoded or None
+        The best tree over the arcs that pruning left, if the tree was then decoded over all arcs.
+    unknown_tags : int
+        Number of words without a tag, or with a tag that did not occur in training.
+    others : tuple of Parse, or None
+        The next best trees, best first, if ``decoding.nbest`` asks for more than one.
+    confidence : Confidence or None
+        The probabilities that heads, labels and the tree are right; None if the model has no classifier, or
+        ``decoding.confidence`` is off.
+    """
+
+    decoded: Decoded
+    labels: list[str]
+    arcs: ArcSpace
+    pruned: Decoded | None = None
+    unknown_tags: int = 0
+    others: tuple[Parse, ...] | None = None
+    confidence: Confidence | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Whether pruning had hidden this tree."""
+        return self.pruned is not None and not np.array_equal(self.pruned.heads, self.decoded.heads)
+
+    def _repr_html_(self) -> str:
+        """Return the tree for notebooks, over the words' numbers: the words are in the sentence."""
+        from nonproj.pictures.content import Picture, arcs_of
+        from nonproj.pictures.svg import in_notebook
+
+        numbers = [str(word) for word in range(1, len(self.labels) + 1)]
+        arcs = arcs_of(self.decoded.heads[1:].tolist(), self.labels)
+        return in_notebook(Picture(numbers, [""] * len(numbers), arcs, []))

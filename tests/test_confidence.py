@@ -1,0 +1,193 @@
+"""Confidence: what it costs to do without an arc, additive models, calibration; the whole way on a real treebank."""
+
+from __future__ import annotations
+
+import naive_confidence
+import naive_trees
+import numpy as np
+import pytest
+from problems import ALL_SETS, KINDS, best_score, draw_problem, trees_over
+
+from nonproj.confidence.alternatives import losses
+from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier
+from nonproj.confidence.evidence import FEATURES, Evidence, two_best
+from nonproj.dual.branch_and_bound import search_recorded
+from nonproj.dual.exclusion import exclusion_bounds
+from nonproj.dual.options import DualOptions, SearchOptions
+from nonproj.errors import ModelError
+from nonproj.learning.confidence import MIN_COUNT, fit_additive, held_out, known_strings
+
+
+def solved(seed, parts, kind, **options):
+    """A problem, its options, its best tree and the multipliers of the lowest bound; None if there is no such tree."""
+    rng = np.random.default_rng(seed)
+    space, scores = draw_problem(rng, int(rng.integers(2, 6)), parts, kind, seed % 2)
+    options = DualOptions(**options)
+    if not trees_over(space.arcs, options.single_root, options.projective):
+        return None
+    decoded, lowest = search_recorded(space, scores, options, SearchOptions())
+    return space, scores, options, decoded, lowest
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("parts", ALL_SETS)
+@pytest.mark.parametrize("single_root", [False, True])
+def test_losses_are_those_of_the_nearby_trees(parts, kind, single_root):
+    checked = 0
+    for seed in range(30):
+        if (problem := solved(seed, parts, kind, single_root=single_root)) is None:
+            continue
+        space, scores, options, decoded, _ = problem
+
+        def score(tree, space=space, scores=scores):
+            return naive_trees.score_of_tree(tree, space, scores)
+
+        expected = naive_confidence.losses(space.arcs, decoded.heads.tolist(), score, single_root)
+        found = losses(space, scores, decoded.heads, single_root)
+        assert found == pytest.approx(np.array(expected), abs=1e-9)
+        checked += int(np.isfinite(found).sum())
+    assert checked > 50
+
+
+@pytest.mark.parametrize("projective", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("parts", ALL_SETS)
+def test_the_true_difference_is_between_bound_and_loss(parts, kind, projective):
+    """The best tree without an arc scores at most the bound; if trees may cross, at least the tree minus the loss."""
+    useful = 0
+    for seed in range(20):
+        if (problem := solved(seed, parts, kind, single_root=bool(seed % 3), projective=projective)) is None:
+            continue
+        space, scores, options, decoded, lowest = problem
+        heads, loss = decoded.heads, losses(space, scores, decoded.heads, options.single_root)
+        wanted = np.random.default_rng(seed).random(len(heads)) < 0.8
+        bounds = exclusion_bounds(space, scores, lowest, options, heads, wanted)
+        trees = trees_over(space.arcs, options.single_root, projective)
+        for m in range(1, len(heads)):
+            others = [tree for tree in trees if tree[m] != heads[m]]
+            if not wanted[m]:
+                assert bounds[m] == -np.inf
+            elif others:
+                best = best_score(space, scores, others)
+                assert best <= bounds[m] + 1e-8
+                assert projective or decoded.score - best <= loss[m] + 1e-8
+                assert parts != "arc" or bounds[m] == pytest.approx(best)
+                useful += bounds[m] < decoded.score - 1e-8
+    assert useful > 20
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_two_best_scores(dtype):
+    rng = np.random.default_rng(0)
+    for width in (1, 2, 7):
+        scores = rng.integers(-4, 5, (50, width)).astype(dtype)
+        best, margins = two_best(scores)
+        assert best.tolist() == scores.argmax(axis=1).tolist()
+        for row, margin in zip(scores.tolist(), margins, strict=True):
+            assert margin == (sorted(row)[-1] - sorted(row)[-2] if width > 1 else 1e6)
+
+
+def draw_additive(rng, n_features):
+    """A random additive model; the last knots of some features are equal."""
+    knots = np.sort(rng.normal(size=(n_features, 5)), axis=1)
+    knots[::2, 3:] = knots[::2, 3:4]
+    values = rng.normal(size=knots.shape)
+    values[::2, 4] = values[::2, 3]
+    return Additive(knots, values, rng.normal(size=4), rng.normal(size=3), rng.normal(size=1))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_probabilities_are_those_of_the_definition(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 9))
+    models = [draw_additive(rng, k) for k in (len(FEATURES), len(FEATURES), len(TREE_FEATURES))]
+    classifier = Classifier(*models, 10.0)
+    evidence = Evidence(rng.normal(size=(n, len(FEATURES))), rng.integers(0, 6, n), rng.integers(0, 6, n))
+    found = classifier.confidence(evidence)
+    odds = [[naive_confidence.additive(model, *row) for row in zip(*evidence, strict=True)] for model in models[:2]]
+    p = [1.0 / (1.0 + np.exp(-np.array(values))) for values in odds]
+    assert found.heads == pytest.approx(p[0], rel=1e-9)
+    assert found.labels == pytest.approx(p[0] * p[1], rel=1e-9)
+    summary = np.log(-np.log(p[0]).sum()), min(odds[0]), np.log(n)
+    assert found.tree == pytest.approx(1.0 / (1.0 + np.exp(-naive_confidence.additive(models[2], summary, -1, -1))))
+
+
+def test_a_fitted_model_recovers_an_additive_one():
+    """A model that has drawn many words is found again: their probabilities are close, and calibrated."""
+    rng = np.random.default_rng(1)
+    truth, features = draw_additive(rng, 3), rng.normal(size=(20_000, 3))
+    labels, tags = rng.integers(0, 4, len(features)), rng.integers(0, 3, len(features))
+    rows = zip(features, labels, tags, strict=True)
+    p = 1.0 / (1.0 + np.exp(-np.array([naive_confidence.additive(truth, *row) for row in rows])))
+    model = fit_additive(features, (labels, tags), rng.random(len(p)) < p, 1.0)
+    rows = zip(features, labels, tags, strict=True)
+    found = 1.0 / (1.0 + np.exp(-np.array([naive_confidence.additive(model, *row) for row in rows])))
+    assert np.abs(found - p).mean() < 0.25 * np.abs(p.mean() - p).mean()
+    assert naive_confidence.calibration_error(found, rng.random(len(p)) < p, 10) < 0.015
+
+
+def test_rare_labels_and_constant_features_add_nothing():
+    rng = np.random.default_rng(2)
+    labels = np.repeat([0, 1], [500, MIN_COUNT - 1])
+    features = np.stack([np.ones(len(labels)), rng.normal(size=len(labels))], axis=1)
+    model = fit_additive(features, (labels, labels * 0), labels == 0, 1.0)
+    assert model.labels[1] == 0.0
+    assert np.ptp(model.values[0]) == 0.0
+    certain = fit_additive(features, (labels, labels), labels >= 0, 1.0)
+    assert np.ptp(certain.values) == 0.0
+    assert certain.bias[0] == pytest.approx(np.log((len(labels) + 0.5) / 0.5))
+
+
+@pytest.mark.parametrize(("count", "copies", "share"), [(1000, 1, 0.1), (2000, 2, 0.25), (40, 1, 0.5), (57, 1, 0.1)])
+def test_held_out_sentences_are_spread_in_blocks(count, copies, share):
+    mask = held_out(count, copies, share)
+    assert mask.mean() == pytest.approx(share, abs=0.06)
+    assert (mask[: count // copies * copies].reshape(-1, copies) == mask[::copies, None]).all()
+    assert not held_out(count, copies, 0.0).any()
+
+
+def test_strings_of_held_out_sentences_become_unknown():
+    from nonproj.scoring.vocabulary import FIRST, UNKNOWN, Encoder
+    from nonproj.types import Sentence
+
+    row = ["1", "Hus", "_", "N", "NC", "num=sg", "0", "ROOT", "_", "_"]
+    other = ["1", "Regn", "_", "N", "NX", "num=pl", "0", "ROOT", "_", "_"]
+    encoder = Encoder.from_sentences([Sentence([row]), Sentence([other])], ["form", "cpos", "pos"], 1)
+    seen = Encoder(known_strings(encoder.vocabularies, [encoder.encode(Sentence([row]))]))
+    known, unknown = seen.encode(Sentence([row])), seen.encode(Sentence([other]))
+    assert known.atoms.tolist() == encoder.encode(Sentence([row])).atoms.tolist()
+    assert unknown.atoms[4].tolist() == [UNKNOWN, FIRST, UNKNOWN]
+    assert len(unknown.feat) == 0
+
+
+def damaged(change):
+    """The state of a classifier after a change."""
+    rng = np.random.default_rng(0)
+    models = [draw_additive(rng, k) for k in (len(FEATURES), len(FEATURES), len(TREE_FEATURES))]
+    meta, arrays = Classifier(*models, 10.0).state()
+    change(meta, arrays)
+    return meta, arrays
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda meta, arrays: meta.pop("limit"),
+        lambda meta, arrays: meta.update(limit=float("nan")),
+        lambda meta, arrays: meta.update(limit="1"),
+        lambda meta, arrays: meta.update(features=["marginal"]),
+        lambda meta, arrays: arrays.pop("heads.knots"),
+        lambda meta, arrays: arrays.update({"heads.knots": arrays["heads.knots"][:, ::-1]}),
+        lambda meta, arrays: arrays.update({"heads.knots": arrays["heads.knots"][:-1]}),
+        lambda meta, arrays: arrays.update({"labels.values": arrays["labels.values"][:, :-1]}),
+        lambda meta, arrays: arrays.update({"labels.values": arrays["labels.values"].astype(np.float32)}),
+        lambda meta, arrays: arrays.update({"trees.bias": np.array([np.inf])}),
+        lambda meta, arrays: arrays.update({"trees.bias": np.zeros(2)}),
+        lambda meta, arrays: arrays.update({"trees.tags": np.zeros((2, 2))}),
+        lambda meta, arrays: arrays.update({f"trees.{name}": np.zeros((3, 0)) for name in ("knots", "values")}),
+    ],
+)
+def test_a_forged_state_is_refused(change):
+    Classifier.from_state(*damaged(lambda meta, arrays: None))
+    with pytest.raises(ModelError, match="confidence classifier"):
+        Classifier.from_state(*damaged(change))
