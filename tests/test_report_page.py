@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import base64
 import random
-import shutil
 from pathlib import Path
 
 import pytest
-from shown import parsed, write_files
-from toy import treebank
+from browsing import browsing, shown
+from shown import write_files
 
 from nonproj.cli.main import main
 from nonproj.io import conll
@@ -17,31 +16,20 @@ from nonproj.pictures.content import arcs_of
 from nonproj.pictures.layout import arc_levels
 from nonproj.report.items import read_statistics
 
-webdriver = pytest.importorskip("selenium.webdriver")
+pytest.importorskip("selenium")
 
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
 
-FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-FLAGS += " --disable-component-update --disable-sync --disable-dev-shm-usage --window-size=1200,900"
 COUNT = 300
 
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory):
     """A browser."""
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not chromium or not driver:
-        pytest.skip("Chromium and its driver are not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in [*FLAGS.split(), f"--user-data-dir={tmp_path_factory.mktemp('browser')}"]:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    yield browser
-    browser.quit()
+    with browsing(tmp_path_factory.mktemp("browser")) as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -70,11 +58,6 @@ def prefer(driver, scheme: str) -> None:
     """Emulate a system with light or dark colours."""
     features = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
-
-
-def shown(page) -> list[int]:
-    """Return the numbers of the sentences that are listed, from 1."""
-    return page.execute_script("return [...document.querySelectorAll('article')].map((a) => Number(a.id.slice(1)))")
 
 
 def texts(element, selector: str) -> list[str]:
@@ -353,38 +336,9 @@ def test_names_for_those_who_do_not_see(page):
     assert page.find_element(By.ID, "only-wrong").get_attribute("aria-pressed") == "false"
 
 
-def test_markup_in_files_is_text(driver, tmp_path):
-    nasty = ["</script><script>window.hacked=1</script>", "<img/src=x/onerror=window.hacked=1>", "<b>", "{data}"]
-    row = "{}\t{}\t_\t{}\t_\t{}\t{}\t{}\t_\t_"
-    lines = [f"# sent_id = {nasty[1]}", *(row.format(i, w, w, w, i - 1, w) for i, w in enumerate(nasty, 1))]
-    path = tmp_path / "<i>name.conllu"
-    path.write_text("\n".join(lines) + "\n\n", encoding="utf-8")
-    assert main(["show", str(path), "--gold", str(path), "-o", str(tmp_path / "out.html")]) == 0
-    driver.get(f"file://{tmp_path / 'out.html'}")
-    WebDriverWait(driver, 10).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#s1 svg"))
-    assert texts(driver, "#s1 .form") == nasty
-    driver.find_element(By.CSS_SELECTOR, "#s1 .word").click()
-    driver.find_element(By.ID, "tab-analysis").click()
-    assert not driver.execute_script("return window.hacked")
-    assert driver.find_elements(By.CSS_SELECTOR, "main img, main b:not(.tile b), h1 i") == []
-    assert driver.get_log("browser") == []
-
-
 def test_a_narrow_window_does_not_scroll_sideways(page):
     page.set_window_size(500, 800)
     try:
         assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
     finally:
         page.set_window_size(1200, 900)
-
-
-def test_five_thousand_sentences_open_quickly(driver, tmp_path):
-    """The page's own measure: a second or two, and far less than ten even on a busy machine."""
-    (tmp_path / "gold.conll").write_text(treebank(5000), encoding="utf-8")
-    (tmp_path / "parsed.conllu").write_text(parsed(5000), encoding="utf-8")
-    words = [str(tmp_path / "parsed.conllu"), "--gold", str(tmp_path / "gold.conll"), "-o", str(tmp_path / "out.html")]
-    assert main(["show", *words]) == 0
-    driver.get(f"file://{tmp_path / 'out.html'}")
-    assert len(shown(driver)) == 5000
-    assert driver.execute_script("return performance.getEntriesByType('navigation')[0].loadEventEnd") < 10_000
-    assert driver.execute_script("return document.querySelectorAll('article svg.tree').length") < 60

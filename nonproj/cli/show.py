@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 from nonproj.cli.common import (
     check_outputs,
@@ -90,7 +91,7 @@ def _draw(items: Iterator[Item]) -> None:
         sys.stdout.write("\n".join(filter(None, lines)) + "\n\n")
 
 
-def certificate_line(numbers: dict) -> str:
+def certificate_line(numbers: dict[str, Any]) -> str:
     """Return a certificate in words; an empty string where nothing is known of one."""
     if "certified" not in numbers:
         return ""

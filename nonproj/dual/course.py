@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nonproj.automata.compiled import (
     Choice,
@@ -48,7 +49,7 @@ class Iteration(NamedTuple):
     z_grandparent: np.ndarray
 
 
-def course(parts: PartSpace, scores, options: DualOptions = DEFAULTS, longest: int = 100) -> list[Iteration]:
+def course(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS, longest: int = 100) -> list[Iteration]:
     """Return the iterations that `nonproj.dual.decomposition.dual_decomposition` makes.
 
     Parameters

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from nonproj.errors import DataError
 from nonproj.types import Sentence
@@ -46,7 +48,11 @@ class Picture(NamedTuple):
 
 
 def picture_of(
-    sentence: Sentence, heads=None, labels: Sequence[str] | None = None, other: Sentence | None = None, confidence=None
+    sentence: Sentence,
+    heads: np.ndarray | None = None,
+    labels: Sequence[str] | None = None,
+    other: Sentence | None = None,
+    confidence: Iterable[float] | None = None,
 ) -> Picture:
     """Return the picture of a sentence and its tree.
 
@@ -74,17 +80,23 @@ def picture_of(
     >>> picture_of(from_words(["Det", "regner"]), np.array([-1, 2, 0]), ["nsubj", "root"]).above
     [Arc(head=2, modifier=1, label='nsubj', kind='plain'), Arc(head=0, modifier=2, label='root', kind='plain')]
     """
-    for each in (sentence,) if other is None else (sentence, other):
-        if each.heads is None and (heads is None or each is other):
-            raise DataError(each.path, each.line, "HEAD is absent (_); a picture needs a tree")
-    heads = [int(head) for head in (sentence.heads if heads is None else heads)[1:]]
-    labels = list(sentence.labels if labels is None else labels)
-    above, below = arcs_of(heads, labels), []
-    if other is not None:
-        above, below = compared(heads, labels, other.heads[1:].tolist(), other.labels)
+    tree = (heads_of(sentence) if heads is None else np.asarray(heads))[1:].tolist()
+    names = list(sentence.labels if labels is None else labels)
+    below: list[Arc] = []
+    if other is None:
+        above = arcs_of(tree, names)
+    else:
+        above, below = compared(tree, names, heads_of(other)[1:].tolist(), other.labels)
     tags = [_shown(row[3]) or _shown(row[4]) for row in sentence.rows]
     sure = confidence_of(sentence) if confidence is None else [float(share) for share in confidence]
     return Picture(sentence.forms, tags, above, below, sure)
+
+
+def heads_of(sentence: Sentence) -> np.ndarray:
+    """Return the tree of a sentence, int32[N]; raise `DataError` if it has none."""
+    if sentence.heads is None:
+        raise DataError(sentence.path, sentence.line, "HEAD is absent (_); a picture needs a tree")
+    return sentence.heads
 
 
 def arcs_of(heads: Sequence[int], labels: Sequence[str]) -> list[Arc]:
@@ -92,7 +104,9 @@ def arcs_of(heads: Sequence[int], labels: Sequence[str]) -> list[Arc]:
     return [Arc(head, word, _shown(label)) for word, (head, label) in enumerate(zip(heads, labels, strict=True), 1)]
 
 
-def compared(heads, labels, other_heads, other_labels) -> tuple[list[Arc], list[Arc]]:
+def compared(
+    heads: Sequence[int], labels: Sequence[str], other_heads: Sequence[int], other_labels: Sequence[str]
+) -> tuple[list[Arc], list[Arc]]:
     """Return all arcs of a tree by how they compare with another tree, and the arcs of the other that differ.
 
     Labels are compared where both trees have them.
@@ -121,8 +135,8 @@ def confidence_of(sentence: Sentence) -> list[float] | None:
     >>> confidence_of(Sentence([row]))
     [0.97]
     """
-    found = [_CONFIDENCE.search(row[9]) for row in sentence.rows]
-    return [min(float(match[1]), 1.0) for match in found] if found and all(found) else None
+    found = [match for match in (_CONFIDENCE.search(row[9]) for row in sentence.rows) if match]
+    return [min(float(match[1]), 1.0) for match in found] if found and len(found) == len(sentence.rows) else None
 
 
 def _shown(column: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 from nonproj.errors import DependencyError
 from nonproj.pictures.content import Picture
 from nonproj.pictures.svg import to_svg
@@ -10,7 +12,7 @@ SCALE = 2.0
 """Pixels of a PNG for each unit of the SVG."""
 
 
-def converter():
+def converter() -> ModuleType:
     """Return the module ``vl_convert``.
 
     Raises

@@ -119,7 +119,7 @@ def end_slots(arcs: Sequence[Arc], levels: Sequence[int], n_words: int) -> list[
     >>> end_slots([Arc(3, 1, "a"), Arc(3, 2, "b"), Arc(0, 3, "root")], [2, 1, 3], 3)[2]
     [(1, False), (0, False), (2, True)]
     """
-    ends: list[list[tuple]] = [[] for _ in range(n_words)]
+    ends: list[list[tuple[tuple[int, int], tuple[int, bool]]]] = [[] for _ in range(n_words)]
     for number, (head, modifier, *_) in enumerate(arcs):
         ends[modifier - 1].append((_slot_key(modifier, head, levels[number]), (number, True)))
         if head:

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TextIO
 
-from nonproj.pictures.content import LABEL, OTHER, RIGHT, WRONG, Picture
+from nonproj.pictures.content import LABEL, OTHER, RIGHT, WRONG, Arc, Picture
 from nonproj.pictures.layout import arc_levels
 
 _COLOURS = {"cross": "34", WRONG: "31", LABEL: "33", OTHER: "32", "faint": "2", "bold": "1"}
@@ -96,7 +96,7 @@ def to_terminal(picture: Picture, colours: bool = False) -> str:
     return "\n".join(rows)
 
 
-def _of(arc, forms: list[str]) -> str:
+def _of(arc: Arc, forms: list[str]) -> str:
     label = arc.label or "_"
     return f"{label} of {arc.head} {forms[arc.head - 1]}" if arc.head else label
 

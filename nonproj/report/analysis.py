@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +13,15 @@ from nonproj.evaluation.errors import error_tables
 from nonproj.evaluation.report import FIGURES
 from nonproj.evaluation.scores import Evaluation
 from nonproj.evaluation.significance import compare
+from nonproj.pictures.content import heads_of
 from nonproj.report.items import Item
 from nonproj.report.plots import figure, reliability_plot, scores_plot
+
+Table = dict[str, Any]
+"""``title``, ``note``, ``columns`` (with ``name`` and ``kind``) and ``rows``, as the page's script reads them."""
+
+Tile = tuple[str, str, str]
+"""A figure, its name and its explanation."""
 
 SHOWN = 40
 """Rows of a table at most: the most frequent labels, tags or confusions."""
@@ -36,12 +44,11 @@ def evaluations_of(items: Sequence[Item]) -> tuple[list[Evaluation], bool]:
 
     Without gold trees the other parser stands in for them, so that scores are shares of agreement.
     """
-    first = items[0]
-    reference = "gold" if first.gold is not None else "other"
-    trees = [[(item.heads, item.labels) for item in items]]
-    if first.gold is not None and first.other is not None:
-        trees.append([(item.other.heads, item.other.labels) for item in items])
-    expected = [getattr(item, reference) for item in items]
+    trees, expected = [[(item.heads, item.labels) for item in items]], [item.gold for item in items if item.gold]
+    others = [item.other for item in items if item.other]
+    if expected and others:
+        trees.append([(heads_of(sentence), sentence.labels) for sentence in others])
+    expected = expected or others
     labelled = all(any(set(labels) - {"_"} for _, labels in each) for each in trees)
     labelled = labelled and any(set(sentence.labels) - {"_"} for sentence in expected)
     evaluations = []
@@ -53,7 +60,7 @@ def evaluations_of(items: Sequence[Item]) -> tuple[list[Evaluation], bool]:
     return evaluations, labelled
 
 
-def analyse(items: Sequence[Item], names: Sequence[str]) -> tuple[list, list[dict], str]:
+def analyse(items: Sequence[Item], names: Sequence[str]) -> tuple[list[Tile], list[Table], str]:
     """Return the tiles, the tables and the plots, as HTML, of a report; see `nonproj.report.page.Content`.
 
     Parameters
@@ -64,7 +71,8 @@ def analyse(items: Sequence[Item], names: Sequence[str]) -> tuple[list, list[dic
     """
     words = sum(len(item.labels) for item in items)
     tiles = [(f"{len(items):,}", "sentences", ""), (f"{words:,}", "words", "")]
-    tables, plots = [], []
+    tables: list[Table] = []
+    plots: list[tuple[str, dict[str, Any]]] = []
     if items and (items[0].gold is not None or items[0].other is not None):
         evaluations, labelled = evaluations_of(items)
         gold = items[0].gold is not None
@@ -89,7 +97,7 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.2f} %"
 
 
-def _score_tiles(evaluations: list[Evaluation], names: list[str], gold: bool) -> list[tuple[str, str, str]]:
+def _score_tiles(evaluations: list[Evaluation], names: list[str], gold: bool) -> list[Tile]:
     """Return the attachment scores of each parser."""
     tiles = []
     for evaluation, name in zip(evaluations, names, strict=True):
@@ -101,7 +109,7 @@ def _score_tiles(evaluations: list[Evaluation], names: list[str], gold: bool) ->
     return tiles
 
 
-def _columns(names: Sequence[str], name: str, kind: str, bare: bool = False) -> list[dict]:
+def _columns(names: Sequence[str], name: str, kind: str, bare: bool = False) -> list[Table]:
     """Return a column for each parser."""
     several = len(names) > 1
     return [
@@ -110,7 +118,7 @@ def _columns(names: Sequence[str], name: str, kind: str, bare: bool = False) -> 
     ]
 
 
-def _summary(evaluations: list[Evaluation], names: list[str], labelled: bool, gold: bool) -> dict:
+def _summary(evaluations: list[Evaluation], names: list[str], labelled: bool, gold: bool) -> Table:
     """Return the table of the main figures, with the significance of differences between two parsers."""
     figures = [evaluation.as_dict()["without_punctuation"] for evaluation in evaluations]
     several, rows = len(names) > 1, []
@@ -133,7 +141,7 @@ def _summary(evaluations: list[Evaluation], names: list[str], labelled: bool, go
     return {"title": "Scores" if gold else "Agreement", "note": note, "columns": columns, "rows": rows}
 
 
-def _error_tables(errors: dict, names: list[str], gold: bool) -> list[dict]:
+def _error_tables(errors: dict[str, Any], names: list[str], gold: bool) -> list[Table]:
     """Return the tables of errors by kind of word, and of confused labels."""
     tables, several = [], len(names) > 1
     for key, (title, first) in TITLES.items():
@@ -182,7 +190,7 @@ def reliability(items: Sequence[Item], bins: int = 10) -> list[tuple[float, floa
         (share, head == right)
         for item in items
         if item.confidence is not None and item.gold is not None
-        for share, head, right in zip(item.confidence, item.heads[1:], item.gold.heads[1:], strict=True)
+        for share, head, right in zip(item.confidence, item.heads[1:], heads_of(item.gold)[1:], strict=True)
     ]
     found = np.array(pairs, dtype=np.float64).reshape(-1, 2)
     number = np.minimum((found[:, 0] * bins).astype(np.int64), bins - 1)
@@ -190,7 +198,7 @@ def reliability(items: Sequence[Item], bins: int = 10) -> list[tuple[float, floa
     return [(float(each[:, 0].mean()), float(each[:, 1].mean()), len(each)) for each in chosen if len(each)]
 
 
-def _reliability_tables(items: Sequence[Item], plots: list) -> list[dict]:
+def _reliability_tables(items: Sequence[Item], plots: list[tuple[str, dict[str, Any]]]) -> list[Table]:
     """Return the table of confidence against accuracy, and add its plot."""
     rows = reliability(items)
     if not rows:
@@ -207,7 +215,7 @@ def _reliability_tables(items: Sequence[Item], plots: list) -> list[dict]:
 # -- plots -------------------------------------------------------------------------------------------------------------
 
 
-def _plots(errors: dict, names: list[str]) -> list[tuple[str, dict]]:
+def _plots(errors: dict[str, Any], names: list[str]) -> list[tuple[str, dict[str, Any]]]:
     """Return the titles and specifications of the plots of scores by length and depth."""
     found = []
     for key in ("sentence_length", "arc_length", "depth"):
@@ -223,7 +231,7 @@ def _plots(errors: dict, names: list[str]) -> list[tuple[str, dict]]:
     return found
 
 
-def _rendered(plots: list[tuple[str, dict]]) -> str:
+def _rendered(plots: list[tuple[str, dict[str, Any]]]) -> str:
     """Return the plots as HTML; nothing where the library is missing, which is logged."""
     if not plots:
         return ""

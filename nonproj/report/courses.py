@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ def check_courses(parser: Parser) -> None:
         raise ConfigError("--course", f"the part types of the model, {', '.join(names)}, {reason}")
 
 
-def courses_of(items: Sequence[Item], parser: Parser, count: int) -> dict[int, dict]:
+def courses_of(items: Sequence[Item], parser: Parser, count: int) -> dict[int, dict[str, Any]]:
     """Return for the sentences that took most iterations what the page shows of their course.
 
     Parameters
@@ -43,7 +44,7 @@ def courses_of(items: Sequence[Item], parser: Parser, count: int) -> dict[int, d
         edges to grandparents); and ``chart``, an SVG, unless the library is missing.
     """
     order = sorted(range(len(items)), key=lambda i: (-items[i].statistics.get("iterations", 0), i))
-    found = {}
+    found: dict[int, dict[str, Any]] = {}
     for i in order[:count]:
         sentence = items[i].sentence
         tokens, constraints = parser.encode(sentence), read_constraints(sentence, parser.constraints)
@@ -59,7 +60,7 @@ def courses_of(items: Sequence[Item], parser: Parser, count: int) -> dict[int, d
     return found
 
 
-def _as_list(iteration: Iteration, arcs: ArcSpace) -> list:
+def _as_list(iteration: Iteration, arcs: ArcSpace) -> list[Any]:
     """Return an iteration as the page's script reads it."""
     y = iteration.heads[arcs.modifier] == arcs.head
     z, second = iteration.z == 1, iteration.z_grandparent == 1

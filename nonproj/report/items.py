@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nonproj.errors import ConfigError
 from nonproj.evaluation.certificates import statistics
 from nonproj.evaluation.scores import paired
-from nonproj.pictures.content import Picture, confidence_of, picture_of
+from nonproj.pictures.content import Picture, confidence_of, heads_of, picture_of
 from nonproj.pipeline import Parse
 from nonproj.types import Sentence
 
@@ -42,7 +42,7 @@ class Item(NamedTuple):
     heads: np.ndarray
     labels: list[str]
     confidence: list[float] | None
-    statistics: dict
+    statistics: dict[str, Any]
     gold: Sentence | None = None
     other: Sentence | None = None
 
@@ -72,7 +72,7 @@ def comment(sentence: Sentence, name: str) -> str:
     return ""
 
 
-def read_statistics(sentence: Sentence) -> dict:
+def read_statistics(sentence: Sentence) -> dict[str, Any]:
     """Return the numbers of the comments that ``nonproj parse --stats-comments`` writes.
 
     Examples
@@ -96,9 +96,8 @@ def read_statistics(sentence: Sentence) -> dict:
 def from_files(sentences: Iterable[Sentence]) -> Iterator[Item]:
     """Yield the sentences of a parsed file; raise `DataError` where there is no tree."""
     for number, sentence in enumerate(sentences, 1):
-        picture_of(sentence)
         confidence, numbers = confidence_of(sentence), read_statistics(sentence)
-        yield Item(number, sentence, sentence.heads, sentence.labels, confidence, numbers)
+        yield Item(number, sentence, heads_of(sentence), sentence.labels, confidence, numbers)
 
 
 def from_parses(parses: Iterable[tuple[Sentence, Parse]]) -> Iterator[Item]:

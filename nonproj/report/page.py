@@ -10,11 +10,13 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import PurePath
-from typing import NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from nonproj.errors import one_line
+from nonproj.pictures.content import heads_of
 from nonproj.pictures.fonts import is_right_to_left
-from nonproj.report.analysis import analyse
+from nonproj.pipeline import Parser
+from nonproj.report.analysis import Table, analyse
 from nonproj.report.courses import courses_of
 from nonproj.report.items import Item
 from nonproj.report.plots import CHART
@@ -50,11 +52,11 @@ class Content(NamedTuple):
     """
 
     tiles: Sequence[tuple[str, str, str]] = ()
-    tables: Sequence[dict] = ()
+    tables: Sequence[Table] = ()
     plots: str = ""
 
 
-class _Numbers(dict):
+class _Numbers(dict[str, int]):
     """The number of each string, in the order of first use."""
 
     def __missing__(self, text: str) -> int:
@@ -62,7 +64,7 @@ class _Numbers(dict):
         return self[text]
 
 
-def page_data(items: Iterable[Item], names: Names, content: Content) -> dict:
+def page_data(items: Iterable[Item], names: Names, content: Content) -> dict[str, Any]:
     """Return what the page's script reads.
 
     Returns
@@ -90,14 +92,14 @@ def page_data(items: Iterable[Item], names: Names, content: Content) -> dict:
     }
 
 
-def _trees(names: Names) -> tuple[list[dict], list[list[int]], int]:
+def _trees(names: Names) -> tuple[list[dict[str, Any]], list[list[int]], int]:
     """Return the trees of each sentence, the pairs that can be shown, and the tree that is first shown beside."""
     trees = [{"name": _short(names.parsed), "gold": False}]
     if names.other:
         trees.append({"name": _short(names.other), "gold": False})
         if trees[0]["name"] == trees[1]["name"]:
             for tree, path in zip(trees, names[::2], strict=True):
-                tree["name"] = one_line(path)
+                tree["name"] = one_line(path or "")
     if names.gold:
         trees.append({"name": "gold", "gold": True})
     last = len(trees) - 1
@@ -111,12 +113,12 @@ def _short(path: str) -> str:
     return "standard input" if path == "-" else one_line(PurePath(path).name) or path
 
 
-def _sentence(item: Item, labels: _Numbers, tags: _Numbers, feats: _Numbers) -> dict:
+def _sentence(item: Item, labels: _Numbers, tags: _Numbers, feats: _Numbers) -> dict[str, Any]:
     """Return a sentence as the script reads it."""
     rows = item.sentence.rows
     trees = [(item.heads[1:].tolist(), item.labels)]
-    trees += [(each.heads[1:].tolist(), each.labels) for each in (item.other, item.gold) if each is not None]
-    data = {
+    trees += [(heads_of(each)[1:].tolist(), each.labels) for each in (item.other, item.gold) if each is not None]
+    data: dict[str, Any] = {
         "w": item.sentence.forms,
         "t": [tags[_absent(row[3]) or _absent(row[4])] for row in rows],
         "f": [feats[_absent(row[5])] for row in rows],
@@ -142,7 +144,7 @@ def _absent(column: str) -> str:
     return "" if column == "_" else column
 
 
-def render(data: dict, title: str, plots: str = "") -> str:
+def render(data: dict[str, Any], title: str, plots: str = "") -> str:
     """Return the page: template, style, scripts and data in one text.
 
     Scripts and styles are allowed by their digests only, so nothing that data may smuggle in is ever run; nothing is
@@ -192,7 +194,9 @@ def title_of(names: Names) -> str:
     return f"{title} against {_short(names.gold)}" if names.gold else title
 
 
-def write_report(stream: TextIO, items: Iterable[Item], names: Names, parser=None, courses: int = 0) -> None:
+def write_report(
+    stream: TextIO, items: Iterable[Item], names: Names, parser: Parser | None = None, courses: int = 0
+) -> None:
     """Write a report.
 
     Parameters

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 from nonproj.pictures.images import converter
 
@@ -25,17 +26,17 @@ _CONFIG = {
 }
 
 
-def svg(specification: dict) -> str:
+def svg(specification: dict[str, Any]) -> str:
     """Return a plot as SVG; raise `DependencyError` without the library."""
     return converter().vegalite_to_svg(json.dumps(specification | {"config": _CONFIG}), vl_version="5.20")
 
 
-def figure(title: str, specification: dict) -> str:
+def figure(title: str, specification: dict[str, Any]) -> str:
     """Return a plot with its title as HTML."""
     return f'<figure class="plot"><figcaption>{escape(title)}</figcaption>{svg(specification)}</figure>'
 
 
-def scores_plot(values: Sequence[dict], names: Sequence[str], title: str) -> dict:
+def scores_plot(values: Sequence[dict[str, Any]], names: Sequence[str], title: str) -> dict[str, Any]:
     """Return the specification of scores by bin, a line for each parser, with points as large as bins have words.
 
     Parameters
@@ -73,7 +74,7 @@ def scores_plot(values: Sequence[dict], names: Sequence[str], title: str) -> dic
     }
 
 
-def reliability_plot(rows: Sequence[tuple[float, float, int]]) -> dict:
+def reliability_plot(rows: Sequence[tuple[float, float, int]]) -> dict[str, Any]:
     """Return the specification of accuracy by confidence, with the diagonal of perfect calibration."""
     values = [{"confidence": mean, "right": share, "words": count} for mean, share, count in rows]
     axis = {"type": "quantitative", "scale": {"domain": [0.0, 1.0]}, "axis": {"format": "%", "tickCount": 5}}
@@ -92,7 +93,7 @@ def reliability_plot(rows: Sequence[tuple[float, float, int]]) -> dict:
     return {"width": WIDTH, "height": HEIGHT, "data": {"values": values}, "layer": [diagonal, line, points]}
 
 
-def bounds_plot(dual: Sequence[float], primal: Sequence[float]) -> dict:
+def bounds_plot(dual: Sequence[float], primal: Sequence[float]) -> dict[str, Any]:
     """Return the specification of the course of dual decomposition: the dual, the lowest bound, and the best tree.
 
     Its axes lie as `CHART` says, so that a script can mark an iteration.

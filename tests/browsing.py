@@ -1,0 +1,37 @@
+"""A headless browser for tests of pages; they are skipped, and say so, where Chromium and its driver are absent."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+FLAGS += " --disable-component-update --disable-sync --disable-dev-shm-usage --window-size=1200,900"
+
+
+@contextlib.contextmanager
+def browsing(profile: Path) -> Iterator:
+    """Start a browser that keeps its messages, with a profile of its own."""
+    webdriver = pytest.importorskip("selenium.webdriver")
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not chromium or not driver:
+        pytest.skip("Chromium and its driver are not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in [*FLAGS.split(), f"--user-data-dir={profile}"]:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    try:
+        yield browser
+    finally:
+        browser.quit()
+
+
+def shown(page) -> list[int]:
+    """Return the numbers of the sentences that a report lists, from 1."""
+    return page.execute_script("return [...document.querySelectorAll('article')].map((a) => Number(a.id.slice(1)))")
