@@ -16,7 +16,7 @@ from nonproj.cli.main import main
 from nonproj.evaluation.scores import evaluate
 from nonproj.evaluation.significance import compare
 from nonproj.io import conll
-from nonproj.report.analysis import reliability
+from nonproj.report.analysis import judged
 from nonproj.report.items import from_files, with_trees
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -124,14 +124,14 @@ def test_two_parsers_without_gold_are_compared_with_each_other(folder):
 
 def test_reliability_is_that_of_its_definition(folder):
     items = list(with_trees(from_files(conll.read("parsed.conllu")), conll.read("gold.conll"), "gold"))
-    rows = reliability(items, bins=4)
+    rows = judged(items).bins(4)
     known = [
         (share, item.heads[i] == item.gold.heads[i]) for item in items for i, share in enumerate(item.confidence, 1)
     ]
     for low, (mean, right, count) in zip((0.0, 0.25, 0.5, 0.75), rows, strict=True):
         inside = [pair for pair in known if low <= pair[0] < low + 0.25 or (low == 0.75 and pair[0] == 1.0)]
         assert count == len(inside)
-        assert (mean, right) == pytest.approx(tuple(np.mean(inside, axis=0)))
+        assert [mean, right] == pytest.approx(np.mean(inside, axis=0).tolist())
 
 
 def test_plots_are_parts_of_the_page(folder):

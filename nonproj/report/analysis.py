@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import DependencyError
+from nonproj.evaluation.calibration import Judged
 from nonproj.evaluation.errors import error_tables
 from nonproj.evaluation.report import FIGURES
 from nonproj.evaluation.scores import Evaluation
@@ -181,33 +182,29 @@ def _note(key: str, count: int) -> str:
 # -- confidence --------------------------------------------------------------------------------------------------------
 
 
-def reliability(items: Sequence[Item], bins: int = 10) -> list[tuple[float, float, int]]:
-    """Return mean confidence, share of right heads and number of words in bins of equal width, empty ones left out.
-
-    Words whose confidence is unknown are left out.
-    """
+def judged(items: Sequence[Item]) -> Judged | None:
+    """Return the confidence of all words for which it is known, and whether their heads are right; None without any."""
     pairs = [
-        (share, head == right)
+        (share, bool(head == right))
         for item in items
         if item.confidence is not None and item.gold is not None
         for share, head, right in zip(item.confidence, item.heads[1:], heads_of(item.gold)[1:], strict=True)
     ]
-    found = np.array(pairs, dtype=np.float64).reshape(-1, 2)
-    number = np.minimum((found[:, 0] * bins).astype(np.int64), bins - 1)
-    chosen = [found[number == i] for i in range(bins)]
-    return [(float(each[:, 0].mean()), float(each[:, 1].mean()), len(each)) for each in chosen if len(each)]
+    return Judged(*(np.array(column) for column in zip(*pairs, strict=True))) if pairs else None
 
 
 def _reliability_tables(items: Sequence[Item], plots: list[tuple[str, dict[str, Any]]]) -> list[Table]:
     """Return the table of confidence against accuracy, and add its plot."""
-    rows = reliability(items)
-    if not rows:
+    words = judged(items)
+    if words is None:
         return []
-    words = sum(count for *_, count in rows)
-    error = sum(abs(mean - share) * count for mean, share, count in rows) / words
+    rows = [(float(mean), float(share), int(count)) for mean, share, count in words.bins().tolist() if count]
     plots.append(("Confidence and accuracy", reliability_plot(rows)))
     columns = [{"name": "mean confidence", "kind": "share", "bare": True}, {"name": "heads right", "kind": "share"}]
-    note = f"Expected calibration error over these bins: {100 * error:.2f} %, punctuation included."
+    note = f"Expected calibration error {100 * words.calibration_error():.2f} %"
+    if 0 < words.right.sum() < len(words.right):
+        note += f", area under the ROC curve {words.area():.3f}"
+    note += "; punctuation included."
     columns.append({"name": "words", "kind": "count"})
     return [{"title": "Confidence", "note": note, "columns": columns, "rows": [list(row) for row in rows]}]
 

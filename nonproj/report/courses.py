@@ -48,7 +48,8 @@ def courses_of(items: Sequence[Item], parser: Parser, count: int) -> dict[int, d
     for i in order[:count]:
         sentence = items[i].sentence
         tokens, constraints = parser.encode(sentence), read_constraints(sentence, parser.constraints)
-        parts, scores = parser.score(tokens, parser.candidates_of(sentence, tokens, constraints), constraints)
+        arcs, _ = parser.candidates_of(sentence, tokens, constraints)
+        parts, scores = parser.score(tokens, arcs, constraints)
         made = course(parts, scores, parser.options)
         if not made:
             continue

@@ -73,8 +73,8 @@ def page_data(items: Iterable[Item], names: Names, content: Content) -> dict[str
         ``trees`` with their names; ``pairs`` of trees that can be shown together and the one ``beside`` at first; the
         strings ``labels``, ``tags`` and ``feats``; ``tiles``, ``tables``; and ``sentences``, each with ``w`` (forms),
         ``t`` (tags) and ``f`` (features), ``h`` (heads of each tree), ``l`` (labels of each tree), ``i`` (``sent_id``),
-        ``p`` (its line), ``c`` (confidence in per cent), ``s`` (certificate, gap, iterations, nodes), ``r`` (from right
-        to left), and what `nonproj.report.courses` adds.
+        ``p`` (its line), ``c`` (confidence in per cent), ``q`` (that of the whole tree), ``s`` (certificate, gap,
+        iterations, nodes), ``r`` (from right to left), and what `nonproj.report.courses` adds.
     """
     labels, tags, feats = _Numbers({"": 0}), _Numbers({"": 0}), _Numbers({"": 0})
     sentences = [_sentence(item, labels, tags, feats) for item in items]
@@ -135,6 +135,8 @@ def _sentence(item: Item, labels: _Numbers, tags: _Numbers, feats: _Numbers) -> 
         gap = numbers.get("gap")
         data["s"] = [bool(numbers["certified"]), None if gap is None else float(f"{gap:.3g}")]
         data["s"] += [numbers.get("iterations"), numbers.get("nodes", 0)]
+    if "confidence" in item.statistics:
+        data["q"] = float(f"{item.statistics['confidence']:.3g}")
     if is_right_to_left(item.sentence.forms):
         data["r"] = 1
     return data

@@ -54,7 +54,7 @@ function certificateOf(sentence) {
   return {certified, gap, iterations, nodes};
 }
 
-const doubt = (sentence) => (sentence.c ? 100 - Math.min(...sentence.c) : 0);
+const doubt = (sentence) => (sentence.q !== undefined ? 1 - sentence.q : sentence.c ? 1 - Math.min(...sentence.c) / 100 : 0);
 const ORDERS = {
   file: null,
   wrong: (s) => factsOf(s).heads + factsOf(s).labels / 2,
@@ -172,7 +172,8 @@ function headOf(sentence, n) {
     head.append(proof.certified ? badge("good", "✓", "certified", "no tree over its candidate arcs scores higher") : badge("open", "○", proof.gap === null ? "not certified" : `gap ${proof.gap}`, "another tree may score higher by the gap"));
     if (steps) head.append(make("span", "", steps));
   }
-  if (sentence.c && state.above === 0) head.append(make("span", "", `least certain ${(Math.min(...sentence.c) / 100).toFixed(2)}`));
+  if (state.above === 0 && sentence.q !== undefined) head.append(make("span", "", `right with probability ${sentence.q}`));
+  else if (state.above === 0 && sentence.c) head.append(make("span", "", `least certain ${(Math.min(...sentence.c) / 100).toFixed(2)}`));
   return head;
 }
 
@@ -372,7 +373,7 @@ function fillControls() {
   }
   fillSelect(find("label"), data.labels, labels);
   fillSelect(find("tag"), data.tags, tags);
-  const compared = data.trees.length > 1, known = sentences.some((s) => certificateOf(s)), sure = sentences.some((s) => s.c);
+  const compared = data.trees.length > 1, known = sentences.some((s) => certificateOf(s)), sure = sentences.some((s) => s.c || s.q !== undefined);
   find("only-wrong").hidden = !compared;
   find("only-uncertified").hidden = !known;
   for (const [order, wanted] of [["wrong", compared], ["certificate", known], ["unsure", sure]]) find("sort").querySelector(`[value=${order}]`).hidden = !wanted;
