@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,7 @@ def test_commands_of_the_pages_parse():
     for path in PAGES:
         for block in blocks(path.read_text(encoding="utf-8"), "sh"):
             for command in re.findall(r"(?:^|\| )(nonproj .+)$", block.replace("\\\n", " "), re.MULTILINE):
-                words = command.split(" # ")[0].split(" > ")[0].split()[1:]
+                words = shlex.split(command.split(" # ")[0].split(" > ")[0])[1:]
                 assert parse_arguments(words).command == words[0], f"{path}: {command}"
                 found += 1
     assert found > 30
