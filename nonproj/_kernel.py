@@ -24,12 +24,13 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
 import numba
 import numpy as np
 from numba.core import event
 
+_config: Any = numba.config  # whose attributes are made from the environment
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -84,8 +85,10 @@ def cache_folder(systems: bool = False) -> Path | None:
     """
     digest = source_digest(systems=systems)
     try:
-        base = os.environ.get("NONPROJ_CACHE")
-        base = base or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nonproj"
+        base = (
+            os.environ.get("NONPROJ_CACHE")
+            or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nonproj"
+        )
         folder = Path(base) / digest
         folder.mkdir(parents=True, exist_ok=True)
         if os.access(folder, os.W_OK):
@@ -96,13 +99,13 @@ def cache_folder(systems: bool = False) -> Path | None:
         shared = Path(tempfile.gettempdir()) / f"nonproj-{os.geteuid()}"
         if _make_private(shared) and _make_private(shared / digest):
             return shared / digest
-        folder = tempfile.mkdtemp(prefix="nonproj-")
+        folder = Path(tempfile.mkdtemp(prefix="nonproj-"))
     except OSError:
         return None
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     text = "others may write to %s; code is compiled for this process only. Set NONPROJ_CACHE to a folder of your own"
     logging.getLogger("nonproj").warning(text, shared)
-    return Path(folder)
+    return folder
 
 
 def _make_private(folder: Path) -> bool:
@@ -122,7 +125,7 @@ _systems_folder = cache(lambda: cache_folder(systems=True))
 
 def kept_in() -> Path | None:
     """Return the folder where this process keeps compiled code; None if it keeps or compiles none."""
-    return None if numba.config.DISABLE_JIT else _FOLDER
+    return None if _config.DISABLE_JIT else _FOLDER
 
 
 def count_cached() -> int:
@@ -175,7 +178,8 @@ class _Compiling(event.Listener):
 
 
 compiling = _Compiling()
-event.register("numba:compile", compiling)
+_register: Callable[[str, event.Listener], None] = event.register
+_register("numba:compile", compiling)
 
 
 def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -195,11 +199,14 @@ def inlined_kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
     return _compile(function, inline="always")
 
 
-def _compile(function: Callable[_P, _R], inline: str) -> Callable[_P, _R]:
-    previous = numba.config.CACHE_DIR
+def _compile(function: Callable[_P, _R], inline: Literal["never", "always"]) -> Callable[_P, _R]:
+    previous = _config.CACHE_DIR
     folder = _systems_folder() if function.__module__.startswith("nonproj.systems.") else _FOLDER
-    numba.config.CACHE_DIR = str(folder or "")
+    _config.CACHE_DIR = str(folder or "")
     try:
-        return numba.njit(function, cache=folder is not None, nogil=True, fastmath=False, inline=inline)
+        compiled: Callable[_P, _R] = numba.njit(
+            function, cache=folder is not None, nogil=True, fastmath=False, inline=inline
+        )
+        return compiled
     finally:
-        numba.config.CACHE_DIR = previous
+        _config.CACHE_DIR = previous

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,10 @@ from nonproj.parts.space import part_space
 from nonproj.trees.arborescence import best_arborescence_dense
 from nonproj.trees.checks import FOUND, check_status
 from nonproj.trees.marginals import marginals as arc_marginals
-from nonproj.types import Decoded
+from nonproj.types import Bools, Decoded, Float32s, Float64s, Int32s, Int64s
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 class DecodedScores(NamedTuple):
@@ -36,22 +39,22 @@ class DecodedScores(NamedTuple):
         The k best trees of each sentence, if asked for.
     """
 
-    heads: np.ndarray
-    scores: np.ndarray
-    bounds: np.ndarray
-    certified: np.ndarray
-    marginals: np.ndarray | None = None
+    heads: Int32s
+    scores: Float64s
+    bounds: Float64s
+    certified: Bools
+    marginals: Float64s | None = None
     trees: list[list[Decoded]] | None = None
 
 
 def decode_scores(
-    arc_scores,
-    siblings=None,
-    grandparents=None,
+    arc_scores: ArrayLike,
+    siblings: ArrayLike | None = None,
+    grandparents: ArrayLike | None = None,
     *,
     single_root: bool = True,
     projective: bool = False,
-    lengths=None,
+    lengths: ArrayLike | None = None,
     marginals: bool = False,
     k: int = 1,
 ) -> DecodedScores:
@@ -108,19 +111,22 @@ def decode_scores(
             higher[name] = _as_batch(values, 3, f"{name}s")[0]
             if higher[name].shape != (*scores.shape, scores.shape[-1]):
                 raise ValueError(f"{name}s has shape {np.shape(values)}, which does not fit {np.shape(arc_scores)}")
-    lengths = _check_lengths(lengths, scores)
+    sizes = _check_lengths(lengths, scores)
     if k < 1:
         raise ValueError(f"k is {k}; 1 or more is expected")
     if higher or projective or k > 1:
-        found = _decode_each(scores, higher, lengths, DualOptions(single_root=single_root, projective=projective), k)
+        found = _decode_each(scores, higher, sizes, DualOptions(single_root=single_root, projective=projective), k)
     else:
-        found = _decode_arcs(scores, lengths, single_root)
+        found = _decode_arcs(scores, sizes, single_root)
     if marginals:
-        found = found._replace(marginals=_all_marginals(scores, lengths, single_root))
-    return found if many else DecodedScores(*(None if value is None else value[0] for value in found))
+        found = found._replace(marginals=_all_marginals(scores, sizes, single_root))
+    if many:
+        return found
+    heads, scores, bounds, certified, probabilities, trees = (None if value is None else value[0] for value in found)
+    return DecodedScores(heads, scores, bounds, certified, probabilities, trees)
 
 
-def _as_batch(values, axes: int, name: str) -> tuple[np.ndarray, bool]:
+def _as_batch(values: ArrayLike, axes: int, name: str) -> tuple[Float32s | Float64s, bool]:
     """Return scores as a batch of contiguous floats, and whether they were one."""
     array = np.asarray(values)
     if array.dtype not in (np.float32, np.float64):
@@ -133,7 +139,7 @@ def _as_batch(values, axes: int, name: str) -> tuple[np.ndarray, bool]:
     return array, many
 
 
-def _check_lengths(lengths, scores: np.ndarray) -> np.ndarray:
+def _check_lengths(lengths: ArrayLike | None, scores: Float32s | Float64s) -> Int64s:
     """Return the number of words of each sentence, int64[B]."""
     size, most = len(scores), scores.shape[-1] - 1
     if lengths is None:
@@ -163,7 +169,9 @@ def _raise(status: int, number: int) -> None:
 
 
 @kernel
-def _decode_batch(scores, lengths, single_root, heads, totals):
+def _decode_batch(
+    scores: Float32s | Float64s, lengths: Int64s, single_root: bool, heads: Int32s, totals: Float64s
+) -> tuple[int, int]:
     """Write heads and score of each sentence; return the number of the first that has no tree, and its status."""
     for b in range(scores.shape[0]):
         n_nodes = lengths[b] + 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -183,7 +183,7 @@ class ParsedSentence:
         return bool(self.decoded.certified)
 
     @property
-    def statistics(self) -> dict:
+    def statistics(self) -> dict[str, Any]:
         """Score, bound, certificate and more: see `nonproj.evaluation.certificates.statistics`."""
         return statistics(self.parse)
 

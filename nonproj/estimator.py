@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import getitem
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -54,7 +55,7 @@ _DEFAULT = Config()
 log = logging.getLogger("nonproj")
 
 
-class Predictions(list):
+class Predictions(list[Any]):
     """A list that NumPy converts into an array of objects, as `sklearn.model_selection.cross_val_predict` needs it.
 
     Examples
@@ -206,7 +207,7 @@ class DependencyParser(BaseEstimator):
         check_is_fitted(self)
         return Predictions(parse.decoded for _, parse in self._parse_all(_sentences(X, ignore_heads=True)))
 
-    def parse(self, X) -> list:
+    def parse(self, X) -> list[Any]:
         """Return the sentences, each in its original type, with predicted heads and labels."""
         check_is_fitted(self)
         originals = _sentences(X, ignore_heads=True) if isinstance(X, str | Path) else _listed(X)
@@ -262,7 +263,7 @@ class DependencyParser(BaseEstimator):
         parser._use(model)
         return parser
 
-    def _options(self) -> dict:
+    def _options(self) -> dict[str, Any]:
         """Return the parameters by their names in the configuration."""
         options = {key: getattr(self, name) for name, key in _KEYS.items()}
         if not isinstance(self.random_state, int | np.integer):
@@ -282,13 +283,13 @@ class DependencyParser(BaseEstimator):
         tags.target_tags.required = False
         return tags
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         if state.pop("_parser", None) is not None:
             state["model_"] = self.model_.to_bytes()
         return state
 
-    def __setstate__(self, state: dict) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
         model = state.pop("model_", None)
         super().__setstate__(state)
@@ -308,7 +309,7 @@ def las_scorer(estimator: DependencyParser, X, y: Sequence[Sequence[int]] | None
 
 
 @contextlib.contextmanager
-def _messages(verbose: int) -> Iterator:
+def _messages(verbose: int) -> Iterator[Any]:
     """Show messages of training while the context lasts; yields the function that shows progress, or None."""
     if not verbose:
         yield None
@@ -329,7 +330,7 @@ def _messages(verbose: int) -> Iterator:
         log.setLevel(level)
 
 
-def _listed(X) -> list:
+def _listed(X) -> list[Any]:
     """Return the items of a list or generator of sentences."""
     if isinstance(X, Sentence) or not isinstance(X, Iterable) or hasattr(X, "serialize"):
         raise ValueError(f"X is of type {type(X).__name__}; a list of sentences or the path of a treebank is expected")

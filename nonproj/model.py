@@ -95,13 +95,13 @@ class Model:
 
     config: Config
     vocabularies: dict[str, list[str]]
-    templates: dict[str, dict]
+    templates: dict[str, dict[str, Any]]
     labels: list[str]
     weights: dict[str, np.ndarray]
     meta: dict[str, Any]
-    components: dict[str, dict] = field(default_factory=dict)
+    components: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def component(self, name: str) -> tuple[dict, dict[str, np.ndarray]] | None:
+    def component(self, name: str) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
         """Return the state of a component, JSON values and arrays, or None if the model has no such component."""
         if name not in self.components:
             return None
@@ -126,7 +126,7 @@ class Model:
             except OSError as error:
                 raise FileError(str(path), f"cannot be written: {reason(error)}") from None
 
-    def describe(self) -> dict:
+    def describe(self) -> dict[str, Any]:
         """Return the configuration, sizes and training history as plain numbers and strings."""
         return {
             "config": self.config.as_dict(),
@@ -237,7 +237,7 @@ class Model:
         return _json(content).ljust(length), offsets, position
 
 
-def _json(content: dict) -> bytes:
+def _json(content: dict[str, Any]) -> bytes:
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 

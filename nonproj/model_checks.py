@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 
@@ -81,7 +82,7 @@ def _problem_of_weights(weights: dict[str, np.ndarray]) -> str | None:
     return None
 
 
-def _is_history(meta: dict) -> bool:
+def _is_history(meta: dict[str, Any]) -> bool:
     """Return whether the training history is of the form that reports show: single values, records, a list of these."""
     log = meta.get("log", [])
     records = [value for name, value in meta.items() if name != "log" and type(value) in (dict, list)]

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from nonproj.document import Document, ParsedSentence, locate, token_ranges
 from nonproj.io import conll
@@ -141,7 +142,7 @@ class TextParser:
         for text, _ in waiting:
             yield Document(text)
 
-    def _document(self, text: str, parsed: list[tuple]) -> Document:
+    def _document(self, text: str, parsed: list[tuple[Any, ...]]) -> Document:
         """Return a text with its parsed sentences, and find the places of their words in it."""
         try:
             places = locate(text, [sentence for sentence, _ in parsed])
@@ -174,7 +175,7 @@ class TextParser:
         limit = min(options.max_words, self.parser.max_words)
         return self.parser.segmenter.segment(text, options._replace(max_words=limit))
 
-    def parse(self, tokens: Sequence) -> ParsedSentence:
+    def parse(self, tokens: Sequence[Any]) -> ParsedSentence:
         """Return a parsed sentence that has been split into words already.
 
         Parameters
@@ -196,7 +197,7 @@ class TextParser:
         """
         return next(self.parse_all([tokens]))
 
-    def parse_all(self, sentences: Iterable | str | Path, batch: int = BATCH) -> Iterator[ParsedSentence]:
+    def parse_all(self, sentences: Iterable[Any] | str | Path, batch: int = BATCH) -> Iterator[ParsedSentence]:
         """Parse a stream of sentences in constant memory.
 
         Parameters

@@ -8,7 +8,7 @@ with ``heads[0] == -1``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -126,7 +126,7 @@ class PartSpace:
     """
 
     arcs: ArcSpace
-    types: tuple
+    types: tuple[Any, ...]
     starts: tuple[np.ndarray, ...]
     offsets: tuple[int, ...]
 

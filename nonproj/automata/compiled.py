@@ -24,7 +24,7 @@ from nonproj.automata.third import Third, count_states, decode_third, list_third
 from nonproj.parts.base import PartType
 from nonproj.parts.grandparent import list_grandparents
 from nonproj.parts.sibling import list_siblings
-from nonproj.types import PartSpace
+from nonproj.types import ArcSpace, Float64s, Int8s, Int32s, Int64s, PartSpace
 
 COMPILED = (
     ("arc", "sibling"),
@@ -107,7 +107,7 @@ def compiled_starts(parts: PartSpace) -> Starts:
 
 
 @kernel
-def new_workspace(arcs, starts):
+def new_workspace(arcs: ArcSpace, starts: Starts) -> Workspace:
     """Return a workspace for the automaton of any head."""
     n_arcs = arcs.head.shape[0]
     size = max(LANES * (n_arcs + 2), table_size(arcs, starts.third))
@@ -119,7 +119,7 @@ HEAD_WORK, GAIN_WORK = 300, 3
 
 
 @kernel
-def count_work(arcs, starts):
+def count_work(arcs: ArcSpace, starts: Starts) -> Int64s:
     """Return the work of decoding each head, int64[N], measured in the time of a Viterbi transition, half a nanosecond.
 
     It is the number of transitions over both sides, with each grandparent and once more, and what goes with them.
@@ -140,7 +140,7 @@ def count_work(arcs, starts):
 
 
 @kernel
-def decode_all_heads(arcs, starts, scores, split, choice):
+def decode_all_heads(arcs: ArcSpace, starts: Starts, scores: Float64s, split: SplitScores, choice: Choice) -> float:
     """Write the choice of every head; return the sum of their values."""
     work = new_workspace(arcs, starts)
     total = 0.0
@@ -150,7 +150,7 @@ def decode_all_heads(arcs, starts, scores, split, choice):
 
 
 @kernel
-def tree_value(arcs, starts, scores, y, numbers):
+def tree_value(arcs: ArcSpace, starts: Starts, scores: Float64s, y: Int8s, numbers: Int64s) -> float:
     """Sum the scores of the parts of a tree, given as int8[A]; ``numbers`` int64[8 N] is overwritten."""
     total = 0.0
     for a in range(y.shape[0]):
@@ -168,13 +168,24 @@ def tree_value(arcs, starts, scores, y, numbers):
 
 
 @kernel
-def decode_head(arcs, starts, scores, split, h, work, choice):
+def decode_head(
+    arcs: ArcSpace, starts: Starts, scores: Float64s, split: SplitScores, h: int, work: Workspace, choice: Choice
+) -> float:
     """Write head h's choice of modifiers and, in a set with grandparents, of its own head; return its value."""
     return _decode(arcs, starts, starts.third, scores, split, h, work, choice)
 
 
 @kernel
-def _decode(arcs, starts, third, scores, split, h, work, choice):
+def _decode(
+    arcs: ArcSpace,
+    starts: Starts,
+    third: Third | None,
+    scores: Float64s,
+    split: SplitScores,
+    h: int,
+    work: Workspace,
+    choice: Choice,
+) -> float:
     """Decode head h: see `decode_head`; where ``third`` is None, numba compiles one of the branches alone."""
     if third is None:
         return _decode_second(arcs, starts, scores, split, h, work, choice)
@@ -182,7 +193,9 @@ def _decode(arcs, starts, third, scores, split, h, work, choice):
 
 
 @kernel
-def _decode_second(arcs, starts, scores, split, h, work, choice):
+def _decode_second(
+    arcs: ArcSpace, starts: Starts, scores: Float64s, split: SplitScores, h: int, work: Workspace, choice: Choice
+) -> float:
     """Decode head h in a set without parts of third order."""
     # Arrays are taken out of their tuples once a head: each time costs a count of references.
     out, out_start, modifier, head = arcs.out, arcs.out_start, arcs.modifier, arcs.head
@@ -223,7 +236,9 @@ def _decode_second(arcs, starts, scores, split, h, work, choice):
 
 
 @inlined_kernel
-def _fill_gains(candidates, modifier, z_score, grandparents, scores, gain):
+def _fill_gains(
+    candidates: Int32s, modifier: Int32s, z_score: Float64s, grandparents: Int32s, scores: Float64s, gain: Float64s
+) -> None:
     """Fill what choosing each candidate modifier is worth under up to four grandparents, the last one repeated.
 
     ``scores`` are those of the grandparent parts, for each grandparent one for each candidate.
@@ -243,7 +258,9 @@ def _fill_gains(candidates, modifier, z_score, grandparents, scores, gain):
 
 
 @inlined_kernel
-def _fill_values(scores, sibling_start, out_start, h, best, gain):
+def _fill_values(
+    scores: Float64s, sibling_start: Int64s, out_start: Int32s, h: int, best: Float64s, gain: Float64s
+) -> None:
     """Write the values of head h's best choices of modifiers, with four gains of each candidate side by side.
 
     The first four numbers of ``best`` are for the left side, the next for the right one; they are added one by one.
@@ -260,7 +277,7 @@ def _fill_values(scores, sibling_start, out_start, h, best, gain):
 
 
 @inlined_kernel
-def _sum_gains(size, best, gain):
+def _sum_gains(size: int, best: Float64s, gain: Float64s) -> None:
     """Write the sums of the positive gains, where there are no siblings; the right side counts as part of the left."""
     one = two = three = four = 0.0
     for j in range(0, size, LANES):
@@ -271,7 +288,7 @@ def _sum_gains(size, best, gain):
 
 
 @inlined_kernel
-def _viterbi_values(scores, part, k, offset, best, gain):
+def _viterbi_values(scores: Float64s, part: int, k: int, offset: int, best: Float64s, gain: Float64s) -> None:
     """Return the values of the best paths that `_viterbi` finds, for four gains of each candidate side by side.
 
     The four searches do not wait for each other, which makes them three times as fast.
@@ -300,7 +317,17 @@ def _viterbi_values(scores, part, k, offset, best, gain):
 
 
 @inlined_kernel
-def _choose(scores, sibling_start, out, out_start, h, best, back, gain, z):
+def _choose(
+    scores: Float64s,
+    sibling_start: Int64s,
+    out: Int32s,
+    out_start: Int32s,
+    h: int,
+    best: Float64s,
+    back: Int32s,
+    gain: Float64s,
+    z: Int8s,
+) -> tuple[float, float]:
     """Mark head h's best choice of modifiers; return its values on the left and on the right side."""
     left = right = 0.0
     if sibling_start.shape[0] == 0:
@@ -318,7 +345,7 @@ def _choose(scores, sibling_start, out, out_start, h, best, back, gain, z):
 
 
 @inlined_kernel
-def _trace_back(out, start, k, back, z):
+def _trace_back(out: Int32s, start: int, k: int, back: Int32s, z: Int8s) -> None:
     """Mark the arcs of the best path over k candidates."""
     for j in range(start, start + k):
         z[out[j]] = 0
@@ -329,7 +356,7 @@ def _trace_back(out, start, k, back, z):
 
 
 @inlined_kernel
-def _viterbi(scores, part, k, offset, best, back, gain):
+def _viterbi(scores: Float64s, part: int, k: int, offset: int, best: Float64s, back: Int32s, gain: Float64s) -> float:
     """Find the best path from START over some of k candidates, gains ``gain[offset:]``, to END; return its value."""
     best[0] = 0.0
     for b in range(1, k + 2):

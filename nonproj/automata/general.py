@@ -13,7 +13,7 @@ import numpy as np
 from nonproj._kernel import kernel
 from nonproj.parts.arcs import as_array
 from nonproj.parts.automaton import HeadAutomata, head_automata, moves
-from nonproj.types import ArcSpace, PartSpace
+from nonproj.types import ArcSpace, Bools, Float64s, Int8s, PartSpace
 
 FREE = -1
 
@@ -217,7 +217,9 @@ def check_arc_scores(arcs, scores, name: str = "scores") -> np.ndarray:
 
 
 @kernel
-def decode_paths(arcs, automata, gain, forced, moved, work, paths):
+def decode_paths(
+    arcs: ArcSpace, automata: HeadAutomata, gain: Float64s, forced: Int8s, moved: Bools, work: Workspace, paths: Paths
+) -> float:
     """Decode the heads that moved; return the sum of all heads' values.
 
     forced int8[A] is 1 where an arc must be taken, 0 where it must not, -1 where the automaton may choose.
@@ -235,7 +237,7 @@ def decode_paths(arcs, automata, gain, forced, moved, work, paths):
 
 
 @kernel
-def _viterbi(arcs, automata, q, gain, forced, work):
+def _viterbi(arcs: ArcSpace, automata: HeadAutomata, q: int, gain: Float64s, forced: Int8s, work: Workspace) -> float:
     """Fill the table of one half-automaton; return the value of its best path."""
     base, size = automata.state_start[q], automata.state_start[q + 1] - automata.state_start[q]
     top, after, back, take, skip = work.top, work.next, work.back, automata.take, automata.skip
@@ -267,7 +269,7 @@ def _viterbi(arcs, automata, q, gain, forced, work):
 
 
 @kernel
-def _trace_back(arcs, automata, q, work, paths):
+def _trace_back(arcs: ArcSpace, automata: HeadAutomata, q: int, work: Workspace, paths: Paths) -> None:
     """Write the best path of the half-automaton whose table was filled last."""
     size = automata.state_start[q + 1] - automata.state_start[q]
     s = 0

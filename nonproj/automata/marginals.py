@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
@@ -41,7 +41,7 @@ class HalfPaths(NamedTuple):
         return self.values.sum() - self.values[self.half]
 
 
-def joining(temperature: float) -> Callable:
+def joining(temperature: float) -> Callable[..., Any]:
     """Return the function that joins values along an axis: the maximum, or at a temperature the smoothed maximum.
 
     Examples
@@ -57,7 +57,11 @@ def _smoothed_maximum(temperature: float, values: np.ndarray, axis) -> np.ndarra
 
 
 def join_paths(
-    arcs: ArcSpace, automata: HeadAutomata, gain: np.ndarray, temperature: float = 0.0, halves: Sequence | None = None
+    arcs: ArcSpace,
+    automata: HeadAutomata,
+    gain: np.ndarray,
+    temperature: float = 0.0,
+    halves: Sequence[Any] | None = None,
 ) -> HalfPaths:
     """Join the paths of half-automata: by their maximum, or at a temperature by ``T log(sum(exp(score / T)))``.
 

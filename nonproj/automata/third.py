@@ -14,8 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
+from nonproj.automata.compiled import Choice, SplitScores, Starts, Workspace
 from nonproj.parts.grandsibling import list_grandsiblings
 from nonproj.parts.trisibling import list_trisiblings
+from nonproj.types import ArcSpace, Float64s, Int8s, Int64s
 
 
 class Third(NamedTuple):
@@ -37,7 +39,7 @@ def _transitions(k):
 
 
 @kernel
-def table_size(arcs, third):
+def table_size(arcs: ArcSpace, third: Third | None) -> int:
     """Return the size of the tables that `decode_third` needs; 0 where there are no parts of third order."""
     if third is None:
         return 0
@@ -50,7 +52,7 @@ def table_size(arcs, third):
 
 
 @kernel
-def count_states(arcs, third, h):
+def count_states(arcs: ArcSpace, third: Third | None, h: int) -> int:
     """Return the work of head h under one grandparent; 0 where there are no parts of third order."""
     if third is None:
         return 0
@@ -64,7 +66,7 @@ def count_states(arcs, third, h):
 
 
 @kernel
-def list_third(arcs, third, y, numbers, count):
+def list_third(arcs: ArcSpace, third: Third | None, y: Int8s, numbers: Int64s, count: int) -> int:
     """Write the third-order parts of a tree to ``numbers[count:]``; return the new count."""
     if third is None:
         return count
@@ -76,7 +78,16 @@ def list_third(arcs, third, y, numbers, count):
 
 
 @kernel
-def decode_third(arcs, starts, third, scores, split, h, work, choice):
+def decode_third(
+    arcs: ArcSpace,
+    starts: Starts,
+    third: Third,
+    scores: Float64s,
+    split: SplitScores,
+    h: int,
+    work: Workspace,
+    choice: Choice,
+) -> float:
     """Write head h's choice of modifiers and, in a set with grandparents, of its own head; return its value."""
     out, out_start, z, z_grandparent, table = arcs.out, arcs.out_start, choice.z, choice.z_grandparent, work.best
     first, middle, end = out_start[2 * h], out_start[2 * h + 1], out_start[2 * h + 2]
@@ -132,7 +143,16 @@ def _fill_gains(arcs, start, scores, z_score, h, arc, gain):
 
 
 @kernel
-def _fill_table(scores, rows, gain, offset, k, table, place, spare):
+def _fill_table(
+    scores: Float64s,
+    rows: tuple[int, int, int],
+    gain: Float64s,
+    offset: int,
+    k: int,
+    table: Float64s,
+    place: int,
+    spare: int,
+) -> float:
     """Fill the table of paths over k candidates, gains ``gain[offset:]``; return the value of the best path to END.
 
     ``rows`` are the first parts of the half-automaton: siblings, grand-siblings, and tri-siblings, -1 for none.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 from collections.abc import Callable, Iterable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from nonproj.errors import NonprojError, one_line
 
@@ -49,7 +49,7 @@ class Arguments(argparse.ArgumentParser):
             if word.startswith("--") and name not in known:
                 self.error(f"unknown option {name}{nearest(name, known)}")
 
-    def add_commands(self, dest: str, metavar: str, table: Iterable[tuple[str, str, Callable]]) -> None:
+    def add_commands(self, dest: str, metavar: str, table: Iterable[tuple[str, str, Callable[..., Any]]]) -> None:
         """Add commands of this parser, all with the options for more and fewer messages.
 
         Parameters

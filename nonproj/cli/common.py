@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from nonproj._kernel import compiling, count_cached
 from nonproj.cli.signals import heed, heeding
@@ -125,7 +125,7 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | 
         known[place], replaceable = name, ""
 
 
-def progress_bar(options: argparse.Namespace, source: tuple | None = None) -> Callable:
+def progress_bar(options: argparse.Namespace, source: tuple[Any, ...] | None = None) -> Callable[..., Any]:
     """Return ``progress(iterable, description)``, which heeds signals and shows a bar on a terminal.
 
     Where ``source``, the result of `open_input`, is a file, the bar shows how much of it has been read.
@@ -143,7 +143,7 @@ def progress_bar(options: argparse.Namespace, source: tuple | None = None) -> Ca
     return lambda items, description: heeding(bar(items, description))
 
 
-def _by_bytes(items: Iterable, stream: BinaryIO, bar) -> Iterator:
+def _by_bytes(items: Iterable[Any], stream: BinaryIO, bar) -> Iterator[Any]:
     """Yield the items, and show the position in the stream that they are read from."""
     with bar:
         for item in items:

@@ -7,6 +7,7 @@ import dataclasses
 import json
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 from nonproj.cli.common import (
     check_outputs,
@@ -52,8 +53,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _add_errors(
-    options: argparse.Namespace, evaluations: list[Evaluation], labelled: bool, result: dict, text: str
-) -> tuple[dict, str]:
+    options: argparse.Namespace, evaluations: list[Evaluation], labelled: bool, result: dict[str, Any], text: str
+) -> tuple[dict[str, Any], str]:
     """Return result and text, with error tables if they are asked for."""
     if options.errors:
         errors = error_tables(evaluations, labelled=labelled)
@@ -94,7 +95,7 @@ def _official_scores(options: argparse.Namespace) -> tuple[dict, str]:
     return result, ud_report(options.parsed, scores)
 
 
-def _gold(options: argparse.Namespace, source: tuple | None = None) -> Iterator[Sentence]:
+def _gold(options: argparse.Namespace, source: tuple[Any, ...] | None = None) -> Iterator[Sentence]:
     return conll.read(source or options.gold, reading_rules(options, require_heads=True))
 
 

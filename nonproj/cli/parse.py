@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
-from typing import TextIO
+from typing import Any, TextIO
 
 from nonproj.cli.common import (
     check_outputs,

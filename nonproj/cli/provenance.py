@@ -6,6 +6,7 @@ import hashlib
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from nonproj.options.config import Config
 
@@ -14,7 +15,7 @@ _LICENCES = ("LICENSE", "LICENCE", "LICENSE.txt", "LICENCE.txt", "LICENSE.md", "
 _LONGEST = 120
 
 
-def provenance(config: Config, train: str, test: str | None, held_out: int) -> dict[str, dict]:
+def provenance(config: Config, train: str, test: str | None, held_out: int) -> dict[str, dict[str, Any]]:
     """Return the records ``data`` and ``software`` of a model's training history.
 
     Parameters
@@ -26,7 +27,7 @@ def provenance(config: Config, train: str, test: str | None, held_out: int) -> d
     held_out : int
         Number of sentences held out.
     """
-    data: dict = {"name": config.treebank.name, "licence": config.treebank.licence or licence_beside(train)}
+    data: dict[str, Any] = {"name": config.treebank.name, "licence": config.treebank.licence or licence_beside(train)}
     for role, path in (("train", train), ("test", test)):
         if path:
             data |= {f"{role}_file": Path(path).name, f"{role}_sha256": digest(path)}

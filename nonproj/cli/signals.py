@@ -13,6 +13,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from nonproj.io.files import remove_temporaries
 
@@ -30,7 +31,7 @@ class Terminated(BaseException):
     """SIGTERM or SIGHUP was received; its number is the argument.  Like `KeyboardInterrupt`, not an `Exception`."""
 
 
-def heeding(items: Iterable) -> Iterator:
+def heeding(items: Iterable[Any]) -> Iterator[Any]:
     """Yield the items; after a signal raise `KeyboardInterrupt` or `Terminated` before the next one or the end."""
     for item in items:
         heed()
@@ -70,7 +71,7 @@ class Signals:
     def __init__(self, patient: bool, last: bool):
         self.patient, self.last = patient, last
         self._finished = threading.Event()
-        self._old: dict = {}
+        self._old: dict[str, Any] = {}
 
     def __enter__(self) -> Signals:
         numbers = [number for number in MESSAGES if signal.getsignal(number) not in (signal.SIG_IGN, None)]

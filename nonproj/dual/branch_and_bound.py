@@ -12,7 +12,7 @@ before any other node, and of these there are no more than arcs.
 from __future__ import annotations
 
 import heapq
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from nonproj.dual.decomposition import NO_TRACE, conclude, decode_trusted
 from nonproj.dual.options import DEFAULTS, SEARCH, UNLIMITED, DualOptions, SearchOptions, check_options, check_search
 from nonproj.dual.subgradient import AGREED, STOPPED, Descent, descend, minimise_dual
 from nonproj.parts.space import check_scores, restrict
-from nonproj.types import Decoded, PartSpace
+from nonproj.types import ArcSpace, Bools, Decoded, Int64s, PartSpace
 
 OPEN_BYTES = 2**28
 """Memory of the open nodes from which on the search is depth-first."""
@@ -120,7 +120,7 @@ class _Search:
     ``open`` is a heap of nodes, ``deep`` a stack of those that come first, because the heap is full.
     """
 
-    def __init__(self, parts, scores, first: Decoded, work: tuple, options: DualOptions, budget: int):
+    def __init__(self, parts, scores, first: Decoded, work: tuple[Any, ...], options: DualOptions, budget: int):
         self.parts, self.scores, self.options, self.budget = parts, scores, options, budget
         self.heads, self.score, self.fathomed = first.heads, first.score, -np.inf
         self.iterations, self.nodes = first.iterations, 0
@@ -214,7 +214,12 @@ class Bounded(NamedTuple):
 
 
 def bound_over(
-    parts: PartSpace, scores: np.ndarray, options: DualOptions, keep: np.ndarray, lowest: np.ndarray, limits: tuple
+    parts: PartSpace,
+    scores: np.ndarray,
+    options: DualOptions,
+    keep: np.ndarray,
+    lowest: np.ndarray,
+    limits: tuple[Any, ...],
 ) -> Bounded:
     """Run the subgradient method over the arcs to ``keep``, bool[A].
 
@@ -255,7 +260,7 @@ def _force_single_arcs(parts: PartSpace, scores: np.ndarray, split: SplitScores)
 
 
 @kernel
-def branching_arc(arcs, keep, disputes):
+def branching_arc(arcs: ArcSpace, keep: Bools, disputes: Int64s) -> int:
     """Return the most disputed arc among those whose modifier has another; -1 where each has one."""
     best, count = -1, -1
     for m in range(1, arcs.start.shape[0] - 1):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from nonproj.automata.compiled import compiled_starts, is_compiled
@@ -134,7 +136,7 @@ def _decode(parts: PartSpace, scores: np.ndarray, options: DualOptions, trace: T
     )
 
 
-def conclude(heads: np.ndarray, found: tuple) -> Decoded:
+def conclude(heads: np.ndarray, found: tuple[Any, ...]) -> Decoded:
     """Return the tree that the subgradient method wrote, with what `descend` returned; raise ValueError if none."""
     outcome, iterations, score, bound, decoded, _ = found
     if outcome < 0:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from nonproj.dual.options import (
 )
 from nonproj.trees.arborescence import best_arborescence
 from nonproj.trees.projective import best_projective_tree
-from nonproj.types import ArcSpace
+from nonproj.types import ArcSpace, Bools, Float64s, Int8s, Int32s, Int64s
 
 AGREED, CLOSED, STOPPED = 0, 1, 2
 """How the method ends: the subproblems agree, the gap is closed, or neither."""
@@ -93,7 +93,7 @@ class Pace(NamedTuple):
 
 
 @kernel
-def find_tree(arcs, scores, options, heads):
+def find_tree(arcs: ArcSpace, scores: Float64s, options: DualOptions, heads: Int32s) -> int:
     """Write the best tree of the wanted kind to int32[N]; return a status of `nonproj.trees.checks`.
 
     For kernels that are compiled for both kinds, other than that of `descend`.
@@ -104,7 +104,7 @@ def find_tree(arcs, scores, options, heads):
 
 
 @kernel
-def _tree_work(n_nodes, n_arcs, options):
+def _tree_work(n_nodes: int, n_arcs: int, options: DualOptions) -> int:
     """Return the work of finding a tree, of its value and of a step, as measured on many sentences."""
     work = WORD_WORK * n_nodes + ARC_WORK * n_arcs
     if options.projective:
@@ -113,7 +113,7 @@ def _tree_work(n_nodes, n_arcs, options):
 
 
 @kernel
-def _mark_tree(arcs, heads, y_score, y):
+def _mark_tree(arcs: ArcSpace, heads: Int32s, y_score: Float64s, y: Int8s) -> tuple[float, bool]:
     """Mark the arcs of a tree; return the sum of their scores and whether any mark changed."""
     value = 0.0
     changed = False
@@ -126,7 +126,9 @@ def _mark_tree(arcs, heads, y_score, y):
     return value, changed
 
 
-def minimise_dual(arcs: ArcSpace, starts: Starts, scores, options: DualOptions, records, trace, heads) -> tuple:
+def minimise_dual(
+    arcs: ArcSpace, starts: Starts, scores, options: DualOptions, records, trace, heads
+) -> tuple[Any, ...]:
     """Run `descend` from multipliers of zero; ``records`` are ``(lowest, disputes, budget)`` of `Descent`."""
     lowest, disputes, budget = records
     arc, rest = scores[: len(arcs.head)], 1.0 - options.beta
@@ -137,7 +139,7 @@ def minimise_dual(arcs: ArcSpace, starts: Starts, scores, options: DualOptions, 
 
 def descend(
     arcs: ArcSpace, starts: Starts, scores, options: DualOptions, descent: Descent, trace: Trace, heads
-) -> tuple:
+) -> tuple[Any, ...]:
     """Run the subgradient method; return outcome (or minus a status), iterations, score, bound, automata, work.
 
     The last two count the head automata decoded and the work of all.  heads is written when a tree is better than the
@@ -149,7 +151,16 @@ def descend(
 
 
 @kernel
-def _descend(arcs, starts, scores, options, projective, descent, trace, heads):
+def _descend(
+    arcs: ArcSpace,
+    starts: Starts,
+    scores: Float64s,
+    options: DualOptions,
+    projective: bool | None,
+    descent: Descent,
+    trace: Trace,
+    heads: Int32s,
+) -> tuple[int, int, float, float, int, int]:
     """Run the subgradient method: see `descend`."""
     n_arcs, n_nodes = arcs.head.shape[0], arcs.start.shape[0] - 1
     work, split, lowest = new_workspace(arcs, starts), descent.split, descent.lowest
@@ -209,21 +220,21 @@ def _descend(arcs, starts, scores, options, projective, descent, trace, heads):
 
 
 @inlined_kernel
-def _record(split, lowest):
+def _record(split: SplitScores, lowest: Float64s) -> None:
     """Copy the scores to float64[3, A]."""
     for a in range(lowest.shape[1]):
         lowest[0, a], lowest[1, a], lowest[2, a] = split.y[a], split.z[a], split.grandparent[a]
 
 
 @inlined_kernel
-def _copy(source, target):
+def _copy(source: Float64s, target: Float64s) -> None:
     """Copy a vector; assigning to a slice would take longer to compile, because it may fail."""
     for i in range(source.shape[0]):
         target[i] = source[i]
 
 
 @kernel
-def _count_disputes(starts, y, choice, disputes):
+def _count_disputes(starts: Starts, y: Int8s, choice: Choice, disputes: Int64s) -> int:
     """Return the number of multipliers over which tree and automata disagree; add them to ``disputes`` by arc."""
     z, z_grandparent, grandparents = choice.z, choice.z_grandparent, starts.grandparent.shape[0] > 0
     count = 0
@@ -238,7 +249,7 @@ def _count_disputes(starts, y, choice, disputes):
 
 
 @kernel
-def next_step(rule, pace, dual, primal, score, stalled, norm):
+def next_step(rule: int, pace: Pace, dual: float, primal: float, score: float, stalled: bool, norm: int) -> float:
     """Return the size of the next step."""
     last, delta, scale = pace.values[0], pace.values[1], pace.values[2]
     increases, stalls = pace.counts[0], pace.counts[1]
@@ -258,7 +269,9 @@ def next_step(rule, pace, dual, primal, score, stalled, norm):
 
 
 @kernel
-def _move(arcs, starts, step, y, choice, split, moved):
+def _move(
+    arcs: ArcSpace, starts: Starts, step: float, y: Int8s, choice: Choice, split: SplitScores, moved: Bools
+) -> None:
     """Step the multipliers u and v of the arcs in dispute, and mark the automata that see them."""
     y_score, z_score, grandparent_score = split.y, split.z, split.grandparent
     z, z_grandparent, grandparents = choice.z, choice.z_grandparent, starts.grandparent.shape[0] > 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import PurePath
+from typing import Any
 
 from nonproj.errors import one_line
 from nonproj.options.config import Config
@@ -26,7 +27,7 @@ given should follow the treebank's scheme. A certificate says that a tree is the
 candidate arcs, not that it is right. Where decisions about people depend on the output, a person must check it."""
 
 
-def figures_of_test(figures: dict) -> dict[str, float | int | None]:
+def figures_of_test(figures: dict[str, Any]) -> dict[str, float | int | None]:
     """Return what a model keeps of an evaluation: single values, as its training history requires.
 
     Parameters
@@ -56,7 +57,7 @@ def figures_of_test(figures: dict) -> dict[str, float | int | None]:
     }
 
 
-def model_card(path: str, description: dict, size: int) -> str:
+def model_card(path: str, description: dict[str, Any], size: int) -> str:
     """Return the card of a model.
 
     Parameters
@@ -98,7 +99,7 @@ def model_card(path: str, description: dict, size: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _data(data: dict, training: dict) -> Iterator[tuple[str, str]]:
+def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what is known of the treebank."""
     yield "treebank", data.get("name") or "not named"
     yield "licence", data.get("licence") or "unknown; the terms of the treebank may restrict the use of the model"
@@ -114,7 +115,7 @@ def _data(data: dict, training: dict) -> Iterator[tuple[str, str]]:
     yield "roots", "several roots in a tree" if training.get("multi_root") else "one root in each tree"
 
 
-def _figures(test: dict) -> Iterator[tuple[str, str]]:
+def _figures(test: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the figures on the test file."""
     yield "size", f"{test.get('sentences')} sentences, {test.get('words')} words"
     if test.get("tags"):
@@ -124,7 +125,7 @@ def _figures(test: dict) -> Iterator[tuple[str, str]]:
             yield title, f"{100 * test[key]:.2f} %"
 
 
-def _training(training: dict, description: dict, size: int) -> Iterator[tuple[str, str]]:
+def _training(training: dict[str, Any], description: dict[str, Any], size: int) -> Iterator[tuple[str, str]]:
     """Yield how the model was made, and how large it is."""
     yield "seed", str(description["config"]["seed"])
     yield "epochs", str(len(training.get("log", [])))
@@ -140,7 +141,7 @@ def _training(training: dict, description: dict, size: int) -> Iterator[tuple[st
     yield "file", f"{size / 1e6:.1f} MB"
 
 
-def _changed(config: dict) -> Iterator[tuple[str, str]]:
+def _changed(config: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the options that are not at their defaults, but those of treebank and seed, which have their own lines."""
     defaults = Config().as_dict()
     for name, value in config.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput, confidence_figures, with_confidence
 from nonproj.io.checks import Rules
@@ -59,10 +59,10 @@ class ParseRecord(NamedTuple):
     line: int
     words: int
     unknown_tags: int
-    statistics: dict
+    statistics: dict[str, Any]
 
 
-def statistics(parse: Parse) -> dict:
+def statistics(parse: Parse) -> dict[str, Any]:
     """Return the numbers of `nonproj.types.Decoded` and ``gap``, ``full`` and ``changed`` as plain Python values.
 
     ``gap`` is ``bound - score``; ``full`` means that all arcs were candidates; ``changed`` that this gave another tree;
@@ -113,7 +113,7 @@ def annotate(
             yield *with_confidence(sentence, tree, confidence), named
 
 
-def _as_dict(parse: Parse) -> dict:
+def _as_dict(parse: Parse) -> dict[str, Any]:
     """Return a tree with its certificate as plain Python values."""
     decoded = parse.decoded
     return {

@@ -7,6 +7,7 @@ One table serves one parser or several side by side: all are read off the tables
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,9 @@ DEPTHS = (*((str(depth), depth, depth) for depth in range(1, 7)), ("7+", 7, None
 """Bins of depth, the number of arcs from the root to a word: name, lowest, highest."""
 
 
-def error_tables(evaluations: Sequence[Evaluation], *, punctuation: bool = False, labelled: bool = True) -> dict:
+def error_tables(
+    evaluations: Sequence[Evaluation], *, punctuation: bool = False, labelled: bool = True
+) -> dict[str, Any]:
     """Return attachment scores by kind of word in the gold trees, of one parser or of several side by side.
 
     Parameters
@@ -101,7 +104,7 @@ def _depths(sentence: np.ndarray, heads: np.ndarray) -> np.ndarray:
     return depth
 
 
-def _row(name: str, chosen: np.ndarray, correct: list[np.ndarray], both: list[np.ndarray] | None) -> dict:
+def _row(name: str, chosen: np.ndarray, correct: list[np.ndarray], both: list[np.ndarray] | None) -> dict[str, Any]:
     """Return the scores of the chosen words."""
     return {
         "name": name,
@@ -116,13 +119,15 @@ def _share(flags: np.ndarray) -> float | None:
     return float(flags.mean()) if len(flags) else None
 
 
-def _by_string(names: np.ndarray, correct: list[np.ndarray], both: list[np.ndarray] | None) -> list[dict]:
+def _by_string(names: np.ndarray, correct: list[np.ndarray], both: list[np.ndarray] | None) -> list[dict[str, Any]]:
     """Return a row for each string, the most frequent first."""
     rows = [_row(name, names == name, correct, both) for name in sorted(set(names))]
     return sorted(rows, key=lambda row: -row["words"])
 
 
-def _by_bin(values: np.ndarray, bins: tuple, correct: list[np.ndarray], both: list[np.ndarray] | None) -> list[dict]:
+def _by_bin(
+    values: np.ndarray, bins: tuple[Any, ...], correct: list[np.ndarray], both: list[np.ndarray] | None
+) -> list[dict[str, Any]]:
     """Return a row for each bin."""
     highest = np.inf
     return [
@@ -131,7 +136,7 @@ def _by_bin(values: np.ndarray, bins: tuple, correct: list[np.ndarray], both: li
     ]
 
 
-def _add_precision(rows: list[dict], predicted: list[np.ndarray], both: list[np.ndarray]) -> None:
+def _add_precision(rows: list[dict[str, Any]], predicted: list[np.ndarray], both: list[np.ndarray]) -> None:
     """Add to the rows of labels how often each label is predicted, and how often its arc is then correct."""
     for row in rows:
         chosen = [labels == row["name"] for labels in predicted]
@@ -139,7 +144,7 @@ def _add_precision(rows: list[dict], predicted: list[np.ndarray], both: list[np.
         row["precision"] = [_share(right[flags]) for right, flags in zip(both, chosen, strict=True)]
 
 
-def _confusions(gold: np.ndarray, predicted: list[np.ndarray]) -> list[dict]:
+def _confusions(gold: np.ndarray, predicted: list[np.ndarray]) -> list[dict[str, Any]]:
     """Return how often each label is predicted in place of another."""
     counts: dict[tuple[str, str], list[int]] = {}
     for i, labels in enumerate(predicted):

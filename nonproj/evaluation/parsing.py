@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from itertools import chain, islice
+from typing import Any
 
 from nonproj.evaluation.scores import Evaluation
 from nonproj.pipeline import BATCH, Parse, Parser
@@ -19,7 +20,7 @@ def evaluate_parser(
     gold: Iterable[Sentence],
     *,
     warm_up: int = 0,
-    progress: Callable | None = None,
+    progress: Callable[..., Any] | None = None,
     on_parse: Callable[[Parse], object] | None = None,
 ) -> Evaluation:
     """Parse sentences and compare the trees with the gold trees.

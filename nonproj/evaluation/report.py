@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from nonproj.errors import one_line
 
@@ -17,7 +18,7 @@ FIGURES = {
 """The main figures of an evaluation, and what they are called."""
 
 
-def evaluation_report(figures: dict) -> str:
+def evaluation_report(figures: dict[str, Any]) -> str:
     """Return the figures of an evaluation as plain text, in per cent.
 
     Parameters
@@ -59,7 +60,7 @@ def evaluation_report(figures: dict) -> str:
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def comparison_report(names: Sequence[str], result: dict) -> str:
+def comparison_report(names: Sequence[str], result: dict[str, Any]) -> str:
     """Return the result of `nonproj.evaluation.significance.compare` for two files as plain text, in per cent."""
     lines = [f"A: {names[0]}", f"B: {names[1]}"]
     lines += [f"{result['sentences']} sentences, {result['words']} words; per cent, without punctuation", ""]
@@ -85,7 +86,7 @@ _TABLES = {
 _CONFUSIONS = 20
 
 
-def error_report(errors: dict) -> str:
+def error_report(errors: dict[str, Any]) -> str:
     """Return the tables of `nonproj.evaluation.errors.error_tables` for one or two parsers as plain text, in per cent.
 
     Of the confused labels, the twenty most frequent pairs are shown.
@@ -122,7 +123,7 @@ def _narrow(name: str, *cells: str) -> str:
     return f"{name:<36}" + "".join(f"{cell:>9}" if i == 0 else f"{cell:>10}" for i, cell in enumerate(cells))
 
 
-def ud_report(names: Sequence[str], scores: Sequence[dict[str, dict]]) -> str:
+def ud_report(names: Sequence[str], scores: Sequence[dict[str, dict[str, Any]]]) -> str:
     """Return the scores of one or two files by `nonproj.evaluation.universal.ud_scores` as plain text, in per cent.
 
     For one file this is the table of the shared task's own program.
@@ -141,7 +142,7 @@ def ud_report(names: Sequence[str], scores: Sequence[dict[str, dict]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def model_report(path: str, description: dict, verified: bool) -> str:
+def model_report(path: str, description: dict[str, Any], verified: bool) -> str:
     """Return the description of a model (see `nonproj.model.Model.describe`) as plain text."""
     training = dict(description["training"])
     epochs = training.pop("log", [])
@@ -165,7 +166,7 @@ def model_report(path: str, description: dict, verified: bool) -> str:
     return "\n".join(map(one_line, lines)) + "\n"
 
 
-def _flat(values: dict, prefix: str = "") -> Iterator[tuple[str, object]]:
+def _flat(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, object]]:
     """Yield nested entries with their dotted names."""
     for name, value in values.items():
         if isinstance(value, dict):

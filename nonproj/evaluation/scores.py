@@ -11,6 +11,7 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 
@@ -104,7 +105,7 @@ class Evaluation:
     (1.0, 0.6666666666666666)
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.seconds: float | None = None
         self._sentences: list[dict[str, np.ndarray]] = []
         self._decoded: list[tuple[bool, bool, int]] = []
@@ -166,7 +167,7 @@ class Evaluation:
         """Labelled attachment score without punctuation; None without labels."""
         return self.as_dict()["without_punctuation"]["las"]
 
-    def as_dict(self) -> dict:
+    def as_dict(self) -> dict[str, Any]:
         """Return all figures: shares from 0 to 1, or None where there is nothing to count.
 
         Returns
@@ -239,7 +240,7 @@ def _columns(gold: np.ndarray, predicted: np.ndarray, rows: list[list[str]]) -> 
     return columns | {"correct": gold[1:] == predicted[1:]}
 
 
-def _figures(words: dict, counted: np.ndarray) -> dict:
+def _figures(words: dict[str, Any], counted: np.ndarray) -> dict[str, Any]:
     """Return the figures over the counted words."""
     words = {name: column if column is None else column[counted] for name, column in words.items()}
     correct, label = words["correct"], words["label_correct"]
@@ -284,7 +285,7 @@ def _complete(sentence: np.ndarray, correct: np.ndarray | None) -> float | None:
     return 1.0 - len(np.unique(sentence[~correct])) / len(np.unique(sentence))
 
 
-def _precision_recall(correct: np.ndarray, in_gold: np.ndarray, in_predicted: np.ndarray) -> dict:
+def _precision_recall(correct: np.ndarray, in_gold: np.ndarray, in_predicted: np.ndarray) -> dict[str, Any]:
     """Return the numbers of arcs of one kind in the gold trees, in the predicted trees and in both, and their ratios.
 
     The same arc may be of this kind in one tree only: whether it is non-projective depends on the others.
@@ -299,7 +300,7 @@ def _precision_recall(correct: np.ndarray, in_gold: np.ndarray, in_predicted: np
     }
 
 
-def _attachment(words: dict, both: np.ndarray | None, chosen: np.ndarray) -> dict:
+def _attachment(words: dict[str, Any], both: np.ndarray | None, chosen: np.ndarray) -> dict[str, Any]:
     """Return the attachment scores of the chosen words."""
     return {
         "sentences": len(np.unique(words["sentence"][chosen])),
@@ -353,7 +354,7 @@ def _line(sentence: Sentence, word: int) -> int:
     return sentence.line + (sentence.word_lines[word] if sentence.word_lines else 0)
 
 
-def _raise_shorter(last: tuple | None, gold: Sentence | None, predicted: Sentence | None, count: int) -> None:
+def _raise_shorter(last: tuple[Any, ...] | None, gold: Sentence | None, predicted: Sentence | None, count: int) -> None:
     """Raise the error for a file that ends before the other."""
     longer = predicted if gold is None else gold
     ended = longer if last is None else last[0] if gold is None else last[1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from nonproj.evaluation.scores import Evaluation
@@ -9,7 +11,7 @@ from nonproj.evaluation.scores import Evaluation
 
 def compare(
     first: Evaluation, second: Evaluation, *, labelled: bool = True, resamples: int = 9_999, seed: int = 0
-) -> dict:
+) -> dict[str, Any]:
     """Compare two parsers on the same sentences, by a paired permutation test over sentences.
 
     Under the null hypothesis the two parses of a sentence are exchangeable, so the difference in correct words of each

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from nonproj.errors import DataError, DependencyError
 from nonproj.io.files import open_input, stream_error, text_lines
@@ -30,7 +30,9 @@ _DEEPEST = 200_000  # udtools follows the heads of a sentence by recursion
 _SHOWN = 20  # characters
 
 
-def ud_scores(gold: str | Path | BinaryIO | TextIO, system: str | Path | BinaryIO | TextIO) -> dict[str, dict]:
+def ud_scores(
+    gold: str | Path | BinaryIO | TextIO, system: str | Path | BinaryIO | TextIO
+) -> dict[str, dict[str, Any]]:
     """Return the scores of a CoNLL-U file against a gold file of the same text.
 
     Parameters
@@ -81,7 +83,7 @@ def _official_code() -> ModuleType:
         raise DependencyError(message) from None
 
 
-def _as_dict(score) -> dict:
+def _as_dict(score) -> dict[str, Any]:
     """Return a score of the official code as a dictionary."""
     names = {name: name for name in ("precision", "recall", "f1", "aligned_accuracy", "correct")}
     names |= {name: f"{name}_total" for name in ("gold", "system", "aligned")}

@@ -122,11 +122,11 @@ class NonprojComponent:
             except Exception as error:
                 self._handle_error(self.name, self, docs, error)
 
-    def set_error_handler(self, handler: Callable) -> None:
+    def set_error_handler(self, handler: Callable[..., Any]) -> None:
         """Set what is done about errors; called by ``nlp.set_error_handler``."""
         self._handle_error = handler
 
-    def get_error_handler(self) -> Callable:
+    def get_error_handler(self) -> Callable[..., Any]:
         """Return what is done about errors."""
         return self._handle_error
 
@@ -207,13 +207,13 @@ class NonprojComponent:
         util.from_bytes(data, {"model": lambda content: self._use(Model.from_bytes(content))}, exclude)
         return self
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {
             "_parser": None if self._parser is None else self._parser.model.to_bytes(),
             "_rule": None,
         }
 
-    def __setstate__(self, state: dict) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state | {"_rule": Sentencizer(), "_parser": None})
         if state["_parser"] is not None:
             self._use(Model.from_bytes(state["_parser"]))

@@ -54,16 +54,19 @@ DEFAULT_RULES = Rules()
 
 def checked(block: list[str], name: str, first: int, rules: Rules) -> Sentence:
     """Return the sentence with these lines, the first of which is line ``first`` of the file; raise if malformed."""
-    rows, word_lines, expected, other = [], [], "1", _OtherLines()
+    rows: list[list[str]] = []
+    word_lines: list[int] = []
+    expected, other = "1", _OtherLines()
     for index, line in enumerate(block):
         row = line.rstrip("\r\n").split("\t")
         if len(row) != 10 or row[_ID] != expected or not row[_FORM]:
             try:
-                row = other.check(row, len(rows), first + index)
+                checked_row = other.check(row, len(rows), first + index)
             except ValueError as error:
                 raise DataError(name, first + index, str(error)) from None
-            if row is None:
+            if checked_row is None:
                 continue
+            row = checked_row
         rows.append(row)
         word_lines.append(index)
         expected = str(len(rows) + 1)
@@ -82,7 +85,7 @@ def checked(block: list[str], name: str, first: int, rules: Rules) -> Sentence:
 class _OtherLines:
     """The lines of a sentence that are not words, as far as they were read."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.end = self.line = 0  # of the last multiword range
         self.empty = (0, 0)  # the last empty node
 
@@ -142,7 +145,9 @@ def _hint(row: list[str]) -> str:
     return "; plain text is parsed by 'nonproj parse --text'" if fields else ""
 
 
-def _gold_heads(rows, word_lines, name: str, first: int, require_heads: bool) -> np.ndarray | None:
+def _gold_heads(
+    rows: list[list[str]], word_lines: list[int], name: str, first: int, require_heads: bool
+) -> np.ndarray | None:
     """Return the column HEAD as int32[N], checked to be a tree; None where it is absent."""
     n = len(rows)
     heads = [-1]

@@ -16,16 +16,20 @@ import io
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
 
 import numpy as np
 
 from nonproj.errors import DataError, NonprojError
 from nonproj.io.checks import BOM, DEFAULT_RULES, LINE_COST, Rules, checked
-from nonproj.io.files import open_input, open_output, stream_error, text_lines
+from nonproj.io.files import Source, open_input, open_output, stream_error, text_lines
 from nonproj.io.objects import conllu_text
 from nonproj.io.strict import SentenceIds
 from nonproj.types import Sentence
+
+if TYPE_CHECKING:
+    from conllu.models import TokenList
+    from numpy.typing import ArrayLike
 
 COLUMNS = ("ID", "FORM", "LEMMA", "CPOSTAG", "POSTAG", "FEATS", "HEAD", "DEPREL", "PHEAD", "PDEPREL")
 """The names of the columns in CoNLL-X; CoNLL-U calls 3, 4, 8 and 9 UPOS, XPOS, DEPS and MISC."""
@@ -36,9 +40,7 @@ LEMMA, UPOS, XPOS, FEATS = 2, 3, 4, 5
 _HEAD, _DEPREL, _DEPS, _MISC = 6, 7, 8, 9
 
 
-def read(
-    source: str | Path | BinaryIO | TextIO, rules: Rules = DEFAULT_RULES, **changes: bool | int
-) -> Iterator[Sentence]:
+def read(source: Source, rules: Rules = DEFAULT_RULES, **changes: Any) -> Iterator[Sentence]:
     """Read a treebank, one sentence at a time.
 
     A sentence is yielded as soon as the blank line after it has been read, so pipes are answered at once and memory
@@ -79,14 +81,21 @@ def read(
 
 
 def sentences_of(
-    stream, name: str, closing, rules: Rules, number: int = 0, repeated: tuple[int, ...] = ()
+    stream: BinaryIO | TextIO,
+    name: str,
+    closing: contextlib.AbstractContextManager[Any],
+    rules: Rules,
+    number: int = 0,
+    repeated: tuple[int, ...] = (),
 ) -> Iterator[Sentence]:
     """Yield the sentences of a stream whose first line has the number ``number + 1``; see `read`.
 
     ``repeated`` are the numbers of lines whose ``sent_id`` occurs before the stream.
     """
     ids = SentenceIds() if rules.strict else None
-    first, block, worded, sentence, left = number + 1, [], False, None, rules.max_sentence
+    first, worded, left = number + 1, False, rules.max_sentence
+    block: list[str] = []
+    sentence: Sentence | None = None
     try:
         with closing:
             for line in text_lines(stream, rules.max_line):
@@ -200,7 +209,12 @@ def with_misc(sentence: Sentence, attributes: Sequence[Mapping[str, str | None]]
 
 
 def replace(
-    sentence: Sentence, heads, labels: Iterable[str] | None = None, comments=(), *, keep_deps: bool = False
+    sentence: Sentence,
+    heads: ArrayLike,
+    labels: Iterable[str | None] | None = None,
+    comments: Comments = (),
+    *,
+    keep_deps: bool = False,
 ) -> str:
     """Return the text of a sentence with another tree; every other byte is unchanged.
 
@@ -234,12 +248,12 @@ def replace(
     2     regner _     V     VA    _     1     ROOT  _     _
     <BLANKLINE>
     """
-    heads = np.asarray(heads).tolist()
+    given: list[int] = np.asarray(heads).tolist()
     n = len(sentence.rows)
-    if len(heads) != n + 1:
-        raise ValueError(f"heads has {len(heads)} entries, {n + 1} expected")
+    if len(given) != n + 1:
+        raise ValueError(f"heads has {len(given)} entries, {n + 1} expected")
     if not sentence.lines:
-        lines, word_lines = ["\t".join(row) + "\n" for row in sentence.rows] + ["\n"], range(n)
+        lines, word_lines = ["\t".join(row) + "\n" for row in sentence.rows] + ["\n"], list(range(n))
     else:
         lines, word_lines = sentence.lines.copy(), sentence.word_lines
     labels = [None] * n if labels is None else list(labels)
@@ -249,7 +263,7 @@ def replace(
         columns, head = lines[index].split("\t", 9), str(head) if head >= 0 else "_"
         if columns[_HEAD] != head and ":" in columns[_DEPS] and not keep_deps:  # without a colon: PHEAD of CoNLL-X
             columns[_DEPS] = "_"
-        columns[_HEAD] = head
+        columns[_HEAD] = str(head)
         if label is not None:
             columns[_DEPREL] = label
         lines[index] = "\t".join(columns)
@@ -258,7 +272,7 @@ def replace(
     return "".join(lines)
 
 
-def _comment(lines: list[str], comments: dict) -> None:
+def _comment(lines: list[str], comments: dict[str, object]) -> None:
     """Insert comments below the existing ones; a comment with the same key is replaced."""
     bare = [line.removeprefix(BOM) for line in lines]
     position = next(index for index, line in enumerate(bare) if line[:1].isdigit())
@@ -279,7 +293,7 @@ def _comment(lines: list[str], comments: dict) -> None:
 
 
 def write(
-    sentences_with_trees: Iterable[tuple], target: str | Path | BinaryIO | TextIO, *, keep_deps: bool = False
+    sentences_with_trees: Iterable[tuple[Any, ...]], target: str | Path | BinaryIO | TextIO, *, keep_deps: bool = False
 ) -> int:
     """Write sentences with their predicted trees, and return the number of sentences.
 
@@ -311,20 +325,21 @@ def write(
         with open_output(target) as stream:
             return write(sentences_with_trees, stream, keep_deps=keep_deps)
     binary = not hasattr(target, "encoding")
+    out: Any = target  # a stream of bytes or of text
     count, sentence, lines_written = 0, None, 0
     for sentence, heads, *rest in sentences_with_trees:
         lines_written = len(sentence.lines)
         text = "".join(sentence.lines) if heads is None else replace(sentence, heads, *rest, keep_deps=keep_deps)
-        target.write(text.encode() if binary else text)
+        out.write(text.encode() if binary else text)
         count += 1
     if sentence is not None and (
         blank := "".join(sentence.lines[lines_written:])
     ):  # at the end of the file: see `read`
-        target.write(blank.encode() if binary else blank)
+        out.write(blank.encode() if binary else blank)
     return count
 
 
-def from_conllu(token_list, **rules: bool | int) -> Sentence:
+def from_conllu(token_list: Iterable[Mapping[str, Any]], **rules: Any) -> Sentence:
     """Return the sentence of a ``conllu.TokenList``; ``rules`` are fields of `nonproj.io.checks.Rules`.
 
     Tokens may lack columns; fields that are no columns are left out: see `nonproj.io.objects.conllu_text`.
@@ -345,7 +360,7 @@ def from_conllu(token_list, **rules: bool | int) -> Sentence:
     return next(sentences_of(text, "<conllu>", contextlib.nullcontext(), Rules(**rules)))
 
 
-def to_conllu(sentence: Sentence, heads, labels: Iterable[str] | None = None):
+def to_conllu(sentence: Sentence, heads: ArrayLike, labels: Iterable[str | None] | None = None) -> TokenList:
     """Return a ``conllu.TokenList`` of a sentence with another tree; parameters as for `replace`.
 
     Multiword tokens, empty nodes and comments are kept.
@@ -357,10 +372,10 @@ def to_conllu(sentence: Sentence, heads, labels: Iterable[str] | None = None):
     >>> tokens[0]["head"], tokens[0]["deprel"]
     (0, 'root')
     """
-    from conllu.models import TokenList
+    from conllu.models import Metadata, TokenList
     from conllu.parser import DEFAULT_FIELDS, parse_comment_line, parse_line
 
-    tokens, metadata = [], {}
+    tokens, metadata = [], Metadata()
     for line in replace(sentence, heads, labels).removeprefix(BOM).split("\n"):
         if line.startswith("#"):
             metadata.update(parse_comment_line(line))

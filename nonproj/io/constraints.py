@@ -59,7 +59,8 @@ def read_constraints(sentence: Sentence, source: str) -> Constraints | None:
     if source == "none":
         return None
     n_nodes = len(sentence) + 1
-    allowed, labels = ~np.eye(n_nodes, dtype=np.bool_), {}
+    allowed = ~np.eye(n_nodes, dtype=np.bool_)
+    labels: dict[int, str] = {}
     allowed[:, 0] = False
     bound = False
     for m, row in enumerate(sentence.rows, 1):

@@ -21,9 +21,15 @@ import zlib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO, TypeAlias
 
 from nonproj.errors import DataError, FileError
+
+Opened: TypeAlias = "tuple[Any, str, contextlib.AbstractContextManager[Any]]"
+"""What `open_input` returns: a stream of bytes or text, its name, and a context that closes it."""
+
+Source: TypeAlias = "str | Path | BinaryIO | TextIO | Opened"
+StreamError: TypeAlias = "OSError | EOFError | OverflowError | UnicodeDecodeError | zlib.error"
 
 _DESCRIPTORS = re.compile(r"/dev/fd|/proc/[0-9]+(/task/[0-9]+)?/fd")
 _OF_THIS_MACHINE = f".nonproj-{zlib.crc32(platform.node().encode()):08x}-"
@@ -52,7 +58,7 @@ def reason(error: OSError) -> str:
     return (error.strerror or str(error) or type(error).__name__).lower()
 
 
-def open_input(source: str | Path | BinaryIO | TextIO | tuple) -> tuple:
+def open_input(source: Source) -> Opened:
     """Open a file for reading, unless it is open already.
 
     Parameters
@@ -122,14 +128,14 @@ def unpacked(stream: BinaryIO) -> BinaryIO:
     return stream
 
 
-def _lines(stream, limit: int) -> Iterator:
+def _lines(stream: Any, limit: int) -> Iterator[Any]:
     for line in iter(partial(stream.readline, limit + 1), "" if hasattr(stream, "encoding") else b""):
         if len(line) > limit:
             raise OverflowError(limit, line if isinstance(line, bytes) else line.encode())
         yield line
 
 
-def stream_error(error: Exception, name: str, number: int) -> DataError | FileError:
+def stream_error(error: StreamError, name: str, number: int) -> DataError | FileError:
     """Return the error for a stream that could not be read beyond line ``number``.
 
     Examples

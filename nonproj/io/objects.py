@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from nonproj.types import Sentence
 
@@ -23,7 +24,7 @@ _FIELDS = (
 """The names of each column in token lists, CoNLL-U first."""
 
 
-def from_words(words: Sequence, path: str = "<words>") -> Sentence:
+def from_words(words: Sequence[object], path: str = "<words>") -> Sentence:
     """Return a sentence of words, or of rows of up to ten columns in the order of CoNLL-U.
 
     Parameters
@@ -64,7 +65,7 @@ def from_words(words: Sequence, path: str = "<words>") -> Sentence:
     return Sentence(rows, path=path)
 
 
-def conllu_text(token_list: Iterable[Mapping]) -> str:
+def conllu_text(token_list: Iterable[Mapping[str, Any]]) -> str:
     """Return a ``conllu.TokenList`` as CoNLL-U; absent columns become ``_``, absent IDs are counted.
 
     Fields that are no column of CoNLL-U or CoNLL-X are left out.

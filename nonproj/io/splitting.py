@@ -75,9 +75,11 @@ def split(source: str | Path | BinaryIO | TextIO, size: int = 1 << 16, rules: Ru
     [(1, 28), (3, 28), (5, 28)]
     """
     stream, name, closing = open_input(source)
-    number, first, lines, length, ended, has_text, failure = 0, 1, [], 0, 0, False, None
+    number, first, length, ended, has_text, failure = 0, 1, 0, 0, False, None
+    lines: list[bytes] = []
     left = limit = 4 * rules.max_sentence  # a character has up to four bytes
-    ids, repeated = SentenceIds(), []
+    ids = SentenceIds()
+    repeated: list[int] = []
     try:
         with closing:
             for line in byte_lines(stream, rules.max_line):

@@ -28,7 +28,7 @@ class SentenceIds:
     [False, False, False, True]
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._seen: set[bytes] = set()
 
     def is_repeated(self, line: str) -> bool:
@@ -91,10 +91,10 @@ def violations(block: list[str], with_tree: bool, at_start: bool = False) -> Ite
 
 def _of_text(lines: list[str]) -> Iterator[tuple[int, str]]:
     """Compare the comment ``text`` with the surface words, and their spaces with ``SpaceAfter=No``."""
-    place = next((index for index, line in enumerate(lines) if _TEXT.match(line)), None)
-    if place is None:
+    found = next(((index, match) for index, line in enumerate(lines) if (match := _TEXT.match(line))), None)
+    if found is None:
         return
-    rest, end, form = _TEXT.match(lines[place])[1], 0, ""
+    place, rest, end, form = found[0], found[1][1], 0, ""
     if lines[place] != lines[place].rstrip():
         yield place, "# text ends with a space"
     for index, line in enumerate(lines):
@@ -167,8 +167,8 @@ def _of_columns(row: list[str], nodes: set[str], with_tree: bool) -> Iterator[st
 
 def _of_features(feats: str) -> Iterator[str]:
     features = feats.split("|")
-    matches = [_FEATURE.fullmatch(feature) for feature in features]
-    if not all(matches):
+    matches = [match for feature in features if (match := _FEATURE.fullmatch(feature))]
+    if len(matches) < len(features):
         yield f"FEATS is {feats!r}, Name=Value|Name=Value expected"
         return
     lists = [[match[1] for match in matches], *(match[2].split(",") for match in matches)]
@@ -179,8 +179,9 @@ def _of_features(feats: str) -> Iterator[str]:
 
 
 def _of_enhanced(deps: str, nodes: set[str]) -> Iterator[str]:
-    matches = [_ENHANCED.fullmatch(pair) for pair in deps.split("|")]
-    if not all(matches):
+    given = deps.split("|")
+    matches = [match for pair in given if (match := _ENHANCED.fullmatch(pair))]
+    if len(matches) < len(given):
         yield f"DEPS is {deps!r}, head:relation|head:relation expected"
         return
     pairs = [(tuple(map(int, match[1].split("."))), match[2]) for match in matches]

@@ -7,6 +7,7 @@ import numpy as np
 from nonproj._kernel import kernel
 from nonproj.joint.space import ChainScores
 from nonproj.parts.arcs import as_array
+from nonproj.types import Bools, Float64s, Int32s
 
 
 def max_marginals(chain: ChainScores, first: np.ndarray) -> np.ndarray:
@@ -103,7 +104,7 @@ def smoothed_tags(
 
 
 @kernel
-def _select(chain, first, marginals, gap, kept):
+def _select(chain: ChainScores, first: Int32s, marginals: Float64s, gap: float, kept: Int32s) -> int:
     """Write the candidates to keep; return the largest number of a word."""
     n_nodes, limit = kept.shape
     path = np.empty(n_nodes, np.int32)
@@ -128,7 +129,7 @@ def _select(chain, first, marginals, gap, kept):
 
 
 @kernel
-def _gather(chain, first, kept, fewer):
+def _gather(chain: ChainScores, first: Int32s, kept: Int32s, fewer: ChainScores) -> None:
     """Write the scores over the kept candidates."""
     n_nodes, width = kept.shape
     e = 0
@@ -151,14 +152,16 @@ def _gather(chain, first, kept, fewer):
 
 
 @kernel
-def new_chain_table(chain):
+def new_chain_table(chain: ChainScores) -> tuple[Float64s, Int32s]:
     """Return arrays for `best_tags`: values float64[N, K, K] and the candidates before them, int32."""
     n_nodes, width = chain.pair.shape[0], chain.pair.shape[1]
     return np.zeros((n_nodes, width, width)), np.zeros((n_nodes, width, width), np.int32)
 
 
 @kernel
-def best_tags(chain, own, first, allowed, table, tags):
+def best_tags(
+    chain: ChainScores, own: Float64s, first: Int32s, allowed: Bools, table: tuple[Float64s, Int32s], tags: Int32s
+) -> float:
     """Write the best candidate of each word, int32[N]; return the score of the sequence.
 
     ``own`` float64[W] replaces ``chain.own``; only tagged words with ``allowed`` are chosen.  Ties go to the lowest
@@ -193,7 +196,7 @@ def best_tags(chain, own, first, allowed, table, tags):
 
 
 @kernel
-def _max_marginals(chain, own, first, found):
+def _max_marginals(chain: ChainScores, own: Float64s, first: Int32s, found: Float64s) -> None:
     """Write the score of the best sequence through each tagged word."""
     pair, triple, n_nodes = chain.pair, chain.triple, chain.pair.shape[0]
     table = new_chain_table(chain)

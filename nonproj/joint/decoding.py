@@ -8,7 +8,7 @@ was disputed most: a tag is settled or excluded; an arc is the only one into its
 from __future__ import annotations
 
 import heapq
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -132,7 +132,9 @@ class _Node(NamedTuple):
 class _Search:
     """The state of one search: the open nodes, the incumbent, and the highest bound of the fathomed nodes."""
 
-    def __init__(self, problem, first: JointDecoded, work: tuple, options: DualOptions, search: SearchOptions):
+    def __init__(
+        self, problem, first: JointDecoded, work: tuple[Any, ...], options: DualOptions, search: SearchOptions
+    ):
         self.problem, self.search, self.first = problem, search, first
         self.options = options._replace(max_iterations=search.node_iterations)
         self.heads, self.tags, self.score, self.fathomed = first.heads, first.tags, first.score, -np.inf

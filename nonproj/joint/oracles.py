@@ -40,9 +40,9 @@ class JointOracles(NamedTuple):
         with those of its arcs, whichever is higher, and this solution.
     """
 
-    oracles: list
+    oracles: list[Any]
     n_variables: int
-    views: list
+    views: list[Any]
     repair: Callable[[Any], tuple[float, Any]]
 
 
@@ -62,7 +62,7 @@ def joint_oracles(problem: JointProblem, options: DualOptions = DEFAULTS) -> Joi
     n_arcs, n_nodes = len(space.arc), len(space.first) - 1
     split = split_scores(space, problem.scores, options)
     tags = n_arcs + np.arange(len(space.word) - 1)
-    oracles: list = [_Arborescence(problem, split.y, options), _Tags(problem)]
+    oracles: list[Any] = [_Arborescence(problem, split.y, options), _Tags(problem)]
     views = [np.arange(n_arcs + len(tags)), tags]
     automata = _Automata(problem, split)
     for h in range(n_nodes):

@@ -22,7 +22,7 @@ from nonproj.scoring.score import score_parts
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable
 from nonproj.scoring.vocabulary import MARGIN, Tokens
-from nonproj.types import PartRows, PartSpace
+from nonproj.types import Int32s, PartRows, PartSpace, Uint8s
 
 
 class JointFeatures(NamedTuple):
@@ -156,7 +156,7 @@ def _with_terms(table: TemplateTable, chosen: np.ndarray) -> TemplateTable:
 
 
 @kernel
-def _fill_distances(nodes, codes, word):
+def _fill_distances(nodes: Int32s, codes: Uint8s, word: Int32s) -> None:
     """Replace distances between tagged words by those between words; siblings count from each other."""
     n_words, last = word.shape[0], nodes.shape[1] - 1
     for p in range(nodes.shape[0]):

@@ -24,7 +24,7 @@ from nonproj.automata.compiled import Starts, compiled_starts
 from nonproj.parts.arcs import arc_space_from_mask, as_array, check_count
 from nonproj.parts.registry import PART_TYPES
 from nonproj.parts.space import part_space, restrict
-from nonproj.types import ArcSpace, PartSpace
+from nonproj.types import ArcSpace, Bools, Float64s, Int8s, Int32s, Int64s, PartSpace
 
 TYPES = ("arc", "sibling", "grandparent")
 """All joint problems have these parts; a model without one of the types scores its parts 0."""
@@ -214,7 +214,7 @@ def restrict_problem(problem: JointProblem, keep: np.ndarray) -> tuple[JointProb
 
 
 @kernel
-def _forbid(space, scores):
+def _forbid(space: JointSpace, scores: Float64s) -> None:
     """Set parts of two candidates of one word to minus infinity."""
     tagged, word = space.tagged, space.word
     out, out_start, modifier, head, start = tagged.out, tagged.out_start, tagged.modifier, tagged.head, tagged.start
@@ -234,7 +234,7 @@ def _forbid(space, scores):
 
 
 @kernel
-def _propagate(space, keep):
+def _propagate(space: JointSpace, keep: Bools) -> bool:
     """Remove what the kept arcs exclude; return whether each word is still reached."""
     head, modifier, word, n_nodes = space.tagged.head, space.tagged.modifier, space.word, space.first.shape[0] - 1
     changed = True
@@ -266,7 +266,7 @@ def _propagate(space, keep):
 
 
 @kernel
-def list_used(space, heads, tags, marks, numbers):
+def list_used(space: JointSpace, heads: Int32s, tags: Int32s, marks: Int8s, numbers: Int64s) -> int:
     """Write the parts of a solution to ``numbers``, and 1 for its arcs to ``marks`` int8[A]; return how many there are.
 
     ``heads`` int32[N] is a tree and ``tags`` int32[N] the tagged word of each word.  -1 if an arc is absent.
@@ -353,7 +353,7 @@ def joint_score(problem: JointProblem, heads, tags) -> float:
 
 
 @kernel
-def tag_score(chain, first, tags):
+def tag_score(chain: ChainScores, first: Int32s, tags: Int32s) -> float:
     """Return the score of a sequence of candidates, int32[N], as a chain."""
     total = 0.0
     for i in range(1, tags.shape[0]):

@@ -17,10 +17,11 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.automata.compiled import Choice, SplitScores, Workspace, count_work, decode_head, new_workspace
-from nonproj.dual.options import GRACE_ITERATIONS
-from nonproj.dual.subgradient import AGREED, CLOSED, STOPPED, Pace, find_tree, next_step
+from nonproj.dual.options import GRACE_ITERATIONS, DualOptions
+from nonproj.dual.subgradient import AGREED, CLOSED, STOPPED, Pace, Trace, find_tree, next_step
 from nonproj.joint.chain import best_tags, new_chain_table
-from nonproj.joint.space import list_used, tag_score
+from nonproj.joint.space import ChainScores, JointSpace, list_used, tag_score
+from nonproj.types import Float64s, Int32s
 
 
 class JointDescent(NamedTuple):
@@ -79,7 +80,7 @@ class _Work(NamedTuple):
 
 
 @kernel
-def _new_work(space):
+def _new_work(space: JointSpace) -> _Work:
     """Return the arrays of one descent."""
     n_arcs, n_words, n_nodes = space.tagged.head.shape[0], space.word.shape[0], space.first.shape[0] - 1
     return _Work(
@@ -104,14 +105,23 @@ def _new_work(space):
 
 
 @kernel
-def split_scores(space, scores, options):
+def split_scores(space: JointSpace, scores: Float64s, options: DualOptions) -> SplitScores:
     """Return the three copies of the scores of tagged arcs at multipliers of zero."""
     arc, rest = scores[: space.tagged.head.shape[0]], 1.0 - options.beta
     return SplitScores(arc * options.beta, arc * (rest * options.tau), arc * (rest * (1.0 - options.tau)))
 
 
 @kernel
-def descend_jointly(space, scores, chain, options, descent, trace, heads, tags):
+def descend_jointly(
+    space: JointSpace,
+    scores: Float64s,
+    chain: ChainScores,
+    options: DualOptions,
+    descent: JointDescent,
+    trace: Trace,
+    heads: Int32s,
+    tags: Int32s,
+) -> tuple[int, int, float, float, int, int]:
     """Run the subgradient method; return outcome (or minus a status), iterations, score, bound, automata, transitions.
 
     ``heads`` and ``tags`` int32[N], a tree and the candidate of each word, are written when a solution is better than
@@ -164,7 +174,7 @@ def descend_jointly(space, scores, chain, options, descent, trace, heads, tags):
 
 
 @kernel
-def _record_lowest(descent):
+def _record_lowest(descent: JointDescent) -> None:
     """Record the scores at the lowest bound."""
     lowest, split = descent.lowest, descent.split
     lowest[0], lowest[1], lowest[2] = split.y, split.z, split.grandparent
@@ -172,7 +182,7 @@ def _record_lowest(descent):
 
 
 @kernel
-def _find_joint_tree(space, y_score, options, work):
+def _find_joint_tree(space: JointSpace, y_score: Float64s, options: DualOptions, work: _Work) -> int:
     """Write the best tree, and for each arc between words its best tagged arc; return a status."""
     arc, word_scores, best_arc = space.arc, work.word_scores, work.best_arc
     word_scores[:] = -np.inf
@@ -184,7 +194,7 @@ def _find_joint_tree(space, y_score, options, work):
 
 
 @kernel
-def _mark_joint_tree(space, y_score, work):
+def _mark_joint_tree(space: JointSpace, y_score: Float64s, work: _Work) -> tuple[float, bool]:
     """Mark the tagged arcs of the tree; return the sum of their scores and whether any mark changed."""
     arc, head, modifier, y = space.arc, space.words.head, space.words.modifier, work.y
     tree, best_arc = work.tree, work.best_arc
@@ -201,7 +211,7 @@ def _mark_joint_tree(space, y_score, work):
 
 
 @kernel
-def _decode_heads(space, scores, split, work):
+def _decode_heads(space: JointSpace, scores: Float64s, split: SplitScores, work: _Work) -> tuple[float, int, int]:
     """Decode the tagged words that moved, and select one for each word; return value, automata and transitions."""
     first, allowed, moved, values, selected = space.first, space.allowed, work.moved, work.values, work.selected
     total, decoded, spent = 0.0, 0, 0
@@ -220,7 +230,9 @@ def _decode_heads(space, scores, split, work):
 
 
 @kernel
-def _update_primal(space, scores, chain, work, score, heads, tags):
+def _update_primal(
+    space: JointSpace, scores: Float64s, chain: ChainScores, work: _Work, score: float, heads: Int32s, tags: Int32s
+) -> float:
     """Return the score of the tree with the tagger's tags or with those of its arcs, whichever is better.
 
     Written to ``heads`` and ``tags`` if above ``score``.
@@ -250,7 +262,7 @@ def _update_primal(space, scores, chain, work, score, heads, tags):
 
 
 @kernel
-def _count_disputes(space, work, descent):
+def _count_disputes(space: JointSpace, work: _Work, descent: JointDescent) -> int:
     """Write the copies that the selected automata choose; return the number of multipliers in dispute."""
     head, modifier, word, first = space.tagged.head, space.tagged.modifier, space.word, space.first
     chosen_z, chosen_grandparent, selected = work.choice.z, work.choice.z_grandparent, work.selected
@@ -275,7 +287,7 @@ def _count_disputes(space, work, descent):
 
 
 @kernel
-def _move(space, step, work, descent):
+def _move(space: JointSpace, step: float, work: _Work, descent: JointDescent) -> bool:
     """Step the multipliers in dispute, and mark the automata that see them; return whether the tagger sees any."""
     head, modifier, surplus, own = space.tagged.head, space.tagged.modifier, work.surplus, descent.own
     y_score, z_score, grandparent_score = descent.split.y, descent.split.z, descent.split.grandparent

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -106,7 +107,7 @@ def _arcs_with_trees(packed: np.ndarray, sentences: Sequence[Sentence]) -> list[
 
 
 def training_digest(
-    sentences: Sequence[Sentence], config: Config, templates: Mapping[str, Mapping], shards: int | None
+    sentences: Sequence[Sentence], config: Config, templates: Mapping[str, Mapping[str, Any]], shards: int | None
 ) -> str:
     """Return a digest of all that determines training, other than the number of epochs, which resuming may change."""
     digest = hashlib.blake2b(digest_size=16)

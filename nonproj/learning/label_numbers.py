@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,11 @@ def number_labels(sentences: Sequence[Sentence], labels: Sequence[str]) -> list[
 
 
 def label_lines(
-    tokens: Sequence[Tokens], heads: Sequence[np.ndarray], labels: Sequence[np.ndarray], column: int, shape: tuple
+    tokens: Sequence[Tokens],
+    heads: Sequence[np.ndarray],
+    labels: Sequence[np.ndarray],
+    column: int,
+    shape: tuple[Any, ...],
 ) -> tuple[np.ndarray, LabelLines | None]:
     """Return a new order of the labels, int64[n_labels], and the lines of arcs under it.
 
@@ -49,7 +54,11 @@ def label_lines(
 
 
 def count_labels(
-    tokens: Sequence[Tokens], heads: Sequence[np.ndarray], labels: Sequence[np.ndarray], column: int, shape: tuple
+    tokens: Sequence[Tokens],
+    heads: Sequence[np.ndarray],
+    labels: Sequence[np.ndarray],
+    column: int,
+    shape: tuple[Any, ...],
 ) -> np.ndarray:
     """Count the labels of gold arcs by tags and direction, int64[V, V, 2, n_labels]; ``shape`` is ``(V, n_labels)``."""
     n_tags, n_labels = shape

@@ -10,7 +10,7 @@ shards, not on the workers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from nonproj.workers.pool import LostError, in_order
 class Learner(NamedTuple):
     """The arguments that make a `Perceptron`, in a form that can be sent to a worker."""
 
-    files: Mapping[str, Mapping]
+    files: Mapping[str, Mapping[str, Any]]
     attributes: Sequence[str]
     parts: tuple[str, ...]
     bits: int
@@ -167,7 +167,7 @@ class Mixing:
             for k in range(shards)
         ]
 
-    def epoch(self, perceptron: Perceptron, order: np.ndarray, progress: Callable) -> int:
+    def epoch(self, perceptron: Perceptron, order: np.ndarray, progress: Callable[..., Any]) -> int:
         """Train every shard on its sentences, in the given order, and mix the results.
 
         An interrupt leaves the perceptron unchanged.

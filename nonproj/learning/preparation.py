@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class Prepared(NamedTuple):
         How often each sentence occurs; its copies are neighbours.
     """
 
-    components: dict[str, dict]
+    components: dict[str, dict[str, Any]]
     arrays: dict[str, np.ndarray]
     sentences: list[Sentence]
     copies: int = 1
@@ -155,7 +155,9 @@ def _are_tagged(sentences: Sequence[Sentence]) -> bool:
     return any(set(row[LEMMA : FEATS + 1]) != {"_"} for sentence in sentences for row in sentence.rows)
 
 
-def _add(name: str, state: tuple[dict, dict[str, np.ndarray]], components: dict, arrays: dict) -> None:
+def _add(
+    name: str, state: tuple[dict[str, Any], dict[str, np.ndarray]], components: dict[str, Any], arrays: dict
+) -> None:
     """Add a component's state to those of the model."""
     components[name] = state[0]
     arrays.update({f"{name}.{key}": array for key, array in state[1].items()})

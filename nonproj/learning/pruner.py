@@ -13,12 +13,12 @@ import numpy as np
 from nonproj._kernel import kernel
 from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import arc_space, full_arc_space
-from nonproj.scoring.hashing import Hashed, hash_tokens, list_places
+from nonproj.scoring.hashing import Hashed, Places, hash_tokens, list_places
 from nonproj.scoring.score import score_parts
 from nonproj.scoring.templates import TemplateTable
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.trees.marginals import marginals
-from nonproj.types import ArcSpace, PartRows
+from nonproj.types import ArcSpace, Float32s, Float64s, PartRows
 
 _NEGLIGIBLE = 1e-4
 """Arcs with a smaller gradient are skipped: nine in ten, whose updates together make no difference."""
@@ -73,7 +73,7 @@ class Pruner:
 
 
 @kernel
-def _adagrad(listed, gradient, learning_rate, weights, squares):
+def _adagrad(listed: Places, gradient: Float64s, learning_rate: float, weights: Float32s, squares: Float32s) -> None:
     """Move the weights at each part's places."""
     start, places = listed
     for p in range(gradient.shape[0]):

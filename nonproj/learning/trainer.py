@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +59,7 @@ def train(
     held_out: Sequence[Sentence] | None = None,
     checkpoint: Path | None = None,
     resume: bool = False,
-    progress: Callable | None = None,
+    progress: Callable[..., Any] | None = None,
     workers=None,
     shards: int | None = None,
 ) -> Model:
@@ -230,7 +231,7 @@ class Trainer:
             folds = all_sentences // self.prepared.copies % options.folds
         pruner = self.fit_pruner(all_sentences, "pruner")
         self.weights["pruner"] = pruner.weights
-        spaces: list = [None] * len(all_sentences)
+        spaces: list[Any] = [None] * len(all_sentences)
         for fold in np.unique(folds):
             if fold >= 0:
                 pruner = self.fit_pruner(all_sentences[folds != fold], f"pruner fold {fold + 1}")

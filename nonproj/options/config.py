@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -192,6 +192,9 @@ class SegmenterConfig(Section, name="segmenter"):
     )
 
 
+_DEFAULT_PARTS: Any = "grandparent"  # a name of a set; construction replaces it by the names of its types
+
+
 @dataclass(frozen=True)
 class Config(Section):
     """All options of a parser.
@@ -212,7 +215,7 @@ class Config(Section):
     """
 
     parts: tuple[str, ...] = field(
-        default="grandparent",
+        default=_DEFAULT_PARTS,
         metadata={
             "option": PartsOption(
                 "grandparent", "part types that are scored", (), ("grandparent", "third", "sibling", "arc")
@@ -231,11 +234,11 @@ class Config(Section):
     confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)
 
     @classmethod
-    def from_dict(cls, values: Mapping) -> Config:
+    def from_dict(cls, values: Mapping[str, object]) -> Config:
         """Return the configuration in nested mappings, with defaults for missing options; unknown keys are errors."""
         return _build(cls, values)
 
-    def as_dict(self) -> dict:
+    def as_dict(self) -> dict[str, Any]:
         """Return nested dictionaries of JSON values; `from_dict` is the inverse."""
         return asdict(self) | {"parts": list(self.parts)}
 
@@ -300,11 +303,11 @@ def options() -> Iterator[tuple[str, Option]]:
         if "option" in outer.metadata:
             yield outer.name, outer.metadata["option"]
         else:
-            for inner in fields(outer.default_factory):
+            for inner in fields(section_type(outer)):
                 yield f"{outer.name}.{inner.name}", inner.metadata["option"]
 
 
-def _build(cls: type, values: object) -> Any:
+def _build(cls: type[Section], values: object) -> Any:
     """Return a section, with its subsections, from nested mappings."""
     if not isinstance(values, Mapping):
         raise ConfigError(cls._name, f"{show(values)} is invalid, a mapping from options to values expected")
@@ -316,7 +319,7 @@ def _build(cls: type, values: object) -> Any:
         if "option" in known[name].metadata:
             arguments[name] = value
         elif value is not None:  # YAML reads a section without options as null
-            arguments[name] = _build(known[name].default_factory, value)
+            arguments[name] = _build(section_type(known[name]), value)
     return cls(**arguments)
 
 
@@ -344,7 +347,7 @@ def load_yaml(path: str | Path) -> Any:
     class Loader(yaml.SafeLoader):
         """Rejects duplicate keys, of which YAML silently keeps the last."""
 
-        def construct_mapping(self, node, deep=False):
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
             """Return a mapping without duplicate keys."""
             seen = set()
             for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):

@@ -6,8 +6,8 @@ A dataclass of options is a `Section`, which validates itself; the parser's opti
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, ClassVar
 
 from nonproj.errors import ConfigError
 
@@ -43,7 +43,7 @@ class Option:
     default: Any
     help: str
     kinds: tuple[type, ...] = ()
-    choices: tuple = ()
+    choices: tuple[object, ...] = ()
     low: float = -_INTEGERS
     high: float = _INTEGERS
     above: bool = False
@@ -84,6 +84,8 @@ class Option:
     def _within(self, value: object) -> bool:
         if isinstance(value, str):
             return value != "" and "\0" not in value
+        if not isinstance(value, int | float):
+            return False
         low = value > self.low if self.above else value >= self.low
         high = value < self.high if self.below else value <= self.high
         return type(value) is bool or (low and high)  # false for NaN
@@ -141,7 +143,7 @@ class TextOption(Option):
         return "null or a text"
 
 
-def option(default: object, *arguments, **bounds) -> Any:
+def option(default: object, *arguments: Any, **bounds: Any) -> Any:
     """Return a dataclass field that declares an option; arguments as for `Option`.
 
     Examples
@@ -170,18 +172,27 @@ def text(help: str) -> Any:
 class Section:
     """Base class of frozen dataclasses of options, which are validated on construction; takes the section's name."""
 
-    _name = ""
+    _name: ClassVar[str] = ""
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
-    def __init_subclass__(cls, name: str = ""):
+    def __init_subclass__(cls, name: str = "") -> None:
         cls._name = name
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for item in fields(self):
             key, value = dotted(self._name, item.name), getattr(self, item.name)
             if "option" in item.metadata:
                 object.__setattr__(self, item.name, item.metadata["option"].check(key, value))
-            elif not isinstance(value, item.default_factory):
+            elif not isinstance(value, section_type(item)):
                 raise ConfigError(key, f"{show(value)} is invalid, options of this section expected")
+
+
+def section_type(item: Field[Any]) -> type[Section]:
+    """Return the section that a field of a dataclass holds."""
+    found = item.default_factory
+    if not isinstance(found, type) or not issubclass(found, Section):
+        raise TypeError(f"{item.name} is neither an option nor a section")
+    return found
 
 
 def dotted(section: str, name: object) -> str:

@@ -8,7 +8,7 @@ from nonproj._kernel import kernel
 from nonproj.parts.base import PartType
 from nonproj.parts.constraints import Rows, rows_of
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
-from nonproj.types import ArcSpace, PartRows
+from nonproj.types import ArcSpace, Int32s, PartRows, Uint8s
 
 
 class Arc(PartType):
@@ -46,7 +46,7 @@ class Arc(PartType):
 
 
 @kernel
-def _fill(arcs, nodes, codes):
+def _fill(arcs: ArcSpace, nodes: Int32s, codes: Uint8s) -> None:
     """Words and codes of every arc."""
     for a in range(nodes.shape[0]):
         h, m = arcs.head[a], arcs.modifier[a]

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypeVar
+
 import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.errors import SizeError
-from nonproj.types import ArcSpace
+from nonproj.types import ArcSpace, Bools, Int64s
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+_T = TypeVar("_T", bound=np.generic)
 
 MAX_PARTS = 100_000_000
 """Limit of the parts of a sentence, and of its pairs of words; these parts take 3 GB."""
 
 
-def arc_space(heads, modifiers, n_words: int) -> ArcSpace:
+def arc_space(heads: ArrayLike, modifiers: ArrayLike, n_words: int) -> ArcSpace:
     """Index a list of arcs given in any order.
 
     Parameters
@@ -96,10 +103,10 @@ def full_arc_space(n_words: int) -> ArcSpace:
     return _index_arcs(np.ones((n_words + 1, n_words + 1), np.bool_))
 
 
-def as_array(array, dtype) -> np.ndarray:
+def as_array(array: ArrayLike, dtype: type[_T]) -> NDArray[_T]:
     """Return a contiguous, writable array of this dtype (kernels have one signature), copied only where needed."""
-    array = np.ascontiguousarray(array, dtype)
-    return array if array.flags.writeable else array.copy()
+    found = np.ascontiguousarray(array, dtype)
+    return found if found.flags.writeable else found.copy()
 
 
 def check_count(count: int, what: str, n_words: int) -> None:
@@ -109,7 +116,7 @@ def check_count(count: int, what: str, n_words: int) -> None:
         raise SizeError(f"{count} {what} over {n_words} words; at most {MAX_PARTS} are possible: {advice}")
 
 
-def _integers(values, name: str) -> np.ndarray:
+def _integers(values: ArrayLike, name: str) -> Int64s:
     """Return a vector as int64, or say that it is none."""
     array = np.asarray(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
@@ -118,7 +125,7 @@ def _integers(values, name: str) -> np.ndarray:
 
 
 @kernel
-def _index_arcs(mask):
+def _index_arcs(mask: Bools) -> ArcSpace:
     """Index the arcs of a mask[h, m]: by modifier, and outward from each head."""
     n_nodes = mask.shape[0]
     count = 0
@@ -159,7 +166,7 @@ def _index_arcs(mask):
 
 
 @kernel
-def _subset(arcs, keep):
+def _subset(arcs: ArcSpace, keep: Bools) -> ArcSpace:
     """Index the arcs to keep, in the order of all arcs."""
     numbers, n_arcs, n_starts, n_sides = (
         np.empty(keep.shape[0], np.int32),

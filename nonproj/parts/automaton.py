@@ -9,12 +9,15 @@ is taken.  `nonproj.automata.general` decodes them.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nonproj.parts.arcs import check_count
 from nonproj.types import ArcSpace
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 class HeadAutomata(NamedTuple):
@@ -41,7 +44,7 @@ class HeadAutomata(NamedTuple):
     skip: np.ndarray
 
 
-def head_automata(arcs: ArcSpace, n_states) -> HeadAutomata:
+def head_automata(arcs: ArcSpace, n_states: ArrayLike) -> HeadAutomata:
     """Make automata that take nothing, to be filled by way of `moves`.
 
     They start in state 0, may end in any state, and skip every candidate without leaving their state.  ``n_states``,

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from nonproj.types import Float64s, Int64s
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 class Rows(NamedTuple):
@@ -21,14 +26,14 @@ class Rows(NamedTuple):
         Bounds of the ``R`` rows.
     """
 
-    row: np.ndarray
-    column: np.ndarray
-    value: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
+    row: Int64s
+    column: Int64s
+    value: Float64s
+    lower: Float64s
+    upper: Float64s
 
 
-def rows_of(entries: Iterable[tuple[Iterable[int], Iterable[float]]], lower, upper) -> Rows:
+def rows_of(entries: Iterable[tuple[ArrayLike, ArrayLike]], lower: ArrayLike, upper: ArrayLike) -> Rows:
     """Build ``R`` rows from the (columns, values) of each and from bounds, float or float[R].
 
     Examples
@@ -36,11 +41,11 @@ def rows_of(entries: Iterable[tuple[Iterable[int], Iterable[float]]], lower, upp
     >>> rows_of([([0, 1], [1.0, -1.0]), ([2], [1.0])], -np.inf, [0.0, 1.0]).row
     array([0, 0, 1])
     """
-    entries = [(np.asarray(columns, np.int64), np.asarray(values, np.float64)) for columns, values in entries]
-    sizes = [len(columns) for columns, _ in entries]
+    pairs = [(np.asarray(columns, np.int64), np.asarray(values, np.float64)) for columns, values in entries]
+    sizes = [len(columns) for columns, _ in pairs]
     empty = [(np.zeros(0, np.int64), np.zeros(0))]
-    columns, values = zip(*(entries or empty), strict=True)
-    bounds = [np.ascontiguousarray(np.broadcast_to(bound, len(entries)), np.float64) for bound in (lower, upper)]
+    columns, values = zip(*(pairs or empty), strict=True)
+    bounds = [np.ascontiguousarray(np.broadcast_to(bound, len(pairs)), np.float64) for bound in (lower, upper)]
     return Rows(np.repeat(np.arange(len(sizes)), sizes), np.concatenate(columns), np.concatenate(values), *bounds)
 
 
@@ -77,7 +82,7 @@ def at_most(columns: np.ndarray, limits: np.ndarray, factor: float) -> Rows:
     )
 
 
-def equal(row, column, total_row, total, factor: float = 1.0) -> Rows:
+def equal(row: Int64s, column: Int64s, total_row: Int64s, total: Int64s, factor: float = 1.0) -> Rows:
     """Return rows ``sum of columns - factor * total = 0``, one for each total.
 
     Examples

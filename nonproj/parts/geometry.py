@@ -13,13 +13,13 @@ DIRECTION, DISTANCE, ORDER = 1, 2, 2
 
 
 @inlined_kernel
-def direction_code(h, m):
+def direction_code(h: int, m: int) -> int:
     """Return 1 for a modifier to the left of its head, 2 for one to the right."""
     return 1 + (1 if m > h else 0)
 
 
 @inlined_kernel
-def distance_code(near, far, right):
+def distance_code(near: int, far: int, right: int) -> int:
     """Return the bin of the distance between two words (1, 2, 3, 4, 5 to 9, 10 and more), and the side.
 
     The bins are those of McDonald et al. (2005).
@@ -33,6 +33,6 @@ def distance_code(near, far, right):
 
 
 @inlined_kernel
-def order_code(g, h, m):
+def order_code(g: int, h: int, m: int) -> int:
     """Return which of grandparent, head and modifier stand before which."""
     return 3 + 4 * (1 if h > g else 0) + 2 * (1 if m > h else 0) + (1 if m > g else 0)

@@ -7,13 +7,15 @@ j``.  Where grandparent and modifier are the same word the part is never used, b
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.parts.base import PartType
 from nonproj.parts.constraints import Rows, at_most, equal, stack
 from nonproj.parts.geometry import DIRECTION, ORDER, direction_code, order_code
-from nonproj.types import ArcSpace, PartRows
+from nonproj.types import ArcSpace, Bools, Int8s, Int32s, Int64s, PartRows, Uint8s
 
 FAMILIES = ("ArcGP", "GPArc", "OneGP", "NoGP")
 """Constraints between arcs and grandparents, by their names in Riedel, Smith and McCallum (2012), section 3.2."""
@@ -67,7 +69,9 @@ class Grandparent(PartType):
         return grandparent_rows(arcs, start, first)
 
 
-def grandparent_rows(arcs: ArcSpace, start: np.ndarray, first: int, families=FAMILIES, implied: bool = False) -> Rows:
+def grandparent_rows(
+    arcs: ArcSpace, start: np.ndarray, first: int, families: Iterable[str] = FAMILIES, implied: bool = False
+) -> Rows:
     """Return rows that tie grandparent parts to arcs, of any of four families.
 
     Parameters
@@ -126,7 +130,7 @@ def grandparent_rows(arcs: ArcSpace, start: np.ndarray, first: int, families=FAM
     return stack(blocks)
 
 
-def check_families(families) -> set[str]:
+def check_families(families: Iterable[str]) -> set[str]:
     """Return the families as a set; raise an error if one does not exist.
 
     Examples
@@ -161,7 +165,7 @@ def grandparent_arcs(arcs: ArcSpace, start: np.ndarray) -> tuple[np.ndarray, np.
 
 
 @kernel
-def _number(arcs, first, start):
+def _number(arcs: ArcSpace, first: int, start: Int64s) -> None:
     """Lay out the parts through each word, from part ``first`` on."""
     start[0] = first
     for h in range(start.shape[0] - 1):
@@ -170,7 +174,7 @@ def _number(arcs, first, start):
 
 
 @kernel
-def _fill(arcs, nodes, codes):
+def _fill(arcs: ArcSpace, nodes: Int32s, codes: Uint8s) -> None:
     """Words and codes of every part; the order code tells which of the three words stands before which."""
     row = 0
     for h in range(1, arcs.start.shape[0] - 1):
@@ -188,7 +192,9 @@ def _fill(arcs, nodes, codes):
 
 
 @kernel
-def list_grandparents(arcs, start, z, z_grandparent, numbers, count):
+def list_grandparents(
+    arcs: ArcSpace, start: Int64s, z: Int8s, z_grandparent: Int8s, numbers: Int64s, count: int
+) -> int:
     """Write the parts of the chosen arcs to ``numbers[count:]``; return the new count."""
     out, out_start, arc_start = arcs.out, arcs.out_start, arcs.start
     for h in range(1, arc_start.shape[0] - 1):
@@ -204,7 +210,7 @@ def list_grandparents(arcs, start, z, z_grandparent, numbers, count):
 
 
 @kernel
-def _restrict(arcs, start, keep, numbers):
+def _restrict(arcs: ArcSpace, start: Int64s, keep: Bools, numbers: Int64s) -> int:
     """Write the parts of which both arcs are to keep; return how many there are."""
     count = 0
     for h in range(1, arcs.start.shape[0] - 1):

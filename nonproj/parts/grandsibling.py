@@ -16,7 +16,7 @@ from nonproj.parts.base import PartType
 from nonproj.parts.constraints import Rows, equal, rows_of, stack
 from nonproj.parts.geometry import DIRECTION, ORDER
 from nonproj.parts.sibling import entering, path_entries
-from nonproj.types import ArcSpace, PartRows
+from nonproj.types import ArcSpace, Bools, Int8s, Int32s, Int64s, PartRows, Uint8s
 
 
 class Grandsibling(PartType):
@@ -82,7 +82,7 @@ class Grandsibling(PartType):
 
 
 @kernel
-def _number(arcs, first, start):
+def _number(arcs: ArcSpace, first: int, start: Int64s) -> None:
     """Lay out the parts of each head, from part ``first`` on."""
     start[0] = start[1] = first
     for h in range(1, start.shape[0] - 1):
@@ -94,7 +94,7 @@ def _number(arcs, first, start):
 
 
 @kernel
-def _fill(arcs, nodes, codes):
+def _fill(arcs: ArcSpace, nodes: Int32s, codes: Uint8s) -> None:
     """Words and codes of every part; at END the last sibling, or the head, stands for the modifier in the order."""
     n_nodes = arcs.start.shape[0] - 1
     row = 0
@@ -119,7 +119,9 @@ def _fill(arcs, nodes, codes):
 
 
 @kernel
-def list_grandsiblings(arcs, start, z, z_grandparent, numbers, count):
+def list_grandsiblings(
+    arcs: ArcSpace, start: Int64s, z: Int8s, z_grandparent: Int8s, numbers: Int64s, count: int
+) -> int:
     """Write the parts of the chosen arcs to ``numbers[count:]``; return the new count."""
     out, out_start = arcs.out, arcs.out_start
     for h in range(1, arcs.start.shape[0] - 1):
@@ -143,7 +145,7 @@ def list_grandsiblings(arcs, start, z, z_grandparent, numbers, count):
 
 
 @kernel
-def _restrict(arcs, start, keep, numbers):
+def _restrict(arcs: ArcSpace, start: Int64s, keep: Bools, numbers: Int64s) -> int:
     """Write the parts whose arcs are all to keep; return how many there are."""
     count = 0
     for h in range(1, arcs.start.shape[0] - 1):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from nonproj.parts.arc import Arc
 from nonproj.parts.base import PartType
@@ -75,7 +75,7 @@ def set_name(parts: Sequence[str]) -> str | tuple[str, ...]:
     return next((name for name, types in PART_SETS.items() if types == tuple(parts)), tuple(parts))
 
 
-def _hint(name: object, known) -> str:
+def _hint(name: object, known: Iterable[str]) -> str:
     """Return the nearest known name, or all."""
     near = difflib.get_close_matches(str(name), list(known), 1)
     return f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"

@@ -14,7 +14,7 @@ from nonproj.parts.automaton import HeadAutomata, head_automata, moves
 from nonproj.parts.base import PartType
 from nonproj.parts.constraints import Rows, equal, rows_of, stack
 from nonproj.parts.geometry import DIRECTION, DISTANCE, distance_code
-from nonproj.types import ArcSpace, PartRows
+from nonproj.types import ArcSpace, Bools, Int8s, Int32s, Int64s, PartRows, Uint8s
 
 
 class Sibling(PartType):
@@ -132,7 +132,7 @@ def entering(k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @kernel
-def _number(arcs, first, start):
+def _number(arcs: ArcSpace, first: int, start: Int64s) -> None:
     """Lay out the transitions of each half-automaton, from part ``first`` on."""
     start[0] = first
     for q in range(start.shape[0] - 1):
@@ -141,7 +141,7 @@ def _number(arcs, first, start):
 
 
 @kernel
-def _fill(arcs, nodes, codes):
+def _fill(arcs: ArcSpace, nodes: Int32s, codes: Uint8s) -> None:
     """Words and codes of every transition; the distance is between the siblings (head and sibling at the ends)."""
     n_nodes = arcs.start.shape[0] - 1
     row = 0
@@ -165,7 +165,7 @@ def _fill(arcs, nodes, codes):
 
 
 @kernel
-def list_siblings(arcs, start, z, numbers, count):
+def list_siblings(arcs: ArcSpace, start: Int64s, z: Int8s, numbers: Int64s, count: int) -> int:
     """Write the transitions over the chosen arcs to ``numbers[count:]``; return the new count."""
     out, out_start = arcs.out, arcs.out_start
     for q in range(out_start.shape[0] - 1):
@@ -180,7 +180,7 @@ def list_siblings(arcs, start, z, numbers, count):
 
 
 @kernel
-def _restrict(arcs, start, keep, numbers):
+def _restrict(arcs: ArcSpace, start: Int64s, keep: Bools, numbers: Int64s) -> int:
     """Write the transitions between candidates to keep, START and END; return how many there are."""
     count = 0
     for q in range(start.shape[0] - 1):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nonproj.parts.arcs import as_array, check_count, subset
 from nonproj.parts.base import PartType
 from nonproj.parts.registry import part_set
-from nonproj.types import ArcSpace, PartSpace
+from nonproj.types import ArcSpace, Float64s, Int32s, PartSpace
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 def part_space(arcs: ArcSpace, parts: str | Sequence[str] | tuple[PartType, ...]) -> PartSpace:
@@ -46,7 +50,7 @@ def indicators(parts: PartSpace, z: np.ndarray, z_grandparent: np.ndarray) -> np
     return marks
 
 
-def tree_indicators(parts: PartSpace, heads) -> np.ndarray:
+def tree_indicators(parts: PartSpace, heads: ArrayLike) -> Float64s:
     """Return 1 for the parts of a tree, transitions from START and to END included, else 0, float64[P].
 
     Parameters
@@ -66,15 +70,15 @@ def tree_indicators(parts: PartSpace, heads) -> np.ndarray:
     >>> tree_indicators(part_space(full_arc_space(2), "arc"), [-1, 0, 1])
     array([1., 0., 0., 1.])
     """
-    heads = _tree(heads, parts.arcs)
-    y = _tree_arcs(parts.arcs, heads)
-    if np.count_nonzero(y) < len(heads) - 1:
-        missing = np.setdiff1d(np.arange(1, len(heads)), parts.arcs.modifier[y == 1])[0]
-        raise ValueError(f"arc {heads[missing]} -> {missing} of the tree is not among the {len(y)} arcs")
+    tree = _tree(heads, parts.arcs)
+    y = _tree_arcs(parts.arcs, tree)
+    if np.count_nonzero(y) < len(tree) - 1:
+        missing = np.setdiff1d(np.arange(1, len(tree)), parts.arcs.modifier[y == 1])[0]
+        raise ValueError(f"arc {tree[missing]} -> {missing} of the tree is not among the {len(y)} arcs")
     return indicators(parts, y, y)
 
 
-def tree_score(parts: PartSpace, scores, heads) -> float:
+def tree_score(parts: PartSpace, scores: ArrayLike, heads: ArrayLike) -> float:
     """Return the score of a tree, the sum over its parts; minus infinity where an arc of it is no candidate.
 
     Parameters
@@ -111,7 +115,7 @@ def tree_score(parts: PartSpace, scores, heads) -> float:
     return float(total)
 
 
-def check_scores(parts: PartSpace, scores, finite: bool = False) -> np.ndarray:
+def check_scores(parts: PartSpace, scores: ArrayLike, finite: bool = False) -> Float64s:
     """Return scores as kernels want them: float64, contiguous, one for each part.
 
     Raises
@@ -161,13 +165,13 @@ def restrict(parts: PartSpace, keep: np.ndarray) -> tuple[PartSpace, np.ndarray]
     return part_space(subset(arcs, keep), parts.types), np.concatenate(numbers)
 
 
-def _tree(heads, arcs: ArcSpace) -> np.ndarray:
+def _tree(heads: ArrayLike, arcs: ArcSpace) -> Int32s:
     """Return the heads of a tree as kernels want them."""
     n_nodes = len(arcs.start) - 1
-    heads = as_array(heads, np.int32)
-    if heads.shape != (n_nodes,) or heads[0] != -1:
-        raise ValueError(f"heads must have {n_nodes} entries, the first of them -1, not {heads.tolist()}")
-    return heads
+    tree = as_array(heads, np.int32)
+    if tree.shape != (n_nodes,) or tree[0] != -1:
+        raise ValueError(f"heads must have {n_nodes} entries, the first of them -1, not {tree.tolist()}")
+    return tree
 
 
 def _tree_arcs(arcs: ArcSpace, heads: np.ndarray) -> np.ndarray:

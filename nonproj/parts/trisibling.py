@@ -15,7 +15,7 @@ from nonproj.parts.automaton import HeadAutomata, head_automata, moves
 from nonproj.parts.base import PartType
 from nonproj.parts.constraints import Rows, rows_of
 from nonproj.parts.geometry import DIRECTION, DISTANCE, distance_code
-from nonproj.types import ArcSpace, PartRows
+from nonproj.types import ArcSpace, Bools, Int8s, Int32s, Int64s, PartRows, Uint8s
 
 
 class Trisibling(PartType):
@@ -97,7 +97,7 @@ def _place(a: int, b: int, c: int, base: int) -> int:
 
 
 @kernel
-def _number(arcs, first, start):
+def _number(arcs: ArcSpace, first: int, start: Int64s) -> None:
     """Lay out the triples of each half-automaton, from part ``first`` on."""
     start[0] = first
     for q in range(start.shape[0] - 1):
@@ -106,7 +106,7 @@ def _number(arcs, first, start):
 
 
 @kernel
-def _fill(arcs, nodes, codes):
+def _fill(arcs: ArcSpace, nodes: Int32s, codes: Uint8s) -> None:
     """Words and codes of every triple; at START the distance is from the head, at END up to the middle one."""
     n_nodes = arcs.start.shape[0] - 1
     row = 0
@@ -130,7 +130,7 @@ def _fill(arcs, nodes, codes):
 
 
 @kernel
-def list_trisiblings(arcs, start, z, numbers, count):
+def list_trisiblings(arcs: ArcSpace, start: Int64s, z: Int8s, numbers: Int64s, count: int) -> int:
     """Write the triples over the chosen arcs to ``numbers[count:]``; return the new count."""
     out, out_start = arcs.out, arcs.out_start
     for q in range(out_start.shape[0] - 1):
@@ -146,7 +146,7 @@ def list_trisiblings(arcs, start, z, numbers, count):
 
 
 @kernel
-def _restrict(arcs, start, keep, numbers):
+def _restrict(arcs: ArcSpace, start: Int64s, keep: Bools, numbers: Int64s) -> int:
     """Write the triples of candidates to keep, START and END; return how many there are."""
     count = 0
     for q in range(start.shape[0] - 1):

@@ -10,7 +10,7 @@ caller; `nonproj.programs.price_and_cut` computes them with a model.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -72,7 +72,7 @@ DEFAULTS = PricingOptions()
 
 
 def price_and_cut(
-    arc_scores, upper_bounds, score: Callable, options: PricingOptions = DEFAULTS
+    arc_scores, upper_bounds, score: Callable[..., Any], options: PricingOptions = DEFAULTS
 ) -> tuple[Decoded, PricingCounts]:
     """Solve the linear program of a grandparent model over all arcs, scoring few grandparent parts.
 
@@ -121,7 +121,9 @@ def price_and_cut(
             return master.result()
 
 
-def full_program(arc_scores, score: Callable, options: PricingOptions = DEFAULTS) -> tuple[Decoded, PricingCounts]:
+def full_program(
+    arc_scores, score: Callable[..., Any], options: PricingOptions = DEFAULTS
+) -> tuple[Decoded, PricingCounts]:
     """Solve the same program by brute force, with parameters, results and errors as for `price_and_cut`.
 
     All grandparent parts are scored, and all columns and rows GPArc are there from the start.  Only rows of cutsets are
@@ -152,7 +154,7 @@ def _is_part(n_nodes: int) -> np.ndarray:
 class _RestrictedMaster:
     """The restricted master problem, and the columns and rows of its arcs, grandparent parts and cutsets."""
 
-    def __init__(self, arc_scores, upper_bounds, score: Callable, options: PricingOptions):
+    def __init__(self, arc_scores, upper_bounds, score: Callable[..., Any], options: PricingOptions):
         self.arc_scores, self.optimistic = _check(arc_scores, upper_bounds, options)
         self.n_nodes = n_nodes = len(self.arc_scores)
         self.score, self.options = score, options

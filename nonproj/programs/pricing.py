@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.types import Bools, Float64s, Int32s, Int64s, Uint8s
 
 UNSCORED, SCORED, ADDED = 0, 1, 2
 """State of a grandparent part: only a bound of its score is known; it has a score; it has a column, too."""
@@ -104,7 +105,7 @@ def violated_cutsets(arc_values, tolerance: float) -> np.ndarray:
 
 
 @kernel
-def _promising_parts(slack, optimistic, state, floor):
+def _promising_parts(slack: Float64s, optimistic: Float64s, state: Uint8s, floor: Float64s) -> Int32s:
     """Compute the result of `promising_parts`."""
     n_nodes = slack.shape[0]
     best = floor.copy()
@@ -144,7 +145,7 @@ def _promising_parts(slack, optimistic, state, floor):
 
 
 @kernel
-def _violated_arc_gp(arc_values, state, tolerance):
+def _violated_arc_gp(arc_values: Float64s, state: Uint8s, tolerance: float) -> Int32s:
     """Compute the result of `violated_arc_gp`."""
     n_nodes = arc_values.shape[0]
     found = np.empty((n_nodes * n_nodes, 3), np.int32)
@@ -163,7 +164,7 @@ def _violated_arc_gp(arc_values, state, tolerance):
 
 
 @kernel
-def _find_augmenting_path(capacity, flow, target, parent, queue):
+def _find_augmenting_path(capacity: Float64s, flow: Float64s, target: int, parent: Int64s, queue: Int64s) -> None:
     """Write shortest residual paths from the root into ``parent``, breadth first; stop when the target is reached."""
     n_nodes = capacity.shape[0]
     parent[:] = -1
@@ -181,7 +182,7 @@ def _find_augmenting_path(capacity, flow, target, parent, queue):
 
 
 @kernel
-def _augment(capacity, flow, target, parent):
+def _augment(capacity: Float64s, flow: Float64s, target: int, parent: Int64s) -> float:
     """Augment the flow along the path to the target by its residual capacity; return that."""
     residual = np.inf
     w = target
@@ -200,7 +201,7 @@ def _augment(capacity, flow, target, parent):
 
 
 @kernel
-def _violated_cutsets(arc_values, tolerance, sets):
+def _violated_cutsets(arc_values: Float64s, tolerance: float, sets: Bools) -> int:
     """Write the sets of `violated_cutsets`, possibly with duplicates; return how many."""
     n_nodes = arc_values.shape[0]
     count = 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from nonproj.programs.tree_polytope import Rows
@@ -63,7 +65,7 @@ class Program:
         """Number of rows."""
         return self._highs.getNumRow()
 
-    def add_columns(self, costs, lower=0.0, upper=1.0, entries: tuple | None = None) -> int:
+    def add_columns(self, costs, lower=0.0, upper=1.0, entries: tuple[Any, ...] | None = None) -> int:
         """Append columns, with costs float64[C] and bounds; return the number of the first.
 
         ``entries`` are (columns, rows, values) in existing rows; columns count from 0 among the new ones.

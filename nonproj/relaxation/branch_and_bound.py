@@ -121,7 +121,7 @@ class _Search:
     def __init__(self, problem: Problem, method: Method, repair: Repair, limits: Limits):
         self.problem, self.method, self.repair, self.limits = problem, method, repair, limits
         self.result, self.fathomed, self.bonus = SearchResult(), -np.inf, 1.0
-        self.open: list[tuple[float, int, dict, RelaxationResult]] = []
+        self.open: list[tuple[float, int, dict[str, Any], RelaxationResult]] = []
 
     def settled(self, bound: float) -> bool:
         """Return whether nothing under this bound can be better than the incumbent."""
@@ -144,7 +144,9 @@ class _Search:
             self.offer(proposal.own, proposal.solutions, by=1e-9)  # what the heuristic found has the wanted form
         return proposal.own, proposal.solutions
 
-    def bound(self, problem: Problem, fixed: dict, limits: Limits, start, parent: float = np.inf) -> RelaxationResult:
+    def bound(
+        self, problem: Problem, fixed: dict[str, Any], limits: Limits, start, parent: float = np.inf
+    ) -> RelaxationResult:
         """Bound a node, and keep it open unless it is fathomed."""
         found = solve(
             problem,
@@ -183,7 +185,7 @@ class _Search:
             self.split(-bound, fixed, found)
             self.record()
 
-    def split(self, bound: float, fixed: dict, found: RelaxationResult) -> None:
+    def split(self, bound: float, fixed: dict[str, Any], found: RelaxationResult) -> None:
         """Bound both children of a node."""
         variable = _branching_variable(found, fixed)
         preferred = int(found.average[variable] >= 0.5)
@@ -196,7 +198,7 @@ class _Search:
             elif self.possible(child, variable):
                 self.bound(self.problem.fixed(child, self.bonus), child, self.limits, found.best_multipliers, bound)
 
-    def possible(self, fixed: dict, variable: int) -> bool:
+    def possible(self, fixed: dict[str, Any], variable: int) -> bool:
         """Return whether each oracle that sees the last fixed variable has a solution with all fixed values."""
         problem = self.problem
         for i, view in enumerate(problem.views):
@@ -226,7 +228,7 @@ class _Search:
         return result
 
 
-def _branching_variable(found: RelaxationResult, fixed: dict) -> int:
+def _branching_variable(found: RelaxationResult, fixed: dict[str, Any]) -> int:
     """Return the variable that was disputed most and is not fixed; among equals, the one nearest to one half."""
     free = np.array([j not in fixed for j in range(len(found.disputes))])
     rank = found.disputes - np.abs(found.average - 0.5)

@@ -7,6 +7,7 @@ exactly by sharing max-marginals evenly among the oracles.  The dual never rises
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ class CoordinateDescent:
 
     average = None
 
-    def __init__(self, groups: Sequence = (), simultaneous: bool = False):
+    def __init__(self, groups: Sequence[Any] = (), simultaneous: bool = False):
         self.groups, self.simultaneous, self.size = groups, simultaneous, 1.0
 
     def start(self, evaluator: Evaluator, multipliers: np.ndarray) -> None:

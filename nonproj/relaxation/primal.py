@@ -107,7 +107,7 @@ class Completion:
     (3.0, (0, 0))
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._known: dict[bytes, tuple[float, Any]] = {}
 
     def __call__(self, proposal: Proposal) -> tuple[float, Any]:

@@ -130,7 +130,7 @@ class Problem:
         self,
         oracles: Sequence[Oracle],
         n_variables: int,
-        views: Sequence | None = None,
+        views: Sequence[Any] | None = None,
         constraints: Constraints | Sequence[Constraints] = (),
     ):
         self.oracles, self.n_variables = tuple(oracles), int(n_variables)
@@ -220,7 +220,7 @@ class Problem:
         return multipliers
 
     def extended(
-        self, oracles: Sequence[Oracle] = (), views: Sequence = (), constraints=(), n_variables: int | None = None
+        self, oracles: Sequence[Oracle] = (), views: Sequence[Any] = (), constraints=(), n_variables: int | None = None
     ) -> Problem:
         """Return the problem with more oracles, constraints and variables; `carry` takes its multipliers along."""
         n_variables = self.n_variables if n_variables is None else n_variables

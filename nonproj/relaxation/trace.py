@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class Trace:
     def __len__(self) -> int:
         return len(self.dual)
 
-    def __getitem__(self, name: str) -> list:
+    def __getitem__(self, name: str) -> list[Any]:
         """Return a list by its name, as ``trace["dual"]``."""
         return getattr(self, name)
 

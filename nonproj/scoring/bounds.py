@@ -16,7 +16,7 @@ import numpy as np
 from nonproj._kernel import inlined_kernel, kernel
 from nonproj.parts.arcs import check_count
 from nonproj.scoring.hashing import Hashed
-from nonproj.types import PartRows
+from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint32s
 
 ORDERS = np.array([[1, 1, 1], [0, 1, 1], [0, 1, 0], [1, 0, 1], [1, 0, 0], [0, 0, 0]], np.uint8)
 """The six orders of three words: ``h > g``, ``m > h`` and ``m > g``."""
@@ -113,7 +113,7 @@ def grandparent_bounds(hashed: Hashed, weights: np.ndarray, scale: float = 1.0) 
 
 
 @kernel
-def _find_types(shares, t, types, distinct, counts):
+def _find_types(shares: Uint32s, t: int, types: Int64s, distinct: Uint32s, counts: Int64s) -> None:
     """Write a template's distinct shares in each slot, their number, and each node's type: the index of its share."""
     for slot in range(3):
         count = 0
@@ -130,7 +130,9 @@ def _find_types(shares, t, types, distinct, counts):
 
 
 @kernel
-def _maximise(distinct, counts, shift, codes, weights, best):
+def _maximise(
+    distinct: Uint32s, counts: Int64s, shift: int, codes: Uint32s, weights: Float32s | Int16s, best: Float32s
+) -> float:
     """Write ``best[k, order, i, j]``, a template's maximum over the types of slot ``k`` for types of the two others."""
     n_orders = codes.shape[1]
     best[0, :, : counts[1], : counts[2]] = -np.inf
@@ -162,14 +164,22 @@ def _maximise(distinct, counts, shift, codes, weights, best):
 
 
 @inlined_kernel
-def _update_maximum(row, values):
+def _update_maximum(row: Float32s, values: Float32s) -> None:
     """Replace the first entries of a row by these values where they are greater."""
     for c in range(values.shape[0]):
         row[c] = max(row[c], values[c])
 
 
 @kernel
-def _bound_pairs(shares, shift, codes, weights, pairs, exact, maxima):
+def _bound_pairs(
+    shares: Uint32s,
+    shift: int,
+    codes: Uint32s,
+    weights: Float32s | Int16s,
+    pairs: Int32s,
+    exact: Float64s,
+    maxima: Float64s,
+) -> int:
     """Add each template to ``exact[k]`` if it ignores slot ``k``, else to all of ``maxima``; return the look-ups."""
     n_orders, n_nodes = exact.shape[1], exact.shape[2]
     types = np.empty((3, n_nodes), np.int64)
@@ -197,7 +207,7 @@ def _bound_pairs(shares, shift, codes, weights, pairs, exact, maxima):
 
 
 @kernel
-def _combine(exact, maxima, scale, upper):
+def _combine(exact: Float64s, maxima: Float64s, scale: float, upper: Float64s) -> None:
     """Write ``upper[g, h, m]``: the exact scores plus the least of the three maxima, scaled."""
     n_nodes = upper.shape[0]
     for g in range(n_nodes):

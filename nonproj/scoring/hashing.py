@@ -14,7 +14,7 @@ from nonproj._kernel import inlined_kernel, kernel
 from nonproj.parts.geometry import DIRECTION
 from nonproj.scoring.templates import TemplateTable
 from nonproj.scoring.vocabulary import END, MARGIN, START, Tokens
-from nonproj.types import PartRows
+from nonproj.types import Int32s, PartRows, Uint8s, Uint32s, Uint64s
 
 
 class Plain(NamedTuple):
@@ -108,13 +108,22 @@ def list_places(hashed: Hashed, parts: PartRows) -> Places:
 
 
 @inlined_kernel
-def _upper(coefficient, atom):
+def _upper(coefficient: np.uint64, atom: int) -> np.uint32:
     """Return the upper half of a product modulo 2**64."""
     return np.uint32((coefficient * np.uint64(atom)) >> np.uint64(32))
 
 
 @kernel
-def _hash_tokens(atoms, salt, start, template, offset, attribute, coefficient, shares):
+def _hash_tokens(
+    atoms: Int32s,
+    salt: Uint64s,
+    start: Int32s,
+    template: Int32s,
+    offset: Int32s,
+    attribute: Int32s,
+    coefficient: Uint64s,
+    shares: Uint32s,
+) -> None:
     """Fill ``shares[slot, node, template]``; the first slot includes the salt."""
     n_slots, n_nodes, n_templates = shares.shape
     for slot in range(n_slots):
@@ -131,7 +140,7 @@ def _hash_tokens(atoms, salt, start, template, offset, attribute, coefficient, s
 
 
 @kernel
-def _find_firsts(atoms, columns):
+def _find_firsts(atoms: Int32s, columns: Int32s) -> Int32s:
     """Return ``firsts[i, low]``: words, then N."""
     n_nodes = atoms.shape[0] - 2 * MARGIN
     firsts = np.empty((columns.shape[0], n_nodes, _count_distinct(atoms, columns) + 1), np.int32)
@@ -153,7 +162,7 @@ def _find_firsts(atoms, columns):
 
 
 @kernel
-def _count_distinct(atoms, columns):
+def _count_distinct(atoms: Int32s, columns: Int32s) -> int:
     """Return the largest number of different values that the words have in one of the columns."""
     n_nodes = atoms.shape[0] - 2 * MARGIN
     seen = np.empty(n_nodes, np.int32)
@@ -172,7 +181,7 @@ def _count_distinct(atoms, columns):
 
 
 @kernel
-def _list_places(hashed, nodes, codes):
+def _list_places(hashed: Hashed, nodes: Int32s, codes: Uint8s) -> Places:
     """Return the `Places` of all parts."""
     block = _new_block(hashed, nodes.shape[0])
     _write_places(hashed, nodes, codes, 0, block)
@@ -180,7 +189,7 @@ def _list_places(hashed, nodes, codes):
 
 
 @kernel
-def _new_block(hashed, size):
+def _new_block(hashed: Hashed, size: int) -> Places:
     """Return `Places` with room for ``size`` parts, whatever words they have."""
     feat_start, firsts, n_templates = hashed.sets.feat_start, hashed.sets.firsts, hashed.plain.shares.shape[2]
     most = 1
@@ -193,7 +202,7 @@ def _new_block(hashed, size):
 
 
 @kernel
-def _write_places(hashed, nodes, codes, first, block):
+def _write_places(hashed: Hashed, nodes: Int32s, codes: Uint8s, first: int, block: Places) -> int:
     """Write the places of the parts from ``first`` on, as many as a block holds; return their number."""
     plain = hashed.plain
     shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
@@ -217,7 +226,7 @@ def _write_places(hashed, nodes, codes, first, block):
 
 
 @inlined_kernel
-def _hash_part(flat, n_nodes, nodes, p, keys):
+def _hash_part(flat: Uint32s, n_nodes: int, nodes: Int32s, p: int, keys: Uint32s) -> None:
     """Hash part ``p`` under each template."""
     n_templates, n_slots = keys.shape[0], nodes.shape[1]
     one = nodes[p, 0] * n_templates
@@ -235,7 +244,7 @@ def _hash_part(flat, n_nodes, nodes, p, keys):
 
 
 @inlined_kernel
-def _write_special(hashed, keys, code, h, m, places, end):
+def _write_special(hashed: Hashed, keys: Uint32s, code: int, h: int, m: int, places: Int32s, end: int) -> int:
     """Write the places of an arc under the templates over sets from ``places[end]`` on; return the new end."""
     sets, n_plain, shift = hashed.sets, hashed.plain.n_plain, hashed.plain.shift
     atoms, feat_start, feat, firsts = sets.atoms, sets.feat_start, sets.feat, sets.firsts

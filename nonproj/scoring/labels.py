@@ -12,8 +12,8 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
-from nonproj.scoring.hashing import BLOCK, Hashed, _new_block, _write_places, list_places
-from nonproj.types import PartRows
+from nonproj.scoring.hashing import BLOCK, Hashed, Places, _new_block, _write_places, list_places
+from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint8s
 
 LINE = 16
 """Weights in a cache line of 64 bytes."""
@@ -40,7 +40,7 @@ def label_parts(heads: np.ndarray) -> PartRows:
 
 
 @kernel
-def _fill_labels(heads, nodes, codes):
+def _fill_labels(heads: Int32s, nodes: Int32s, codes: Uint8s) -> None:
     """Write the words and codes of every arc of a tree."""
     n_nodes = heads.shape[0]
     first = np.full(n_nodes, n_nodes)
@@ -82,7 +82,15 @@ def label_scores(
 
 
 @kernel
-def _score_labels(hashed, nodes, codes, weights, line, lines, scores):
+def _score_labels(
+    hashed: Hashed,
+    nodes: Int32s,
+    codes: Uint8s,
+    weights: Float32s | Int16s,
+    line: int,
+    lines: Int32s,
+    scores: Float64s | Int32s,
+) -> None:
     """Sum the weights of each label at each arc's places.
 
     ``line`` is `LINE`, as an argument because the compiler unrolls a loop of known length and does not vectorise it.
@@ -138,7 +146,9 @@ def add_labels(
 
 
 @kernel
-def _add_labels(listed, gold, predicted, step, weights, total):
+def _add_labels(
+    listed: Places, gold: Int64s, predicted: Int64s, step: float, weights: Float32s, total: Float64s
+) -> None:
     """Move the weights of wrongly labelled arcs from the predicted label to the gold one."""
     start, places = listed
     for p in range(gold.shape[0]):
@@ -162,7 +172,9 @@ def add_labelled(
 
 
 @kernel
-def _add_labelled(listed, labels, delta, step, weights, total):
+def _add_labelled(
+    listed: Places, labels: Int64s, delta: Float64s, step: float, weights: Float32s, total: Float64s
+) -> None:
     """Add each arc's delta to the weights of its label at its places."""
     start, places = listed
     for p in range(labels.shape[0]):

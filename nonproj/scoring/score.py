@@ -9,8 +9,8 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
-from nonproj.scoring.hashing import BLOCK, Hashed, _new_block, _write_places, list_places
-from nonproj.types import PartRows
+from nonproj.scoring.hashing import BLOCK, Hashed, Places, _new_block, _write_places, list_places
+from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint8s
 
 
 def quantise(weights: np.ndarray) -> tuple[np.ndarray, float]:
@@ -93,7 +93,15 @@ def add_parts(
 
 
 @kernel
-def _score_parts(hashed, nodes, codes, weights, zero, scale, scores):
+def _score_parts(
+    hashed: Hashed,
+    nodes: Int32s,
+    codes: Uint8s,
+    weights: Float32s | Int16s,
+    zero: Float64s | Int64s,
+    scale: float,
+    scores: Float64s,
+) -> None:
     """Sum the weights at each part's places."""
     block = _new_block(hashed, min(BLOCK, nodes.shape[0]))
     start, places = block
@@ -106,7 +114,7 @@ def _score_parts(hashed, nodes, codes, weights, zero, scale, scores):
 
 
 @kernel
-def _fill_pairs(nodes, codes):
+def _fill_pairs(nodes: Int32s, codes: Uint8s) -> None:
     """Write the words and codes of the arcs between all words, by head."""
     n_words, p = int(np.sqrt(nodes.shape[0])), 0
     for h in range(n_words + 1):
@@ -119,7 +127,7 @@ def _fill_pairs(nodes, codes):
 
 
 @kernel
-def _add(listed, delta, step, weights, total):
+def _add(listed: Places, delta: Float64s, step: float, weights: Float32s, total: Float64s) -> None:
     """Add each part's delta to the weights at its places."""
     start, places = listed
     for p in range(delta.shape[0]):

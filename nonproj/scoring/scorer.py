@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class Scorer:
 
     def __init__(
         self,
-        files: Mapping[str, Mapping],
+        files: Mapping[str, Mapping[str, Any]],
         attributes: Sequence[str],
         parts: str | Sequence[str],
         n_labels: int = 0,

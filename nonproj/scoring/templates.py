@@ -17,7 +17,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -181,7 +181,7 @@ def _check_sets(terms: Sequence[Term], text: str, part: str) -> None:
         raise ConfigError(f"features.{part}", f"'{text}': single features at most once for h and once for m")
 
 
-def attributes_of(files: Mapping[str, Mapping]) -> list[str]:
+def attributes_of(files: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the attributes that any template of the given files names, in the order of `ATTRIBUTES`."""
     used = {
         term.attribute
@@ -215,7 +215,7 @@ def _random64(text: str) -> np.uint64:
     return np.uint64(int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") | 1)
 
 
-def compile_templates(spec: Mapping, attributes: Sequence[str]) -> TemplateTable:
+def compile_templates(spec: Mapping[str, Any], attributes: Sequence[str]) -> TemplateTable:
     """Turn one file of templates, see `load_templates`, into the table that kernels read.
 
     ``attributes`` are the columns of `Tokens.atoms`.  Raises `ConfigError` if a template or a code is unknown.
@@ -269,7 +269,7 @@ def compile_templates(spec: Mapping, attributes: Sequence[str]) -> TemplateTable
 
 def load_templates(
     folder: str | Path | None = None, parts: str | Sequence[str] = "grandparent", labelled: bool = False
-) -> dict[str, dict]:
+) -> dict[str, dict[str, Any]]:
     """Read the template files of a set of part types.
 
     Parameters
@@ -318,7 +318,7 @@ def _default_folder() -> Path:
     return installed if installed.is_dir() else installed.parent.parent / "features"
 
 
-def check_templates(files: Mapping[str, Mapping], parts: str | Sequence[str]) -> list[str]:
+def check_templates(files: Mapping[str, Mapping[str, Any]], parts: str | Sequence[str]) -> list[str]:
     """Check the templates of a model, as `load_templates` returns them, and return the attributes that they name.
 
     Raises

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -116,7 +116,7 @@ class Encoder:
         self._clear()
 
     def _clear(self) -> None:
-        self._word_row: dict[tuple, int] = {}
+        self._word_row: dict[tuple[Any, ...], int] = {}
         self._table = np.zeros((1024, len(self.attributes)), np.int32)
         self._feats: list[list[int]] = []
 
@@ -129,7 +129,7 @@ class Encoder:
         words = Counter(_columns(row) for sentence in sentences for row in sentence.rows)
         vocabularies = {}
         for name in attributes:
-            counts: Counter = Counter()
+            counts: Counter[Any] = Counter()
             for columns, count in words.items():
                 counts[ATTRIBUTES[name](*columns)] += count
             vocabularies[name] = _known(counts, rare)
@@ -173,6 +173,6 @@ class Encoder:
         return number
 
 
-def _known(counts: Counter, rare: int) -> list[str]:
+def _known(counts: Counter[Any], rare: int) -> list[str]:
     """Return the strings that occur at least ``rare`` times, by decreasing frequency, then alphabetically."""
     return [s for s, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if count >= rare]

@@ -15,7 +15,7 @@ import json
 import logging
 import re
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
@@ -77,7 +77,7 @@ class Service(NamedTuple):
         return {name: info.notes for name, info in self._infos.items()}
 
     @property
-    def _infos(self) -> dict:
+    def _infos(self) -> dict[str, Any]:
         return dict(zip(self.models, self.pool.prepared, strict=True))
 
 
@@ -137,7 +137,7 @@ async def _process(request: Request) -> Response:
     return await asyncio.to_thread(_json, content)
 
 
-def _json(content: dict) -> Response:
+def _json(content: dict[str, Any]) -> Response:
     text = json.dumps(content, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace")
     return Response(text + b"\n", media_type="application/json; charset=utf-8")
 
@@ -201,11 +201,13 @@ def _decoded(data: bytes) -> dict[str, str]:
     return dict(pairs)
 
 
-def _limited(receive: Callable[[], Awaitable[dict]], max_bytes: int) -> Callable[[], Awaitable[dict]]:
+def _limited(
+    receive: Callable[[], Awaitable[dict[str, Any]]], max_bytes: int
+) -> Callable[[], Awaitable[dict[str, Any]]]:
     """Return a function that receives a body up to a limit."""
     left = max_bytes
 
-    async def limited() -> dict:
+    async def limited() -> dict[str, Any]:
         """Receive a message; raise HTTPException when the body exceeds the limit."""
         nonlocal left
         message = await receive()
@@ -217,7 +219,9 @@ def _limited(receive: Callable[[], Awaitable[dict]], max_bytes: int) -> Callable
     return limited
 
 
-async def _too_large(receive: Callable[[], Awaitable[dict]], max_bytes: int, message: dict) -> HTTPException:
+async def _too_large(
+    receive: Callable[[], Awaitable[dict[str, Any]]], max_bytes: int, message: dict[str, Any]
+) -> HTTPException:
     """Return the error after discarding what arrives: a client that is still sending may not read a response."""
     left = 16 * max_bytes
     with contextlib.suppress(TimeoutError):

@@ -12,6 +12,7 @@ import pickle
 import signal
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from nonproj.errors import ClusterError, NonprojError
 from nonproj.workers.processes import WorkerProcess
@@ -46,7 +47,7 @@ class WorkerPool:
         The first call of every process, a function and its arguments; its result is `prepared`.
     """
 
-    def __init__(self, size: int, waiting: int, timeout: float, prepare: tuple):
+    def __init__(self, size: int, waiting: int, timeout: float, prepare: tuple[Any, ...]):
         self.size, self.waiting, self.timeout, self._prepare = size, waiting, timeout, prepare
         self.prepared = None
         self._free: asyncio.Queue[WorkerProcess] = asyncio.Queue()
@@ -73,7 +74,7 @@ class WorkerPool:
             process.kill()
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    async def call(self, function: Callable, *arguments, gone: Callable[[], Awaitable[bool]] | None = None):
+    async def call(self, function: Callable[..., Any], *arguments, gone: Callable[[], Awaitable[bool]] | None = None):
         """Return the result of a call in a worker process.
 
         Parameters
@@ -104,7 +105,9 @@ class WorkerPool:
         finally:
             self._count -= 1
 
-    async def _run(self, process: WorkerProcess, seconds: float, call: tuple, gone: Callable | None):
+    async def _run(
+        self, process: WorkerProcess, seconds: float, call: tuple[Any, ...], gone: Callable[..., Any] | None
+    ):
         """Run a call in a process, which is replaced unless it replies in time."""
         reply = None
         try:
@@ -127,7 +130,7 @@ class WorkerPool:
             raise value
         return value
 
-    async def _send(self, process: WorkerProcess, call: tuple) -> bytes | None:
+    async def _send(self, process: WorkerProcess, call: tuple[Any, ...]) -> bytes | None:
         """Return the reply of a process, or None if it dies."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, _roundtrip, process, call)
 
@@ -170,7 +173,7 @@ class WorkerPool:
         self._free.put_nowait(process)
 
 
-def _roundtrip(process: WorkerProcess, call: tuple) -> bytes | None:
+def _roundtrip(process: WorkerProcess, call: tuple[Any, ...]) -> bytes | None:
     """Pickle a call, outside the event loop, and return the reply."""
     return process.call(pickle.dumps(call))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nonproj.errors import NonprojError
 from nonproj.evaluation.certificates import statistics
@@ -51,7 +51,7 @@ class Result(NamedTuple):
     """The output, and for each sentence its statistics (see `nonproj.evaluation.certificates.statistics`)."""
 
     text: str
-    certificates: list[dict]
+    certificates: list[dict[str, Any]]
 
 
 class ModelInfo(NamedTuple):

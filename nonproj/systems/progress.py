@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 
-def progress(items: Iterable, description: str, quiet: bool = False, total: int | None = None) -> Iterator:
+def progress(items: Iterable[Any], description: str, quiet: bool = False, total: int | None = None) -> Iterator[Any]:
     """Yield the items, with a progress bar on standard error where that is a terminal.
 
     Parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class Analyzer:
         sentences: Sequence[Sentence],
         options: TaggerConfig,
         seed: int = 0,
-        progress: Callable | None = None,
+        progress: Callable[..., Any] | None = None,
         folder: str | None = None,
     ) -> Analyzer:
         """Train on sentences whose columns LEMMA, UPOS, XPOS and FEATS are right; those without any value are left out.
@@ -121,8 +122,8 @@ class Analyzer:
         if self.tagger is None:
             return [(row[UPOS], row[XPOS], row[FEATS]) for sentence in batch for row in sentence.rows]
         filled = self.tag_columns
-        keys: list = []
-        given: list = []
+        keys: list[Any] = []
+        given: list[Any] = []
         for sentence in batch:
             rows = sentence.rows
             if overwrite or all(row[UPOS] == "_" and row[XPOS] == "_" and row[FEATS] == "_" for row in rows):
@@ -148,7 +149,7 @@ class Analyzer:
             return found
         return self._merge(batch, found, given, overwrite)
 
-    def _merge(self, batch, found: list, given: list, overwrite: bool) -> list[tuple[str, str, str]]:
+    def _merge(self, batch, found: list[Any], given: list[Any], overwrite: bool) -> list[tuple[str, str, str]]:
         """Return predicted tags, with the columns that are given or that the model does not fill as they are."""
         merged, i = [], 0
         for sentence in batch:
@@ -163,9 +164,9 @@ class Analyzer:
                 i += 1
         return merged
 
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return JSON values and arrays from which `from_state` makes the same model."""
-        meta: dict = {"options": asdict(self.options)}
+        meta: dict[str, Any] = {"options": asdict(self.options)}
         arrays = {}
         for name, part in zip(_NAMES, (self.tagger, self.lemmatizer), strict=True):
             if part is not None:
@@ -174,7 +175,7 @@ class Analyzer:
         return meta, arrays
 
     @classmethod
-    def from_state(cls, meta: dict, arrays: dict[str, np.ndarray]) -> Analyzer:
+    def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> Analyzer:
         """Return the model of a `state`.
 
         Raises
@@ -199,7 +200,11 @@ class Analyzer:
 
 
 def jackknife(
-    sentences: Sequence[Sentence], options: TaggerConfig, folds: int, seed: int = 0, progress: Callable | None = None
+    sentences: Sequence[Sentence],
+    options: TaggerConfig,
+    folds: int,
+    seed: int = 0,
+    progress: Callable[..., Any] | None = None,
 ) -> list[list[list[str]]]:
     """Return each sentence's rows as annotated by a model trained on the sentences of the other folds, in one run.
 
@@ -214,7 +219,7 @@ def jackknife(
     """
     block = max(1, min(20, len(sentences) // folds))
     fold = [i // block % folds for i in range(len(sentences))]
-    made: list = [None] * len(sentences)
+    made: list[Any] = [None] * len(sentences)
     for number in sorted(set(fold)):
         rest = [s for s, f in zip(sentences, fold, strict=True) if f != number]
         inside = [i for i, f in enumerate(fold) if f == number]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class TagChain(NamedTuple):
     triple: np.ndarray
 
 
-def tag_chains(tagger: Tagger, keys: list, lengths: list[int]) -> list[TagChain]:
+def tag_chains(tagger: Tagger, keys: list[Any], lengths: list[int]) -> list[TagChain]:
     """Return the candidates that the tagger's own first-order pass leaves, with their scores.
 
     The best sequence of a chain is what `Tagger.tag` returns; for the parameters see there.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter as Count
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +68,14 @@ class Lemmatizer:
         The table, its size a power of two.
     """
 
-    def __init__(self, scripts: list[str], lexicon: Lexicon, known: tuple, templates: dict, weights: np.ndarray):
+    def __init__(
+        self,
+        scripts: list[str],
+        lexicon: Lexicon,
+        known: tuple[Any, ...],
+        templates: dict[str, Any],
+        weights: np.ndarray,
+    ):
         self.scripts, self.lexicon, self.known = scripts, lexicon, known
         self.templates, self.weights = templates, weights
         self.table = compile_templates(templates, "lemmatizer", LEMMA_ATTRIBUTES)
@@ -93,7 +101,9 @@ class Lemmatizer:
             self._lemma[word] = row[best] if row else word[0]
 
     @classmethod
-    def fit(cls, sentences: Sequence[Sentence], options, templates: dict, seed: int, progress: Callable) -> Lemmatizer:
+    def fit(
+        cls, sentences: Sequence[Sentence], options, templates: dict[str, Any], seed: int, progress: Callable[..., Any]
+    ) -> Lemmatizer:
         """Train a lemmatizer; words without a lemma are left out."""
         examples = [
             (i // _BLOCK % options.lexicon_folds, (row[1], row[3], row[4], row[5]), row[2])
@@ -118,7 +128,7 @@ class Lemmatizer:
         everything = np.ones(len(form), bool)
         return cls(scripts, counter.count(everything), _count_keys(lemma), templates, quantise(weights)[0])
 
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return JSON values and arrays from which `check_lemmatizer` makes the same lemmatizer."""
         known = {"known_key": self.known[0], "known_count": self.known[1]}
         meta = {"scripts": self.scripts, "templates": self.templates}
@@ -160,7 +170,7 @@ def word_keys(word: Word) -> Keys:
 
 def _script_chain(scripts: list[str], table: TemplateTable, bits: int) -> Chain:
     """Return scripts and templates as the kernels read them; a script's parts are itself, its case and its two ends."""
-    numbers: dict[tuple, int] = {}
+    numbers: dict[tuple[Any, ...], int] = {}
     units = []
     for script in scripts:
         fields = script.split("\t") if script[0] != "=" else ["="]
@@ -185,7 +195,7 @@ def _count_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return found.astype(np.int32), count.astype(np.int32)
 
 
-def _make_words(lexicon: Lexicon, known: tuple, words: list[Word], scripts: list[str], table: TemplateTable):
+def _make_words(lexicon: Lexicon, known: tuple[Any, ...], words: list[Word], scripts: list[str], table: TemplateTable):
     """Return `Words` of forms with tags, and the lemmas of each one's candidates, those that apply."""
     groups = np.zeros(len(scripts), np.int32)
     allowed = [np.empty(0, np.int32)] * len(words)

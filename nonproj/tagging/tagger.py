@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,9 @@ class Tagger:
     scale : float
     """
 
-    def __init__(self, tags: TagSet, lexicon: Lexicon, templates: dict, weights: np.ndarray, scale: float, options):
+    def __init__(
+        self, tags: TagSet, lexicon: Lexicon, templates: dict[str, Any], weights: np.ndarray, scale: float, options
+    ):
         self.tags, self.lexicon, self.templates, self.weights, self.scale = tags, lexicon, templates, weights, scale
         self.columns = tuple(c for i, c in enumerate(TAG_COLUMNS) if any(tag[i] != "_" for tag in tags.tags))
         self.table = compile_templates(templates, "tagger", WORD_ATTRIBUTES)
@@ -56,12 +59,12 @@ class Tagger:
 
     def _clear(self) -> None:
         """Forget all forms."""
-        self._row: dict = {}
+        self._row: dict[str, Any] = {}
         self._used = 1
         self._words = outside(self.table, self.smoothing.limit, 1)
         self._own = np.zeros(self._words.tag.shape)
 
-    def tag(self, keys: list, lengths: list[int]) -> list[tuple[str, str, str]]:
+    def tag(self, keys: list[Any], lengths: list[int]) -> list[tuple[str, str, str]]:
         """Return the tag of each word.
 
         Parameters
@@ -77,7 +80,7 @@ class Tagger:
         tags = self.tags.tags
         return [tags[i] for i in found.tolist()]
 
-    def rows(self, keys: list) -> list[int]:
+    def rows(self, keys: list[Any]) -> list[int]:
         """Return the row in `tables` of each key; see `tag`."""
         if self._used + len(keys) > _CACHED_FORMS:
             self._clear()
@@ -93,7 +96,7 @@ class Tagger:
         """The forms met so far, and the scores of their candidates by the word alone."""
         return self._words, self._own
 
-    def _add(self, keys: list) -> None:
+    def _add(self, keys: list[Any]) -> None:
         """Add the rows of new keys, in arrays that grow by doubling."""
         forms = [key if type(key) is str else key[0] for key in keys]
         allowed = [_NO_TAGS if type(key) is str else self.tags.allowed(key[1:]) for key in keys]
@@ -111,7 +114,9 @@ class Tagger:
         self._used = end
 
     @classmethod
-    def fit(cls, sentences: Sequence[Sentence], options, templates: dict, seed: int, progress: Callable) -> Tagger:
+    def fit(
+        cls, sentences: Sequence[Sentence], options, templates: dict[str, Any], seed: int, progress: Callable[..., Any]
+    ) -> Tagger:
         """Train a tagger."""
         tags = TagSet.from_sentences(sentences)
         if tags.n_units > 1 << options.bits:
@@ -129,7 +134,7 @@ class Tagger:
         table16, scale = quantise(weights)
         return cls(tags, counter.count(np.ones(len(form), bool)), templates, table16, scale, options)
 
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return JSON values and arrays from which `check_tagger` makes the same tagger."""
         meta = {"tags": [list(tag) for tag in self.tags.tags], "templates": self.templates, "scale": self.scale}
         return meta, {"weights": self.weights, **self.lexicon._asdict()}
@@ -204,7 +209,9 @@ def _train(words: Words, text: Text, tag: np.ndarray, tags: TagSet, table, optio
     return mean
 
 
-def _train_once(chain, words: Words, text: Text, gold: Gold, options, seed: tuple, progress: Callable) -> np.ndarray:
+def _train_once(
+    chain, words: Words, text: Text, gold: Gold, options, seed: tuple[Any, ...], progress: Callable[..., Any]
+) -> np.ndarray:
     """Return averaged weights of one run, float32."""
     averaged = Averaged(np.zeros(1 << options.bits, np.float32), np.zeros(1 << options.bits))
     n, step = len(text.start) - 1, 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -62,24 +63,24 @@ class TagSet:
         n = len(self.tags)
         self.levels = np.zeros((n + 1, len(LEVELS)), np.int32)
         for level in range(len(LEVELS)):
-            numbers: dict = {}
+            numbers: dict[str, Any] = {}
             for t, tag in enumerate(self.tags):
                 self.levels[t, level] = numbers.setdefault(tag[: level + 1], len(numbers) + 1)
         self._split()
-        self._allowed: dict[tuple, np.ndarray] = {}
+        self._allowed: dict[tuple[Any, ...], np.ndarray] = {}
 
     def _split(self) -> None:
         """Number the parts of all tags; what is the same for the same tags is one part."""
-        owners: dict[tuple, list[int]] = {}
+        owners: dict[tuple[Any, ...], list[int]] = {}
         for t, (upos, xpos, feats) in enumerate(self.tags):
             names = [("upos", upos), ("xpos", xpos), ("full", t)]
             for name in dict.fromkeys([*names, *(("feature", feature) for feature in features_of(feats))]):
                 owners.setdefault(name, []).append(t)
         attributes: dict[str, int] = {}
-        numbers: dict[tuple, int] = {}
+        numbers: dict[tuple[Any, ...], int] = {}
         parts: list[list[tuple[int, int]]] = [[] for _ in self.tags]
         values: list[tuple[int, int, int]] = []
-        counts: Counter = Counter()
+        counts: Counter[Any] = Counter()
         for (kind, name), tags in sorted(owners.items(), key=lambda item: -len(item[1])):
             attribute = -1
             if kind == "feature" and len(attributes) < _MAX_ATTRIBUTES:

@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -154,7 +154,7 @@ def _check_file(spec: object, part: str) -> list[str]:
     return list(dict.fromkeys(" ".join(text.split()) for text in texts))
 
 
-def load_templates(folder: str | Path | None = None) -> dict[str, dict]:
+def load_templates(folder: str | Path | None = None) -> dict[str, dict[str, Any]]:
     """Read ``tagger.yaml`` and ``lemmatizer.yaml`` from a folder, or the built-in file where the folder has none.
 
     Raises

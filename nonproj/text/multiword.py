@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -116,7 +116,7 @@ class Multiwords:
     weights : ndarray of shape (2**BITS,), float32
     """
 
-    def __init__(self, entries: dict, rules: dict, weights: np.ndarray):
+    def __init__(self, entries: dict[str, Any], rules: dict[str, Any], weights: np.ndarray):
         self.entries, self.rules, self.weights = entries, rules, weights
         self._lengths = [sorted({len(old) for end, old in rules if end == e}, reverse=True) for e in (False, True)]
         self._cache: dict[str, _Candidate | None] = {}
@@ -222,7 +222,7 @@ class Multiwords:
         places = _places(candidate.names, self._neighbours(forms, index))
         return float(self.weights[places].sum()) > 0
 
-    def state(self) -> dict:
+    def state(self) -> dict[str, Any]:
         """Return entries and rules as JSON values."""
         entries = [[form, list(words), certain] for form, (words, certain) in self.entries.items()]
         rules = [[rule.at_end, rule.old, rule.new, list(rule.words)] for rule in self.rules.values()]
@@ -261,13 +261,13 @@ def _words(values: object, least: int = 2) -> tuple[str, ...]:
     return tuple(map(_word, values))
 
 
-def _learn_rules(entries: dict, whole: Counter) -> dict[tuple[bool, str], Rule]:
+def _learn_rules(entries: dict[str, Any], whole: Counter[Any]) -> dict[tuple[bool, str], Rule]:
     """Return the best rule for each matched string, if tokens support it."""
-    support: dict[tuple[bool, str], Counter] = defaultdict(Counter)
+    support: dict[tuple[bool, str], Counter[Any]] = defaultdict(Counter)
     for form, (words, _) in entries.items():
         for rule in rules_of(form, words):
             support[rule.at_end, rule.old][rule] += 1
-    matched: Counter = Counter()
+    matched: Counter[Any] = Counter()
     for form in {*entries, *whole}:
         for length in range(1, min(LONGEST, len(form) - 1) + 1):
             matched[True, form[-length:]] += 1

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nonproj.text.corpus import surface
 from nonproj.types import Sentence
@@ -59,7 +59,7 @@ def _unescape(match: re.Match) -> str:
     return _CHARACTERS.get(match[3], match[0])
 
 
-class _Spaces(dict):
+class _Spaces(dict[str, Any]):
     """From what follows a token to its attribute in MISC; the usual ones are remembered."""
 
     def __missing__(self, gap: str) -> str:

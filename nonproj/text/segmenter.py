@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ class Segmenter:
         sentences: Sequence[Sentence],
         options: SegmenterConfig | None = None,
         seed: int = 0,
-        progress: Callable | None = None,
+        progress: Callable[..., Any] | None = None,
     ) -> Segmenter:
         """Return the segmenter of a treebank.
 
@@ -143,7 +144,7 @@ class Segmenter:
             scores[np.searchsorted(end, line_ends)] = np.inf
         return start, end, scores
 
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the segmenter as JSON values and arrays."""
         meta = {"description": self.description, "multiwords": self.multiwords.state()}
         arrays = {"multiwords": self.multiwords.weights}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -56,14 +57,14 @@ class Trained:
         table = token_table(layout, start, end)
         return score_ends(table, self.case, self.sentence_weights, self.threshold)
 
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the models as JSON values and arrays."""
         tables = {"candidate": self.candidate, "known": self.known, "tokens": self.token_weights}
         tables |= {"case": self.case, "sentences": self.sentence_weights}
         return {"threshold": self.threshold}, tables
 
     @classmethod
-    def from_state(cls, meta: dict, tables: dict[str, np.ndarray]) -> Trained:
+    def from_state(cls, meta: dict[str, Any], tables: dict[str, np.ndarray]) -> Trained:
         """Return the inverse of `state`.
 
         Raises
@@ -87,7 +88,7 @@ class Trained:
 
 
 def train(
-    paragraphs: Sequence[list[list[Surface]]], options: SegmenterConfig, seed: int, progress: Callable
+    paragraphs: Sequence[list[list[Surface]]], options: SegmenterConfig, seed: int, progress: Callable[..., Any]
 ) -> Trained:
     """Return models trained on the tokens of each sentence of each paragraph; other parameters as `Segmenter.fit`."""
     bits = options.bits
@@ -111,7 +112,7 @@ class _Corpus:
         self.start, self.end = spans(self.layout, raw.token_ends)
         self.sentence_ends = raw.sentence_ends[self.end - 1]
 
-    def token_examples(self, tables: dict, bits: int) -> tuple[np.ndarray, np.ndarray]:
+    def token_examples(self, tables: dict[str, Any], bits: int) -> tuple[np.ndarray, np.ndarray]:
         """Return features and gold decisions of all places where tokens may end."""
         count = count_places(self.layout, tables["candidate"])
         rows, gold = np.empty((count, TOKEN_FEATURES), np.int32), np.empty(count, np.uint8)
@@ -182,7 +183,9 @@ def _sentence_examples(paragraphs, options: SegmenterConfig, seed: int):
     return rows, gold, everything
 
 
-def _fit(rows, gold, bits: int, steps: tuple[int, float], seed: int, progress: Callable, name: str) -> np.ndarray:
+def _fit(
+    rows, gold, bits: int, steps: tuple[int, float], seed: int, progress: Callable[..., Any], name: str
+) -> np.ndarray:
     rows, gold = np.concatenate(rows), np.concatenate(gold)
     options = (bits, *steps, 0.0)
     return fit(rows, gold, np.ones(len(gold), np.float32), options, seed, lambda loop: progress(loop, name))

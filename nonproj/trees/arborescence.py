@@ -13,6 +13,8 @@ Other packages call the kernel `best_arborescence`.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from nonproj._kernel import kernel
@@ -20,8 +22,11 @@ from nonproj.trees.checks import BAD_SCORE, FOUND, NO_SINGLE_ROOT, NO_TREE, chec
 from nonproj.trees.contraction import _Components, _contract, _expand, _grow_path, _new_components
 from nonproj.types import ArcSpace, Float64s, Int32s
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
-def maximum_arborescence(scores, single_root: bool = False) -> np.ndarray:
+
+def maximum_arborescence(scores: ArrayLike, single_root: bool = False) -> Int32s:
     """Return the spanning arborescence of highest score, in O(N^2).
 
     Parameters
@@ -56,7 +61,7 @@ def maximum_arborescence(scores, single_root: bool = False) -> np.ndarray:
     return heads
 
 
-def maximum_arborescence_sparse(arcs: ArcSpace, scores, single_root: bool = False) -> np.ndarray:
+def maximum_arborescence_sparse(arcs: ArcSpace, scores: ArrayLike, single_root: bool = False) -> Int32s:
     """Return the spanning arborescence of highest score over given arcs, whose scores are array-like, float64[A].
 
     The rest is as for `maximum_arborescence`.

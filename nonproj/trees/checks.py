@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from nonproj.parts.arcs import as_array
-from nonproj.types import ArcSpace
+from nonproj.types import ArcSpace, Float64s
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 FOUND, NO_TREE, NO_SINGLE_ROOT, BAD_SCORE, UNDERFLOW = range(5)
 """A tree was found; none exists; none with a single root; a score is NaN or plus infinity; a product underflowed."""
@@ -23,18 +28,18 @@ def check_status(status: int) -> None:
         raise ValueError(_MESSAGES[status])
 
 
-def check_matrix(values, name: str) -> np.ndarray:
+def check_matrix(values: ArrayLike, name: str) -> Float64s:
     """Return a square matrix as contiguous, writable float64; raise ``ValueError`` if ``name`` is not square."""
-    values = as_array(values, np.float64)
-    if values.ndim != 2 or values.shape[0] != values.shape[1] or len(values) == 0:
-        raise ValueError(f"{name} has shape {values.shape}; (N, N) with N = words + 1 is expected")
-    return values
+    found = as_array(values, np.float64)
+    if found.ndim != 2 or found.shape[0] != found.shape[1] or len(found) == 0:
+        raise ValueError(f"{name} has shape {found.shape}; (N, N) with N = words + 1 is expected")
+    return found
 
 
-def check_arc_scores(arcs: ArcSpace, scores) -> np.ndarray:
+def check_arc_scores(arcs: ArcSpace, scores: ArrayLike) -> Float64s:
     """Return one score for each arc as contiguous, writable float64; raise ``ValueError`` if that is impossible."""
-    scores = as_array(scores, np.float64)
-    if scores.shape != arcs.head.shape:
-        raise ValueError(f"scores has shape {scores.shape}; one score for each of {len(arcs.head)} arcs is expected")
-    check_status(FOUND if (scores < np.inf).all() else BAD_SCORE)
-    return scores
+    found = as_array(scores, np.float64)
+    if found.shape != arcs.head.shape:
+        raise ValueError(f"scores has shape {found.shape}; one score for each of {len(arcs.head)} arcs is expected")
+    check_status(FOUND if (found < np.inf).all() else BAD_SCORE)
+    return found

@@ -18,6 +18,8 @@ rates to the root are infinitesimal, so that trees with several roots vanish: th
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from nonproj._kernel import kernel
@@ -25,8 +27,11 @@ from nonproj.trees.checks import BAD_SCORE, FOUND, NO_SINGLE_ROOT, NO_TREE, UNDE
 from nonproj.trees.elimination import LARGE, SMALLEST, _escape
 from nonproj.types import Float64s
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
-def marginals(scores, single_root: bool = False) -> tuple[np.ndarray, float]:
+
+def marginals(scores: ArrayLike, single_root: bool = False) -> tuple[Float64s, float]:
     """Return the probability of each arc under ``P(tree) = exp(score(tree)) / Z``, and ``log Z``.
 
     Parameters

@@ -9,6 +9,8 @@ Other packages call the kernel `best_projective_tree`; pruning calls `is_project
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from nonproj._kernel import kernel
@@ -16,8 +18,11 @@ from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.trees.checks import FOUND, NO_TREE, check_arc_scores, check_matrix
 from nonproj.types import ArcSpace, Float64s, Int32s
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
-def maximum_projective_tree(scores, single_root: bool = False) -> np.ndarray:
+
+def maximum_projective_tree(scores: ArrayLike, single_root: bool = False) -> Int32s:
     """Return the projective tree of highest score; of equally good ones, that of lowest splits and shortest arcs.
 
     Parameters, result and errors are those of `nonproj.trees.arborescence.maximum_arborescence`.
@@ -33,7 +38,7 @@ def maximum_projective_tree(scores, single_root: bool = False) -> np.ndarray:
     return maximum_projective_tree_sparse(arcs, scores[arcs.head, arcs.modifier], single_root)
 
 
-def maximum_projective_tree_sparse(arcs: ArcSpace, scores, single_root: bool = False) -> np.ndarray:
+def maximum_projective_tree_sparse(arcs: ArcSpace, scores: ArrayLike, single_root: bool = False) -> Int32s:
     """Return the projective tree of highest score over given arcs, whose scores are array-like, float64[A].
 
     The rest is as for `maximum_projective_tree`.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from nonproj._kernel import kernel
@@ -11,11 +13,19 @@ from nonproj.trees.checks import FOUND, NO_TREE, check_matrix, check_status
 from nonproj.trees.projective import best_projective_tree, is_projective
 from nonproj.types import ArcSpace, Bools, Float64s, Int32s
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 _LOG_ZERO = -1000.0  # below -745, the logarithm of the smallest positive number
 
 
 def prune(
-    marginals, *, threshold: float = 1e-4, max_heads: int = 10, single_root: bool = False, projective: bool = False
+    marginals: ArrayLike,
+    *,
+    threshold: float = 1e-4,
+    max_heads: int = 10,
+    single_root: bool = False,
+    projective: bool = False,
 ) -> ArcSpace:
     """Return the probable arcs, and those of the most probable tree.
 

@@ -11,6 +11,8 @@ instead, each head by its marginal given the heads before it, in O(N^4).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from nonproj._kernel import kernel
@@ -18,11 +20,16 @@ from nonproj.trees.checks import check_matrix
 from nonproj.trees.marginals import marginals
 from nonproj.types import Float64s, Int32s
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 _STEPS = 1000
 """Steps of the walks of a tree, for each word, after which they are given up."""
 
 
-def sample_trees(scores, count: int, *, single_root: bool = False, seed=0) -> np.ndarray:
+def sample_trees(
+    scores: ArrayLike, count: int, *, single_root: bool = False, seed: int | np.random.Generator = 0
+) -> Int32s:
     """Draw trees from ``P(tree) = exp(score(tree)) / Z``, independently.
 
     Parameters

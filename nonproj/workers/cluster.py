@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
+from typing import Any
 from urllib.parse import urlsplit
 
 from nonproj import __version__
@@ -161,12 +162,12 @@ class Cluster:
             self._size, self._counted = max(self._threads(), 1), now
         return self._size
 
-    def submit(self, function: Callable, *arguments):
+    def submit(self, function: Callable[..., Any], *arguments):
         """Submit a call and return its future; arguments may be futures."""
         with self._translating():
             return self.client.submit(_call, __version__, function, *arguments, pure=False, retries=2)
 
-    def result(self, future, function: Callable, arguments: tuple):
+    def result(self, future, function: Callable[..., Any], arguments: tuple[Any, ...]):
         """Return the result of a call that was submitted with the same function and arguments."""
         from distributed import KilledWorker
 
@@ -181,7 +182,7 @@ class Cluster:
         except KilledWorker:
             raise ClusterError(f"{self.address}: one call kills every worker that runs it") from None
 
-    def keep(self, function: Callable, *arguments):
+    def keep(self, function: Callable[..., Any], *arguments):
         """Have a worker call a function and keep the result for later calls; return its future.
 
         The scheduler keeps the arguments, so that another worker can recompute the result.
@@ -226,7 +227,7 @@ class Cluster:
             return sum(self.client.nthreads().values())
 
 
-def _call(version: str, function: Callable, *arguments):
+def _call(version: str, function: Callable[..., Any], *arguments):
     """Run a call on a worker, which must have the version of the caller."""
     if version != __version__:
         place = f"the worker {socket.gethostname()}"

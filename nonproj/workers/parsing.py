@@ -11,7 +11,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from nonproj.errors import DataError, ModelError, NonprojError
 from nonproj.evaluation.certificates import DEFAULT_TEXT, ParseRecord, TextOptions, annotate
@@ -186,7 +186,7 @@ def parse_text(
             raise parsed.error
 
 
-def evaluate_text(workers, reference: ModelRef, source, progress: Callable, rules: Rules) -> Evaluation:
+def evaluate_text(workers, reference: ModelRef, source, progress: Callable[..., Any], rules: Rules) -> Evaluation:
     """Parse and evaluate a treebank with workers; ``seconds`` is their total time divided by their number.
 
     ``progress(iterable, description)`` wraps a loop over the sentences; ``rules`` say how they are read.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from nonproj.errors import ClusterError, NonprojError
 
@@ -29,7 +30,7 @@ class InProcess:
     def __exit__(self, *_) -> None:
         pass
 
-    def submit(self, function: Callable, *arguments) -> InProcess:
+    def submit(self, function: Callable[..., Any], *arguments) -> InProcess:
         """Defer the call to `result`."""
         return self
 
@@ -37,11 +38,11 @@ class InProcess:
         """Return False: calls are deferred."""
         return False
 
-    def result(self, future, function: Callable, arguments: tuple):
+    def result(self, future, function: Callable[..., Any], arguments: tuple[Any, ...]):
         """Run the deferred call."""
         return function(*arguments)
 
-    def keep(self, function: Callable, *arguments):
+    def keep(self, function: Callable[..., Any], *arguments):
         """Call a function and return its result."""
         return function(*arguments)
 
@@ -54,7 +55,7 @@ class LostError(ClusterError):
     """Data kept by workers is lost with them, or the scheduler is gone."""
 
 
-def in_order(workers, function: Callable, tasks: Iterable[tuple]) -> Iterator:
+def in_order(workers, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
     """Run calls on workers and yield the results in the order of the tasks.
 
     At most `AHEAD` calls per worker are pending, so neither tasks nor results pile up.

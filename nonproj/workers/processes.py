@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from multiprocessing.connection import Connection, Pipe
+from typing import Any
 
 from nonproj.errors import ClusterError
 
@@ -77,13 +78,13 @@ class Processes:
         for thread in self._threads:
             thread.join()
 
-    def submit(self, function: Callable, *arguments) -> Future:
+    def submit(self, function: Callable[..., Any], *arguments) -> Future[Any]:
         """Submit a call and return its future."""
         future = Future()
         self._calls.put((future, function, arguments))
         return future
 
-    def result(self, future: Future, function: Callable, arguments: tuple):
+    def result(self, future: Future[Any], function: Callable[..., Any], arguments: tuple[Any, ...]):
         """Return the result of a call that was submitted with the same function and arguments."""
         return future.result()
 
@@ -130,7 +131,7 @@ class Processes:
 class WorkerProcess:
     """A worker process and the socket to it, which no other process inherits; it runs calls in the order they come."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.connection, theirs = Pipe()
         with theirs:
             command = [sys.executable, "-c", _PROGRAM, str(theirs.fileno()), *sys.path]

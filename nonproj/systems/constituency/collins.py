@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +79,7 @@ class Collins:
         Numbers of words by the number of a word and of a tag that it occurred with.
     """
 
-    def __init__(self, symbols: Sequence[str], words: Sequence[str], counts: Counter, factor: float = FACTOR):
+    def __init__(self, symbols: Sequence[str], words: Sequence[str], counts: Counter[Any], factor: float = FACTOR):
         self.symbols, self.words, self.factor = list(symbols), list(words), float(factor)
         self.symbol_ids = {symbol: i for i, symbol in enumerate(self.symbols)}
         self.word_ids = {word: i for i, word in enumerate(self.words)}
@@ -109,14 +110,14 @@ class Collins:
             if len(found) > limit:
                 raise SizeError(f"{len(found)} different {what}; at most {limit} can be numbered")
         model = cls(symbols, words, Counter(), factor)
-        counts: Counter = Counter()
+        counts: Counter[Any] = Counter()
         for tree in trees:
             model.count(tree, counts)
         for tag in {leaf.label for tree in trees for leaf in tree.leaves()}:
             counts[pack(WORD + 2, 0, model.symbol_ids[tag]), 0] += 1
         return cls(symbols, words, counts, factor)
 
-    def count(self, tree: Tree, counts: Counter) -> None:
+    def count(self, tree: Tree, counts: Counter[Any]) -> None:
         """Add the events of a tree with base phrases."""
         words = [self.word_ids.get(word, 0) for word in tree.words()]
         tags = [self.symbol_ids[tag] for tag in tree.tags()]
@@ -189,7 +190,7 @@ class Collins:
         return np.array([symbol in VERBS for symbol in self.symbols])
 
 
-def _is_sound(values: dict, events: np.ndarray | None) -> bool:
+def _is_sound(values: dict[str, Any], events: np.ndarray | None) -> bool:
     """Return whether what a file holds is a model, all of whose numbers name a symbol or a word."""
     symbols, words, factor = (values.get(name) for name in ("symbols", "words", "factor"))
     for names, limit in ((symbols, MAX_SYMBOLS), (words, MAX_WORDS)):

@@ -7,7 +7,7 @@ it is the head of one (Collins 1999, section 7.3.1).  A phrase that holds only a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nonproj.systems.constituency.brackets import Tree
 from nonproj.systems.constituency.heads import head_child
@@ -154,7 +154,9 @@ def _generate(tree: Tree, begin: int, tags: Sequence[str], found: list[Event]) -
     return word, position
 
 
-def _modifiers(parent: str, side: int, head: tuple, others: list[tuple], tags: Sequence[str]) -> Iterator[Event]:
+def _modifiers(
+    parent: str, side: int, head: tuple[Any, ...], others: list[tuple[Any, ...]], tags: Sequence[str]
+) -> Iterator[Event]:
     """Yield the decisions on one side, going outward from the head, with the last one to stop."""
     base, distance = parent == BASE, ADJACENT
     edge = head[3] - 1 if side == RIGHT else head[2]

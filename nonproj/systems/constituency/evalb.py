@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nonproj.errors import FileError
 from nonproj.systems.constituency.brackets import TOP, TRACE, Tree, plain_label
@@ -100,7 +100,7 @@ def brackets(tree: Tree, deleted: Sequence[bool]) -> list[tuple[str, int, int]]:
     return found
 
 
-def _collect(tree: Tree, begin: int, position: list[int], found: list) -> int:
+def _collect(tree: Tree, begin: int, position: list[int], found: list[Any]) -> int:
     """Add the brackets of a subtree, from the root down; return the end of its span."""
     if tree.word is not None:
         return begin + 1

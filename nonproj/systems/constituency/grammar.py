@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -200,12 +200,12 @@ def compile_grammar(probabilities: Mapping[Rule, float], coarse: Grammar | None 
     return Grammar(symbols, root, tables, [rule[3] for rule in closed])
 
 
-def _closure(unary: Mapping[tuple[int, int], float], symbols: list[Symbol]) -> dict:
+def _closure(unary: Mapping[tuple[int, int], float], symbols: list[Symbol]) -> dict[str, Any]:
     """Return the best chain from each upper symbol down to each lower one or tag: its score and its categories.
 
     The step from the upper to the lower symbol of the same phrase adds no category.
     """
-    steps: dict[int, list] = defaultdict(list)
+    steps: dict[int, list[Any]] = defaultdict(list)
     for (parent, child), score in unary.items():
         steps[parent].append((child, score))
     found = {}

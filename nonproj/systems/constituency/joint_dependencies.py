@@ -133,7 +133,7 @@ class Instance(NamedTuple):
 
 
 def make_instance(
-    graph: Hypergraph, allowed: np.ndarray, score: Callable, types: Any, options: DualOptions
+    graph: Hypergraph, allowed: np.ndarray, score: Callable[..., Any], types: Any, options: DualOptions
 ) -> Instance | None:
     """Return the joint problem over the arcs that both sides allow; None if no tree is left.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -106,7 +106,7 @@ class Lexicon:
     @classmethod
     def count(cls, tags: Sequence[str], tokens: Iterable[tuple[str, int]], options: LexiconOptions) -> Lexicon:
         """Return the lexicon of words with the numbers of their tags."""
-        words: dict[str, Counter] = defaultdict(Counter)
+        words: dict[str, Counter[Any]] = defaultdict(Counter)
         for word, tag in tokens:
             words[word][tag] += 1
         return cls(tags, words, options)

@@ -91,7 +91,7 @@ class Model:
         general = {name: i for i, name in enumerate(names)}
         counted = {word: {number[tag]: n for tag, n in counts.items()} for word, counts in tokens.items()}
         self.lexicon = Lexicon([tag.label for tag in tags], counted, options.words)
-        merged: dict[str, Counter] = {}
+        merged: dict[str, Counter[Any]] = {}
         for word, counts in tokens.items():
             merged[word] = Counter()
             for tag, n in counts.items():
@@ -145,7 +145,7 @@ class Model:
             raise ModelError(f"{path}: not a model of nonproj for {KIND}") from error
 
 
-def _contents(values: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple:
+def _contents(values: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple[Any, ...]:
     """Return the arguments of a model that was read from a file."""
     symbols = [Symbol(kind, label, parent, tuple(history)) for kind, label, parent, history in values["symbols"]]
     rules = {}
@@ -189,7 +189,7 @@ def train(trees: Sequence[Tree], options: TrainingOptions = TrainingOptions()) -
     if not trees:
         raise ValueError("there are no trees to train on; one or more are expected")
     rules = count_rules(trees, options.annotation)
-    tokens: dict[str, Counter] = defaultdict(Counter)
+    tokens: dict[str, Counter[Any]] = defaultdict(Counter)
     for tree in trees:
         for tag, word in _tokens(tree, options.annotation, ""):
             tokens[word][tag] += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -235,7 +235,7 @@ def _tables(pairwise, ends: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, 
     return begins.astype(np.int64), values, lengths
 
 
-def _listed(tables: Sequence, ends: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _listed(tables: Sequence[Any], ends: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return where each edge's table begins, and all tables; those that are one object are stored once."""
     if len(tables) != len(ends):
         raise ValueError(f"{len(ends)} edges have {len(tables)} tables; one for each is expected")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -84,7 +84,7 @@ def restrict(field: MRF, allowed: np.ndarray) -> tuple[float, np.ndarray, list[R
     return constant, labels, _parts(field, states, unary, inner)
 
 
-def _parts(field: MRF, states: dict, unary: dict, inner: list) -> list[Restriction]:
+def _parts(field: MRF, states: dict[str, Any], unary: dict[str, Any], inner: list[Any]) -> list[Restriction]:
     """Return the connected parts."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

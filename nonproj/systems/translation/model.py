@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -164,7 +165,7 @@ class TranslationModel:
             raise ModelError(f"{path}: the model for translation is damaged ({error}); train it again") from None
 
 
-def _check(values: Mapping, table: PhraseTable, lm: Automaton) -> None:
+def _check(values: Mapping[str, Any], table: PhraseTable, lm: Automaton) -> None:
     """Raise a ValueError if a number in a model is out of its range, so that no kernel reads beyond an array."""
     if [str(array.dtype) for array in (*lm, *table)] != list(_TYPES) or any(array.ndim != 1 for array in lm):
         raise ValueError("wrong types of numbers")

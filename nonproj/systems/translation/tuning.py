@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from nonproj.systems.translation.bleu import bleu
 from nonproj.systems.translation.model import TranslationModel
@@ -15,7 +16,7 @@ LEAST_LM = 0.05
 """The weight of the language model stays above this."""
 
 
-def evaluate(model: TranslationModel, source: Sequence, target: Sequence, beam: int = 10) -> float:
+def evaluate(model: TranslationModel, source: Sequence[Any], target: Sequence[Any], beam: int = 10) -> float:
     """Return the BLEU score, on tokens, of stack decoding with a small beam."""
     found = []
     for tokens in source:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -128,7 +128,7 @@ class _Reader:
         self.path, self.end = path, max(len(lines), 1)
         self.keys: dict[str, tuple[int, str]] = {}
         self.sections: dict[str, tuple[int, list[tuple[int, str]]]] = {}
-        section: list | None = None
+        section: list[Any] | None = None
         for number, line in enumerate(lines, 1):
             text = line.strip()
             if text == "EOF":
@@ -145,7 +145,7 @@ class _Reader:
         """Return the error for a line."""
         return DataError(self.path, line, message)
 
-    def _begin(self, number: int, text: str) -> list | None:
+    def _begin(self, number: int, text: str) -> list[Any] | None:
         """Note a key, or begin a section and return the list of its words."""
         key, colon, value = (part.strip() for part in text.partition(":"))
         if key in self.keys or key in self.sections:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def describe(name: str, result: TourResult) -> str:
     )
 
 
-def as_data(name: str, result: TourResult) -> dict:
+def as_data(name: str, result: TourResult) -> dict[str, Any]:
     """Return a result as data for JSON; cities are numbered from 1, as in the file."""
     return {
         "name": name,
