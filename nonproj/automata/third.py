@@ -9,15 +9,17 @@ are independent, so a head with ``p`` grandparents takes O(p k^3), and without t
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
-from nonproj.automata.compiled import Choice, SplitScores, Starts, Workspace
 from nonproj.parts.grandsibling import list_grandsiblings
 from nonproj.parts.trisibling import list_trisiblings
 from nonproj.types import ArcSpace, Float64s, Int8s, Int64s
+
+if TYPE_CHECKING:
+    from nonproj.automata.compiled import Choice, SplitScores, Starts, Workspace
 
 
 class Third(NamedTuple):
