@@ -6,6 +6,7 @@ import contextlib
 import itertools
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -234,7 +235,7 @@ class Parser:
             names = ",".join(part_type.name for part_type in types)
             raise ConfigError("decoding.nbest", f"several trees cannot be found for the part types {names}")
 
-    def _decode_all(self, scored: list, tokens: list, arcs: list, constraints: list) -> tuple[list, list, list]:
+    def _decode_all(self, scored: list[Any], tokens: list, arcs: list, constraints: list) -> tuple[list, list, list]:
         """Return the best tree of each sentence, the next best ones, and what `search_recorded` has recorded."""
         if self.nbest == 1 or self.classifier is not None:
             found = [search_recorded(*s, self.options, self.search) for s in scored]

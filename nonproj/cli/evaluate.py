@@ -84,7 +84,7 @@ def _calibrate(options: argparse.Namespace) -> int:
     return 0
 
 
-def _official_scores(options: argparse.Namespace) -> tuple[dict, str]:
+def _official_scores(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """Score one or two files by the official code of the CoNLL 2018 shared task."""
     from nonproj.evaluation.universal import ud_scores
 

@@ -101,7 +101,7 @@ def _confidence(options: argparse.Namespace, model: Model) -> ConfidenceOutput:
     return output
 
 
-def _flushed(items: Iterable, streams: list[TextIO]) -> Iterator:
+def _flushed(items: Iterable[Any], streams: list[TextIO]) -> Iterator[Any]:
     """Yield the items, and flush after each is written."""
     for item in items:
         yield item

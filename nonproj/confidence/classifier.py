@@ -8,7 +8,7 @@ follow from the probabilities of the heads.  `nonproj.learning.confidence` train
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -80,7 +80,7 @@ class Classifier(NamedTuple):
         tree = _estimate(*self[:3], *evidence, probabilities)
         return Confidence(probabilities[0], probabilities[1], tree)
 
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return JSON values and arrays from which `from_state` makes the same classifier."""
         arrays = {
             f"{name}.{field}": array
@@ -90,7 +90,7 @@ class Classifier(NamedTuple):
         return {"features": list(FEATURES), "limit": float(self.limit)}, arrays
 
     @classmethod
-    def from_state(cls, meta: dict, arrays: Mapping[str, np.ndarray]) -> Classifier:
+    def from_state(cls, meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Classifier:
         """Return the classifier of a `state`.
 
         Raises

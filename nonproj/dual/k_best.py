@@ -25,7 +25,7 @@ from nonproj.parts.space import check_scores, restrict
 from nonproj.trees.arborescence import best_arborescence
 from nonproj.trees.checks import check_status
 from nonproj.trees.projective import best_projective_tree
-from nonproj.types import ArcSpace, Decoded, Float64s, Int32s, PartSpace
+from nonproj.types import Decoded, PartSpace
 
 
 def k_best(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -101,7 +101,7 @@ def judge(parses: Iterable[tuple[Sentence, Parse]], path: str = "the model") -> 
     ModelError
         A parse has no confidence; ``path`` is the model's name.
     """
-    rows: dict[str, list] = {"heads": [], "labels": [], "trees": []}
+    rows: dict[str, list[Any]] = {"heads": [], "labels": [], "trees": []}
     for sentence, parse in parses:
         if sentence.heads is None:
             raise DataError(sentence.path, sentence.line, "HEAD is absent (_); gold heads are expected")

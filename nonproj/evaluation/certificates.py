@@ -89,7 +89,7 @@ def annotate(
     comments: bool,
     on_record: Callable[[ParseRecord], object],
     confidence: ConfidenceOutput = NO_CONFIDENCE,
-) -> Iterator[tuple]:
+) -> Iterator[tuple[Any, ...]]:
     """Yield what `nonproj.io.conll.write` takes, and call ``on_record`` with the record of each sentence.
 
     With ``comments``, the statistics are written above each sentence, as in ``# nonproj certified = true``.  A sentence

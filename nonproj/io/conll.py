@@ -208,6 +208,10 @@ def with_misc(sentence: Sentence, attributes: Sequence[Mapping[str, str | None]]
     return dataclasses.replace(sentence, rows=rows, lines=lines)
 
 
+Comments: TypeAlias = "Mapping[str, object] | Iterable[tuple[str, object]]"
+"""Comments of a sentence: keys and values."""
+
+
 def replace(
     sentence: Sentence,
     heads: ArrayLike,

@@ -11,7 +11,7 @@ import dataclasses
 import logging
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class Outcome(NamedTuple):
     labels: np.ndarray
 
 
-def learn_confidence(trainer, spaces: list[ArcSpace]) -> tuple[dict, dict[str, np.ndarray]] | None:
+def learn_confidence(trainer, spaces: list[ArcSpace]) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
     """Train the classifier; return its state, or None if the held-out sentences are too few, or too few arcs wrong.
 
     Parameters
@@ -224,7 +224,7 @@ def _summary(confidence: Confidence) -> tuple[float, float, float]:
     return np.log(-np.log(p).sum()), (np.log(p) - np.log1p(-p)).min(), np.log(len(p))
 
 
-def fit_additive(features: np.ndarray, categories: tuple, right: np.ndarray, strength: float) -> Additive:
+def fit_additive(features: np.ndarray, categories: tuple[Any, ...], right: np.ndarray, strength: float) -> Additive:
     """Fit an additive model by logistic regression.
 
     Parameters

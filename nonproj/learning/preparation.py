@@ -45,7 +45,7 @@ class Prepared(NamedTuple):
     sentences: list[Sentence]
     copies: int = 1
 
-    def add(self, name: str, state: tuple[dict, dict[str, np.ndarray]] | None) -> None:
+    def add(self, name: str, state: tuple[dict[str, Any], dict[str, np.ndarray]] | None) -> None:
         """Add a component, if there is a state of it."""
         if state is not None:
             _add(name, state, self.components, self.arrays)
@@ -68,7 +68,7 @@ def check_sentences(sentences: Sequence[Sentence], max_words: int) -> None:
         log.warning("%s: all heads are 0 and all labels are _; a treebank with gold trees is expected", path)
 
 
-def prepare(sentences: Sequence[Sentence], config: Config, progress: Callable) -> Prepared:
+def prepare(sentences: Sequence[Sentence], config: Config, progress: Callable[..., Any]) -> Prepared:
     """Train segmenter and tagger, and replace the gold tags by jackknifed ones if ``training.tags`` says so.
 
     A parser that has only seen gold tags does not know the mistakes of its tagger; with jackknifing, each sentence has
@@ -156,7 +156,7 @@ def _are_tagged(sentences: Sequence[Sentence]) -> bool:
 
 
 def _add(
-    name: str, state: tuple[dict[str, Any], dict[str, np.ndarray]], components: dict[str, Any], arrays: dict
+    name: str, state: tuple[dict[str, Any], dict[str, np.ndarray]], components: dict[str, Any], arrays: dict[str, Any]
 ) -> None:
     """Add a component's state to those of the model."""
     components[name] = state[0]

@@ -111,7 +111,9 @@ def train(
 class Trainer:
     """One training run; see `train` for the parameters."""
 
-    def __init__(self, sentences, config: Config, held_out, checkpoint, progress: Callable, workers=None, shards=None):
+    def __init__(
+        self, sentences, config: Config, held_out, checkpoint, progress: Callable[..., Any], workers=None, shards=None
+    ):
         check_sentences(sentences, config.decoding.max_words)
         self.workers, self.shards = workers, shards
         self.given, self.held_out = sentences, held_out

@@ -15,7 +15,7 @@ from typing import Any
 
 from nonproj.errors import ConfigError
 from nonproj.options.kinds import LanguageOption, PartsOption
-from nonproj.options.schema import Option, Section, dotted, option, show, text
+from nonproj.options.schema import Option, Section, dotted, option, section_type, show, text
 
 
 @dataclass(frozen=True)

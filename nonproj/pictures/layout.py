@@ -11,7 +11,7 @@ exactly once if they cross in the tree, and not at all otherwise, because
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from nonproj.pictures.content import Arc, Picture
 from nonproj.pictures.fonts import is_right_to_left, text_width
