@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
+from browsing import browsing
 from serving import serving
 from toy import raw_treebank, read, sentences, treebank
 
@@ -13,7 +13,7 @@ from nonproj.evaluation.scores import nonprojective
 from nonproj.learning.trainer import train
 from nonproj.options.config import Config
 
-webdriver = pytest.importorskip("selenium.webdriver")
+pytest.importorskip("selenium")
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
@@ -21,8 +21,6 @@ from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
 
-FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-FLAGS += " --disable-component-update --disable-sync --disable-dev-shm-usage --window-size=1200,1000"
 OPTIONS = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 4}
 
 
@@ -38,16 +36,7 @@ def server(tmp_path_factory):
 @pytest.fixture(params=["light", "dark"])
 def browser(request, server, tmp_path: Path):
     """The start page in a browser of its own."""
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not chromium or not driver:
-        pytest.skip("Chromium and its driver are not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in [*FLAGS.split(), f"--user-data-dir={tmp_path}"]:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    try:
+    with browsing(tmp_path) as browser:
         scheme = {"features": [{"name": "prefers-color-scheme", "value": request.param}]}
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
         browser.scheme = request.param
@@ -55,8 +44,6 @@ def browser(request, server, tmp_path: Path):
         WebDriverWait(browser, 20).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#model option"))
         yield browser
         assert browser.get_log("browser") == []  # neither errors nor breaches of the content security policy
-    finally:
-        browser.quit()
 
 
 def trees(browser, count: int) -> list:
@@ -77,7 +64,7 @@ def test_one_types_a_sentence_and_sees_its_tree(browser):
     assert texts(figure, ".word .form") == ["Den", "hund", "ser", "hus", "."]
     assert texts(figure, ".word .tag") == ["DET", "NOUN", "VERB", "NOUN", "PUNCT"]
     arcs = figure.find_elements(By.CSS_SELECTOR, ".arc")
-    assert sorted(int(arc.get_attribute("data-word")) for arc in arcs) == [0, 1, 2, 3, 4]
+    assert sorted(int(arc.get_attribute("data-word")) for arc in arcs) == [1, 2, 3, 4, 5]
     assert all(arc.find_element(By.CSS_SELECTOR, "path").size["height"] > 5 for arc in arcs)
     assert "certified: no tree over its candidate arcs scores higher" in figure.text
     background = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
@@ -97,8 +84,10 @@ def test_crossing_arcs_keys_and_the_source(browser):
     for figure, sentence in zip(trees(browser, 2), crossing, strict=True):
         assert texts(figure, ".form") == sentence.forms
         assert texts(figure, ".tag") == [row[3] for row in sentence.rows]
-        places = {int(arc.get_attribute("data-word")): arc for arc in figure.find_elements(By.CSS_SELECTOR, ".arc")}
-        assert [places[i].text for i in range(len(sentence))] == sentence.labels  # the toy language is learnt
+        places = {
+            int(label.get_attribute("data-word")): label for label in figure.find_elements(By.CSS_SELECTOR, ".label")
+        }
+        assert [places[i].text for i in range(1, len(sentence) + 1)] == sentence.labels  # the toy language is learnt
         crossed = figure.find_elements(By.CSS_SELECTOR, ".arc.cross")
         assert len(crossed) >= 2
         assert f"{len(crossed)} arcs cross another" in figure.text

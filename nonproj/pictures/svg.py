@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.resources
 from html import escape
 
 from nonproj.pictures.content import LABEL, OTHER, PLAIN, RIGHT, WRONG, Picture
@@ -68,6 +69,11 @@ def to_svg(picture: Picture, dark: bool | None = None) -> str:
 def in_notebook(picture: Picture) -> str:
     """Return a picture as HTML that scrolls where it is too wide, for ``_repr_html_``."""
     return f'<div style="overflow-x: auto; max-width: 100%">{to_svg(picture)}</div>'
+
+
+def tree_script() -> str:
+    """Return the script `tree.js`, which draws the same pictures in a page, with the browser's own widths of text."""
+    return importlib.resources.files("nonproj.pictures").joinpath("tree.js").read_text(encoding="utf-8")
 
 
 def description(picture: Picture) -> str:

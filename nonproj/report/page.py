@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TextIO
 from nonproj.errors import one_line
 from nonproj.pictures.content import heads_of
 from nonproj.pictures.fonts import is_right_to_left
+from nonproj.pictures.svg import tree_script
 from nonproj.pipeline import Parser
 from nonproj.report.analysis import Table, analyse
 from nonproj.report.courses import courses_of
@@ -154,7 +155,7 @@ def render(data: dict[str, Any], title: str, plots: str = "") -> str:
     """
     files = importlib.resources.files("nonproj.report")
     read = {name: files.joinpath(name).read_text(encoding="utf-8") for name in _FILES}
-    script = '\n"use strict";\n' + read["tree.js"] + "\n" + read["report.js"]
+    script = '\n"use strict";\n' + tree_script() + "\n" + read["report.js"]
     policy = f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(read['report.css'])}"
     parts = {
         "policy": f"{policy}; img-src data:; base-uri 'none'; form-action 'none'",
@@ -167,7 +168,7 @@ def render(data: dict[str, Any], title: str, plots: str = "") -> str:
     return re.sub(r"\{(policy|title|style|script|plots|data)\}", lambda match: parts[match[1]], read["report.html"])
 
 
-_FILES = ("report.html", "report.css", "tree.js", "report.js")
+_FILES = ("report.html", "report.css", "report.js")
 
 
 def _digest(content: str) -> str:

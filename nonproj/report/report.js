@@ -172,7 +172,7 @@ function headOf(sentence, n) {
     head.append(proof.certified ? badge("good", "✓", "certified", "no tree over its candidate arcs scores higher") : badge("open", "○", proof.gap === null ? "not certified" : `gap ${proof.gap}`, "another tree may score higher by the gap"));
     if (steps) head.append(make("span", "", steps));
   }
-  if (state.above === 0 && sentence.q !== undefined) head.append(make("span", "", `right with probability ${sentence.q}`));
+  if (state.above === 0 && sentence.q !== undefined) head.append(make("span", "", `tree right with probability ${sentence.q.toFixed(2)}`));
   else if (state.above === 0 && sentence.c) head.append(make("span", "", `least certain ${(Math.min(...sentence.c) / 100).toFixed(2)}`));
   return head;
 }

@@ -27,6 +27,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from nonproj.errors import ClusterError, DataError, NonprojError, one_line
+from nonproj.pictures.svg import tree_script
 from nonproj.server.pool import BusyError, GoneError, TimeLimitError, WorkerPool
 from nonproj.server.processing import INPUTS, OUTPUTS, RequestError, Result, Task, process
 from nonproj.workers.parsing import ModelRef
@@ -100,6 +101,7 @@ def make_app(service: Service) -> Starlette:
 def _load_page() -> tuple[str, dict[str, str]]:
     """Return the start page, and headers that let a browser run what is in it and nothing else."""
     text = importlib.resources.files("nonproj.server").joinpath("page.html").read_text(encoding="utf-8")
+    text = text.replace("{tree.js}", tree_script())
     allowed = {}
     for tag in ("script", "style"):
         content = re.search(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)[1]
