@@ -22,6 +22,7 @@ from nonproj.model import LABEL_LINES, Model
 from nonproj.options.config import DecodingConfig
 from nonproj.parses import Parse
 from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space
+from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.label_lines import TAG, LabelLines
@@ -41,6 +42,9 @@ third order 5 n^4 / 12, at this length 3 million."""
 
 FULL_EFFORT = 100
 """How many times the search limit decoding over all arcs may use: there are that many more parts."""
+
+THIRD_EFFORT = 10
+"""How many times the search limit decoding with parts of third order may use."""
 
 TAGS = ("missing", "all", "none")
 """Which tags the tagger predicts."""
@@ -89,7 +93,8 @@ class Parser:
         decoding = decoding or config.decoding
         single_root, projective = not model.meta.get("multi_root", True), bool(model.meta.get("projective", False))
         self.options = check_options(dual_options(decoding, single_root, projective))
-        self.search = check_search(SearchOptions(decoding.search_limit, search=decoding.exact))
+        effort = THIRD_EFFORT if is_third_order(part_set(config.parts)) else 1
+        self.search = check_search(SearchOptions(effort * decoding.search_limit, search=decoding.exact))
         self.confident = decoding.confidence
         self.full, self.nbest, self.constraints = decoding.full, decoding.nbest, decoding.constraints
         self.threshold, self.max_words = decoding.threshold, decoding.max_words

@@ -21,7 +21,8 @@ from nonproj.scoring.vocabulary import Encoder
 from nonproj.types import Sentence
 
 ARC_GRANDPARENT = ("arc", "grandparent")
-HIGHER_ORDER = ["sibling", "grandparent", pytest.param(ARC_GRANDPARENT, id="arc+grandparent"), "third"]
+SECOND_ORDER = ["sibling", "grandparent", pytest.param(ARC_GRANDPARENT, id="arc+grandparent")]
+HIGHER_ORDER = [*SECOND_ORDER, "third"]
 """Sets of part types with compiled automata, as parameters of a test."""
 
 SUBSETS = [

@@ -35,7 +35,7 @@ RULES = {APPENDIX_A: AppendixA, POLYAK: Polyak}
 def test_equals_enumeration(name, form, kind):
     options = DualOptions(max_iterations=400, single_root="single_root" in form, projective="projective" in form)
     certified = tried = 0
-    for seed in range(60):
+    for seed in range(60 if name != "third" else 25):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(1, 6)) if seed % 4 else 4
         parts, scores = draw_problem(rng, n, name, kind, pruned=bool(seed % 2))
@@ -54,7 +54,7 @@ def test_equals_enumeration(name, form, kind):
         certified += decoded.certified
         tried += 1
     # Random scores make the relaxation loose (section 7.2), but not always; without this the test could be empty.
-    assert tried >= 40
+    assert tried >= (40 if name != "third" else 18)
     assert certified >= (tried if name == "arc" else 0.4 * tried)
 
 
@@ -118,7 +118,7 @@ def test_kernel_equals_the_eager_loop_bit_by_bit_where_arithmetic_is_exact(name,
     those that enumeration finds.
     """
     whole = lazy = longest = 0
-    for seed in range(15):
+    for seed in range(15 if name != "third" else 10):
         rng = np.random.default_rng(seed)
         parts, scores, options = exact_problem(rng, int(rng.integers(1, 7)), name, spread, form)
         arcs = parts.arcs

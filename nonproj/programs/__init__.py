@@ -2,7 +2,7 @@
 
 - `solver`: a program that can grow by columns and rows, over HiGHS
 - `tree_polytope`: rows of the arborescence polytope and its flow relaxations (Martins et al. 2009)
-- `automaton_polytope`: the convex hull of the grandparent and sibling automaton
+- `automaton_polytope`: the convex hulls of head automata
 - `linear_program`: LP relaxations and the integer program of parsing, over candidate arcs
 - `pricing`: pricing of grandparent parts, and separation of violated rows
 - `column_generation`: price and cut over arrays of scores and bounds (Riedel et al. 2012)

@@ -1,4 +1,4 @@
-"""The convex hull of the grandparent and sibling automaton, as sparse rows of a linear program.
+"""The convex hulls of head automata that see grandparents or three siblings, as sparse rows of a linear program.
 
 It is the polytope of paths through the automaton's Viterbi.  Columns ``0 .. A - 1`` of every program are the arcs; the
 looser rows of Martins et al. (2009) and of Riedel et al. (2012), which tie single parts to their arcs, are declared by
@@ -12,29 +12,42 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.parts.constraints import Rows, equal, stack
-from nonproj.parts.sibling import entering, path_entries, transitions
+from nonproj.parts.sibling import transitions
 from nonproj.types import PartSpace
 
 
 class Copies(NamedTuple):
-    """The columns of `grandparent_paths`: one copy of each transition of a head for each candidate grandparent.
+    """The columns of `automaton_paths`: one copy of each move of a head's automaton for each candidate grandparent.
 
-    ``sibling`` and ``grandparent``, int64[C], are the numbers of the parts that a column stands for, -1 for none.
-    ``upper``, float64[C], is 0 if the grandparent is a modifier in the transition, else 1.
+    ``parts``, int64[C, 4], are the numbers of the parts that a column stands for, -1 for none: sibling, grandparent,
+    grand-sibling and tri-sibling.  ``upper``, float64[C], is 0 if the grandparent is a modifier in the move, else 1.
     """
 
-    sibling: np.ndarray
-    grandparent: np.ndarray
+    parts: np.ndarray
     upper: np.ndarray
 
 
-def grandparent_paths(parts: PartSpace, first: int) -> tuple[Copies, Rows]:
-    """Return rows that make each head choose a grandparent and a path under it: the convex hull of the G+S automaton.
+class Moves(NamedTuple):
+    """The moves of a half-automaton over k candidates, int64 each.
+
+    ``tail`` and ``tip`` are states, START being 0 and END -1; ``last``, ``before``, ``third``: positions of the
+    modifier that a move takes (``k + 1``: END), of the one before it, and of that before this, -1 for none.
+    """
+
+    tail: np.ndarray
+    tip: np.ndarray
+    third: np.ndarray
+    before: np.ndarray
+    last: np.ndarray
+
+
+def automaton_paths(parts: PartSpace, first: int) -> tuple[Copies, Rows]:
+    """Return rows that make each head choose a grandparent and a path under it: the convex hull of its automaton.
 
     Parameters
     ----------
     parts : PartSpace
-        Of a set with siblings and grandparents.
+        Of a set with siblings.
     first : int
         The first column of the copies.
 
@@ -48,63 +61,101 @@ def grandparent_paths(parts: PartSpace, first: int) -> tuple[Copies, Rows]:
 
     Notes
     -----
-    Rush and Collins (2012), section 9.5, for the automata of Koo et al. (2010), example 3.
+    Rush and Collins (2012), section 9.5, for the automata of Koo et al. (2010), example 3, and of third order.
 
     Examples
     --------
     >>> from nonproj.parts.arcs import full_arc_space
     >>> from nonproj.parts.space import part_space
-    >>> grandparent_paths(part_space(full_arc_space(2), "grandparent"), first=4)[0].upper.tolist()[-8:]
+    >>> automaton_paths(part_space(full_arc_space(2), "grandparent"), first=4)[0].upper.tolist()[-8:]
     [1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0]
     """
     copies, blocks = [], []
     for h in range(len(parts.arcs.start) - 1):
         copy, rows = _copies_of_head(parts, h, first)
-        first += len(copy.sibling)
+        first += len(copy.upper)
         copies.append(copy)
         blocks.append(rows)
     return Copies(*[np.concatenate(field) for field in zip(*copies, strict=True)]), stack(blocks)
 
 
+def path_moves(k: int, triples: bool) -> Moves:
+    """Return the moves of a half-automaton whose state is the last modifier, or the last two of them.
+
+    Examples
+    --------
+    >>> moves = path_moves(1, triples=True)
+    >>> moves.third.tolist(), moves.before.tolist(), moves.last.tolist()
+    ([-1, -1, 0], [0, 0, 1], [1, 2, 2])
+    """
+    before, last = transitions(k)
+    if not triples:
+        return Moves(before, np.where(last <= k, last, -1), np.full(len(last), -1), before, last)
+    ends = np.arange(1, k + 2)
+    listed = [(a, b, c) for c in range(2, k + 2) for b in range(1, c) for a in range(b)]
+    third, before, last = np.array(listed, np.int64).reshape(-1, 3).T
+    third = np.concatenate([np.full(k + 1, -1), third])
+    before, last = np.concatenate([np.zeros(k + 1, np.int64), before]), np.concatenate([ends, last])
+    tail = np.where(third < 0, 0, 1 + before * (before - 1) // 2 + third)
+    return Moves(tail, np.where(last <= k, 1 + last * (last - 1) // 2 + before, -1), third, before, last)
+
+
 def _copies_of_head(parts: PartSpace, h: int, first: int) -> tuple[Copies, Rows]:
     """Return the columns and rows of one head."""
-    arcs, start = parts.arcs, parts.start("sibling")
-    into = np.arange(arcs.start[h], arcs.start[h + 1], dtype=np.int64) if h else np.full(1, -1)
-    begin, middle, end = arcs.out_start[2 * h : 2 * h + 3]
+    arcs, grandparents = parts.arcs, h > 0 and "grandparent" in parts.names
+    into = np.arange(arcs.start[h], arcs.start[h + 1], dtype=np.int64) if grandparents else np.full(1, -1)
+    begin, middle, end = arcs.out_start[2 * h : 2 * h + 3].tolist()
     out = arcs.out[begin:end].astype(np.int64)
-    size = int(start[2 * h + 2] - start[2 * h])
-    copies, blocks, columns, positions = [], [], [], []
-    for i, arc in enumerate(into):
-        for q, k, before in ((2 * h, middle - begin, 0), (2 * h + 1, end - middle, middle - begin)):
-            column = first + i * size + int(start[q] - start[2 * h])
-            row, transition, value = path_entries(k)
-            total = np.zeros(k + 1)
-            total[0] = float(arc < 0)
-            rows = Rows(row, column + transition, value, total, total)
-            if arc >= 0:
-                rows = Rows(np.append(row, 0), np.append(rows.column, arc), np.append(value, -1.0), total, total)
-            blocks.append(rows)
-            transition, position = entering(k)
-            columns.append(column + transition)
-            positions.append(before + position - 1)
-            copies.append(_copy(parts, h, (q, k, before, i, int(arc))))
+    halves = [
+        (2 * h, path_moves(middle - begin, "trisibling" in parts.names)),
+        (2 * h + 1, path_moves(end - middle, "trisibling" in parts.names)),
+    ]
+    copies, blocks, columns, positions = [], [], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for i, arc in enumerate(into.tolist()):
+        for q, moves in halves:
+            k, before = (middle - begin, 0) if q % 2 == 0 else (end - middle, middle - begin)
+            column = first + np.arange(len(moves.last))
+            first += len(column)
+            blocks.append(_flow(moves, column, arc))
+            taken = moves.last <= k
+            columns.append(column[taken])
+            positions.append(before + moves.last[taken] - 1)
+            copies.append(_copy(parts, q, moves, i, arc))
     modifiers = np.arange(len(out))
-    blocks.append(equal(*[np.concatenate([*x, np.zeros(0, np.int64)]) for x in (positions, columns)], modifiers, out))
-    empty = Copies(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    blocks.append(equal(np.concatenate(positions), np.concatenate(columns), modifiers, out))
+    empty = Copies(np.zeros((0, 4), np.int64), np.zeros(0))
     return Copies(*[np.concatenate(field) for field in zip(empty, *copies, strict=True)]), stack(blocks)
 
 
-def _copy(parts: PartSpace, h: int, half: tuple[int, int, int, int, int]) -> Copies:
-    """Return the columns of one half-automaton under one grandparent; arc -1 stands for none, at the root."""
-    q, k, before, i, arc = half
-    arcs, (tail, tip) = parts.arcs, transitions(k)
-    sibling = int(parts.start("sibling")[q]) + np.arange(len(tip), dtype=np.int64)
-    grandparent, upper = np.full(len(tip), -1, np.int64), np.ones(len(tip))
+def _flow(moves: Moves, column: np.ndarray, arc: int) -> Rows:
+    """Return rows that make moves a flow from START, as much as the value of an arc; -1 stands for one unit."""
+    inner, start = moves.tip >= 0, np.full(int(arc >= 0), arc)
+    row = np.concatenate([moves.tip[inner], moves.tail, 0 * start])
+    columns = np.concatenate([column[inner], column, start])
+    value = np.concatenate([np.ones(inner.sum()), np.where(moves.tail == 0, 1.0, -1.0), -1.0 * (start >= 0)])
+    total = np.zeros(1 + max(moves.tip.max(initial=0), moves.tail.max(initial=0)))
+    total[0] = float(arc < 0)
+    return Rows(row, columns, value, total, total)
+
+
+def _copy(parts: PartSpace, q: int, moves: Moves, i: int, arc: int) -> Copies:
+    """Return the columns of one half-automaton under the i-th grandparent; arc -1 stands for none, at the root."""
+    arcs, h, (_, _, third, before, last) = parts.arcs, q // 2, moves
+    begin, middle, end = arcs.out_start[2 * h : 2 * h + 3].tolist()
+    k, inner = int(arcs.out_start[q + 1] - arcs.out_start[q]), int(arcs.out_start[q]) - begin
+    transition = last * (last - 1) // 2 + before
+    numbers, upper = np.full((len(last), 4), -1, np.int64), np.ones(len(last))
+    numbers[:, 0] = parts.start("sibling")[q] + transition
     if arc >= 0:
-        begin, end = arcs.out_start[2 * h], arcs.out_start[2 * h + 2]
-        row = int(parts.start("grandparent")[h]) + i * int(end - begin) + before
-        grandparent = np.where(tip <= k, row + tip - 1, -1)
+        row = int(parts.start("grandparent")[h]) + i * (end - begin) + inner
+        numbers[:, 1] = np.where(last <= k, row + last - 1, -1)
         modifiers = arcs.modifier[arcs.out[arcs.out_start[q] : arcs.out_start[q + 1]]]
         loops = np.concatenate([[False], modifiers == arcs.head[arc], [False]])
-        upper = 1.0 - (loops[tail] | loops[tip])
-    return Copies(sibling, grandparent, upper)
+        upper = 1.0 - (loops[before] | loops[last])
+    if arc >= 0 and "grandsibling" in parts.names:
+        left, right = ((j + 1) * (j + 2) // 2 for j in (middle - begin, end - middle))
+        numbers[:, 2] = parts.start("grandsibling")[h] + i * (left + right) + q % 2 * left + transition
+    if "trisibling" in parts.names:
+        triple = last * (last - 1) * (last - 2) // 6 + before * (before - 1) // 2 + third
+        numbers[:, 3] = np.where(third >= 0, parts.start("trisibling")[q] + triple, -1)
+    return Copies(numbers, upper)

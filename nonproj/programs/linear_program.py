@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nonproj.automata.compiled import is_compiled
 from nonproj.parts.constraints import Rows
 from nonproj.parts.grandparent import FAMILIES, check_families, grandparent_rows
 from nonproj.parts.sibling import sibling_pairs
 from nonproj.parts.space import check_scores, tree_indicators, tree_score
-from nonproj.programs.automaton_polytope import Copies, grandparent_paths
+from nonproj.programs.automaton_polytope import Copies, automaton_paths
 from nonproj.programs.solver import Program
 from nonproj.programs.tree_polytope import commodities, multi_commodity, one_head, single_commodity
 from nonproj.trees.arborescence import maximum_arborescence_sparse
@@ -176,9 +177,9 @@ def _check_options(options: LinearOptions) -> None:
 
 def _add_parts(program: Program, parts: PartSpace, scores: np.ndarray, options: LinearOptions) -> Copies | None:
     """Add the parts beyond arcs to the program; return what its last columns stand for, if not one part each."""
-    if options.relaxation == "compact" and parts.names == ("arc", "sibling", "grandparent"):
-        copies, rows = grandparent_paths(parts, program.n_columns)
-        costs = scores[copies.sibling] + np.where(copies.grandparent < 0, 0.0, scores[copies.grandparent])
+    if options.relaxation == "compact" and "sibling" in parts.names and len(parts.names) > 2 and is_compiled(parts):
+        copies, rows = automaton_paths(parts, program.n_columns)
+        costs = np.where(copies.parts < 0, 0.0, scores[copies.parts]).sum(axis=1)
         program.add_columns(costs, 0.0, copies.upper)
         program.add_rows(rows)
         return copies
@@ -211,8 +212,8 @@ def _read(program: Program, parts: PartSpace, scores, copies: Copies | None, sta
     if copies is None:
         values[n_arcs:] = x[len(x) - (len(parts) - n_arcs) :]
     else:
-        of_copies = x[len(x) - len(copies.sibling) :]
-        for part in copies[:2]:
+        of_copies = x[len(x) - len(copies.upper) :]
+        for part in copies.parts.T:
             values += np.bincount(part[part >= 0], of_copies[part >= 0], len(parts))
     return Fractional(values, float(values @ scores), status, program.n_columns, program.n_rows, program.nodes)
 
