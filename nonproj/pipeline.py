@@ -40,11 +40,8 @@ FULL_WORDS, FULL_WORDS_THIRD = 160, 50
 """Longer sentences have too many parts to be parsed without pruning: 2 n^3, at this length 8 million, or with parts of
 third order 5 n^4 / 12, at this length 3 million."""
 
-FULL_EFFORT = 100
-"""How many times the search limit decoding over all arcs may use: there are that many more parts."""
-
-THIRD_EFFORT = 10
-"""How many times the search limit decoding with parts of third order may use."""
+FULL_EFFORT, THIRD_EFFORT = 100, 10
+"""How many times the search limit decoding over all arcs, and with parts of third order, may use: there are more parts."""
 
 TAGS = ("missing", "all", "none")
 """Which tags the tagger predicts."""
@@ -337,15 +334,13 @@ class Parser:
         Returns
         -------
         arcs : ArcSpace
-            All arcs; the given ones if the sentence is longer than ``FULL_WORDS``, or than ``FULL_WORDS_THIRD`` in a
-            set with parts of third order.
+            All arcs; the given ones if the sentence is longer than ``FULL_WORDS`` or, third order, `FULL_WORDS_THIRD`.
         decoded : Decoded
             The best tree over them.
         pruned : Decoded or None
             The given tree, if all arcs were used.
         """
-        longest = FULL_WORDS_THIRD if is_third_order(self.scorer.types) else FULL_WORDS
-        if tokens.n_nodes - 1 > longest:
+        if tokens.n_nodes - 1 > (FULL_WORDS_THIRD if is_third_order(self.scorer.types) else FULL_WORDS):
             return arcs, decoded, None
         everything = arc_space_from_mask(constraints.allowed) if constraints else full_arc_space(tokens.n_nodes - 1)
         limit = self.search._replace(work_per_word=FULL_EFFORT * self.search.work_per_word)

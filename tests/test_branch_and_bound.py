@@ -5,7 +5,17 @@ import math
 import naive_trees
 import numpy as np
 import pytest
-from problems import ALL_SETS, ARC_GRANDPARENT, HIGHER_ORDER, KINDS, best_score, check_laws, draw_problem, trees_over
+from problems import (
+    ALL_SETS,
+    ARC_GRANDPARENT,
+    HIGHER_ORDER,
+    KINDS,
+    SECOND_ORDER,
+    best_score,
+    check_laws,
+    draw_problem,
+    trees_over,
+)
 
 from nonproj.automata.compiled import GAIN_WORK, HEAD_WORK, SplitScores, compiled_starts, count_work
 from nonproj.automata.third import STATE_WORK
@@ -22,7 +32,7 @@ from nonproj.parts.space import part_space, tree_score
 @pytest.mark.parametrize("name", ALL_SETS)
 def test_certifies_what_enumeration_finds(name, form, kind):
     tried = searched = 0
-    for seed in range(60):
+    for seed in range(60 if name != "third" else 25):
         rng = np.random.default_rng(seed)
         parts, scores = draw_problem(rng, int(rng.integers(1, 6)), name, kind, pruned=bool(seed % 2))
         options = DualOptions(
@@ -42,11 +52,11 @@ def test_certifies_what_enumeration_finds(name, form, kind):
         assert found.heads.tolist() in trees
         tried += 1
         searched += found.nodes > 0
-    assert tried >= 40
+    assert tried >= (40 if name != "third" else 18)
     assert searched >= (0 if name == "arc" else tried / 4)
 
 
-@pytest.mark.parametrize("name", HIGHER_ORDER)
+@pytest.mark.parametrize("name", SECOND_ORDER)
 @pytest.mark.parametrize("seed", range(150))
 def test_agrees_with_the_integer_program(seed, name):
     """Each of 450 instances, of 4 to 8 words: integer program, search and enumeration; and the programs' bounds."""

@@ -186,3 +186,6 @@ def test_built_in_configurations():
     for language, treebank_ in TREEBANKS.items():
         named = files[language].treebank
         assert (named.train, named.test) == (f"data/{treebank_.train}", f"data/{treebank_.test}")
+        third = files[f"{language}-third"]
+        assert third.parts == ("arc", "sibling", "grandparent", "grandsibling", "trisibling")
+        assert third.treebank == named

@@ -21,6 +21,7 @@ import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
 from nonproj.automata.third import Third, count_states, decode_third, list_third, table_size
+from nonproj.errors import ConfigError
 from nonproj.parts.base import PartType
 from nonproj.parts.grandparent import list_grandparents
 from nonproj.parts.sibling import list_siblings
@@ -93,6 +94,20 @@ def is_compiled(parts: PartSpace) -> bool:
 def has_compiled_automata(types: Sequence[PartType]) -> bool:
     """Return whether the automata of these part types are compiled."""
     return tuple(part_type.name for part_type in types) in COMPILED
+
+
+def check_decodable(types: Sequence[PartType]) -> None:
+    """Raise `ConfigError` if nothing decodes these part types: they have automata neither compiled nor as tables.
+
+    Examples
+    --------
+    >>> from nonproj.parts.registry import part_set
+    >>> check_decodable(part_set(["arc", "trisibling"]))
+    """
+    tables = all(type(part_type).automata is not PartType.automata for part_type in types)
+    if not tables and not has_compiled_automata(types):
+        names, known = ",".join(part_type.name for part_type in types), "; ".join(map(",".join, COMPILED))
+        raise ConfigError("parts", f"there is no decoder for {names}; there are for {known}")
 
 
 def is_third_order(types: Sequence[PartType]) -> bool:

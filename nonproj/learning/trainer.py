@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from nonproj import __version__
+from nonproj.automata.compiled import check_decodable
 from nonproj.errors import ConfigError
 from nonproj.evaluation.parsing import evaluate_parser
 from nonproj.evaluation.scores import nonprojective
@@ -33,6 +34,7 @@ from nonproj.learning.preparation import check_sentences, prepare, restore
 from nonproj.learning.pruner import Pruner, add_gold, count_gold
 from nonproj.model import LABEL_LINES, Model
 from nonproj.options.config import Config
+from nonproj.parts.registry import part_set
 from nonproj.pipeline import Parser, dual_options
 from nonproj.scoring.label_lines import TAG
 from nonproj.scoring.score import quantise
@@ -115,6 +117,7 @@ class Trainer:
         self, sentences, config: Config, held_out, checkpoint, progress: Callable[..., Any], workers=None, shards=None
     ):
         check_sentences(sentences, config.decoding.max_words)
+        check_decodable(part_set(config.parts))
         self.workers, self.shards = workers, shards
         self.given, self.held_out = sentences, held_out
         self.config, self.checkpoint, self.progress = config, checkpoint, progress

@@ -1,0 +1,177 @@
+"""Parts of third order beyond what the tests over all sets cover: tables, integer programs, limits, the parser."""
+
+import dataclasses
+import math
+
+import naive_trees
+import numpy as np
+import pytest
+import toy
+from problems import KINDS, SUBSETS, check_laws, draw_problem, draw_scores, scale_arcs, trees_over
+
+import nonproj.pipeline
+from nonproj.automata.general import best_paths, general_automata
+from nonproj.automata.relaxed import decode_relaxed
+from nonproj.dual.branch_and_bound import branch_and_bound
+from nonproj.dual.decomposition import dual_decomposition
+from nonproj.dual.k_best import k_best
+from nonproj.errors import ConfigError, SizeError
+from nonproj.joint.parser import JointParser
+from nonproj.learning.trainer import train
+from nonproj.model import Model
+from nonproj.options.config import Config
+from nonproj.parts.arcs import arc_space, full_arc_space
+from nonproj.parts.space import part_space
+from nonproj.pipeline import Parser
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(12))
+def test_tables_choose_as_the_compiled_automata_do(seed, kind):
+    """The product of the tables of siblings and of tri-siblings: the same value, and where none tie the same arcs."""
+    rng = np.random.default_rng(seed)
+    parts, scores = draw_problem(rng, int(rng.integers(1, 6)), ("arc", "sibling", "trisibling"), kind, bool(seed % 2))
+    relaxed = decode_relaxed(parts, scores, 1.0)
+    paths = best_paths(parts.arcs, general_automata(parts, scores), scores[parts.range("arc")])
+    assert float(sum(paths.values.tolist())) == pytest.approx(relaxed.value, rel=1e-12, abs=1e-12)
+    if kind == "continuous":
+        assert paths.z.tolist() == relaxed.z.tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_trisiblings_without_siblings_are_decoded_by_their_tables(kind):
+    certified = 0
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        parts, scores = draw_problem(rng, int(rng.integers(1, 6)), ("arc", "trisibling"), kind, bool(seed % 2))
+        scores = scale_arcs(parts, scores, 2)
+        decoded = dual_decomposition(parts, scores)
+        trees = trees_over(parts.arcs)
+        check_laws(decoded, parts, scores, max(naive_trees.score_of_tree(tree, parts, scores) for tree in trees))
+        certified += decoded.certified
+    assert certified >= 8
+
+
+@pytest.mark.parametrize("name", SUBSETS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_set_is_searched_to_its_best_trees(name, kind):
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        parts, scores = draw_problem(rng, 4, name, kind, pruned=bool(seed % 2))
+        expected = sorted(naive_trees.score_of_tree(tree, parts, scores) for tree in trees_over(parts.arcs))[::-1]
+        found = branch_and_bound(parts, scores)
+        assert found.certified
+        check_laws(found, parts, scores, expected[0])
+        ranked = k_best(parts, scores, 5)
+        np.testing.assert_allclose([tree.score for tree in ranked], expected[:5], atol=1e-7)
+
+
+def draw_pruned(rng, n):
+    """At most three heads for each word, a chain among them."""
+    arcs = {(m - 1, m) for m in range(1, n + 1)}
+    for m in range(1, n + 1):
+        arcs |= {(int(h), m) for h in rng.integers(0, n + 1, 2) if h != m}
+    heads, modifiers = zip(*sorted(arcs), strict=True)
+    return arc_space(heads, modifiers, n)
+
+
+@pytest.mark.parametrize("name", ["third", *SUBSETS])
+@pytest.mark.parametrize("seed", range(4))
+def test_agrees_with_the_integer_program_up_to_twelve_words(seed, name):
+    pytest.importorskip("highspy")
+    from nonproj.programs.linear_program import LinearOptions, linear_program
+
+    rng = np.random.default_rng(seed)
+    parts = part_space(draw_pruned(rng, int(rng.integers(9, 13))), name)
+    scores = draw_scores(rng, KINDS[seed % 2], len(parts))
+    found = branch_and_bound(parts, scores)
+    assert found.certified
+    integer, _ = linear_program(parts, scores, LinearOptions("single", integer=True))
+    compact, _ = linear_program(parts, scores, LinearOptions("compact"))
+    assert integer.certified and integer.score == pytest.approx(found.score, abs=1e-6)
+    assert compact.bound >= found.score - 1e-6
+    assert dual_decomposition(parts, scores).bound >= compact.bound - 1e-6
+
+
+def test_more_parts_than_fit_are_counted_before_they_are_listed():
+    arcs = full_arc_space(150)
+    second = len(part_space(arcs, "grandparent"))
+    sizes = [(h - 1 if h else 0, 150 - h) for h in range(151)]
+    grandsiblings = sum(150 * math.comb(k + 2, 2) for h, both in enumerate(sizes) for k in both if h)
+    with pytest.raises(SizeError) as caught:
+        part_space(arcs, "third")
+    assert str(caught.value).startswith(
+        f"{second + grandsiblings} parts up to type grandsibling over 150 words; at most"
+    )
+    arcs = arc_space(np.zeros(5000, int), np.arange(1, 5001), 5000)  # 2e10 triples: more than 32 bits count
+    with pytest.raises(SizeError) as caught:
+        part_space(arcs, ("arc", "trisibling"))
+    assert str(caught.value).startswith(f"{5000 + math.comb(5002, 3)} parts up to type trisibling over 5000 words")
+
+
+# -- the parser --------------------------------------------------------------------------------------------------------
+
+SMALL = {
+    "features.bits": 14,
+    "pruner.bits": 12,
+    "pruner.folds": 0,
+    "labeler.bits": 12,
+    "labeler.epochs": 1,
+    "training.epochs": 3,
+    "tagger.epochs": 1,
+    "tagger.restarts": 1,
+    "tagger.bits": 12,
+    "training.tags": "gold",
+}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Model:
+    path = tmp_path_factory.mktemp("third") / "model.nonproj"
+    train(toy.sentences(40), Config().with_overrides(SMALL | {"parts": "third"})).save(path)
+    return Model.load(path)
+
+
+def test_a_parser_over_all_arcs_finds_the_best_tree(model):
+    """Up to `FULL_WORDS_THIRD` words: then the model's best tree, and its second best, by enumeration."""
+    full = Parser(model, dataclasses.replace(model.config.decoding, full=True))
+    ranked = Parser(model, dataclasses.replace(model.config.decoding, nbest=2, threshold=1e-9))
+    checked = 0
+    for sentence in [s for s in toy.sentences(40, seed=1) if len(s) <= 5]:
+        parse = full.parse(sentence)
+        assert parse.decoded.certified and len(parse.arcs.head) == len(sentence) ** 2
+        parts, scores = full.score(full.encode(sentence), full_arc_space(len(sentence)))
+        trees = trees_over(parts.arcs, full.options.single_root, full.options.projective)
+        best = sorted((naive_trees.score_of_tree(tree, parts, scores) for tree in trees), reverse=True)
+        assert parse.decoded.score == pytest.approx(best[0], rel=1e-9)
+        found = ranked.parse(sentence)
+        if len(found.arcs.head) == len(sentence) ** 2:
+            assert found.others[0].decoded.score == pytest.approx(best[1], rel=1e-9)
+            checked += 1
+    assert checked >= 3
+
+
+def test_longer_sentences_keep_their_pruned_tree(model, monkeypatch):
+    monkeypatch.setattr(nonproj.pipeline, "FULL_WORDS_THIRD", 5)
+    plain, full = (Parser(model, dataclasses.replace(model.config.decoding, full=full)) for full in (False, True))
+    lengths = set()
+    for sentence in toy.sentences(20, seed=1):
+        before, after = plain.parse(sentence), full.parse(sentence)
+        lengths.add(len(sentence) > 5)
+        assert (after.pruned is None) == (len(sentence) > 5)
+        if after.pruned is None:
+            assert after.decoded.heads.tolist() == before.decoded.heads.tolist()
+    assert lengths == {True, False}
+
+
+def test_tags_are_not_decided_with_parts_of_third_order(model):
+    with pytest.raises(ConfigError) as caught:
+        JointParser(model)
+    names = "arc,sibling,grandparent,grandsibling,trisibling"
+    assert str(caught.value) == f"decoding.joint: tags are not decided with the part types {names}; leave out --joint"
+
+
+def test_a_set_without_a_decoder_is_refused_before_training():
+    with pytest.raises(ConfigError) as caught:
+        train(toy.sentences(3), Config().with_overrides(SMALL | {"parts": ["arc", "grandsibling"]}))
+    assert str(caught.value).startswith("parts: there is no decoder for arc,grandsibling; there are for ")
