@@ -41,7 +41,7 @@ FULL_WORDS, FULL_WORDS_THIRD = 160, 50
 third order 5 n^4 / 12, at this length 3 million."""
 
 FULL_EFFORT, THIRD_EFFORT = 100, 10
-"""How many times the search limit decoding over all arcs, and with parts of third order, may use: there are more parts."""
+"""How many times the search limit decoding over all arcs, or with parts of third order, may use."""
 
 TAGS = ("missing", "all", "none")
 """Which tags the tagger predicts."""
