@@ -17,12 +17,11 @@ from nonproj.automata.compiled import (
     compiled_starts,
     decode_all_heads,
     is_compiled,
-    tree_value,
 )
 from nonproj.dual.decomposition import NO_TRACE
 from nonproj.dual.options import DEFAULTS, UNLIMITED, DualOptions, check_options
 from nonproj.dual.subgradient import Descent, descend
-from nonproj.parts.space import check_scores
+from nonproj.parts.space import check_scores, tree_score
 from nonproj.trees.arborescence import best_arborescence
 from nonproj.trees.projective import best_projective_tree
 from nonproj.types import PartSpace
@@ -111,6 +110,6 @@ def _iteration(parts: PartSpace, scores: np.ndarray, options: DualOptions, befor
     y = (heads[arcs.modifier] == arcs.head).astype(np.int8)
     choice = Choice(np.zeros_like(y), np.zeros_like(y))
     dual = float(split.y[y == 1].sum() + decode_all_heads(arcs, starts, scores, split, choice))
-    primal = float(tree_value(arcs, starts, scores, y, np.empty(4 * len(heads), np.int64)))
+    primal = float(tree_score(parts, scores, heads))
     second = choice.z_grandparent if len(starts.grandparent) else y
     return Iteration(dual, primal, heads, choice.z, second)

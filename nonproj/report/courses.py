@@ -19,6 +19,8 @@ from nonproj.types import ArcSpace
 
 def check_courses(parser: Parser) -> None:
     """Raise `ConfigError` if a model's decoder makes no iterations that can be shown."""
+    if type(parser) is not Parser:
+        raise ConfigError("--course", "it is not recorded where tags and trees are decided jointly; leave out --joint")
     names = tuple(part_type.name for part_type in parser.scorer.types)
     if not has_compiled_automata(parser.scorer.types):
         reason = "are decoded without iterations" if len(names) == 1 else "have no compiled automata"
