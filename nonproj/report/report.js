@@ -440,7 +440,7 @@ function view(name) {
 function go(step) {
   if (!shown.length) return;
   if (current < 0) {
-    const top = shown.findIndex((n) => items.get(n).article.getBoundingClientRect().bottom > 140);
+    const top = shown.findIndex((n) => items.get(n).article.getBoundingClientRect().bottom > document.querySelector("header").offsetHeight + 40);
     current = top < 0 || scrollY < 5 ? (step > 0 ? 0 : shown.length - 1) : top;
   } else current = Math.max(0, Math.min(shown.length - 1, current + step));
   document.querySelector("article[aria-current]")?.removeAttribute("aria-current");
@@ -518,6 +518,9 @@ document.querySelector(".tabs").addEventListener("keydown", (event) => {
   view(other);
   find(`tab-${other}`).focus();
 });
+new ResizeObserver(() => {
+  document.documentElement.style.setProperty("--header", `${document.querySelector("header").offsetHeight}px`);
+}).observe(document.querySelector("header"));
 addEventListener("beforeprint", () => { for (const n of shown) draw(n); });
 
 try { const theme = localStorage.getItem("nonproj-theme"); if (theme) document.documentElement.dataset.theme = theme; } catch { /* none */ }
