@@ -6,12 +6,14 @@ import hashlib
 import json
 import re
 
+import numpy as np
 import pytest
 from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.cli.provenance import digest, licence_beside
-from nonproj.evaluation.card import model_card
+from nonproj.evaluation.calibration import Judged
+from nonproj.evaluation.card import calibration_of_test, model_card
 from nonproj.model import Model
 
 SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "labeler.bits=16", "--set", "tagger.epochs=1"]
@@ -66,9 +68,15 @@ def test_the_card_shows_what_the_model_remembers(folder, capsys):
 
 
 def test_the_card_shows_a_calibration(folder):
+    """From probabilities by hand: in the only filled bin 0.8 is expected and 3 of 4 are right."""
+    judged = Judged(np.full(4, 0.8), np.array([True, True, True, False]))
+    kept = calibration_of_test({"heads": judged, "labels": judged, "trees": judged})
+    assert kept["heads_calibration_error"] == pytest.approx(0.05) and kept["labels_surest_50"] == 1.0
     description = Model.load(folder / "toy.nonproj").describe()
-    description["training"] = description["training"] | {"calibration": {"expected_calibration_error": 0.00812}}
-    assert "| expected calibration error | 0.00812 |" in model_card("toy.nonproj", description, 1)
+    description["training"] = description["training"] | {"calibration": kept}
+    card = model_card("toy.nonproj", description, 1)
+    assert "| heads: expected calibration error | 0.0500 |" in card
+    assert "| heads with labels: right among the surest 50 % | 100.00 % |" in card
 
 
 def test_a_model_of_an_older_version_has_a_card(folder, tmp_path, capsys):

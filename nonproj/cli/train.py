@@ -7,17 +7,20 @@ import dataclasses
 import logging
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from nonproj.cli.common import check_outputs, progress_bar, reading_rules, telling_of_compiling, worker_pool
 from nonproj.cli.provenance import provenance
 from nonproj.errors import ConfigError, FileError, one_line
-from nonproj.evaluation.card import figures_of_test
+from nonproj.evaluation.calibration import judge
+from nonproj.evaluation.card import calibration_of_test, figures_of_test
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
 from nonproj.io import conll
 from nonproj.io.checks import Rules
 from nonproj.io.files import is_direct
 from nonproj.learning.trainer import tested_tags, train
+from nonproj.model import Model
 from nonproj.options.config import Config, TreebankConfig
 from nonproj.pipeline import Parser
 from nonproj.types import Sentence
@@ -60,14 +63,21 @@ def run(options: argparse.Namespace) -> int:
     if checkpoint:
         checkpoint.unlink(missing_ok=True)
     if test:
-        parser = Parser(model, tags=tested_tags(config))
-        evaluation = evaluate_parser(parser, test, warm_up=WARM_UP, progress=progress)
-        sys.stdout.write(evaluation.table())
+        _evaluate(model, test, progress)
         if checkpoint:  # otherwise a device or a pipe, which cannot be written again
-            tags = "of the file, missing ones predicted" if parser.tags == "missing" else "predicted"
-            model.meta["test"] = figures_of_test(evaluation.as_dict()) | {"tags": tags}
             model.save(output)
     return 0
+
+
+def _evaluate(model: Model, test: list[Sentence], progress: Callable | None) -> None:
+    """Print how good a model is on a test file, and let it remember that."""
+    parser, parses = Parser(model, tags=tested_tags(model.config)), []
+    evaluation = evaluate_parser(parser, test, warm_up=WARM_UP, progress=progress, on_parse=parses.append)
+    sys.stdout.write(evaluation.table())
+    tags = "of the file, missing ones predicted" if parser.tags == "missing" else "predicted"
+    model.meta["test"] = figures_of_test(evaluation.as_dict()) | {"tags": tags}
+    if all(parse.confidence is not None for parse in parses):
+        model.meta["calibration"] = calibration_of_test(judge(zip(test, parses, strict=True)))
 
 
 def _outputs(options: argparse.Namespace, config: Config, train: str, test: str | None) -> tuple[Path, Path | None]:

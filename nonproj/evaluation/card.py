@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
 from nonproj.errors import one_line
+from nonproj.evaluation.calibration import Judged
 from nonproj.options.config import Config
 
 _PARTS = {"arc": "arcs", "sibling": "adjacent siblings", "grandparent": "grandparents"}
@@ -20,6 +21,15 @@ _TEST = {
     "certified": "trees certified",
 }
 """The shares that a model keeps of its test, with their names on a card."""
+
+_CALIBRATION = {
+    "calibration_error": "expected calibration error",
+    "area": "AUC of right against wrong",
+    "surest_50": "right among the surest 50 %",
+    "surest_75": "right among the surest 75 %",
+    "surest_90": "right among the surest 90 %",
+}
+"""The figures that a model keeps of its calibration, with their names on a card."""
 
 _USE = """It parses text of the language and kind of its treebank, for research and as a tool for annotators. Text of
 another kind (speech, social media, older spelling) costs accuracy, and nothing in the output says so. Tags that are
@@ -57,6 +67,22 @@ def figures_of_test(figures: dict[str, Any]) -> dict[str, float | int | None]:
     }
 
 
+def calibration_of_test(judged: Mapping[str, Judged]) -> dict[str, float | int]:
+    """Return what a model keeps of the calibration of its confidence.
+
+    Parameters
+    ----------
+    judged : mapping of str to Judged
+        What `nonproj.evaluation.calibration.judge` returns.
+    """
+    return {
+        f"{kind}_{name}": value
+        for kind in ("heads", "labels")
+        for name, value in judged[kind].as_dict().items()
+        if name in _CALIBRATION
+    }
+
+
 def model_card(path: str, description: dict[str, Any], size: int) -> str:
     """Return the card of a model.
 
@@ -87,8 +113,7 @@ def model_card(path: str, description: dict[str, Any], size: int) -> str:
     lines += ["", "## Accuracy", ""]
     lines += _table(("on the test file", ""), _figures(test)) if test else ["No test file was named in training."]
     if calibration := training.get("calibration"):
-        rows = [(key.replace("_", " "), _number(value)) for key, value in calibration.items()]
-        lines += ["", "## Confidence", "", *_table(("on held-out words", ""), rows)]
+        lines += ["", "## Confidence", "", *_table(("on the test file", ""), _calibration(calibration))]
     lines += ["", "## Training", "", *_table(("", ""), _training(training, description, size))]
     changed = list(_changed(description["config"]))
     lines += ["", "Options that differ from the defaults:" if changed else "All options have their defaults.", ""]
@@ -123,6 +148,15 @@ def _figures(test: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for key, title in _TEST.items():
         if test.get(key) is not None:
             yield title, f"{100 * test[key]:.2f} %"
+
+
+def _calibration(calibration: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield how well the probabilities of heads, and of heads with labels, agree with what is right."""
+    for kind, of in (("heads", "heads"), ("labels", "heads with labels")):
+        for name, title in _CALIBRATION.items():
+            if (value := calibration.get(f"{kind}_{name}")) is not None:
+                share = name.startswith("surest")
+                yield f"{of}: {title}", f"{100 * value:.2f} %" if share else f"{value:.4f}"
 
 
 def _training(training: dict[str, Any], description: dict[str, Any], size: int) -> Iterator[tuple[str, str]]:
