@@ -21,7 +21,8 @@ from nonproj.io import conll
 from nonproj.io.conll import FEATS, UPOS
 from nonproj.joint.parser import JointParser
 from nonproj.model import Model
-from nonproj.pipeline import Parse, Parser
+from nonproj.parses import Parse
+from nonproj.pipeline import Parser
 from nonproj.types import Sentence
 
 FIGURES = ("UPOS", "UFeats", "UAS", "LAS", "MLAS")

@@ -17,9 +17,10 @@ from itertools import islice
 from nonproj.errors import NonprojError
 from nonproj.io import conll
 from nonproj.model import Model
+from nonproj.parses import Parse
 from nonproj.pictures.content import picture_of
 from nonproj.pictures.terminal import to_terminal
-from nonproj.pipeline import Parse, Parser
+from nonproj.pipeline import Parser
 from nonproj.types import Decoded, Sentence
 
 

@@ -22,7 +22,7 @@ _MODULES = {
     "Model": "model",
     "ModelError": "errors",
     "NonprojError": "errors",
-    "Parse": "pipeline",
+    "Parse": "parses",
     "ParsedSentence": "document",
     "Parser": "pipeline",
     "Sentence": "types",

@@ -19,7 +19,7 @@ from nonproj.model import Model as Model
 from nonproj.nlp import TextParser as TextParser
 from nonproj.nlp import load as load
 from nonproj.options.config import Config as Config
-from nonproj.pipeline import Parse as Parse
+from nonproj.parses import Parse as Parse
 from nonproj.pipeline import Parser as Parser
 from nonproj.trees.sampling import sample_trees as sample_trees
 from nonproj.types import Decoded as Decoded

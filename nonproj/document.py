@@ -14,9 +14,9 @@ import numpy as np
 
 from nonproj.evaluation.certificates import statistics
 from nonproj.io import conll
+from nonproj.parses import Parse
 from nonproj.pictures.content import Picture, picture_of
 from nonproj.pictures.svg import in_notebook
-from nonproj.pipeline import Parse
 from nonproj.types import Decoded, Sentence
 
 _SHOWN = 60

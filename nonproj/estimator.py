@@ -24,8 +24,9 @@ from nonproj.io import conll
 from nonproj.learning.trainer import train
 from nonproj.model import Model
 from nonproj.options.config import Config
+from nonproj.parses import Parse
 from nonproj.parts.registry import set_name
-from nonproj.pipeline import Parse, Parser
+from nonproj.pipeline import Parser
 from nonproj.types import Decoded, Sentence
 from nonproj.workers.objects import parse_in_processes
 

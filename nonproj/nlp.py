@@ -8,14 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from nonproj.document import Document, ParsedSentence, locate, token_ranges
 from nonproj.io import conll
 from nonproj.io.objects import from_words
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
 from nonproj.pipeline import BATCH
+from nonproj.scoring.vocabulary import Tokens
 from nonproj.text.input import TextInput
-from nonproj.types import Sentence
+from nonproj.trees.sampling import sample_trees
+from nonproj.types import Float64s, Int32s, Sentence
 from nonproj.workers.parsing import make_parser
 
 
@@ -168,6 +172,50 @@ class TextParser:
         decoding = replace(self.decoding, nbest=options.nbest)
         document = TextParser(self.model, decoding, self.tags, name=self.name)(text)
         return [[each, *each.others] for each in document.sentences]
+
+    def marginals(self, text: str) -> list[Float64s]:
+        """Return for each sentence of a text the probability of each arc under the first-order model that prunes.
+
+        Returns
+        -------
+        list of ndarray of shape (N, N), float64
+            ``[h, m]`` for the arc from word ``h``, 0 for the root, to word ``m``: see `nonproj.trees.marginals`.  The
+            columns 1 .. n sum to 1.
+
+        Examples
+        --------
+        >>> nlp.marginals("Det regner.")[0].shape  # doctest: +SKIP
+        (4, 4)
+        """
+        return [self.parser.marginals(tokens) for tokens in self._encoded(text)]
+
+    def samples(self, text: str, count: int, seed: int = 0) -> list[Int32s]:
+        """Draw trees for each sentence of a text from the first-order model that prunes.
+
+        Parameters
+        ----------
+        text : str
+        count : int
+            How many for each sentence.
+        seed : int
+
+        Returns
+        -------
+        list of ndarray of shape (count, N), int32
+            Their heads, -1 for the root: see `nonproj.trees.sampling.sample_trees`.
+
+        Examples
+        --------
+        >>> nlp.samples("Det regner.", 100)[0].shape  # doctest: +SKIP
+        (100, 4)
+        """
+        rng, single_root = np.random.default_rng(seed), self.parser.options.single_root
+        scores = map(self.parser.first_order_scores, self._encoded(text))
+        return [sample_trees(each, count, single_root=single_root, seed=rng) for each in scores]
+
+    def _encoded(self, text: str) -> list[Tokens]:
+        """Return the words of each sentence of a text, tagged, as integers."""
+        return [self.parser.encode(sentence) for sentence in self.parser.tag(self.segment(text))]
 
     def segment(self, text: str, options: TextInput | None = None) -> list[Sentence]:
         """Return the sentences and words of a text, without tags and trees; longer sentences than allowed are cut."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
@@ -14,8 +13,9 @@ from nonproj.automata.compiled import has_compiled_automata, is_third_order
 from nonproj.confidence.classifier import Classifier, Confidence
 from nonproj.confidence.evidence import Case, Evidence, gather, two_best
 from nonproj.dual.branch_and_bound import search_recorded, search_trusted
-from nonproj.dual.options import RULES, DualOptions, SearchOptions, check_options, check_search
+from nonproj.dual.options import SearchOptions, check_options, check_search, dual_options
 from nonproj.errors import ConfigError, DataError, ModelError, SizeError
+from nonproj.io.batches import batches, check_length
 from nonproj.io.conll import FEATS, with_rows
 from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.model import LABEL_LINES, Model
@@ -48,19 +48,6 @@ TAGS = ("missing", "all", "none")
 
 BATCH = 64
 """Sentences that pass each stage together, so that the stage finds its weights in the cache."""
-
-
-def dual_options(decoding: DecodingConfig, single_root: bool, projective: bool = False) -> DualOptions:
-    """Return the options of the decoder; ``single_root`` and ``projective`` are the values of "auto"."""
-    return DualOptions(
-        max_iterations=decoding.max_iterations,
-        beta=decoding.beta,
-        tau=decoding.tau,
-        single_root=single_root if decoding.single_root == "auto" else bool(decoding.single_root),
-        projective=projective if decoding.projective == "auto" else bool(decoding.projective),
-        tolerance=decoding.tolerance,
-        rule=RULES.index(decoding.step),
-    )
 
 
 class Parser:
@@ -285,11 +272,14 @@ class Parser:
 
     def marginals(self, tokens: Tokens, allowed: np.ndarray | None = None) -> np.ndarray:
         """Return the marginals of the first-order model over the arcs that are ``allowed``, float64[N, N]."""
-        weights, scale = self._table("pruner")
-        scores = dense_arc_scores(tokens, self.pruner_table, weights, scale)
+        scores = self.first_order_scores(tokens)
         if allowed is not None:
             scores[~allowed] = -np.inf
         return marginals(scores, self.options.single_root)[0]
+
+    def first_order_scores(self, tokens: Tokens) -> np.ndarray:
+        """Return the score of every arc under the first-order model, in nats, float64[N, N]."""
+        return dense_arc_scores(tokens, self.pruner_table, *self._table("pruner"))
 
     def _prune(self, p: np.ndarray) -> ArcSpace:
         """Return the candidate arcs by their marginals."""
@@ -380,19 +370,3 @@ class Parser:
             weights, scale = self._table("parser")
             scores += self.scorer.score_labels_of(tokens, rows, weights) * scale
         return scores
-
-
-def batches(sentences: Iterable[Sentence], size: int) -> Iterator[list[Sentence]]:
-    """Yield lists of ``size`` sentences, the last one shorter; raise ValueError if ``size`` is not positive."""
-    if size < 1:
-        raise ValueError(f"batch is {size}, a positive integer is expected")
-    stream = iter(sentences)
-    while group := list(itertools.islice(stream, size)):
-        yield group
-
-
-def check_length(sentence: Sentence, max_words: int) -> None:
-    """Raise `DataError` if a sentence has too many words: time and memory grow with their square at least."""
-    if len(sentence) > max_words:
-        text = f"a sentence of {len(sentence)} words; decoding.max_words is {max_words}: split it, or raise the limit"
-        raise DataError(sentence.path, sentence.line, text)

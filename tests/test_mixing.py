@@ -14,12 +14,12 @@ import toy
 from toy import treebank
 
 from nonproj.cli.main import main
+from nonproj.dual.options import dual_options
 from nonproj.learning.mixing import Learner, Mixing, Sparse, make_examples, sparse, train_shard
 from nonproj.learning.trainer import train
 from nonproj.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space
-from nonproj.pipeline import dual_options
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vocabulary import Encoder
 from nonproj.workers import cluster as dask_cluster

@@ -15,6 +15,7 @@ import networkx
 import numpy as np
 import pytest
 from command import run
+from naive_trees import all_trees
 from toy import raw_treebank, read, sentences, treebank
 
 import nonproj
@@ -50,6 +51,29 @@ def nlp(path):
 def doc(nlp):
     """A parsed text of three sentences."""
     return nlp(TEXT)
+
+
+def test_marginals_are_those_of_all_trees(nlp):
+    (p,) = nlp.marginals("hund ser hus")
+    (sentence,) = nlp.parser.tag(nlp.segment("hund ser hus"))
+    scores = nlp.parser.first_order_scores(nlp.parser.encode(sentence))
+    expected, total = np.zeros((4, 4)), 0.0
+    for heads in all_trees(3, single_root=nlp.parser.options.single_root):
+        weight = np.exp(sum(scores[heads[m], m] for m in range(1, 4)))
+        expected[heads[1:], np.arange(1, 4)] += weight
+        total += weight
+    np.testing.assert_allclose(p, expected / total, atol=1e-12)
+
+
+def test_samples_are_as_frequent_as_marginals_say(nlp):
+    text = "hund ser hus. Stor kat jager den mand."
+    samples, p = nlp.samples(text, 4000, seed=1), nlp.marginals(text)
+    assert [trees.shape for trees in samples] == [(4000, len(each)) for each in p] and len(p) == 2
+    for trees, each in zip(samples, p, strict=True):
+        for m in range(1, len(each)):
+            frequencies = np.bincount(trees[:, m], minlength=len(each)) / len(trees)
+            np.testing.assert_allclose(frequencies, each[:, m], atol=0.04)
+    assert all(np.array_equal(a, b) for a, b in zip(samples, nlp.samples(text, 4000, seed=1), strict=True))
 
 
 # -- documents ---------------------------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nonproj.options.config import DecodingConfig
+
 APPENDIX_A, POLYAK = 0, 1
 """Step rules, as kernels see them."""
 
@@ -76,6 +78,19 @@ UNLIMITED = np.iinfo(np.int64).max
 """A budget that no loop exhausts."""
 
 DEFAULTS, SEARCH = DualOptions(), SearchOptions()
+
+
+def dual_options(decoding: DecodingConfig, single_root: bool, projective: bool = False) -> DualOptions:
+    """Return the options of the decoder; ``single_root`` and ``projective`` are the values of "auto"."""
+    return DualOptions(
+        max_iterations=decoding.max_iterations,
+        beta=decoding.beta,
+        tau=decoding.tau,
+        single_root=single_root if decoding.single_root == "auto" else bool(decoding.single_root),
+        projective=projective if decoding.projective == "auto" else bool(decoding.projective),
+        tolerance=decoding.tolerance,
+        rule=RULES.index(decoding.step),
+    )
 
 
 def check_options(options: DualOptions) -> DualOptions:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.errors import DataError, FileError, ModelError
-from nonproj.pipeline import Parse
+from nonproj.parses import Parse
 from nonproj.types import Sentence
 
 BINS = 10

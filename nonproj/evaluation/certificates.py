@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TextIO
 
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput, confidence_figures, with_confidence
 from nonproj.io.checks import Rules
-from nonproj.pipeline import Parse
+from nonproj.parses import Parse
 from nonproj.text.input import TextInput
 from nonproj.types import Sentence
 

@@ -8,7 +8,8 @@ from itertools import chain, islice
 from typing import Any
 
 from nonproj.evaluation.scores import Evaluation
-from nonproj.pipeline import BATCH, Parse, Parser
+from nonproj.parses import Parse
+from nonproj.pipeline import BATCH, Parser
 from nonproj.types import Sentence
 
 WARM_UP = 10

@@ -18,7 +18,8 @@ from nonproj.document import token_ranges
 from nonproj.errors import ModelError
 from nonproj.io.conll import COLUMNS, FEATS, LEMMA
 from nonproj.model import Model
-from nonproj.pipeline import Parse, Parser
+from nonproj.parses import Parse
+from nonproj.pipeline import Parser
 from nonproj.text.input import TextInput
 from nonproj.types import Sentence
 from nonproj.workers.parsing import make_parser

@@ -6,5 +6,6 @@
 - `checks`: what makes the lines of a sentence valid
 - `strict`: what the format CoNLL-U demands beyond that
 - `objects`: sentences from lists of words, rows of columns and objects of the package conllu
+- `batches`: streams of sentences in batches
 - `splitting`: splits a treebank between sentences into pieces for workers
 """

@@ -9,6 +9,7 @@ import numpy as np
 
 from nonproj.automata.compiled import is_third_order
 from nonproj.errors import ConfigError, DataError, ModelError, SizeError
+from nonproj.io.batches import batches
 from nonproj.io.conll import LEMMA, with_rows
 from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.joint.chain import prune_chain
@@ -17,7 +18,8 @@ from nonproj.joint.scoring import joint_features, joint_tables, score_features
 from nonproj.joint.space import ChainScores, JointProblem, joint_problem, joint_space
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
-from nonproj.pipeline import BATCH, Parse, Parser, batches
+from nonproj.parses import Parse
+from nonproj.pipeline import BATCH, Parser
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.tagging.candidates import TagChain, tag_chains
 from nonproj.tagging.tagset import TAG_COLUMNS

@@ -11,10 +11,10 @@ import numpy as np
 
 from nonproj.confidence.classifier import Classifier
 from nonproj.errors import ConfigError, DataError, ModelError, one_line
+from nonproj.io.batches import check_length
 from nonproj.io.conll import FEATS, LEMMA, with_rows
 from nonproj.model import Model
 from nonproj.options.config import Config
-from nonproj.pipeline import check_length
 from nonproj.tagging.analyzer import Analyzer, jackknife
 from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence

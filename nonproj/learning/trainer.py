@@ -12,6 +12,7 @@ import numpy as np
 
 from nonproj import __version__
 from nonproj.automata.compiled import check_decodable
+from nonproj.dual.options import dual_options
 from nonproj.errors import ConfigError
 from nonproj.evaluation.parsing import evaluate_parser
 from nonproj.evaluation.scores import nonprojective
@@ -35,7 +36,7 @@ from nonproj.learning.pruner import Pruner, add_gold, count_gold
 from nonproj.model import LABEL_LINES, Model
 from nonproj.options.config import Config
 from nonproj.parts.registry import part_set
-from nonproj.pipeline import Parser, dual_options
+from nonproj.pipeline import Parser
 from nonproj.scoring.label_lines import TAG
 from nonproj.scoring.score import quantise
 from nonproj.scoring.scorer import dense_arc_scores

@@ -11,8 +11,8 @@ import numpy as np
 from nonproj.errors import ConfigError
 from nonproj.evaluation.certificates import statistics
 from nonproj.evaluation.scores import paired
+from nonproj.parses import Parse
 from nonproj.pictures.content import Picture, confidence_of, heads_of, picture_of
-from nonproj.pipeline import Parse
 from nonproj.types import Sentence
 
 _PREFIX = "# nonproj "

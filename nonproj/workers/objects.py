@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from nonproj.model import Model
-from nonproj.pipeline import BATCH, Parse, Parser
+from nonproj.parses import Parse
+from nonproj.pipeline import BATCH, Parser
 from nonproj.types import Sentence
 from nonproj.workers.parsing import ModelRef, parser_of
 from nonproj.workers.pool import in_order

@@ -1,0 +1,25 @@
+"""Streams of sentences in batches, and the limit of a sentence's length."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+
+from nonproj.errors import DataError
+from nonproj.types import Sentence
+
+
+def batches(sentences: Iterable[Sentence], size: int) -> Iterator[list[Sentence]]:
+    """Yield lists of ``size`` sentences, the last one shorter; raise ValueError if ``size`` is not positive."""
+    if size < 1:
+        raise ValueError(f"batch is {size}, a positive integer is expected")
+    stream = iter(sentences)
+    while group := list(itertools.islice(stream, size)):
+        yield group
+
+
+def check_length(sentence: Sentence, max_words: int) -> None:
+    """Raise `DataError` if a sentence has too many words: time and memory grow with their square at least."""
+    if len(sentence) > max_words:
+        text = f"a sentence of {len(sentence)} words; decoding.max_words is {max_words}: split it, or raise the limit"
+        raise DataError(sentence.path, sentence.line, text)
