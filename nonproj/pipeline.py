@@ -24,9 +24,7 @@ from nonproj.parses import Parse
 from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space
 from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
-from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.label_lines import TAG, LabelLines
-from nonproj.scoring.labels import label_parts, label_scores
 from nonproj.scoring.scorer import Scorer, dense_arc_scores
 from nonproj.scoring.templates import compile_templates
 from nonproj.scoring.vocabulary import UNKNOWN, Encoder, Tokens
@@ -180,16 +178,19 @@ class Parser:
         constraints = [read_constraints(sentence, self.constraints) for sentence in sentences]
         pruned = [self.candidates_of(*each) for each in zip(sentences, tokens, constraints, strict=True)]
         arcs = [each[0] for each in pruned]
-        scored, count = [], 0
+        scored, known, count = [], [], 0
         for t, a, c in zip(tokens, arcs, constraints, strict=True):
-            scored.append(self.score(t, a, c))
+            *found, of_labels = self.score_with_labels(t, a, c)
+            scored.append(found)
+            known.append((a, of_labels))
             count += len(scored[-1][1])
             check_count(count, "parts of a batch", t.n_nodes - 1)
         decoded, others, lowest = self._decode_all(scored, tokens, arcs, constraints)
         narrow: Iterable[Decoded | None] = [None] * len(sentences)
         if self.full:
             arcs, decoded, narrow = zip(*map(self.widen, tokens, arcs, decoded, constraints), strict=True)
-        labelled = [self.label_arcs(t, d.heads) for t, d in zip(tokens, decoded, strict=True)]
+            known = [None] * len(sentences)  # other arcs than those of the trees
+        labelled = [self.label_arcs(t, d.heads, k) for t, d, k in zip(tokens, decoded, known, strict=True)]
         confidence: Iterable[Confidence | None] = [None] * len(sentences)
         if self.classifier is not None:
             marginals = [each[1] for each in pruned]
@@ -295,10 +296,16 @@ class Parser:
         self, tokens: Tokens, arcs: ArcSpace, constraints: Constraints | None = None
     ) -> tuple[PartSpace, np.ndarray]:
         """Number the parts over the arcs and score them, float64[P], with the labels that are demanded, if any."""
+        return self.score_with_labels(tokens, arcs, constraints)[:2]
+
+    def score_with_labels(
+        self, tokens: Tokens, arcs: ArcSpace, constraints: Constraints | None = None
+    ) -> tuple[PartSpace, np.ndarray, np.ndarray | None]:
+        """Return what `score` returns, and the scores of the arcs' labels: see `Scorer.score_with_labels`."""
         weights, scale = self._table("parser")
         parts = part_space(arcs, self.scorer.types)
         features = self.scorer.features(tokens, parts, len(weights))
-        return parts, self.scorer.score(features, weights, scale, self.demanded(constraints))
+        return parts, *self.scorer.score_with_labels(features, weights, scale, self.demanded(constraints))
 
     def demanded(self, constraints: Constraints | None) -> dict[int, int]:
         """Return the numbers of the labels that are demanded of some words, those that the model knows."""
@@ -345,9 +352,12 @@ class Parser:
         """Return the best label of each arc of a tree, or the one that is demanded."""
         return self._names(self.label_arcs(tokens, heads)[0], constraints)
 
-    def label_arcs(self, tokens: Tokens, heads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the number of each arc's best label, int64[n], and by how much it beats the others, float64[n]."""
-        return two_best(self.label_scores(tokens, heads))
+    def label_arcs(self, tokens: Tokens, heads: np.ndarray, known=None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of each arc's best label, int64[n], and by how much it beats the others, float64[n].
+
+        For ``known`` see `label_scores`.
+        """
+        return two_best(self.label_scores(tokens, heads, known))
 
     def _names(self, numbers: np.ndarray, constraints: Constraints | None) -> list[str]:
         """Return labels by their numbers, or those that are demanded."""
@@ -356,17 +366,11 @@ class Parser:
             found[word - 1] = label
         return found
 
-    def label_scores(self, tokens: Tokens, heads: np.ndarray) -> np.ndarray:
+    def label_scores(self, tokens: Tokens, heads: np.ndarray, known: tuple | None = None) -> np.ndarray:
         """Return the score of each label of each arc of a tree, float64[n, n_labels].
 
         It is the labeler's, which sees the tree, plus the one with which the arc was scored, if labels are scored with
-        the arcs.
+        the arcs.  ``known`` are these arcs, an `ArcSpace`, and the scores of their labels, if they are at hand.
         """
-        weights, scale = self._table("labeler")
-        hashed, rows = hash_tokens(tokens, self.label_table, len(weights)), label_parts(heads)
-        lines = self.scorer.lines.of(tokens, rows.nodes) if self.scorer.lines else None
-        scores = label_scores(hashed, rows, len(self.model.labels), weights, lines) * scale
-        if self.scorer.n_labels:
-            weights, scale = self._table("parser")
-            scores += self.scorer.score_labels_of(tokens, rows, weights) * scale
-        return scores
+        tables = self._table("labeler"), self._table("parser")
+        return self.scorer.score_tree_labels(tokens, heads, self.label_table, len(self.model.labels), tables, known)

@@ -46,7 +46,7 @@ from nonproj.scoring.vocabulary import FIRST, Encoder
 from nonproj.types import Sentence
 
 BITS, LABELS = 14, 3
-FILES = load_templates(labelled=True)
+FILES = load_templates(parts="third", labelled=True)
 SPEC = FILES[LABELLED_ARC]
 SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 14, "pruner.folds": 0, "tagger.epochs": 0}
 SMALL |= {"labeler.joint": True, "training.tags": "gold", "segmenter.epochs": 0, "training.epochs": 3}
@@ -137,8 +137,10 @@ def test_the_best_tree_is_that_of_the_best_labelled_tree(name, demanded):
             parser.scorer.features(example.tokens, parts, 1 << BITS), perceptron.weights, 1.0, demanded
         )
         decoded = parser.decode(parts, scored)
-        assert decoded.certified
-        assert decoded.score == pytest.approx(best, abs=1e-6)
+        assert decoded.score <= best + 1e-6 <= decoded.bound + 2e-6
+        assert decoded.certified or name == "third"  # where a short search can leave a gap
+        if decoded.certified:
+            assert decoded.score == pytest.approx(best, abs=1e-6)
 
 
 @pytest.mark.parametrize("label_margin", [0.0, 3.0])

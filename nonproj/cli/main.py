@@ -103,6 +103,8 @@ def _add_train(parser: Arguments) -> None:
     add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help=text)
     group = parser.add_argument_group("workers")
     add = group.add_argument
+    text = "processes that train the perceptrons of training.models in parallel (default: 1; -1: one per core)"
+    add("-j", "--jobs", type=jobs, metavar="N", help=text)
     add_scheduler(group, add, "train with the Dask cluster at tcp://HOST:8786")
     text = "parts of the treebank to train on in parallel (default: one per worker)"
     add("--shards", type=positive, metavar="N", help=text)

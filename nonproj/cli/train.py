@@ -42,6 +42,11 @@ def run(options: argparse.Namespace) -> int:
     test = list(conll.read(test_path, rules)) if test_path else []  # read now, to report errors before the training
     log.info("training on %d sentences, %d words of %s", len(sentences), sum(map(len, sentences)), one_line(path))
     progress = progress_bar(options)
+    local = options.jobs not in (None, 1)
+    if local and (options.scheduler or options.shards or config.training.models == 1):
+        raise ConfigError(
+            "jobs", "processes train the perceptrons of training.models, without --scheduler and --shards"
+        )
     with worker_pool(options) as workers, telling_of_compiling(options):
         model = train(
             sentences,
@@ -50,8 +55,9 @@ def run(options: argparse.Namespace) -> int:
             checkpoint=checkpoint,
             resume=options.resume,
             progress=progress,
-            workers=workers,
+            workers=None if local else workers,
             shards=options.shards,
+            processes=workers if local else None,
         )
     model.meta |= provenance(config, path, test_path, len(held_out))
     model.save(output)

@@ -106,6 +106,40 @@ def train_shard(learner: Learner, weights: Sparse, step: int, shard: list[Exampl
     return ShardUpdate(sparse(perceptron.weights, before), sparse(perceptron.total), len(order), missed)
 
 
+def train_apart(workers, learner: Learner, perceptrons, orders, material: tuple) -> int:
+    """Train perceptrons one epoch each, on all sentences, in worker processes; the results are those of this process.
+
+    Parameters
+    ----------
+    workers : Processes
+    learner : Learner
+    perceptrons : list of Perceptron
+        Changed in place.
+    orders : list of ndarray of int
+        The order of the sentences for each perceptron.
+    material : tuple
+        The arguments of `make_examples`.
+
+    Returns
+    -------
+    int
+        Number of words whose gold arc was missed, of all perceptrons.
+    """
+    pairs = zip(perceptrons, orders, strict=True)
+    tasks = ((learner, sparse(p.weights), p.step, material, order) for p, order in pairs)
+    missed = 0
+    updates = in_order(workers, train_everything, tasks)
+    for perceptron, update in zip(perceptrons, updates, strict=True):
+        mix(perceptron, [update])
+        missed += update.missed
+    return missed
+
+
+def train_everything(learner: Learner, weights: Sparse, step: int, material: tuple, order: np.ndarray) -> ShardUpdate:
+    """Train one epoch on all sentences, in a process that keeps nothing; see `train_apart` and `train_shard`."""
+    return train_shard(learner, weights, step, make_examples(*material), order)
+
+
 def sparse(table: np.ndarray, other: np.ndarray | float = 0.0) -> Sparse:
     """Return the entries of a table that differ from those of another.
 

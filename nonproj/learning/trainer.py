@@ -29,7 +29,7 @@ from nonproj.learning.checkpoint import (
 from nonproj.learning.confidence import learn_confidence
 from nonproj.learning.label_numbers import label_lines, number_labels
 from nonproj.learning.labeler import Labeler
-from nonproj.learning.mixing import Learner, Mixing, check_shards, make_examples
+from nonproj.learning.mixing import Learner, Mixing, check_shards, make_examples, train_apart
 from nonproj.learning.perceptron import Perceptron, mean_weights
 from nonproj.learning.preparation import check_sentences, prepare, restore
 from nonproj.learning.pruner import Pruner, add_gold, count_gold
@@ -40,7 +40,14 @@ from nonproj.pipeline import Parser
 from nonproj.scoring.label_lines import TAG
 from nonproj.scoring.score import quantise
 from nonproj.scoring.scorer import dense_arc_scores
-from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC, attributes_of, compile_templates, load_templates
+from nonproj.scoring.templates import (
+    LABEL_BITS,
+    LABELLED_ARC,
+    attributes_of,
+    compile_templates,
+    has_labelled_arcs,
+    load_templates,
+)
 from nonproj.scoring.vocabulary import FIRST, Encoder
 from nonproj.trees.marginals import marginals
 from nonproj.trees.pruning import prune
@@ -49,7 +56,7 @@ from nonproj.types import ArcSpace, Sentence
 PROJECTIVE_BELOW = 0.001
 """Parsers return projective trees by default if a smaller share of the training arcs is non-projective.
 
-Chosen on held-out sentences of six treebanks: UAS rises with a share of 0, falls from 0.18 % on (``ARCHITECTURE.md``).
+Chosen on held-out sentences (``results/accuracy.md``): UAS rises with a share of 0 and falls from 0.18 % on.
 """
 
 log = logging.getLogger("nonproj")
@@ -65,6 +72,7 @@ def train(
     progress: Callable[..., Any] | None = None,
     workers=None,
     shards: int | None = None,
+    processes=None,
 ) -> Model:
     """Train a parser.
 
@@ -86,6 +94,8 @@ def train(
         Workers that train the parser by iterative parameter mixing; see `nonproj.workers.pool`.
     shards : int, optional
         Number of shards; by default that of the checkpoint, or else one for each worker.
+    processes : Processes, optional
+        Worker processes that train the perceptrons of ``training.models`` in parallel.
 
     Returns
     -------
@@ -108,7 +118,9 @@ def train(
     >>> model = train(list(conll.read("train.conllu")), Config())  # doctest: +SKIP
     """
     progress = progress or (lambda items, _: items)
-    return Trainer(sentences, config, held_out or [], checkpoint, progress, workers, shards).run(resume)
+    trainer = Trainer(sentences, config, held_out or [], checkpoint, progress, workers, shards)
+    trainer.processes = processes
+    return trainer.run(resume)
 
 
 class Trainer:
@@ -119,7 +131,7 @@ class Trainer:
     ):
         check_sentences(sentences, config.decoding.max_words)
         check_decodable(part_set(config.parts))
-        self.workers, self.shards = workers, shards
+        self.workers, self.shards, self.processes = workers, shards, None
         self.given, self.held_out = sentences, held_out
         self.config, self.checkpoint, self.progress = config, checkpoint, progress
         if config.training.models > 1 and not config.training.shuffle:
@@ -127,7 +139,7 @@ class Trainer:
                 "training.models", "the models differ in the order of the sentences: set training.shuffle"
             )
         self.labels = sorted({label for s in sentences for label in s.labels})
-        joint = config.labeler.joint and len(self.labels) > 1
+        joint = config.labeler.joint and len(self.labels) > 1 and has_labelled_arcs(config.features.folder)
         self.files = load_templates(config.features.folder, config.parts, joint)
         roots = [int(np.count_nonzero(s.heads[1:] == 0)) for s in sentences]
         self.multi_root = config.treebank.root == "multi" or (config.treebank.root == "auto" and max(roots) > 1)
@@ -310,21 +322,25 @@ class Trainer:
 
     def _train_parser(self, perceptrons: list[Perceptron], spaces: list[ArcSpace]) -> None:
         """Train for the epochs that the log lacks, and save a checkpoint after each."""
-        heads = [sentence.heads for sentence in self.sentences]
+        heads, learner = [sentence.heads for sentence in self.sentences], self.learner()
+        material = (self.tokens, heads, spaces, self.config.parts, self.gold_labels)
         if self.workers:
-            mixing = Mixing(self.workers, self.learner(), self.tokens, heads, spaces, self.shards, self.gold_labels)
-        else:
-            examples = make_examples(self.tokens, heads, spaces, self.config.parts, self.gold_labels)
+            mixing = Mixing(self.workers, learner, self.tokens, heads, spaces, self.shards, self.gold_labels)
+        elif not self.processes:
+            examples = make_examples(*material)
         for epoch in range(len(self.meta["log"]), self.config.training.epochs):
-            began = time.perf_counter()
-            missed = 0
-            for number, perceptron in enumerate(perceptrons):
-                order = self._order(epoch, 0, number)
-                name = f"epoch {epoch + 1}" + (f", model {number + 1}" if len(perceptrons) > 1 else "")
+            began, missed = time.perf_counter(), 0
+            orders = [self._order(epoch, 0, number) for number in range(len(perceptrons))]
+            name = f"epoch {epoch + 1}"
+            if self.processes and not self.workers:
+                missed = train_apart(self.processes, learner, perceptrons, orders, material)
+                orders = []
+            for number, (perceptron, order) in enumerate(zip(perceptrons, orders, strict=False), 1):
+                text = f"{name}, model {number}" if len(perceptrons) > 1 else name
                 if self.workers:
-                    missed += mixing.epoch(perceptron, order, lambda items, name=name: self.progress(items, name))
+                    missed += mixing.epoch(perceptron, order, lambda items, text=text: self.progress(items, text))
                 else:
-                    missed += sum(perceptron.update(examples[i]) for i in self.progress(order, name))
+                    missed += sum(perceptron.update(examples[i]) for i in self.progress(order, text))
             seconds = time.perf_counter() - began
             self.weights["parser"] = mean_weights(perceptrons)
             self._finish_epoch(epoch, missed // len(perceptrons), seconds)

@@ -125,7 +125,11 @@ class LabelerConfig(Section, name="labeler"):
     epochs: int = option(8, "training epochs; 0: one label for all arcs", (int,), low=0)
     margin: float = option(40.0, "margin by which the gold label should score higher", (float,), low=0)
     bits: int = option(22, "log2 of the size of the weight table", (int,), low=12, high=28)
-    joint: bool = option(False, "score labels with the arcs: an arc's score includes that of its best label", (bool,))
+    joint: bool = option(
+        True,
+        "score labels with the arcs; only with templates in labelled_arc.yaml",
+        (bool,),
+    )
     joint_margin: float = option(
         40.0,
         "margin by which the gold label should score higher where labels are scored with the arcs",

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nonproj._kernel import kernel
 from nonproj.scoring.vocabulary import MARGIN, Tokens
 
 TAG = "pos"
@@ -34,6 +35,15 @@ class LabelLines(NamedTuple):
 
     def of(self, tokens: Tokens, nodes: np.ndarray) -> np.ndarray:
         """Return the lines of arcs as bits, int32[n]; ``nodes`` begin with head and modifier."""
-        tags, h, m = tokens.atoms[MARGIN:, self.column], nodes[:, 0], nodes[:, 1]
-        found = self.table[tags[h], tags[m], (m > h).astype(np.int8)]
-        return np.where(found == 0, np.int32(-1), found)
+        lines = np.empty(len(nodes), np.int32)
+        _find_lines(self.table, tokens.atoms, self.column, nodes, lines)
+        return lines
+
+
+@kernel
+def _find_lines(table, atoms, column, nodes, lines):
+    """Look up the lines of each arc."""
+    for p in range(nodes.shape[0]):
+        h, m = nodes[p, 0], nodes[p, 1]
+        found = table[atoms[MARGIN + h, column], atoms[MARGIN + m, column], 1 if m > h else 0]
+        lines[p] = found if found != 0 else -1

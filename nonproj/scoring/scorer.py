@@ -10,7 +10,7 @@ import numpy as np
 from nonproj.parts.registry import part_set
 from nonproj.scoring.hashing import Hashed, hash_tokens
 from nonproj.scoring.label_lines import LabelLines
-from nonproj.scoring.labels import add_labelled, best_label_scores, label_scores
+from nonproj.scoring.labels import add_labelled, best_label_scores, label_parts, label_scores
 from nonproj.scoring.score import add_parts, score_pairs, score_parts
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable, compile_templates
 from nonproj.scoring.vocabulary import Tokens
@@ -86,7 +86,13 @@ class Scorer:
 
         ``demanded`` gives the numbers of the labels that some words must have.
         """
-        scores = self.score_unlabelled(features, weights, scale)
+        return self.score_with_labels(features, weights, scale, demanded)[0]
+
+    def score_with_labels(
+        self, features: Features, weights: np.ndarray, scale: float = 1.0, demanded: Mapping[int, int] | None = None
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return what `score` returns, and what `score_labels` returns if labels are scored with the arcs."""
+        scores, of_labels = self.score_unlabelled(features, weights, scale), None
         if features.labelled:
             modifier = features.parts.arcs.modifier
             if demanded and features.lines is not None:  # the label may be one that was never seen with these tags
@@ -94,7 +100,7 @@ class Scorer:
                 features = features._replace(lines=np.where(bound, np.int32(-1), features.lines))
             of_labels = self.score_labels(features, weights)
             scores[: len(modifier)] += scale * best_label_scores(of_labels, modifier, demanded)
-        return scores
+        return scores, of_labels
 
     def score_unlabelled(self, features: Features, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
         """Return the scores of all parts, float64[P], those of arcs without labels."""
@@ -104,13 +110,25 @@ class Scorer:
         """Return the score of each label of each arc, [A, n_labels], unscaled: see `nonproj.scoring.labels`."""
         return label_scores(*features.labelled, self.n_labels, weights, features.lines)
 
-    def score_labels_of(self, tokens: Tokens, parts: PartRows, weights: np.ndarray) -> np.ndarray:
-        """Return the score of each label of some arcs, whose words begin with head and modifier; see `score_labels`."""
-        hashed = hash_tokens(tokens, self.label_table, len(weights))
-        rows = PartRows(np.ascontiguousarray(parts.nodes[:, :2]), parts.codes)
-        return label_scores(
-            hashed, rows, self.n_labels, weights, self.lines.of(tokens, rows.nodes) if self.lines else None
-        )
+    def score_tree_labels(
+        self, tokens: Tokens, heads, table: TemplateTable, n_labels: int, tables, known
+    ) -> np.ndarray:
+        """Return the scores of the labels of a tree's arcs, float64[n, n_labels]: see `Parser.label_scores`.
+
+        ``table`` has the labeler's templates; ``tables`` are its weights and their scale, and those of the parser.
+        """
+        (weights, scale), (parser_weights, parser_scale) = tables
+        rows = label_parts(heads)
+        lines = self.lines.of(tokens, rows.nodes) if self.lines else None
+        scores = label_scores(hash_tokens(tokens, table, len(weights)), rows, n_labels, weights, lines) * scale
+        if self.label_table is None:
+            return scores
+        if known is None:
+            hashed = hash_tokens(tokens, self.label_table, len(parser_weights))
+            rows = PartRows(np.ascontiguousarray(rows.nodes[:, :2]), rows.codes)
+            return scores + label_scores(hashed, rows, n_labels, parser_weights, lines) * parser_scale
+        arcs, of_labels = known
+        return scores + of_labels[arcs.head == heads[arcs.modifier]] * parser_scale
 
     def add(self, features: Features, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray) -> None:
         """Add ``delta``, float64[P], times the features to the weights; for ``step`` see `add_parts`."""

@@ -312,6 +312,11 @@ def load_templates(
     return files
 
 
+def has_labelled_arcs(folder: str | Path | None = None) -> bool:
+    """Return whether a folder has templates of labelled arcs; one of somebody's own need not have them."""
+    return folder is None or (Path(folder) / f"{LABELLED_ARC}.yaml").is_file()
+
+
 def _default_folder() -> Path:
     """Where an installed package has its templates, or else the folder beside the sources."""
     installed = Path(__file__).parent.parent / "features"
