@@ -353,10 +353,7 @@ class Parser:
         return self._names(self.label_arcs(tokens, heads)[0], constraints)
 
     def label_arcs(self, tokens: Tokens, heads: np.ndarray, known=None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the number of each arc's best label, int64[n], and by how much it beats the others, float64[n].
-
-        For ``known`` see `label_scores`.
-        """
+        """Return the number of each arc's best label, int64[n], and by how much it beats the others, float64[n]."""
         return two_best(self.label_scores(tokens, heads, known))
 
     def _names(self, numbers: np.ndarray, constraints: Constraints | None) -> list[str]:

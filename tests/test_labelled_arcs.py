@@ -44,6 +44,7 @@ from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import LABELLED_ARC, attributes_of, compile_templates, load_templates
 from nonproj.scoring.vocabulary import FIRST, Encoder
 from nonproj.types import Sentence
+from nonproj.workers.pool import InProcess
 
 BITS, LABELS = 14, 3
 FILES = load_templates(parts="third", labelled=True)
@@ -382,3 +383,12 @@ def test_several_models_resume_where_they_stopped(tmp_path):
     assert len(resumed.meta["log"]) == 3
     for name, weights in whole.weights.items():
         assert resumed.weights[name].tobytes() == weights.tobytes()
+
+
+def test_models_trained_in_worker_processes_are_those_trained_here():
+    options = Config().with_overrides(SMALL | {"training.models": 2, "training.epochs": 2})
+    here = train(toy.sentences(12), options)
+    apart = train(toy.sentences(12), options, processes=InProcess())
+    for name, weights in here.weights.items():
+        assert apart.weights[name].tobytes() == weights.tobytes()
+    assert [e["mistakes"] for e in apart.meta["log"]] == [e["mistakes"] for e in here.meta["log"]]
