@@ -40,14 +40,7 @@ from nonproj.pipeline import Parser
 from nonproj.scoring.label_lines import TAG
 from nonproj.scoring.score import quantise
 from nonproj.scoring.scorer import dense_arc_scores
-from nonproj.scoring.templates import (
-    LABEL_BITS,
-    LABELLED_ARC,
-    attributes_of,
-    compile_templates,
-    has_labelled_arcs,
-    load_templates,
-)
+from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC, attributes_of, compile_templates, load_templates
 from nonproj.scoring.vocabulary import FIRST, Encoder
 from nonproj.trees.marginals import marginals
 from nonproj.trees.pruning import prune
@@ -139,7 +132,7 @@ class Trainer:
                 "training.models", "the models differ in the order of the sentences: set training.shuffle"
             )
         self.labels = sorted({label for s in sentences for label in s.labels})
-        joint = config.labeler.joint and len(self.labels) > 1 and has_labelled_arcs(config.features.folder)
+        joint = config.labeler.joint and len(self.labels) > 1
         self.files = load_templates(config.features.folder, config.parts, joint)
         roots = [int(np.count_nonzero(s.heads[1:] == 0)) for s in sentences]
         self.multi_root = config.treebank.root == "multi" or (config.treebank.root == "auto" and max(roots) > 1)

@@ -280,7 +280,7 @@ def load_templates(
     parts : str or sequence of str
         As for `nonproj.parts.registry.part_set`.
     labelled : bool
-        Labels are scored with the arcs, by ``labelled_arc.yaml``.
+        Labels are scored with the arcs, by ``labelled_arc.yaml``, if there is one.
 
     Returns
     -------
@@ -301,6 +301,7 @@ def load_templates(
     if not path.is_dir():
         raise ConfigError("features.folder", f"there is no folder {path}")
     files = {}
+    labelled = labelled and (path / f"{LABELLED_ARC}.yaml").is_file()
     for name, part in template_files(parts, labelled).items():
         file = path / (PART_TYPES[name].templates if name in PART_TYPES else f"{name}.yaml")
         spec = load_yaml(file)
@@ -310,11 +311,6 @@ def load_templates(
             raise ConfigError(str(file), error.message) from None
         files[name] = spec
     return files
-
-
-def has_labelled_arcs(folder: str | Path | None = None) -> bool:
-    """Return whether a folder has templates of labelled arcs; one of somebody's own need not have them."""
-    return folder is None or (Path(folder) / f"{LABELLED_ARC}.yaml").is_file()
 
 
 def _default_folder() -> Path:
