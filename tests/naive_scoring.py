@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 
 from naive_trees import candidates
 
@@ -45,6 +46,8 @@ def text_of(row, attribute):
         "feats": feats,
         "tag": f"{tag} {feats}",
         "shape": shape_of(form),
+        "key": (form.lower(), "\t" + tag),
+        "morph": f"{tag}\t{feats}",
     }[attribute]
 
 
@@ -67,7 +70,29 @@ def number_of(sentence, vocabularies, node, attribute, row=None):
     if not 0 <= node <= n:
         return OUTSIDE
     known, text = vocabularies[attribute], text_of(row or sentence.rows[node - 1], attribute)
+    if attribute == "key":
+        text = text[0] if text[0] in known else text[1]
+    if attribute == "morph":  # without the features that no string of the vocabulary has
+        tag, feats = text.split("\t")
+        kept = {feature for string in known for feature in string.split("\t")[1].split("|") if feature}
+        text = tag + "\t" + "|".join(feature for feature in feats.split("|") if feature in kept)
     return FIRST + known.index(text) if text in known else UNKNOWN
+
+
+def information(sentences, feature):
+    """I(feature; label | tag) in nats, as the fall of the label's entropy, and the share of words with the feature."""
+    words = [
+        (row[3] if row[4] == "_" else row[4], feature in row[5].split("|"), row[7]) for s in sentences for row in s.rows
+    ]
+
+    def entropy(given):
+        total = 0.0
+        for condition in {given(word) for word in words}:
+            labels = [word[2] for word in words if given(word) == condition]
+            total -= sum(math.log(labels.count(label) / len(labels)) for label in labels)
+        return total / len(words)
+
+    return entropy(lambda word: word[0]) - entropy(lambda word: word[:2]), sum(word[1] for word in words) / len(words)
 
 
 def feats_of(sentence, vocabularies, node, row=None):

@@ -4,6 +4,7 @@ import naive_scoring
 import numpy as np
 import pytest
 
+from nonproj.scoring import morphology
 from nonproj.scoring.vocabulary import (
     ATTRIBUTES,
     END,
@@ -175,3 +176,62 @@ def test_an_encoder_of_stored_vocabularies_gives_the_same_numbers():
     assert other.attributes == ["suffix1", "lemma"]
     for a, b in zip(one.encode(Sentence(rows)), other.encode(Sentence(rows)), strict=True):
         assert a.tolist() == b.tolist()
+
+
+def test_a_common_word_is_its_own_key_and_others_are_their_tags():
+    rows = [word("Og", pos="C"), word("og", pos="C"), *(word(f"w{i % 400}", pos=f"N{i % 3}") for i in range(1998))]
+    encoder = encoder_of(*rows, attributes=("key",))
+    assert encoder.vocabularies["key"][0] == "\tN0"
+    assert {text for text in encoder.vocabularies["key"] if text[0] != "\t"} == {"og", *(f"w{i}" for i in range(400))}
+    rarer = encoder_of(*rows[1:], *(word(f"v{i}", pos="N0") for i in range(3)), attributes=("key",))
+    assert "og" not in rarer.vocabularies["key"]  # one word in 2002
+    sentence = Sentence([word("OG", pos="X"), word("v9", pos="N1"), word("v9", pos="N9")])
+    numbers = encoder.encode(sentence).atoms[MARGIN + 1 : -MARGIN, 0].tolist()
+    known = encoder.vocabularies["key"]
+    assert numbers == [FIRST + known.index("og"), FIRST + known.index("\tN1"), UNKNOWN]
+
+
+def draw_features(seed, n=300):
+    """Words whose labels follow some features more than others."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for i in range(n):
+        tag, case, noise = rng.choice(["N", "V"]), rng.choice(["nom", "acc", "gen"]), rng.choice(["a", "b"])
+        label = case if tag == "N" and rng.random() < 0.2 + 0.2 * (seed % 5) else rng.choice(["nom", "acc", "gen"])
+        row = word(f"w{i}", cpos=tag, pos="_" if rng.random() < 0.5 else tag, feats=f"{case}|{noise}")
+        row[5] = "_" if rng.random() < 0.1 else row[5]
+        rows.append([*row[:7], label, "_", "_"])
+    return [Sentence(rows[i : i + 10]) for i in range(0, n, 10)]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_informative_features_equal_the_definition(seed, monkeypatch):
+    sentences = draw_features(seed)
+    monkeypatch.setattr(morphology, "MINIMUM", 0.05)
+    expected = set()
+    for feature in ("nom", "acc", "gen", "a", "b"):
+        gain, share = naive_scoring.information(sentences, feature)
+        if gain >= max(0.05 * share, 0.001):
+            expected.add(feature)
+    assert morphology.informative(sentences) == expected
+    if seed % 5 == 4:
+        assert expected == {"nom", "acc", "gen"}
+
+
+def test_morph_leaves_uninformative_features_out():
+    sentences = draw_features(4)
+    encoder = Encoder.from_sentences(sentences, ["morph"], 1)
+    strings = encoder.vocabularies["morph"]
+    assert sorted(strings) == sorted(f"{tag}\t{case}" for tag in "NV" for case in ("", "acc", "gen", "nom"))
+    rows = [word("x", cpos="N", feats="b|gen|new"), word("x", cpos="N", feats="a"), word("x", cpos="A")]
+    numbers = encoder.encode(Sentence(rows)).atoms[MARGIN + 1 : -MARGIN, 0].tolist()
+    assert numbers == [FIRST + strings.index("N\tgen"), FIRST + strings.index("N\t"), UNKNOWN]
+
+
+def test_without_labels_no_feature_is_informative():
+    sentences = draw_features(4)
+    for sentence in sentences:
+        for row in sentence.rows:
+            row[7] = "_"
+    assert set(Encoder.from_sentences(sentences, ["morph"], 1).vocabularies["morph"]) == {"N\t", "V\t"}
+    assert morphology.informative(sentences) == frozenset()

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from nonproj.scoring.morphology import features_in, informative, reduce, reduced
 from nonproj.types import Sentence
 
 OUTSIDE, UNKNOWN, START, END, ROOT, FIRST = 0, 1, 2, 3, 4, 5
@@ -75,10 +76,20 @@ ATTRIBUTES = {
     "suffix3": lambda form, lemma, cpos, pos, feats: form[-3:].lower(),
     "suffix4": lambda form, lemma, cpos, pos, feats: form[-4:].lower(),
     "shape": lambda form, lemma, cpos, pos, feats: _shape(form),
+    "key": lambda form, lemma, cpos, pos, feats: (form.lower(), f"\t{pos if pos != '_' else cpos}"),
+    "morph": lambda form, lemma, cpos, pos, feats: f"{pos if pos != '_' else cpos}\t{feats}",
 }
 """Attributes of a word that templates may name, as functions of its columns FORM, LEMMA, CPOSTAG, POSTAG and FEATS.
 
-An absent lemma is the lower-cased form, an absent fine tag the coarse one."""
+An absent lemma is the lower-cased form, an absent fine tag the coarse one.  Of a tuple, the first string counts that is
+in the vocabulary: ``key`` is the word itself if it is common, as conjunctions and commas are, and else its tag.
+``morph`` is ``tag`` without the features that tell little of a word's label, see `nonproj.scoring.morphology`."""
+
+_COMMON = 1000
+"""A word is common if it is one in so many of the training words."""
+
+MORPH = "morph"
+"""The attribute whose features are chosen in training."""
 
 FEAT = "feat"
 """Name of the vocabulary of single morphological features."""
@@ -113,6 +124,7 @@ class Encoder:
         self.vocabularies = vocabularies
         self.attributes = [name for name in vocabularies if name != FEAT]
         self._numbers = {name: {s: i for i, s in enumerate(strings, FIRST)} for name, strings in vocabularies.items()}
+        self._informative = features_in(vocabularies.get(MORPH, ()))
         self._clear()
 
     def _clear(self) -> None:
@@ -121,7 +133,7 @@ class Encoder:
         self._feats: list[list[int]] = []
 
     @classmethod
-    def from_sentences(cls, sentences: Iterable[Sentence], attributes: Sequence[str], rare: int) -> Encoder:
+    def from_sentences(cls, sentences: Sequence[Sentence], attributes: Sequence[str], rare: int) -> Encoder:
         """Build the vocabularies of the named attributes from the strings that occur at least ``rare`` times.
 
         Strings are numbered by decreasing frequency, then alphabetically, so the numbers depend on the data alone.
@@ -132,7 +144,9 @@ class Encoder:
             counts: Counter[Any] = Counter()
             for columns, count in words.items():
                 counts[ATTRIBUTES[name](*columns)] += count
-            vocabularies[name] = _known(counts, rare)
+            if name == MORPH:
+                counts = reduced(counts, informative(sentences))
+            vocabularies[name] = _known(_alternatives(counts), rare)
         counts = Counter()
         for columns, count in words.items():
             for feature in _features_of(columns[4]):
@@ -166,11 +180,30 @@ class Encoder:
         if number == len(self._table):
             self._table = np.concatenate([self._table, np.zeros_like(self._table)])
         for j, name in enumerate(self.attributes):
-            self._table[number, j] = self._numbers[name].get(ATTRIBUTES[name](*columns), UNKNOWN)
+            known, value = self._numbers[name], ATTRIBUTES[name](*columns)
+            if name == MORPH:
+                value = reduce(value, self._informative)
+            elif isinstance(value, tuple):
+                value = next((string for string in value if string in known), None)
+            self._table[number, j] = known.get(value, UNKNOWN)
         numbers = self._numbers[FEAT]
         self._feats.append([numbers[f] for f in _features_of(columns[4]) if f in numbers][:MAX_FEATURES])
         self._word_row[columns] = number
         return number
+
+
+def _alternatives(counts: Counter[Any]) -> Counter[Any]:
+    """Return how often each string occurs; of tuples, all last strings, and the common ones of the others."""
+    if not any(isinstance(value, tuple) for value in counts):
+        return counts
+    least = counts.total() / _COMMON
+    first: Counter[str] = Counter()
+    last: Counter[str] = Counter()
+    for strings, count in counts.items():
+        last[strings[-1]] += count
+        for string in strings[:-1]:
+            first[string] += count
+    return last + Counter({string: count for string, count in first.items() if count >= least})
 
 
 def _known(counts: Counter[Any], rare: int) -> list[str]:
