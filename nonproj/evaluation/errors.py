@@ -85,7 +85,7 @@ def error_tables(
         ],
     }
     confusions = None
-    if labelled:
+    if both is not None:
         predicted = [words["predicted_label"][counted] for words in columns]
         _add_precision(tables["label"], predicted, both)
         confusions = _confusions(kept["gold_label"], predicted)

@@ -114,7 +114,8 @@ def _cells(shares: Sequence[float | None]) -> list[str]:
     """Return the shares of one parser, or those of two with their difference."""
     cells = [_percent(share) for share in shares]
     if len(shares) == 2:
-        cells.append("-" if None in shares else f"{100 * (shares[0] - shares[1]):+.2f}")
+        first, second = shares
+        cells.append("-" if first is None or second is None else f"{100 * (first - second):+.2f}")
     return cells
 
 

@@ -54,9 +54,7 @@ def informative(sentences: Iterable[Sentence]) -> frozenset[str]:
     )
 
 
-def _information(
-    having: Counter[tuple[str, str]], by_label: Counter[tuple[str, str]], by_tag: Counter[str]
-) -> float:
+def _information(having: Counter[tuple[str, str]], by_label: Counter[tuple[str, str]], by_tag: Counter[str]) -> float:
     """Return the mutual information of a feature and the label, given the tag, times the number of words, in nats.
 
     ``having[tag, label]`` counts the words with the feature, the other two all words.

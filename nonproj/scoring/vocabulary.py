@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,7 +59,7 @@ def _shape(form: str) -> str:
     return re.sub(r"(.)\1{2,}", r"\1\1", classes)
 
 
-ATTRIBUTES = {
+ATTRIBUTES: dict[str, Callable[[str, str, str, str, str], Any]] = {
     "form": lambda form, lemma, cpos, pos, feats: form,
     "lower": lambda form, lemma, cpos, pos, feats: form.lower(),
     "lemma": lambda form, lemma, cpos, pos, feats: lemma if lemma != "_" else form.lower(),
@@ -185,7 +185,7 @@ class Encoder:
                 value = reduce(value, self._informative)
             elif isinstance(value, tuple):
                 value = next((string for string in value if string in known), None)
-            self._table[number, j] = known.get(value, UNKNOWN)
+            self._table[number, j] = UNKNOWN if value is None else known.get(value, UNKNOWN)
         numbers = self._numbers[FEAT]
         self._feats.append([numbers[f] for f in _features_of(columns[4]) if f in numbers][:MAX_FEATURES])
         self._word_row[columns] = number
