@@ -56,7 +56,7 @@ SYSTEM_TESTS = $(wildcard $(patsubst %,tests/test_%.py,constituency lexicalised 
 	mrf_tasks tsp* translation*)) $(addprefix nonproj/systems/,constituency mrf tsp translation)
 LEARN_TESTS = tests/test_scoring.py tests/test_learning.py
 
-.PHONY: help setup train evaluate parse models test test-decode test-bounds test-python attack bench bench-text bench-full reproduce docs dist lint clean
+.PHONY: help setup train evaluate parse models test test-decode test-bounds test-python attack bench bench-text bench-full reproduce docs dist lint types clean
 
 help: ## list the targets (the default)
 	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folder] [ARGS='...']"
@@ -163,6 +163,9 @@ dist: $(PACKAGING) ## build wheel and sdist into dist/, check both, use each in 
 lint: $(READY) ## run the linter and the format check
 	@"$(BIN)/ruff" check . && "$(BIN)/ruff" format --check .
 
+types: $(READY) ## check the types
+	@"$(BIN)/python" -m mypy
+
 clean: ## remove everything generated, except models/ and data/
-	@rm -rf "$(VENV)" build dist *.egg-info .pytest_cache .ruff_cache
+	@rm -rf "$(VENV)" build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

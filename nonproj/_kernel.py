@@ -204,7 +204,8 @@ def _compile(function: Callable[_P, _R], inline: Literal["never", "always"]) -> 
     folder = _systems_folder() if function.__module__.startswith("nonproj.systems.") else _FOLDER
     _config.CACHE_DIR = str(folder or "")
     try:
-        compiled: Callable[_P, _R] = numba.njit(
+        compile_with: Any = numba.njit  # whose dispatchers have no types of arguments
+        compiled: Callable[_P, _R] = compile_with(
             function, cache=folder is not None, nogil=True, fastmath=False, inline=inline
         )
         return compiled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class DecodedScores(NamedTuple):
     bounds: Float64s
     certified: Bools
     marginals: Float64s | None = None
-    trees: list[list[Decoded]] | None = None
+    trees: Any = None
 
 
 def decode_scores(
@@ -122,8 +122,9 @@ def decode_scores(
         found = found._replace(marginals=_all_marginals(scores, sizes, single_root))
     if many:
         return found
-    heads, scores, bounds, certified, probabilities, trees = (None if value is None else value[0] for value in found)
-    return DecodedScores(heads, scores, bounds, certified, probabilities, trees)
+    probabilities = None if found.marginals is None else found.marginals[0]
+    trees = None if found.trees is None else found.trees[0]
+    return DecodedScores(found.heads[0], found.scores[0], found.bounds[0], found.certified[0], probabilities, trees)
 
 
 def _as_batch(values: ArrayLike, axes: int, name: str) -> tuple[Float32s | Float64s, bool]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -80,7 +80,7 @@ def compile_decoding(parser: Parser) -> None:
 
 
 @contextmanager
-def helper(module: str, *arguments: str):
+def helper(module: str, *arguments: str) -> Iterator[None]:
     """Run a module of the package in another process meanwhile, and wait for its end; its failure has no effect."""
     folder = str(Path(nonproj.__file__).resolve().parents[1])
     path = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))

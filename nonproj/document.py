@@ -6,9 +6,9 @@ Words are numbered from 1, as in CoNLL-U; 0 is the root.  Character offsets coun
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,11 +19,13 @@ from nonproj.pictures.content import Picture, picture_of
 from nonproj.pictures.svg import in_notebook
 from nonproj.types import Decoded, Sentence
 
-_SHOWN = 60
-"""Characters of a text that ``repr`` shows."""
+if TYPE_CHECKING:
+    import networkx
+    import pandas
 
-DRAWN = 20
-"""Sentences of a document that notebooks draw."""
+_SHOWN = 60  # characters of a text that ``repr`` shows
+
+DRAWN = 20  # sentences of a document that notebooks draw
 
 
 class Word(NamedTuple):
@@ -107,7 +109,7 @@ class ParsedSentence:
     @property
     def words(self) -> list[Word]:
         """The words with all that is known about them."""
-        places = self.offsets or [(None, None)] * len(self)
+        places: Sequence[tuple[int | None, int | None]] = self.offsets or [(None, None)] * len(self)
         columns = zip(self.sentence.rows, self.heads.tolist(), self.labels, places, strict=True)
         return [
             Word(number, row[1], row[2], row[3], row[4], row[5], head, label, *place)
@@ -203,7 +205,7 @@ class ParsedSentence:
         comments = {f"nonproj {name}": value for name, value in self.statistics.items()} if certificates else ()
         return conll.replace(self.sentence, self.decoded.heads, self.labels, comments)
 
-    def to_networkx(self):
+    def to_networkx(self) -> networkx.DiGraph:
         """Return a ``networkx.DiGraph`` of arcs from head to modifier.
 
         Nodes are 0, the root, and the numbers of the words, with the fields of `Word` as attributes; arcs have a
@@ -273,7 +275,7 @@ class Document:
         """Return all sentences in CoNLL-U; see `ParsedSentence.to_conllu`."""
         return "".join(sentence.to_conllu(certificates) for sentence in self.sentences)
 
-    def to_frame(self):
+    def to_frame(self) -> pandas.DataFrame:
         """Return a ``pandas.DataFrame`` with a row for each word.
 
         Its columns are ``sentence``, the index in `sentences`, the fields of `Word`, and ``certified``.
@@ -290,7 +292,7 @@ class Document:
         whole = dict.fromkeys(("sentence", "id", "head"), int) | dict.fromkeys(("start", "end"), "Int64")
         return frame.astype(whole | {"certified": bool})
 
-    def to_networkx(self):
+    def to_networkx(self) -> networkx.DiGraph:
         """Return a ``networkx.DiGraph`` of all trees; nodes are pairs: the index of the sentence, the word's number."""
         import networkx
 
@@ -368,7 +370,8 @@ def locate(text: str, sentences: Iterable[Sentence]) -> list[list[tuple[int, int
     >>> locate("Det  regner.\\n", [from_words(["Det", "regner", "."])])
     [[(0, 3), (5, 11), (11, 12)]]
     """
-    position, places = 0, []
+    position = 0
+    places: list[list[tuple[int, int]]] = []
     for sentence in sentences:
         places.append([])
         for form, _, words in surface_tokens(sentence):

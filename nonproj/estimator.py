@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import getitem
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -29,6 +29,9 @@ from nonproj.parts.registry import set_name
 from nonproj.pipeline import Parser
 from nonproj.types import Decoded, Sentence
 from nonproj.workers.objects import parse_in_processes
+
+if TYPE_CHECKING:
+    from conllu.models import TokenList
 
 _KEYS = {
     "parts": "parts",
@@ -53,6 +56,9 @@ _CONLLX = {"cpostag", "postag", "upostag", "xpostag", "phead", "pdeprel"}
 
 _DEFAULT = Config()
 
+Treebank: TypeAlias = "str | Path | Iterable[Sentence | TokenList]"
+"""What an estimator takes: the path of a treebank, or sentences."""
+
 log = logging.getLogger("nonproj")
 
 
@@ -65,7 +71,7 @@ class Predictions(list[Any]):
     array([list([1, 2]), list([3]), list([4, 5, 6])], dtype=object)
     """
 
-    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = np.empty(len(self), object)
         for i, item in enumerate(self):
             array[i] = item
@@ -129,24 +135,24 @@ class DependencyParser(BaseEstimator):
 
     def __init__(
         self,
-        parts="grandparent",
+        parts: str | Sequence[str] = "grandparent",
         *,
-        epochs=_DEFAULT.training.epochs,
-        margin=_DEFAULT.training.margin,
-        bits=_DEFAULT.features.bits,
-        threshold=_DEFAULT.pruner.threshold,
-        max_heads=_DEFAULT.pruner.max_heads,
-        folds=_DEFAULT.pruner.folds,
-        labeler_epochs=_DEFAULT.labeler.epochs,
-        tags=_DEFAULT.training.tags,
-        max_iterations=_DEFAULT.decoding.max_iterations,
-        exact=_DEFAULT.decoding.exact,
-        projective=_DEFAULT.decoding.projective,
-        single_root=_DEFAULT.decoding.single_root,
-        random_state=_DEFAULT.seed,
-        n_jobs=None,
-        verbose=0,
-    ):
+        epochs: int = _DEFAULT.training.epochs,
+        margin: float = _DEFAULT.training.margin,
+        bits: int = _DEFAULT.features.bits,
+        threshold: float = _DEFAULT.pruner.threshold,
+        max_heads: int = _DEFAULT.pruner.max_heads,
+        folds: int = _DEFAULT.pruner.folds,
+        labeler_epochs: int = _DEFAULT.labeler.epochs,
+        tags: str = _DEFAULT.training.tags,
+        max_iterations: int = _DEFAULT.decoding.max_iterations,
+        exact: bool = _DEFAULT.decoding.exact,
+        projective: bool | str = _DEFAULT.decoding.projective,
+        single_root: bool | str = _DEFAULT.decoding.single_root,
+        random_state: int = _DEFAULT.seed,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.parts = parts
         self.epochs = epochs
         self.margin = margin
@@ -164,7 +170,7 @@ class DependencyParser(BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X, y: Sequence[Sequence[int]] | None = None) -> DependencyParser:
+    def fit(self, X: Treebank, y: Sequence[Sequence[int]] | None = None) -> DependencyParser:
         """Train on sentences with gold trees.
 
         Parameters
@@ -196,11 +202,11 @@ class DependencyParser(BaseEstimator):
             raise KeyboardInterrupt
         return self
 
-    def predict(self, X) -> list[np.ndarray]:
+    def predict(self, X: Treebank) -> list[np.ndarray]:
         """Return the heads of each sentence of n words, int32[n], from 0 (the root) to n."""
         return Predictions(decoded.heads[1:] for decoded in self.predict_with_certificates(X))
 
-    def predict_with_certificates(self, X) -> list[Decoded]:
+    def predict_with_certificates(self, X: Treebank) -> list[Decoded]:
         """Return the tree of each sentence with its score, bound and certificate.
 
         If ``certified``, no tree over the arcs left by pruning scores higher; ``heads`` starts with the root's -1.
@@ -208,14 +214,14 @@ class DependencyParser(BaseEstimator):
         check_is_fitted(self)
         return Predictions(parse.decoded for _, parse in self._parse_all(_sentences(X, ignore_heads=True)))
 
-    def parse(self, X) -> list[Any]:
+    def parse(self, X: Treebank) -> list[Any]:
         """Return the sentences, each in its original type, with predicted heads and labels."""
         check_is_fitted(self)
         originals = _sentences(X, ignore_heads=True) if isinstance(X, str | Path) else _listed(X)
         parses = self._parse_all(_sentences(originals, ignore_heads=True))
         return [_annotated(original, *pair) for original, pair in zip(originals, parses, strict=True)]
 
-    def evaluate(self, X, y: Sequence[Sequence[int]] | None = None) -> Evaluation:
+    def evaluate(self, X: Treebank, y: Sequence[Sequence[int]] | None = None) -> Evaluation:
         """Return all figures of a comparison with the gold trees, such as ``uas``, ``las`` and rates of certificates.
 
         Parameters are as for `fit`.
@@ -231,7 +237,7 @@ class DependencyParser(BaseEstimator):
             evaluation.add(sentence, parse.decoded.heads, parse.labels, parse.decoded)
         return evaluation
 
-    def score(self, X, y: Sequence[Sequence[int]] | None = None) -> float:
+    def score(self, X: Treebank, y: Sequence[Sequence[int]] | None = None) -> float:
         """Return the unlabelled attachment score without punctuation, from 0 to 1; parameters as for `fit`."""
         return self.evaluate(X, y).uas
 
@@ -258,8 +264,9 @@ class DependencyParser(BaseEstimator):
             The file is not a model.
         """
         model = Model.load_trained(path)
-        config = model.config.as_dict()
-        parser = cls(**{name: reduce(getitem, key.split("."), config) for name, key in _KEYS.items()})
+        config: Any = model.config.as_dict()
+        parameters: dict[str, Any] = {name: reduce(getitem, key.split("."), config) for name, key in _KEYS.items()}
+        parser = cls(**parameters)
         parser.parts = set_name(model.config.parts)
         parser._use(model)
         return parser
@@ -278,7 +285,7 @@ class DependencyParser(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.target_tags.required = False
@@ -298,7 +305,7 @@ class DependencyParser(BaseEstimator):
             self._use(Model.from_bytes(model))
 
 
-def las_scorer(estimator: DependencyParser, X, y: Sequence[Sequence[int]] | None = None) -> float:
+def las_scorer(estimator: DependencyParser, X: Treebank, y: Sequence[Sequence[int]] | None = None) -> float:
     """Return the labelled attachment score without punctuation, from 0 to 1, as a scorer of scikit-learn.
 
     Examples
@@ -306,7 +313,9 @@ def las_scorer(estimator: DependencyParser, X, y: Sequence[Sequence[int]] | None
     >>> from sklearn.model_selection import cross_val_score
     >>> cross_val_score(DependencyParser(), sentences, scoring=las_scorer)  # doctest: +SKIP
     """
-    return estimator.evaluate(X, y).las
+    found = estimator.evaluate(X, y).las
+    assert found is not None, "parsers have labels"
+    return found
 
 
 @contextlib.contextmanager
@@ -331,14 +340,14 @@ def _messages(verbose: int) -> Iterator[Any]:
         log.setLevel(level)
 
 
-def _listed(X) -> list[Any]:
+def _listed(X: object) -> list[Any]:
     """Return the items of a list or generator of sentences."""
     if isinstance(X, Sentence) or not isinstance(X, Iterable) or hasattr(X, "serialize"):
         raise ValueError(f"X is of type {type(X).__name__}; a list of sentences or the path of a treebank is expected")
     return list(X)
 
 
-def _sentences(X, **rules: bool) -> list[Sentence]:
+def _sentences(X: Treebank, **rules: Any) -> list[Sentence]:
     """Return the sentences of any accepted input, read by these rules."""
     if isinstance(X, str | Path):
         return list(conll.read(X, **rules))
@@ -353,7 +362,7 @@ def _sentences(X, **rules: bool) -> list[Sentence]:
     return items
 
 
-def _with_heads(sentences: list[Sentence], y) -> list[Sentence]:
+def _with_heads(sentences: list[Sentence], y: Sequence[Sequence[int]] | None) -> list[Sentence]:
     """Return the sentences with the gold heads ``y``, if given."""
     if y is None:
         return sentences
@@ -372,7 +381,7 @@ def _with_heads(sentences: list[Sentence], y) -> list[Sentence]:
     return changed
 
 
-def _annotated(original, sentence: Sentence, parse: Parse):
+def _annotated(original: Any, sentence: Sentence, parse: Parse) -> Any:
     """Return the sentence with its predicted tree, in the original type."""
     if not isinstance(original, Sentence):
         tokens = conll.to_conllu(sentence, parse.decoded.heads, parse.labels)

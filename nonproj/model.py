@@ -210,12 +210,12 @@ class Model:
         yield prelude + _checksum(prelude, header) + header
         for array, offset in zip(arrays.values(), offsets, strict=True):
             yield bytes(offset - position)
-            yield memoryview(array.reshape(-1).view(np.uint8))
+            yield array.reshape(-1).view(np.uint8).data
             position = offset + array.nbytes
 
     def _encode(self, arrays: dict[str, np.ndarray]) -> tuple[bytes, list[int], int]:
         """Return the header, the offset of each array and the size of the file."""
-        entries = [
+        entries: list[dict[str, Any]] = [
             {"name": name, "dtype": array.dtype.name, "shape": array.shape, "digest": _digest(array), "offset": 1 << 60}
             for name, array in arrays.items()
         ]
@@ -243,10 +243,10 @@ def _json(content: dict[str, Any]) -> bytes:
 
 def _digest(array: np.ndarray) -> str:
     little = np.ascontiguousarray(array, DTYPES[array.dtype.name])
-    return hashlib.blake2b(little.reshape(-1).view(np.uint8), digest_size=16).hexdigest()
+    return hashlib.blake2b(little.reshape(-1).view(np.uint8).data, digest_size=16).hexdigest()
 
 
-def _checksum(prelude: bytes, header: bytes) -> bytes:
+def _checksum(prelude: bytes | bytearray, header: bytes | bytearray) -> bytes:
     return hashlib.blake2b(prelude + header, digest_size=32).digest()
 
 
@@ -313,8 +313,8 @@ def _decode(data: bytearray | mmap.mmap, header: dict[str, Any], path: str) -> M
         weights[name] = array
     if position != len(data):
         raise ModelError(f"{path}: {len(data) - position} bytes belong to no array")
-    names = ("vocabularies", "templates", "labels")
-    model = Model(config, *(header[name] for name in names), weights, header["meta"], header["components"])
+    first = (header["vocabularies"], header["templates"], header["labels"])
+    model = Model(config, *first, weights, header["meta"], header["components"])
     problem = problem_of(model)
     if problem:
         raise ModelError(f"{path}: cannot be used: {problem}")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nonproj.errors import ConfigError
 from nonproj.scoring.templates import CODE_BITS, LABEL_BITS, attributes_of, check_templates
 from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, FIRST
+
+if TYPE_CHECKING:
+    from nonproj.model import Model
 
 TABLES = ("parser", "pruner", "labeler", "perceptron", "total")
 """Arrays that are weight tables: kernels index them by hash and rely on their size being a power of two."""
@@ -23,7 +26,7 @@ _COMPLETE = ({"pruner", "labeler", "parser"}, {"pruner", "labeler", "perceptron"
 _NO_LABEL = re.compile("[\t\n\r\ud800-\udfff]")
 
 
-def problem_of(model) -> str | None:
+def problem_of(model: Model) -> str | None:
     """Return why a parser cannot use this `nonproj.model.Model`, or None."""
     if not model.labels or len(model.labels) > 1 << LABEL_BITS or not _are_strings(model.labels):
         return f"1 to {1 << LABEL_BITS} labels expected"
@@ -53,7 +56,7 @@ def problem_of(model) -> str | None:
     return _problem_of_lines(model) or _problem_of_weights(model.weights)
 
 
-def _problem_of_lines(model) -> str | None:
+def _problem_of_lines(model: Model) -> str | None:
     """Return why the lines of labels cannot be used, or None."""
     table = model.weights.get("label_lines")
     if table is None:

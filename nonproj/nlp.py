@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from nonproj.types import Float64s, Int32s, Sentence
 from nonproj.workers.parsing import make_parser
 
 
-def load(path: str | Path, *, tags: str = "missing", **decoding) -> TextParser:
+def load(path: str | Path, *, tags: str = "missing", **decoding: Any) -> TextParser:
     """Return a parser of text from a model file.
 
     Parameters
@@ -125,7 +125,7 @@ class TextParser:
         return self._documents(texts, batch)
 
     def _documents(self, texts: Iterable[str], batch: int) -> Iterator[Document]:
-        waiting = deque()
+        waiting: deque[Any] = deque()
 
         def sentences() -> Iterator[Sentence]:
             """Yield the sentences of all texts, and keep each text with its sentences until they are parsed."""
@@ -262,7 +262,7 @@ class TextParser:
         for sentence, parse in self.parser.parse_all(stream, batch):
             yield ParsedSentence(sentence, parse)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[..., TextParser], tuple[bytes, DecodingConfig, str, str]]:
         return _restore, (self.model.to_bytes(), self.decoding, self.tags, self.name)
 
 
@@ -271,7 +271,7 @@ def _restore(data: bytes, decoding: DecodingConfig, tags: str, name: str) -> Tex
     return TextParser(Model.from_bytes(data), decoding, tags, name=name)
 
 
-def _sentence(tokens) -> Sentence:
+def _sentence(tokens: Any) -> Sentence:
     """Return the sentence of words, rows or objects."""
     if isinstance(tokens, Sentence):
         return tokens

@@ -20,7 +20,7 @@ from nonproj.io.conll import FEATS, with_rows
 from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.model import LABEL_LINES, Model
 from nonproj.options.config import DecodingConfig
-from nonproj.parses import Parse
+from nonproj.parses import Parse as Parse
 from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space
 from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
@@ -124,7 +124,7 @@ class Parser:
     def _lacks_tags(self, sentence: Sentence) -> bool:
         """Return whether a word lacks its tag or lemma, or all words their features, which single words may lack."""
         rows = sentence.rows
-        for column in self.analyzer.columns:
+        for column in self.analyzer.columns if self.analyzer else ():
             test = all if column == FEATS else any
             if test(row[column] == "_" for row in rows):
                 return True
@@ -195,7 +195,7 @@ class Parser:
         if self.classifier is not None:
             marginals = [each[1] for each in pruned]
             seen = zip(tokens, scored, marginals, decoded, lowest, labelled, predicted, strict=True)
-            cases = [Case(t, *s, p, d, low, *names, own) for t, s, p, d, low, names, own in seen]
+            cases = [Case(t, s[0], s[1], p, d, low, best[0], best[1], own) for t, s, p, d, low, best, own in seen]
             confidence = [self.classifier.confidence(self.evidence(case, self.classifier.limit)) for case in cases]
         labels = [self._names(each[0], c) for each, c in zip(labelled, constraints, strict=True)]
         unknown = map(self._count_unknown_tags, tokens)
@@ -225,7 +225,9 @@ class Parser:
             names = ",".join(part_type.name for part_type in types)
             raise ConfigError("decoding.nbest", f"several trees cannot be found for the part types {names}")
 
-    def _decode_all(self, scored: list[Any], tokens: list, arcs: list, constraints: list) -> tuple[list, list, list]:
+    def _decode_all(
+        self, scored: list[tuple[PartSpace, np.ndarray]], tokens: list[Any], arcs: list[Any], constraints: list[Any]
+    ) -> tuple[list[Decoded], list[Any], list[Any]]:
         """Return the best tree of each sentence, the next best ones, and what `search_recorded` has recorded."""
         if self.nbest == 1 or self.classifier is not None:
             found = [search_recorded(*s, self.options, self.search) for s in scored]

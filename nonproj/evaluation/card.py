@@ -195,7 +195,7 @@ def _number(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _table(head: tuple[str, str], rows) -> list[str]:
+def _table(head: tuple[str, str], rows: Iterable[tuple[str, object]]) -> list[str]:
     """Return the lines of a Markdown table."""
     cells = [(name, one_line(str(value)).replace("|", "\\|")) for name, value in rows]
     return [f"| {name} | {value} |" for name, value in (head, ("---", "---"), *cells)]

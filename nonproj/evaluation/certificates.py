@@ -98,7 +98,7 @@ def annotate(
     """
     for sentence, parse in parses:
         several, numbers = parse.others is not None, statistics(parse)
-        trees = (parse, *parse.others) if several else (parse,)
+        trees = (parse, *(parse.others or ()))
         if several:
             numbers["nbest"] = [_as_dict(tree) for tree in trees]
         numbers |= confidence_figures(parse)

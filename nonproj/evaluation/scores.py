@@ -11,13 +11,16 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from nonproj.errors import DataError
 from nonproj.evaluation.report import evaluation_report
-from nonproj.types import Decoded, Sentence
+from nonproj.types import Bools, Decoded, Sentence
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 ARC_LENGTHS = (("root", 0, 0), ("1", 1, 1), ("2", 2, 2), ("3-6", 3, 6), ("7+", 7, None))
 """Bins of arc length: name, lowest, highest; an arc from the root has length 0."""
@@ -38,7 +41,7 @@ def is_punctuation(form: str) -> bool:
     return all(unicodedata.category(character)[0] == "P" for character in form)
 
 
-def nonprojective(heads) -> np.ndarray:
+def nonprojective(heads: ArrayLike) -> Bools:
     """Return which arcs of a tree are non-projective.
 
     The arc ``h -> m`` is non-projective when some word strictly between ``h`` and ``m`` is no descendant of ``h``.
@@ -66,7 +69,7 @@ def nonprojective(heads) -> np.ndarray:
     """
     heads = np.asarray(heads).tolist()
     size = len(heads)
-    children = [[] for _ in range(size)]
+    children: list[list[int]] = [[] for _ in range(size)]
     for modifier in range(1, size):
         if not 0 <= heads[modifier] < size:
             raise ValueError(f"heads[{modifier}] is {heads[modifier]}, a number from 0 to {size - 1} expected")
@@ -114,7 +117,7 @@ class Evaluation:
         return len(self._sentences)
 
     def add(
-        self, sentence: Sentence, heads, labels: Iterable[str] | None = None, decoded: Decoded | None = None
+        self, sentence: Sentence, heads: ArrayLike, labels: Iterable[str] | None = None, decoded: Decoded | None = None
     ) -> None:
         """Add one sentence.
 
@@ -203,7 +206,7 @@ class Evaluation:
         """Return the figures as plain text, in per cent."""
         return evaluation_report(self.as_dict())
 
-    def words(self) -> dict[str, np.ndarray]:
+    def words(self) -> dict[str, Any]:
         """Return the columns of the table of words, over which all figures are sums.
 
         Returns
@@ -331,6 +334,7 @@ def evaluate(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Evaluat
     """
     evaluation = Evaluation()
     for expected, found in paired(gold, predicted):
+        assert found.heads is not None, "`paired` has checked this"
         evaluation.add(expected, found.heads, found.labels)
     return evaluation
 
@@ -354,10 +358,13 @@ def _line(sentence: Sentence, word: int) -> int:
     return sentence.line + (sentence.word_lines[word] if sentence.word_lines else 0)
 
 
-def _raise_shorter(last: tuple[Any, ...] | None, gold: Sentence | None, predicted: Sentence | None, count: int) -> None:
+def _raise_shorter(
+    last: tuple[Sentence, Sentence] | None, gold: Sentence | None, predicted: Sentence | None, count: int
+) -> NoReturn:
     """Raise the error for a file that ends before the other."""
     longer = predicted if gold is None else gold
     ended = longer if last is None else last[0] if gold is None else last[1]
+    assert longer is not None and ended is not None, "one of the two goes on"
     message = f"the sentences end here, after {count}, but continue in {longer.path}:{_line(longer, 0)}"
     raise DataError(ended.path, _line(ended, -1), message)
 

@@ -52,10 +52,10 @@ def compare(
         raise ValueError("the two evaluations are not of the same gold sentences")
     counted = ~tables[0]["punctuation"]
     words, n_words = tables[0]["sentence"][counted], int(counted.sum())
-    flags = {"uas": [table["correct"] for table in tables], "las": None}
+    flags: dict[str, list[Any] | None] = {"uas": [table["correct"] for table in tables], "las": None}
     if labelled and all(table["label_correct"] is not None for table in tables):
         flags["las"] = [table["correct"] & table["label_correct"] for table in tables]
-    result = {"sentences": len(first), "words": n_words}
+    result: dict[str, Any] = {"sentences": len(first), "words": n_words}
     for name, columns in flags.items():
         result[name] = None
         if columns is not None:

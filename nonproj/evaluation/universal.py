@@ -83,7 +83,7 @@ def _official_code() -> ModuleType:
         raise DependencyError(message) from None
 
 
-def _as_dict(score) -> dict[str, Any]:
+def _as_dict(score: Any) -> dict[str, Any]:
     """Return a score of the official code as a dictionary."""
     names = {name: name for name in ("precision", "recall", "f1", "aligned_accuracy", "correct")}
     names |= {name: f"{name}_total" for name in ("gold", "system", "aligned")}
@@ -104,7 +104,7 @@ class _Lines:
         return line
 
 
-def _load(udeval: ModuleType, source: str | Path | BinaryIO | TextIO):
+def _load(udeval: ModuleType, source: str | Path | BinaryIO | TextIO) -> Any:
     """Return a file as the official code represents it."""
     stream, name, closing = open_input(source)
     with closing, _deep_recursion():
@@ -146,7 +146,7 @@ def _reworded(message: str) -> str:
     return message[:1].lower() + message[1:] if message[1:2].islower() else message
 
 
-def _text_differs(gold, system) -> DataError:
+def _text_differs(gold: Any, system: Any) -> DataError:
     """Return the error for two files whose characters differ."""
     pairs = zip(gold.characters, system.characters, strict=False)
     shorter = min(len(gold.characters), len(system.characters))
@@ -158,7 +158,7 @@ def _text_differs(gold, system) -> DataError:
     return DataError(system.path, _line(system, first), f"{here}, but {there} in {place}")
 
 
-def _line(file, character: int) -> int:
+def _line(file: Any, character: int) -> int:
     """Return the line of the token with a character, or of the last token."""
-    lines = (token.line for token in file.tokens if token.end > character)
+    lines: Iterator[int] = (token.line for token in file.tokens if token.end > character)
     return next(lines, file.tokens[-1].line if file.tokens else 1)

@@ -188,7 +188,7 @@ def with_misc(sentence: Sentence, attributes: Sequence[Mapping[str, str | None]]
     'Gloss=rain|X=2|Confidence=0.97\\n'
     """
     rows, lines = [], sentence.lines.copy()
-    indices = sentence.word_lines or [None] * len(sentence.rows)
+    indices: Sequence[int | None] = sentence.word_lines or [None] * len(sentence.rows)
     for index, row, own in zip(indices, sentence.rows, attributes, strict=True):
         items = [] if row[_MISC] == "_" else row[_MISC].split("|")
         for name, value in own.items():
@@ -260,11 +260,11 @@ def replace(
         lines, word_lines = ["\t".join(row) + "\n" for row in sentence.rows] + ["\n"], list(range(n))
     else:
         lines, word_lines = sentence.lines.copy(), sentence.word_lines
-    labels = [None] * n if labels is None else list(labels)
-    if len(labels) != n:
-        raise ValueError(f"labels has {len(labels)} entries, {n} expected")
-    for index, head, label in zip(word_lines, heads[1:], labels, strict=True):
-        columns, head = lines[index].split("\t", 9), str(head) if head >= 0 else "_"
+    names: list[str | None] = [None] * n if labels is None else list(labels)
+    if len(names) != n:
+        raise ValueError(f"labels has {len(names)} entries, {n} expected")
+    for index, number, label in zip(word_lines, given[1:], names, strict=True):
+        columns, head = lines[index].split("\t", 9), str(number) if number >= 0 else "_"
         if columns[_HEAD] != head and ":" in columns[_DEPS] and not keep_deps:  # without a colon: PHEAD of CoNLL-X
             columns[_DEPS] = "_"
         columns[_HEAD] = str(head)

@@ -26,7 +26,7 @@ class PartsOption(Option):
         if not isinstance(names, list | tuple) or not names or not all(isinstance(name, str) for name in names):
             raise ConfigError(key, f"{show(value)} is invalid, {self.expected} expected")
         try:
-            return tuple(part_type.name for part_type in part_set(value))
+            return tuple(part_type.name for part_type in part_set(value if isinstance(value, str) else names))
         except ValueError as error:
             raise ConfigError(key, str(error)) from None
 

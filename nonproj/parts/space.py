@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,8 @@ def part_space(arcs: ArcSpace, parts: str | Sequence[str] | tuple[PartType, ...]
     >>> parts.offsets, parts.start("sibling").tolist()
     ((0, 4, 19), [4, 5, 11, 12, 15, 18, 19])
     """
-    types = parts if isinstance(parts, tuple) and isinstance(parts[0], PartType) else part_set(parts)
+    given: Any = parts
+    types = given if isinstance(parts, tuple) and isinstance(parts[0], PartType) else part_set(given)
     starts, offsets = [], [0]
     for part_type in types:
         starts.append(part_type.number(arcs, offsets[-1]))

@@ -9,7 +9,7 @@ its score is exact.  All geometric codes of a triple of types are on one cache l
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from nonproj._kernel import inlined_kernel, kernel
 from nonproj.parts.arcs import check_count
 from nonproj.scoring.hashing import Hashed
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint32s
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 ORDERS = np.array([[1, 1, 1], [0, 1, 1], [0, 1, 0], [1, 0, 1], [1, 0, 0], [0, 0, 0]], np.uint8)
 """The six orders of three words: ``h > g``, ``m > h`` and ``m > g``."""
@@ -36,7 +39,7 @@ class GrandparentBounds(NamedTuple):
     lookups: int
 
 
-def parts_of_triples(triples) -> PartRows:
+def parts_of_triples(triples: ArrayLike) -> PartRows:
     """Return grandparent parts, given by their words ``g h m`` int[P, 3], with their codes.
 
     Raises
@@ -131,7 +134,7 @@ def _find_types(shares: Uint32s, t: int, types: Int64s, distinct: Uint32s, count
 
 @kernel
 def _maximise(
-    distinct: Uint32s, counts: Int64s, shift: int, codes: Uint32s, weights: Float32s | Int16s, best: Float32s
+    distinct: Uint32s, counts: Int64s, shift: np.uint32, codes: Uint32s, weights: Float32s | Int16s, best: Float32s
 ) -> float:
     """Write ``best[k, order, i, j]``, a template's maximum over the types of slot ``k`` for types of the two others."""
     n_orders = codes.shape[1]
@@ -173,7 +176,7 @@ def _update_maximum(row: Float32s, values: Float32s) -> None:
 @kernel
 def _bound_pairs(
     shares: Uint32s,
-    shift: int,
+    shift: np.uint32,
     codes: Uint32s,
     weights: Float32s | Int16s,
     pairs: Int32s,

@@ -244,7 +244,7 @@ def _hash_part(flat: Uint32s, n_nodes: int, nodes: Int32s, p: int, keys: Uint32s
 
 
 @inlined_kernel
-def _write_special(hashed: Hashed, keys: Uint32s, code: int, h: int, m: int, places: Int32s, end: int) -> int:
+def _write_special(hashed: Hashed, keys: Uint32s, code: np.uint32, h: int, m: int, places: Int32s, end: int) -> int:
     """Write the places of an arc under the templates over sets from ``places[end]`` on; return the new end."""
     sets, n_plain, shift = hashed.sets, hashed.plain.n_plain, hashed.plain.shift
     atoms, feat_start, feat, firsts = sets.atoms, sets.feat_start, sets.feat, sets.firsts

@@ -7,6 +7,7 @@ vector: the number of the line is xor-ed onto the feature's place.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from nonproj._kernel import kernel
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.scoring.hashing import BLOCK, Hashed, Places, _new_block, _write_places, list_places
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint8s
+
+if TYPE_CHECKING:
+    pass
 
 LINE = 16
 """Weights in a cache line of 64 bytes."""
@@ -134,7 +138,13 @@ def best_label_scores(scores: np.ndarray, words: np.ndarray, demanded: Mapping[i
 
 
 def add_labels(
-    hashed: Hashed, parts: PartRows, gold, predicted, step: float, weights: np.ndarray, total: np.ndarray
+    hashed: Hashed,
+    parts: PartRows,
+    gold: Int64s,
+    predicted: Int64s,
+    step: float,
+    weights: Float32s,
+    total: Float64s,
 ) -> None:
     """Move the weights of wrongly labelled arcs, given the numbers of their labels, int64[n].
 
@@ -162,7 +172,7 @@ def _add_labels(
 
 
 def add_labelled(
-    hashed: Hashed, parts: PartRows, labels, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray
+    hashed: Hashed, parts: PartRows, labels: Int64s, delta: Float64s, step: float, weights: Float32s, total: Float64s
 ) -> None:
     """Add ``delta``, float64[n], times the features of arcs with these labels, int64[n], to the weights.
 

@@ -14,7 +14,7 @@ from nonproj.scoring.labels import add_labelled, best_label_scores, label_parts,
 from nonproj.scoring.score import add_parts, score_pairs, score_parts
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable, compile_templates
 from nonproj.scoring.vocabulary import Tokens
-from nonproj.types import PartRows, PartSpace
+from nonproj.types import Float32s, Float64s, Int64s, PartRows, PartSpace
 
 
 class Features(NamedTuple):
@@ -28,6 +28,13 @@ class Features(NamedTuple):
     pairs: list[tuple[Hashed, PartRows]]
     labelled: tuple[Hashed, PartRows] | None = None
     lines: np.ndarray | None = None
+
+
+def _labelled(features: Features) -> tuple[Hashed, PartRows]:
+    """Return the features of arcs with labels."""
+    if features.labelled is None:
+        raise ValueError("arcs are scored without labels")
+    return features.labelled
 
 
 class Scorer:
@@ -108,7 +115,8 @@ class Scorer:
 
     def score_labels(self, features: Features, weights: np.ndarray) -> np.ndarray:
         """Return the score of each label of each arc, [A, n_labels], unscaled: see `nonproj.scoring.labels`."""
-        return label_scores(*features.labelled, self.n_labels, weights, features.lines)
+        hashed, rows = _labelled(features)
+        return label_scores(hashed, rows, self.n_labels, weights, features.lines)
 
     def score_tree_labels(
         self, tokens: Tokens, heads, table: TemplateTable, n_labels: int, tables, known
@@ -136,12 +144,21 @@ class Scorer:
         for (hashed, rows), begin, end in zip(features.pairs, offsets, offsets[1:], strict=False):
             add_parts(hashed, rows, delta[begin:end], step, weights, total)
 
-    def add_labels(self, features: Features, arcs, labels, delta, step: float, weights, total) -> None:
+    def add_labels(
+        self,
+        features: Features,
+        arcs: Int64s,
+        labels: Int64s,
+        delta: Float64s,
+        step: float,
+        weights: Float32s,
+        total: Float64s,
+    ) -> None:
         """Add ``delta`` times the features of labelled arcs to the weights; an arc may be there with several labels.
 
         ``arcs`` and ``labels`` are int64[n], ``delta`` float64[n]; for the others see `add_parts`.
         """
-        hashed, rows = features.labelled
+        hashed, rows = _labelled(features)
         chosen = PartRows(rows.nodes[arcs], rows.codes[arcs])
         add_labelled(hashed, chosen, labels, delta, step, weights, total)
 

@@ -7,7 +7,7 @@ component, and grows the path on.  `_expand` finally opens the components.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,7 +55,7 @@ def _new_components(n_nodes: int) -> _Components:
 
 
 @kernel
-def _grow_path(components: _Components, word: int, depth: int, n_nodes: int) -> tuple[int, int, int]:
+def _grow_path(components: _Components, word: Any, depth: Any, n_nodes: int) -> tuple[Any, Any, int]:
     """Grow the path of best arcs, of this depth and started at this word, until it closes a cycle.
 
     Return (word, bottom, depth): the cycle is ``path[bottom:depth]``.  A bottom of -1 means that no arc enters the end
