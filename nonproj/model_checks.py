@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from nonproj.scoring.templates import CODE_BITS, LABEL_BITS, attributes_of, chec
 from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, FIRST
 
 if TYPE_CHECKING:
-    from nonproj.model import Model
+    from nonproj.options.config import Config
 
 TABLES = ("parser", "pruner", "labeler", "perceptron", "total")
 """Arrays that are weight tables: kernels index them by hash and rely on their size being a power of two."""
@@ -26,7 +26,19 @@ _COMPLETE = ({"pruner", "labeler", "parser"}, {"pruner", "labeler", "perceptron"
 _NO_LABEL = re.compile("[\t\n\r\ud800-\udfff]")
 
 
-def problem_of(model: Model) -> str | None:
+class ModelFields(Protocol):
+    """The fields of a `nonproj.model.Model`."""
+
+    config: Config
+    vocabularies: dict[str, list[str]]
+    templates: dict[str, dict[str, Any]]
+    labels: list[str]
+    weights: dict[str, np.ndarray]
+    meta: dict[str, Any]
+    components: dict[str, dict[str, Any]]
+
+
+def problem_of(model: ModelFields) -> str | None:
     """Return why a parser cannot use this `nonproj.model.Model`, or None."""
     if not model.labels or len(model.labels) > 1 << LABEL_BITS or not _are_strings(model.labels):
         return f"1 to {1 << LABEL_BITS} labels expected"
@@ -56,7 +68,7 @@ def problem_of(model: Model) -> str | None:
     return _problem_of_lines(model) or _problem_of_weights(model.weights)
 
 
-def _problem_of_lines(model: Model) -> str | None:
+def _problem_of_lines(model: ModelFields) -> str | None:
     """Return why the lines of labels cannot be used, or None."""
     table = model.weights.get("label_lines")
     if table is None:

@@ -82,6 +82,9 @@ def test_a_missing_model_is_named(tmp_path):
     assert "there is no models/dutch-arc.nonproj; make it by: make train LANG=dutch PARTS=arc" in result.stderr
 
 
+TARGETS = ["lint", "types", "test", "test-bounds"]
+
+
 def ci(folder: Path, make: str) -> subprocess.CompletedProcess:
     """Run .ci/run in a repository of its own, with a script in place of make."""
     bin_ = folder / "bin"
@@ -103,10 +106,20 @@ def ci(folder: Path, make: str) -> subprocess.CompletedProcess:
 @pytest.mark.parametrize(
     ("make", "code", "said", "last"),
     [
-        ("echo did $@", 0, ["lint", "test", "test-bounds"], ""),
+        ("echo did $@", 0, TARGETS, ""),
         ("echo did $@; test $1 != lint", 1, ["lint"], "FAILED: make lint"),
-        ("echo did $@; test $1 != test-bounds", 1, ["lint", "test", "test-bounds"], "FAILED: make test-bounds"),
-        ("echo did $@; touch x", 1, ["lint", "test", "test-bounds"], "FAILED: the tests left something behind"),
+        (
+            "echo did $@; test $1 != test-bounds",
+            1,
+            TARGETS,
+            "FAILED: make test-bounds",
+        ),
+        (
+            "echo did $@; touch x",
+            1,
+            TARGETS,
+            "FAILED: the tests left something behind",
+        ),
     ],
 )
 def test_continuous_integration_stops_at_the_first_fault(make, code, said, last, tmp_path):
