@@ -180,8 +180,8 @@ class Parser:
         arcs = [each[0] for each in pruned]
         scored, known, count = [], [], 0
         for t, a, c in zip(tokens, arcs, constraints, strict=True):
-            *found, of_labels = self.score_with_labels(t, a, c)
-            scored.append(found)
+            parts, scores, of_labels = self.score_with_labels(t, a, c)
+            scored.append((parts, scores))
             known.append((a, of_labels))
             count += len(scored[-1][1])
             check_count(count, "parts of a batch", t.n_nodes - 1)
@@ -354,7 +354,9 @@ class Parser:
         """Return the best label of each arc of a tree, or the one that is demanded."""
         return self._names(self.label_arcs(tokens, heads)[0], constraints)
 
-    def label_arcs(self, tokens: Tokens, heads: np.ndarray, known=None) -> tuple[np.ndarray, np.ndarray]:
+    def label_arcs(
+        self, tokens: Tokens, heads: np.ndarray, known: tuple[Any, ...] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the number of each arc's best label, int64[n], and by how much it beats the others, float64[n]."""
         return two_best(self.label_scores(tokens, heads, known))
 
@@ -365,7 +367,7 @@ class Parser:
             found[word - 1] = label
         return found
 
-    def label_scores(self, tokens: Tokens, heads: np.ndarray, known: tuple | None = None) -> np.ndarray:
+    def label_scores(self, tokens: Tokens, heads: np.ndarray, known: tuple[Any, ...] | None = None) -> np.ndarray:
         """Return the score of each label of each arc of a tree, float64[n, n_labels].
 
         It is the labeler's, which sees the tree, plus the one with which the arc was scored, if labels are scored with

@@ -13,6 +13,7 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.scoring.vocabulary import MARGIN, Tokens
+from nonproj.types import Int32s
 
 TAG = "pos"
 """The attribute by which labels are looked up."""
@@ -41,7 +42,7 @@ class LabelLines(NamedTuple):
 
 
 @kernel
-def _find_lines(table, atoms, column, nodes, lines):
+def _find_lines(table: Int32s, atoms: Int32s, column: int, nodes: Int32s, lines: Int32s) -> None:
     """Look up the lines of each arc."""
     for p in range(nodes.shape[0]):
         h, m = nodes[p, 0], nodes[p, 1]

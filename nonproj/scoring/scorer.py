@@ -119,7 +119,13 @@ class Scorer:
         return label_scores(hashed, rows, self.n_labels, weights, features.lines)
 
     def score_tree_labels(
-        self, tokens: Tokens, heads, table: TemplateTable, n_labels: int, tables, known
+        self,
+        tokens: Tokens,
+        heads: np.ndarray,
+        table: TemplateTable,
+        n_labels: int,
+        tables: Sequence[tuple[np.ndarray, float]],
+        known: tuple[Any, ...] | None,
     ) -> np.ndarray:
         """Return the scores of the labels of a tree's arcs, float64[n, n_labels]: see `Parser.label_scores`.
 
