@@ -75,7 +75,7 @@ def test_the_card_shows_a_calibration(folder):
     description = Model.load(folder / "toy.nonproj").describe()
     description["training"] = description["training"] | {"calibration": kept}
     card = model_card("toy.nonproj", description, 1)
-    assert "| heads: expected calibration error | 0.0500 |" in card
+    assert "| heads: expected calibration error | 0.05 |" in card
     assert "| heads with labels: right among the surest 50 % | 100.00 % |" in card
 
 
@@ -87,6 +87,14 @@ def test_a_model_of_an_older_version_has_a_card(folder, tmp_path, capsys):
     assert main(["inspect", "--card", str(tmp_path / "old.nonproj")]) == 0
     card = capsys.readouterr().out
     assert "| treebank | not named |" in card and "No test file" in card and "licence | unknown" in card
+
+
+def test_a_forged_history_is_shown_as_it_is(folder):
+    description = Model.load(folder / "toy.nonproj").describe()
+    forged = {"data": "a\nb", "software": 7, "seconds": "long", "nonprojective_arcs": None, "calibration": 1.0}
+    description["training"] |= forged | {"test": {"uas": "all", "las": "x|y\n# z"}}
+    card = model_card("toy\n# z.nonproj", description, 1)
+    assert "| UAS, without punctuation | all |" in card and "x\\|y" in card and "\n# z" not in card
 
 
 def test_card_and_json_exclude_each_other(folder, capsys):

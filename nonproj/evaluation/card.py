@@ -101,7 +101,7 @@ def model_card(path: str, description: dict[str, Any], size: int) -> str:
         Markdown: treebank, licence, figures, options, training, use, limits, how to load the model.
     """
     name, training = one_line(PurePath(path).name), description["training"]
-    data, test = (training.get(key) or {} for key in ("data", "test"))
+    data, test, calibration = (_record(training, key) for key in ("data", "test", "calibration"))
     *others, last = (_PARTS.get(part, part) for part in description["config"]["parts"])
     parts = " and ".join(filter(None, [", ".join(others), last]))
     lines = [
@@ -112,7 +112,7 @@ def model_card(path: str, description: dict[str, Any], size: int) -> str:
     lines += ["", "## Data", "", *_table(("", ""), _data(data, training))]
     lines += ["", "## Accuracy", ""]
     lines += _table(("on the test file", ""), _figures(test)) if test else ["No test file was named in training."]
-    if calibration := training.get("calibration"):
+    if calibration:
         lines += ["", "## Confidence", "", *_table(("on the test file", ""), _calibration(calibration))]
     lines += ["", "## Training", "", *_table(("", ""), _training(training, description, size))]
     changed = list(_changed(description["config"]))
@@ -132,22 +132,22 @@ def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str,
         if data.get(f"{role}_file"):
             digest = data.get(f"{role}_sha256")
             yield title, f"`{data[f'{role}_file']}`" + (f", SHA-256 `{digest}`" if digest else "")
-    yield "trained on", f"{training.get('sentences')} sentences, {training.get('words')} words"
+    yield "trained on", f"{training.get('sentences', '?')} sentences, {training.get('words', '?')} words"
     if data.get("held_out_sentences"):
         yield "held out", f"{data['held_out_sentences']} sentences"
     if "nonprojective_arcs" in training:
-        yield "non-projective arcs", f"{100 * training['nonprojective_arcs']:.2f} %"
+        yield "non-projective arcs", _percent(training["nonprojective_arcs"])
     yield "roots", "several roots in a tree" if training.get("multi_root") else "one root in each tree"
 
 
 def _figures(test: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the figures on the test file."""
-    yield "size", f"{test.get('sentences')} sentences, {test.get('words')} words"
+    yield "size", f"{test.get('sentences', '?')} sentences, {test.get('words', '?')} words"
     if test.get("tags"):
         yield "tags", str(test["tags"])
     for key, title in _TEST.items():
         if test.get(key) is not None:
-            yield title, f"{100 * test[key]:.2f} %"
+            yield title, _percent(test[key])
 
 
 def _calibration(calibration: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -156,7 +156,7 @@ def _calibration(calibration: dict[str, Any]) -> Iterator[tuple[str, str]]:
         for name, title in _CALIBRATION.items():
             if (value := calibration.get(f"{kind}_{name}")) is not None:
                 share = name.startswith("surest")
-                yield f"{of}: {title}", f"{100 * value:.2f} %" if share else f"{value:.4f}"
+                yield f"{of}: {title}", _percent(value) if share else _number(value)
 
 
 def _training(training: dict[str, Any], description: dict[str, Any], size: int) -> Iterator[tuple[str, str]]:
@@ -164,12 +164,12 @@ def _training(training: dict[str, Any], description: dict[str, Any], size: int) 
     yield "seed", str(description["config"]["seed"])
     yield "epochs", str(len(training.get("log", [])))
     if "seconds" in training:
-        yield "time", f"{training['seconds']:.0f} s"
+        yield "time", f"{_number(training['seconds'])} s"
     if training.get("shards"):
         yield "shards", str(training["shards"])
     if training.get("interrupted"):
         yield "interrupted", "yes; the model is that of the last complete epoch"
-    for name, version in (training.get("software") or {}).items():
+    for name, version in _record(training, "software").items():
         yield name, str(version)
     yield "labels", str(description["labels"])
     yield "file", f"{size / 1e6:.1f} MB"
@@ -185,6 +185,17 @@ def _changed(config: dict[str, Any]) -> Iterator[tuple[str, str]]:
                     yield f"`{name}.{key}`", _number(inner)
         elif name != "seed" and value != defaults[name]:
             yield f"`{name}`", ", ".join(value) if isinstance(value, list | tuple) else _number(value)
+
+
+def _record(training: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return a record of the training history; models of other programs may have something else there."""
+    value = training.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _percent(share: object) -> str:
+    """Return a share in per cent."""
+    return f"{100 * share:.2f} %" if isinstance(share, int | float) else str(share)
 
 
 def _number(value: object) -> str:
