@@ -6,6 +6,7 @@ Words are numbered from 1, as in CoNLL-U; 0 is the root.  Character offsets coun
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -201,8 +202,10 @@ class ParsedSentence:
         return "".join(pieces).rstrip(" ")
 
     def to_conllu(self, certificates: bool = False) -> str:
-        """Return the sentence in CoNLL-U; ``certificates`` adds comments such as ``# nonproj certified = True``."""
-        comments = {f"nonproj {name}": value for name, value in self.statistics.items()} if certificates else ()
+        """Return the sentence in CoNLL-U; ``certificates`` adds comments such as ``# nonproj certified = true``."""
+        comments = (
+            {f"nonproj {name}": json.dumps(value) for name, value in self.statistics.items()} if certificates else ()
+        )
         return conll.replace(self.sentence, self.decoded.heads, self.labels, comments)
 
     def to_networkx(self) -> networkx.DiGraph:
