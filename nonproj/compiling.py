@@ -18,16 +18,21 @@ import numpy as np
 import nonproj
 from nonproj._kernel import is_cached, kept_in
 from nonproj.automata.compiled import COMPILED
+from nonproj.confidence.evidence import Case
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.pipeline import Parser
 from nonproj.trees.arborescence import maximum_arborescence
-from nonproj.types import Sentence
+from nonproj.types import Decoded, Sentence
 
 SCORING = ("score._score_parts", "marginals._marginals", "labels._score_labels")
 """Kernels that every parse needs: module and name."""
+
+
+CONFIDENCE = ("evidence._fill_features", "exclusion._exclude", "classifier._estimate")
+"""Kernels that confidence needs."""
 
 
 def compile_for_parsing(path: str, model: Model, decoding: DecodingConfig) -> None:
@@ -42,6 +47,8 @@ def compile_for_parsing(path: str, model: Model, decoding: DecodingConfig) -> No
     """
     projective = model.meta.get("projective", False) if decoding.projective == "auto" else decoding.projective
     needed = needed_kernels(tuple(model.config.parts), bool(projective))
+    if "confidence" in model.components and decoding.confidence:
+        needed += CONFIDENCE
     if not kept_in() or all(map(is_cached, needed)):
         return
     with helper("nonproj.compiling", path, "projective" if projective else "any"):
@@ -69,7 +76,16 @@ def compile_scoring(parser: Parser) -> None:
     rows = [[str(i), "_", "_", "_", "_", "_", "_", "_", "_", "_"] for i in (1, 2, 3)]
     tokens = parser.encode(Sentence(rows, None))
     parser.score(tokens, parser.prune(tokens))
-    parser.label(tokens, np.array([-1, 0, 1, 1], np.int32))
+    heads = np.array([-1, 0, 1, 1], np.int32)
+    parser.label(tokens, heads)
+    if parser.classifier is not None:
+        parts, scores = parser.score(tokens, full_arc_space(3))
+        n_arcs = len(parts.arcs.head)
+        decoded = Decoded(heads, 0.0, 0.0, True, True, 1, 1.0)
+        case = Case(
+            tokens, parts, scores, np.full(n_arcs, 0.3), decoded, np.zeros((3, n_arcs)), np.arange(3), np.ones(3), False
+        )
+        parser.classifier.confidence(parser.evidence(case, np.inf))
     maximum_arborescence(np.zeros((3, 3)))  # pruning needs it for most files, but not for most sentences
 
 

@@ -7,17 +7,19 @@ Words are numbered from 1, as in CoNLL-U; 0 is the root.  Character offsets coun
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from nonproj.confidence.classifier import Confidence
 from nonproj.evaluation.certificates import statistics
 from nonproj.io import conll
 from nonproj.parses import Parse
 from nonproj.pictures.content import Picture, picture_of
 from nonproj.pictures.svg import in_notebook
+from nonproj.text.places import surface_tokens
 from nonproj.types import Decoded, Sentence
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ class Word(NamedTuple):
         The label of the arc from the head.
     start, end : int or None
         Where the token is in the text; the words of a multiword token share its place.  None without a text.
+    confidence, label_confidence : float or None
+        The probability that the head is right, and that head and label are; None if the model does not tell.
     """
 
     id: int
@@ -56,6 +60,8 @@ class Word(NamedTuple):
     label: str
     start: int | None
     end: int | None
+    confidence: float | None = None
+    label_confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -100,7 +106,7 @@ class ParsedSentence:
 
     def picture(self) -> Picture:
         """Return the picture of the tree, for `nonproj.pictures.svg.to_svg` and the like; notebooks show it."""
-        sure = getattr(self.parse, "confidence", None)
+        sure = self.confidence
         return picture_of(self.sentence, self.decoded.heads, self.labels, confidence=sure and sure.heads)
 
     def __repr__(self) -> str:
@@ -111,10 +117,12 @@ class ParsedSentence:
     def words(self) -> list[Word]:
         """The words with all that is known about them."""
         places: Sequence[tuple[int | None, int | None]] = self.offsets or [(None, None)] * len(self)
-        columns = zip(self.sentence.rows, self.heads.tolist(), self.labels, places, strict=True)
+        sure = self.confidence
+        pairs = zip(sure.heads.tolist(), sure.labels.tolist(), strict=True) if sure else [(None, None)] * len(self)
+        columns = zip(self.sentence.rows, self.heads.tolist(), self.labels, places, pairs, strict=True)
         return [
-            Word(number, row[1], row[2], row[3], row[4], row[5], head, label, *place)
-            for number, (row, head, label, place) in enumerate(columns, 1)
+            Word(number, row[1], row[2], row[3], row[4], row[5], head, label, *place, *pair)
+            for number, (row, head, label, place, pair) in enumerate(columns, 1)
         ]
 
     @property
@@ -126,6 +134,11 @@ class ParsedSentence:
     def labels(self) -> list[str]:
         """The label of each word's arc."""
         return self.parse.labels
+
+    @property
+    def confidence(self) -> Confidence | None:
+        """The probabilities that heads, labels and the tree are right; None if the model does not tell."""
+        return self.parse.confidence
 
     @property
     def others(self) -> list[ParsedSentence]:
@@ -281,7 +294,8 @@ class Document:
     def to_frame(self) -> pandas.DataFrame:
         """Return a ``pandas.DataFrame`` with a row for each word.
 
-        Its columns are ``sentence``, the index in `sentences`, the fields of `Word`, and ``certified``.
+        Its columns are ``sentence``, the index in `sentences`, the fields of `Word`, and ``certified``.  Probabilities
+        are NaN where the model does not tell.
         """
         import pandas
 
@@ -293,7 +307,8 @@ class Document:
         ]
         frame = pandas.DataFrame(rows, columns=["sentence", *Word._fields, "certified"])
         whole = dict.fromkeys(("sentence", "id", "head"), int) | dict.fromkeys(("start", "end"), "Int64")
-        return frame.astype(whole | {"certified": bool})
+        sure = dict.fromkeys(("confidence", "label_confidence"), float)
+        return frame.astype(whole | sure | {"certified": bool})
 
     def to_networkx(self) -> networkx.DiGraph:
         """Return a ``networkx.DiGraph`` of all trees; nodes are pairs: the index of the sentence, the word's number."""
@@ -310,94 +325,3 @@ class Document:
 def _shortened(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
-
-
-# -- places in the text ------------------------------------------------------------------------------------------------
-
-
-def surface_tokens(sentence: Sentence) -> Iterator[tuple[str, str, int]]:
-    """Yield the tokens as they are in the text: FORM, MISC and the number of words of each.
-
-    Examples
-    --------
-    >>> import io
-    >>> word = "{}\\t{}\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n"
-    >>> text = "".join(word.format(*row) for row in (("1-2", "im"), ("1", "in"), ("2", "dem"), ("3", "Haus")))
-    >>> list(surface_tokens(next(conll.read(io.StringIO(text + "\\n")))))
-    [('im', '_', 2), ('Haus', '_', 1)]
-    """
-    spans = {}
-    for line in sentence.lines:
-        first, dash, rest = line.split("\t", 1)[0].partition("-")
-        if dash and first.isdigit():
-            columns = line.rstrip("\r\n").split("\t")
-            spans[int(first)] = (columns[1], columns[9], int(rest) - int(first) + 1)
-    number = 1
-    while number <= len(sentence.rows):
-        row = sentence.rows[number - 1]
-        token = spans.get(number, (row[1], row[9], 1))
-        yield token
-        number += token[2]
-
-
-def token_ranges(sentence: Sentence) -> list[tuple[int, int]]:
-    """Return the start and the end of each word, from the attribute TokenRange of MISC.
-
-    Examples
-    --------
-    >>> row = ["1", "Regn", "_", "_", "_", "_", "_", "_", "_", "SpaceAfter=No|TokenRange=3:7"]
-    >>> token_ranges(Sentence([row]))
-    [(3, 7)]
-    """
-    places = []
-    for _, misc, words in surface_tokens(sentence):
-        attributes = dict(attribute.partition("=")[::2] for attribute in misc.split("|"))
-        start, _, end = attributes["TokenRange"].partition(":")
-        places += [(int(start), int(end))] * words
-    return places
-
-
-def locate(text: str, sentences: Iterable[Sentence]) -> list[list[tuple[int, int]]]:
-    """Return the start and the end of each word of each sentence in the text.
-
-    Tokens follow one another in the text, with nothing but white space between them.
-
-    Raises
-    ------
-    ValueError
-        A token is not where it should be.
-
-    Examples
-    --------
-    >>> from nonproj.io.objects import from_words
-    >>> locate("Det  regner.\\n", [from_words(["Det", "regner", "."])])
-    [[(0, 3), (5, 11), (11, 12)]]
-    """
-    position = 0
-    places: list[list[tuple[int, int]]] = []
-    for sentence in sentences:
-        places.append([])
-        for form, _, words in surface_tokens(sentence):
-            start = _next_visible(text, position)
-            position = start + len(form) if text.startswith(form, start) else _end(text, start, form)
-            places[-1] += [(start, position)] * words
-    return places
-
-
-def _next_visible(text: str, position: int) -> int:
-    """Return the position of the next character that is not white space."""
-    while position < len(text) and text[position].isspace():
-        position += 1
-    return position
-
-
-def _end(text: str, start: int, form: str) -> int:
-    """Return the end of a token whose white space in the text differs from that in its form."""
-    position = start
-    for character in form:
-        if not character.isspace():
-            position = _next_visible(text, position)
-            if text[position : position + 1] != character:
-                raise ValueError(f"the token {form!r} is not at character {start} of the text")
-            position += 1
-    return position

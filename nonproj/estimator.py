@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from nonproj.confidence.classifier import Confidence
 from nonproj.errors import ConfigError
 from nonproj.evaluation.scores import Evaluation, nonprojective
 from nonproj.io import conll
@@ -213,6 +214,12 @@ class DependencyParser(BaseEstimator):
         """
         check_is_fitted(self)
         return Predictions(parse.decoded for _, parse in self._parse_all(_sentences(X, ignore_heads=True)))
+
+    def predict_with_confidence(self, X: Treebank) -> list[tuple[np.ndarray, Confidence | None]]:
+        """Return each sentence's heads, int32[n], and the probabilities that they are right; None without a classifier."""
+        check_is_fitted(self)
+        parses = self._parse_all(_sentences(X, ignore_heads=True))
+        return Predictions((parse.decoded.heads[1:], parse.confidence) for _, parse in parses)
 
     def parse(self, X: Treebank) -> list[Any]:
         """Return the sentences, each in its original type, with predicted heads and labels."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nonproj.document import Document, ParsedSentence, locate, token_ranges
+from nonproj.document import Document, ParsedSentence
 from nonproj.io import conll
 from nonproj.io.objects import from_words
 from nonproj.model import Model
@@ -18,6 +18,7 @@ from nonproj.options.config import DecodingConfig
 from nonproj.pipeline import BATCH
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.text.input import TextInput
+from nonproj.text.places import locate, token_ranges
 from nonproj.trees.sampling import sample_trees
 from nonproj.types import Float64s, Int32s, Sentence
 from nonproj.workers.parsing import make_parser

@@ -15,9 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from nonproj.compiling import helper
-from nonproj.dual.branch_and_bound import branch_and_bound
+from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier
+from nonproj.confidence.evidence import FEATURES, Case, gather, two_best
+from nonproj.dual.branch_and_bound import branch_and_bound, search_recorded
 from nonproj.dual.general import parse_with_automata
-from nonproj.dual.options import DualOptions
+from nonproj.dual.options import DualOptions, SearchOptions
 from nonproj.io import conll
 from nonproj.joint.chain import max_marginals
 from nonproj.joint.decoding import decode_jointly
@@ -34,6 +36,7 @@ from nonproj.pipeline import Parser
 from nonproj.programs.pricing import promising_parts, violated_arc_gp, violated_cutsets
 from nonproj.scoring.bounds import grandparent_bounds
 from nonproj.scoring.hashing import hash_tokens
+from nonproj.scoring.vocabulary import MARGIN, Tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.text.segmenter import Segmenter
 from nonproj.trees.arborescence import maximum_arborescence
@@ -138,8 +141,24 @@ def decode() -> None:
         parts = part_space(full_arc_space(3), "grandparent")
         branch_and_bound(parts, np.zeros(len(parts)), DualOptions(projective=projective))
     search()
+    estimate()
     arcs = full_arc_space(1)
     parse_with_automata(arcs, head_automata(arcs, 1), np.zeros(len(arcs.head)))
+
+
+def estimate() -> None:
+    """Call the kernels of confidence, without and with projective trees."""
+    parts = part_space(full_arc_space(3), "grandparent")
+    tokens = Tokens(np.zeros((4 + 2 * MARGIN, 1), np.int32), np.zeros(5, np.int32), np.zeros(0, np.int32))
+    models = [
+        Additive(*np.zeros((2, len(names), 1)), *np.zeros((3, 1))) for names in (FEATURES, FEATURES, TREE_FEATURES)
+    ]
+    labels, n_arcs = two_best(np.zeros((3, 2))), len(parts.arcs.head)
+    for projective in (False, True):
+        options = DualOptions(projective=projective)
+        decoded, lowest = search_recorded(parts, np.zeros(len(parts)), options, SearchOptions())
+        case = Case(tokens, parts, np.zeros(len(parts)), np.zeros(n_arcs), decoded, lowest, *labels, False)
+        Classifier(*models, 0.0).confidence(gather(case, 0, options, np.inf))
 
 
 def search() -> None:

@@ -19,7 +19,6 @@ from naive_trees import all_trees
 from toy import raw_treebank, read, sentences, treebank
 
 import nonproj
-from nonproj.document import locate, surface_tokens
 from nonproj.errors import ConfigError, DataError, ModelError
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io import conll
@@ -27,6 +26,7 @@ from nonproj.io.objects import conllu_text, from_words
 from nonproj.joint.parser import JointParser
 from nonproj.learning.trainer import train
 from nonproj.options.config import Config
+from nonproj.text.places import locate, surface_tokens
 
 ROOT = Path(__file__).resolve().parents[1]
 OPTIONS = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 3}

@@ -14,13 +14,14 @@ from spacy.parts_of_speech import IDS
 from spacy.pipeline import Sentencizer
 from spacy.tokens import Doc, Span, Token
 
-from nonproj.document import token_ranges
+from nonproj.confidence.classifier import Confidence
 from nonproj.errors import ModelError
 from nonproj.io.conll import COLUMNS, FEATS, LEMMA
 from nonproj.model import Model
 from nonproj.parses import Parse
 from nonproj.pipeline import Parser
 from nonproj.text.input import TextInput
+from nonproj.text.places import token_ranges
 from nonproj.types import Sentence
 from nonproj.workers.parsing import make_parser
 
@@ -33,7 +34,11 @@ ROOT_LABEL = "ROOT"
 
 _MODEL_FILE = "model.nonproj"
 
-_EXTENSIONS = {Doc: ("certified", "gap"), Span: ("certified", "gap", "score", "bound")}
+_EXTENSIONS = {
+    Doc: ("certified", "gap", "confidence"),
+    Span: ("certified", "gap", "score", "bound", "confidence"),
+    Token: ("confidence", "label_confidence"),
+}
 
 
 class NonprojComponent:
@@ -43,6 +48,10 @@ class NonprojComponent:
     morphology and lemmas; ``doc._.certified`` (whether every tree is proved to be the best) and ``doc._.gap`` (the sum
     of the gaps); and ``certified``, ``gap``, ``score`` and ``bound`` of the spans in ``doc.sents``.  Tokens of white
     space are attached to the word before them and are not parsed.
+
+    If the model has a confidence classifier, ``token._.confidence`` is the probability that the head is right,
+    ``token._.label_confidence`` that head and label are, ``span._.confidence`` that all heads of a sentence are, and
+    ``doc._.confidence`` is the mean over all tokens; otherwise they are None.
 
     Parameters
     ----------
@@ -185,6 +194,10 @@ class NonprojComponent:
             decoded, extended = parse.decoded, doc[first:last]._
             extended.certified, extended.gap = bool(decoded.certified), float(decoded.bound - decoded.score)
             extended.score, extended.bound = float(decoded.score), float(decoded.bound)
+            if parse.confidence is not None:
+                _set_confidence(doc[first:last], parse.confidence)
+        sure = [token._.confidence for token in doc if token._.confidence is not None]
+        doc._.confidence = float(np.mean(sure)) if sure else None
         doc._.certified = all(bool(parse.decoded.certified) for _, parse in parses)
         doc._.gap = float(sum(parse.decoded.bound - parse.decoded.score for _, parse in parses))
 
@@ -269,6 +282,14 @@ def _set_tree(span: Span, parse: Parse, heads: np.ndarray, labels: list[str]) ->
             heads[token.i] = before
         else:
             before = token.i
+
+
+def _set_confidence(span: Span, confidence: Confidence) -> None:
+    """Set the probabilities of a sentence and of its words."""
+    span._.confidence = float(confidence.tree)
+    pairs = zip(confidence.heads.tolist(), confidence.labels.tolist(), strict=True)
+    for token, (head, label) in zip(_words(span), pairs, strict=True):
+        token._.confidence, token._.label_confidence = head, label
 
 
 def _set_tags(span: Span, sentence: Sentence, overwrite: bool) -> None:

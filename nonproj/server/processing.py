@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from nonproj.errors import NonprojError
 from nonproj.evaluation.certificates import statistics
+from nonproj.evaluation.confidence import confidence_figures
 from nonproj.io import conll
 from nonproj.nlp import TextParser
 from nonproj.server import formats
@@ -48,7 +49,10 @@ class Task(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The output, and for each sentence its statistics (see `nonproj.evaluation.certificates.statistics`)."""
+    """The output, and for each sentence its statistics (see `nonproj.evaluation.certificates.statistics`).
+
+    If the model has a confidence classifier, they include the probabilities of each sentence and of its words.
+    """
 
     text: str
     certificates: list[dict[str, Any]]
@@ -102,7 +106,7 @@ def process(reference: ModelRef, task: Task) -> Result:
         sentences = nlp.parser.tag(sentences)
     if task.parse:
         parses = list(nlp.parser.parse_all(sentences))
-        certificates = [statistics(parse) for _, parse in parses] if task.certificates else []
+        certificates = [statistics(p) | confidence_figures(p) for _, p in parses] if task.certificates else []
         if task.output == "conllu":
             texts = (conll.replace(sentence, parse.decoded.heads, parse.labels) for sentence, parse in parses)
             return Result("".join(texts), certificates)

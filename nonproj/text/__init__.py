@@ -11,4 +11,5 @@
 - `segmenter`: all of them together
 - `input`: plain text from files and pipes, in pieces
 - `output`: CoNLL-U from which the text can be restored
+- `places`: where the words of sentences are in their text
 """
