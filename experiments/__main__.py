@@ -13,8 +13,8 @@ from pathlib import Path
 from experiments.runner import EXPERIMENTS, run_all
 from experiments.setting import LANGUAGES, ROOT, Setting
 
-SYSTEMS: tuple[str, ...] = ("constituency", "lexicalised", "mrf", "translation", "tsp")
-"""Modules of `experiments` for the systems beside the parser, run if they are named.
+SYSTEMS: tuple[str, ...] = ("confidence", "constituency", "lexicalised", "mrf", "translation", "tsp")
+"""Modules of `experiments` for confidence and for the systems beside the parser, run if they are named.
 
 Each has ``main(results, data, short)``: the folder to write its page to, the folder of fetched data, and whether only a
 little is to be run.

@@ -19,7 +19,15 @@ OUTSIDE = [ROOT / f"{name}.md" for name in ("README", "ARCHITECTURE", "CHANGELOG
 NAMES = ["attack/README.md", "results/*.md", "benchmarks/*.md", "docs/**/*.md"]
 PAGES = sorted([*OUTSIDE, *(path for name in NAMES for path in ROOT.glob(name))])
 SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "labeler.bits=16"]
-RUN_HERE = ["README.md", "docs/constraints.md", "docs/nbest.md", "docs/python.md", "docs/scores.md", "docs/spacy.md"]
+RUN_HERE = [
+    "README.md",
+    "docs/confidence.md",
+    "docs/constraints.md",
+    "docs/nbest.md",
+    "docs/python.md",
+    "docs/scores.md",
+    "docs/spacy.md",
+]
 
 
 def name_of(path: Path) -> str:

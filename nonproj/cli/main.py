@@ -122,7 +122,7 @@ def _add_parse(parser: Arguments) -> None:
     text = "obey Head=3, NotHead=5 and Deprel=obj in MISC, or HEAD and DEPREL where they are not _"
     add("--constraints", choices=("misc", "head"), help=text)
     text = "write the probabilities that heads, and heads and labels, are right into MISC, as in Confidence=0.97"
-    add("--confidence", action="store_true", help=text)
+    add("--confidence", dest="write_confidence", action="store_true", help=text)
     text = "leave out heads (_) that are less probable than P, and labels that are less probable with their heads"
     add("--min-confidence", type=probability, metavar="P", help=text)
     add("--mark-unsure", action="store_true", help="mark these in MISC, as in Unsure=Head, instead of leaving them out")

@@ -92,8 +92,8 @@ def _confidence(options: argparse.Namespace, model: Model) -> ConfidenceOutput:
     """Return what is written about confidence; raise `ModelError` if it is asked for and the model has none."""
     if options.mark_unsure and options.min_confidence is None:
         raise ConfigError("--mark-unsure", "needs --min-confidence")
-    output = ConfidenceOutput(options.confidence, options.min_confidence or 0.0, options.mark_unsure)
-    if options.confidence or options.min_confidence is not None:
+    output = ConfidenceOutput(options.write_confidence, options.min_confidence or 0.0, options.mark_unsure)
+    if options.write_confidence or options.min_confidence is not None:
         if "confidence" not in model.components:
             raise ModelError(no_classifier(options.model))
         if options.joint:
