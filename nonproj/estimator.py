@@ -216,7 +216,7 @@ class DependencyParser(BaseEstimator):
         return Predictions(parse.decoded for _, parse in self._parse_all(_sentences(X, ignore_heads=True)))
 
     def predict_with_confidence(self, X: Treebank) -> list[tuple[np.ndarray, Confidence | None]]:
-        """Return each sentence's heads, int32[n], and the probabilities that they are right; None without a classifier."""
+        """Return each sentence's heads, int32[n], and how probably they are right; None without a classifier."""
         check_is_fitted(self)
         parses = self._parse_all(_sentences(X, ignore_heads=True))
         return Predictions((parse.decoded.heads[1:], parse.confidence) for _, parse in parses)
