@@ -6,7 +6,7 @@ Viterbi takes ``O(k |S|^2)`` for k candidates.  `nonproj.automata.compiled` has 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from nonproj._kernel import kernel
 from nonproj.parts.arcs import as_array
 from nonproj.parts.automaton import HeadAutomata, head_automata, moves
 from nonproj.types import ArcSpace, Bools, Float64s, Int8s, PartSpace
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 FREE = -1
 
@@ -108,7 +111,7 @@ def product(arcs: ArcSpace, one: HeadAutomata, other: HeadAutomata) -> HeadAutom
     return automata
 
 
-def best_paths(arcs: ArcSpace, automata: HeadAutomata, scores) -> Paths:
+def best_paths(arcs: ArcSpace, automata: HeadAutomata, scores: ArrayLike) -> Paths:
     """Return the best path of every head, whatever the others choose: the argmax over Z.
 
     Parameters
@@ -198,7 +201,7 @@ def check_automata(arcs: ArcSpace, automata: HeadAutomata) -> HeadAutomata:
     return checked
 
 
-def check_arc_scores(arcs, scores, name: str = "scores") -> np.ndarray:
+def check_arc_scores(arcs: ArcSpace, scores: ArrayLike, name: str = "scores") -> Float64s:
     """Return the scores of the arcs, or their multipliers, as kernels take them; they must be finite.
 
     They are split between tree and automata, and minus infinity cannot be split.

@@ -52,7 +52,7 @@ def joining(temperature: float) -> Callable[..., Any]:
     return partial(_smoothed_maximum, temperature) if temperature > 0 else np.max
 
 
-def _smoothed_maximum(temperature: float, values: np.ndarray, axis) -> np.ndarray:
+def _smoothed_maximum(temperature: float, values: np.ndarray, axis: int | tuple[int, ...]) -> np.ndarray:
     return temperature * logsumexp(values / temperature, axis=axis)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from nonproj.automata.compiled import Choice, SplitScores, compiled_starts, deco
 from nonproj.automata.general import best_paths, general_automata
 from nonproj.parts.space import check_scores
 from nonproj.types import PartSpace
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 class Relaxed(NamedTuple):
@@ -31,7 +34,7 @@ class Relaxed(NamedTuple):
     value: float
 
 
-def decode_relaxed(parts: PartSpace, scores, tau: float) -> Relaxed:
+def decode_relaxed(parts: PartSpace, scores: ArrayLike, tau: float) -> Relaxed:
     """Return the argmax over Z.
 
     Parameters

@@ -21,7 +21,7 @@ class Arguments(argparse.ArgumentParser):
         The parsers of its commands.
     """
 
-    def __init__(self, **options):
+    def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, **options)
         self.commands: dict[str, Arguments] = {}
 
@@ -29,7 +29,7 @@ class Arguments(argparse.ArgumentParser):
         """Print one line and exit with code 2."""
         self.exit(EXIT_ERROR, f"{self.prog}: {one_line(message)} (try '{self.prog} --help')\n")
 
-    def _check_value(self, action, value) -> None:
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             kind = "command" if isinstance(action, argparse._SubParsersAction) else argparse._get_action_name(action)
             known = [str(choice) for choice in action.choices]
@@ -122,7 +122,7 @@ def add_workers(parser: Arguments, cluster: bool = True) -> None:
         add_scheduler(group, add, "use the workers of the Dask cluster at tcp://HOST:8786")
 
 
-def add_scheduler(group, add, text: str) -> None:
+def add_scheduler(group: Any, add: Callable[..., Any], text: str) -> None:
     """Add the options for a Dask cluster; ``add`` adds what excludes ``--jobs``."""
     add("--scheduler", type=address, metavar="ADDRESS", help=text)
     text = "time to wait for the scheduler and its first worker (default: 10)"

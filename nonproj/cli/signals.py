@@ -46,7 +46,7 @@ def heed() -> None:
         raise KeyboardInterrupt if Signals.received == signal.SIGINT else Terminated(Signals.received)
 
 
-def _record(number: int, _) -> None:
+def _record(number: int, _: object) -> None:
     """Record the first signal, in the main thread: at the end of the input it may be there before the other thread."""
     if Signals.received is None:
         Signals.received = number
@@ -71,7 +71,7 @@ class Signals:
     def __init__(self, patient: bool, last: bool):
         self.patient, self.last = patient, last
         self._finished = threading.Event()
-        self._old: dict[str, Any] = {}
+        self._old: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Signals:
         numbers = [number for number in MESSAGES if signal.getsignal(number) not in (signal.SIG_IGN, None)]
@@ -85,7 +85,7 @@ class Signals:
                 self._old[number] = signal.signal(number, _record)
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         if not self._old:
             return
         self._finished.set()

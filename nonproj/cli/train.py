@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from nonproj.cli.common import check_outputs, progress_bar, reading_rules, telling_of_compiling, worker_pool
 from nonproj.cli.provenance import provenance
@@ -75,9 +76,10 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _evaluate(model: Model, test: list[Sentence], progress: Callable | None) -> None:
+def _evaluate(model: Model, test: list[Sentence], progress: Callable[..., Any] | None) -> None:
     """Print how good a model is on a test file, and let it remember that."""
-    parser, parses = Parser(model, tags=tested_tags(model.config)), []
+    parser = Parser(model, tags=tested_tags(model.config))
+    parses: list[Any] = []
     evaluation = evaluate_parser(parser, test, warm_up=WARM_UP, progress=progress, on_parse=parses.append)
     sys.stdout.write(evaluation.table())
     tags = "of the file, missing ones predicted" if parser.tags == "missing" else "predicted"

@@ -12,7 +12,7 @@ before any other node, and of these there are no more than arcs.
 from __future__ import annotations
 
 import heapq
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from nonproj.dual.subgradient import AGREED, STOPPED, Descent, descend, minimise
 from nonproj.parts.space import check_scores, restrict
 from nonproj.types import ArcSpace, Bools, Decoded, Int64s, PartSpace
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 OPEN_BYTES = 2**28
 """Memory of the open nodes from which on the search is depth-first."""
 
@@ -34,7 +37,7 @@ NODE_WORK, PART_WORK = 100_000, 2
 
 
 def branch_and_bound(
-    parts: PartSpace, scores, options: DualOptions = DEFAULTS, search: SearchOptions = SEARCH
+    parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS, search: SearchOptions = SEARCH
 ) -> Decoded:
     """Find the best tree over the candidate arcs, and prove it.
 
@@ -120,7 +123,15 @@ class _Search:
     ``open`` is a heap of nodes, ``deep`` a stack of those that come first, because the heap is full.
     """
 
-    def __init__(self, parts, scores, first: Decoded, work: tuple[Any, ...], options: DualOptions, budget: int):
+    def __init__(
+        self,
+        parts: PartSpace,
+        scores: np.ndarray,
+        first: Decoded,
+        work: tuple[Any, ...],
+        options: DualOptions,
+        budget: int,
+    ):
         self.parts, self.scores, self.options, self.budget = parts, scores, options, budget
         self.heads, self.score, self.fathomed = first.heads, first.score, -np.inf
         self.iterations, self.nodes = first.iterations, 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,11 +15,14 @@ from nonproj.trees.checks import check_status
 from nonproj.trees.projective import best_projective_tree
 from nonproj.types import Decoded, PartSpace
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 NO_TRACE = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
 _NO_RECORDS = np.empty((0, 0)), np.empty(0, np.int64), UNLIMITED
 
 
-def dual_decomposition(parts: PartSpace, scores, options: DualOptions = DEFAULTS) -> Decoded:
+def dual_decomposition(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS) -> Decoded:
     """Find the best tree over the candidate arcs, with a bound and, mostly, a certificate.
 
     Parameters
@@ -76,7 +79,7 @@ def decode_trusted(parts: PartSpace, scores: np.ndarray, options: DualOptions, b
     return _decode(parts, scores, options, NO_TRACE)
 
 
-def dual_trace(parts: PartSpace, scores, options: DualOptions = DEFAULTS) -> tuple[Decoded, Trace]:
+def dual_trace(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS) -> tuple[Decoded, Trace]:
     """Decode as `dual_decomposition` does, and record what happens at each iteration.
 
     Parameters

@@ -7,6 +7,8 @@ What `nonproj.dual.decomposition` does in one call into compiled code for siblin
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from nonproj.automata.general import (
@@ -27,6 +29,9 @@ from nonproj.trees.arborescence import maximum_arborescence_sparse
 from nonproj.trees.marginals import marginals
 from nonproj.trees.projective import maximum_projective_tree_sparse
 from nonproj.types import ArcSpace, Decoded, PartSpace
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 class AutomataOracle:
@@ -65,7 +70,7 @@ class AutomataOracle:
     (3.0, array([1., 0., 1., 0.]))
     """
 
-    def __init__(self, arcs: ArcSpace, automata: HeadAutomata, scores):
+    def __init__(self, arcs: ArcSpace, automata: HeadAutomata, scores: ArrayLike) -> None:
         self._arcs, self._automata = arcs, check_automata(arcs, automata)
         self._scores = check_arc_scores(arcs, scores)
         self._work, self._paths = new_paths(arcs, self._automata)
@@ -117,7 +122,7 @@ class TreeOracle:
     (9.0, array([1., 0., 0., 1.]), array([-1,  0,  1], dtype=int32))
     """
 
-    def __init__(self, arcs: ArcSpace, scores, single_root: bool = False, projective: bool = False):
+    def __init__(self, arcs: ArcSpace, scores: ArrayLike, single_root: bool = False, projective: bool = False) -> None:
         self._arcs, self._scores, self._single_root = arcs, check_arc_scores(arcs, scores), single_root
         self._projective = projective
         self._decode = maximum_projective_tree_sparse if projective else maximum_arborescence_sparse
@@ -173,7 +178,9 @@ def parse_with_general_automata(
     return parse_with_automata(parts.arcs, automata, scores[: len(parts.arcs.head)], options)
 
 
-def parse_with_automata(arcs: ArcSpace, automata: HeadAutomata, scores, options: DualOptions = DEFAULTS) -> Decoded:
+def parse_with_automata(
+    arcs: ArcSpace, automata: HeadAutomata, scores: ArrayLike, options: DualOptions = DEFAULTS
+) -> Decoded:
     """Find the best tree under arc scores and head automata, with a bound and, mostly, a certificate.
 
     Parameters

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,9 +28,12 @@ from nonproj.trees.checks import check_status
 from nonproj.trees.projective import best_projective_tree
 from nonproj.types import Decoded, PartSpace
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 
 def k_best(
-    parts: PartSpace, scores, k: int, options: DualOptions = DEFAULTS, search: SearchOptions = SEARCH
+    parts: PartSpace, scores: ArrayLike, k: int, options: DualOptions = DEFAULTS, search: SearchOptions = SEARCH
 ) -> list[Decoded]:
     """Find the k best trees over the candidate arcs.
 

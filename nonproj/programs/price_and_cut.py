@@ -6,6 +6,8 @@ Riedel, Smith and McCallum (2012).  The bounds are those of `nonproj.scoring.bou
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from nonproj.model import Model
@@ -69,7 +71,7 @@ class PricingParser:
         """The weight table and its scale."""
         return self.parser.model.weights["parser"], self.parser.scale.get("parser", 1.0)
 
-    def _scores(self, sentence: Sentence):
+    def _scores(self, sentence: Sentence) -> tuple[Any, ...]:
         """Return the scores of all arcs, the hashed grandparent templates, and a function that scores parts."""
         weights, scale = self._weights
         tokens = self.parser.encode(sentence)

@@ -14,7 +14,7 @@ UNSCORED, SCORED, ADDED = 0, 1, 2
 """State of a grandparent part: only a bound of its score is known; it has a score; it has a column, too."""
 
 
-def promising_parts(slack, optimistic, state, floor) -> np.ndarray:
+def promising_parts(slack: np.ndarray, optimistic: np.ndarray, state: np.ndarray, floor: np.ndarray) -> np.ndarray:
     """Return grandparent parts whose optimistic reduced cost is positive.
 
     Parameters
@@ -57,7 +57,7 @@ def promising_parts(slack, optimistic, state, floor) -> np.ndarray:
     return _promising_parts(slack, optimistic, state, floor)
 
 
-def violated_arc_gp(arc_values, state, tolerance: float) -> np.ndarray:
+def violated_arc_gp(arc_values: np.ndarray, state: np.ndarray, tolerance: float) -> np.ndarray:
     """Return grandparent parts without a column whose rows ArcGP are violated, int32[C, 3]: words ``(g, h, m)``.
 
     Parameters
@@ -78,7 +78,7 @@ def violated_arc_gp(arc_values, state, tolerance: float) -> np.ndarray:
     return _violated_arc_gp(arc_values, state, float(tolerance))
 
 
-def violated_cutsets(arc_values, tolerance: float) -> np.ndarray:
+def violated_cutsets(arc_values: np.ndarray, tolerance: float) -> np.ndarray:
     """Return sets of words whose cutset row is violated: the values of the arcs that enter the set sum to less than 1.
 
     Parameters

@@ -133,7 +133,7 @@ class Evaluator:
                 f"{method} knows no linear constraints; make each constraint an oracle, or use another method"
             )
 
-    def ask(self, what: str, i: int, *arguments) -> Any:
+    def ask(self, what: str, i: int, *arguments: object) -> Any:
         """Call another method of an oracle, such as ``marginals``, and count the call."""
         self.calls += 1
         return getattr(self.problem.oracles[i], what)(*arguments)

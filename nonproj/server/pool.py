@@ -53,7 +53,7 @@ class WorkerPool:
         self._free: asyncio.Queue[WorkerProcess] = asyncio.Queue()
         self._count = 0
         self._all: set[WorkerProcess] = set()
-        self._tasks: set[asyncio.Task] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
         self._threads = ThreadPoolExecutor(4 * size, "worker", initializer=_leave_signals_to_the_main_thread)
 

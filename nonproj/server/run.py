@@ -7,7 +7,7 @@ import contextlib
 import logging
 import signal
 import socket
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -116,7 +116,7 @@ class _Server(uvicorn.Server):
         """Leave signals alone."""
         return contextlib.nullcontext()
 
-    def stop(self, task: asyncio.Task) -> None:
+    def stop(self, task: asyncio.Task[Any]) -> None:
         """Stop gracefully; at the second call at once."""
         if not self.started:
             task.cancel()

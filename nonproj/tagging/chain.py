@@ -96,7 +96,9 @@ def _hash_context(words: Words, text: Text, sentence: int, keys: Uint32s) -> Non
 
 
 @inlined_kernel
-def _sum_units(weights: Float32s | Int16s, place: int, units: Uint32s, first: int, end: int, total: float) -> float:
+def _sum_units(
+    weights: Float32s | Int16s, place: int | np.uint32, units: Uint32s, first: int, end: int, total: float
+) -> float:
     """Add the weights at a place, combined with each part of a tag."""
     for u in range(first, end):
         total += weights[place ^ units[u]]

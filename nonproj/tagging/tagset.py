@@ -63,7 +63,7 @@ class TagSet:
         n = len(self.tags)
         self.levels = np.zeros((n + 1, len(LEVELS)), np.int32)
         for level in range(len(LEVELS)):
-            numbers: dict[str, Any] = {}
+            numbers: dict[tuple[str, ...], int] = {}
             for t, tag in enumerate(self.tags):
                 self.levels[t, level] = numbers.setdefault(tag[: level + 1], len(numbers) + 1)
         self._split()

@@ -14,10 +14,10 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TextIO
+from typing import Any, BinaryIO, NamedTuple, TextIO
 
 from nonproj.errors import ConfigError, DataError
-from nonproj.io.files import open_input, stream_error, unpacked
+from nonproj.io.files import Source, open_input, stream_error, unpacked
 from nonproj.text.characters import characters
 from nonproj.text.layout import is_inside
 from nonproj.text.output import BLANKS, Origin, count_newlines, split_gap
@@ -97,9 +97,7 @@ class TextPiece(NamedTuple):
         return segmenter.sentences(self.text, options, origin, self.begins)
 
 
-def read_text(
-    source: str | Path | BinaryIO | TextIO, segmenter, options: TextInput | None = None
-) -> Iterator[Sentence]:
+def read_text(source: Source, segmenter: Any, options: TextInput | None = None) -> Iterator[Sentence]:
     """Read plain text, one sentence at a time.
 
     A paragraph is segmented as soon as the beginning of the next one has been read, so pipes are answered and memory

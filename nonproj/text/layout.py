@@ -170,7 +170,7 @@ def mix(h: np.uint64, value: int) -> np.uint64:
 
 
 @kernel
-def string_hash(codes: Uint32s, first: int, last: int) -> int:
+def string_hash(codes: Uint32s, first: int, last: int) -> np.uint64:
     """Return the hash of ``codes[first:last]``."""
     h = mix(np.uint64(17), last - first)
     for i in range(first, min(last, first + MAX_HASHED)):
@@ -179,7 +179,7 @@ def string_hash(codes: Uint32s, first: int, last: int) -> int:
 
 
 @kernel
-def shape_hash(kind: Uint8s, first: int, last: int) -> int:
+def shape_hash(kind: Uint8s, first: int, last: int) -> np.uint64:
     """Return a hash of the kinds of some characters, where more than two of a kind in a row count as two."""
     h, run, runs = np.uint64(5), 0, 0
     for i in range(first, last):

@@ -52,7 +52,7 @@ def unescape(text: str) -> str:
     return _ESCAPE.sub(_unescape, text) if "\\" in text else text
 
 
-def _unescape(match: re.Match) -> str:
+def _unescape(match: re.Match[str]) -> str:
     code = match[1] or match[2]
     if code:
         return chr(int(code, 16)) if int(code, 16) < 0x110000 else match[0]

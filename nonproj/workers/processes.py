@@ -178,7 +178,7 @@ def _send(connection: Connection, reply: bytes) -> None:
         os._exit(0)
 
 
-def _receive(connection: Connection, calls: queue.SimpleQueue) -> None:
+def _receive(connection: Connection, calls: queue.SimpleQueue[Any]) -> None:
     """Receive calls; at the end of the stream end this process at once, even in the middle of a call."""
     while True:
         try:
