@@ -55,7 +55,9 @@ def _fill_losses(arcs, starts, scores, heads, single_root, loss):
         for a in range(arcs.start[m], arcs.start[m + 1]):
             if arcs.head[a] == heads[m]:
                 into[m], y[a] = a, True
-    touched = np.zeros(4, np.int64)
+    touched, of_heads = np.zeros(4, np.int64), np.empty(n_nodes)
+    for h in range(n_nodes):
+        of_heads[h] = _value_of_head(arcs, starts, scores, into, y, h)
     for m in range(1, n_nodes):
         h = heads[m]
         for a in range(arcs.start[m], arcs.start[m + 1]):
@@ -73,9 +75,8 @@ def _fill_losses(arcs, starts, scores, heads, single_root, loss):
                 continue
             # Only the modifiers of these heads, or the head of one of them, change.
             touched[0], touched[1], touched[2], touched[3] = h, new, m, heads[new] if second >= 0 else m
-            before = _value(arcs, starts, scores, into, y, touched)
             _move(arcs, into, y, a, second)
-            value = before - _value(arcs, starts, scores, into, y, touched)
+            value = _fall(arcs, starts, scores, into, y, touched, of_heads)
             _move_back(arcs, heads, into, y, m, new if second >= 0 else m)
             loss[m] = min(loss[m], value)
             if second >= 0:
@@ -111,8 +112,8 @@ def _move_back(arcs, heads, into, y, one, other):
 
 
 @kernel
-def _value(arcs, starts, scores, into, y, touched):
-    """Return the score of all parts whose head is one of four words, which need not be different."""
+def _fall(arcs, starts, scores, into, y, touched, of_heads):
+    """Return by how much the score of all parts whose head is one of four words, not all different, has fallen."""
     total = 0.0
     for i in range(4):
         h = touched[i]
@@ -120,7 +121,7 @@ def _value(arcs, starts, scores, into, y, touched):
         for j in range(i):
             new = new and touched[j] != h
         if new:
-            total += _value_of_head(arcs, starts, scores, into, y, h)
+            total += of_heads[h] - _value_of_head(arcs, starts, scores, into, y, h)
     return total
 
 
