@@ -150,15 +150,13 @@ def estimate() -> None:
     """Call the kernels of confidence, without and with projective trees."""
     parts = part_space(full_arc_space(3), "grandparent")
     tokens = Tokens(np.zeros((4 + 2 * MARGIN, 1), np.int32), np.zeros(5, np.int32), np.zeros(0, np.int32))
-    models = [
-        Additive(*np.zeros((2, len(names), 1)), *np.zeros((3, 1))) for names in (FEATURES, FEATURES, TREE_FEATURES)
-    ]
+    heads, trees = (Additive(*np.zeros((2, len(names), 1)), *np.zeros((3, 1))) for names in (FEATURES, TREE_FEATURES))
     labels, n_arcs = two_best(np.zeros((3, 2))), len(parts.arcs.head)
     for projective in (False, True):
         options = DualOptions(projective=projective)
         decoded, lowest = search_recorded(parts, np.zeros(len(parts)), options, SearchOptions())
         case = Case(tokens, parts, np.zeros(len(parts)), np.zeros(n_arcs), decoded, lowest, *labels, False)
-        Classifier(*models, 0.0).confidence(gather(case, 0, options, np.inf))
+        Classifier(heads, heads, trees, 0.0).confidence(gather(case, 0, options, np.inf))
 
 
 def search() -> None:
