@@ -18,7 +18,7 @@ from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vocabulary import Encoder
 
 BITS = 12
-FILES = load_templates()
+FILES = load_templates(parts="third")
 
 
 def draw(seed, name, n, **options):
