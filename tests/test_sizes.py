@@ -151,13 +151,16 @@ def test_a_worker_returns_the_sentences_before_and_the_error(model):
     assert "10 words" in str(parsed.error)
 
 
-@pytest.mark.parametrize("stage", ["prune", "score", "decode", "label"])
+STAGES = ["Parser.marginals", "prune", "Parser.score_with_labels", "search_recorded", "Parser.label_arcs"]
+
+
+@pytest.mark.parametrize("stage", STAGES)
 def test_memory_that_is_not_there(stage, model, monkeypatch):
-    def fail(*_):
+    def fail(*_, **__):
         raise MemoryError("Unable to allocate 18.6 GiB")
 
     parser = Parser(model)
-    monkeypatch.setattr(parser, stage, fail)
+    monkeypatch.setattr(f"nonproj.pipeline.{stage}", fail)
     with pytest.raises(DataError) as caught:
         parser.parse(words(3))
     assert str(caught.value) == "long.conll:7: a sentence of 3 words: there is not enough memory; split it"
@@ -204,6 +207,7 @@ def test_a_forged_model_with_all_arcs(model, monkeypatch):
     forged = Model(model.config.with_overrides(options), model.vocabularies, templates, model.labels, tables, {})
     parser = Parser(Model.from_bytes(forged.to_bytes()))
     assert len(parser.prune(parser.encode(words(20))).head) == 400
-    monkeypatch.setattr(parser, "prune", lambda tokens: full_arc_space(tokens.n_nodes - 1))  # as it does, in 40 s
+    everything = lambda sentence, *_: (full_arc_space(len(sentence)), None)  # noqa: E731
+    monkeypatch.setattr(parser, "candidates_of", everything)  # as it does, in 40 s
     with pytest.raises(NonprojError, match="^long.conll:7: a sentence of 2343 words: 4301145070 parts up to "):
         parser.parse(words(2343))
