@@ -30,19 +30,20 @@ def part_finder(parts):
     def find(kind, part):
         if kind == "arc":
             return pairs.get(part)
-        return sibling_number(parts, *part) if kind == "sibling" else grandparent_number(parts, *part)
+        return {"sibling": sibling_number, "grandparent": grandparent_number}[kind](parts, *part)
 
     return find
 
 
 def tagged_parts(heads, tags, first):
-    """The parts of a tree over words, with each word replaced by its tagged word."""
+    """The parts of a tree over words that joint problems have, with each word replaced by its tagged word."""
 
     def tagged(item):
         return item if item in (START, END) else int(first[item]) + tags[item]
 
-    for kind, listed in parts_of_tree(heads).items():
-        for part in listed:
+    every = parts_of_tree(heads)
+    for kind in ("arc", "sibling", "grandparent"):  # those of third order are not scored jointly with tags
+        for part in every[kind]:
             if kind == "sibling":
                 h, side, previous, following = part
                 yield kind, (tagged(h), side, tagged(previous), tagged(following))
