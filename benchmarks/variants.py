@@ -42,8 +42,8 @@ def _in_pages(table: np.ndarray, huge: bool) -> np.ndarray:
     if advice is not None:
         memory.madvise(advice)
     start = -np.frombuffer(memory, np.uint8).ctypes.data % (2 << 20)  # a huge page is 2 MB, and aligned
-    copy = np.frombuffer(memory, table.dtype, table.size, start)
-    copy[:] = table
+    copy = np.frombuffer(memory, table.dtype, table.size, start).reshape(table.shape)
+    copy[...] = table
     return copy
 
 

@@ -342,9 +342,11 @@ def test_a_small_run_records_all_figures(subject, tmp_path, monkeypatch, capsys)
     words = [str(subject.model), str(subject.train), str(few), "--history", str(csv), "--cache", str(tmp_path)]
     bench.main([*words, "--markdown", str(page)])
     figures = {f.measure: f for f in history.load(csv)}
+    kernels = ["pairs", *Model.load(subject.model).config.parts, "label"]
+    assert kernels == ["pairs", "arc", "sibling", "grandparent", "label"]
     expected = ["words_per_second", "uas", "iterations", "recomputed", "arborescence.cpu", "length.exponent"]
     expected += [f"stage.{name}.cpu" for name in (*stages.STAGES, "all")] + ["peak_memory", "start.help", "start.first"]
-    expected += [f"limit.{name}.{field}" for name in limits.TABLE_OF for field in limits.Limit._fields]
+    expected += [f"limit.{name}.{field}" for name in kernels for field in limits.Limit._fields]
     expected += [f"memory.{size}.{kind}" for size in memory.SIZES for kind in memory.Pace._fields]
     expected += ["jobs.1", "length.10.decode", "length.20.all"]
     assert not [name for name in expected if name not in figures]
