@@ -97,7 +97,7 @@ parse: $(WARM) ## parse a file with that model: IN=file OUT=file
 	@"$(BIN)/nonproj" parse -m $(FILE) "$(IN)" -o "$(OUT)" $(ARGS)
 
 models: $(WARM) ## train and evaluate all models of a release, with cards; ARGS names some: danish-arc turkish-grandparent
-	@"$(BIN)/python" data_scripts/models.py --out models --data "$(DATA)" $(if $(TREEBANKS),--source "$(TREEBANKS)") $(ARGS)
+	@"$(BIN)/python" release/models.py --out models --data "$(DATA)" $(if $(TREEBANKS),--source "$(TREEBANKS)") $(ARGS)
 
 test: $(WARM) ## run all tests
 	@$(PYTEST) $(ARGS)

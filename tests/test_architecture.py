@@ -45,7 +45,7 @@ MAX_PACKAGE_LINES = 46_500
 FILES = sorted(PACKAGE.rglob("*.py"))
 OTHERS = [
     path
-    for folder in ("attack", "benchmarks", "data_scripts", "examples", "experiments", "tests")
+    for folder in ("attack", "benchmarks", "data_scripts", "examples", "experiments", "release", "tests")
     for path in sorted((ROOT / folder).rglob("*.py"))
 ]
 

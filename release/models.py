@@ -1,6 +1,6 @@
 """Train and evaluate the models of a release; write a card beside each of them, and a table of all.
 
-    python data_scripts/models.py --out models [--data data] [--source FOLDER] [MODEL ...] [--train '--epochs 5']
+    python release/models.py --out models [--data data] [--source FOLDER] [MODEL ...] [--train '--epochs 5']
 
 A MODEL is a treebank and a set of part types, such as danish-grandparent; by default all of `RELEASE`.  Models that are
 finished are kept: a run that was interrupted continues where it ended, within a model after its last complete epoch.
@@ -16,11 +16,11 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from fetch import DEFAULT_SOURCE, fetch
-from treebanks import TREEBANKS, TreebankError, sha256, write_file
-
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))  # the checkout's package, not an installed one
+sys.path[:0] = [str(ROOT), str(ROOT / "data_scripts")]  # the checkout's package, not an installed one
+
+from fetch import DEFAULT_SOURCE, fetch  # noqa: E402
+from treebanks import TREEBANKS, TreebankError, sha256, write_file  # noqa: E402
 
 from nonproj import __version__  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
