@@ -19,11 +19,10 @@ sys.path.insert(0, str(ROOT))  # the attack is beside the package, not in it
 from attack import campaign, forgery, material, mutators, reads, report  # noqa: E402
 from attack.__main__ import LANES, MORE, main, make_lane  # noqa: E402
 from attack.supervisor import supervise  # noqa: E402
-from nonproj import errors  # noqa: E402
+from nonproj import errors, pipeline  # noqa: E402
 from nonproj import model as model_module  # noqa: E402
-from nonproj.dual.branch_and_bound import search_trusted  # noqa: E402
+from nonproj.dual.branch_and_bound import search_recorded, search_trusted  # noqa: E402
 from nonproj.io import checks, conll, splitting  # noqa: E402
-from nonproj.pipeline import Parser  # noqa: E402
 from nonproj.types import Decoded  # noqa: E402
 
 
@@ -194,13 +193,19 @@ def false_certificate(decoded: Decoded, parts) -> Decoded:
 
 @pytest.mark.parametrize("change", [worse_tree, low_bound, cycle, false_certificate], ids=lambda f: f.__name__)
 def test_a_broken_decoder_is_caught(change, lanes, monkeypatch, tmp_path):
-    def decode(parser, parts, scores, search=None):
+    def trusted(parts, scores, *options):
         false_certificate.scores = scores
-        return change(search_trusted(parts, scores, parser.options, parser.search), parts)
+        return change(search_trusted(parts, scores, *options), parts)
+
+    def recorded(parts, scores, *options):
+        false_certificate.scores = scores
+        decoded, lowest = search_recorded(parts, scores, *options)
+        return change(decoded, parts), lowest
 
     lane = lanes("parses")
     monkeypatch.setattr(lane, "parsers", [pair for pair in lane.parsers if pair[1].search])
-    monkeypatch.setattr(Parser, "decode", decode)
+    monkeypatch.setattr(pipeline, "search_trusted", trusted)
+    monkeypatch.setattr(pipeline, "search_recorded", recorded)
     assert run_cases(lane, tmp_path, 300, failures=1).failures
 
 

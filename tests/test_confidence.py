@@ -12,6 +12,7 @@ from nonproj.confidence.alternatives import losses
 from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier
 from nonproj.confidence.evidence import FEATURES, Evidence, two_best
 from nonproj.dual.branch_and_bound import search_recorded
+from nonproj.dual.decomposition import dual_decomposition
 from nonproj.dual.exclusion import exclusion_bounds
 from nonproj.dual.options import DualOptions, SearchOptions
 from nonproj.errors import ModelError
@@ -53,9 +54,12 @@ def test_losses_are_those_of_the_nearby_trees(parts, kind, single_root):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("parts", ALL_SETS)
 def test_the_true_difference_is_between_bound_and_loss(parts, kind, projective):
-    """The best tree without an arc scores at most the bound; if trees may cross, at least the tree minus the loss."""
-    useful = 0
-    for seed in range(20):
+    """The best tree without an arc scores at most the bound; if trees may cross, at least the tree minus the loss.
+
+    The bound is below the tree's score wherever the relaxation has no gap: seldom for parts of third order.
+    """
+    tight = 0
+    for seed in range(30):
         if (problem := solved(seed, parts, kind, single_root=bool(seed % 3), projective=projective)) is None:
             continue
         space, scores, options, decoded, lowest = problem
@@ -63,6 +67,7 @@ def test_the_true_difference_is_between_bound_and_loss(parts, kind, projective):
         wanted = np.random.default_rng(seed).random(len(heads)) < 0.8
         bounds = exclusion_bounds(space, scores, lowest, options, heads, wanted)
         trees = trees_over(space.arcs, options.single_root, projective)
+        closed = dual_decomposition(space, scores, options).bound - decoded.score <= 1e-7
         for m in range(1, len(heads)):
             others = [tree for tree in trees if tree[m] != heads[m]]
             if not wanted[m]:
@@ -72,8 +77,10 @@ def test_the_true_difference_is_between_bound_and_loss(parts, kind, projective):
                 assert best <= bounds[m] + 1e-8
                 assert projective or parts == "third" or decoded.score - best <= loss[m] + 1e-8
                 assert parts != "arc" or bounds[m] == pytest.approx(best)
-                useful += bounds[m] < decoded.score - 1e-8
-    assert useful > 20
+                if closed and best < decoded.score - 1e-8:
+                    assert bounds[m] < decoded.score - 1e-8
+                    tight += 1
+    assert tight > 15
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])

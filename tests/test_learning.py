@@ -187,7 +187,7 @@ def test_a_treebank_without_annotation_is_pointed_out(caplog):
 
 
 def perceptron_and_examples(parts="grandparent", margin=0.0):
-    sentences, files = toy.sentences(6), load_templates()
+    sentences, files = toy.sentences(6), load_templates(parts=parts)
     encoder = Encoder.from_sentences(sentences, attributes_of(files), 1)
     perceptron = Perceptron(Scorer(files, encoder.attributes, parts), 14, margin, DualOptions())
     examples = []

@@ -170,7 +170,10 @@ def test_bounds_are_valid_and_tighter_for_smaller_polytopes(name):
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
 def test_dual_decomposition_converges_to_the_compact_optimum(name):
-    """From above, never below, and to within 0.1 % by one schedule or another."""
+    """From above, never below, and to within 0.1 % by one schedule or another.
+
+    Scores are about 1, so an optimum of 0, of which 0.1 % is nothing, is reached to within 1e-5.
+    """
     schedules = [(rule, beta, k) for k in (300, 3000, 30000) for rule in (POLYAK, APPENDIX_A) for beta in (0.5, 0.001)]
     loose = 0
     for seed in range(40):
@@ -178,14 +181,14 @@ def test_dual_decomposition_converges_to_the_compact_optimum(name):
         options = LinearOptions("compact", single_root=single_root)
         decoded, fractional = linear_program(parts, scores, options)
         loose += not decoded.certified
-        gap = np.inf
+        gap, allowed = np.inf, max(1e-3 * abs(fractional.value), 1e-5)
         for rule, beta, k in schedules:
             options = DualOptions(k, beta, single_root=single_root, rule=rule)
             gap = min(gap, dual_decomposition(parts, scores, options).bound - fractional.value)
             assert gap >= -1e-6
-            if gap <= 1e-3 * abs(fractional.value):
+            if gap <= allowed:
                 break
-        assert gap <= 1e-3 * abs(fractional.value)
+        assert gap <= allowed
     assert loose >= 10
 
 

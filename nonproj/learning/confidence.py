@@ -239,7 +239,7 @@ def fit_additive(features: np.ndarray, categories: tuple[Any, ...], right: np.nd
     Examples
     --------
     >>> x = np.linspace(-2.0, 2.0, 400)[:, None]
-    >>> model = fit_additive(x, (), np.arange(400) % 7 < x[:, 0] + 3.5, 1.0)
+    >>> model = fit_additive(x, (), np.arange(400) * 157 % 400 < 100.0 * (x[:, 0] + 2.0), 1.0)
     >>> bool((np.diff(model.values[0]) > 0.0).all()), model.labels.tolist()
     (True, [0.0])
     """

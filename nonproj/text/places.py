@@ -13,6 +13,7 @@ def surface_tokens(sentence: Sentence) -> Iterator[tuple[str, str, int]]:
     Examples
     --------
     >>> import io
+    >>> from nonproj.io import conll
     >>> word = "{}\\t{}\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n"
     >>> text = "".join(word.format(*row) for row in (("1-2", "im"), ("1", "in"), ("2", "dem"), ("3", "Haus")))
     >>> list(surface_tokens(next(conll.read(io.StringIO(text + "\\n")))))
