@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import random
 
 import naive_confidence
 import numpy as np
@@ -23,6 +24,7 @@ from nonproj.learning.trainer import train
 from nonproj.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline import Parser
+from nonproj.workers.pool import InProcess
 
 SMALL = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 2, "labeler.epochs": 2}
 SMALL |= {"tagger.epochs": 0, "segmenter.epochs": 0, "pruner.folds": 0}
@@ -263,3 +265,62 @@ def test_probabilities_are_learnt_from_a_treebank(danish):
     text = io.StringIO()
     conll.write(((s, p.decoded.heads, p.labels) for s, p in parser.parse_all(danish[1][:3])), text)
     assert text.getvalue().count("\n\n") == 3
+
+
+# -- training that is resumed, or done in shards
+
+NOISY = SMALL | {"confidence.share": 0.5, "confidence.epochs": 2, "training.tags": "gold"}
+
+
+def noisy_sentences():
+    """Sentences in which nobody can know the head of every other determiner or adjective."""
+    chance, lines = random.Random(1), []
+    for block in toy.treebank(160).strip().split("\n\n"):
+        rows = [row.split("\t") for row in block.split("\n")]
+        verb = next(row[0] for row in rows if row[6] == "0")
+        for row in rows:
+            if row[7] in ("det", "amod") and chance.random() < 0.5:
+                row[6] = verb
+        lines += ["\t".join(row) for row in rows] + [""]
+    return list(conll.read(io.StringIO("\n".join(lines) + "\n")))
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    """Such sentences, and a model that was trained on them."""
+    sentences = noisy_sentences()
+    return sentences, train(sentences, Config().with_overrides(NOISY))
+
+
+def check_same_classifier(model, other):
+    """Assert that two models have the same classifier, bit for bit, and the same facts about it."""
+    assert model.components["confidence"] == other.components["confidence"]
+    assert model.meta["confidence"] == other.meta["confidence"]
+    names = [name for name in model.weights if name.startswith("confidence.")]
+    assert len(names) > 10
+    for name in names:
+        assert model.weights[name].tobytes() == other.weights[name].tobytes()
+
+
+def test_a_resumed_training_keeps_the_classifier(noisy, tmp_path, caplog):
+    sentences, whole = noisy
+    checkpoint = tmp_path / "checkpoint"
+    train(sentences, Config().with_overrides(NOISY | {"training.epochs": 1}), checkpoint=checkpoint)
+    caplog.clear()
+    with caplog.at_level("INFO", "nonproj"):
+        resumed = train(sentences, Config().with_overrides(NOISY), checkpoint=checkpoint, resume=True)
+    assert "resuming after epoch 1" in caplog.text
+    assert "confidence" not in caplog.text  # it is not learnt again
+    check_same_classifier(resumed, whole)
+    assert resumed.weights["parser"].tobytes() == whole.weights["parser"].tobytes()
+
+
+def test_one_shard_learns_the_same_classifier_and_several_learn_another(noisy):
+    sentences, whole = noisy
+    config = Config().with_overrides(NOISY)
+    check_same_classifier(train(sentences, config, workers=InProcess(), shards=1), whole)
+    several = train(sentences, config, workers=InProcess(), shards=3)
+    assert several.meta["confidence"]["words"] == whole.meta["confidence"]["words"]
+    for model in (whole, several):
+        heads = judge(Parser(model, tags="none").parse_all(sentences))["heads"]
+        assert heads.area() > 0.8
