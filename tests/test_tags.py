@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -84,11 +85,18 @@ def test_given_tags_are_left_alone_and_replaced_on_request(here):
 def test_without_tagging_words_stay_untagged_and_a_warning_states_the_share(here, capsys):
     text = Path("untagged.conll").read_text(encoding="utf-8")
     assert columns(parse("tagger.nonproj", "untagged.conll", "--no-tag"), slice(0, 6)) == columns(text, slice(0, 6))
-    sentences = "1 of 15 sentences without a certificate; --search-limit buys more\n"
     message = "100 % of the words have no tag, or one that the model was not trained with; "
-    assert capsys.readouterr().err.replace(sentences, "") == message + "--tag predicts all tags\n"
-    assert columns(parse("plain.nonproj", "untagged.conll"), slice(0, 6)) == columns(text, slice(0, 6))
-    assert capsys.readouterr().err.replace(sentences, "") == message + "the model has no tagger\n"
+    closing = r"([1-9]|1[0-5]) of 15 sentences without a certificate; --search-limit buys more\n"
+    error = capsys.readouterr().err
+    assert re.fullmatch(f"({closing})?" + re.escape(f"{message}--tag predicts all tags\n"), error), error
+    # Weights of tags that are never missing in training leave all arcs and wide gaps, which a longer search closes.
+    limit = ("--search-limit", str(10**9))
+    assert columns(parse("tagger.nonproj", "untagged.conll", "--no-tag", *limit), slice(0, 6)) == columns(
+        text, slice(0, 6)
+    )
+    assert capsys.readouterr().err == message + "--tag predicts all tags\n"
+    assert columns(parse("plain.nonproj", "untagged.conll", *limit), slice(0, 6)) == columns(text, slice(0, 6))
+    assert capsys.readouterr().err == message + "the model has no tagger\n"
 
 
 def test_workers_tag_as_one_process_does(here):
