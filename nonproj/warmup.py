@@ -10,6 +10,7 @@ import dataclasses
 import io
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -147,15 +148,15 @@ def decode() -> None:
 
 
 def estimate() -> None:
-    """Call the kernels of confidence, without and with projective trees."""
-    parts = part_space(full_arc_space(3), "grandparent")
+    """Call the kernels of confidence, without and with projective trees and parts of third order."""
     tokens = Tokens(np.zeros((4 + 2 * MARGIN, 1), np.int32), np.zeros(5, np.int32), np.zeros(0, np.int32))
     heads, trees = (Additive(*np.zeros((2, len(names), 1)), *np.zeros((3, 1))) for names in (FEATURES, TREE_FEATURES))
-    labels, n_arcs = two_best(np.zeros((3, 2))), len(parts.arcs.head)
-    for projective in (False, True):
-        options = DualOptions(projective=projective)
+    labels = two_best(np.zeros((3, 2)))
+    for name, projective in product(("grandparent", "third"), (False, True)):
+        parts, options = part_space(full_arc_space(3), name), DualOptions(projective=projective)
         decoded, lowest = search_recorded(parts, np.zeros(len(parts)), options, SearchOptions())
-        case = Case(tokens, parts, np.zeros(len(parts)), np.zeros(n_arcs), decoded, lowest, *labels, False)
+        marginal = np.zeros(len(parts.arcs.head))
+        case = Case(tokens, parts, np.zeros(len(parts)), marginal, decoded, lowest, *labels, False)
         Classifier(heads, heads, trees, 0.0).confidence(gather(case, 0, options, np.inf))
 
 
