@@ -84,7 +84,7 @@ class DecodingConfig(Section, name="decoding"):
 
     max_iterations: int = option(250, "iteration limit of the subgradient method", (int,), low=1, high=10**9)
     exact: bool = option(True, "close remaining duality gaps by branch and bound", (bool,))
-    search_limit: int = option(300_000, "work limit, in Viterbi transitions per word", (int,), low=0, high=10**12)
+    search_limit: int = option(600_000, "work limit, in Viterbi transitions per word", (int,), low=0, high=10**12)
     full: bool = option(False, "decode over all arcs, without pruning; ten times slower", (bool,))
     step: str = option("polyak", "step size rule; paper: the rule of Koo et al. 2010", (), ("polyak", "paper"))
     beta: float = option(0.5, "fraction of each arc score assigned to the arborescence", (float,), low=0, high=1)
