@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from command import ROOT, SMALL, heed, slowdown, start, wait_until
+from command import ROOT, SMALL, heed, run, slowdown, start, wait_until
 from toy import treebank
 
 from nonproj.cli.main import main
@@ -31,6 +31,8 @@ def folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("signals")
     (folder / "train.conll").write_text(treebank(30), encoding="utf-8")
     assert main(["train", str(folder / "train.conll"), "-o", str(folder / "toy.nonproj"), *SMALL]) == 0
+    first = run("parse", str(folder / "toy.nonproj"), str(folder / "train.conll"), "--no-exact")  # compiles
+    assert first.returncode == 0
     words = [line.split("\t") for line in treebank(2000).splitlines() if line][:3000]
     lines = ["\t".join([str(i), *word[1:6], str(i - 1), *word[7:]]) for i, word in enumerate(words, 1)]
     (folder / "one-sentence.conll").write_text("\n".join(lines) + "\n\n", encoding="utf-8")
@@ -77,6 +79,31 @@ def test_two_interrupts_of_training_print_no_traceback(folder, tmp_path, gap):
     assert b"Traceback" not in error
     assert not temporary_files(tmp_path)
     assert Model.load(tmp_path / "a.nonproj.checkpoint").meta["log"]
+
+
+def test_an_ending_process_makes_no_more_temporary_files(tmp_path):
+    """Its other threads may be writing just then."""
+    program = f"""
+import os, threading, time
+from pathlib import Path
+from nonproj.io.files import open_binary, remove_temporaries
+def write(path):
+    while True:
+        with open_binary(path) as stream:
+            stream.write(b"one")
+for number in range(40):
+    if not (child := os.fork()):
+        threading.Thread(target=write, args=(Path({str(tmp_path)!r}, "a"),), daemon=True).start()
+        time.sleep(0.002 * number)
+        remove_temporaries()
+        time.sleep(0.02)
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    result = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=True)
+    assert not result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
 def test_an_interrupt_after_the_command_prints_no_traceback(folder):

@@ -107,9 +107,9 @@ def test_workers_find_repeated_sentence_ids(tmp_path, capsys):
     errors = []
     for extra in ([], ["--jobs", "2"]):
         assert main(["parse", model, str(tmp_path / "in.conllu"), "-o", out, "--strict", *extra]) == 2
-        errors.append(capsys.readouterr().err)
+        errors.append(capsys.readouterr().err.splitlines()[-1])  # from a cold cache, one line on compiling comes before
     assert errors[0] == errors[1]
-    assert errors[0].endswith(":4813: the sent_id is that of an earlier sentence (--strict)\n")
+    assert errors[0].endswith(":4813: the sent_id is that of an earlier sentence (--strict)")
 
 
 @pytest.mark.parametrize(("old", "new", "line", "message"), BAD)

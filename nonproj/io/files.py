@@ -16,7 +16,7 @@ import re
 import secrets
 import stat
 import sys
-import time
+import threading
 import zlib
 from collections.abc import Iterator
 from functools import partial
@@ -37,6 +37,9 @@ _TEMPORARY = re.compile(re.escape(_OF_THIS_MACHINE) + "[0-9a-f]{16}")
 
 _temporaries: set[Path] = set()
 """The temporary files of this process."""
+
+_making = threading.Lock()
+"""Held while a temporary file is made, opened or renamed; and by an ending process, whose other threads then wait."""
 
 
 def reason(error: OSError) -> str:
@@ -236,7 +239,8 @@ def replacing(path: Path) -> Iterator[Path]:
                 os.fchown(descriptor, old.st_uid, old.st_gid)
             os.fchmod(descriptor, old.st_mode & 0o777)
         try:
-            os.replace(temporary, path)
+            with _making:
+                os.replace(temporary, path)
         except OSError as error:
             raise FileError(str(path), f"cannot be written: {reason(error)}") from None
     finally:
@@ -248,11 +252,10 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def remove_temporaries() -> None:
     """Remove the temporary files of this process, which is about to end, whatever its other threads are doing."""
-    for _ in range(2):  # the second time those that were just being made
-        for path in list(_temporaries):
-            with contextlib.suppress(OSError):
-                path.unlink()
-        time.sleep(0.01)
+    _making.acquire(timeout=1.0)  # not for ever, where a file system hangs; never released
+    for path in list(_temporaries):
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 def _temporary(path: Path) -> tuple[Path, int]:
@@ -263,7 +266,8 @@ def _temporary(path: Path) -> tuple[Path, int]:
         temporary = path.with_name(f"{_OF_THIS_MACHINE}{secrets.token_hex(8)}{suffix}")
         _temporaries.add(temporary)  # before it exists, so that it is removed whenever the process ends
         try:
-            descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+            with _making:
+                descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
         except OSError:
             _temporaries.discard(temporary)
             raise
@@ -273,6 +277,12 @@ def _temporary(path: Path) -> tuple[Path, int]:
             return temporary, descriptor
         _temporaries.discard(temporary)
         os.close(descriptor)
+
+
+def _open_temporary(path: Path) -> BinaryIO:
+    """Open a temporary file for writing, without making it anew."""
+    with _making:
+        return open(path, "r+b")
 
 
 def _remove_stale(folder: Path) -> None:
@@ -317,8 +327,7 @@ def open_binary(path: str | Path) -> Iterator[BinaryIO]:
             if os.path.isdir(target):
                 raise IsADirectoryError
             temporary = None if direct else stack.enter_context(replacing(Path(target)))
-            opened = open(temporary, "wb") if temporary else _open_direct(target)  # noqa: SIM115 (closed by the stack)
-            raw = stack.enter_context(opened)
+            raw = stack.enter_context(_open_temporary(temporary) if temporary else _open_direct(target))
         except FileNotFoundError:
             message = f"cannot be written: there is no folder {os.path.dirname(os.fspath(path))!r}"
             raise FileError(str(path), message) from None
