@@ -63,7 +63,9 @@ def resumed_arcs(
         Training cannot continue from it: a table has another size, a weight is too large to be stored, steps and epochs
         disagree, or the arcs are not those of trees.
     """
-    problem = _problem_of_tables(saved, config) or _problem_of_history(saved, -(-len(sentences) // (shards or 1)))
+    problem = _problem_of_tables(saved, config) or _problem_of_history(
+        saved, -(-len(sentences) // (shards or 1)), config.training.average_from
+    )
     if problem is None:
         try:
             return _arcs_with_trees(saved.weights["arcs"], sentences)
@@ -85,10 +87,21 @@ def _problem_of_tables(saved: Model, config: Config) -> str | None:
     return None
 
 
-def _problem_of_history(saved: Model, steps: int) -> str | None:
-    """Return what is wrong with log, step number and time; an epoch has so many steps."""
+def averaged_epochs(done: int, first: int) -> int:
+    """Return how many epochs an average comprises after ``done`` epochs, if it is restarted before epoch ``first``.
+
+    Examples
+    --------
+    >>> [averaged_epochs(done, 3) for done in range(1, 6)]
+    [1, 2, 1, 2, 3]
+    """
+    return done if done < first else done - first + 1
+
+
+def _problem_of_history(saved: Model, steps: int, first: int) -> str | None:
+    """Return what is wrong with log, step number and time; an epoch has so many steps, ``first`` starts the average."""
     epochs, step, seconds = saved.meta.get("log"), saved.meta.get("step"), saved.meta.get("seconds", 0.0)
-    if type(epochs) is not list or type(step) is not int or step != 1 + steps * len(epochs):
+    if type(epochs) is not list or type(step) is not int or step != 1 + steps * averaged_epochs(len(epochs), first):
         return "its number of steps is not that of its epochs"
     return None if type(seconds) in (int, float) and 0 <= seconds < _LARGEST else "its training time is not a number"
 

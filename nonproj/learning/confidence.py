@@ -19,6 +19,7 @@ from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, C
 from nonproj.confidence.evidence import FEATURES, Case, Evidence
 from nonproj.dual.branch_and_bound import search_recorded
 from nonproj.learning.mixing import Mixing, make_examples
+from nonproj.learning.perceptron import start_epoch
 from nonproj.model import LABEL_LINES, Model
 from nonproj.pipeline import Parser
 from nonproj.scoring.score import quantise
@@ -143,6 +144,7 @@ def _second_weights(trainer, spaces: list[ArcSpace], chosen: np.ndarray) -> np.n
         examples = make_examples(tokens, heads, arcs, trainer.config.parts, labels)
     for epoch in range(trainer.config.confidence.epochs):
         began, name = time.perf_counter(), f"confidence: epoch {epoch + 1}"
+        start_epoch(epoch, [perceptron], trainer.config.training.average_from)
         order = np.arange(len(chosen))
         if trainer.config.training.shuffle:
             order = np.random.default_rng((trainer.config.seed, 4, epoch)).permutation(order)

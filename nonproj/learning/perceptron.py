@@ -57,7 +57,7 @@ class Perceptron:
     total : ndarray of shape (2 ** bits,), float64
         The sum of all updates, each times its step, for lazy averaging.
     step : int
-        The next update's number, from 1.
+        The next update's number, from 1, or since `restart_average`.
     """
 
     def __init__(
@@ -122,9 +122,21 @@ class Perceptron:
             return relaxed_indicators(parts, scores, self.options.tau)
         return tree_indicators(parts, dual_decomposition(parts, scores, self.options).heads)
 
+    def restart_average(self) -> None:
+        """Leave the weights so far out of the average."""
+        self.total[:] = 0.0
+        self.step = 1
+
     def averaged(self) -> np.ndarray:
-        """Return the mean of the weights over all steps, float32."""
+        """Return the mean of the weights over all steps since the average was started, float32."""
         return (self.weights - self.total / self.step).astype(np.float32)
+
+
+def start_epoch(epoch: int, perceptrons: Sequence[Perceptron], average_from: int) -> None:
+    """Restart the averages before epoch ``average_from``, counted from 1; ``epoch`` is the coming one, from 0."""
+    if epoch + 1 == average_from:
+        for perceptron in perceptrons:
+            perceptron.restart_average()
 
 
 def mean_weights(perceptrons: Sequence[Perceptron]) -> np.ndarray:

@@ -30,7 +30,7 @@ from nonproj.learning.confidence import learn_confidence
 from nonproj.learning.label_numbers import label_lines, number_labels
 from nonproj.learning.labeler import Labeler
 from nonproj.learning.mixing import Learner, Mixing, check_shards, make_examples, train_apart
-from nonproj.learning.perceptron import Perceptron, mean_weights
+from nonproj.learning.perceptron import Perceptron, mean_weights, start_epoch
 from nonproj.learning.preparation import check_sentences, prepare, restore
 from nonproj.learning.pruner import Pruner, add_gold, count_gold
 from nonproj.model import LABEL_LINES, Model
@@ -323,6 +323,7 @@ class Trainer:
             examples = make_examples(*material)
         for epoch in range(len(self.meta["log"]), self.config.training.epochs):
             began, missed = time.perf_counter(), 0
+            start_epoch(epoch, perceptrons, self.config.training.average_from)
             orders = [self._order(epoch, 0, number) for number in range(len(perceptrons))]
             name = f"epoch {epoch + 1}"
             if self.processes and not self.workers:

@@ -70,6 +70,9 @@ class TrainingConfig(Section, name="training"):
         low=1,
         high=64,
     )
+    average_from: int = option(
+        4, "epoch from which the weights are averaged; training of fewer epochs averages all", (int,), low=1
+    )
     tags: str = option(
         "both",
         "tags to train on: gold, predicted by jackknifing, or a copy with each",

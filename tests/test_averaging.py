@@ -1,0 +1,85 @@
+"""From which epoch weights are averaged: the mean by its definition, resuming across the restart, forged steps."""
+
+import numpy as np
+import pytest
+import toy
+
+from nonproj.errors import ModelError
+from nonproj.learning.checkpoint import averaged_epochs
+from nonproj.learning.perceptron import Perceptron
+from nonproj.learning.trainer import train
+from nonproj.model import Model
+from nonproj.options.config import Config
+from nonproj.workers.pool import InProcess
+
+SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 14, "pruner.folds": 0, "pruner.epochs": 1}
+SMALL |= {"labeler.epochs": 1, "tagger.epochs": 0, "segmenter.epochs": 0, "training.tags": "gold"}
+SENTENCES = toy.sentences(12)
+
+
+def config(**training):
+    return Config().with_overrides(SMALL | {f"training.{name}": value for name, value in training.items()})
+
+
+@pytest.mark.parametrize("first", [1, 2, 3, 4, 9])
+def test_the_model_is_the_mean_of_the_weights_from_this_epoch_on(first, monkeypatch):
+    history, update = {}, Perceptron.update
+
+    def recorded(self, example):
+        before = self.weights.astype(np.float64)
+        missed = update(self, example)
+        history.setdefault(id(self), [self, before]).append(self.weights.astype(np.float64))
+        return missed
+
+    monkeypatch.setattr(Perceptron, "update", recorded)
+    model = train(SENTENCES, config(epochs=4, models=2, average_from=first))
+    means = []
+    for _, *weights in history.values():  # before the first step, then after each
+        assert len(weights) == 1 + 4 * len(SENTENCES)
+        left_out = (first - 1) * len(SENTENCES) if first <= 4 else 0
+        means.append(np.mean(weights[left_out:], axis=0))
+    assert len(means) == 2
+    scale = model.meta["scale"]["parser"]
+    np.testing.assert_allclose(model.weights["parser"] * scale, np.mean(means, axis=0), atol=0.51 * scale)
+
+
+def test_what_is_left_out_matters():
+    one, other = (train(SENTENCES, config(epochs=4, average_from=first)) for first in (1, 3))
+    assert one.weights["parser"].tobytes() != other.weights["parser"].tobytes()
+
+
+@pytest.mark.parametrize("stopped", [1, 2, 3])
+@pytest.mark.parametrize("options", [{}, {"models": 2}])
+def test_resuming_before_at_and_after_the_restart_changes_nothing(stopped, options, tmp_path):
+    checkpoint = tmp_path / "checkpoint"
+    whole = train(SENTENCES, config(epochs=4, average_from=3, **options))
+    train(SENTENCES, config(epochs=stopped, average_from=3, **options), checkpoint=checkpoint)
+    resumed = train(SENTENCES, config(epochs=4, average_from=3, **options), checkpoint=checkpoint, resume=True)
+    for name, weights in whole.weights.items():
+        assert resumed.weights[name].tobytes() == weights.tobytes(), name
+
+
+def test_shards_and_processes_restart_the_average_too(tmp_path):
+    options, checkpoint = config(epochs=4, average_from=3), tmp_path / "checkpoint"
+    serial = train(SENTENCES, options)
+    one_shard = train(SENTENCES, options, workers=InProcess(), shards=1)
+    apart = train(SENTENCES, options, processes=InProcess())
+    for other in (one_shard, apart):
+        assert other.weights["parser"].tobytes() == serial.weights["parser"].tobytes()
+    whole = train(SENTENCES, options, workers=InProcess(), shards=2)
+    fewer = config(epochs=3, average_from=3)
+    train(SENTENCES, fewer, checkpoint=checkpoint, workers=InProcess(), shards=2)
+    resumed = train(SENTENCES, options, checkpoint=checkpoint, resume=True, workers=InProcess())
+    assert resumed.weights["parser"].tobytes() == whole.weights["parser"].tobytes()
+
+
+@pytest.mark.parametrize(("epochs", "first"), [(2, 3), (3, 3), (4, 3), (4, 1)])
+def test_a_checkpoint_with_the_steps_of_other_epochs_is_refused(epochs, first, tmp_path):
+    checkpoint = tmp_path / "checkpoint"
+    train(SENTENCES, config(epochs=epochs, average_from=first), checkpoint=checkpoint)
+    saved = Model.load(checkpoint)
+    assert saved.meta["step"] == 1 + len(SENTENCES) * averaged_epochs(epochs, first)
+    saved.meta["step"] += len(SENTENCES)
+    saved.save(checkpoint)
+    with pytest.raises(ModelError, match="its number of steps is not that of its epochs"):
+        train(SENTENCES, config(epochs=5, average_from=first), checkpoint=checkpoint, resume=True)
