@@ -4,6 +4,7 @@
 - `morphology`: the morphological features that tell most of a word's label
 - `templates`: feature templates, from YAML to tables
 - `hashing`: the words of a part to the places of its features in a weight table
+- `prefetch`: a hint to the processor that memory is read soon
 - `score`: scores of parts, and the transposed update of the weights
 - `scorer`: scores of all part types of a model
 - `labels`: scores and updates of the labels of arcs

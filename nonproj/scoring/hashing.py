@@ -12,6 +12,7 @@ import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
 from nonproj.parts.geometry import DIRECTION
+from nonproj.scoring.prefetch import prefetch
 from nonproj.scoring.templates import TemplateTable
 from nonproj.scoring.vocabulary import END, MARGIN, START, Tokens
 from nonproj.types import Int32s, PartRows, Uint8s, Uint32s, Uint64s
@@ -184,7 +185,7 @@ def _count_distinct(atoms: Int32s, columns: Int32s) -> int:
 def _list_places(hashed: Hashed, nodes: Int32s, codes: Uint8s) -> Places:
     """Return the `Places` of all parts."""
     block = _new_block(hashed, nodes.shape[0])
-    _write_places(hashed, nodes, codes, 0, block)
+    _write_places(hashed, nodes, codes, 0, block, np.empty(0, np.uint8), 0)
     return Places(block.start, block.places[: block.start[-1]])
 
 
@@ -202,8 +203,13 @@ def _new_block(hashed: Hashed, size: int) -> Places:
 
 
 @kernel
-def _write_places(hashed: Hashed, nodes: Int32s, codes: Uint8s, first: int, block: Places) -> int:
-    """Write the places of the parts from ``first`` on, as many as a block holds; return their number."""
+def _write_places(
+    hashed: Hashed, nodes: Int32s, codes: Uint8s, first: int, block: Places, memory: Uint8s, width: int
+) -> int:
+    """Write the places of the parts from ``first`` on, as many as a block holds; return their number.
+
+    Unless ``width`` is 0, weights of so many bytes are fetched into the cache; ``memory`` is their table as bytes.
+    """
     plain = hashed.plain
     shares, n_plain, wanted, shift = plain.shares, plain.n_plain, plain.codes, plain.shift
     flat, n_nodes, n_templates = shares.reshape(shares.size), shares.shape[1], shares.shape[2]
@@ -213,15 +219,22 @@ def _write_places(hashed: Hashed, nodes: Int32s, codes: Uint8s, first: int, bloc
     for k in range(count):
         p = first + k
         _hash_part(flat, n_nodes, nodes, p, keys)
+        begin = end
         for c in wanted:
             code = np.uint32(np.uint32(codes[p, c]) << plain.code_shift)
             for t in range(n_plain):
                 places[end + t] = np.uint32(np.uint32(keys[t] >> shift) ^ code)
             end += n_plain
+        special = end
         if n_plain < n_templates:
             code = np.uint32(np.uint32(codes[p, DIRECTION]) << plain.code_shift)
             end = _write_special(hashed, keys, code, nodes[p, 0], nodes[p, 1], places, end)
         start[k + 1] = end
+        if width:  # one variant of each plain template, because all share a line
+            for i in range(begin, begin + n_plain):
+                prefetch(memory, np.uint64(places[i]) * np.uint64(width))
+            for i in range(special, end):
+                prefetch(memory, np.uint64(places[i]) * np.uint64(width))
     return count
 
 

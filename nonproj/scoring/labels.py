@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj._kernel import inlined_kernel, kernel
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.scoring.hashing import BLOCK, Hashed, Places, _new_block, _write_places, list_places
+from nonproj.scoring.prefetch import prefetch
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint8s
 
 if TYPE_CHECKING:
@@ -102,7 +103,11 @@ def _score_labels(
     block = _new_block(hashed, min(BLOCK, nodes.shape[0]))
     start, places = block
     for arc in range(0, nodes.shape[0], BLOCK):
-        for p in range(_write_places(hashed, nodes, codes, arc, block)):
+        count = _write_places(hashed, nodes, codes, arc, block, np.empty(0, np.uint8), 0)
+        _fetch_lines(block, 0, lines[arc], scores.shape[1], weights)
+        for p in range(count):
+            if p + 1 < count:
+                _fetch_lines(block, p + 1, lines[arc + p + 1], scores.shape[1], weights)
             for first in range(0, scores.shape[1], line):
                 row = scores[arc + p, first : first + line]
                 if not lines[arc + p] >> (first // line) & 1:
@@ -112,6 +117,16 @@ def _score_labels(
                     begin = np.uint64(places[i] & ~np.uint32(LINE - 1)) ^ np.uint64(first)
                     for j in range(line):
                         row[j] += weights[begin + np.uint64(j)]
+
+
+@inlined_kernel
+def _fetch_lines(block: Places, p: int, lines: int, n_columns: int, weights: Float32s | Int16s) -> None:
+    """Fetch the lines of weights of an arc into the cache, while those of the arc before it are summed."""
+    start, places = block
+    for first in range(0, n_columns, LINE):
+        if lines >> (first // LINE) & 1:
+            for i in range(start[p], start[p + 1]):
+                prefetch(weights, np.uint64(places[i] & ~np.uint32(LINE - 1)) ^ np.uint64(first))
 
 
 def best_label_scores(scores: np.ndarray, words: np.ndarray, demanded: Mapping[int, int] | None = None) -> np.ndarray:

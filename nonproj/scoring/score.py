@@ -105,8 +105,9 @@ def _score_parts(
     """Sum the weights at each part's places."""
     block = _new_block(hashed, min(BLOCK, nodes.shape[0]))
     start, places = block
+    memory = weights.view(np.uint8)
     for first in range(0, nodes.shape[0], BLOCK):
-        for p in range(_write_places(hashed, nodes, codes, first, block)):
+        for p in range(_write_places(hashed, nodes, codes, first, block, memory, weights.itemsize)):
             total = zero[0]
             for i in range(start[p], start[p + 1]):
                 total += weights[places[i]]
