@@ -23,7 +23,6 @@ from benchmarks.clock import Summary, interleave
 from benchmarks.history import Run
 from nonproj.evaluation.scores import evaluate
 from nonproj.io import conll
-from nonproj.model import Model
 from nonproj.pipeline import Parser
 
 
@@ -90,7 +89,7 @@ def measure(subjects: Sequence[Subject], size: Size, cache: Path, train: bool) -
         Whether to train missing yardsticks.
     """
     run = Run()
-    parsers = {subject: Parser(Model.load(subject.model)) for subject in subjects}
+    parsers = {subject: stages.load_parser(subject.model) for subject in subjects}
     measure_speed(run, parsers, _udpipe_parsers(subjects, cache, train), size)
     for subject, parser in parsers.items():
         say(f"{' '.join(subject.names)}: arborescences, lengths, limits")

@@ -9,6 +9,7 @@ the one that the parser writes.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import itertools
 import sys
 import tempfile
@@ -41,8 +42,15 @@ class Batch:
     marginals: list = field(default_factory=list)
     arcs: list = field(default_factory=list)
     scored: list = field(default_factory=list)
+    known: list = field(default_factory=list)
     decoded: list = field(default_factory=list)
     labels: list = field(default_factory=list)
+
+
+def load_parser(model: str | Path) -> Parser:
+    """Return the parser of a model file, without confidence, as ``nonproj parse`` without ``--confidence``."""
+    loaded = Model.load(model)
+    return Parser(loaded, dataclasses.replace(loaded.config.decoding, confidence=False))
 
 
 def do_stage(name: str, parser: Parser, batch: Batch) -> None:
@@ -63,13 +71,18 @@ def do_stage(name: str, parser: Parser, batch: Batch) -> None:
         }
         batch.arcs = [prune(shares, **options) for shares in batch.marginals]
     elif name == "score":
-        batch.scored = [parser.score(t, a) for t, a in zip(batch.tokens, batch.arcs, strict=True)]
+        scored = [parser.score_with_labels(t, a) for t, a in zip(batch.tokens, batch.arcs, strict=True)]
+        batch.scored = [(parts, scores) for parts, scores, _ in scored]
+        batch.known = [(a, labels) for a, (*_, labels) in zip(batch.arcs, scored, strict=True)]
     elif name == "decode":
         batch.decoded = [parser.decode(*scored) for scored in batch.scored]
         if parser.full:  # scoring all arcs counts as decoding
             batch.decoded = [parser.widen(*row)[1] for row in zip(batch.tokens, batch.arcs, batch.decoded, strict=True)]
+            batch.known = [None] * len(batch.known)
     elif name == "label":
-        batch.labels = [parser.label(t, d.heads) for t, d in zip(batch.tokens, batch.decoded, strict=True)]
+        trees = zip(batch.tokens, batch.decoded, batch.known, strict=True)
+        numbers = [parser.label_arcs(t, d.heads, known)[0] for t, d, known in trees]
+        batch.labels = [[parser.model.labels[number] for number in row.tolist()] for row in numbers]
     else:
         raise ValueError(f"no such stage: {name}")
 
@@ -184,7 +197,7 @@ def main() -> None:
     parser.add_argument("paths", nargs="+", metavar="MODEL FILE")
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
-    subjects = {name: (Parser(Model.load(m)), f) for name, (m, f) in pairs(options.paths).items()}
+    subjects = {name: (load_parser(m), f) for name, (m, f) in pairs(options.paths).items()}
     times, counts = measure(subjects, options.repeats)
     for name in subjects:
         words = counts[name]["words"]

@@ -56,18 +56,18 @@ def huge_megabytes() -> float:
 
 def variants(model: Model) -> dict[str, Parser]:
     """Return the parser of each variant."""
-    decoding = model.config.decoding
+    decoding = dataclasses.replace(model.config.decoding, confidence=False)
 
     def changed(**options):
         return Parser(model, dataclasses.replace(decoding, **options))
 
     return {
-        "as it is": Parser(model),
+        "as it is": Parser(model, decoding),
         "pruning": changed(threshold=model.config.pruner.threshold),
         "paper": changed(step="paper"),
         "unsearched": changed(exact=False),
-        "huge": Parser(in_pages(model, huge=True)),
-        "small": Parser(in_pages(model, huge=False)),
+        "huge": Parser(in_pages(model, huge=True), decoding),
+        "small": Parser(in_pages(model, huge=False), decoding),
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from nonproj.learning.perceptron import average
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import add_labels, label_parts, label_scores
 from nonproj.scoring.templates import TemplateTable
@@ -52,4 +53,4 @@ class Labeler:
 
     def averaged(self) -> np.ndarray:
         """Return the mean of the weights over all steps, float32."""
-        return (self.weights - self.total / self.step).astype(np.float32)
+        return average(self.weights, self.total, self.step)

@@ -17,7 +17,9 @@ from nonproj.dual.options import DualOptions
 from nonproj.parts.space import indicators, tree_indicators
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.vocabulary import Tokens
-from nonproj.types import PartSpace
+from nonproj.types import Float32s, Float64s, PartSpace
+
+_AT_ONCE = 1 << 18  # weights whose mean is computed at a time
 
 
 class Example(NamedTuple):
@@ -129,7 +131,24 @@ class Perceptron:
 
     def averaged(self) -> np.ndarray:
         """Return the mean of the weights over all steps since the average was started, float32."""
-        return (self.weights - self.total / self.step).astype(np.float32)
+        return average(self.weights, self.total, self.step)
+
+
+def average(weights: Float32s, total: Float64s, step: int) -> Float32s:
+    """Return the mean of weights over all steps, from their running total, float32.
+
+    A part of the table at a time, because copies of it in float64 would take more memory than all else in training.
+
+    Examples
+    --------
+    >>> average(np.array([3.0, 1.0], np.float32), np.array([4.0, 0.0]), 2)
+    array([1., 1.], dtype=float32)
+    """
+    mean = np.empty_like(weights)
+    for begin in range(0, len(weights), _AT_ONCE):
+        part = slice(begin, begin + _AT_ONCE)
+        mean[part] = weights[part] - total[part] / step
+    return mean
 
 
 def start_epoch(epoch: int, perceptrons: Sequence[Perceptron], average_from: int) -> None:
@@ -144,7 +163,8 @@ def mean_weights(perceptrons: Sequence[Perceptron]) -> np.ndarray:
     mean = perceptrons[0].averaged()
     for perceptron in perceptrons[1:]:
         mean += perceptron.averaged()
-    return mean / np.float32(len(perceptrons)) if len(perceptrons) > 1 else mean
+    mean /= np.float32(len(perceptrons))
+    return mean
 
 
 def relaxed_indicators(parts: PartSpace, scores: np.ndarray, tau: float) -> np.ndarray:

@@ -99,7 +99,7 @@ class DecodingConfig(Section, name="decoding"):
     )
     single_root: str | bool = option("auto", "one root per tree; auto: as in the training data", (bool,), ("auto",))
     threshold: float = option(
-        0.003, "minimum marginal in parsing, as a fraction of the best head's", (float,), low=0, high=1, above=True
+        0.005, "minimum marginal in parsing, as a fraction of the best head's", (float,), low=0, high=1, above=True
     )
     tolerance: float = option(1e-9, "relative duality gap that counts as zero", (float,), low=0)
     nbest: int = option(1, "number of trees per sentence, best first", (int,), low=1, high=10_000)

@@ -12,6 +12,9 @@ from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance
 from nonproj.scoring.hashing import BLOCK, Hashed, Places, _new_block, _write_places, list_places
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint8s
 
+_AT_ONCE = 1 << 18
+"""Weights that are rounded at a time: a copy of a whole table would take much memory."""
+
 
 def quantise(weights: np.ndarray) -> tuple[np.ndarray, float]:
     """Return weights rounded to int16, and their scale: a weight is the integer times the scale.
@@ -23,9 +26,12 @@ def quantise(weights: np.ndarray) -> tuple[np.ndarray, float]:
     >>> quantise(np.array([0.5, -2.0, 0.0], np.float32))[0].tolist()
     [8192, -32767, 0]
     """
-    largest = float(np.abs(weights).max(initial=0.0)) or 1.0
+    largest = float(max(weights.max(initial=0.0), -weights.min(initial=0.0))) or 1.0
     scale = largest / 32767
-    return np.rint(weights / scale).astype(np.int16), scale
+    rounded = np.empty(weights.shape, np.int16)
+    for begin in range(0, len(weights), _AT_ONCE):
+        rounded[begin : begin + _AT_ONCE] = np.rint(weights[begin : begin + _AT_ONCE] / scale)
+    return rounded, scale
 
 
 def score_parts(hashed: Hashed, parts: PartRows, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
