@@ -71,7 +71,7 @@ class TrainingConfig(Section, name="training"):
         high=64,
     )
     average_from: int = option(
-        4, "epoch from which the weights are averaged; training of fewer epochs averages all", (int,), low=1
+        3, "epoch from which the weights are averaged; training of fewer epochs averages all", (int,), low=1
     )
     tags: str = option(
         "both",
