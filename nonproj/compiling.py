@@ -24,6 +24,7 @@ from nonproj.options.config import DecodingConfig
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.pipeline import Parser
+from nonproj.scoring.templates import LABEL_PAIRS
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.types import Decoded, Sentence
 
@@ -33,6 +34,9 @@ SCORING = ("score._score_parts", "marginals._marginals", "labels._score_labels")
 
 CONFIDENCE = ("evidence._fill_features", "exclusion._exclude", "classifier._estimate")
 """Kernels that confidence needs."""
+
+PAIRS = ("label_pairs._score_label_pairs", "label_decoding._fill_margins")
+"""Kernels that pairs of labels need."""
 
 
 def compile_for_parsing(path: str, model: Model, decoding: DecodingConfig) -> None:
@@ -49,6 +53,8 @@ def compile_for_parsing(path: str, model: Model, decoding: DecodingConfig) -> No
     needed = needed_kernels(tuple(model.config.parts), bool(projective))
     if "confidence" in model.components and decoding.confidence:
         needed += CONFIDENCE
+    if LABEL_PAIRS[0] in model.templates:
+        needed += PAIRS
     if not kept_in() or all(map(is_cached, needed)):
         return
     with helper("nonproj.compiling", path, "projective" if projective else "any"):

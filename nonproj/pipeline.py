@@ -24,7 +24,9 @@ from nonproj.parses import Parse as Parse
 from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space
 from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
+from nonproj.scoring.label_decoding import label_tree
 from nonproj.scoring.label_lines import TAG, LabelLines
+from nonproj.scoring.label_pairs import PairScorer
 from nonproj.scoring.scorer import Scorer, dense_arc_scores
 from nonproj.scoring.templates import compile_templates
 from nonproj.scoring.vocabulary import UNKNOWN, Encoder, Tokens
@@ -88,6 +90,7 @@ class Parser:
         self.scorer = Scorer(model.templates, attributes, config.parts, len(model.labels), lines)
         self.pruner_table = compile_templates(model.templates["pruner"], attributes)
         self.label_table = compile_templates(model.templates["label"], attributes)
+        self.pair_scorer = PairScorer.of(model.templates, attributes)
         self._tag_column = attributes.index("pos") if "pos" in attributes else None
         if self.nbest > 1:
             self._check_nbest()
@@ -190,12 +193,13 @@ class Parser:
         if self.full:
             arcs, decoded, narrow = zip(*map(self.widen, tokens, arcs, decoded, constraints), strict=True)
             known = [None] * len(sentences)  # other arcs than those of the trees
-        labelled = [self.label_arcs(t, d.heads, k) for t, d, k in zip(tokens, decoded, known, strict=True)]
+        seen = zip(tokens, decoded, known, constraints, strict=True)
+        labelled = [self.label_arcs(t, d.heads, k, self.demanded(c)) for t, d, k, c in seen]
         confidence: Iterable[Confidence | None] = [None] * len(sentences)
         if self.classifier is not None:
             marginals = [each[1] for each in pruned]
-            seen = zip(tokens, scored, marginals, decoded, lowest, labelled, predicted, strict=True)
-            cases = [Case(t, s[0], s[1], p, d, low, best[0], best[1], own) for t, s, p, d, low, best, own in seen]
+            given = zip(tokens, scored, marginals, decoded, lowest, labelled, predicted, strict=True)
+            cases = [Case(t, s[0], s[1], p, d, low, best[0], best[1], own) for t, s, p, d, low, best, own in given]
             confidence = [self.classifier.confidence(self.evidence(case, self.classifier.limit)) for case in cases]
         labels = [self._names(each[0], c) for each, c in zip(labelled, constraints, strict=True)]
         unknown = map(self._count_unknown_tags, tokens)
@@ -352,13 +356,28 @@ class Parser:
 
     def label(self, tokens: Tokens, heads: np.ndarray, constraints: Constraints | None = None) -> list[str]:
         """Return the best label of each arc of a tree, or the one that is demanded."""
-        return self._names(self.label_arcs(tokens, heads)[0], constraints)
+        return self._names(self.label_arcs(tokens, heads, None, self.demanded(constraints))[0], constraints)
 
     def label_arcs(
-        self, tokens: Tokens, heads: np.ndarray, known: tuple[Any, ...] | None = None
+        self,
+        tokens: Tokens,
+        heads: np.ndarray,
+        known: tuple[Any, ...] | None = None,
+        demanded: dict[int, int] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the number of each arc's best label, int64[n], and by how much it beats the others, float64[n]."""
-        return two_best(self.label_scores(tokens, heads, known))
+        """Return the number of each arc's label in the best labelling, int64[n], and its margin, float64[n].
+
+        The margin is by how much less the best labelling scores that has another label there.  ``known`` is as for
+        `label_scores`; ``demanded`` gives the numbers of the labels that some words must have.
+        """
+        scores = self.label_scores(tokens, heads, known)
+        best, margins = two_best(scores)
+        if self.pair_scorer is None:
+            return best, margins
+        for word, label in (demanded or {}).items():
+            scores[word - 1, np.arange(scores.shape[1]) != label] = -np.inf
+        margin, table = self.model.config.labeler.margin, self._table("labeler")
+        return label_tree(self.pair_scorer, tokens, heads, scores, table, margin, None, margins), margins
 
     def _names(self, numbers: np.ndarray, constraints: Constraints | None) -> list[str]:
         """Return labels by their numbers, or those that are demanded."""

@@ -19,6 +19,8 @@ WORDS_OF = {
     "trisibling": "hrsm",
     "label": "hmglraz",
     "labelled_arc": "hm",
+    "label_sibling": "hsm",
+    "label_grandparent": "ghm",
 }
 """The words of each type of part, in the order in which they are hashed."""
 
@@ -125,6 +127,12 @@ def code_of(name, part, nodes, n):
     slot = dict(zip(WORDS_OF[part], nodes, strict=True))
     h, m = slot["h"], slot["m"]
     right = int(m > h)
+    if name == "position":
+        if part == "label_grandparent":
+            return 1 if h == 0 else 2 + 2 * (h > slot["g"]) + right
+        sides = tuple("lr"[slot[letter] > h] for letter in "sm" if slot[letter] <= n)
+        first = {"s": 1, "m": 3, None: 5}["s" if slot["s"] > n else "m" if m > n else None]
+        return first + sides.count("r")
     if name == "direction":
         return 1 + right
     if name == "distance":
@@ -163,7 +171,7 @@ def places(sentence, vocabularies, spec, nodes, bits, side=None, rows=None):
     ``rows`` are the columns of the part's own words, None where they are those of the sentence.
     """
     part, n = spec["part"], len(sentence)
-    shift = 8 if part in ("label", "labelled_arc") else 0
+    shift = 8 if part.startswith("label") else 0
 
     def code(name):
         if part == "sibling":

@@ -8,13 +8,15 @@ import numpy as np
 
 from nonproj.learning.perceptron import average
 from nonproj.scoring.hashing import hash_tokens
+from nonproj.scoring.label_decoding import label_tree
+from nonproj.scoring.label_pairs import PairScorer, labelled_tree
 from nonproj.scoring.labels import add_labels, label_parts, label_scores
 from nonproj.scoring.templates import TemplateTable
 from nonproj.scoring.vocabulary import Tokens
 
 
 class Labeler:
-    """An averaged perceptron over labels.
+    """An averaged perceptron over labels, or over labellings of trees.
 
     Parameters
     ----------
@@ -25,10 +27,16 @@ class Labeler:
         The weight table has ``2 ** bits`` entries.
     margin : float
         Score by which the gold label must win; otherwise the weights are updated.
+    pairs : PairScorer, optional
+        Scores pairs of labels: the gold labelling must win by the margin for each wrong label.  Without it, labels are
+        chosen one by one.
     """
 
-    def __init__(self, table: TemplateTable, n_labels: int, bits: int, margin: float = 0.0):
+    def __init__(
+        self, table: TemplateTable, n_labels: int, bits: int, margin: float = 0.0, pairs: PairScorer | None = None
+    ):
         self.table = table
+        self.pairs = pairs
         self.n_labels = n_labels
         self.margin = margin
         self.weights = np.zeros(1 << bits, np.float32)
@@ -44,10 +52,16 @@ class Labeler:
         hashed, parts = hash_tokens(tokens, self.table, len(self.weights)), label_parts(heads)
         scores = label_scores(hashed, parts, self.n_labels, self.weights)
         scores[np.arange(len(gold)), gold] -= self.margin
-        predicted = scores.argmax(axis=1)
+        if self.pairs is None:
+            predicted = scores.argmax(axis=1)
+        else:
+            predicted = label_tree(self.pairs, tokens, heads, scores, (self.weights, 1.0), self.margin, gold)
         wrong = int((predicted != gold).sum())
         if wrong:
             add_labels(hashed, parts, gold, predicted, float(self.step), self.weights, self.total)
+            if self.pairs is not None:
+                tree, step = labelled_tree(heads), float(self.step)
+                self.pairs.add(tokens, tree, gold, predicted, step, self.weights, self.total)
         self.step += 1
         return wrong
 

@@ -38,6 +38,7 @@ from nonproj.options.config import Config
 from nonproj.parts.registry import part_set
 from nonproj.pipeline import Parser
 from nonproj.scoring.label_lines import TAG
+from nonproj.scoring.label_pairs import PairScorer
 from nonproj.scoring.score import quantise
 from nonproj.scoring.scorer import dense_arc_scores
 from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC, attributes_of, compile_templates, load_templates
@@ -132,8 +133,8 @@ class Trainer:
                 "training.models", "the models differ in the order of the sentences: set training.shuffle"
             )
         self.labels = sorted({label for s in sentences for label in s.labels})
-        joint = config.labeler.joint and len(self.labels) > 1
-        self.files = load_templates(config.features.folder, config.parts, joint)
+        joint, pairs = ((option and len(self.labels) > 1) for option in (config.labeler.joint, config.labeler.pairs))
+        self.files = load_templates(config.features.folder, config.parts, joint, pairs)
         roots = [int(np.count_nonzero(s.heads[1:] == 0)) for s in sentences]
         self.multi_root = config.treebank.root == "multi" or (config.treebank.root == "auto" and max(roots) > 1)
         share = float(np.concatenate([nonprojective(s.heads)[1:] for s in sentences]).mean())
@@ -225,7 +226,8 @@ class Trainer:
         examples = [(t, s.heads, g) for t, s, g in zip(self.tokens, self.sentences, self.gold_labels, strict=True)]
         options = self.config.labeler
         table = compile_templates(self.files["label"], self.attributes)
-        labeler = Labeler(table, len(self.labels), options.bits, options.margin)
+        pairs = PairScorer.of(self.files, self.attributes)
+        labeler = Labeler(table, len(self.labels), options.bits, options.margin, pairs)
         for epoch in range(options.epochs):
             began, order = time.perf_counter(), self._order(epoch, 2)
             order = order[np.isin(order, chosen)]

@@ -128,6 +128,11 @@ class LabelerConfig(Section, name="labeler"):
     epochs: int = option(8, "training epochs; 0: one label for all arcs", (int,), low=0)
     margin: float = option(40.0, "margin by which the gold label should score higher", (float,), low=0)
     bits: int = option(22, "log2 of the size of the weight table", (int,), low=12, high=28)
+    pairs: bool = option(
+        True,
+        "score labels of adjacent modifiers and of consecutive arcs in pairs, and choose all labels of a tree together",
+        (bool,),
+    )
     joint: bool = option(
         True,
         "score labels with the arcs; only with templates in labelled_arc.yaml",

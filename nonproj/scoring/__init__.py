@@ -9,5 +9,7 @@
 - `scorer`: scores of all part types of a model
 - `labels`: scores and updates of the labels of arcs
 - `label_lines`: which labels an arc may have, by tags
+- `label_pairs`: scores and updates of pairs of labels
+- `label_decoding`: the best labels of a tree's arcs together
 - `bounds`: upper bounds of grandparent scores, for price and cut
 """

@@ -36,7 +36,12 @@ LABEL_CODES = ("none", "direction", "distance")
 LABELLED_ARC = "labelled_arc"
 """Arcs with labels, scored before the tree is known, so templates look at head and modifier only."""
 
-_LABELLED = ("label", LABELLED_ARC)
+LABEL_PAIRS = ("label_sibling", "label_grandparent")
+"""Pairs of labels, of adjacent modifiers and of consecutive arcs, scored once the tree is known."""
+
+_SLOTS = {"label": LABEL_SLOTS, LABELLED_ARC: ("h", "m"), "label_sibling": ("h", "s", "m")}
+_SLOTS |= {"label_grandparent": ("g", "h", "m")}
+_CODES = {"label": LABEL_CODES, LABELLED_ARC: LABEL_CODES} | dict.fromkeys(LABEL_PAIRS, ("none", "position"))
 
 CODE_BITS = 4
 """Geometrical codes are below ``2 ** CODE_BITS``."""
@@ -101,18 +106,18 @@ class Term(NamedTuple):
 
 def slots_of(part: str) -> tuple[str, ...]:
     """Return the words that a part type, or ``label``, looks at, as templates name them."""
-    return {"label": LABEL_SLOTS, LABELLED_ARC: ("h", "m")}[part] if part in _LABELLED else PART_TYPES[part].slots
+    return _SLOTS[part] if part in _SLOTS else PART_TYPES[part].slots
 
 
 def codes_of(part: str) -> tuple[str, ...]:
     """Return the geometric codes of a part type, or of ``label``, in the order of their numbers."""
-    return LABEL_CODES if part in _LABELLED else PART_TYPES[part].codes
+    return _CODES[part] if part in _CODES else PART_TYPES[part].codes
 
 
-def template_files(parts: str | Sequence[str], labelled: bool = False) -> dict[str, str]:
+def template_files(parts: str | Sequence[str], labelled: bool = False, pairs: bool = False) -> dict[str, str]:
     """Return the template files of a set of part types, and which part type, or ``label``, each is about.
 
-    ``labelled`` says whether labels are scored with the arcs.
+    ``labelled`` says whether labels are scored with the arcs, ``pairs`` whether pairs of labels are scored.
 
     Examples
     --------
@@ -120,7 +125,7 @@ def template_files(parts: str | Sequence[str], labelled: bool = False) -> dict[s
     {'arc': 'arc', 'sibling': 'sibling', 'pruner': 'arc', 'label': 'label'}
     """
     files = {part_type.name: part_type.name for part_type in part_set(parts)} | {"pruner": "arc", "label": "label"}
-    return files | ({LABELLED_ARC: LABELLED_ARC} if labelled else {})
+    return files | {name: name for name in ((LABELLED_ARC,) if labelled else ()) + (LABEL_PAIRS if pairs else ())}
 
 
 def parse_template(text: str, part: str) -> list[Term]:
@@ -158,7 +163,7 @@ def parse_template(text: str, part: str) -> list[Term]:
             raise ConfigError(f"features.{part}", f"'{word}': offsets go from -{MARGIN} to +{MARGIN}")
         if attribute == FEAT and (between or offset or slot not in ("h", "m")):
             raise ConfigError(f"features.{part}", f"'{word}': single features are those of h and m themselves")
-        if attribute == FEAT and part not in ("arc", *_LABELLED):
+        if attribute == FEAT and part not in ("arc", "label", LABELLED_ARC):
             raise ConfigError(f"features.{part}", f"'{word}': single features are for arcs and labels only")
         if between and part not in ("arc", LABELLED_ARC):
             raise ConfigError(f"features.{part}", f"'{word}': words between are for arcs only")
@@ -263,12 +268,15 @@ def compile_templates(spec: Mapping[str, Any], attributes: Sequence[str]) -> Tem
         between_coefficient=between_coefficient,
         feat_coefficient=feat_coefficient,
         codes=np.array([known.index(code) for code in spec["codes"]], np.int32),
-        code_shift=np.uint32(LABEL_BITS if part in _LABELLED else 0),
+        code_shift=np.uint32(LABEL_BITS if part in _SLOTS else 0),
     )
 
 
 def load_templates(
-    folder: str | Path | None = None, parts: str | Sequence[str] = "grandparent", labelled: bool = False
+    folder: str | Path | None = None,
+    parts: str | Sequence[str] = "grandparent",
+    labelled: bool = False,
+    pairs: bool = False,
 ) -> dict[str, dict[str, Any]]:
     """Read the template files of a set of part types.
 
@@ -281,6 +289,8 @@ def load_templates(
         As for `nonproj.parts.registry.part_set`.
     labelled : bool
         Labels are scored with the arcs, by ``labelled_arc.yaml``, if there is one.
+    pairs : bool
+        Pairs of labels are scored, by ``label_sibling.yaml`` and ``label_grandparent.yaml``, if there are both.
 
     Returns
     -------
@@ -302,7 +312,8 @@ def load_templates(
         raise ConfigError("features.folder", f"there is no folder {path}")
     files = {}
     labelled = labelled and (path / f"{LABELLED_ARC}.yaml").is_file()
-    for name, part in template_files(parts, labelled).items():
+    pairs = pairs and all((path / f"{name}.yaml").is_file() for name in LABEL_PAIRS)
+    for name, part in template_files(parts, labelled, pairs).items():
         file = path / (PART_TYPES[name].templates if name in PART_TYPES else f"{name}.yaml")
         spec = load_yaml(file)
         try:
@@ -327,7 +338,7 @@ def check_templates(files: Mapping[str, Mapping[str, Any]], parts: str | Sequenc
     ConfigError
         If a file's content is missing or wrong.
     """
-    expected = template_files(parts, LABELLED_ARC in files)
+    expected = template_files(parts, LABELLED_ARC in files, LABEL_PAIRS[0] in files)
     for name, part in expected.items():
         _check_file(name, part, files.get(name))
     for name in files:

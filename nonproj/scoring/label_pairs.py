@@ -1,0 +1,304 @@
+"""Scores of pairs of labels: of adjacent modifiers of a head, and of an arc and the arc into its head.
+
+A pair's features lie in the labeler's weight table, as those of single labels do (`nonproj.scoring.labels`): the second
+label picks the weight in its line, and a hash of the first label is xor-ed onto the place of the line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nonproj._kernel import inlined_kernel, kernel
+from nonproj.scoring.hashing import Hashed, Places, hash_tokens, list_places
+from nonproj.scoring.labels import LINE
+from nonproj.scoring.templates import LABEL_PAIRS, TemplateTable, compile_templates
+from nonproj.scoring.vocabulary import Tokens
+from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows
+
+_SPREAD = np.uint32(0x9E3779B1)  # 2**32 over the golden ratio, odd (Knuth 1998, section 6.4)
+
+
+class LabelledTree(NamedTuple):
+    """A tree of ``n`` words as its labeler reads it.
+
+    Attributes
+    ----------
+    heads : ndarray of shape (N,), int32
+    order : ndarray of shape (N,), int32
+        All nodes, each after its head.
+    start : ndarray of shape (N + 1,), int32
+        The modifiers of ``h``, from left to right, are ``modifiers[start[h]:start[h + 1]]``.
+    modifiers : ndarray of shape (n,), int32
+    first : ndarray of shape (N + 1,), int32
+        The sibling pairs of ``h`` are ``first[h]:first[h + 1]``, from that of the START to that of the END.
+    siblings : PartRows
+        Pairs of adjacent modifiers, (h, s, m), of all heads that have modifiers.
+    grandparents : PartRows
+        (g, h, m) for each word ``m``, in their order; ``g`` is node ``N`` where ``h`` is the root.
+    """
+
+    heads: np.ndarray
+    order: np.ndarray
+    start: np.ndarray
+    modifiers: np.ndarray
+    first: np.ndarray
+    siblings: PartRows
+    grandparents: PartRows
+
+
+def labelled_tree(heads: np.ndarray) -> LabelledTree:
+    """Return the pairs of arcs of a tree, int32[N], whose labels are scored together.
+
+    Examples
+    --------
+    >>> tree = labelled_tree(np.array([-1, 2, 0, 2], np.int32))
+    >>> tree.siblings.nodes.tolist()  # node 4 is START, node 5 END
+    [[0, 4, 2], [0, 2, 5], [2, 4, 1], [2, 1, 3], [2, 3, 5]]
+    >>> tree.grandparents.nodes.tolist()
+    [[0, 2, 1], [4, 0, 2], [0, 2, 3]]
+    """
+    n_nodes, n_pairs = len(heads), len(heads) - 1 + len(np.unique(heads[1:]))
+    order, modifiers = np.empty(n_nodes, np.int32), np.empty(n_nodes - 1, np.int32)
+    start, first = np.empty(n_nodes + 1, np.int32), np.empty(n_nodes + 1, np.int32)
+    siblings, grandparents = [
+        PartRows(np.empty((size, 3), np.int32), np.zeros((size, 3), np.uint8)) for size in (n_pairs, n_nodes - 1)
+    ]
+    _fill_modifiers(heads, order, start, modifiers, first)
+    tree = LabelledTree(heads, order, start, modifiers, first, siblings, grandparents)
+    _fill_pairs(tree)
+    return tree
+
+
+@kernel
+def _fill_modifiers(heads: Int32s, order: Int32s, start: Int32s, modifiers: Int32s, first: Int32s) -> None:
+    """Write the modifiers of each node, and the nodes from the root down."""
+    n_nodes = heads.shape[0]
+    start[:] = 0
+    for m in range(1, n_nodes):
+        start[heads[m] + 1] += 1
+    first[0] = 0
+    for h in range(n_nodes):
+        first[h + 1] = first[h] + (start[h + 1] + 1 if start[h + 1] > 0 else 0)
+        start[h + 1] += start[h]
+    end = start.copy()
+    for m in range(1, n_nodes):
+        modifiers[end[heads[m]]] = m
+        end[heads[m]] += 1
+    order[0], count = 0, 1
+    for i in range(n_nodes):
+        for j in range(start[order[i]], start[order[i] + 1]):
+            order[count] = modifiers[j]
+            count += 1
+
+
+@kernel
+def _fill_pairs(tree: LabelledTree) -> None:
+    """Write the words and codes of each pair."""
+    heads, _, start, modifiers, first, siblings, grandparents = tree
+    n_nodes = heads.shape[0]
+    for h in range(n_nodes):
+        s = n_nodes
+        for p in range(first[h], first[h + 1]):
+            j = start[h] + p - first[h]
+            m = modifiers[j] if j < start[h + 1] else n_nodes + 1
+            siblings.nodes[p, 0], siblings.nodes[p, 1], siblings.nodes[p, 2] = h, s, m
+            siblings.codes[p, 1] = _sibling_position(h, s, m, n_nodes)
+            s = m
+    for m in range(1, n_nodes):
+        h = heads[m]
+        g = heads[h] if h > 0 else n_nodes
+        grandparents.nodes[m - 1, 0], grandparents.nodes[m - 1, 1], grandparents.nodes[m - 1, 2] = g, h, m
+        grandparents.codes[m - 1, 1] = 1 if h == 0 else 2 + 2 * (1 if h > g else 0) + (1 if m > h else 0)
+
+
+@inlined_kernel
+def _sibling_position(h: int, s: int, m: int, n_nodes: int) -> int:
+    """Return the side of the first or last modifier, 1 to 4, or the sides of two, 5 to 7."""
+    if s == n_nodes:
+        return 1 + (1 if m > h else 0)
+    if m > n_nodes:
+        return 3 + (1 if s > h else 0)
+    return 5 + (1 if s > h else 0) + (1 if m > h else 0)
+
+
+class Candidates(NamedTuple):
+    """Some labels of each node, best first; the root, START and END have one, 0.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (N + 2, K), int64
+    counts : ndarray of shape (N + 2,), int64
+    scores : ndarray of shape (N + 2, K), float64
+    """
+
+    labels: np.ndarray
+    counts: np.ndarray
+    scores: np.ndarray
+
+
+def candidates(scores: np.ndarray, most: int, gap: float, gold: np.ndarray | None = None) -> Candidates:
+    """Return the best labels of each arc.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, n_labels), float64
+        Of each label of each arc.
+    most : int
+        At most so many labels of an arc are kept.
+    gap : float
+        Labels that score lower than the best by more than this are left out.
+    gold : ndarray of shape (n,), int64, optional
+        Labels that are kept in any case, in the place of the worst one if need be.
+
+    Examples
+    --------
+    >>> found = candidates(np.array([[1.0, 5.0, 4.0], [9.0, 0.0, 1.0]]), 3, 2.0)
+    >>> found.counts.tolist(), found.labels[1].tolist()
+    ([1, 2, 1, 1, 1], [1, 2, 0])
+    """
+    n_words = len(scores)
+    most = min(most, scores.shape[1])
+    found = Candidates(
+        np.zeros((n_words + 3, most), np.int64), np.ones(n_words + 3, np.int64), np.zeros((n_words + 3, most))
+    )
+    wanted = np.full(n_words, -1, np.int64) if gold is None else gold
+    _choose_candidates(np.ascontiguousarray(scores, np.float64), gap, wanted, *found)
+    return found
+
+
+@kernel
+def _choose_candidates(
+    scores: Float64s, gap: float, gold: Int64s, labels: Int64s, counts: Int64s, kept: Float64s
+) -> None:
+    """Write the best labels of each word, by insertion, and the gold one."""
+    most = labels.shape[1]
+    for i in range(scores.shape[0]):
+        n, own, own_scores = 0, labels[i + 1], kept[i + 1]
+        least = scores[i].max() - gap
+        for label in range(scores.shape[1]):
+            score = scores[i, label]
+            if score < least or (n == most and score <= own_scores[n - 1]):
+                continue
+            k = n if n < most else n - 1
+            while k > 0 and own_scores[k - 1] < score:
+                own[k], own_scores[k] = own[k - 1], own_scores[k - 1]
+                k -= 1
+            own[k], own_scores[k] = label, score
+            n = min(n + 1, most)
+        if gold[i] >= 0 and not (own[:n] == gold[i]).any():
+            n = min(n + 1, most)
+            own[n - 1], own_scores[n - 1] = gold[i], scores[i, gold[i]]
+        counts[i + 1] = n
+
+
+class PairScorer:
+    """Scores the pairs of labels of a tree under one weight table.
+
+    Parameters
+    ----------
+    files : mapping of str to mapping
+        The template files; those of `nonproj.scoring.templates.LABEL_PAIRS` among them.
+    attributes : sequence of str
+        Columns of `Tokens.atoms`.
+    """
+
+    def __init__(self, files: Mapping[str, Mapping[str, Any]], attributes: Sequence[str]):
+        self.tables: list[TemplateTable] = [compile_templates(files[name], attributes) for name in LABEL_PAIRS]
+
+    @classmethod
+    def of(cls, files: Mapping[str, Mapping[str, Any]], attributes: Sequence[str]) -> PairScorer | None:
+        """Return the scorer of a model with these templates, or None if it does not score pairs of labels."""
+        return cls(files, attributes) if LABEL_PAIRS[0] in files else None
+
+    def score(
+        self, tokens: Tokens, tree: LabelledTree, found: Candidates, weights: np.ndarray, scale: float = 1.0
+    ) -> list[np.ndarray]:
+        """Return the scores of the pairs of candidates, of siblings and of grandparents, float64[P, K, K] each."""
+        scores = []
+        for hashed, rows in self._hashed(tokens, tree, len(weights)):
+            scores.append(np.zeros((len(rows.nodes), found.labels.shape[1], found.labels.shape[1])))
+            listed, shift = list_places(hashed, rows), hashed.plain.shift
+            _score_label_pairs(listed, rows.nodes, found.labels, found.counts, shift, weights, scale, scores[-1])
+        return scores
+
+    def add(
+        self,
+        tokens: Tokens,
+        tree: LabelledTree,
+        gold: Int64s,
+        predicted: Int64s,
+        step: float,
+        weights: Float32s,
+        total: Float64s,
+    ) -> None:
+        """Move the weights from the pairs of predicted labels, int64[n], to those of the gold ones.
+
+        ``step`` and ``total`` are as for `nonproj.scoring.score.add_parts`.
+        """
+        up, down = (np.concatenate([[0], labels, [0, 0]]) for labels in (gold, predicted))
+        for hashed, rows in self._hashed(tokens, tree, len(weights)):
+            first, second = rows.nodes[:, 1], rows.nodes[:, 2]
+            changed = np.flatnonzero((up[first] != down[first]) | (up[second] != down[second]))
+            if len(changed):
+                listed = list_places(hashed, PartRows(rows.nodes[changed], rows.codes[changed]))
+                shift, first, second = hashed.plain.shift, first[changed], second[changed]
+                for labels, sign in ((up, 1.0), (down, -1.0)):
+                    _add_pairs(listed, labels[first], labels[second], shift, sign, step, weights, total)
+
+    def _hashed(self, tokens: Tokens, tree: LabelledTree, n_weights: int) -> list[tuple[Hashed, PartRows]]:
+        """Return hashes and rows of siblings and of grandparents."""
+        hashes = [hash_tokens(tokens, table, n_weights) for table in self.tables]
+        return list(zip(hashes, (tree.siblings, tree.grandparents), strict=True))
+
+
+@inlined_kernel
+def _line(place: np.uint32, first: int, shift: np.uint32) -> np.uint32:
+    """Return the place of the line of weights of a feature beside the first label of a pair."""
+    return np.uint32((place ^ (np.uint32(np.uint32(first) * _SPREAD) >> shift)) & ~np.uint32(LINE - 1))
+
+
+@kernel
+def _score_label_pairs(
+    listed: Places,
+    nodes: Int32s,
+    labels: Int64s,
+    counts: Int64s,
+    shift: np.uint32,
+    weights: Float32s | Int16s,
+    scale: float,
+    scores: Float64s,
+) -> None:
+    """Sum the weights of each pair of candidates, and scale them."""
+    start, places = listed
+    for p in range(nodes.shape[0]):
+        one, two, grid = nodes[p, 1], nodes[p, 2], scores[p]
+        for a in range(counts[one]):
+            for i in range(start[p], start[p + 1]):
+                line = _line(places[i], labels[one, a], shift)
+                for b in range(counts[two]):
+                    grid[a, b] += weights[line ^ np.uint32(labels[two, b])]
+            for b in range(counts[two]):
+                grid[a, b] *= scale
+
+
+@kernel
+def _add_pairs(
+    listed: Places,
+    first: Int64s,
+    second: Int64s,
+    shift: np.uint32,
+    sign: float,
+    step: float,
+    weights: Float32s,
+    total: Float64s,
+) -> None:
+    """Add ``sign`` to the weights of each pair of labels."""
+    start, places = listed
+    for p in range(first.shape[0]):
+        for i in range(start[p], start[p + 1]):
+            place = _line(places[i], first[p], shift) ^ np.uint32(second[p])
+            weights[place] += np.float32(sign)
+            total[place] += step * sign
