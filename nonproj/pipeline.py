@@ -128,8 +128,8 @@ class Parser:
         """Return whether a word lacks its tag or lemma, or all words their features, which single words may lack."""
         rows = sentence.rows
         for column in self.analyzer.columns if self.analyzer else ():
-            test = all if column == FEATS else any
-            if test(row[column] == "_" for row in rows):
+            absent = [row[column] for row in rows].count("_")
+            if absent == len(rows) if column == FEATS else absent:
                 return True
         return False
 

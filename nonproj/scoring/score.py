@@ -12,6 +12,8 @@ from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance
 from nonproj.scoring.hashing import BLOCK, Hashed, Places, _new_block, _write_places, list_places
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint8s
 
+_ZEROS = np.zeros(1), np.zeros(1, np.int64)
+
 _AT_ONCE = 1 << 18
 """Weights that are rounded at a time: a copy of a whole table would take much memory."""
 
@@ -66,15 +68,13 @@ def score_pairs(hashed: Hashed, weights: np.ndarray, scale: float = 1.0) -> np.n
     pairs = PartRows(np.empty(((n_nodes - 1) ** 2, 2), np.int32), np.zeros(((n_nodes - 1) ** 2, 3), np.uint8))
     _fill_pairs(*pairs)
     scores = np.full((n_nodes, n_nodes), -np.inf)
-    arcs = ~np.eye(n_nodes, dtype=bool)
-    arcs[:, 0] = False
-    scores[arcs] = score_parts(hashed, pairs, weights, scale)
+    _arrange_pairs(score_parts(hashed, pairs, weights, scale), scores)
     return scores
 
 
 def _zero_of(weights: np.ndarray) -> np.ndarray:
     """Return a zero of the type that sums the weights: sums of integers are exact, and quick because order is free."""
-    return np.zeros(1, np.int64 if weights.dtype == np.int16 else np.float64)
+    return _ZEROS[weights.dtype == np.int16]
 
 
 def add_parts(
@@ -130,6 +130,17 @@ def _fill_pairs(nodes: Int32s, codes: Uint8s) -> None:
                 direction = direction_code(h, m)
                 nodes[p, 0], nodes[p, 1] = h, m
                 codes[p, DIRECTION], codes[p, DISTANCE] = direction, distance_code(h, m, direction - 1)
+                p += 1
+
+
+@kernel
+def _arrange_pairs(flat: Float64s, scores: Float64s) -> None:
+    """Write the scores of the arcs between all words, in the order of `_fill_pairs`, to ``scores[h, m]``."""
+    n_nodes, p = scores.shape[0], 0
+    for h in range(n_nodes):
+        for m in range(1, n_nodes):
+            if h != m:
+                scores[h, m] = flat[p]
                 p += 1
 
 
