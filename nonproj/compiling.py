@@ -35,7 +35,7 @@ SCORING = ("score._score_parts", "marginals._marginals", "labels._score_labels")
 CONFIDENCE = ("evidence._fill_features", "exclusion._exclude", "classifier._estimate")
 """Kernels that confidence needs."""
 
-PAIRS = ("label_pairs._score_label_pairs", "label_decoding._fill_margins")
+PAIRS = ("label_pairs._score_label_pairs", "label_decoding._decode_labels")
 """Kernels that pairs of labels need."""
 
 

@@ -19,10 +19,10 @@ from nonproj.scoring.label_pairs import Candidates, LabelledTree, PairScorer, ca
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import Float64s, Int64s
 
-MOST = 8
+MOST = 6
 """Candidate labels of an arc."""
 
-GAP = 5.0
+GAP = 3.0
 """Candidate labels score less than the best one by at most so many margins of the labeler."""
 
 
@@ -101,16 +101,34 @@ def decode_labels(
     >>> margins
     array([0.5, 1. , 0.5])
     """
-    n_nodes, most = len(tree.heads), found.labels.shape[1]
-    chart = Chart(np.zeros((n_nodes, most)), np.zeros((n_nodes, most, most)))
     siblings, grandparents = pairs
+    labels, wanted = np.empty(len(tree.heads) - 1, np.int64), _NO_MARGINS if margins is None else margins
+    return labels, _decode_labels(tree, found, siblings, grandparents, labels, wanted)
+
+
+_NO_MARGINS = np.empty(0)
+
+
+@kernel
+def _decode_labels(
+    tree: LabelledTree,
+    found: Candidates,
+    siblings: Float64s,
+    grandparents: Float64s,
+    labels: Int64s,
+    margins: Float64s,
+) -> float:
+    """Write labels, and margins if there is memory for them; return the score of the labelling."""
+    n_nodes, most = tree.heads.shape[0], found.labels.shape[1]
+    chart = Chart(np.empty((n_nodes, most)), np.empty((n_nodes, most, most)))
     _fill_chart(tree, found, siblings, grandparents, chart)
     chosen = np.zeros(n_nodes, np.int64)
     _read_labels(tree, found.counts, siblings, chart.forward, chosen)
-    if margins is not None:
+    for m in range(1, n_nodes):
+        labels[m - 1] = found.labels[m, chosen[m]]
+    if margins.shape[0] > 0:
         _fill_margins(tree, found, siblings, grandparents, chart, chosen, margins)
-    words = np.arange(1, n_nodes)
-    return found.labels[words, chosen[1:]], float(chart.inside[0, 0])
+    return chart.inside[0, 0]
 
 
 @kernel

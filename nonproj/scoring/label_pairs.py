@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
-from nonproj.scoring.hashing import Hashed, Places, hash_tokens, list_places
+from nonproj.scoring.hashing import Hashed, Places, _list_places, hash_tokens, list_places
 from nonproj.scoring.labels import LINE
 from nonproj.scoring.templates import LABEL_PAIRS, TemplateTable, compile_templates
 from nonproj.scoring.vocabulary import Tokens
@@ -60,7 +60,7 @@ def labelled_tree(heads: np.ndarray) -> LabelledTree:
     >>> tree.grandparents.nodes.tolist()
     [[0, 2, 1], [4, 0, 2], [0, 2, 3]]
     """
-    n_nodes, n_pairs = len(heads), len(heads) - 1 + len(np.unique(heads[1:]))
+    n_nodes, n_pairs = len(heads), len(heads) - 1 + np.count_nonzero(np.bincount(heads[1:]))
     order, modifiers = np.empty(n_nodes, np.int32), np.empty(n_nodes - 1, np.int32)
     start, first = np.empty(n_nodes + 1, np.int32), np.empty(n_nodes + 1, np.int32)
     siblings, grandparents = [
@@ -216,12 +216,14 @@ class PairScorer:
     def score(
         self, tokens: Tokens, tree: LabelledTree, found: Candidates, weights: np.ndarray, scale: float = 1.0
     ) -> list[np.ndarray]:
-        """Return the scores of the pairs of candidates, of siblings and of grandparents, float64[P, K, K] each."""
+        """Return the scores of the pairs of candidates, of siblings and of grandparents, float64[P, K, K] each.
+
+        Pairs of which both arcs have one candidate score 0, because they make no difference.
+        """
         scores = []
         for hashed, rows in self._hashed(tokens, tree, len(weights)):
             scores.append(np.zeros((len(rows.nodes), found.labels.shape[1], found.labels.shape[1])))
-            listed, shift = list_places(hashed, rows), hashed.plain.shift
-            _score_label_pairs(listed, rows.nodes, found.labels, found.counts, shift, weights, scale, scores[-1])
+            _score_label_pairs(hashed, rows, found.labels, found.counts, weights, scale, scores[-1])
         return scores
 
     def add(
@@ -262,19 +264,24 @@ def _line(place: np.uint32, first: int, shift: np.uint32) -> np.uint32:
 
 @kernel
 def _score_label_pairs(
-    listed: Places,
-    nodes: Int32s,
+    hashed: Hashed,
+    rows: PartRows,
     labels: Int64s,
     counts: Int64s,
-    shift: np.uint32,
     weights: Float32s | Int16s,
     scale: float,
     scores: Float64s,
 ) -> None:
-    """Sum the weights of each pair of candidates, and scale them."""
-    start, places = listed
-    for p in range(nodes.shape[0]):
-        one, two, grid = nodes[p, 1], nodes[p, 2], scores[p]
+    """Sum the weights of each pair of candidates, and scale them, where there is a choice."""
+    chosen, n = np.empty(rows.nodes.shape[0], np.int64), 0
+    for p in range(rows.nodes.shape[0]):
+        if counts[rows.nodes[p, 1]] * counts[rows.nodes[p, 2]] > 1:
+            chosen[n] = p
+            n += 1
+    nodes, shift = rows.nodes[chosen[:n]], hashed.plain.shift
+    start, places = _list_places(hashed, nodes, rows.codes[chosen[:n]])
+    for p in range(n):
+        one, two, grid = nodes[p, 1], nodes[p, 2], scores[chosen[p]]
         for a in range(counts[one]):
             for i in range(start[p], start[p + 1]):
                 line = _line(places[i], labels[one, a], shift)
