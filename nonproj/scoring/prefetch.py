@@ -16,14 +16,14 @@ _config: Any = numba.config  # whose attributes are made from the environment
 _READ, _KEEP, _DATA = 0, 3, 1  # of the LLVM instruction: to be read, in all levels of the cache, not code
 
 
-def _ignore(array, index) -> None:
+def _ignore(array: Any, index: Any) -> None:
     """Do nothing: what `prefetch` is in uncompiled code."""
 
 
-def _prefetch(context, array, index) -> Any:
+def _prefetch(context: Any, array: Any, index: Any) -> Any:
     """Return the type and the code of `prefetch`, as numba wants them."""
 
-    def generate(context, builder, signature, arguments):
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
         instruction = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
