@@ -160,9 +160,11 @@ def start_epoch(epoch: int, perceptrons: Sequence[Perceptron], average_from: int
 
 def mean_weights(perceptrons: Sequence[Perceptron]) -> np.ndarray:
     """Return the mean of the averaged weights of some perceptrons, float32; features have the same places in each."""
-    mean = perceptrons[0].averaged()
-    for perceptron in perceptrons[1:]:
-        mean += perceptron.averaged()
+    mean = np.zeros_like(perceptrons[0].weights)
+    for begin in range(0, len(mean), _AT_ONCE):
+        part = slice(begin, begin + _AT_ONCE)
+        for perceptron in perceptrons:
+            mean[part] += average(perceptron.weights[part], perceptron.total[part], perceptron.step)
     mean /= np.float32(len(perceptrons))
     return mean
 
