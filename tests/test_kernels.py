@@ -36,6 +36,7 @@ _FROM_PYTHON = {
     # Weights are float32 in training and int16 in a model.
     "nonproj.scoring.score._score_parts": 2,
     "nonproj.scoring.labels._score_labels": 2,
+    "nonproj.scoring.label_pairs._score_label_pairs": 2,
     # With and without code for projective trees.
     "nonproj.trees.marginals._marginals": 2,
     # With and without code for parts of third order.
