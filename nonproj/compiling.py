@@ -19,6 +19,7 @@ import nonproj
 from nonproj._kernel import is_cached, kept_in
 from nonproj.automata.compiled import COMPILED
 from nonproj.confidence.evidence import Case
+from nonproj.dual.branch_and_bound import search_recorded
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
 from nonproj.parts.arcs import full_arc_space
@@ -26,11 +27,14 @@ from nonproj.parts.space import part_space
 from nonproj.pipeline import Parser
 from nonproj.scoring.templates import LABEL_PAIRS
 from nonproj.trees.arborescence import maximum_arborescence
+from nonproj.trees.projective import is_projective
 from nonproj.types import Decoded, Sentence
 
 SCORING = ("score._score_parts", "marginals._marginals", "labels._score_labels")
 """Kernels that every parse needs: module and name."""
 
+PRICED = ("projective.best_projective_tree", "projective.is_projective")
+"""Kernels that a price of non-projective trees needs."""
 
 CONFIDENCE = ("evidence._fill_features", "exclusion._exclude", "classifier._estimate")
 """Kernels that confidence needs."""
@@ -50,14 +54,17 @@ def compile_for_parsing(path: str, model: Model, decoding: DecodingConfig) -> No
     decoding : DecodingConfig
     """
     projective = model.meta.get("projective", False) if decoding.projective == "auto" else decoding.projective
+    price = model.meta.get("crossing", 0.0) if decoding.crossing == "auto" else decoding.crossing
     needed = needed_kernels(tuple(model.config.parts), bool(projective))
+    if price and not projective:
+        needed += PRICED
     if "confidence" in model.components and decoding.confidence:
         needed += CONFIDENCE
     if LABEL_PAIRS[0] in model.templates:
         needed += PAIRS
     if not kept_in() or all(map(is_cached, needed)):
         return
-    with helper("nonproj.compiling", path, "projective" if projective else "any"):
+    with helper("nonproj.compiling", path, "projective" if projective else "priced" if price else "any"):
         compile_scoring(Parser(model, decoding))
 
 
@@ -98,7 +105,11 @@ def compile_scoring(parser: Parser) -> None:
 def compile_decoding(parser: Parser) -> None:
     """Decode a sentence of three words."""
     parts = part_space(full_arc_space(3), parser.scorer.types)
-    parser.decode(parts, np.zeros(len(parts)))
+    scores = np.zeros(len(parts))
+    found = parser.decode(parts, scores)
+    if parser.price:
+        is_projective(found.heads)
+        search_recorded(parts, scores, parser.options._replace(projective=True), parser.search)
 
 
 @contextmanager
@@ -122,10 +133,11 @@ def helper(module: str, *arguments: str) -> Iterator[None]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Compile the kernels of decoding: ``python -m nonproj.compiling MODEL projective|any``."""
+    """Compile the kernels of decoding: ``python -m nonproj.compiling MODEL projective|priced|any``."""
     path, trees = arguments
     model = Model.load(path)
-    decoding = DecodingConfig(projective=trees == "projective", exact=model.config.decoding.exact)
+    price = 1.0 if trees == "priced" else 0.0
+    decoding = DecodingConfig(projective=trees == "projective", crossing=price, exact=model.config.decoding.exact)
     compile_decoding(Parser(model, decoding))
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from nonproj.automata.compiled import has_compiled_automata, is_third_order
 from nonproj.confidence.classifier import Classifier, Confidence
 from nonproj.confidence.evidence import Case, Evidence, gather, two_best
-from nonproj.dual.branch_and_bound import search_recorded, search_trusted
-from nonproj.dual.options import SearchOptions, check_options, check_search, dual_options
+from nonproj.dual.crossing import priced_k_best, search_priced
+from nonproj.dual.options import SearchOptions, check_options, check_search, crossing_price, dual_options
 from nonproj.errors import ConfigError, DataError, ModelError, SizeError
 from nonproj.io.batches import batches, check_length
 from nonproj.io.conll import FEATS, with_rows
@@ -94,6 +94,7 @@ class Parser:
         self._tag_column = attributes.index("pos") if "pos" in attributes else None
         if self.nbest > 1:
             self._check_nbest()
+        self.price = crossing_price(decoding, model.meta, self.options, self.scorer.types)
 
     @cached_property
     def analyzer(self) -> Analyzer | None:
@@ -216,7 +217,7 @@ class Parser:
             mask[heads[1:], np.arange(1, len(heads))] = True
             arcs = arc_space_from_mask(mask)
             parts, scores = self.score(case.tokens, arcs)
-            lowest = search_recorded(parts, scores, self.options, self.search)[1]
+            lowest = self.decode_recorded(parts, scores)[1]
             case = case._replace(parts=parts, scores=scores, marginals=p[arcs.head, arcs.modifier], lowest=lowest)
         return gather(case, self._tag_column, self.options, limit)
 
@@ -234,15 +235,13 @@ class Parser:
     ) -> tuple[list[Decoded], list[Any], list[Any]]:
         """Return the best tree of each sentence, the next best ones, and what `search_recorded` has recorded."""
         if self.nbest == 1 or self.classifier is not None:
-            found = [search_recorded(*s, self.options, self.search) for s in scored]
+            found = [self.decode_recorded(*s) for s in scored]
             decoded, lowest = [each[0] for each in found], [each[1] for each in found]
         if self.nbest == 1:
             return decoded, [None] * len(scored), lowest
-        from nonproj.dual.k_best import k_best  # compiled where it is wanted
-
         decoded, others = [], []
         for s, t, a, c in zip(scored, tokens, arcs, constraints, strict=True):
-            first, *rest = k_best(*s, self.nbest, self.options, self.search)
+            first, *rest = priced_k_best(*s, self.nbest, self.price, self.options, self.search)
             decoded.append(first)
             others.append(tuple(Parse(each, self.label(t, each.heads, c), a) for each in rest))
         return decoded, others, lowest if self.classifier is not None else [None] * len(scored)
@@ -327,7 +326,11 @@ class Parser:
 
         ``search`` overrides the limits of the search.
         """
-        return search_trusted(parts, scores, self.options, search or self.search)
+        return self.decode_recorded(parts, scores, search)[0]
+
+    def decode_recorded(self, parts: PartSpace, scores: np.ndarray, search: SearchOptions | None = None) -> Any:
+        """Return what `decode` returns, and what `search_recorded` has recorded."""
+        return search_priced(parts, scores, self.price, self.options, search or self.search)
 
     def widen(
         self, tokens: Tokens, arcs: ArcSpace, decoded: Decoded, constraints: Constraints | None = None

@@ -162,7 +162,7 @@ class Decoded(NamedTuple):
     heads : ndarray of shape (N,), int32
         ``heads[0] == -1``.
     score : float
-        The tree's score under the whole model (the primal value).
+        The tree's score under the whole model (the primal value), less the price of crossing if it has one.
     bound : float
         The lowest dual value seen: no tree over the same arcs scores higher.
     agreed : bool

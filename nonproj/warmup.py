@@ -43,7 +43,7 @@ from nonproj.text.segmenter import Segmenter
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.trees.elimination import LARGE
 from nonproj.trees.marginals import marginals
-from nonproj.trees.projective import maximum_projective_tree
+from nonproj.trees.projective import is_projective, maximum_projective_tree
 from nonproj.types import Sentence
 
 _SENTENCES = (
@@ -141,6 +141,7 @@ def decode() -> None:
     for projective in (False, True):
         parts = part_space(full_arc_space(3), "grandparent")
         branch_and_bound(parts, np.zeros(len(parts)), DualOptions(projective=projective))
+    is_projective(np.array([-1, 0], np.int32))
     search()
     estimate()
     arcs = full_arc_space(1)

@@ -21,7 +21,7 @@ from attack.__main__ import LANES, MORE, main, make_lane  # noqa: E402
 from attack.supervisor import supervise  # noqa: E402
 from nonproj import errors, pipeline  # noqa: E402
 from nonproj import model as model_module  # noqa: E402
-from nonproj.dual.branch_and_bound import search_recorded, search_trusted  # noqa: E402
+from nonproj.dual.crossing import search_priced  # noqa: E402
 from nonproj.io import checks, conll, splitting  # noqa: E402
 from nonproj.types import Decoded  # noqa: E402
 
@@ -193,19 +193,14 @@ def false_certificate(decoded: Decoded, parts) -> Decoded:
 
 @pytest.mark.parametrize("change", [worse_tree, low_bound, cycle, false_certificate], ids=lambda f: f.__name__)
 def test_a_broken_decoder_is_caught(change, lanes, monkeypatch, tmp_path):
-    def trusted(parts, scores, *options):
-        false_certificate.scores = scores
-        return change(search_trusted(parts, scores, *options), parts)
-
     def recorded(parts, scores, *options):
         false_certificate.scores = scores
-        decoded, lowest = search_recorded(parts, scores, *options)
+        decoded, lowest = search_priced(parts, scores, *options)
         return change(decoded, parts), lowest
 
     lane = lanes("parses")
     monkeypatch.setattr(lane, "parsers", [pair for pair in lane.parsers if pair[1].search])
-    monkeypatch.setattr(pipeline, "search_trusted", trusted)
-    monkeypatch.setattr(pipeline, "search_recorded", recorded)
+    monkeypatch.setattr(pipeline, "search_priced", recorded)
     assert run_cases(lane, tmp_path, 300, failures=1).failures
 
 

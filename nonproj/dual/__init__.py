@@ -7,5 +7,6 @@
 - `branch_and_bound`: the best tree and its proof
 - `exclusion`: bounds of the trees without an arc
 - `k_best`: the k best trees, each with its proof
+- `crossing`: the best trees where non-projective trees have a price, each with its proof
 - `general`: dual decomposition with general automata, by the loop of `nonproj.relaxation`
 """

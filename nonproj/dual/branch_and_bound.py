@@ -103,6 +103,64 @@ def search_recorded(
     return _Search(parts, scores, first, found[-2:], options, budget).run(node, search.node_iterations), lowest
 
 
+def search_from(
+    parts: PartSpace,
+    scores: np.ndarray,
+    options: DualOptions,
+    search: SearchOptions,
+    known: Decoded,
+    lowest: np.ndarray,
+) -> Decoded:
+    """Search for a better tree than a known one, from given multipliers, and prove that there is none.
+
+    Parameters
+    ----------
+    parts, scores, options, search
+        As for `search_trusted`; of arcs alone, or of a set whose automata are compiled.
+    known : Decoded
+        Not necessarily over these parts or of the kind that the options want; ``bound`` is of others of its kind.
+    lowest : ndarray of shape (3, A), float64
+        The copies of the arcs' scores to start from, see `Descent`.
+
+    Returns
+    -------
+    Decoded
+        The known tree or a better one, under a bound of all; iterations and nodes include those of the known one.
+    """
+    if len(parts.types) == 1:
+        try:
+            found = decode_trusted(parts, scores, options)
+        except ValueError:  # there is none of this kind
+            return known
+        better = found if found.score > known.score else known
+        return _with_bound(better, max(known.bound, better.score), options)
+    n_arcs, budget = len(parts.arcs.head), search.work_per_word * (len(parts.arcs.start) - 2) or UNLIMITED
+    heads, after, disputes = known.heads.copy(), np.empty((3, n_arcs)), np.zeros(n_arcs, np.int64)
+    descent = Descent(SplitScores(*lowest.copy()), after, disputes, known.score, budget)
+    found = descend(parts.arcs, compiled_starts(parts), scores, options, descent, NO_TRACE, heads)
+    outcome, iterations, score, bound, decoded, spent = found
+    decoded += round(known.recomputed * known.iterations * len(heads))
+    better = known._replace(iterations=known.iterations + iterations)
+    if score > known.score:
+        better = better._replace(heads=heads, score=score, agreed=outcome == AGREED)
+    if outcome == STOPPED and search.search and spent < budget < UNLIMITED:
+        node = _Node(-bound, 0, np.ones(n_arcs, np.bool_), after, disputes)
+        work = _Search(parts, scores, better, (decoded, spent), options, budget)
+        better = work.run(node, search.node_iterations)
+        better = better._replace(nodes=known.nodes + better.nodes)
+        bound, decoded = better.bound, work.decoded
+    elif outcome != STOPPED:
+        bound = better.score
+    share = decoded / (better.iterations * len(heads))
+    return _with_bound(better._replace(recomputed=share), max(known.bound, bound, better.score), options)
+
+
+def _with_bound(decoded: Decoded, bound: float, options: DualOptions) -> Decoded:
+    """Return a tree under a bound."""
+    certified = bound - decoded.score <= options.tolerance * (1.0 + abs(decoded.score))
+    return decoded._replace(bound=bound, certified=certified, agreed=decoded.agreed and certified)
+
+
 class _Node(NamedTuple):
     """A problem that is bounded but not solved; ordered by its bound, and the older first.
 

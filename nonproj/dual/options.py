@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from nonproj.automata.compiled import has_compiled_automata
+from nonproj.errors import ConfigError
 from nonproj.options.config import DecodingConfig
+from nonproj.parts.base import PartType
 
 APPENDIX_A, POLYAK = 0, 1
 """Step rules, as kernels see them."""
@@ -91,6 +95,22 @@ def dual_options(decoding: DecodingConfig, single_root: bool, projective: bool =
         tolerance=decoding.tolerance,
         rule=RULES.index(decoding.step),
     )
+
+
+def crossing_price(
+    decoding: DecodingConfig, meta: dict[str, Any], options: DualOptions, types: Sequence[PartType]
+) -> float:
+    """Return the price of a non-projective tree: the configured one, or the one in a model's metadata.
+
+    It is 0 if all trees are projective.  Raises `ConfigError` if the automata of the part types are not compiled.
+    """
+    price = meta.get("crossing", 0.0) if decoding.crossing == "auto" else decoding.crossing
+    if not price or options.projective:
+        return 0.0
+    if len(types) > 1 and not has_compiled_automata(types):
+        names = ",".join(part_type.name for part_type in types)
+        raise ConfigError("decoding.crossing", f"non-projective trees cannot have a price for the part types {names}")
+    return float(price)
 
 
 def check_options(options: DualOptions) -> DualOptions:

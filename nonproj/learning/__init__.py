@@ -7,6 +7,7 @@
 - `labeler`: the averaged perceptron over labels
 - `pruner`: the first-order log-linear model that prunes arcs
 - `confidence`: the classifier of right and wrong arcs, on sentences that a second parser has not seen
+- `crossing`: the price of a non-projective tree, on the same sentences
 - `perceptron`: the averaged perceptron over parts
 - `mixing`: the perceptron trained by many workers (iterative parameter mixing)
 """

@@ -18,7 +18,7 @@ from nonproj.types import ArcSpace, Sentence
 _LARGEST = 1e30
 """Larger weights are in no model file."""
 
-HISTORY = ("log", "step", "seconds", "confidence", "pruning_training", "pruning_held-out")
+HISTORY = ("log", "step", "seconds", "confidence", "crossing", "pruning_training", "pruning_held-out")
 """What the metadata of a model take over from a checkpoint; everything else follows from sentences and options."""
 
 

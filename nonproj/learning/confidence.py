@@ -17,7 +17,7 @@ import numpy as np
 
 from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Confidence
 from nonproj.confidence.evidence import FEATURES, Case, Evidence
-from nonproj.dual.branch_and_bound import search_recorded
+from nonproj.learning.crossing import learn_price
 from nonproj.learning.mixing import Mixing, make_examples
 from nonproj.learning.perceptron import start_epoch
 from nonproj.model import LABEL_LINES, Model
@@ -76,6 +76,8 @@ def learn_confidence(trainer, spaces: list[ArcSpace]) -> tuple[dict[str, Any], d
     predicted = [_predicted(trainer, i) for i in chosen]
     sentences = [trainer.sentences[i] for i in chosen]
     limit = median_loss(parser, sentences)
+    if trainer.config.decoding.crossing == "auto":
+        trainer.meta["crossing"] = parser.price = learn_price(parser, sentences, limit)
     outcomes = examine(parser, sentences, predicted, limit)
     wrong = sum(int((~outcome.heads).sum()) for outcome in outcomes)
     if wrong < MIN_WRONG:
@@ -184,7 +186,7 @@ def _case(parser: Parser, sentence: Sentence, predicted: bool) -> Case:
     tokens = parser.encode(sentence)
     arcs, marginals = parser.candidates_of(sentence, tokens, None)
     parts, scores = parser.score(tokens, arcs)
-    decoded, lowest = search_recorded(parts, scores, parser.options, parser.search)
+    decoded, lowest = parser.decode_recorded(parts, scores)
     return Case(tokens, parts, scores, marginals, decoded, lowest, *parser.label_arcs(tokens, decoded.heads), predicted)
 
 

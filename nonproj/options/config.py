@@ -17,6 +17,9 @@ from nonproj.errors import ConfigError
 from nonproj.options.kinds import LanguageOption, PartsOption
 from nonproj.options.schema import Option, Section, dotted, option, section_type, show, text
 
+MAX_PRICE = 10**9
+"""The highest price of a non-projective tree."""
+
 
 @dataclass(frozen=True)
 class TreebankConfig(Section, name="treebank"):
@@ -96,6 +99,14 @@ class DecodingConfig(Section, name="decoding"):
     )
     projective: str | bool = option(
         "auto", "projective trees only; auto: if under 0.1 % of training arcs are non-projective", (bool,), ("auto",)
+    )
+    crossing: str | float = option(
+        "auto",
+        "price of a tree with non-projective arcs, in units of its score; auto: as learnt in training",
+        (float,),
+        ("auto",),
+        low=0,
+        high=MAX_PRICE,
     )
     single_root: str | bool = option("auto", "one root per tree; auto: as in the training data", (bool,), ("auto",))
     threshold: float = option(

@@ -1,0 +1,72 @@
+"""The price of a non-projective tree, chosen on sentences that the parser has not seen.
+
+Parsers predict non-projective arcs too often where there are few: the best of very many trees is more often one of the
+many non-projective ones than the gold tree is.  A price of such trees corrects this, see `nonproj.dual.crossing`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from nonproj.automata.compiled import has_compiled_automata
+from nonproj.dual.crossing import with_price
+from nonproj.evaluation.scores import Evaluation
+from nonproj.pipeline import Parser
+from nonproj.types import Sentence
+
+PRICES = (0.0, 0.02, 0.04, 0.06, 0.09, 0.13, 0.2, 0.3)
+"""What is tried, as fractions of the median loss of a word's other heads, which gives the scale of scores."""
+
+MIN_GAIN = 0.02
+"""The number of heads by which a price must be better than none, as a fraction of the non-projective gold arcs."""
+
+MIN_ARCS = 10
+"""Non-projective arcs in the gold trees without which there is no price."""
+
+log = logging.getLogger("nonproj")
+
+
+def learn_price(parser: Parser, sentences: Sequence[Sentence], loss: float) -> float:
+    """Return the price with which most heads of some sentences are right, without punctuation.
+
+    Parameters
+    ----------
+    parser : Parser
+        Without a price.
+    sentences : sequence of Sentence
+        With gold trees; the parser has not been trained on them.
+    loss : float
+        The median loss of a word's other heads, see `nonproj.confidence.alternatives.losses`.
+
+    Returns
+    -------
+    float
+        0 if trees are projective, the parser's automata are not compiled or no price is better.
+    """
+    types = parser.scorer.types
+    if parser.options.projective or (len(types) > 1 and not has_compiled_automata(types)):
+        return 0.0
+    prices = [share * loss for share in PRICES]
+    evaluations = [Evaluation() for _ in prices]
+    for sentence in sentences:
+        tokens = parser.encode(sentence)
+        parts, scores = parser.score(tokens, parser.candidates_of(sentence, tokens, None)[0])
+        found = parser.decode_recorded(parts, scores)
+        for price, evaluation in zip(prices, evaluations, strict=True):
+            tree = with_price(parts, scores, price, parser.options, parser.search, found)
+            evaluation.add(sentence, tree.heads)
+    gold = evaluations[0].as_dict()["with_punctuation"]["nonprojective"]["gold"]
+    figures = [evaluation.as_dict()["without_punctuation"] for evaluation in evaluations]
+    right = [round((each["uas"] or 0.0) * each["words"]) for each in figures]
+    best = right.index(max(right))
+    if gold < MIN_ARCS or right[best] <= right[0] + MIN_GAIN * gold:
+        best = 0
+    log.info("price of a non-projective tree: %.4g; %s", prices[best], _counts(evaluations[best]))
+    return prices[best]
+
+
+def _counts(evaluation: Evaluation) -> str:
+    """Return the numbers of non-projective arcs in words."""
+    arcs = evaluation.as_dict()["with_punctuation"]["nonprojective"]
+    return f"{arcs['predicted']} predicted, {arcs['gold']} gold, {arcs['common']} in both"
