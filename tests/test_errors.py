@@ -5,12 +5,13 @@ import random
 
 import numpy as np
 import pytest
+from naive_crossing import crossing_arcs
 from naive_errors import counted_words, ratio, scores
 
 from nonproj.cli.main import main
 from nonproj.evaluation.errors import DEPTHS, error_tables
 from nonproj.evaluation.report import error_report
-from nonproj.evaluation.scores import ARC_LENGTHS, SENTENCE_LENGTHS, Evaluation
+from nonproj.evaluation.scores import ARC_LENGTHS, SENTENCE_LENGTHS, Evaluation, is_punctuation
 from nonproj.types import Sentence
 
 KEYS = {"tag": 4, "label": 5}
@@ -64,6 +65,21 @@ def close(ours, theirs):
     return ours == [None if share is None else pytest.approx(share, abs=1e-12) for share in theirs]
 
 
+def crossing_kinds(sentences, output, punctuation):
+    """Of each word: whether its head is right, and whether its arc is non-projective in the gold and predicted tree."""
+    kinds = []
+    for sentence, (heads, _) in zip(sentences, output, strict=True):
+        gold = [int(head) for head in sentence.heads]
+        own = [int(head) for head in heads]
+        crossing = crossing_arcs(gold), crossing_arcs(own)
+        kinds += [
+            (own[m] == gold[m], m in crossing[0], m in crossing[1])
+            for m in range(1, len(gold))
+            if punctuation or not is_punctuation(sentence.rows[m - 1][1])
+        ]
+    return kinds
+
+
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("punctuation", [False, True])
 def test_tables_equal_the_definitions(seed, punctuation):
@@ -90,6 +106,12 @@ def test_tables_equal_the_definitions(seed, punctuation):
     projective, crossing = errors["tables"]["nonprojective"]
     assert holds(projective, [word for word in words if not word[3]])
     assert holds(crossing, [word for word in words if word[3]])
+    for i, output in enumerate(outputs):
+        kinds = crossing_kinds(sentences, output, punctuation)
+        for kind, row in ((False, projective), (True, crossing)):
+            found = [(right, gold) for right, gold, own in kinds if own == kind]
+            assert row["predicted"][i] == len(found)
+            assert close([row["precision"][i]], [ratio(right and gold == kind for right, gold in found)])
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -38,9 +38,9 @@ def error_tables(
         ``arc_length``, ``depth``, ``sentence_length`` and ``nonprojective`` a list of rows; ``confusions`` (None
         without labels).  A row has its ``name``, its number of ``words``, and the shares ``uas`` and ``las``, one for
         each evaluation (``las`` is None without labels); rows of labels also have the number of words that each parser
-        gives this label, ``predicted``, and the share of these whose head and label are correct, ``precision``.  A
-        confusion has the ``gold`` and the ``predicted`` label, and ``counts``, one for each evaluation; the most
-        frequent come first.
+        gives this label, ``predicted``, and the share of these whose head and label are correct, ``precision``; those
+        of kinds of arcs likewise, where the head must be right and the arc of this kind in both trees.  A confusion has
+        the ``gold`` and the ``predicted`` label, and ``counts``, one for each evaluation; the most frequent come first.
 
     Raises
     ------
@@ -84,6 +84,11 @@ def error_tables(
             for name, chosen in (("projective arcs", ~crossing), ("non-projective arcs", crossing))
         ],
     }
+    for row, kind in zip(tables["nonprojective"], (False, True), strict=True):
+        chosen = [words["predicted_nonprojective"][counted] == kind for words in columns]
+        same = [right & (crossing == kind) for right in correct]
+        row["predicted"] = [int(flags.sum()) for flags in chosen]
+        row["precision"] = [_share(right[flags]) for right, flags in zip(same, chosen, strict=True)]
     confusions = None
     if both is not None:
         predicted = [words["predicted_label"][counted] for words in columns]

@@ -95,7 +95,7 @@ def error_report(errors: dict[str, Any]) -> str:
     for key, rows in errors["tables"].items():
         several = bool(rows) and len(rows[0]["uas"]) > 1
         heads = ("UAS A", "UAS B", "A - B", "LAS A", "LAS B", "A - B") if several else ("UAS", "LAS")
-        extra = ("precision",) if key == "label" and not several else ()
+        extra = ("precision",) if "precision" in (rows or [{}])[0] and not several else ()
         lines += ["", _narrow(_TABLES[key], "words", *heads, *extra)]
         for row in rows:
             scores = [cell for name in ("uas", "las") for cell in _cells(row[name] or [None] * len(row["uas"]))]
