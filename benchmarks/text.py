@@ -27,7 +27,7 @@ from benchmarks.clock import Seconds, summarise
 from benchmarks.report import markdown
 from benchmarks.yardsticks import load, udpipe_path
 from nonproj.evaluation.universal import METRICS, ud_scores
-from nonproj.io.files import replacing
+from nonproj.io.temporary import replacing
 from nonproj.model import Model
 
 EMPTIED = (2, 3, 4, 5, 6, 7, 8)

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.clock import Clock, Seconds
-from nonproj.io.files import replacing
+from nonproj.io.temporary import replacing
 from nonproj.trees.arborescence import maximum_arborescence
 
 NAMES = ("ufal.udpipe", "ufal.chu_liu_edmonds")

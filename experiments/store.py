@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from nonproj.io.files import replacing
+from nonproj.io.temporary import replacing
 
 Row = dict[str, object]
 """A row of a table: numbers and strings by column."""

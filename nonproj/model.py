@@ -32,7 +32,8 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import ConfigError, FileError, ModelError
-from nonproj.io.files import open_binary, reason
+from nonproj.io.files import open_binary
+from nonproj.io.temporary import reason
 from nonproj.model_checks import problem_of
 from nonproj.options.config import Config
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nonproj.errors import FileError, one_line
-from nonproj.io import files
+from nonproj.io import files, temporary
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -28,8 +28,8 @@ def test_temporary_files_have_random_names_and_are_created_exclusively(tmp_path,
         with files.open_binary(tmp_path / "a.txt"):
             names |= {path.name for path in tmp_path.iterdir()} - {"victim", "a.txt"}
     assert len(names) == 2 and all(name.endswith(".txt") for name in names)
-    monkeypatch.setattr(files.secrets, "token_hex", lambda size: "0" * 16)
-    (tmp_path / f"{files._OF_THIS_MACHINE}{'0' * 16}.txt").symlink_to(victim)
+    monkeypatch.setattr(temporary.secrets, "token_hex", lambda size: "0" * 16)
+    (tmp_path / f"{temporary._OF_THIS_MACHINE}{'0' * 16}.txt").symlink_to(victim)
     with pytest.raises(FileError, match="cannot be written: file exists"):
         write(tmp_path / "a.txt")
     assert victim.read_text() == "precious"
@@ -90,7 +90,7 @@ def test_temporary_files_of_killed_runs_are_removed_and_no_others(tmp_path):
     [stale] = tmp_path.iterdir()
     others = [
         stale.with_name(stale.name[:-5]),
-        stale.with_name(stale.name.replace(files._OF_THIS_MACHINE, ".nonproj-00000000-")),
+        stale.with_name(stale.name.replace(temporary._OF_THIS_MACHINE, ".nonproj-00000000-")),
         stale.with_name(stale.name.replace("nonproj", "other")),
     ]
     for path in others:
@@ -105,9 +105,9 @@ def test_temporary_files_of_killed_runs_are_removed_and_no_others(tmp_path):
 
 def test_links_to_stale_files_are_not_followed(tmp_path):
     (tmp_path / "victim").write_text("precious")
-    link = tmp_path / f"{files._OF_THIS_MACHINE}{'0' * 16}"
+    link = tmp_path / f"{temporary._OF_THIS_MACHINE}{'0' * 16}"
     link.symlink_to(tmp_path / "victim")
-    os.mkfifo(tmp_path / f"{files._OF_THIS_MACHINE}{'1' * 16}")
+    os.mkfifo(tmp_path / f"{temporary._OF_THIS_MACHINE}{'1' * 16}")
     write(tmp_path / "a")
     assert (tmp_path / "victim").exists() and link.is_symlink()
 

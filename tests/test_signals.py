@@ -86,7 +86,8 @@ def test_an_ending_process_makes_no_more_temporary_files(tmp_path):
     program = f"""
 import os, threading, time
 from pathlib import Path
-from nonproj.io.files import open_binary, remove_temporaries
+from nonproj.io.files import open_binary
+from nonproj.io.temporary import remove_temporaries
 def write(path):
     while True:
         with open_binary(path) as stream:

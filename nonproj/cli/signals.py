@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from nonproj.io.files import remove_temporaries
+from nonproj.io.temporary import remove_temporaries
 
 PATIENCE = 0.5
 """Seconds that the main thread has to heed a signal."""

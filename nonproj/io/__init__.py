@@ -1,6 +1,7 @@
 """Reading and writing of treebanks.
 
-- `files`: input from disk, pipe or gzip archive; output that appears only when it is complete
+- `files`: input from disk, pipe or gzip archive; output to a file or standard output
+- `temporary`: files that appear under their names only when they are complete
 - `constraints`: constraints on trees in the columns of a treebank
 - `conll`: CoNLL-X and CoNLL-U, read and written without loss
 - `checks`: what makes the lines of a sentence valid

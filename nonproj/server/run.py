@@ -13,7 +13,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from nonproj.errors import FileError
-from nonproj.io.files import reason
+from nonproj.io.temporary import reason
 from nonproj.server.app import Service, make_app
 from nonproj.server.pool import WorkerPool
 from nonproj.server.processing import prepare

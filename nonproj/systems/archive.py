@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import FileError, ModelError
-from nonproj.io.files import open_binary, reason
+from nonproj.io.files import open_binary
+from nonproj.io.temporary import reason
 
 _HEADER = "header"
 

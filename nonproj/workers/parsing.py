@@ -19,8 +19,8 @@ from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
 from nonproj.evaluation.scores import Evaluation
 from nonproj.io import conll, splitting
 from nonproj.io.checks import Rules
-from nonproj.io.files import reason
 from nonproj.io.splitting import Piece
+from nonproj.io.temporary import reason
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
 from nonproj.pipeline import Parser

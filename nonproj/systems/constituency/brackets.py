@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from nonproj.errors import DataError, FileError
-from nonproj.io.files import open_input, reason, stream_error, text_lines
+from nonproj.io.files import open_input, stream_error, text_lines
+from nonproj.io.temporary import reason
 
 TOP = "TOP"
 """The label of the root, whatever it is in the file: ``( (S ...))``, ``(ROOT (S ...))`` or ``(S ...)``."""

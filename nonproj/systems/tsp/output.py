@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nonproj.io.files import open_output, replacing
+from nonproj.io.files import open_output
+from nonproj.io.temporary import replacing
 from nonproj.systems.tsp.instance import Instance
 from nonproj.systems.tsp.solver import TourResult
 

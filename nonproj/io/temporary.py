@@ -1,0 +1,134 @@
+"""Files that are written under a temporary name and renamed when complete; those of an ending process are removed."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import platform
+import re
+import secrets
+import stat
+import threading
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from nonproj.errors import FileError
+
+_OF_THIS_MACHINE = f".nonproj-{zlib.crc32(platform.node().encode()):08x}-"
+_TEMPORARY = re.compile(re.escape(_OF_THIS_MACHINE) + "[0-9a-f]{16}")
+
+_temporaries: set[Path] = set()
+"""The temporary files of this process."""
+
+_making = threading.Lock()
+"""Held while a temporary file is made, opened or renamed; and by an ending process, whose other threads then wait."""
+
+
+def reason(error: OSError) -> str:
+    """Return why a file cannot be used.
+
+    Examples
+    --------
+    >>> reason(FileNotFoundError(2, "No such file or directory"))
+    'no such file'
+    """
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    if isinstance(error, IsADirectoryError):
+        return "this is a folder, a file is expected"
+    if isinstance(error, PermissionError):
+        return "permission denied"
+    if error.errno == errno.EBADF:
+        return "this stream is closed"
+    return (error.strerror or str(error) or type(error).__name__).lower()
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield the path of a new empty file in the same folder, renamed to ``path`` if the body succeeds, else removed.
+
+    Its name is random and ends like that of ``path``.  A file that is replaced passes its mode on and, where the system
+    permits it, its owner; its other hard links keep the old content.  The new file is locked meanwhile, and those of
+    runs on this machine that were killed are removed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder, "a.txt")) as temporary:
+    ...         _ = temporary.write_text("one")
+    ...     os.listdir(folder)
+    ['a.txt']
+    """
+    _remove_stale(path.parent)
+    temporary, descriptor = _temporary(path)
+    try:
+        yield temporary
+        with contextlib.suppress(FileNotFoundError):
+            old = os.stat(path)
+            with contextlib.suppress(OSError):
+                os.fchown(descriptor, old.st_uid, old.st_gid)
+            os.fchmod(descriptor, old.st_mode & 0o777)
+        try:
+            with _making:
+                os.replace(temporary, path)
+        except OSError as error:
+            raise FileError(str(path), f"cannot be written: {reason(error)}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        _temporaries.discard(temporary)
+        os.close(descriptor)
+
+
+def remove_temporaries() -> None:
+    """Remove the temporary files of this process, which is about to end, whatever its other threads are doing."""
+    _making.acquire(timeout=1.0)  # not for ever, where a file system hangs; never released
+    for path in list(_temporaries):
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def _temporary(path: Path) -> tuple[Path, int]:
+    """Create and lock a temporary file for `replacing`; return its path and descriptor."""
+    suffix = path.suffix if len(path.suffix) < 16 else ""  # writers of images go by it
+    mode = 0o600 if path.exists() else 0o666  # the old file may have been private
+    while True:
+        temporary = path.with_name(f"{_OF_THIS_MACHINE}{secrets.token_hex(8)}{suffix}")
+        _temporaries.add(temporary)  # before it exists, so that it is removed whenever the process ends
+        try:
+            with _making:
+                descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+        except OSError:
+            _temporaries.discard(temporary)
+            raise
+        with contextlib.suppress(OSError):  # some file systems have no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if os.fstat(descriptor).st_nlink:  # else another run removed it before it was locked
+            return temporary, descriptor
+        _temporaries.discard(temporary)
+        os.close(descriptor)
+
+
+def open_temporary(path: Path) -> BinaryIO:
+    """Open the file that `replacing` yields for writing, without making it anew."""
+    with _making:
+        return open(path, "r+b")
+
+
+def _remove_stale(folder: Path) -> None:
+    """Remove the temporary files of this user and this machine that no living process has locked."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for path in [entry.path for entry in entries if _TEMPORARY.match(entry.name)]:
+            with (
+                contextlib.suppress(OSError),
+                open(os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream,
+            ):
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                facts = os.fstat(stream.fileno())
+                if stat.S_ISREG(facts.st_mode) and facts.st_uid == os.geteuid():
+                    os.unlink(path)
