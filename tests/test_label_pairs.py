@@ -55,6 +55,12 @@ def test_pairs_of_a_tree_are_those_of_the_definition(seed):
     assert all(place[heads[m]] < place[m] for m in range(1, n + 1))
 
 
+@pytest.mark.parametrize("heads", [[-1, 2, 1], [-1, 0, 3, 4, 2], [-1, 1]])
+def test_heads_with_a_cycle_are_refused(heads):
+    with pytest.raises(ValueError, match="form a cycle"):
+        labelled_tree(np.array(heads, np.int32))
+
+
 @pytest.mark.parametrize("most", [1, 2, 4, 9])
 @pytest.mark.parametrize("ties", [False, True])
 def test_candidates_are_the_best_labels(ties, most):

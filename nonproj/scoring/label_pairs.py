@@ -52,6 +52,11 @@ class LabelledTree(NamedTuple):
 def labelled_tree(heads: np.ndarray) -> LabelledTree:
     """Return the pairs of arcs of a tree, int32[N], whose labels are scored together.
 
+    Raises
+    ------
+    ValueError
+        The heads form a cycle.
+
     Examples
     --------
     >>> tree = labelled_tree(np.array([-1, 2, 0, 2], np.int32))
@@ -66,15 +71,16 @@ def labelled_tree(heads: np.ndarray) -> LabelledTree:
     siblings, grandparents = [
         PartRows(np.empty((size, 3), np.int32), np.zeros((size, 3), np.uint8)) for size in (n_pairs, n_nodes - 1)
     ]
-    _fill_modifiers(heads, order, start, modifiers, first)
+    if _fill_modifiers(heads, order, start, modifiers, first) < n_nodes:
+        raise ValueError(f"the heads {heads[1:].tolist()} form a cycle; a tree is expected")
     tree = LabelledTree(heads, order, start, modifiers, first, siblings, grandparents)
     _fill_pairs(tree)
     return tree
 
 
 @kernel
-def _fill_modifiers(heads: Int32s, order: Int32s, start: Int32s, modifiers: Int32s, first: Int32s) -> None:
-    """Write the modifiers of each node, and the nodes from the root down."""
+def _fill_modifiers(heads: Int32s, order: Int32s, start: Int32s, modifiers: Int32s, first: Int32s) -> int:
+    """Write the modifiers of each node, and the nodes from the root down; return how many nodes are reached."""
     n_nodes = heads.shape[0]
     start[:] = 0
     for m in range(1, n_nodes):
@@ -87,11 +93,13 @@ def _fill_modifiers(heads: Int32s, order: Int32s, start: Int32s, modifiers: Int3
     for m in range(1, n_nodes):
         modifiers[end[heads[m]]] = m
         end[heads[m]] += 1
-    order[0], count = 0, 1
-    for i in range(n_nodes):
+    order[0], count, i = 0, 1, 0
+    while i < count:
         for j in range(start[order[i]], start[order[i] + 1]):
             order[count] = modifiers[j]
             count += 1
+        i += 1
+    return count
 
 
 @kernel
