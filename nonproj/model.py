@@ -36,6 +36,8 @@ from nonproj.io.files import open_binary
 from nonproj.io.temporary import reason
 from nonproj.model_checks import problem_of
 from nonproj.options.config import Config
+from nonproj.scoring.clusters import Clusters
+from nonproj.scoring.vocabulary import Encoder
 
 MAGIC = b"\x93nonproj"
 """The first bytes of a model file; no text starts with them."""
@@ -109,6 +111,11 @@ class Model:
         prefix = f"{name}."
         arrays = {key.removeprefix(prefix): array for key, array in self.weights.items() if key.startswith(prefix)}
         return self.components[name], arrays
+
+    def encoder(self) -> Encoder:
+        """Return a new encoder of sentences for this model."""
+        state = self.component("clusters")
+        return Encoder(self.vocabularies, Clusters.from_state(*state) if state else None)
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file, which is replaced only when the new content is complete.

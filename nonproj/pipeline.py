@@ -29,7 +29,7 @@ from nonproj.scoring.label_lines import TAG, LabelLines
 from nonproj.scoring.label_pairs import PairScorer
 from nonproj.scoring.scorer import Scorer, dense_arc_scores
 from nonproj.scoring.templates import compile_templates
-from nonproj.scoring.vocabulary import UNKNOWN, Encoder, Tokens
+from nonproj.scoring.vocabulary import UNKNOWN, Tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.text.segmenter import Segmenter
 from nonproj.trees.marginals import marginals
@@ -83,7 +83,7 @@ class Parser:
         self.full, self.nbest, self.constraints = decoding.full, decoding.nbest, decoding.constraints
         self.threshold, self.max_words = decoding.threshold, decoding.max_words
         self.scale = model.meta.get("scale", {})
-        self.encoder = Encoder(model.vocabularies)
+        self.encoder = model.encoder()
         attributes = self.encoder.attributes
         table = model.weights.get(LABEL_LINES)
         lines = None if table is None else LabelLines(table, attributes.index(TAG))

@@ -50,6 +50,9 @@ def text_of(row, attribute):
         "shape": shape_of(form),
         "key": (form.lower(), "\t" + tag),
         "morph": f"{tag}\t{feats}",
+        "cluster": None,
+        "cluster4": None,
+        "cluster6": None,
     }[attribute]
 
 

@@ -23,7 +23,7 @@ from nonproj.learning.perceptron import start_epoch
 from nonproj.model import LABEL_LINES, Model
 from nonproj.pipeline import Parser
 from nonproj.scoring.score import quantise
-from nonproj.scoring.vocabulary import FEAT, FIRST, Tokens
+from nonproj.scoring.vocabulary import FEAT, FIRST, Encoder, Tokens
 from nonproj.types import ArcSpace, Sentence
 
 BLOCK = 100
@@ -131,7 +131,9 @@ def second_parser(trainer, spaces: list[ArcSpace], chosen: np.ndarray) -> Parser
         arrays[LABEL_LINES] = trainer.lines.table
     model = Model(trainer.config, vocabularies, trainer.files, trainer.labels, arrays, meta)
     decoding = dataclasses.replace(trainer.config.decoding, nbest=1, full=False, constraints="none", joint=False)
-    return Parser(model, decoding, tags="none")
+    parser = Parser(model, decoding, tags="none")
+    parser.encoder = Encoder(vocabularies, trainer.encoder.clusters)
+    return parser
 
 
 def _second_weights(trainer, spaces: list[ArcSpace], chosen: np.ndarray) -> np.ndarray:

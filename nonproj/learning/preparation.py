@@ -15,6 +15,8 @@ from nonproj.io.batches import check_length
 from nonproj.io.conll import FEATS, LEMMA, with_rows
 from nonproj.model import Model
 from nonproj.options.config import Config
+from nonproj.scoring.clusters import PREFIXES, Clusters
+from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.tagging.analyzer import Analyzer, jackknife
 from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
@@ -53,6 +55,29 @@ class Prepared(NamedTuple):
     def checkpoint_arrays(self) -> dict[str, np.ndarray]:
         """Return what `restore` needs beside the components, the arrays included."""
         return self.arrays | {TAG_COLUMNS: pack_tags(self.sentences)}
+
+
+def load_features(config: Config, labelled: bool) -> tuple[dict[str, dict[str, Any]], Clusters | None]:
+    """Return the templates of a configuration, and its word clusters; ``labelled`` if there are several labels.
+
+    Raises
+    ------
+    ConfigError
+        A template file is missing or wrong, or templates name clusters, of which there are none.
+    DataError, FileError
+        As `nonproj.scoring.clusters.Clusters.read`.
+    """
+    options, joint, pairs = config.features, config.labeler.joint and labelled, config.labeler.pairs and labelled
+    clusters = None if options.clusters is None else Clusters.read(options.clusters)
+    files = load_templates(options.folder, config.parts, joint, pairs, clusters is not None)
+    named = [name for name in attributes_of(files) if name in PREFIXES]
+    if named and clusters is None:
+        raise ConfigError("features.clusters", f"a file of word clusters is expected; the templates name {named[0]}")
+    if clusters:
+        if not named:
+            log.warning("%s: no template names the word clusters", one_line(str(options.clusters)))
+        log.info("%d words in clusters", len(clusters))
+    return files, clusters
 
 
 def check_sentences(sentences: Sequence[Sentence], max_words: int) -> None:
@@ -105,7 +130,12 @@ def restore(saved: Model, sentences: Sequence[Sentence]) -> Prepared:
         The checkpoint's components or tags are unsound: its digest says only what it is of.
     """
     arrays = {name: array for name, array in saved.weights.items() if name.partition(".")[0] in saved.components}
-    for name, component in (("tagger", Analyzer), ("segmenter", Segmenter), ("confidence", Classifier)):
+    for name, component in (
+        ("tagger", Analyzer),
+        ("segmenter", Segmenter),
+        ("confidence", Classifier),
+        ("clusters", Clusters),
+    ):
         if state := saved.component(name):
             component.from_state(*state)
     both = "tagger" in saved.components and saved.config.training.tags == "both" and len(sentences) > 1

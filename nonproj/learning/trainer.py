@@ -31,7 +31,7 @@ from nonproj.learning.label_numbers import label_lines, number_labels
 from nonproj.learning.labeler import Labeler
 from nonproj.learning.mixing import Learner, Mixing, check_shards, make_examples, train_apart
 from nonproj.learning.perceptron import Perceptron, mean_weights, start_epoch
-from nonproj.learning.preparation import check_sentences, prepare, restore
+from nonproj.learning.preparation import check_sentences, load_features, prepare, restore
 from nonproj.learning.pruner import Pruner, add_gold, count_gold
 from nonproj.model import LABEL_LINES, Model
 from nonproj.options.config import Config
@@ -41,7 +41,7 @@ from nonproj.scoring.label_lines import TAG
 from nonproj.scoring.label_pairs import PairScorer
 from nonproj.scoring.score import quantise
 from nonproj.scoring.scorer import dense_arc_scores
-from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC, attributes_of, compile_templates, load_templates
+from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC, attributes_of, compile_templates
 from nonproj.scoring.vocabulary import FIRST, Encoder
 from nonproj.trees.marginals import marginals
 from nonproj.trees.pruning import prune
@@ -133,8 +133,7 @@ class Trainer:
                 "training.models", "the models differ in the order of the sentences: set training.shuffle"
             )
         self.labels = sorted({label for s in sentences for label in s.labels})
-        joint, pairs = ((option and len(self.labels) > 1) for option in (config.labeler.joint, config.labeler.pairs))
-        self.files = load_templates(config.features.folder, config.parts, joint, pairs)
+        self.files, self.clusters = load_features(config, labelled=len(self.labels) > 1)
         roots = [int(np.count_nonzero(s.heads[1:] == 0)) for s in sentences]
         self.multi_root = config.treebank.root == "multi" or (config.treebank.root == "auto" and max(roots) > 1)
         share = float(np.concatenate([nonprojective(s.heads)[1:] for s in sentences]).mean())
@@ -174,6 +173,7 @@ class Trainer:
         else:
             self.weights["labeler"] = self.fit_labeler(np.arange(len(self.sentences)), "labeler").averaged()
             spaces = self._train_pruner()
+            self.prepared.add("clusters", self.clusters and self.clusters.state())
             self.prepared.add("confidence", learn_confidence(self, spaces))
         try:
             self._train_parser(self._perceptrons(saved), spaces)
@@ -190,7 +190,7 @@ class Trainer:
         if len(self.labels) > 1 << LABEL_BITS:
             raise ConfigError("treebank.train", f"{len(self.labels)} labels; at most {1 << LABEL_BITS} can be learnt")
         attributes, minimum = attributes_of(self.files), self.config.features.rare
-        self.encoder = Encoder.from_sentences(self.sentences, attributes, minimum)
+        self.encoder = Encoder.from_sentences(self.sentences, attributes, minimum, self.clusters)
         self.attributes = self.encoder.attributes
         self.tokens = [self.encoder.encode(sentence) for sentence in self.sentences]
         self.gold_labels, self.lines = number_labels(self.sentences, self.labels), None

@@ -40,6 +40,9 @@ class FeaturesConfig(Section, name="features"):
     """Features of the model."""
 
     folder: str | None = option(None, "folder of feature templates; null: the built-in ones", (str,), (None,))
+    clusters: str | None = option(
+        None, "file of word clusters: a bit string, a tab and a word on each line; null: none", (str,), (None,)
+    )
     bits: int = option(23, "log2 of the size of the weight table", (int,), low=10, high=28)
     rare: int = option(1, "minimum count: rarer strings are treated as unknown", (int,), low=1)
 

@@ -1,6 +1,7 @@
 """Scores of parts: strings to integers, templates to hashed features, and sums of their weights.
 
 - `vocabulary`: strings to integers, by a vocabulary for each attribute of words
+- `clusters`: word clusters, learnt from text without annotation
 - `morphology`: the morphological features that tell most of a word's label
 - `templates`: feature templates, from YAML to tables
 - `hashing`: the words of a part to the places of its features in a weight table

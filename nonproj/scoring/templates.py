@@ -277,6 +277,7 @@ def load_templates(
     parts: str | Sequence[str] = "grandparent",
     labelled: bool = False,
     pairs: bool = False,
+    clusters: bool = False,
 ) -> dict[str, dict[str, Any]]:
     """Read the template files of a set of part types.
 
@@ -284,13 +285,16 @@ def load_templates(
     ----------
     folder : str or Path, optional
         Holds a file for each part type, such as ``arc.yaml``, and ``pruner.yaml`` and ``label.yaml``, each with
-        ``part``, ``codes`` and ``templates``.  By default the folder that comes with the program.
+        ``part``, ``codes`` and ``templates``, and perhaps ``clusters``, more templates.  By default the folder that
+        comes with the program.
     parts : str or sequence of str
         As for `nonproj.parts.registry.part_set`.
     labelled : bool
         Labels are scored with the arcs, by ``labelled_arc.yaml``, if there is one.
     pairs : bool
         Pairs of labels are scored, by ``label_sibling.yaml`` and ``label_grandparent.yaml``, if there are both.
+    clusters : bool
+        Words are in clusters: templates under ``clusters`` are added to the others, which are used without them too.
 
     Returns
     -------
@@ -316,11 +320,16 @@ def load_templates(
     for name, part in template_files(parts, labelled, pairs).items():
         file = path / (PART_TYPES[name].templates if name in PART_TYPES else f"{name}.yaml")
         spec = load_yaml(file)
+        more = spec.pop("clusters", []) if isinstance(spec, dict) else []
         try:
             _check_file(name, part, spec)
+            if not isinstance(more, list):
+                raise ConfigError("", "clusters is no list of texts")
+            extended = spec | {"templates": spec["templates"] + more}
+            _check_file(name, part, extended)
+            files[name] = extended if clusters else spec
         except ConfigError as error:
             raise ConfigError(str(file), error.message) from None
-        files[name] = spec
     return files
 
 

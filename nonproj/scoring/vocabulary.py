@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.morphology import features_in, informative, reduce, reduced
 from nonproj.types import Sentence
 
@@ -78,12 +79,13 @@ ATTRIBUTES: dict[str, Callable[[str, str, str, str, str], Any]] = {
     "shape": lambda form, lemma, cpos, pos, feats: _shape(form),
     "key": lambda form, lemma, cpos, pos, feats: (form.lower(), f"\t{pos if pos != '_' else cpos}"),
     "morph": lambda form, lemma, cpos, pos, feats: f"{pos if pos != '_' else cpos}\t{feats}",
-}
+} | dict.fromkeys(PREFIXES, lambda form, lemma, cpos, pos, feats: None)
 """Attributes of a word that templates may name, as functions of its columns FORM, LEMMA, CPOSTAG, POSTAG and FEATS.
 
 An absent lemma is the lower-cased form, an absent fine tag the coarse one.  Of a tuple, the first string counts that is
 in the vocabulary: ``key`` is the word itself if it is common, as conjunctions and commas are, and else its tag.
-``morph`` is ``tag`` without the features that tell little of a word's label, see `nonproj.scoring.morphology`."""
+``morph`` is ``tag`` without the features that tell little of a word's label, see `nonproj.scoring.morphology`.  The
+bit strings of clusters depend on the model, see `nonproj.scoring.clusters`; here a word has none, and is unknown."""
 
 _COMMON = 1000
 """A word is common if it is one in so many of the training words."""
@@ -110,6 +112,8 @@ class Encoder:
     ----------
     vocabularies : dict of str to list of str
         The known strings of each attribute, in the order of their numbers (from `FIRST`).
+    clusters : Clusters, optional
+        Without them words are in no cluster.
 
     Examples
     --------
@@ -120,8 +124,8 @@ class Encoder:
     [[4, 4], [5, 5]]
     """
 
-    def __init__(self, vocabularies: dict[str, list[str]]):
-        self.vocabularies = vocabularies
+    def __init__(self, vocabularies: dict[str, list[str]], clusters: Clusters | None = None):
+        self.vocabularies, self.clusters = vocabularies, clusters
         self.attributes = [name for name in vocabularies if name != FEAT]
         self._numbers = {name: {s: i for i, s in enumerate(strings, FIRST)} for name, strings in vocabularies.items()}
         self._informative = features_in(vocabularies.get(MORPH, ()))
@@ -133,7 +137,9 @@ class Encoder:
         self._feats: list[list[int]] = []
 
     @classmethod
-    def from_sentences(cls, sentences: Sequence[Sentence], attributes: Sequence[str], rare: int) -> Encoder:
+    def from_sentences(
+        cls, sentences: Sequence[Sentence], attributes: Sequence[str], rare: int, clusters: Clusters | None = None
+    ) -> Encoder:
         """Build the vocabularies of the named attributes from the strings that occur at least ``rare`` times.
 
         Strings are numbered by decreasing frequency, then alphabetically, so the numbers depend on the data alone.
@@ -143,7 +149,7 @@ class Encoder:
         for name in attributes:
             counts: Counter[Any] = Counter()
             for columns, count in words.items():
-                counts[ATTRIBUTES[name](*columns)] += count
+                counts[_value(name, columns, clusters)] += count
             if name == MORPH:
                 counts = reduced(counts, informative(sentences))
             vocabularies[name] = _known(_alternatives(counts), rare)
@@ -152,7 +158,7 @@ class Encoder:
             for feature in _features_of(columns[4]):
                 counts[feature] += count
         vocabularies[FEAT] = _known(counts, rare)
-        return cls(vocabularies)
+        return cls(vocabularies, clusters)
 
     def encode(self, sentence: Sentence) -> Tokens:
         """Return a sentence of n words as integers."""
@@ -180,7 +186,7 @@ class Encoder:
         if number == len(self._table):
             self._table = np.concatenate([self._table, np.zeros_like(self._table)])
         for j, name in enumerate(self.attributes):
-            known, value = self._numbers[name], ATTRIBUTES[name](*columns)
+            known, value = self._numbers[name], _value(name, columns, self.clusters)
             if name == MORPH:
                 value = reduce(value, self._informative)
             elif isinstance(value, tuple):
@@ -190,6 +196,13 @@ class Encoder:
         self._feats.append([numbers[f] for f in _features_of(columns[4]) if f in numbers][:MAX_FEATURES])
         self._word_row[columns] = number
         return number
+
+
+def _value(name: str, columns: tuple[str, str, str, str, str], clusters: Clusters | None) -> Any:
+    """Return an attribute of a word."""
+    if clusters and name in PREFIXES:
+        return clusters.of(columns[0], name)
+    return ATTRIBUTES[name](*columns)
 
 
 def _alternatives(counts: Counter[Any]) -> Counter[Any]:
@@ -208,4 +221,5 @@ def _alternatives(counts: Counter[Any]) -> Counter[Any]:
 
 def _known(counts: Counter[Any], rare: int) -> list[str]:
     """Return the strings that occur at least ``rare`` times, by decreasing frequency, then alphabetically."""
-    return [s for s, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if count >= rare]
+    frequent = [(s, count) for s, count in counts.items() if s is not None and count >= rare]
+    return [s for s, _ in sorted(frequent, key=lambda item: (-item[1], item[0]))]
