@@ -50,10 +50,48 @@ def text_of(row, attribute):
         "shape": shape_of(form),
         "key": (form.lower(), "\t" + tag),
         "morph": f"{tag}\t{feats}",
+        "enclosure": "0",
         "cluster": None,
         "cluster4": None,
         "cluster6": None,
     }[attribute]
+
+
+CLOSES = {
+    **{")": "(", "]": "[", "}": "{", ">": "<", "-RRB-": "-LRB-", "-RSB-": "-LSB-", "-RCB-": "-LCB-"},
+    **{'"': '"', "'": "'`", "»": "«»", "«": "»", "›": "‹", "‹": "›", "”": "“„”", "“": "„", "’": "‘‚", "‘": "‚"},
+}
+"""What each closing mark can close; two apostrophes close two backquotes or two apostrophes."""
+
+
+def can_close(closing, opening):
+    """Whether two marks make a pair."""
+    if closing == "''":
+        return opening in ("``", "''")
+    closed = CLOSES.get(closing, "")
+    return opening == closed or (len(opening) == 1 and opening in closed)
+
+
+def pairs_of(forms):
+    """The pairs of marks of a sentence, from the left: each mark closes the nearest open one that it can close."""
+    pairs = []
+    for j, form in enumerate(forms):
+        free = [i for i in range(j) if can_close(form, forms[i]) and not any(a <= i <= b for a, b in pairs)]
+        if free:
+            pairs.append((free[-1], j))
+    return pairs
+
+
+def enclosures_of(forms):
+    """For each word the level of the innermost pair around it, at most 3, and its number in the level modulo 3."""
+    pairs = sorted(pairs_of(forms))
+    level = {(a, b): min(3, sum(c <= a and b <= d for c, d in pairs)) for a, b in pairs}
+    found = []
+    for i in range(len(forms)):
+        around = [pair for pair in pairs if pair[0] < i < pair[1]]
+        same = [pair for pair in pairs if around and level[pair] == level[around[-1]]]
+        found.append(f"{level[around[-1]]}.{same.index(around[-1]) % 3}" if around else "0")
+    return found
 
 
 def terms_of(template):
@@ -75,6 +113,8 @@ def number_of(sentence, vocabularies, node, attribute, row=None):
     if not 0 <= node <= n:
         return OUTSIDE
     known, text = vocabularies[attribute], text_of(row or sentence.rows[node - 1], attribute)
+    if attribute == "enclosure":
+        text = enclosures_of([other[1] for other in sentence.rows])[node - 1]
     if attribute == "key":
         text = text[0] if text[0] in known else text[1]
     if attribute == "morph":  # without the features that no string of the vocabulary has

@@ -181,7 +181,7 @@ class JointParser(Parser):
         weights, scale = self._table("parser")
         candidates = choice.candidates
         space, parts = joint_space(arcs, candidates.counts)
-        tagged = self.encoder.encode(Sentence(candidates.rows))
+        tagged = self.encoder.encode_readings(candidates.rows, tokens, space.word)
         features = joint_features(self._joint_tables, space, parts, tokens, tagged, len(weights), self.scorer.lines)
         demanded = self.demanded(constraints)
         return joint_problem(

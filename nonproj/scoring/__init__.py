@@ -3,6 +3,7 @@
 - `vocabulary`: strings to integers, by a vocabulary for each attribute of words
 - `clusters`: word clusters, learnt from text without annotation
 - `morphology`: the morphological features that tell most of a word's label
+- `enclosures`: the pairs of brackets or quotation marks that words are in
 - `templates`: feature templates, from YAML to tables
 - `hashing`: the words of a part to the places of its features in a weight table
 - `prefetch`: a hint to the processor that memory is read soon

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.scoring.clusters import PREFIXES, Clusters
+from nonproj.scoring.enclosures import OUTSIDE_ALL, enclosures
 from nonproj.scoring.morphology import features_in, informative, reduce, reduced
-from nonproj.types import Sentence
+from nonproj.types import Int32s, Sentence
 
 OUTSIDE, UNKNOWN, START, END, ROOT, FIRST = 0, 1, 2, 3, 4, 5
 """Reserved numbers of every attribute: beyond the ends of the sentence, an unknown string, the two ends of a sequence
@@ -79,12 +80,14 @@ ATTRIBUTES: dict[str, Callable[[str, str, str, str, str], Any]] = {
     "shape": lambda form, lemma, cpos, pos, feats: _shape(form),
     "key": lambda form, lemma, cpos, pos, feats: (form.lower(), f"\t{pos if pos != '_' else cpos}"),
     "morph": lambda form, lemma, cpos, pos, feats: f"{pos if pos != '_' else cpos}\t{feats}",
+    "enclosure": lambda form, lemma, cpos, pos, feats: OUTSIDE_ALL,
 } | dict.fromkeys(PREFIXES, lambda form, lemma, cpos, pos, feats: None)
 """Attributes of a word that templates may name, as functions of its columns FORM, LEMMA, CPOSTAG, POSTAG and FEATS.
 
 An absent lemma is the lower-cased form, an absent fine tag the coarse one.  Of a tuple, the first string counts that is
 in the vocabulary: ``key`` is the word itself if it is common, as conjunctions and commas are, and else its tag.
-``morph`` is ``tag`` without the features that tell little of a word's label, see `nonproj.scoring.morphology`.  The
+``morph`` is ``tag`` without the features that tell little of a word's label, see `nonproj.scoring.morphology`.
+``enclosure`` depends on the whole sentence, see `nonproj.scoring.enclosures`; here it is that of a word by itself.  The
 bit strings of clusters depend on the model, see `nonproj.scoring.clusters`; here a word has none, and is unknown."""
 
 _COMMON = 1000
@@ -92,6 +95,9 @@ _COMMON = 1000
 
 MORPH = "morph"
 """The attribute whose features are chosen in training."""
+
+ENCLOSURE = "enclosure"
+"""The attribute that depends on the other words of the sentence."""
 
 FEAT = "feat"
 """Name of the vocabulary of single morphological features."""
@@ -129,6 +135,7 @@ class Encoder:
         self.attributes = [name for name in vocabularies if name != FEAT]
         self._numbers = {name: {s: i for i, s in enumerate(strings, FIRST)} for name, strings in vocabularies.items()}
         self._informative = features_in(vocabularies.get(MORPH, ()))
+        self._enclosure = self.attributes.index(ENCLOSURE) if ENCLOSURE in vocabularies else None
         self._clear()
 
     def _clear(self) -> None:
@@ -152,6 +159,8 @@ class Encoder:
                 counts[_value(name, columns, clusters)] += count
             if name == MORPH:
                 counts = reduced(counts, informative(sentences))
+            elif name == ENCLOSURE:
+                counts = Counter(value for s in sentences for value in enclosures([row[1] for row in s.rows]))
             vocabularies[name] = _known(_alternatives(counts), rare)
         counts = Counter()
         for columns, count in words.items():
@@ -175,11 +184,26 @@ class Encoder:
         atoms = np.zeros((n_nodes + 2 * MARGIN, len(self.attributes)), np.int32)
         atoms[MARGIN] = ROOT
         self._table.take(ids, 0, atoms[MARGIN + 1 : MARGIN + n_nodes])
+        if self._enclosure is not None:
+            numbers, found = self._numbers[ENCLOSURE], enclosures([row[1] for row in sentence.rows])
+            atoms[MARGIN + 1 : MARGIN + n_nodes, self._enclosure] = [numbers.get(value, UNKNOWN) for value in found]
         feat, feat_start, feats = [], [0, 0], self._feats
         for number in ids:
             feat += feats[number]
             feat_start.append(len(feat))
         return Tokens(atoms, np.array(feat_start, np.int32), np.array(feat, np.int32))
+
+    def encode_readings(self, rows: Sequence[list[str]], tokens: Tokens, nodes: Int32s) -> Tokens:
+        """Return words with several rows each, as integers.
+
+        ``rows`` are those of all words but the root; ``nodes`` are their nodes in the sentence, that of the root first,
+        and ``tokens`` the sentence with one row for each word.
+        """
+        readings = self.encode(Sentence(list(rows)))
+        if self._enclosure is not None:
+            column = tokens.atoms[MARGIN + nodes, self._enclosure]
+            readings.atoms[MARGIN : MARGIN + len(nodes), self._enclosure] = column
+        return readings
 
     def _add(self, columns: tuple[str, str, str, str, str]) -> int:
         number = len(self._word_row)

@@ -1,0 +1,88 @@
+"""Brackets and quotation marks: which pair each word is in, and how templates see it."""
+
+import naive_scoring
+import numpy as np
+import pytest
+
+from nonproj.scoring.enclosures import enclosures
+from nonproj.scoring.vocabulary import ENCLOSURE, MARGIN, ROOT, UNKNOWN, Encoder
+from nonproj.types import Sentence
+
+MARKS = [
+    "(",
+    ")",
+    "[",
+    "]",
+    '"',
+    "'",
+    "`",
+    "``",
+    "''",
+    "«",
+    "»",
+    "‹",
+    "›",
+    "“",
+    "”",
+    "„",
+    "‘",
+    "’",
+    "‚",
+    "-LRB-",
+    "-RRB-",
+]
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("no marks at all", "0 0 0 0"),
+        ("a ( b c ) d", "0 0 1.0 1.0 0 0"),
+        ("` a ' said b , `` c ''", "0 1.0 0 0 0 0 0 1.1 0"),
+        ("« a » b « c »", "0 1.0 0 0 0 1.1 0"),
+        ("» a « , » b »", "0 1.0 0 0 0 1.1 0"),  # German and Finnish
+        ("„ a “ „ b ” ” c ”", "0 1.0 0 0 1.1 0 0 1.2 0"),  # German, Polish, Swedish
+        ("( a [ b ] c [ d ] )", "0 1.0 1.0 2.0 1.0 1.0 1.0 2.1 1.0 0"),
+        ("( [ { < a > } ] )", "0 1.0 2.0 3.0 3.1 3.0 2.0 1.0 0"),
+        ("a ) b ( c", "0 0 0 0 0"),  # marks without a partner
+        ('a " b', "0 0 0"),
+        ("( a ' b ) c ' d", "0 1.0 1.0 1.0 0 0 0 0"),  # an apostrophe within a pair has no partner outside
+        ("( a ] b )", "0 1.0 1.0 1.0 0"),
+        ("( 1 ) ( 2 ) ( 3 ) ( 4 )", "0 1.0 0 0 1.1 0 0 1.2 0 0 1.0 0"),
+        ("(a) 'b'", "0 0"),  # marks that are not words of their own
+    ],
+)
+def test_words_within_a_pair_share_its_number(text, expected):
+    assert enclosures(text.split()) == expected.split()
+
+
+@pytest.mark.parametrize("n_marks", [2, 4, len(MARKS)])
+def test_pairs_equal_the_twin(n_marks):
+    rng = np.random.default_rng(n_marks)
+    for _ in range(400):
+        alphabet = ["word", *rng.choice(MARKS, n_marks)]
+        forms = [str(form) for form in rng.choice(alphabet, rng.integers(0, 16))]
+        assert enclosures(forms) == naive_scoring.enclosures_of(forms), forms
+
+
+def rows_of(text):
+    return [[str(i), form, "_", "X", "_", "_", "0", "x", "_", "_"] for i, form in enumerate(text.split(), 1)]
+
+
+def test_the_encoder_looks_at_the_whole_sentence():
+    sentences = [Sentence(rows_of("a ( a )")), Sentence(rows_of("a a"))]
+    encoder = Encoder.from_sentences(sentences, ["form", ENCLOSURE], rare=1)
+    assert encoder.vocabularies[ENCLOSURE] == ["0", "1.0"]
+    found = [encoder.encode(s).atoms[MARGIN:-MARGIN, 1].tolist() for s in sentences]
+    assert found == [[ROOT, 5, 5, 6, 5], [ROOT, 5, 5]]
+    nested = encoder.encode(Sentence(rows_of("( [ a ] )")))
+    assert nested.atoms[MARGIN:-MARGIN, 1].tolist() == [ROOT, 5, 6, UNKNOWN, 6, 5]
+
+
+def test_readings_of_a_word_have_the_enclosure_of_the_word():
+    sentence = Sentence(rows_of("( a ) b"))
+    encoder = Encoder.from_sentences([sentence], ["form", ENCLOSURE], rare=1)
+    nodes = np.array([0, 1, 1, 2, 2, 3, 4], np.int32)  # of the bracket and of "a" two readings
+    rows = [sentence.rows[node - 1] for node in nodes[1:]]
+    readings = encoder.encode_readings(rows, encoder.encode(sentence), nodes)
+    assert readings.atoms[MARGIN:-MARGIN, 1].tolist() == [ROOT, 5, 5, 6, 6, 5, 5]
