@@ -112,7 +112,7 @@ def jobs(parser: Parser, batch: Batch, number: int, size: int | None) -> dict[st
     pairs = parser.scorer.features(tokens, parts, len(weights["parser"])).pairs
     for name, (hashed, rows) in zip(parts.names, pairs, strict=True):
         found[name] = Job(partial(score_parts, hashed, rows, weights["parser"]), *places_of(hashed, rows))
-    hashed = hash_tokens(tokens, parser.label_table, len(weights["labeler"]))
+    hashed = hash_tokens(tokens, parser.labeler.table, len(weights["labeler"]))
     rows, labels = label_parts(batch.decoded[number].heads), len(parser.model.labels)
     places, keys = places_of(hashed, rows)
     firsts = np.arange(0, labels, LINE, dtype=np.uint32)

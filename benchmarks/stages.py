@@ -22,7 +22,7 @@ from benchmarks.clock import Clock, Seconds, Summary, interleave
 from nonproj.io import conll
 from nonproj.model import Model
 from nonproj.pipeline import BATCH, Parser
-from nonproj.scoring.scorer import dense_arc_scores
+from nonproj.scoring.batch import join
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.trees.marginals import marginals
 from nonproj.trees.pruning import prune
@@ -42,7 +42,7 @@ class Batch:
     marginals: list = field(default_factory=list)
     arcs: list = field(default_factory=list)
     scored: list = field(default_factory=list)
-    known: list = field(default_factory=list)
+    known: tuple | None = None
     decoded: list = field(default_factory=list)
     labels: list = field(default_factory=list)
 
@@ -58,8 +58,7 @@ def do_stage(name: str, parser: Parser, batch: Batch) -> None:
     if name == "encode":
         batch.tokens = [parser.encode(s) for s in batch.sentences]
     elif name == "first":
-        weights, scale = parser.model.weights["pruner"], parser.scale.get("pruner", 1.0)
-        batch.first = [dense_arc_scores(t, parser.pruner_table, weights, scale) for t in batch.tokens]
+        batch.first = parser.first_order_batch(join(batch.tokens))
     elif name == "marginals":
         batch.marginals = [marginals(scores, parser.options.single_root)[0] for scores in batch.first]
     elif name == "prune":
@@ -71,18 +70,15 @@ def do_stage(name: str, parser: Parser, batch: Batch) -> None:
         }
         batch.arcs = [prune(shares, **options) for shares in batch.marginals]
     elif name == "score":
-        scored = [parser.score_with_labels(t, a) for t, a in zip(batch.tokens, batch.arcs, strict=True)]
-        batch.scored = [(parts, scores) for parts, scores, _ in scored]
-        batch.known = [(a, labels) for a, (*_, labels) in zip(batch.arcs, scored, strict=True)]
+        batch.scored, batch.known = parser.score_batch(join(batch.tokens), batch.arcs)
     elif name == "decode":
         batch.decoded = [parser.decode(*scored) for scored in batch.scored]
         if parser.full:  # scoring all arcs counts as decoding
             batch.decoded = [parser.widen(*row)[1] for row in zip(batch.tokens, batch.arcs, batch.decoded, strict=True)]
-            batch.known = [None] * len(batch.known)
+            batch.known = None
     elif name == "label":
-        trees = zip(batch.tokens, batch.decoded, batch.known, strict=True)
-        numbers = [parser.label_arcs(t, d.heads, known)[0] for t, d, known in trees]
-        batch.labels = [[parser.model.labels[number] for number in row.tolist()] for row in numbers]
+        numbers = parser.labeler.label(join(batch.tokens), [d.heads for d in batch.decoded], batch.known)
+        batch.labels = [[parser.model.labels[number] for number in row.tolist()] for row, _ in numbers]
     else:
         raise ValueError(f"no such stage: {name}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,11 +11,11 @@ import numpy as np
 
 from nonproj.automata.compiled import has_compiled_automata, is_third_order
 from nonproj.confidence.classifier import Classifier, Confidence
-from nonproj.confidence.evidence import Case, Evidence, gather, two_best
+from nonproj.confidence.evidence import Case, Evidence, gather
 from nonproj.dual.crossing import priced_k_best, search_priced
 from nonproj.dual.options import SearchOptions, check_options, check_search, crossing_price, dual_options
 from nonproj.errors import ConfigError, DataError, ModelError, SizeError
-from nonproj.io.batches import batches, check_length
+from nonproj.io.batches import batches, check_length, groups
 from nonproj.io.conll import FEATS, with_rows
 from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.model import LABEL_LINES, Model
@@ -24,11 +24,11 @@ from nonproj.parses import Parse as Parse
 from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space
 from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
-from nonproj.scoring.label_decoding import label_tree
+from nonproj.scoring.batch import Batch, alone, join, join_words
 from nonproj.scoring.label_lines import TAG, LabelLines
-from nonproj.scoring.label_pairs import PairScorer
-from nonproj.scoring.scorer import Scorer, dense_arc_scores
+from nonproj.scoring.scorer import Known, Scorer, dense_scores_of_batch
 from nonproj.scoring.templates import compile_templates
+from nonproj.scoring.tree_labels import TreeLabeler
 from nonproj.scoring.vocabulary import UNKNOWN, Tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.text.segmenter import Segmenter
@@ -48,6 +48,9 @@ TAGS = ("missing", "all", "none")
 
 BATCH = 64
 """Sentences that pass each stage together, so that the stage finds its weights in the cache."""
+
+PAIRS = 1 << 18
+"""Pairs of words of the sentences that pass each stage together: a limit of the memory that long ones take."""
 
 
 class Parser:
@@ -89,8 +92,8 @@ class Parser:
         lines = None if table is None else LabelLines(table, attributes.index(TAG))
         self.scorer = Scorer(model.templates, attributes, config.parts, len(model.labels), lines)
         self.pruner_table = compile_templates(model.templates["pruner"], attributes)
-        self.label_table = compile_templates(model.templates["label"], attributes)
-        self.pair_scorer = PairScorer.of(model.templates, attributes)
+        tables, margin = (self._table("labeler"), self._table("parser")), config.labeler.margin
+        self.labeler = TreeLabeler(self.scorer, model.templates, attributes, len(model.labels), margin, tables)
         self._tag_column = attributes.index("pos") if "pos" in attributes else None
         if self.nbest > 1:
             self._check_nbest()
@@ -167,7 +170,8 @@ class Parser:
         for group in batches(sentences, batch):
             tagged = self.tag(group)
             predicted = [after is not before for after, before in zip(tagged, group, strict=True)]
-            yield from zip(tagged, self._parse_group(tagged, predicted), strict=True)
+            for part in groups(tagged, PAIRS):
+                yield from zip(tagged[part], self._parse_group(tagged[part], predicted[part]), strict=True)
 
     def _parse_group(self, sentences: list[Sentence], predicted: list[bool]) -> Iterable[Parse]:
         """Parse sentences together, or one by one up to the first that is too large or has no tree."""
@@ -180,22 +184,17 @@ class Parser:
         """Parse sentences stage by stage; ``predicted`` says whether the tagger has set the tags of each."""
         tokens = [self.encode(sentence) for sentence in sentences]
         constraints = [read_constraints(sentence, self.constraints) for sentence in sentences]
-        pruned = [self.candidates_of(*each) for each in zip(sentences, tokens, constraints, strict=True)]
+        batch, demanded = join(tokens), [self.demanded(each) for each in constraints]
+        first = self.first_order_batch(batch)
+        pruned = [self.candidates_of(*each) for each in zip(sentences, tokens, constraints, first, strict=True)]
         arcs = [each[0] for each in pruned]
-        scored, known, count = [], [], 0
-        for t, a, c in zip(tokens, arcs, constraints, strict=True):
-            parts, scores, of_labels = self.score_with_labels(t, a, c)
-            scored.append((parts, scores))
-            known.append((a, of_labels))
-            count += len(scored[-1][1])
-            check_count(count, "parts of a batch", t.n_nodes - 1)
+        scored, known = self.score_batch(batch, arcs, demanded)
         decoded, others, lowest = self._decode_all(scored, tokens, arcs, constraints)
         narrow: Iterable[Decoded | None] = [None] * len(sentences)
         if self.full:
             arcs, decoded, narrow = zip(*map(self.widen, tokens, arcs, decoded, constraints), strict=True)
-            known = [None] * len(sentences)  # other arcs than those of the trees
-        seen = zip(tokens, decoded, known, constraints, strict=True)
-        labelled = [self.label_arcs(t, d.heads, k, self.demanded(c)) for t, d, k, c in seen]
+            known = None  # other arcs than those of the trees
+        labelled = self.labeler.label(batch, [each.heads for each in decoded], known, demanded)
         confidence: Iterable[Confidence | None] = [None] * len(sentences)
         if self.classifier is not None:
             marginals = [each[1] for each in pruned]
@@ -257,14 +256,14 @@ class Parser:
         return self.encoder.encode(sentence)
 
     def candidates_of(
-        self, sentence: Sentence, tokens: Tokens, constraints: Constraints | None
+        self, sentence: Sentence, tokens: Tokens, constraints: Constraints | None, first: np.ndarray | None = None
     ) -> tuple[ArcSpace, np.ndarray]:
         """Return the candidate arcs of a sentence under its constraints, and their marginals, float64[A].
 
-        Raises `DataError` if no tree obeys the constraints.
+        ``first`` are the first-order scores, if they are known.  Raises `DataError` if no tree obeys the constraints.
         """
         try:
-            p = self.marginals(tokens, constraints.allowed if constraints else None)
+            p = self.marginals(tokens, constraints.allowed if constraints else None, first)
             arcs = self._prune(p)
             return arcs, p[arcs.head, arcs.modifier]
         except ValueError as error:
@@ -276,16 +275,25 @@ class Parser:
         """Return the candidate arcs, by the marginals of the first-order model, among those ``allowed``, bool[N, N]."""
         return self._prune(self.marginals(tokens, allowed))
 
-    def marginals(self, tokens: Tokens, allowed: np.ndarray | None = None) -> np.ndarray:
-        """Return the marginals of the first-order model over the arcs that are ``allowed``, float64[N, N]."""
-        scores = self.first_order_scores(tokens)
+    def marginals(
+        self, tokens: Tokens, allowed: np.ndarray | None = None, first: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the marginals of the first-order model over the arcs that are ``allowed``, float64[N, N].
+
+        ``first`` are its scores, if they are known; those of other arcs are overwritten.
+        """
+        scores = self.first_order_scores(tokens) if first is None else first
         if allowed is not None:
             scores[~allowed] = -np.inf
         return marginals(scores, self.options.single_root)[0]
 
     def first_order_scores(self, tokens: Tokens) -> np.ndarray:
         """Return the score of every arc under the first-order model, in nats, float64[N, N]."""
-        return dense_arc_scores(tokens, self.pruner_table, *self._table("pruner"))
+        return self.first_order_batch(alone(tokens))[0]
+
+    def first_order_batch(self, batch: Batch) -> list[np.ndarray]:
+        """Return what `first_order_scores` returns, for each sentence of a batch."""
+        return dense_scores_of_batch(batch, self.pruner_table, *self._table("pruner"))
 
     def _prune(self, p: np.ndarray) -> ArcSpace:
         """Return the candidate arcs by their marginals."""
@@ -301,16 +309,23 @@ class Parser:
         self, tokens: Tokens, arcs: ArcSpace, constraints: Constraints | None = None
     ) -> tuple[PartSpace, np.ndarray]:
         """Number the parts over the arcs and score them, float64[P], with the labels that are demanded, if any."""
-        return self.score_with_labels(tokens, arcs, constraints)[:2]
+        return self.score_batch(alone(tokens), [arcs], [self.demanded(constraints)])[0][0]
 
-    def score_with_labels(
-        self, tokens: Tokens, arcs: ArcSpace, constraints: Constraints | None = None
-    ) -> tuple[PartSpace, np.ndarray, np.ndarray | None]:
-        """Return what `score` returns, and the scores of the arcs' labels: see `Scorer.score_with_labels`."""
+    def score_batch(
+        self, batch: Batch, arcs: Sequence[ArcSpace], demanded: Sequence[Mapping[int, int]] = ()
+    ) -> tuple[list[tuple[PartSpace, np.ndarray]], Known | None]:
+        """Return what `score` returns, for each sentence of a batch, and what `Scorer.score_batch` knows of labels.
+
+        ``demanded`` are for each sentence what `demanded` returns.
+        """
+        spaces, count = [], 0
+        for each in arcs:
+            spaces.append(part_space(each, self.scorer.types))
+            count += len(spaces[-1])
+            check_count(count, "parts of a batch", len(each.start) - 2)
         weights, scale = self._table("parser")
-        parts = part_space(arcs, self.scorer.types)
-        features = self.scorer.features(tokens, parts, len(weights))
-        return parts, *self.scorer.score_with_labels(features, weights, scale, self.demanded(constraints))
+        scores, known = self.scorer.score_batch(batch, spaces, weights, scale, join_words(demanded, batch))
+        return list(zip(spaces, scores, strict=True)), known
 
     def demanded(self, constraints: Constraints | None) -> dict[int, int]:
         """Return the numbers of the labels that are demanded of some words, those that the model knows."""
@@ -359,28 +374,13 @@ class Parser:
 
     def label(self, tokens: Tokens, heads: np.ndarray, constraints: Constraints | None = None) -> list[str]:
         """Return the best label of each arc of a tree, or the one that is demanded."""
-        return self._names(self.label_arcs(tokens, heads, None, self.demanded(constraints))[0], constraints)
+        return self._names(self.label_arcs(tokens, heads, self.demanded(constraints))[0], constraints)
 
     def label_arcs(
-        self,
-        tokens: Tokens,
-        heads: np.ndarray,
-        known: tuple[Any, ...] | None = None,
-        demanded: dict[int, int] | None = None,
+        self, tokens: Tokens, heads: np.ndarray, demanded: Mapping[int, int] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the number of each arc's label in the best labelling, int64[n], and its margin, float64[n].
-
-        The margin is by how much less the best labelling scores that has another label there.  ``known`` is as for
-        `label_scores`; ``demanded`` gives the numbers of the labels that some words must have.
-        """
-        scores = self.label_scores(tokens, heads, known)
-        best, margins = two_best(scores)
-        if self.pair_scorer is None:
-            return best, margins
-        for word, label in (demanded or {}).items():
-            scores[word - 1, np.arange(scores.shape[1]) != label] = -np.inf
-        margin, table = self.model.config.labeler.margin, self._table("labeler")
-        return label_tree(self.pair_scorer, tokens, heads, scores, table, margin, None, margins), margins
+        """Return the number of each arc's label and its margin, of the labels that are demanded: see `TreeLabeler`."""
+        return self.labeler.label(alone(tokens), [heads], None, [demanded or {}])[0]
 
     def _names(self, numbers: np.ndarray, constraints: Constraints | None) -> list[str]:
         """Return labels by their numbers, or those that are demanded."""
@@ -389,11 +389,6 @@ class Parser:
             found[word - 1] = label
         return found
 
-    def label_scores(self, tokens: Tokens, heads: np.ndarray, known: tuple[Any, ...] | None = None) -> np.ndarray:
-        """Return the score of each label of each arc of a tree, float64[n, n_labels].
-
-        It is the labeler's, which sees the tree, plus the one with which the arc was scored, if labels are scored with
-        the arcs.  ``known`` are these arcs, an `ArcSpace`, and the scores of their labels, if they are at hand.
-        """
-        tables = self._table("labeler"), self._table("parser")
-        return self.scorer.score_tree_labels(tokens, heads, self.label_table, len(self.model.labels), tables, known)
+    def label_scores(self, tokens: Tokens, heads: np.ndarray) -> np.ndarray:
+        """Return the score of each label of each arc of a tree, float64[n, n_labels]; see `TreeLabeler.scores`."""
+        return self.labeler.scores(alone(tokens), heads)

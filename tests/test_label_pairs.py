@@ -45,7 +45,7 @@ def test_pairs_of_a_tree_are_those_of_the_definition(seed):
     n = int(rng.integers(1, 14))
     heads = draw_tree(rng, n)
     tree = labelled_tree(heads)
-    for part, rows, expected in zip(LABEL_PAIRS, tree[5:], naive.pairs_of(heads.tolist()), strict=True):
+    for part, rows, expected in zip(LABEL_PAIRS, tree[-2:], naive.pairs_of(heads.tolist()), strict=True):
         assert rows.nodes.tolist() == [list(words) for words in expected]
         codes = [naive_scoring.code_of("position", part, words, n) for words in expected]
         assert rows.codes[:, 1].tolist() == codes
@@ -93,7 +93,7 @@ def test_scores_and_updates_equal_the_twin(seed, dtype):
     gold, predicted = rng.integers(0, n_labels, 5), rng.integers(0, n_labels, 5)
     gold[:2] = predicted[:2]  # pairs of right labels move nothing
     moved = np.zeros(1 << BITS)
-    for part, rows, table in zip(LABEL_PAIRS, tree[5:], scores, strict=True):
+    for part, rows, table in zip(LABEL_PAIRS, tree[-2:], scores, strict=True):
         arguments = sentence, encoder.vocabularies, FILES[part]
         for p, words in enumerate(rows.nodes.tolist()):
             _, one, two = words
@@ -128,7 +128,7 @@ def random_problem(seed, ties):
         labels[m] = rng.permutation(9)[:most]
     scores = np.zeros((n + 3, most))
     scores[1 : n + 1] = numbers((n, most))
-    pairs = [numbers((len(rows.nodes), most, most)) for rows in tree[5:]]
+    pairs = [numbers((len(rows.nodes), most, most)) for rows in tree[-2:]]
     return heads, tree, Candidates(labels, count, scores), pairs
 
 
@@ -137,7 +137,7 @@ def test_the_best_labelling_is_that_of_enumeration(ties):
     for seed in range(60):
         heads, tree, found, pairs = random_problem(seed, ties)
         words = range(1, len(heads))
-        number = [{words: p for p, words in enumerate(map(tuple, rows.nodes.tolist()))} for rows in tree[5:]]
+        number = [{words: p for p, words in enumerate(map(tuple, rows.nodes.tolist()))} for rows in tree[-2:]]
 
         def score_of_pair(kind, words, places, number=number, pairs=pairs):
             return pairs[kind][number[kind][words]][places]
@@ -243,7 +243,7 @@ def test_a_parser_finds_the_best_labelling_that_obeys_constraints(seed, demanded
     constraints = Constraints(np.ones((5, 5), bool), demanded)
     labels = parser.label(tokens, heads, constraints)
     assert {word: labels[word - 1] for word in demanded} == demanded
-    numbers, margins = parser.label_arcs(tokens, heads, None, known)
+    numbers, margins = parser.label_arcs(tokens, heads, known)
     chosen = dict(enumerate(numbers.tolist(), 1))
     assert [labels[m - 1] for m in chosen if m not in demanded] == [
         "abc"[chosen[m]] for m in chosen if m not in demanded

@@ -11,6 +11,7 @@ from nonproj.automata.compiled import is_compiled
 from nonproj.confidence.alternatives import losses
 from nonproj.dual.exclusion import exclusion_bounds
 from nonproj.dual.options import DualOptions
+from nonproj.scoring.labels import two_best as two_best
 from nonproj.scoring.vocabulary import MARGIN, UNKNOWN, Tokens
 from nonproj.types import Decoded, PartSpace
 
@@ -152,30 +153,3 @@ def _fill_features(arcs, heads, marginals, loss, bounds, margins, atoms, facts, 
             row[8] += atoms[MARGIN + m, column] == UNKNOWN
         row[11], row[12], row[13] = difference[h], weakest[m], odds[h]
         row[14] = margins[h - 1] if h > 0 else LARGE
-
-
-@kernel
-def _two_best(scores, best, margins):
-    """Write the number of each row's first highest score, int64[n], and how much less the next one is, float64[n]."""
-    for i in range(scores.shape[0]):
-        first, highest, next_highest = 0, float(scores[i, 0]), -np.inf
-        for j in range(1, scores.shape[1]):
-            score = float(scores[i, j])
-            if score > highest:
-                first, highest, next_highest = j, score, highest
-            elif score > next_highest:
-                next_highest = score
-        best[i], margins[i] = first, min(highest - next_highest, LARGE)
-
-
-def two_best(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of each row's highest score, int64[n], and by how much it exceeds all others, float64[n].
-
-    Examples
-    --------
-    >>> two_best(np.array([[1, 5, 3], [2, 2, 0]], np.int32))
-    (array([1, 0]), array([2., 0.]))
-    """
-    best, margins = np.empty(len(scores), np.int64), np.empty(len(scores))
-    _two_best(scores, best, margins)
-    return best, margins

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from nonproj.errors import DataError
 from nonproj.types import Sentence
@@ -16,6 +16,25 @@ def batches(sentences: Iterable[Sentence], size: int) -> Iterator[list[Sentence]
     stream = iter(sentences)
     while group := list(itertools.islice(stream, size)):
         yield group
+
+
+def groups(sentences: Sequence[Sentence], pairs: int) -> Iterator[slice]:
+    """Yield ranges of sentences that have together at most so many pairs of words, or are single sentences.
+
+    Examples
+    --------
+    >>> short, long = Sentence([[]]), Sentence([[]] * 3)
+    >>> list(groups([short, short, long, short], 8))
+    [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    """
+    first, total = 0, 0
+    for i, sentence in enumerate(sentences):
+        own = len(sentence) ** 2
+        if i > first and total + own > pairs:
+            yield slice(first, i)
+            first, total = i, 0
+        total += own
+    yield slice(first, len(sentences))
 
 
 def check_length(sentence: Sentence, max_words: int) -> None:

@@ -5,6 +5,7 @@
 - `morphology`: the morphological features that tell most of a word's label
 - `enclosures`: the pairs of brackets or quotation marks that words are in
 - `templates`: feature templates, from YAML to tables
+- `batch`: sentences one after the other, so that a kernel is called once for all of them
 - `hashing`: the words of a part to the places of its features in a weight table
 - `prefetch`: a hint to the processor that memory is read soon
 - `score`: scores of parts, and the transposed update of the weights
@@ -13,5 +14,6 @@
 - `label_lines`: which labels an arc may have, by tags
 - `label_pairs`: scores and updates of pairs of labels
 - `label_decoding`: the best labels of a tree's arcs together
+- `tree_labels`: the labels of the trees of a batch
 - `bounds`: upper bounds of grandparent scores, for price and cut
 """

@@ -12,9 +12,10 @@ import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
 from nonproj.parts.geometry import DIRECTION
+from nonproj.scoring.batch import Batch, alone
 from nonproj.scoring.prefetch import prefetch
 from nonproj.scoring.templates import TemplateTable
-from nonproj.scoring.vocabulary import END, MARGIN, START, Tokens
+from nonproj.scoring.vocabulary import MARGIN, START, Tokens
 from nonproj.types import Int32s, PartRows, Uint8s, Uint32s, Uint64s
 
 
@@ -83,24 +84,28 @@ BLOCK = 64
 and the places of a whole sentence do not fit into the first-level cache."""
 
 
-def hash_tokens(tokens: Tokens, table: TemplateTable, n_weights: int) -> Hashed:
+def hash_tokens(tokens: Tokens | Batch, table: TemplateTable, n_weights: int) -> Hashed:
     """Compute every word's share of the hash of every template, for ``n_weights`` weights, a power of two."""
+    batch = tokens if isinstance(tokens, Batch) else alone(tokens)
     n_templates = table.salt.shape[0]
     n_slots = (table.term_start.shape[0] - 1) // max(n_templates, 1)
-    shares = np.empty((n_slots, tokens.n_nodes + 2, n_templates), np.uint32)
-    terms = (table.term_start, table.term_template, table.term_offset, table.term_attribute, table.term_coefficient)
-    _hash_tokens(tokens.atoms, table.salt, *terms, shares)
+    shares = np.empty((n_slots, batch.n_nodes + 2, n_templates), np.uint32)
+    terms = (table.term_start, table.term_offset, table.term_attribute, table.term_coefficient)
+    _hash_tokens(batch.atoms, batch.first, batch.end, table.salt, *terms, shares)
     shift = np.uint32(32 - (n_weights.bit_length() - 1))
     plain = Plain(shares, table.n_plain, table.codes, shift, table.code_shift)
-    return Hashed(plain, _sets(tokens, table))
+    return Hashed(plain, _sets(batch, table))
 
 
-def _sets(tokens: Tokens, table: TemplateTable) -> Sets:
+def _sets(batch: Batch, table: TemplateTable) -> Sets:
     """Return what the templates over sets need."""
+    atoms, feat_start, feat, first, end = batch
     firsts, columns = _NO_FIRSTS, table.between_attribute
     if table.n_between:
-        firsts = _find_firsts(tokens.atoms, columns[table.n_plain : table.n_plain + table.n_between])
-    return Sets(*tokens, firsts, columns, table.between_coefficient, table.feat_coefficient, table.n_between)
+        between = columns[table.n_plain : table.n_plain + table.n_between]
+        firsts = _find_firsts(atoms, first, end, between)
+    coefficients = table.between_coefficient, table.feat_coefficient
+    return Sets(atoms, feat_start, feat, firsts, columns, *coefficients, table.n_between)
 
 
 def list_places(hashed: Hashed, parts: PartRows) -> Places:
@@ -117,67 +122,71 @@ def _upper(coefficient: np.uint64, atom: int) -> np.uint32:
 @kernel
 def _hash_tokens(
     atoms: Int32s,
+    first: Int32s,
+    end: Int32s,
     salt: Uint64s,
     start: Int32s,
-    template: Int32s,
     offset: Int32s,
     attribute: Int32s,
     coefficient: Uint64s,
     shares: Uint32s,
 ) -> None:
-    """Fill ``shares[slot, node, template]``; the first slot includes the salt."""
-    n_slots, n_nodes, n_templates = shares.shape
+    """Fill ``shares[slot, node, template]`` for the words of each sentence, START and END; the first has the salt."""
+    n_slots, _, n_templates = shares.shape
+    flat, width, place = atoms.reshape(atoms.size), atoms.shape[1], np.empty(offset.shape[0], np.int64)
+    for i in range(place.shape[0]):
+        place[i] = (MARGIN + offset[i]) * width + attribute[i]
     for slot in range(n_slots):
-        first, end = start[slot * n_templates], start[(slot + 1) * n_templates]
-        for node in range(n_nodes):
-            for t in range(n_templates):
-                shares[slot, node, t] = _upper(salt[t], 1) if slot == 0 else np.uint32(0)
-            for i in range(first, end):
-                if node < n_nodes - 2:
-                    atom = atoms[node + MARGIN + offset[i], attribute[i]]
-                else:
-                    atom = START if node == n_nodes - 2 else END
-                shares[slot, node, template[i]] += _upper(coefficient[i], atom)
+        for s in range(first.shape[0]):
+            for node in range(first[s], end[s] + 2):
+                row = node * width
+                for t in range(n_templates):
+                    total = _upper(salt[t], 1) if slot == 0 else np.uint32(0)
+                    for i in range(start[slot * n_templates + t], start[slot * n_templates + t + 1]):
+                        atom = flat[np.uint64(row + place[i])] if node < end[s] else START + node - end[s]
+                        total = np.uint32(total + _upper(coefficient[i], atom))
+                    shares[slot, node, t] = total
 
 
 @kernel
-def _find_firsts(atoms: Int32s, columns: Int32s) -> Int32s:
-    """Return ``firsts[i, low]``: words, then N."""
+def _find_firsts(atoms: Int32s, first: Int32s, end: Int32s, columns: Int32s) -> Int32s:
+    """Return ``firsts[i, low]``: words, then the end of the sentence."""
     n_nodes = atoms.shape[0] - 2 * MARGIN
-    firsts = np.empty((columns.shape[0], n_nodes, _count_distinct(atoms, columns) + 1), np.int32)
+    firsts = np.empty((columns.shape[0], n_nodes, _count_distinct(atoms, first, end, columns) + 1), np.int32)
     for i in range(columns.shape[0]):
         column = columns[i]
-        firsts[i, n_nodes - 1, 0] = n_nodes
-        for low in range(n_nodes - 2, -1, -1):
-            # The next word comes first, and replaces the next occurrence of its attribute.
-            firsts[i, low, 0] = low + 1
-            count, k = 1, 0
-            while firsts[i, low + 1, k] < n_nodes:
-                word = firsts[i, low + 1, k]
-                if atoms[word + MARGIN, column] != atoms[low + 1 + MARGIN, column]:
-                    firsts[i, low, count] = word
-                    count += 1
-                k += 1
-            firsts[i, low, count] = n_nodes
+        for s in range(first.shape[0]):
+            firsts[i, end[s] - 1, 0] = end[s]
+            for low in range(end[s] - 2, first[s] - 1, -1):
+                # The next word comes first, and replaces the next occurrence of its attribute.
+                firsts[i, low, 0] = low + 1
+                count, k = 1, 0
+                while firsts[i, low + 1, k] < end[s]:
+                    word = firsts[i, low + 1, k]
+                    if atoms[word + MARGIN, column] != atoms[low + 1 + MARGIN, column]:
+                        firsts[i, low, count] = word
+                        count += 1
+                    k += 1
+                firsts[i, low, count] = end[s]
     return firsts
 
 
 @kernel
-def _count_distinct(atoms: Int32s, columns: Int32s) -> int:
-    """Return the largest number of different values that the words have in one of the columns."""
-    n_nodes = atoms.shape[0] - 2 * MARGIN
-    seen = np.empty(n_nodes, np.int32)
+def _count_distinct(atoms: Int32s, first: Int32s, end: Int32s, columns: Int32s) -> int:
+    """Return the largest number of different values that the words of a sentence have in one of the columns."""
+    seen = np.empty(atoms.shape[0], np.int32)
     most = 0
     for column in columns:
-        count = 0
-        for word in range(1, n_nodes):
-            atom, k = atoms[word + MARGIN, column], 0
-            while k < count and seen[k] != atom:
-                k += 1
-            if k == count:
-                seen[count] = atom
-                count += 1
-        most = max(most, count)
+        for s in range(first.shape[0]):
+            count = 0
+            for word in range(first[s] + 1, end[s]):
+                atom, k = atoms[word + MARGIN, column], 0
+                while k < count and seen[k] != atom:
+                    k += 1
+                if k == count:
+                    seen[count] = atom
+                    count += 1
+            most = max(most, count)
     return most
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.scoring.batch import Batch
 from nonproj.scoring.label_pairs import Candidates, LabelledTree, PairScorer, candidates, labelled_tree
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import Float64s, Int64s
@@ -44,7 +45,7 @@ class Chart(NamedTuple):
 
 def label_tree(
     scorer: PairScorer,
-    tokens: Tokens,
+    tokens: Tokens | Batch,
     heads: np.ndarray,
     scores: np.ndarray,
     table: tuple[np.ndarray, float],
@@ -57,8 +58,9 @@ def label_tree(
     Parameters
     ----------
     scorer : PairScorer
-    tokens : Tokens
+    tokens : Tokens or Batch
     heads : ndarray of shape (N,), int32
+        A tree, or those of a batch from `nonproj.scoring.batch.join_heads`.
     scores : ndarray of shape (n, n_labels), float64
         Of each label of each arc.
     table : tuple of ndarray and float
@@ -68,15 +70,15 @@ def label_tree(
     gold, margins : ndarray, optional
         As for `nonproj.scoring.label_pairs.candidates` and `decode_labels`.
     """
-    found = candidates(scores, MOST, GAP * margin if margin else np.inf, gold)
-    tree = labelled_tree(heads)
+    tree = labelled_tree(heads, tokens if isinstance(tokens, Batch) else None)
+    found = candidates(scores, MOST, GAP * margin if margin else np.inf, gold, tree)
     return decode_labels(tree, found, scorer.score(tokens, tree, found, *table), margins)[0]
 
 
 def decode_labels(
     tree: LabelledTree, found: Candidates, pairs: Sequence[np.ndarray], margins: np.ndarray | None = None
 ) -> tuple[np.ndarray, float]:
-    """Return the best label of each arc, int64[n], and the score of the best labelling.
+    """Return the best label of each arc, int64[n], and the score of the best labelling, of all trees of a batch.
 
     Parameters
     ----------
@@ -102,7 +104,7 @@ def decode_labels(
     array([0.5, 1. , 0.5])
     """
     siblings, grandparents = pairs
-    labels, wanted = np.empty(len(tree.heads) - 1, np.int64), _NO_MARGINS if margins is None else margins
+    labels, wanted = np.empty(len(tree.words), np.int64), _NO_MARGINS if margins is None else margins
     return labels, _decode_labels(tree, found, siblings, grandparents, labels, wanted)
 
 
@@ -124,11 +126,15 @@ def _decode_labels(
     _fill_chart(tree, found, siblings, grandparents, chart)
     chosen = np.zeros(n_nodes, np.int64)
     _read_labels(tree, found.counts, siblings, chart.forward, chosen)
-    for m in range(1, n_nodes):
-        labels[m - 1] = found.labels[m, chosen[m]]
+    for i in range(tree.words.shape[0]):
+        labels[i] = found.labels[tree.words[i], chosen[tree.words[i]]]
     if margins.shape[0] > 0:
         _fill_margins(tree, found, siblings, grandparents, chart, chosen, margins)
-    return chart.inside[0, 0]
+    score = 0.0
+    for node in range(n_nodes):
+        if tree.heads[node] < 0:
+            score += chart.inside[node, 0]
+    return score
 
 
 @kernel
@@ -136,7 +142,7 @@ def _fill_chart(
     tree: LabelledTree, found: Candidates, siblings: Float64s, grandparents: Float64s, chart: Chart
 ) -> None:
     """Fill the chart from the leaves up."""
-    _, order, start, modifiers, first, _, _ = tree
+    _, _, order, start, modifiers, first, _, _ = tree
     (_, counts, own), (inside, forward) = found, chart
     for i in range(order.shape[0] - 1, -1, -1):
         h = order[i]
@@ -165,7 +171,7 @@ def _fill_chart(
 @kernel
 def _read_labels(tree: LabelledTree, counts: Int64s, siblings: Float64s, forward: Float64s, chosen: Int64s) -> None:
     """Write the number of each word's candidate in the best labelling, from the root down."""
-    _, order, start, modifiers, first, _, _ = tree
+    _, _, order, start, modifiers, first, _, _ = tree
     for i in range(order.shape[0]):
         h = order[i]
         a, b = chosen[h], 0
@@ -190,13 +196,16 @@ def _fill_margins(
     margins: Float64s,
 ) -> None:
     """Write how much less the best labelling with another label of each word scores."""
-    _, order, start, modifiers, first, _, _ = tree
+    heads, words, order, start, modifiers, first, _, _ = tree
     (_, counts, own), (inside, forward), most = found, chart, chart.inside.shape[1]
     best = np.full(inside.shape, -np.inf)  # of the labellings with each label of each node
-    best[0, 0] = inside[0, 0]
+    of_tree = np.empty(inside.shape[0])  # the score of the best labelling of each node's tree
     backward, after = np.empty(most), np.empty(most)
     for i in range(order.shape[0]):
         h = order[i]
+        of_tree[h] = of_tree[heads[h]] if heads[h] >= 0 else inside[h, 0]
+        if heads[h] < 0:
+            best[h, 0] = inside[h, 0]
         for a in range(counts[h]):
             outside = best[h, a] - inside[h, a] + own[h, a]
             backward[0], n_next = 0.0, 1  # of the END
@@ -210,10 +219,11 @@ def _fill_margins(
                 n_next = counts[m]
                 for c in range(n_next):
                     backward[c] = inside[m, c] + grandparents[m - 1, a, c] + after[c]
-    for m in range(1, order.shape[0]):
+    for i in range(words.shape[0]):
+        m = words[i]
         if counts[m] > 1:
             other = -np.inf
             for b in range(counts[m]):
                 if b != chosen[m]:
                     other = max(other, best[m, b])
-            margins[m - 1] = max(0.0, inside[0, 0] - other)
+            margins[i] = max(0.0, of_tree[m] - other)

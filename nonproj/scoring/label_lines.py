@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.scoring.batch import Batch
 from nonproj.scoring.vocabulary import MARGIN, Tokens
 from nonproj.types import Int32s
 
@@ -34,7 +35,7 @@ class LabelLines(NamedTuple):
     table: np.ndarray
     column: int
 
-    def of(self, tokens: Tokens, nodes: np.ndarray) -> np.ndarray:
+    def of(self, tokens: Tokens | Batch, nodes: np.ndarray) -> np.ndarray:
         """Return the lines of arcs as bits, int32[n]; ``nodes`` begin with head and modifier."""
         lines = np.empty(len(nodes), np.int32)
         _find_lines(self.table, tokens.atoms, self.column, nodes, lines)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
+from nonproj.scoring.batch import Batch, whole
 from nonproj.scoring.hashing import Hashed, Places, _list_places, hash_tokens, list_places
 from nonproj.scoring.labels import LINE
 from nonproj.scoring.templates import LABEL_PAIRS, TemplateTable, compile_templates
@@ -22,11 +23,14 @@ _SPREAD = np.uint32(0x9E3779B1)  # 2**32 over the golden ratio, odd (Knuth 1998,
 
 
 class LabelledTree(NamedTuple):
-    """A tree of ``n`` words as its labeler reads it.
+    """A tree of ``n`` words as its labeler reads it, or the trees of a batch of ``n`` words and N nodes, all told.
 
     Attributes
     ----------
     heads : ndarray of shape (N,), int32
+        -1 for roots and for nodes in the margins of a batch.
+    words : ndarray of shape (n,), int32
+        The nodes that have heads.
     order : ndarray of shape (N,), int32
         All nodes, each after its head.
     start : ndarray of shape (N + 1,), int32
@@ -37,10 +41,11 @@ class LabelledTree(NamedTuple):
     siblings : PartRows
         Pairs of adjacent modifiers, (h, s, m), of all heads that have modifiers.
     grandparents : PartRows
-        (g, h, m) for each word ``m``, in their order; ``g`` is node ``N`` where ``h`` is the root.
+        (g, h, m) for each node ``m`` but the first, in their order; ``g`` is START where ``h`` is the root.
     """
 
     heads: np.ndarray
+    words: np.ndarray
     order: np.ndarray
     start: np.ndarray
     modifiers: np.ndarray
@@ -49,8 +54,10 @@ class LabelledTree(NamedTuple):
     grandparents: PartRows
 
 
-def labelled_tree(heads: np.ndarray) -> LabelledTree:
+def labelled_tree(heads: np.ndarray, batch: Batch | None = None) -> LabelledTree:
     """Return the pairs of arcs of a tree, int32[N], whose labels are scored together.
+
+    With a batch, the trees of its sentences are joined as by `nonproj.scoring.batch.join_heads`.
 
     Raises
     ------
@@ -65,35 +72,43 @@ def labelled_tree(heads: np.ndarray) -> LabelledTree:
     >>> tree.grandparents.nodes.tolist()
     [[0, 2, 1], [4, 0, 2], [0, 2, 3]]
     """
-    n_nodes, n_pairs = len(heads), len(heads) - 1 + np.count_nonzero(np.bincount(heads[1:]))
-    order, modifiers = np.empty(n_nodes, np.int32), np.empty(n_nodes - 1, np.int32)
+    begin, end = (batch.first, batch.end) if batch else whole(len(heads))
+    words = np.flatnonzero(heads >= 0).astype(np.int32)
+    n_nodes, n_pairs = len(heads), len(words) + np.count_nonzero(np.bincount(heads[words]))
+    order, modifiers = np.empty(n_nodes, np.int32), np.empty(len(words), np.int32)
     start, first = np.empty(n_nodes + 1, np.int32), np.empty(n_nodes + 1, np.int32)
     siblings, grandparents = [
-        PartRows(np.empty((size, 3), np.int32), np.zeros((size, 3), np.uint8)) for size in (n_pairs, n_nodes - 1)
+        PartRows(np.zeros((size, 3), np.int32), np.zeros((size, 3), np.uint8)) for size in (n_pairs, n_nodes - 1)
     ]
-    if _fill_modifiers(heads, order, start, modifiers, first) < n_nodes:
+    if _fill_modifiers(heads, words, order, start, modifiers, first) < n_nodes:
         raise ValueError(f"the heads {heads[1:].tolist()} form a cycle; a tree is expected")
-    tree = LabelledTree(heads, order, start, modifiers, first, siblings, grandparents)
-    _fill_pairs(tree)
+    tree = LabelledTree(heads, words, order, start, modifiers, first, siblings, grandparents)
+    _fill_pairs(tree, begin, end)
     return tree
 
 
 @kernel
-def _fill_modifiers(heads: Int32s, order: Int32s, start: Int32s, modifiers: Int32s, first: Int32s) -> int:
-    """Write the modifiers of each node, and the nodes from the root down; return how many nodes are reached."""
+def _fill_modifiers(
+    heads: Int32s, words: Int32s, order: Int32s, start: Int32s, modifiers: Int32s, first: Int32s
+) -> int:
+    """Write the modifiers of each node, and the nodes from the roots down; return how many nodes are reached."""
     n_nodes = heads.shape[0]
     start[:] = 0
-    for m in range(1, n_nodes):
+    for m in words:
         start[heads[m] + 1] += 1
     first[0] = 0
     for h in range(n_nodes):
         first[h + 1] = first[h] + (start[h + 1] + 1 if start[h + 1] > 0 else 0)
         start[h + 1] += start[h]
     end = start.copy()
-    for m in range(1, n_nodes):
+    for m in words:
         modifiers[end[heads[m]]] = m
         end[heads[m]] += 1
-    order[0], count, i = 0, 1, 0
+    count, i = 0, 0
+    for node in range(n_nodes):
+        if heads[node] < 0:
+            order[count] = node
+            count += 1
     while i < count:
         for j in range(start[order[i]], start[order[i] + 1]):
             order[count] = modifiers[j]
@@ -103,31 +118,32 @@ def _fill_modifiers(heads: Int32s, order: Int32s, start: Int32s, modifiers: Int3
 
 
 @kernel
-def _fill_pairs(tree: LabelledTree) -> None:
+def _fill_pairs(tree: LabelledTree, begin: Int32s, end: Int32s) -> None:
     """Write the words and codes of each pair."""
-    heads, _, start, modifiers, first, siblings, grandparents = tree
-    n_nodes = heads.shape[0]
-    for h in range(n_nodes):
-        s = n_nodes
-        for p in range(first[h], first[h + 1]):
-            j = start[h] + p - first[h]
-            m = modifiers[j] if j < start[h + 1] else n_nodes + 1
-            siblings.nodes[p, 0], siblings.nodes[p, 1], siblings.nodes[p, 2] = h, s, m
-            siblings.codes[p, 1] = _sibling_position(h, s, m, n_nodes)
-            s = m
-    for m in range(1, n_nodes):
-        h = heads[m]
-        g = heads[h] if h > 0 else n_nodes
-        grandparents.nodes[m - 1, 0], grandparents.nodes[m - 1, 1], grandparents.nodes[m - 1, 2] = g, h, m
-        grandparents.codes[m - 1, 1] = 1 if h == 0 else 2 + 2 * (1 if h > g else 0) + (1 if m > h else 0)
+    heads, _, _, start, modifiers, first, siblings, grandparents = tree
+    for sentence in range(begin.shape[0]):
+        root, none = begin[sentence], end[sentence]
+        for h in range(root, none):
+            s = none
+            for p in range(first[h], first[h + 1]):
+                j = start[h] + p - first[h]
+                m = modifiers[j] if j < start[h + 1] else none + 1
+                siblings.nodes[p, 0], siblings.nodes[p, 1], siblings.nodes[p, 2] = h, s, m
+                siblings.codes[p, 1] = _sibling_position(h, s, m, none)
+                s = m
+        for m in range(root + 1, none):
+            h = heads[m]
+            g = heads[h] if h > root else none
+            grandparents.nodes[m - 1, 0], grandparents.nodes[m - 1, 1], grandparents.nodes[m - 1, 2] = g, h, m
+            grandparents.codes[m - 1, 1] = 1 if h == root else 2 + 2 * (1 if h > g else 0) + (1 if m > h else 0)
 
 
 @inlined_kernel
-def _sibling_position(h: int, s: int, m: int, n_nodes: int) -> int:
+def _sibling_position(h: int, s: int, m: int, none: int) -> int:
     """Return the side of the first or last modifier, 1 to 4, or the sides of two, 5 to 7."""
-    if s == n_nodes:
+    if s == none:
         return 1 + (1 if m > h else 0)
-    if m > n_nodes:
+    if m > none:
         return 3 + (1 if s > h else 0)
     return 5 + (1 if s > h else 0) + (1 if m > h else 0)
 
@@ -147,7 +163,9 @@ class Candidates(NamedTuple):
     scores: np.ndarray
 
 
-def candidates(scores: np.ndarray, most: int, gap: float, gold: np.ndarray | None = None) -> Candidates:
+def candidates(
+    scores: np.ndarray, most: int, gap: float, gold: np.ndarray | None = None, tree: LabelledTree | None = None
+) -> Candidates:
     """Return the best labels of each arc.
 
     Parameters
@@ -160,6 +178,8 @@ def candidates(scores: np.ndarray, most: int, gap: float, gold: np.ndarray | Non
         Labels that score lower than the best by more than this are left out.
     gold : ndarray of shape (n,), int64, optional
         Labels that are kept in any case, in the place of the worst one if need be.
+    tree : LabelledTree, optional
+        That whose words the scores are of, needed for a batch.
 
     Examples
     --------
@@ -167,24 +187,22 @@ def candidates(scores: np.ndarray, most: int, gap: float, gold: np.ndarray | Non
     >>> found.counts.tolist(), found.labels[1].tolist()
     ([1, 2, 1, 1, 1], [1, 2, 0])
     """
-    n_words = len(scores)
-    most = min(most, scores.shape[1])
-    found = Candidates(
-        np.zeros((n_words + 3, most), np.int64), np.ones(n_words + 3, np.int64), np.zeros((n_words + 3, most))
-    )
-    wanted = np.full(n_words, -1, np.int64) if gold is None else gold
-    _choose_candidates(np.ascontiguousarray(scores, np.float64), gap, wanted, *found)
+    words = np.arange(1, len(scores) + 1, dtype=np.int32) if tree is None else tree.words
+    shape = (len(scores) + 1 if tree is None else len(tree.heads)) + 2, min(most, scores.shape[1])
+    found = Candidates(np.zeros(shape, np.int64), np.ones(shape[0], np.int64), np.zeros(shape))
+    wanted = np.full(len(words), -1, np.int64) if gold is None else gold
+    _choose_candidates(np.ascontiguousarray(scores, np.float64), words, gap, wanted, *found)
     return found
 
 
 @kernel
 def _choose_candidates(
-    scores: Float64s, gap: float, gold: Int64s, labels: Int64s, counts: Int64s, kept: Float64s
+    scores: Float64s, words: Int32s, gap: float, gold: Int64s, labels: Int64s, counts: Int64s, kept: Float64s
 ) -> None:
     """Write the best labels of each word, by insertion, and the gold one."""
     most = labels.shape[1]
     for i in range(scores.shape[0]):
-        n, own, own_scores = 0, labels[i + 1], kept[i + 1]
+        n, own, own_scores = 0, labels[words[i]], kept[words[i]]
         least = scores[i].max() - gap
         for label in range(scores.shape[1]):
             score = scores[i, label]
@@ -199,7 +217,7 @@ def _choose_candidates(
         if gold[i] >= 0 and not (own[:n] == gold[i]).any():
             n = min(n + 1, most)
             own[n - 1], own_scores[n - 1] = gold[i], scores[i, gold[i]]
-        counts[i + 1] = n
+        counts[words[i]] = n
 
 
 class PairScorer:
@@ -222,7 +240,7 @@ class PairScorer:
         return cls(files, attributes) if LABEL_PAIRS[0] in files else None
 
     def score(
-        self, tokens: Tokens, tree: LabelledTree, found: Candidates, weights: np.ndarray, scale: float = 1.0
+        self, tokens: Tokens | Batch, tree: LabelledTree, found: Candidates, weights: np.ndarray, scale: float = 1.0
     ) -> list[np.ndarray]:
         """Return the scores of the pairs of candidates, of siblings and of grandparents, float64[P, K, K] each.
 
@@ -258,7 +276,7 @@ class PairScorer:
                 for labels, sign in ((up, 1.0), (down, -1.0)):
                     _add_pairs(listed, labels[first], labels[second], shift, sign, step, weights, total)
 
-    def _hashed(self, tokens: Tokens, tree: LabelledTree, n_weights: int) -> list[tuple[Hashed, PartRows]]:
+    def _hashed(self, tokens: Tokens | Batch, tree: LabelledTree, n_weights: int) -> list[tuple[Hashed, PartRows]]:
         """Return hashes and rows of siblings and of grandparents."""
         hashes = [hash_tokens(tokens, table, n_weights) for table in self.tables]
         return list(zip(hashes, (tree.siblings, tree.grandparents), strict=True))

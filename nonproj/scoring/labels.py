@@ -13,6 +13,7 @@ import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
+from nonproj.scoring.batch import Batch, whole
 from nonproj.scoring.hashing import BLOCK, Hashed, Places, _new_block, _write_places, list_places
 from nonproj.scoring.prefetch import prefetch
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint8s
@@ -26,49 +27,57 @@ LINE = 16
 NEVER = -(1 << 30)
 """The score of labels that an arc cannot have."""
 
+LARGE_MARGIN = 1e6
+"""The margin of a label in the place of a larger one, or of an infinite one because there is no other label."""
 
-def label_parts(heads: np.ndarray) -> PartRows:
+
+def label_parts(heads: np.ndarray, batch: Batch | None = None) -> PartRows:
     """Return the arcs of a tree as parts of words (h, m, g, l, r, a, z), see `nonproj.scoring.templates.LABEL_SLOTS`.
 
     ``heads`` is int32[N]; the ``n`` parts are in the order of the modifiers.  Words that are not there are node ``N``.
+    With a batch, the trees of its sentences are joined as by `nonproj.scoring.batch.join_heads`.
 
     Examples
     --------
     >>> label_parts(np.array([-1, 2, 0, 2], np.int32)).nodes.tolist()
     [[2, 1, 0, 4, 3, 4, 4], [0, 2, 4, 4, 4, 1, 3], [2, 3, 0, 1, 4, 4, 4]]
     """
-    n_nodes = len(heads)
-    nodes = np.empty((n_nodes - 1, 7), np.int32)
-    codes = np.empty((n_nodes - 1, 3), np.uint8)
-    _fill_labels(heads, nodes, codes)
+    first, end = (batch.first, batch.end) if batch else whole(len(heads))
+    n_words = int(end.sum() - first.sum()) - len(first)
+    nodes = np.empty((n_words, 7), np.int32)
+    codes = np.empty((n_words, 3), np.uint8)
+    _fill_labels(heads, first, end, nodes, codes)
     return PartRows(nodes, codes)
 
 
 @kernel
-def _fill_labels(heads: Int32s, nodes: Int32s, codes: Uint8s) -> None:
-    """Write the words and codes of every arc of a tree."""
-    n_nodes = heads.shape[0]
-    first = np.full(n_nodes, n_nodes)
-    last = np.full(n_nodes, n_nodes)
-    for m in range(1, n_nodes):
-        h = heads[m]
-        nodes[m - 1, 0] = h
-        nodes[m - 1, 1] = m
-        nodes[m - 1, 2] = heads[h] if h > 0 else n_nodes
-        nodes[m - 1, 3] = last[h]
-        nodes[m - 1, 4] = n_nodes
-        if last[h] < n_nodes:
-            nodes[last[h] - 1, 4] = m
-        else:
-            first[h] = m
-        last[h] = m
-        direction = direction_code(h, m)
-        codes[m - 1, 0] = 0
-        codes[m - 1, DIRECTION] = direction
-        codes[m - 1, DISTANCE] = distance_code(h, m, direction - 1)
-    for m in range(1, n_nodes):
-        nodes[m - 1, 5] = first[m]
-        nodes[m - 1, 6] = last[m]
+def _fill_labels(heads: Int32s, begin: Int32s, end: Int32s, nodes: Int32s, codes: Uint8s) -> None:
+    """Write the words and codes of every arc of each tree."""
+    first, last, done = np.empty(heads.shape[0], np.int32), np.empty(heads.shape[0], np.int32), 0
+    for s in range(begin.shape[0]):
+        root, none = begin[s], end[s]
+        first[root:none], last[root:none] = none, none
+        shift = done - root - 1  # the part of word m is m + shift
+        for m in range(root + 1, none):
+            h, p = heads[m], m + shift
+            nodes[p, 0] = h
+            nodes[p, 1] = m
+            nodes[p, 2] = heads[h] if h > root else none
+            nodes[p, 3] = last[h]
+            nodes[p, 4] = none
+            if last[h] < none:
+                nodes[last[h] + shift, 4] = m
+            else:
+                first[h] = m
+            last[h] = m
+            direction = direction_code(h, m)
+            codes[p, 0] = 0
+            codes[p, DIRECTION] = direction
+            codes[p, DISTANCE] = distance_code(h, m, direction - 1)
+        for m in range(root + 1, none):
+            nodes[m + shift, 5] = first[m]
+            nodes[m + shift, 6] = last[m]
+        done += none - root - 1
 
 
 def label_scores(
@@ -150,6 +159,33 @@ def best_label_scores(scores: np.ndarray, words: np.ndarray, demanded: Mapping[i
     for word, label in (demanded or {}).items():
         best = np.where(words == word, scores[:, label], best)
     return best
+
+
+def two_best(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of each row's highest score, int64[n], and by how much it exceeds all others, float64[n].
+
+    Examples
+    --------
+    >>> two_best(np.array([[1, 5, 3], [2, 2, 0]], np.int32))
+    (array([1, 0]), array([2., 0.]))
+    """
+    best, margins = np.empty(len(scores), np.int64), np.empty(len(scores))
+    _two_best(scores, best, margins)
+    return best, margins
+
+
+@kernel
+def _two_best(scores: Float64s | Int32s, best: Int64s, margins: Float64s) -> None:
+    """Write the number of each row's first highest score, and how much less the next one is."""
+    for i in range(scores.shape[0]):
+        first, highest, next_highest = 0, float(scores[i, 0]), -np.inf
+        for j in range(1, scores.shape[1]):
+            score = float(scores[i, j])
+            if score > highest:
+                first, highest, next_highest = j, score, highest
+            elif score > next_highest:
+                next_highest = score
+        best[i], margins[i] = first, min(highest - next_highest, LARGE_MARGIN)
 
 
 def add_labels(

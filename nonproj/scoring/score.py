@@ -9,6 +9,7 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
+from nonproj.scoring.batch import whole
 from nonproj.scoring.hashing import BLOCK, Hashed, Places, _new_block, _write_places, list_places
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint8s
 
@@ -64,12 +65,20 @@ def score_pairs(hashed: Hashed, weights: np.ndarray, scale: float = 1.0) -> np.n
 
     The parameters are those of `score_parts`, with the templates of arcs.
     """
-    n_nodes = len(hashed.sets.feat_start) - 1
-    pairs = PartRows(np.empty(((n_nodes - 1) ** 2, 2), np.int32), np.zeros(((n_nodes - 1) ** 2, 3), np.uint8))
-    _fill_pairs(*pairs)
-    scores = np.full((n_nodes, n_nodes), -np.inf)
-    _arrange_pairs(score_parts(hashed, pairs, weights, scale), scores)
-    return scores
+    return score_pairs_of(whole(len(hashed.sets.feat_start) - 1), hashed, weights, scale)[0]
+
+
+def score_pairs_of(
+    sentences: tuple[Int32s, Int32s], hashed: Hashed, weights: np.ndarray, scale: float = 1.0
+) -> list[np.ndarray]:
+    """Return what `score_pairs` returns, for each sentence of a batch with these ``first`` and ``end``."""
+    first, end = sentences
+    sizes = (end - first).astype(np.int64)
+    ends = np.cumsum(sizes * sizes)
+    scores = np.empty(int(ends[-1]))
+    _score_pairs(hashed, first, end, weights, _zero_of(weights), float(scale), scores)
+    squares = zip(np.split(scores, ends[:-1]), sizes.tolist(), strict=True)
+    return [square.reshape(n_nodes, n_nodes) for square, n_nodes in squares]
 
 
 def _zero_of(weights: np.ndarray) -> np.ndarray:
@@ -121,27 +130,40 @@ def _score_parts(
 
 
 @kernel
-def _fill_pairs(nodes: Int32s, codes: Uint8s) -> None:
-    """Write the words and codes of the arcs between all words, by head."""
-    n_words, p = int(np.sqrt(nodes.shape[0])), 0
-    for h in range(n_words + 1):
-        for m in range(1, n_words + 1):
-            if h != m:
-                direction = direction_code(h, m)
-                nodes[p, 0], nodes[p, 1] = h, m
-                codes[p, DIRECTION], codes[p, DISTANCE] = direction, distance_code(h, m, direction - 1)
-                p += 1
-
-
-@kernel
-def _arrange_pairs(flat: Float64s, scores: Float64s) -> None:
-    """Write the scores of the arcs between all words, in the order of `_fill_pairs`, to ``scores[h, m]``."""
-    n_nodes, p = scores.shape[0], 0
-    for h in range(n_nodes):
-        for m in range(1, n_nodes):
-            if h != m:
-                scores[h, m] = flat[p]
-                p += 1
+def _score_pairs(
+    hashed: Hashed,
+    begin: Int32s,
+    end: Int32s,
+    weights: Float32s | Int16s,
+    zero: Float64s | Int64s,
+    scale: float,
+    scores: Float64s,
+) -> None:
+    """Sum the weights at the places of the arcs between all words of each sentence, and write them by head."""
+    nodes, codes, filled = np.empty((BLOCK, 2), np.int32), np.zeros((BLOCK, 3), np.uint8), np.empty(BLOCK, np.int64)
+    block, memory, row = _new_block(hashed, BLOCK), weights.view(np.uint8), 0
+    start, places = block
+    for s in range(begin.shape[0]):
+        h, m, n_nodes = begin[s], begin[s], end[s] - begin[s]
+        last = row + n_nodes * n_nodes
+        while row < last:
+            count = 0
+            while count < BLOCK and row < last:
+                if m == h or m == begin[s]:
+                    scores[row] = -np.inf
+                else:
+                    direction = direction_code(h, m)
+                    nodes[count, 0], nodes[count, 1], filled[count] = h, m, row
+                    codes[count, DIRECTION], codes[count, DISTANCE] = direction, distance_code(h, m, direction - 1)
+                    count += 1
+                row, m = row + 1, m + 1
+                if m == end[s]:
+                    h, m = h + 1, begin[s]
+            for p in range(_write_places(hashed, nodes[:count], codes, 0, block, memory, weights.itemsize)):
+                total = zero[0]
+                for i in range(start[p], start[p + 1]):
+                    total += weights[places[i]]
+                scores[filled[p]] = total * scale
 
 
 @kernel

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nonproj.parts.registry import part_set
+from nonproj.scoring.batch import Batch, alone, join_rows
 from nonproj.scoring.hashing import Hashed, hash_tokens
 from nonproj.scoring.label_lines import LabelLines
-from nonproj.scoring.labels import add_labelled, best_label_scores, label_parts, label_scores
-from nonproj.scoring.score import add_parts, score_pairs, score_parts
+from nonproj.scoring.labels import add_labelled, best_label_scores, label_scores
+from nonproj.scoring.score import add_parts, score_pairs_of, score_parts
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable, compile_templates
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import Float32s, Float64s, Int64s, PartRows, PartSpace
@@ -28,6 +30,21 @@ class Features(NamedTuple):
     pairs: list[tuple[Hashed, PartRows]]
     labelled: tuple[Hashed, PartRows] | None = None
     lines: np.ndarray | None = None
+
+
+class Known(NamedTuple):
+    """The scores of labels with which the arcs of a batch were scored.
+
+    Attributes
+    ----------
+    arcs : ndarray of shape (A, 2), int32
+        Heads and modifiers, as nodes of the batch.
+    of_labels : ndarray of shape (A, n_labels)
+        Not scaled.
+    """
+
+    arcs: np.ndarray
+    of_labels: np.ndarray
 
 
 def _labelled(features: Features) -> tuple[Hashed, PartRows]:
@@ -102,12 +119,47 @@ class Scorer:
         scores, of_labels = self.score_unlabelled(features, weights, scale), None
         if features.labelled:
             modifier = features.parts.arcs.modifier
-            if demanded and features.lines is not None:  # the label may be one that was never seen with these tags
-                bound = np.isin(modifier, list(demanded))
-                features = features._replace(lines=np.where(bound, np.int32(-1), features.lines))
-            of_labels = self.score_labels(features, weights)
+            of_labels = label_scores(
+                *_labelled(features), self.n_labels, weights, _free(features.lines, modifier, demanded)
+            )
             scores[: len(modifier)] += scale * best_label_scores(of_labels, modifier, demanded)
         return scores, of_labels
+
+    def score_batch(
+        self,
+        batch: Batch,
+        spaces: Sequence[PartSpace],
+        weights: np.ndarray,
+        scale: float = 1.0,
+        demanded: Mapping[int, int] | None = None,
+    ) -> tuple[list[np.ndarray], Known | None]:
+        """Score the parts of all sentences of a batch.
+
+        Parameters
+        ----------
+        batch : Batch
+        spaces : sequence of PartSpace
+            The parts of each sentence.
+        weights, scale, demanded
+            As for `score`, but with the batch's numbers of words.
+
+        Returns
+        -------
+        scores : list of ndarray, float64[P]
+        known : Known or None
+            If labels are scored with the arcs.
+        """
+        scores, known = [], None
+        for i, (part_type, table) in enumerate(zip(self.types, self.tables, strict=True)):
+            rows = join_rows([part_type.rows(parts.arcs, parts.starts[i]) for parts in spaces], batch)
+            scores.append(score_parts(hash_tokens(batch, table, len(weights)), rows, weights, scale))
+            if i == 0 and self.label_table is not None:
+                modifier = rows.nodes[:, 1]
+                lines = _free(self.lines.of(batch, rows.nodes) if self.lines else None, modifier, demanded)
+                hashed = hash_tokens(batch, self.label_table, len(weights))
+                known = Known(rows.nodes, label_scores(hashed, rows, self.n_labels, weights, lines))
+                scores[0] += scale * best_label_scores(known.of_labels, modifier, demanded)
+        return [np.concatenate(each) for each in _split(scores, spaces)], known
 
     def score_unlabelled(self, features: Features, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
         """Return the scores of all parts, float64[P], those of arcs without labels."""
@@ -117,32 +169,6 @@ class Scorer:
         """Return the score of each label of each arc, [A, n_labels], unscaled: see `nonproj.scoring.labels`."""
         hashed, rows = _labelled(features)
         return label_scores(hashed, rows, self.n_labels, weights, features.lines)
-
-    def score_tree_labels(
-        self,
-        tokens: Tokens,
-        heads: np.ndarray,
-        table: TemplateTable,
-        n_labels: int,
-        tables: Sequence[tuple[np.ndarray, float]],
-        known: tuple[Any, ...] | None,
-    ) -> np.ndarray:
-        """Return the scores of the labels of a tree's arcs, float64[n, n_labels]: see `Parser.label_scores`.
-
-        ``table`` has the labeler's templates; ``tables`` are its weights and their scale, and those of the parser.
-        """
-        (weights, scale), (parser_weights, parser_scale) = tables
-        rows = label_parts(heads)
-        lines = self.lines.of(tokens, rows.nodes) if self.lines else None
-        scores = label_scores(hash_tokens(tokens, table, len(weights)), rows, n_labels, weights, lines) * scale
-        if self.label_table is None:
-            return scores
-        if known is None:
-            hashed = hash_tokens(tokens, self.label_table, len(parser_weights))
-            rows = PartRows(np.ascontiguousarray(rows.nodes[:, :2]), rows.codes)
-            return scores + label_scores(hashed, rows, n_labels, parser_weights, lines) * parser_scale
-        arcs, of_labels = known
-        return scores + of_labels[arcs.head == heads[arcs.modifier]] * parser_scale
 
     def add(self, features: Features, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray) -> None:
         """Add ``delta``, float64[P], times the features to the weights; for ``step`` see `add_parts`."""
@@ -169,6 +195,30 @@ class Scorer:
         add_labelled(hashed, chosen, labels, delta, step, weights, total)
 
 
+def _free(lines: np.ndarray | None, modifier: np.ndarray, demanded: Mapping[int, int] | None) -> np.ndarray | None:
+    """Return all lines for arcs into words whose label is demanded: it may never have been seen with these tags."""
+    if not demanded or lines is None:
+        return lines
+    return np.where(np.isin(modifier, list(demanded)), np.int32(-1), lines)
+
+
+def _split(scores: Sequence[np.ndarray], spaces: Sequence[PartSpace]) -> Iterator[list[np.ndarray]]:
+    """Yield for each sentence the scores of its parts, given those of each type for all sentences."""
+    done = [0] * len(scores)
+    for parts in spaces:
+        sizes = [end - begin for begin, end in itertools.pairwise(parts.offsets)]
+        ends = [begin + size for begin, size in zip(done, sizes, strict=True)]
+        yield [each[begin:end] for each, begin, end in zip(scores, done, ends, strict=True)]
+        done = ends
+
+
 def dense_arc_scores(tokens: Tokens, table: TemplateTable, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
     """Score every pair of words by an arc-factored model; see `nonproj.scoring.score.score_pairs`."""
-    return score_pairs(hash_tokens(tokens, table, len(weights)), weights, scale)
+    return dense_scores_of_batch(alone(tokens), table, weights, scale)[0]
+
+
+def dense_scores_of_batch(
+    batch: Batch, table: TemplateTable, weights: np.ndarray, scale: float = 1.0
+) -> list[np.ndarray]:
+    """Score every pair of words of each sentence; see `nonproj.scoring.score.score_pairs`."""
+    return score_pairs_of((batch.first, batch.end), hash_tokens(batch, table, len(weights)), weights, scale)

@@ -1,0 +1,119 @@
+"""Sentences one after the other, so that a kernel is called once for all of them.
+
+To call a kernel takes microseconds, as long as some kernels take for a word.  `Tokens` have margins on both sides, so
+those of many sentences can be joined to one: a node of a sentence is the same node further on, and its START and END,
+nodes ``N`` and ``N + 1``, fall into the margin after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj._kernel import kernel
+from nonproj.scoring.vocabulary import END, MARGIN, START, Tokens
+from nonproj.types import Int32s, PartRows
+
+if END != START + 1:
+    raise AssertionError("START and END are numbered in their order")
+
+
+class Batch(NamedTuple):
+    """The tokens of one or more sentences.
+
+    Attributes
+    ----------
+    atoms, feat_start, feat : ndarray, int32
+        As of `Tokens`, for all nodes and those in the margins, which have no features.
+    first, end : ndarray of shape (S,), int32
+        The nodes of a sentence are ``first[s]`` to ``end[s] - 1``, from its root to its last word; ``end[s]`` is its
+        START and ``end[s] + 1`` its END.
+    """
+
+    atoms: np.ndarray
+    feat_start: np.ndarray
+    feat: np.ndarray
+    first: np.ndarray
+    end: np.ndarray
+
+    @property
+    def n_nodes(self) -> int:
+        """All nodes, those in the margins between sentences included."""
+        return self.feat_start.shape[0] - 1
+
+
+def alone(tokens: Tokens) -> Batch:
+    """Return a batch of one sentence."""
+    return Batch(*tokens, *whole(tokens.n_nodes))
+
+
+def join(tokens: Sequence[Tokens]) -> Batch:
+    """Join the tokens of sentences, one at least.
+
+    Examples
+    --------
+    >>> one = Tokens(np.zeros((2 + 2 * MARGIN, 1), np.int32), np.array([0, 0, 2], np.int32), np.array([7, 8], np.int32))
+    >>> batch = join([one, one])
+    >>> batch.first.tolist(), batch.end.tolist(), batch.feat_start.tolist()
+    ([0, 8], [2, 10], [0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 4])
+    """
+    if len(tokens) == 1:
+        return alone(tokens[0])
+    sizes = np.array([len(each.feat_start) for each in tokens], np.int32) - np.int32(1)
+    end = np.cumsum(sizes + np.int32(2 * MARGIN), dtype=np.int32) - np.int32(2 * MARGIN)
+    first, feat_start = end - sizes, np.empty(int(end[-1]) + 1, np.int32)
+    _join_starts(np.concatenate([each.feat_start for each in tokens]), first, end, feat_start)
+    atoms, feat = (np.concatenate([each[i] for each in tokens]) for i in (0, 2))
+    return Batch(atoms, feat_start, feat, first, end)
+
+
+def whole(n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``first`` and ``end`` of a batch of one sentence of N nodes."""
+    return np.zeros(1, np.int32), np.array([n_nodes], np.int32)
+
+
+def join_heads(heads: Sequence[np.ndarray], batch: Batch) -> np.ndarray:
+    """Return the trees of a batch's sentences, int32[N] each, as one array; roots and margins have no head, -1."""
+    joined = np.full(batch.n_nodes, -1, np.int32)
+    for each, first, end in zip(heads, batch.first.tolist(), batch.end.tolist(), strict=True):
+        joined[first + 1 : end] = each[1:]
+        joined[first + 1 : end] += first
+    return joined
+
+
+def join_words(values: Sequence[Mapping[int, int]], batch: Batch) -> dict[int, int]:
+    """Return values of some words of each sentence as values of nodes of the batch.
+
+    Examples
+    --------
+    >>> one = Tokens(np.zeros((2 + 2 * MARGIN, 1), np.int32), np.zeros(3, np.int32), np.zeros(0, np.int32))
+    >>> join_words([{}, {1: 5}], join([one, one]))
+    {9: 5}
+    """
+    first = batch.first.tolist()
+    return {first[s] + word: value for s, each in enumerate(values) for word, value in each.items()}
+
+
+def join_rows(rows: Sequence[PartRows], batch: Batch) -> PartRows:
+    """Return the parts of all sentences of a batch, with its numbers of nodes."""
+    if len(rows) == 1:
+        return rows[0]
+    nodes = np.concatenate([each.nodes for each in rows])
+    nodes += np.repeat(batch.first, [len(each.nodes) for each in rows])[:, np.newaxis]
+    return PartRows(nodes, np.concatenate([each.codes for each in rows]))
+
+
+@kernel
+def _join_starts(single: Int32s, first: Int32s, end: Int32s, joined: Int32s) -> None:
+    """Write where the features of each node start, given the same for each sentence by itself."""
+    done, i, node = 0, 0, 0
+    for s in range(first.shape[0]):
+        while node < first[s]:
+            joined[node] = done
+            node += 1
+        for k in range(end[s] - first[s] + 1):
+            joined[node + k] = done + single[i + k]
+        i, node = i + end[s] - first[s] + 1, end[s] + 1
+        done = joined[end[s]]

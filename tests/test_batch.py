@@ -1,0 +1,111 @@
+"""Sentences joined to a batch: each has the scores and labels that it has by itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from problems import draw_arcs_of_words, draw_tree
+from toy import draw_sentence
+
+from nonproj.io.batches import groups
+from nonproj.model import LABEL_LINES, Model
+from nonproj.options.config import Config
+from nonproj.pipeline import Parser
+from nonproj.scoring.batch import join
+from nonproj.scoring.templates import LABELLED_ARC, attributes_of, load_templates
+from nonproj.scoring.vocabulary import Encoder
+
+BITS, LABELS = 14, 19
+FILES = load_templates(labelled=True, pairs=True)
+
+
+def draw(seed, files=FILES, lines=False):
+    """A parser of random weights, and sentences of different lengths with arcs, trees and demanded labels."""
+    rng = np.random.default_rng(seed)
+    sizes = [1, *rng.integers(1, 12, 4).tolist(), 30]
+    sentences = [draw_sentence(rng, n) for n in rng.permutation(sizes).tolist()]
+    encoder = Encoder.from_sentences(sentences, attributes_of(files), 1)
+    weights = {name: rng.integers(-3, 4, 1 << BITS).astype(np.int16) for name in ("parser", "pruner", "labeler")}
+    if lines:
+        size = 5 + len(encoder.vocabularies["pos"])
+        weights[LABEL_LINES] = rng.integers(0, 4, (size, size, 2)).astype(np.int32)
+    meta = {"scale": {"parser": 0.25, "pruner": 0.125, "labeler": 0.5}}
+    parser = Parser(Model(Config(), encoder.vocabularies, files, [f"l{i}" for i in range(LABELS)], weights, meta))
+    arcs = [draw_arcs_of_words(rng, len(sentence), True) for sentence in sentences]
+    trees = [draw_tree(rng, len(sentence)) for sentence in sentences]
+    demanded = [{int(rng.integers(1, len(s) + 1)): int(rng.integers(LABELS))} for s in sentences[:3]] + [{}] * 3
+    return parser, sentences, [parser.encode(s) for s in sentences], arcs, trees, demanded
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_first_order_scores_of_a_batch_are_those_of_its_sentences(seed):
+    parser, _, tokens, *_ = draw(seed)
+    found = parser.first_order_batch(join(tokens))
+    for scores, own in zip(found, tokens, strict=True):
+        assert (scores == parser.first_order_scores(own)).all()
+        assert np.isneginf(scores).sum() == 2 * own.n_nodes - 1
+
+
+@pytest.mark.parametrize("lines", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_scores_of_a_batch_are_those_of_its_sentences(seed, lines):
+    parser, _, tokens, arcs, _, demanded = draw(seed, lines=lines)
+    scorer, (weights, scale) = parser.scorer, parser._table("parser")
+    found, known = parser.score_batch(join(tokens), arcs, demanded)
+    labels = np.split(known.of_labels, np.cumsum([len(each.head) for each in arcs])[:-1])
+    for (parts, scores), own, wanted, of_labels in zip(found, tokens, demanded, labels, strict=True):
+        features = scorer.features(own, parts, len(weights))
+        expected, own_labels = scorer.score_with_labels(features, weights, scale, wanted)
+        assert (scores == expected).all()
+        assert (of_labels == own_labels).all()
+
+
+@pytest.mark.parametrize("files", [FILES, load_templates(pairs=True), load_templates(labelled=True)])
+@pytest.mark.parametrize("seed", range(4))
+def test_labels_of_a_batch_are_those_of_its_sentences(seed, files):
+    parser, _, tokens, _, trees, demanded = draw(seed, files)
+    found = parser.labeler.label(join(tokens), trees, None, demanded)
+    for (labels, margins), own, heads, wanted in zip(found, tokens, trees, demanded, strict=True):
+        expected = parser.label_arcs(own, heads, wanted)
+        assert labels.tolist() == expected[0].tolist()
+        assert margins.tolist() == expected[1].tolist()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_label_scores_that_are_known_are_not_computed_again(seed):
+    parser, _, tokens, arcs, _, _ = draw(seed)
+    batch = join(tokens)
+    scored, known = parser.score_batch(batch, arcs)
+    trees = [parser.decode(*each).heads for each in scored]
+    expected = [parser.label_arcs(*each) for each in zip(tokens, trees, strict=True)]
+    parser.scorer.label_table = parser.scorer.label_table._replace(salt=np.zeros(0, np.uint64))
+    for found, wanted in zip(parser.labeler.label(batch, trees, known), expected, strict=True):
+        assert [each.tolist() for each in found] == [each.tolist() for each in wanted]
+
+
+def test_a_model_without_labelled_arcs_knows_no_scores_of_labels():
+    files = load_templates(pairs=True)
+    assert LABELLED_ARC not in files
+    parser, _, tokens, arcs, _, _ = draw(0, files)
+    assert parser.score_batch(join(tokens), arcs)[1] is None
+
+
+def test_parses_do_not_depend_on_what_is_parsed_together():
+    parser, sentences, *_ = draw(7)
+    together = [parse for _, parse in parser.parse_all(sentences)]
+    for sentence, parse in zip(sentences, together, strict=True):
+        alone = parser.parse(sentence)
+        assert parse.decoded.heads.tolist() == alone.decoded.heads.tolist()
+        assert parse.decoded.score == alone.decoded.score
+        assert parse.labels == alone.labels
+
+
+def test_groups_are_of_limited_size_and_leave_nothing_out():
+    sentences = draw(3)[1]
+    for pairs in (1, 100, 1000, 10**6):
+        found = list(groups(sentences, pairs))
+        assert [s for part in found for s in sentences[part]] == sentences
+        sums = [sum(len(s) ** 2 for s in sentences[part]) for part in found]
+        assert all(total <= pairs or part.stop == part.start + 1 for total, part in zip(sums, found, strict=True))
+        following = [len(sentences[part.stop]) ** 2 for part in found[:-1]]
+        assert all(total + more > pairs for total, more in zip(sums[:-1], following, strict=True))
