@@ -82,8 +82,8 @@ class Model:
     meta : dict
         Training history; JSON values only.
     components : dict of str to dict
-        What the tagger, the segmenter and the confidence classifier need beside their arrays, JSON values only; the
-        arrays are in ``weights``, as ``tagger.NAME`` and so on.  A parser need not have them.
+        What the tagger, the segmenter, the network and the confidence classifier need beside their arrays, JSON values
+        only; the arrays are in ``weights``, as ``tagger.NAME`` and so on.  A parser need not have them.
 
     Examples
     --------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TABLES = ("parser", "pruner", "labeler", "perceptron", "total")
 """Arrays that are weight tables: kernels index them by hash and rely on their size being a power of two."""
 
-COMPONENTS = ("tagger", "segmenter", "confidence", "clusters")
+COMPONENTS = ("tagger", "segmenter", "confidence", "clusters", "network")
 """Parts of a pipeline that a model may have beside its parser; they check their own arrays when they are built."""
 
 _COMPLETE = ({"pruner", "labeler", "parser"}, {"pruner", "labeler", "perceptron", "total", "arcs"})

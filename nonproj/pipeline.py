@@ -26,6 +26,7 @@ from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
 from nonproj.scoring.batch import Batch, alone, join, join_words
 from nonproj.scoring.label_lines import TAG, LabelLines
+from nonproj.scoring.network import network_of
 from nonproj.scoring.scorer import Known, Scorer, dense_scores_of_batch
 from nonproj.scoring.templates import compile_templates
 from nonproj.scoring.tree_labels import TreeLabeler
@@ -90,7 +91,7 @@ class Parser:
         attributes = self.encoder.attributes
         table = model.weights.get(LABEL_LINES)
         lines = None if table is None else LabelLines(table, attributes.index(TAG))
-        self.scorer = Scorer(model.templates, attributes, config.parts, len(model.labels), lines)
+        self.scorer = Scorer(model.templates, attributes, config.parts, len(model.labels), lines, network_of(model))
         self.pruner_table = compile_templates(model.templates["pruner"], attributes)
         tables, margin = (self._table("labeler"), self._table("parser")), config.labeler.margin
         self.labeler = TreeLabeler(self.scorer, model.templates, attributes, len(model.labels), margin, tables)

@@ -183,10 +183,11 @@ class JointParser(Parser):
         space, parts = joint_space(arcs, candidates.counts)
         tagged = self.encoder.encode_readings(candidates.rows, tokens, space.word)
         features = joint_features(self._joint_tables, space, parts, tokens, tagged, len(weights), self.scorer.lines)
-        demanded = self.demanded(constraints)
-        return joint_problem(
-            space, parts, score_features(features, weights, scale, self.scorer.n_labels, demanded), candidates.chain
-        )
+        scores = score_features(features, weights, scale, self.scorer.n_labels, self.demanded(constraints))
+        if self.scorer.network is not None:
+            head, modifier = parts.arcs.head, parts.arcs.modifier
+            scores[: len(head)] += self.scorer.network.tagged_scores(tokens, tagged, space.word, head, modifier)
+        return joint_problem(space, parts, scores, candidates.chain)
 
     def with_tags(self, choice: Choice, found: JointDecoded) -> Sentence:
         """Return the sentence with the tags that were chosen."""

@@ -19,7 +19,9 @@ from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, C
 from nonproj.confidence.evidence import FEATURES, Case, Evidence
 from nonproj.learning.crossing import learn_price
 from nonproj.learning.mixing import Mixing, make_examples
+from nonproj.learning.network import learn_network
 from nonproj.learning.perceptron import start_epoch
+from nonproj.learning.preparation import Prepared
 from nonproj.model import LABEL_LINES, Model
 from nonproj.pipeline import Parser
 from nonproj.scoring.score import quantise
@@ -129,7 +131,10 @@ def second_parser(trainer, spaces: list[ArcSpace], chosen: np.ndarray) -> Parser
     arrays = {name: table for name, (table, _) in tables.items()}
     if trainer.lines:
         arrays[LABEL_LINES] = trainer.lines.table
-    model = Model(trainer.config, vocabularies, trainer.files, trainer.labels, arrays, meta)
+    prepared = Prepared({}, arrays, [])
+    prepared.add("network", learn_network(trainer, spaces, chosen, "confidence: network"))
+    first = trainer.config, vocabularies, trainer.files, trainer.labels
+    model = Model(*first, prepared.arrays, meta, prepared.components)
     decoding = dataclasses.replace(trainer.config.decoding, nbest=1, full=False, constraints="none", joint=False)
     parser = Parser(model, decoding, tags="none")
     parser.encoder = Encoder(vocabularies, trainer.encoder.clusters)

@@ -30,6 +30,7 @@ from nonproj.learning.confidence import learn_confidence
 from nonproj.learning.label_numbers import label_lines, number_labels
 from nonproj.learning.labeler import Labeler
 from nonproj.learning.mixing import Learner, Mixing, check_shards, make_examples, train_apart
+from nonproj.learning.network import learn_network
 from nonproj.learning.perceptron import Perceptron, mean_weights, start_epoch
 from nonproj.learning.preparation import check_sentences, load_features, prepare, restore
 from nonproj.learning.pruner import Pruner, add_gold, count_gold
@@ -174,6 +175,7 @@ class Trainer:
             self.weights["labeler"] = self.fit_labeler(np.arange(len(self.sentences)), "labeler").averaged()
             spaces = self._train_pruner()
             self.prepared.add("clusters", self.clusters and self.clusters.state())
+            self.prepared.add("network", learn_network(self, spaces))
             self.prepared.add("confidence", learn_confidence(self, spaces))
         try:
             self._train_parser(self._perceptrons(saved), spaces)
@@ -357,11 +359,9 @@ class Trainer:
     def _evaluate(self) -> dict[str, float]:
         """Return accuracies and the share of certified trees on the held-out sentences."""
         spaces = []
-        evaluation = evaluate_parser(
-            Parser(self._quantised_model(), tags=tested_tags(self.config)),
-            self.progress(self.held_out, "held-out"),
-            on_parse=lambda parse: spaces.append(parse.arcs),
-        )
+        parser = Parser(self._quantised_model(), tags=tested_tags(self.config))
+        held_out = self.progress(self.held_out, "held-out")
+        evaluation = evaluate_parser(parser, held_out, on_parse=lambda parse: spaces.append(parse.arcs))
         if not self.meta["log"]:
             self._report_pruning("held-out", self.held_out, spaces)
         figures = evaluation.as_dict()

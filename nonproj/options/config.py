@@ -15,6 +15,7 @@ from typing import Any
 
 from nonproj.errors import ConfigError
 from nonproj.options.kinds import LanguageOption, PartsOption
+from nonproj.options.network import NetworkConfig
 from nonproj.options.schema import Option, Section, dotted, option, section_type, show, text
 
 MAX_PRICE = 10**9
@@ -147,11 +148,7 @@ class LabelerConfig(Section, name="labeler"):
         "score labels of adjacent modifiers and of consecutive arcs in pairs, and choose all labels of a tree together",
         (bool,),
     )
-    joint: bool = option(
-        True,
-        "score labels with the arcs; only with templates in labelled_arc.yaml",
-        (bool,),
-    )
+    joint: bool = option(True, "score labels with the arcs; only with templates in labelled_arc.yaml", (bool,))
     joint_margin: float = option(
         40.0,
         "margin by which the gold label should score higher where labels are scored with the arcs",
@@ -255,6 +252,7 @@ class Config(Section):
     training: TrainingConfig = field(default_factory=TrainingConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
     labeler: LabelerConfig = field(default_factory=LabelerConfig)
+    network: NetworkConfig = field(default_factory=NetworkConfig)
     tagger: TaggerConfig = field(default_factory=TaggerConfig)
     segmenter: SegmenterConfig = field(default_factory=SegmenterConfig)
     confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)

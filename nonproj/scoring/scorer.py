@@ -13,6 +13,7 @@ from nonproj.scoring.batch import Batch, alone, join_rows
 from nonproj.scoring.hashing import Hashed, hash_tokens
 from nonproj.scoring.label_lines import LabelLines
 from nonproj.scoring.labels import add_labelled, best_label_scores, label_scores
+from nonproj.scoring.network import Network
 from nonproj.scoring.score import add_parts, score_pairs_of, score_parts
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable, compile_templates
 from nonproj.scoring.vocabulary import Tokens
@@ -23,13 +24,14 @@ class Features(NamedTuple):
     """The features of a sentence's parts, ready to be looked up: hashes and rows for each part type.
 
     ``labelled`` are those of the arcs with labels, None where arcs are scored without, and ``lines`` the lines of
-    labels that each arc may have, None for all.
+    labels that each arc may have, None for all.  ``network`` are scores to be added to those of the arcs, float64[A].
     """
 
     parts: PartSpace
     pairs: list[tuple[Hashed, PartRows]]
     labelled: tuple[Hashed, PartRows] | None = None
     lines: np.ndarray | None = None
+    network: np.ndarray | None = None
 
 
 class Known(NamedTuple):
@@ -73,6 +75,8 @@ class Scorer:
         Number of labels.
     lines : LabelLines, optional
         Which labels an arc may have; by default all.
+    network : Network, optional
+        A network whose scores are added to those of the arcs.
     """
 
     def __init__(
@@ -82,12 +86,13 @@ class Scorer:
         parts: str | Sequence[str],
         n_labels: int = 0,
         lines: LabelLines | None = None,
+        network: Network | None = None,
     ):
         self.types = part_set(parts)
         self.tables: list[TemplateTable] = [
             compile_templates(files[part_type.name], attributes) for part_type in self.types
         ]
-        self.lines = lines
+        self.lines, self.network = lines, network
         self.n_labels = n_labels if LABELLED_ARC in files else 0
         self.label_table = compile_templates(files[LABELLED_ARC], attributes) if self.n_labels else None
 
@@ -97,11 +102,12 @@ class Scorer:
             (hash_tokens(tokens, table, n_weights), part_type.rows(parts.arcs, start))
             for part_type, start, table in zip(parts.types, parts.starts, self.tables, strict=True)
         ]
+        added = self.network.scores(tokens, parts.arcs.head, parts.arcs.modifier) if self.network else None
         if self.label_table is None:
-            return Features(parts, pairs)
+            return Features(parts, pairs, network=added)
         rows = pairs[0][1]
         lines = self.lines.of(tokens, rows.nodes) if self.lines else None
-        return Features(parts, pairs, (hash_tokens(tokens, self.label_table, n_weights), rows), lines)
+        return Features(parts, pairs, (hash_tokens(tokens, self.label_table, n_weights), rows), lines, added)
 
     def score(
         self, features: Features, weights: np.ndarray, scale: float = 1.0, demanded: Mapping[int, int] | None = None
@@ -153,6 +159,8 @@ class Scorer:
         for i, (part_type, table) in enumerate(zip(self.types, self.tables, strict=True)):
             rows = join_rows([part_type.rows(parts.arcs, parts.starts[i]) for parts in spaces], batch)
             scores.append(score_parts(hash_tokens(batch, table, len(weights)), rows, weights, scale))
+            if i == 0 and self.network is not None:
+                scores[0] += self.network.scores(batch, rows.nodes[:, 0], rows.nodes[:, 1])
             if i == 0 and self.label_table is not None:
                 modifier = rows.nodes[:, 1]
                 lines = _free(self.lines.of(batch, rows.nodes) if self.lines else None, modifier, demanded)
@@ -163,7 +171,10 @@ class Scorer:
 
     def score_unlabelled(self, features: Features, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
         """Return the scores of all parts, float64[P], those of arcs without labels."""
-        return np.concatenate([score_parts(hashed, rows, weights, scale) for hashed, rows in features.pairs])
+        scores = np.concatenate([score_parts(hashed, rows, weights, scale) for hashed, rows in features.pairs])
+        if features.network is not None:
+            scores[: len(features.network)] += features.network
+        return scores
 
     def score_labels(self, features: Features, weights: np.ndarray) -> np.ndarray:
         """Return the score of each label of each arc, [A, n_labels], unscaled: see `nonproj.scoring.labels`."""

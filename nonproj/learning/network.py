@@ -1,0 +1,318 @@
+"""The feed-forward network over arcs, trained alone: for each word the probability of its head among the candidates.
+
+AdaGrad takes the steps, with one sum of squares for each row.  The candidate arcs are those of the jackknifed pruner.
+A share of the hidden units and of the attributes of words is left out at random in each sentence, which keeps the
+network from learning the training sentences by heart (Srivastava et al. 2014).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from nonproj._kernel import inlined_kernel, kernel
+from nonproj.options.network import NetworkConfig
+from nonproj.scoring.network import (
+    POSITIONS,
+    Columns,
+    Network,
+    Weights,
+    columns_for,
+    position_code,
+    score_arcs,
+    sums_before,
+    word_sums,
+)
+from nonproj.scoring.vocabulary import FEAT, FIRST, MARGIN, Tokens
+from nonproj.types import ArcSpace, Float32s, Float64s, Int32s, Uint8s
+
+RARE = 2
+"""A value of an attribute has a row if it occurs so often in training."""
+
+LEXICAL = {"form", "lemma", "suffix3"}
+"""Attributes with many values, which are left out more often."""
+
+DROPPED, LEXICAL_DROPPED = 0.1, 0.4
+"""With these probabilities attributes are left out."""
+
+_DEVIATION = 0.03
+_LARGEST = 32767
+
+log = logging.getLogger("nonproj")
+
+
+class NetworkLearner:
+    """A network in training.
+
+    Parameters
+    ----------
+    vocabularies : dict of str to list of str
+    tokens : sequence of Tokens
+        The sentences, in which the values of attributes are counted.
+    options : NetworkConfig
+    seed : sequence of int
+        For the first weights and what is left out.
+
+    Attributes
+    ----------
+    weights : Weights
+        float32.
+    squares : list of ndarray
+        The sums of squared gradients, of each row for heads and for modifiers, and of the rows of the other tables.
+    """
+
+    def __init__(
+        self, vocabularies: dict[str, list[str]], tokens: Sequence[Tokens], options: NetworkConfig, seed: Sequence[int]
+    ):
+        self.rng, self.options, size = np.random.default_rng(seed), options, options.size
+        self.names = columns_for(vocabularies)
+        self.columns = Columns.of(vocabularies, self.names)
+        self.index = count_rows(self.columns, tokens)
+        tags = [name for name in vocabularies if name != FEAT][self.columns.between]
+        shapes = (self.index.max() + 1, 2 * size), (FIRST + len(vocabularies[tags]), size), (POSITIONS, size)
+        drawn = [self.rng.standard_normal(shape, np.float32) * np.float32(_DEVIATION) for shape in shapes]
+        drawn[0][0] = 0.0
+        output = self.rng.standard_normal(size, np.float32) / np.float32(np.sqrt(size))
+        self.weights = Weights(drawn[0], drawn[1], drawn[2], output)
+        self.squares = [np.zeros((len(table), 1 + (k == 0)), np.float32) for k, table in enumerate(drawn)]
+        self.squares.append(np.zeros((1, 1), np.float32))
+        lexical = np.array([name in LEXICAL for name, _ in self.names] + [False])
+        self._rates = np.where(lexical, LEXICAL_DROPPED, DROPPED)
+        self._total = [np.zeros_like(table) for table in self.weights]
+        self._epochs = self._counted = 0
+
+    def epoch(self, examples: Sequence[tuple[Tokens, np.ndarray, ArcSpace]], order: Iterable[int]) -> tuple[float, int]:
+        """Train on the examples (tokens, gold heads, arcs with the gold ones) in the given order.
+
+        Returns
+        -------
+        loss : float
+            The mean loss per word, in nats.
+        wrong : int
+            Words whose best head was not the gold one.
+        """
+        loss, wrong, words = 0.0, 0, 0
+        for i in order:
+            one, missed = self.update(*examples[i])
+            loss, wrong, words = loss + one, wrong + missed, words + len(examples[i][1]) - 1
+        self._epochs += 1
+        if 2 * self._epochs > self.options.epochs:
+            self._counted += 1
+            for table, total in zip(self.weights, self._total, strict=True):
+                total += table
+        return loss / max(words, 1), wrong
+
+    def update(self, tokens: Tokens, heads: np.ndarray, arcs: ArcSpace) -> tuple[float, int]:
+        """Make one step on one sentence; return its words' losses, in nats, and the number of wrong heads."""
+        dropped = (self.rng.random((tokens.n_nodes, len(self._rates))) < self._rates).astype(np.uint8)
+        kept = 1.0 - self.options.dropout
+        mask = ((self.rng.random(self.options.size) < kept) / kept).astype(np.float32)
+        loss, wrong, gradient = self.gradient((tokens, heads, arcs), mask, dropped)
+        sums, tags, positions, output = gradient
+        rate = float(self.options.learning_rate)
+        own = tokens.atoms, tokens.feat_start, tokens.feat
+        places = (self.columns.attribute, self.columns.offset, self.columns.start)
+        _descend_words(
+            places, self.columns.feat, self.index, own, dropped, sums, rate, self.weights.words, self.squares[0]
+        )
+        numbers = tokens.atoms[MARGIN : MARGIN + tokens.n_nodes, self.columns.between]
+        _descend(np.ascontiguousarray(numbers), tags, rate, self.weights.between, self.squares[1])
+        _descend(np.arange(POSITIONS, dtype=np.int32), positions, rate, self.weights.positions, self.squares[2])
+        _descend(np.zeros(1, np.int32), output[None], rate, self.weights.output[None], self.squares[3])
+        return loss, wrong
+
+    def gradient(
+        self, example: tuple[Tokens, np.ndarray, ArcSpace], mask: np.ndarray, dropped: np.ndarray
+    ) -> tuple[float, int, tuple[np.ndarray, ...]]:
+        """Return loss, number of wrong heads, and the gradient of minus the loss.
+
+        Parameters
+        ----------
+        example : tuple of Tokens, ndarray and ArcSpace
+        mask : ndarray of shape (K,), float32
+            Factors of the hidden units.
+        dropped : ndarray of shape (N, C + 1), uint8
+            See `nonproj.scoring.network.word_sums`.
+
+        Returns
+        -------
+        loss : float
+        wrong : int
+        gradient : tuple of ndarray
+            Of the words' sums, float32[N, 2 * K], of the rows of the words' tags between, float32[N, K], of the
+            positions and of the output.
+        """
+        tokens, heads, arcs = example
+        weights, word = self.weights, np.arange(tokens.n_nodes)
+        roots = (word == 0).astype(np.uint8)
+        sums = word_sums(self.columns, self.index, weights.words, tokens, None, dropped)
+        before, output = sums_before(self.columns, weights.between, tokens), weights.output * mask
+        scores = score_arcs((arcs.head, arcs.modifier), (word, roots), sums, before, weights.positions, output)
+        delta = np.empty(len(scores))
+        loss, wrong = _differences(arcs.head, arcs.modifier, heads, scores, delta)
+        found: Any = tuple(np.zeros(table.shape, np.float32) for table in (sums, before, weights.positions, output))
+        _propagate((arcs.head, arcs.modifier), delta, (sums, before, weights.positions, output), found)
+        tags = np.cumsum(found[1][::-1], axis=0)[::-1][1:]
+        return loss, wrong, (found[0], np.ascontiguousarray(tags), found[2], found[3] * mask)
+
+    def network(self, factor: float) -> Network:
+        """Return the network in 16 bits, with the mean of the weights after the epochs of the second half.
+
+        ``factor`` is that of its scores.
+        """
+        mean = [total / max(self._counted, 1) for total in self._total]
+        inner = max(float(np.abs(table).max()) for table in mean[:3]) / _LARGEST or 1.0
+        outer = float(np.abs(mean[3]).max()) / _LARGEST or 1.0
+        scales = (inner, inner, inner, outer)
+        rounded = [np.rint(table / scale).astype(np.int16) for table, scale in zip(mean, scales, strict=True)]
+        return Network(self.columns, self.index, Weights(*rounded), factor * inner * outer)
+
+
+def learn_network(
+    trainer: Any, spaces: list[ArcSpace], chosen: np.ndarray | None = None, name: str = "network"
+) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
+    """Return the state of a network trained on a trainer's sentences, or on the chosen ones; None without one.
+
+    Its scores are in units of the margin of the perceptron, times ``network.weight``.
+
+    Parameters
+    ----------
+    trainer : Trainer
+        After its pruner.
+    spaces : list of ArcSpace
+        The candidate arcs of each sentence.
+    chosen : ndarray of int, optional
+    name : str
+        For the log.
+    """
+    config, vocabularies = trainer.config, trainer.encoder.vocabularies
+    factor = config.network.weight * config.training.margin
+    if not (config.network.epochs and factor and columns_for(vocabularies)):
+        return None
+    chosen = np.arange(len(trainer.tokens)) if chosen is None else chosen
+    tokens = [trainer.tokens[i] for i in chosen]
+    examples = [(trainer.tokens[i], trainer.sentences[i].heads, spaces[i]) for i in chosen]
+    learner = NetworkLearner(vocabularies, tokens, config.network, (config.seed, 5))
+    for epoch in range(config.network.epochs):
+        began, order = time.perf_counter(), np.arange(len(chosen))
+        if config.training.shuffle:
+            order = np.random.default_rng((config.seed, 6, epoch)).permutation(order)
+        loss, wrong = learner.epoch(examples, trainer.progress(order, f"{name} {epoch + 1}"))
+        seconds = time.perf_counter() - began
+        log.info("%s epoch %d: %.1f s, loss %.4f a word, %d wrong heads", name, epoch + 1, seconds, loss, wrong)
+    return learner.network(factor).state(learner.names)
+
+
+def count_rows(columns: Columns, tokens: Sequence[Tokens]) -> np.ndarray:
+    """Return the index of a new network, int32: rows from 1 for what occurs `RARE` times in the sentences, else 0."""
+    counts = np.zeros(columns.size, np.int64)
+    for t in tokens:
+        for attribute, offset, start in zip(columns.attribute, columns.offset, columns.start, strict=True):
+            first = MARGIN + offset
+            np.add.at(counts, start + t.atoms[first : first + t.n_nodes, attribute], 1)
+        np.add.at(counts, columns.feat + t.feat, 1)
+    frequent = counts >= RARE
+    return np.where(frequent, np.cumsum(frequent), 0).astype(np.int32)
+
+
+@kernel
+def _differences(head: Int32s, modifier: Int32s, heads: Int32s, scores: Float64s, delta: Float64s) -> tuple[float, int]:
+    """Write gold minus probability of each arc; return the loss, and the number of words with a wrong best head."""
+    n_nodes = heads.shape[0]
+    best, total, choice = np.full(n_nodes, -np.inf), np.zeros(n_nodes), np.zeros(n_nodes, np.int64)
+    for a in range(head.shape[0]):
+        if scores[a] > best[modifier[a]]:
+            best[modifier[a]] = scores[a]
+            choice[modifier[a]] = head[a]
+    for a in range(head.shape[0]):
+        delta[a] = np.exp(scores[a] - best[modifier[a]])
+        total[modifier[a]] += delta[a]
+    loss, wrong = 0.0, 0
+    for a in range(head.shape[0]):
+        m = modifier[a]
+        delta[a] = -delta[a] / total[m]
+        if head[a] == heads[m]:
+            loss -= scores[a] - best[m] - np.log(total[m])
+            delta[a] += 1.0
+            wrong += choice[m] != head[a]
+    return loss, wrong
+
+
+@kernel
+def _propagate(
+    arcs: tuple[Int32s, Int32s],
+    delta: Float64s,
+    values: tuple[Float32s, Float32s, Float32s, Float32s],
+    gradient: tuple[Float32s, Float32s, Float32s, Float32s],
+) -> None:
+    """Add the gradient of the words' sums, of the prefix sums, of the positions and of the output."""
+    head, modifier = arcs
+    sums, before, positions, output = values
+    of_sums, of_before, of_positions, of_output = gradient
+    size = output.shape[0]
+    for a in range(head.shape[0]):
+        h, m, d = head[a], modifier[a], np.float32(delta[a])
+        code, last, low = position_code(h, m, h == 0), max(h, m), min(h, m) + 1
+        for k in range(size):
+            x = sums[h, k] + sums[m, size + k] + positions[code, k] + (before[last, k] - before[low, k])
+            if x > 0:
+                g = d * output[k]
+                of_output[k] += d * x
+                of_sums[h, k] += g
+                of_sums[m, size + k] += g
+                of_positions[code, k] += g
+                of_before[last, k] += g
+                of_before[low, k] -= g
+
+
+@kernel
+def _descend_words(
+    places: tuple[Int32s, Int32s, Int32s],
+    feat_start: int,
+    index: Int32s,
+    words: tuple[Int32s, Int32s, Int32s],
+    dropped: Uint8s,
+    gradient: Float32s,
+    rate: float,
+    table: Float32s,
+    squares: Float32s,
+) -> None:
+    """Make a step of AdaGrad on all rows of each word."""
+    attribute, offset, start = places
+    atoms, first, feat = words
+    n_columns = attribute.shape[0]
+    for i in range(gradient.shape[0]):
+        for c in range(n_columns):
+            row = index[start[c] + atoms[i + MARGIN + offset[c], attribute[c]]]
+            if row and not dropped[i, c]:
+                _step(gradient[i], rate, table[row], squares[row])
+        for f in range(first[i], first[i + 1]):
+            row = index[feat_start + feat[f]]
+            if row and not dropped[i, n_columns]:
+                _step(gradient[i], rate, table[row], squares[row])
+
+
+@kernel
+def _descend(rows: Int32s, gradient: Float32s, rate: float, table: Float32s, squares: Float32s) -> None:
+    """Make a step of AdaGrad on the row of each gradient."""
+    for i in range(gradient.shape[0]):
+        _step(gradient[i], rate, table[rows[i]], squares[rows[i]])
+
+
+@inlined_kernel
+def _step(gradient: Float32s, rate: float, row: Float32s, squares: Float32s) -> None:
+    """Move a row, whose equal pieces have one sum of squares each, by their mean squared gradients."""
+    size = gradient.shape[0] // squares.shape[0]
+    for piece in range(squares.shape[0]):
+        begin, square = piece * size, np.float32(0.0)
+        for k in range(begin, begin + size):
+            square += gradient[k] * gradient[k]
+        if square > 0.0:
+            squares[piece] += square / np.float32(size)
+            factor = np.float32(rate / np.sqrt(squares[piece] + 1e-8))
+            for k in range(begin, begin + size):
+                row[k] += factor * gradient[k]

@@ -1,0 +1,24 @@
+"""The options of the network that scores arcs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nonproj.options.schema import Section, option
+
+
+@dataclass(frozen=True)
+class NetworkConfig(Section, name="network"):
+    """The feed-forward network whose scores are added to those of the arcs."""
+
+    epochs: int = option(10, "training epochs; 0: no network", (int,), low=0, high=10**6)
+    size: int = option(128, "number of hidden units", (int,), low=1, high=4096)
+    weight: float = option(
+        0.15,
+        "factor of its scores, in nats, as a fraction of training.margin; 0: no network",
+        (float,),
+        low=0,
+        high=100,
+    )
+    dropout: float = option(0.3, "fraction of hidden units that are left out in training", (float,), low=0, high=0.9)
+    learning_rate: float = option(0.03, "learning rate of AdaGrad", (float,), low=0, above=True)

@@ -1,0 +1,80 @@
+"""The network over arcs from its definition: no prefix sums, no tables of sums, Python's numbers."""
+
+from __future__ import annotations
+
+import math
+
+from naive_scoring import FIRST, number_of
+
+REACH = [("form", 0), ("lemma", 0), ("pos", 3), ("suffix2", 0), ("suffix3", 1), ("shape", 0), ("key", 2), ("morph", 2)]
+"""The attributes of a word, and how far around it each is looked up."""
+
+POSITIONS = 30
+
+
+def columns_of(vocabularies):
+    """The columns, attribute and offset, in the order of their entries in the index."""
+    return [(name, k) for name, reach in REACH for k in range(-reach, reach + 1) if name in vocabularies]
+
+
+def entries(sentence, vocabularies, node, row=None):
+    """The entries of a node in the index: one for each column, then a list of those of its features.
+
+    ``row`` replaces the columns of the node itself.
+    """
+    n, start, found = len(sentence), 0, []
+    for name, k in columns_of(vocabularies):
+        beside = node + k
+        number = number_of(sentence, vocabularies, beside, name, row if k == 0 else None) if 0 <= beside <= n else 0
+        found.append(start + number)
+        start += FIRST + len(vocabularies[name])
+    feats = (row or sentence.rows[node - 1])[5] if node else "_"
+    known = vocabularies["feat"]
+    return found, [start + FIRST + known.index(f) for f in feats.split("|") if feats != "_" and f in known]
+
+
+def position_of(h, m):
+    """Ten classes of distance, to the right, to the left, and from the root."""
+    distance = abs(h - m)
+    longest = [1, 2, 3, 4, 5, 6, 8, 12, 20, math.inf]
+    side = 2 if h == 0 else int(h > m)
+    return 10 * side + next(i for i, limit in enumerate(longest) if distance <= limit)
+
+
+def rows_of(sentence, vocabularies, index, node, row=None, dropped=None):
+    """The rows of a node that are not left out."""
+    columns, feats = entries(sentence, vocabularies, node, row)
+    dropped = [0] * (len(columns) + 1) if dropped is None else dropped
+    kept = [e for e, out in zip(columns, dropped, strict=False) if not out] + ([] if dropped[-1] else feats)
+    return [int(index[e]) for e in kept if index[e]]
+
+
+def hidden(sentence, vocabularies, index, weights, pair, tagged=(None, None), dropped=None):
+    """The hidden layer of an arc before the positive part; ``tagged`` are the columns of its two words."""
+    words, between, positions, output = weights
+    h, m = pair
+    heads = rows_of(sentence, vocabularies, index, h, tagged[0], None if dropped is None else dropped[h])
+    modifiers = rows_of(sentence, vocabularies, index, m, tagged[1], None if dropped is None else dropped[m])
+    tags = [number_of(sentence, vocabularies, i, "pos") for i in range(min(h, m) + 1, max(h, m))]
+    size, found = len(output), []
+    for k in range(size):
+        total = positions[position_of(h, m)][k] + sum(words[r][k] for r in heads)
+        total += sum(words[r][size + k] for r in modifiers) + sum(between[t][k] for t in tags)
+        found.append(total)
+    return found
+
+
+def score(sentence, vocabularies, index, weights, pair, tagged=(None, None), dropped=None, mask=None):
+    """The score of an arc."""
+    mask = mask or [1] * len(weights[3])
+    layer = hidden(sentence, vocabularies, index, weights, pair, tagged, dropped)
+    return sum(max(x, 0) * w * factor for x, w, factor in zip(layer, weights[3], mask, strict=True))
+
+
+def loss(scores, pairs, heads):
+    """Minus the log-probabilities of the gold heads, each among the candidates of its word."""
+    total = 0.0
+    for m in range(1, len(heads)):
+        among = {h: s for (h, modifier), s in zip(pairs, scores, strict=True) if modifier == m}
+        total += math.log(sum(math.exp(s) for s in among.values())) - among[int(heads[m])]
+    return total

@@ -1,0 +1,307 @@
+"""The network over arcs: scores, gradients and steps against their definitions; its place in training and parsing."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import naive_network
+import naive_trees
+import numpy as np
+import pytest
+from problems import draw_arcs, draw_candidates, draw_tree
+from toy import draw_sentence, sentences
+
+from nonproj.errors import ModelError
+from nonproj.io.objects import from_words
+from nonproj.joint.parser import Choice, JointParser
+from nonproj.learning.network import NetworkLearner, count_rows
+from nonproj.learning.trainer import train
+from nonproj.model import Model
+from nonproj.options.config import Config
+from nonproj.options.network import NetworkConfig
+from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
+from nonproj.pipeline import Parser
+from nonproj.programs.price_and_cut import PricingParser
+from nonproj.scoring.batch import join
+from nonproj.scoring.network import Columns, Network, Weights, columns_for, network_of
+from nonproj.scoring.templates import attributes_of, load_templates
+from nonproj.scoring.vocabulary import Encoder
+from nonproj.types import Sentence
+
+FILES = load_templates()
+SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 14, "pruner.folds": 0, "tagger.epochs": 0}
+SMALL |= {"training.tags": "gold", "segmenter.epochs": 0, "training.epochs": 2, "confidence.share": 0.0}
+SMALL |= {"network.epochs": 3, "network.size": 8}
+SENTENCES = sentences(40)
+
+
+def config(**changes) -> Config:
+    return Config().with_overrides(SMALL | {name.replace("__", "."): value for name, value in changes.items()})
+
+
+def draw_encoder(rng, n):
+    """A sentence, and an encoder that knows some of its words."""
+    sentence = draw_sentence(rng, n)
+    known = [draw_sentence(rng, 5), Sentence(sentence.rows[::2])]
+    return sentence, Encoder.from_sentences(known, attributes_of(FILES), rare=1)
+
+
+def draw_network(rng, vocabularies, size):
+    """A network of random integers, some of whose entries have no row."""
+    columns = Columns.of(vocabularies, columns_for(vocabularies))
+    index = rng.integers(0, columns.size, columns.size).astype(np.int32) * (rng.random(columns.size) < 0.8)
+    tags = 5 + len(vocabularies["pos"])
+    shapes = (columns.size, 2 * size), (tags, size), (naive_network.POSITIONS, size), (size,)
+    weights = Weights(*(rng.integers(-32767, 32768, shape).astype(np.int16) for shape in shapes))
+    return Network(columns, index.astype(np.int32), weights, 0.25)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_scores_equal_the_definition_exactly(seed):
+    rng = np.random.default_rng(seed)
+    sentence, encoder = draw_encoder(rng, [1, 2, 3, 5, 9, 25][seed % 6])
+    network = draw_network(rng, encoder.vocabularies, [1, 3, 16][seed % 3])
+    arcs = draw_arcs(rng, len(sentence))
+    found = network.scores(encoder.encode(sentence), arcs.head, arcs.modifier)
+    weights = [table.tolist() for table in network.weights]
+    for value, pair in zip(found.tolist(), naive_trees.pairs_of(arcs), strict=True):
+        assert value == 0.25 * naive_network.score(sentence, encoder.vocabularies, network.index, weights, pair)
+
+
+def test_sentences_of_a_batch_score_as_each_alone():
+    rng = np.random.default_rng(0)
+    given = [draw_sentence(rng, n) for n in (3, 1, 7)]
+    encoder = Encoder.from_sentences(given, attributes_of(FILES), rare=1)
+    network, tokens = draw_network(rng, encoder.vocabularies, 5), [encoder.encode(s) for s in given]
+    batch, spaces = join(tokens), [draw_arcs(rng, len(s)) for s in given]
+    head, modifier = (np.concatenate([a[i] + k for a, k in zip(spaces, batch.first, strict=True)]) for i in (0, 1))
+    found = network.scores(batch, head, modifier)
+    alone = [network.scores(t, a.head, a.modifier) for t, a in zip(tokens, spaces, strict=True)]
+    assert found.tolist() == np.concatenate(alone).tolist()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_scores_between_tagged_words_equal_the_definition(seed):
+    rng = np.random.default_rng(seed)
+    sentence, counts, rows = draw_candidates(rng, 5)
+    encoder = Encoder.from_sentences([sentence, Sentence(rows[::2])], attributes_of(FILES), rare=1)
+    network = draw_network(rng, encoder.vocabularies, 4)
+    word = np.repeat(np.arange(6), counts)
+    pairs = [(h, m) for h in range(len(word)) for m in range(1, len(word)) if word[h] != word[m]]
+    head, modifier = np.array(pairs, np.int32).T.copy()
+    tokens = encoder.encode(sentence), encoder.encode(Sentence(rows))
+    found = network.tagged_scores(*tokens, word, head, modifier)
+    weights = [table.tolist() for table in network.weights]
+    for value, (h, m) in zip(found.tolist(), pairs, strict=True):
+        own = rows[h - 1] if h else None, rows[m - 1]
+        arc = int(word[h]), int(word[m])
+        assert value == 0.25 * naive_network.score(sentence, encoder.vocabularies, network.index, weights, arc, own)
+
+
+def draw_learner(seed, size=3, **options):
+    """A network in training, a sentence with its tree and candidate arcs, and what is left out."""
+    rng = np.random.default_rng(seed)
+    n = 2 + seed
+    sentence, encoder = draw_encoder(rng, n)
+    heads, tokens = draw_tree(rng, n), encoder.encode(sentence)
+    arcs = draw_arcs(rng, n)
+    mask = np.zeros((n + 1, n + 1), bool)
+    mask[arcs.head, arcs.modifier] = mask[heads[1:], np.arange(1, n + 1)] = True
+    learner = NetworkLearner(encoder.vocabularies, [tokens, tokens], NetworkConfig(size=size, **options), (seed,))
+    for table in learner.weights:
+        table[:] = rng.normal(size=table.shape)
+    learner.weights.words[0] = 0.0
+    dropped = (rng.random((n + 1, len(learner.names) + 1)) < 0.3).astype(np.uint8)
+    return learner, (tokens, heads, arc_space_from_mask(mask)), sentence, encoder.vocabularies, dropped
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_gradients_are_those_of_the_loss(seed):
+    learner, example, sentence, vocabularies, dropped = draw_learner(seed)
+    _, heads, arcs = example
+    pairs, mask = naive_trees.pairs_of(arcs), [2.0, 0.0, 1.25]
+
+    def loss_at(tables):
+        arguments = sentence, vocabularies, learner.index, tables
+        scores = [naive_network.score(*arguments, pair, dropped=dropped, mask=mask) for pair in pairs]
+        return naive_network.loss(scores, pairs, heads)
+
+    tables = [table.astype(float) for table in learner.weights]
+    loss, _, (of_sums, of_tags, of_positions, of_output) = learner.gradient(example, np.float32(mask), dropped)
+    assert loss == pytest.approx(loss_at(tables), abs=1e-4)
+    wanted = [np.zeros_like(table) for table in tables]
+    for node in range(len(heads)):
+        for row in naive_network.rows_of(sentence, vocabularies, learner.index, node, None, dropped[node]):
+            wanted[0][row] += of_sums[node]
+        wanted[1][example[0].atoms[3 + node, learner.columns.between]] += of_tags[node]
+    wanted[2:] = of_positions, of_output
+    rng, compared = np.random.default_rng(seed), 0
+    for number, table in enumerate(tables):
+        places = np.argwhere(wanted[number] != 0).tolist() + np.argwhere(wanted[number] == 0).tolist()[:3]
+        for place in rng.permutation(places)[:12].tolist():
+            step = 1e-6
+            table[tuple(place)] += step
+            above = loss_at(tables)
+            table[tuple(place)] -= 2 * step
+            slope = (above - loss_at(tables)) / (2 * step)
+            table[tuple(place)] += step
+            assert wanted[number][tuple(place)] == pytest.approx(-slope, abs=1e-3), (number, place)
+            compared += slope != 0.0
+    assert compared > 5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_step_is_that_of_adagrad_with_one_rate_for_each_row(seed):
+    learner, example, sentence, vocabularies, _ = draw_learner(seed, size=2, dropout=0.0, learning_rate=0.5)
+    learner._rates[:] = 0.0
+    size, nothing = 2, np.zeros((len(example[1]), len(learner.names) + 1), np.uint8)
+    before = [table.astype(float) for table in learner.weights]
+    squares = [np.abs(np.random.default_rng(seed).normal(size=s.shape)).astype(np.float32) for s in learner.squares]
+    learner.squares = [s.copy() for s in squares]
+    of_sums, of_tags, of_positions, of_output = learner.gradient(example, np.ones(2, np.float32), nothing)[2]
+    learner.update(*example)
+
+    def step(table, square, piece, gradient):
+        if np.any(gradient):
+            square += (gradient**2).mean()
+            piece += 0.5 * gradient / math.sqrt(square + 1e-8)
+        return square
+
+    for node in range(len(example[1])):
+        for row in naive_network.rows_of(sentence, vocabularies, learner.index, node):
+            for half in (slice(0, size), slice(size, None)):
+                at = row, int(half.start > 0)
+                squares[0][at] = step(0, squares[0][at], before[0][row, half], of_sums[node, half])
+        tag = example[0].atoms[3 + node, learner.columns.between]
+        squares[1][tag, 0] = step(1, squares[1][tag, 0], before[1][tag], of_tags[node])
+    for code in range(naive_network.POSITIONS):
+        squares[2][code, 0] = step(2, squares[2][code, 0], before[2][code], of_positions[code])
+    step(3, squares[3][0, 0], before[3], of_output)
+    for found, wanted in zip(learner.weights, before, strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-4)
+
+
+def test_without_leaving_anything_out_some_sentences_are_learnt_by_heart():
+    given = SENTENCES[:12]
+    encoder = Encoder.from_sentences(given, attributes_of(FILES), rare=1)
+    examples = [(encoder.encode(s), s.heads, full_arc_space(len(s))) for s in given]
+    options = NetworkConfig(size=32, epochs=40, dropout=0.0)
+    learner = NetworkLearner(encoder.vocabularies, [e[0] for e in examples], options, (0,))
+    learner._rates[:] = 0.0
+    wrong = [learner.epoch(examples, range(len(given)))[1] for _ in range(40)]
+    assert wrong[0] > 20 and wrong[-1] == 0
+    network = learner.network(1.0)
+    for tokens, heads, arcs in examples:  # also with the mean of the weights, and 16 bits
+        scores = network.scores(tokens, arcs.head, arcs.modifier)
+        for m in range(1, len(heads)):
+            into = np.flatnonzero(arcs.modifier == m)
+            assert arcs.head[into[scores[into].argmax()]] == heads[m]
+
+
+def test_rows_are_for_what_occurs_twice():
+    rng = np.random.default_rng(0)
+    drawn = [draw_sentence(rng, 4) for _ in range(3)]
+    encoder = Encoder.from_sentences(drawn, attributes_of(FILES), rare=1)
+    seen: dict[int, int] = {}
+    for sentence in drawn:
+        for node in range(5):
+            columns, feats = naive_network.entries(sentence, encoder.vocabularies, node)
+            for entry in columns + feats:
+                seen[entry] = seen.get(entry, 0) + 1
+    columns = Columns.of(encoder.vocabularies, columns_for(encoder.vocabularies))
+    index = count_rows(columns, [encoder.encode(s) for s in drawn])
+    twice = sorted(entry for entry, count in seen.items() if count >= 2)
+    assert np.flatnonzero(index).tolist() == twice and index[twice].tolist() == list(range(1, len(twice) + 1))
+
+
+@pytest.fixture(scope="module")
+def model():
+    return train(SENTENCES, config())
+
+
+def test_arcs_score_with_the_network_and_trees_stay_certified(model):
+    parser, plain = Parser(model), Parser(dataclasses.replace(model, components={}))
+    network, differences = network_of(model), 0
+    for sentence in sentences(10, seed=1):
+        tokens = parser.encode(sentence)
+        arcs = full_arc_space(len(sentence))
+        scores, without = parser.score(tokens, arcs)[1], plain.score(tokens, arcs)[1]
+        added = network.scores(tokens, arcs.head, arcs.modifier)
+        np.testing.assert_allclose(scores[: len(added)], without[: len(added)] + added, atol=1e-9)
+        assert scores[len(added) :].tolist() == without[len(added) :].tolist()
+        differences += np.count_nonzero(added)
+        assert parser.parse(sentence).decoded.certified
+    assert differences > 100
+
+
+def test_its_weight_is_a_fraction_of_the_margin(model):
+    other = train(SENTENCES, config(network__weight=0.3, training__margin=600.0))
+    scales = [m.components["network"]["scale"] for m in (model, other)]
+    assert scales[1] == pytest.approx(4 * scales[0])
+    assert all((model.weights[f"network.{name}"] == other.weights[f"network.{name}"]).all() for name in Weights._fields)
+
+
+def test_saved_models_parse_alike_and_resumed_training_gives_the_same(model, tmp_path):
+    model.save(tmp_path / "a.nonproj")
+    loaded = Model.load(tmp_path / "a.nonproj")
+    for sentence in sentences(5, seed=2):
+        assert Parser(loaded).parse(sentence).decoded.score == Parser(model).parse(sentence).decoded.score
+    checkpoint = tmp_path / "checkpoint"
+    train(SENTENCES, config(training__epochs=1), checkpoint=checkpoint)
+    resumed = train(SENTENCES, config(), checkpoint=checkpoint, resume=True)
+    assert resumed.components["network"] == model.components["network"]
+    for name, table in model.weights.items():
+        assert resumed.weights[name].tobytes() == table.tobytes(), name
+
+
+@pytest.mark.parametrize("changes", [{"network__epochs": 0}, {"network__weight": 0.0}, {"training__margin": 0.0}])
+def test_models_without_a_network(changes):
+    model = train(SENTENCES[:10], config(**changes))
+    assert "network" not in model.components and Parser(model).scorer.network is None
+
+
+def test_joint_decoding_with_one_tag_for_each_word_has_the_same_scores():
+    model = train(SENTENCES, config(tagger__epochs=2))
+    parser = JointParser(model, dataclasses.replace(model.config.decoding, tag_candidates=1))
+    given = [from_words(s.forms) for s in sentences(4, seed=3)]
+    assert parser.scorer.network is not None
+    for sentence, best, chain in zip(given, parser.tag(given), parser.chains(given), strict=True):
+        tokens = parser.encode(best)
+        arcs = parser.prune(tokens)
+        problem = parser.problem(Choice(best, parser.candidates(sentence, best, chain)), tokens, arcs)
+        np.testing.assert_allclose(problem.scores, parser.score(tokens, arcs)[1], atol=1e-9)
+
+
+def test_price_and_cut_refuses_a_network():
+    options = {"parts": ["arc", "grandparent"], "labeler__joint": False}
+    with pytest.raises(ValueError, match="without a network; train with network.epochs=0"):
+        PricingParser(train(SENTENCES[:10], config(**options)))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda state, arrays: state.pop("scale"), "lacks its columns"),
+        (lambda state, arrays: state.update(columns=[["pos", 4]]), "lacks its columns"),
+        (lambda state, arrays: state.update(columns=[["lower", 0]]), "needs the attribute 'lower'"),
+        (lambda state, arrays: state.update(columns=[]), "is empty"),
+        (lambda state, arrays: state.update(scale=math.inf), "scale of the network"),
+        (lambda state, arrays: arrays.pop("words"), "lacks one of the arrays"),
+        (lambda state, arrays: arrays.update(index=arrays["index"][1:]), "index of the network"),
+        (lambda state, arrays: arrays["index"].__setitem__(7, len(arrays["words"])), "lacks some of its rows"),
+        (lambda state, arrays: arrays["index"].__setitem__(7, -1), "lacks some of its rows"),
+        (lambda state, arrays: arrays.update(words=arrays["words"][:, 1:]), "wrong shapes"),
+        (lambda state, arrays: arrays.update(words=arrays["words"][0]), "wrong shapes"),
+        (lambda state, arrays: arrays.update(between=arrays["between"][1:]), "wrong shapes"),
+        (lambda state, arrays: arrays.update(positions=arrays["positions"][1:]), "wrong shapes"),
+        (lambda state, arrays: arrays.update(output=arrays["output"].astype(float)), "wrong shapes"),
+        (lambda state, arrays: arrays.update(output=arrays["output"][:0]), "wrong shapes"),
+    ],
+)
+def test_forged_networks_are_refused(model, change, message):
+    state, arrays = model.component("network")
+    state, arrays = dict(state), {name: array.copy() for name, array in arrays.items()}
+    change(state, arrays)
+    with pytest.raises(ModelError, match=message):
+        Network.from_state(state, arrays, model.vocabularies)
