@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import gc
 import importlib
 import logging
 import os
@@ -33,6 +34,9 @@ from nonproj.cli.signals import MESSAGES, Signals, Terminated
 from nonproj.errors import NonprojError, one_line
 
 EXIT_BROKEN_PIPE = 141
+
+_COLLECT_AFTER = 100_000
+"""New objects after which the collector runs: to look through all that imports make takes 0.1 s of a start."""
 
 SYSTEMS: dict[str, tuple[str, str]] = {
     "constituency": ("nonproj.systems.constituency.command", "phrase structure and tags: train, parse, evaluate"),
@@ -265,6 +269,8 @@ def main(arguments: list[str] | None = None) -> int:
         if the output pipe is closed.
     """
     _open_standard_streams()
+    if arguments is None:
+        gc.set_threshold(_COLLECT_AFTER)
     try:
         return _run(sys.argv[1:] if arguments is None else arguments, last=arguments is None)
     except NonprojError as error:
@@ -299,9 +305,25 @@ def _run(words: list[str], last: bool) -> int:
         _start_logging(options)
         with Signals(patient=options.command == "train", last=last):
             module = SYSTEMS.get(options.command, (f"nonproj.cli.{options.command}",))[0]
-            return importlib.import_module(module).run(options)
+            command = importlib.import_module(module)
+            if last:
+                _import_without_blas()
+            return command.run(options)
     finally:
         sys.stdout.flush()
+
+
+def _import_without_blas() -> None:
+    """Import numba's functions of arrays, if a command needs numba, without those of linear algebra.
+
+    No kernel uses these, and to find them numba imports half of SciPy, 0.1 s of a start.
+    """
+    if "numba" in sys.modules and "scipy.linalg" not in sys.modules:
+        sys.modules["scipy.linalg"] = None  # type: ignore[assignment]  # an import of it fails
+        try:
+            importlib.import_module("numba.np.arraymath")
+        finally:
+            del sys.modules["scipy.linalg"]
 
 
 def _open_standard_streams() -> None:

@@ -24,8 +24,8 @@ _LAST_NEWLINE = re.compile(f"[{_NEWLINES}][^{_NEWLINES}]*\\Z")
 _NEWLINE = re.compile(f"\r\n|[{_NEWLINES}]")
 _EMPTY = "\t_\t_\t_\t_\t_\t_\t_\t"
 
-BLANKS = "".join(c for c in map(chr, range(0x10000)) if c.isspace() or unicodedata.category(c) == "Cc") + "\u200b\ufeff"
-"""All blank characters: see `nonproj.text.characters`."""
+BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace() or unicodedata.category(c) == "Cc") + "\u200b\ufeff"
+"""All blank characters, the last but one U+3000: see `nonproj.text.characters`."""
 
 _IDS = [str(number) for number in range(1, 1001)]
 
