@@ -277,6 +277,7 @@ def model(files, sentences, tmp_path_factory):
     options = {"features.folder": str(folder), "features.bits": 14, "pruner.bits": 12, "labeler.bits": 12}
     options |= {"pruner.threshold": 1e-300, "pruner.folds": 0, "labeler.epochs": 0, "training.epochs": 2}
     options |= {"parts": ARC_GRANDPARENT}
+    options |= {"network.epochs": 0}
     return train(sentences, Config().with_overrides(options))
 
 

@@ -24,7 +24,7 @@ from nonproj.options.config import Config
 from nonproj.pipeline import Parser
 
 SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 16, "pruner.folds": 0, "labeler.epochs": 2}
-SMALL |= {"training.epochs": 2, "tagger.epochs": 2, "segmenter.epochs": 1}
+SMALL |= {"training.epochs": 2, "tagger.epochs": 2, "segmenter.epochs": 1, "network.epochs": 0}
 
 
 def without_tags(sentence):
