@@ -51,6 +51,7 @@ def text_of(row, attribute):
         "key": (form.lower(), "\t" + tag),
         "morph": f"{tag}\t{feats}",
         "enclosure": "0",
+        "segment": "0",
         "cluster": None,
         "cluster4": None,
         "cluster6": None,
@@ -62,6 +63,9 @@ CLOSES = {
     **{'"': '"', "'": "'`", "»": "«»", "«": "»", "›": "‹", "‹": "›", "”": "“„”", "“": "„", "’": "‘‚", "‘": "‚"},
 }
 """What each closing mark can close; two apostrophes close two backquotes or two apostrophes."""
+
+
+SEPARATORS = (",", ";", ":", "-", "--", "\N{EN DASH}", "\N{EM DASH}", *"\u060c\u061b\u3001\uff0c\uff1b\uff1a")
 
 
 def can_close(closing, opening):
@@ -115,6 +119,8 @@ def number_of(sentence, vocabularies, node, attribute, row=None):
     known, text = vocabularies[attribute], text_of(row or sentence.rows[node - 1], attribute)
     if attribute == "enclosure":
         text = enclosures_of([other[1] for other in sentence.rows])[node - 1]
+    if attribute == "segment":  # how many commas, semicolons, colons and dashes come before, modulo 3
+        text = str(sum(other[1] in SEPARATORS for other in sentence.rows[: node - 1]) % 3)
     if attribute == "key":
         text = text[0] if text[0] in known else text[1]
     if attribute == "morph":  # without the features that no string of the vocabulary has

@@ -3,7 +3,7 @@
 - `vocabulary`: strings to integers, by a vocabulary for each attribute of words
 - `clusters`: word clusters, learnt from text without annotation
 - `morphology`: the morphological features that tell most of a word's label
-- `enclosures`: the pairs of brackets or quotation marks that words are in
+- `punctuation`: within which brackets or quotation marks each word is, and after which comma
 - `templates`: feature templates, from YAML to tables
 - `batch`: sentences one after the other, so that a kernel is called once for all of them
 - `hashing`: the words of a part to the places of its features in a weight table

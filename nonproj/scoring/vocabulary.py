@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.scoring.clusters import PREFIXES, Clusters
-from nonproj.scoring.enclosures import OUTSIDE_ALL, enclosures
 from nonproj.scoring.morphology import features_in, informative, reduce, reduced
+from nonproj.scoring.punctuation import OUTSIDE_ALL, enclosures, segments
 from nonproj.types import Int32s, Sentence
 
 OUTSIDE, UNKNOWN, START, END, ROOT, FIRST = 0, 1, 2, 3, 4, 5
@@ -81,14 +81,16 @@ ATTRIBUTES: dict[str, Callable[[str, str, str, str, str], Any]] = {
     "key": lambda form, lemma, cpos, pos, feats: (form.lower(), f"\t{pos if pos != '_' else cpos}"),
     "morph": lambda form, lemma, cpos, pos, feats: f"{pos if pos != '_' else cpos}\t{feats}",
     "enclosure": lambda form, lemma, cpos, pos, feats: OUTSIDE_ALL,
+    "segment": lambda form, lemma, cpos, pos, feats: "0",
 } | dict.fromkeys(PREFIXES, lambda form, lemma, cpos, pos, feats: None)
 """Attributes of a word that templates may name, as functions of its columns FORM, LEMMA, CPOSTAG, POSTAG and FEATS.
 
 An absent lemma is the lower-cased form, an absent fine tag the coarse one.  Of a tuple, the first string counts that is
 in the vocabulary: ``key`` is the word itself if it is common, as conjunctions and commas are, and else its tag.
 ``morph`` is ``tag`` without the features that tell little of a word's label, see `nonproj.scoring.morphology`.
-``enclosure`` depends on the whole sentence, see `nonproj.scoring.enclosures`; here it is that of a word by itself.  The
-bit strings of clusters depend on the model, see `nonproj.scoring.clusters`; here a word has none, and is unknown."""
+``enclosure`` and ``segment`` depend on the whole sentence, see `nonproj.scoring.punctuation`; here they are those of a
+word by itself.  The bit strings of clusters depend on the model, see `nonproj.scoring.clusters`; here a word has none,
+and is unknown."""
 
 _COMMON = 1000
 """A word is common if it is one in so many of the training words."""
@@ -96,8 +98,8 @@ _COMMON = 1000
 MORPH = "morph"
 """The attribute whose features are chosen in training."""
 
-ENCLOSURE = "enclosure"
-"""The attribute that depends on the other words of the sentence."""
+OF_SENTENCE: dict[str, Callable[[Sequence[str]], list[str]]] = {"enclosure": enclosures, "segment": segments}
+"""The attributes that depend on the other words of the sentence, as functions of all forms."""
 
 FEAT = "feat"
 """Name of the vocabulary of single morphological features."""
@@ -105,6 +107,10 @@ FEAT = "feat"
 
 def _columns(row: Sequence[str]) -> tuple[str, str, str, str, str]:
     return row[1], row[2], row[3], row[4], row[5]
+
+
+def _forms(sentence: Sentence) -> list[str]:
+    return [row[1] for row in sentence.rows]
 
 
 def _features_of(feats: str) -> list[str]:
@@ -135,7 +141,7 @@ class Encoder:
         self.attributes = [name for name in vocabularies if name != FEAT]
         self._numbers = {name: {s: i for i, s in enumerate(strings, FIRST)} for name, strings in vocabularies.items()}
         self._informative = features_in(vocabularies.get(MORPH, ()))
-        self._enclosure = self.attributes.index(ENCLOSURE) if ENCLOSURE in vocabularies else None
+        self._of_sentence = [name for name in OF_SENTENCE if name in vocabularies]
         self._clear()
 
     def _clear(self) -> None:
@@ -159,8 +165,8 @@ class Encoder:
                 counts[_value(name, columns, clusters)] += count
             if name == MORPH:
                 counts = reduced(counts, informative(sentences))
-            elif name == ENCLOSURE:
-                counts = Counter(value for s in sentences for value in enclosures([row[1] for row in s.rows]))
+            elif name in OF_SENTENCE:
+                counts = Counter(value for s in sentences for value in OF_SENTENCE[name](_forms(s)))
             vocabularies[name] = _known(_alternatives(counts), rare)
         counts = Counter()
         for columns, count in words.items():
@@ -184,9 +190,10 @@ class Encoder:
         atoms = np.zeros((n_nodes + 2 * MARGIN, len(self.attributes)), np.int32)
         atoms[MARGIN] = ROOT
         self._table.take(ids, 0, atoms[MARGIN + 1 : MARGIN + n_nodes])
-        if self._enclosure is not None:
-            numbers, found = self._numbers[ENCLOSURE], enclosures([row[1] for row in sentence.rows])
-            atoms[MARGIN + 1 : MARGIN + n_nodes, self._enclosure] = [numbers.get(value, UNKNOWN) for value in found]
+        for name in self._of_sentence:
+            numbers, found = self._numbers[name], OF_SENTENCE[name](_forms(sentence))
+            column = self.attributes.index(name)
+            atoms[MARGIN + 1 : MARGIN + n_nodes, column] = [numbers.get(value, UNKNOWN) for value in found]
         feat, feat_start, feats = [], [0, 0], self._feats
         for number in ids:
             feat += feats[number]
@@ -200,9 +207,9 @@ class Encoder:
         and ``tokens`` the sentence with one row for each word.
         """
         readings = self.encode(Sentence(list(rows)))
-        if self._enclosure is not None:
-            column = tokens.atoms[MARGIN + nodes, self._enclosure]
-            readings.atoms[MARGIN : MARGIN + len(nodes), self._enclosure] = column
+        for name in self._of_sentence:
+            column = self.attributes.index(name)
+            readings.atoms[MARGIN : MARGIN + len(nodes), column] = tokens.atoms[MARGIN + nodes, column]
         return readings
 
     def _add(self, columns: tuple[str, str, str, str, str]) -> int:

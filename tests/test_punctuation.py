@@ -1,11 +1,11 @@
-"""Brackets and quotation marks: which pair each word is in, and how templates see it."""
+"""Which brackets or quotation marks each word is in, after which comma, and how templates see it."""
 
 import naive_scoring
 import numpy as np
 import pytest
 
-from nonproj.scoring.enclosures import enclosures
-from nonproj.scoring.vocabulary import ENCLOSURE, MARGIN, ROOT, UNKNOWN, Encoder
+from nonproj.scoring.punctuation import enclosures, segments
+from nonproj.scoring.vocabulary import MARGIN, ROOT, UNKNOWN, Encoder
 from nonproj.types import Sentence
 
 MARKS = [
@@ -65,14 +65,27 @@ def test_pairs_equal_the_twin(n_marks):
         assert enclosures(forms) == naive_scoring.enclosures_of(forms), forms
 
 
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("none", "0"),
+        (", a , b ; c : d", "0 1 1 2 2 0 0 1"),
+        ("a – b — c -- d - e", "0 0 1 1 2 2 0 0 1"),
+        ("a،b c-d 1,5", "0 0 0"),  # only marks that are words
+    ],
+)
+def test_segments_end_after_commas_and_dashes(text, expected):
+    assert segments(text.split()) == expected.split()
+
+
 def rows_of(text):
     return [[str(i), form, "_", "X", "_", "_", "0", "x", "_", "_"] for i, form in enumerate(text.split(), 1)]
 
 
 def test_the_encoder_looks_at_the_whole_sentence():
     sentences = [Sentence(rows_of("a ( a )")), Sentence(rows_of("a a"))]
-    encoder = Encoder.from_sentences(sentences, ["form", ENCLOSURE], rare=1)
-    assert encoder.vocabularies[ENCLOSURE] == ["0", "1.0"]
+    encoder = Encoder.from_sentences(sentences, ["form", "enclosure"], rare=1)
+    assert encoder.vocabularies["enclosure"] == ["0", "1.0"]
     found = [encoder.encode(s).atoms[MARGIN:-MARGIN, 1].tolist() for s in sentences]
     assert found == [[ROOT, 5, 5, 6, 5], [ROOT, 5, 5]]
     nested = encoder.encode(Sentence(rows_of("( [ a ] )")))
@@ -81,8 +94,18 @@ def test_the_encoder_looks_at_the_whole_sentence():
 
 def test_readings_of_a_word_have_the_enclosure_of_the_word():
     sentence = Sentence(rows_of("( a ) b"))
-    encoder = Encoder.from_sentences([sentence], ["form", ENCLOSURE], rare=1)
+    encoder = Encoder.from_sentences([sentence], ["form", "enclosure"], rare=1)
     nodes = np.array([0, 1, 1, 2, 2, 3, 4], np.int32)  # of the bracket and of "a" two readings
     rows = [sentence.rows[node - 1] for node in nodes[1:]]
     readings = encoder.encode_readings(rows, encoder.encode(sentence), nodes)
     assert readings.atoms[MARGIN:-MARGIN, 1].tolist() == [ROOT, 5, 5, 6, 6, 5, 5]
+
+
+def test_both_equal_the_twin_in_a_sentence():
+    rng, names = np.random.default_rng(3), ["segment", "form", "enclosure"]
+    for _ in range(50):
+        sentence = Sentence(rows_of(" ".join(rng.choice(["a", ",", "-", ";", "(", ")", '"', "、"], 14))))
+        encoder = Encoder.from_sentences([sentence], names, rare=2)
+        for column, name in enumerate(names):
+            expected = [naive_scoring.number_of(sentence, encoder.vocabularies, node, name) for node in range(-3, 15)]
+            assert encoder.encode(sentence).atoms[: 14 + 1 + MARGIN, column].tolist() == expected

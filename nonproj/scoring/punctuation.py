@@ -1,7 +1,8 @@
-"""Brackets and quotation marks: which words are within the same pair.
+"""What the punctuation of a sentence says about each word: within which brackets it is, and after which comma.
 
-The words within a pair mostly form a subtree, so few arcs cross a bracket or a quotation mark.  A pair is matched from
-its two marks, which need not be beside either word of an arc, so it is an attribute of every word of the sentence.
+The words within a pair of brackets or quotation marks mostly form a subtree, so few arcs cross its marks; and siblings
+that are in one segment are another matter than siblings on two sides of a comma.  The marks need not be beside any word
+of a part, so these are attributes of every word of the sentence.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ for _opening, _closing in (*_PAIRS, *_WRITTEN_OUT):
 _OPENING = {mark for marks in _OPENED_BY.values() for mark in marks}
 
 _LEVELS, _NUMBERS = 3, 3
+
+_SEPARATORS = frozenset([",", ";", ":", "-", "--", "–", "—", "،", "؛", "、", "，", "；", "："])
 
 
 def enclosures(forms: Sequence[str]) -> list[str]:
@@ -52,6 +55,21 @@ def enclosures(forms: Sequence[str]) -> list[str]:
         numbers[level] += 1
         for i in range(begin + 1, end):
             found[i], levels[i] = value, level
+    return found
+
+
+def segments(forms: Sequence[str]) -> list[str]:
+    """Return for each word the number of commas, semicolons, colons and dashes before it, modulo 3.
+
+    Examples
+    --------
+    >>> segments("one , two - three , four".split())
+    ['0', '0', '1', '1', '2', '2', '0']
+    """
+    found, count = [], 0
+    for form in forms:
+        found.append(str(count % _NUMBERS))
+        count += form in _SEPARATORS
     return found
 
 
