@@ -1,4 +1,4 @@
-"""The network over arcs from its definition: no prefix sums, no tables of sums, Python's numbers."""
+"""The network over arcs and labels from its definition: no prefix sums, no tables of sums, Python's numbers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def rows_of(sentence, vocabularies, index, node, row=None, dropped=None):
 
 def hidden(sentence, vocabularies, index, weights, pair, tagged=(None, None), dropped=None):
     """The hidden layer of an arc before the positive part; ``tagged`` are the columns of its two words."""
-    words, between, positions, output = weights
+    words, between, positions, output, _ = weights
     h, m = pair
     heads = rows_of(sentence, vocabularies, index, h, tagged[0], None if dropped is None else dropped[h])
     modifiers = rows_of(sentence, vocabularies, index, m, tagged[1], None if dropped is None else dropped[m])
@@ -69,6 +69,18 @@ def score(sentence, vocabularies, index, weights, pair, tagged=(None, None), dro
     mask = mask or [1] * len(weights[3])
     layer = hidden(sentence, vocabularies, index, weights, pair, tagged, dropped)
     return sum(max(x, 0) * w * factor for x, w, factor in zip(layer, weights[3], mask, strict=True))
+
+
+def label_scores(sentence, vocabularies, index, weights, pair, dropped=None, mask=None):
+    """The score of each label of an arc."""
+    mask = mask or [1] * len(weights[3])
+    layer = hidden(sentence, vocabularies, index, weights, pair, dropped=dropped)
+    return [sum(max(x, 0) * w * factor for x, w, factor in zip(layer, row, mask, strict=True)) for row in weights[4]]
+
+
+def label_loss(scores, label):
+    """Minus the log-probability of a label."""
+    return math.log(sum(math.exp(s) for s in scores)) - scores[label]
 
 
 def loss(scores, pairs, heads):

@@ -1,4 +1,4 @@
-"""The network over arcs: scores, gradients and steps against their definitions; its place in training and parsing."""
+"""The network over arcs and labels: scores, gradients and steps against their definitions; its place in the parser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from toy import draw_sentence, sentences
 from nonproj.errors import ModelError
 from nonproj.io.objects import from_words
 from nonproj.joint.parser import Choice, JointParser
-from nonproj.learning.network import NetworkLearner, count_rows
+from nonproj.learning.network import Example, NetworkLearner, count_rows
 from nonproj.learning.trainer import train
 from nonproj.model import Model
 from nonproj.options.config import Config
@@ -23,10 +23,11 @@ from nonproj.options.network import NetworkConfig
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.pipeline import Parser
 from nonproj.programs.price_and_cut import PricingParser
-from nonproj.scoring.batch import join
-from nonproj.scoring.network import Columns, Network, Weights, columns_for, network_of
+from nonproj.scoring.batch import alone, join
+from nonproj.scoring.network import Network, Weights, network_of
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vocabulary import Encoder
+from nonproj.scoring.word_sums import Columns, columns_for
 from nonproj.types import Sentence
 
 FILES = load_templates()
@@ -52,9 +53,9 @@ def draw_network(rng, vocabularies, size):
     columns = Columns.of(vocabularies, columns_for(vocabularies))
     index = rng.integers(0, columns.size, columns.size).astype(np.int32) * (rng.random(columns.size) < 0.8)
     tags = 5 + len(vocabularies["pos"])
-    shapes = (columns.size, 2 * size), (tags, size), (naive_network.POSITIONS, size), (size,)
+    shapes = (columns.size, 2 * size), (tags, size), (naive_network.POSITIONS, size), (size,), (3, size)
     weights = Weights(*(rng.integers(-32767, 32768, shape).astype(np.int16) for shape in shapes))
-    return Network(columns, index.astype(np.int32), weights, 0.25)
+    return Network(columns, index.astype(np.int32), weights, 0.25, 0.5)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -63,10 +64,13 @@ def test_scores_equal_the_definition_exactly(seed):
     sentence, encoder = draw_encoder(rng, [1, 2, 3, 5, 9, 25][seed % 6])
     network = draw_network(rng, encoder.vocabularies, [1, 3, 16][seed % 3])
     arcs = draw_arcs(rng, len(sentence))
-    found = network.scores(encoder.encode(sentence), arcs.head, arcs.modifier)
+    layer = network.layer(encoder.encode(sentence))
+    found, labels = (each(layer, arcs.head, arcs.modifier) for each in (network.scores, network.label_scores))
     weights = [table.tolist() for table in network.weights]
-    for value, pair in zip(found.tolist(), naive_trees.pairs_of(arcs), strict=True):
-        assert value == 0.25 * naive_network.score(sentence, encoder.vocabularies, network.index, weights, pair)
+    for value, row, pair in zip(found.tolist(), labels.tolist(), naive_trees.pairs_of(arcs), strict=True):
+        arguments = sentence, encoder.vocabularies, network.index, weights, pair
+        assert value == 0.25 * naive_network.score(*arguments)
+        assert row == [0.5 * score for score in naive_network.label_scores(*arguments)]
 
 
 def test_sentences_of_a_batch_score_as_each_alone():
@@ -76,9 +80,10 @@ def test_sentences_of_a_batch_score_as_each_alone():
     network, tokens = draw_network(rng, encoder.vocabularies, 5), [encoder.encode(s) for s in given]
     batch, spaces = join(tokens), [draw_arcs(rng, len(s)) for s in given]
     head, modifier = (np.concatenate([a[i] + k for a, k in zip(spaces, batch.first, strict=True)]) for i in (0, 1))
-    found = network.scores(batch, head, modifier)
-    alone = [network.scores(t, a.head, a.modifier) for t, a in zip(tokens, spaces, strict=True)]
-    assert found.tolist() == np.concatenate(alone).tolist()
+    for each in (network.scores, network.label_scores):
+        found = each(network.layer(batch), head, modifier)
+        alone = [each(network.layer(t), a.head, a.modifier) for t, a in zip(tokens, spaces, strict=True)]
+        assert found.tolist() == np.concatenate(alone).tolist()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -90,8 +95,8 @@ def test_scores_between_tagged_words_equal_the_definition(seed):
     word = np.repeat(np.arange(6), counts)
     pairs = [(h, m) for h in range(len(word)) for m in range(1, len(word)) if word[h] != word[m]]
     head, modifier = np.array(pairs, np.int32).T.copy()
-    tokens = encoder.encode(sentence), encoder.encode(Sentence(rows))
-    found = network.tagged_scores(*tokens, word, head, modifier)
+    layer = network.layer(encoder.encode(sentence), (encoder.encode(Sentence(rows)), word))
+    found = network.scores(layer, head, modifier)
     weights = [table.tolist() for table in network.weights]
     for value, (h, m) in zip(found.tolist(), pairs, strict=True):
         own = rows[h - 1] if h else None, rows[m - 1]
@@ -108,34 +113,41 @@ def draw_learner(seed, size=3, **options):
     arcs = draw_arcs(rng, n)
     mask = np.zeros((n + 1, n + 1), bool)
     mask[arcs.head, arcs.modifier] = mask[heads[1:], np.arange(1, n + 1)] = True
-    learner = NetworkLearner(encoder.vocabularies, [tokens, tokens], NetworkConfig(size=size, **options), (seed,))
+    learner = NetworkLearner(encoder.vocabularies, [tokens, tokens], NetworkConfig(size=size, **options), (seed,), 4)
     for table in learner.weights:
         table[:] = rng.normal(size=table.shape)
     learner.weights.words[0] = 0.0
     dropped = (rng.random((n + 1, len(learner.names) + 1)) < 0.3).astype(np.uint8)
-    return learner, (tokens, heads, arc_space_from_mask(mask)), sentence, encoder.vocabularies, dropped
+    example = Example(tokens, heads, arc_space_from_mask(mask), rng.integers(0, 4, n))
+    return learner, example, sentence, encoder.vocabularies, dropped
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_gradients_are_those_of_the_loss(seed):
     learner, example, sentence, vocabularies, dropped = draw_learner(seed)
-    _, heads, arcs = example
+    _, heads, arcs, labels = example
     pairs, mask = naive_trees.pairs_of(arcs), [2.0, 0.0, 1.25]
 
     def loss_at(tables):
         arguments = sentence, vocabularies, learner.index, tables
         scores = [naive_network.score(*arguments, pair, dropped=dropped, mask=mask) for pair in pairs]
-        return naive_network.loss(scores, pairs, heads)
+        total = naive_network.loss(scores, pairs, heads)
+        for m, label in enumerate(labels.tolist(), 1):
+            found = naive_network.label_scores(*arguments, (int(heads[m]), m), dropped=dropped, mask=mask)
+            total += naive_network.label_loss(found, label)
+        return total
 
     tables = [table.astype(float) for table in learner.weights]
-    loss, _, (of_sums, of_tags, of_positions, of_output) = learner.gradient(example, np.float32(mask), dropped)
+    loss, _, (of_sums, of_tags, of_positions, of_output, of_labels) = learner.gradient(
+        example, np.float32(mask), dropped
+    )
     assert loss == pytest.approx(loss_at(tables), abs=1e-4)
     wanted = [np.zeros_like(table) for table in tables]
     for node in range(len(heads)):
         for row in naive_network.rows_of(sentence, vocabularies, learner.index, node, None, dropped[node]):
             wanted[0][row] += of_sums[node]
         wanted[1][example[0].atoms[3 + node, learner.columns.between]] += of_tags[node]
-    wanted[2:] = of_positions, of_output
+    wanted[2:] = of_positions, of_output, of_labels
     rng, compared = np.random.default_rng(seed), 0
     for number, table in enumerate(tables):
         places = np.argwhere(wanted[number] != 0).tolist() + np.argwhere(wanted[number] == 0).tolist()[:3]
@@ -159,8 +171,9 @@ def test_a_step_is_that_of_adagrad_with_one_rate_for_each_row(seed):
     before = [table.astype(float) for table in learner.weights]
     squares = [np.abs(np.random.default_rng(seed).normal(size=s.shape)).astype(np.float32) for s in learner.squares]
     learner.squares = [s.copy() for s in squares]
-    of_sums, of_tags, of_positions, of_output = learner.gradient(example, np.ones(2, np.float32), nothing)[2]
-    learner.update(*example)
+    gradient = learner.gradient(example, np.ones(2, np.float32), nothing)[2]
+    of_sums, of_tags, of_positions, of_output, of_labels = gradient
+    learner.update(example)
 
     def step(table, square, piece, gradient):
         if np.any(gradient):
@@ -178,6 +191,8 @@ def test_a_step_is_that_of_adagrad_with_one_rate_for_each_row(seed):
     for code in range(naive_network.POSITIONS):
         squares[2][code, 0] = step(2, squares[2][code, 0], before[2][code], of_positions[code])
     step(3, squares[3][0, 0], before[3], of_output)
+    for label in range(4):
+        step(4, squares[4][label, 0], before[4][label], of_labels[label])
     for found, wanted in zip(learner.weights, before, strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-4)
 
@@ -185,15 +200,22 @@ def test_a_step_is_that_of_adagrad_with_one_rate_for_each_row(seed):
 def test_without_leaving_anything_out_some_sentences_are_learnt_by_heart():
     given = SENTENCES[:12]
     encoder = Encoder.from_sentences(given, attributes_of(FILES), rare=1)
-    examples = [(encoder.encode(s), s.heads, full_arc_space(len(s))) for s in given]
+    names = sorted({label for s in given for label in s.labels})
+    gold = [np.array([names.index(label) for label in s.labels]) for s in given]
+    examples = [
+        Example(encoder.encode(s), s.heads, full_arc_space(len(s)), g) for s, g in zip(given, gold, strict=True)
+    ]
     options = NetworkConfig(size=32, epochs=40, dropout=0.0)
-    learner = NetworkLearner(encoder.vocabularies, [e[0] for e in examples], options, (0,))
+    learner = NetworkLearner(encoder.vocabularies, [e.tokens for e in examples], options, (0,), len(names))
     learner._rates[:] = 0.0
     wrong = [learner.epoch(examples, range(len(given)))[1] for _ in range(40)]
     assert wrong[0] > 20 and wrong[-1] == 0
-    network = learner.network(1.0)
-    for tokens, heads, arcs in examples:  # also with the mean of the weights, and 16 bits
-        scores = network.scores(tokens, arcs.head, arcs.modifier)
+    network = learner.network(1.0, 1.0)
+    for tokens, heads, arcs, labels in examples:  # also with the mean of the weights, and 16 bits
+        layer = network.layer(tokens)
+        scores = network.scores(layer, arcs.head, arcs.modifier)
+        found = network.label_scores(layer, heads[1:], np.arange(1, len(heads), dtype=np.int32))
+        assert found.argmax(1).tolist() == labels.tolist()
         for m in range(1, len(heads)):
             into = np.flatnonzero(arcs.modifier == m)
             assert arcs.head[into[scores[into].argmax()]] == heads[m]
@@ -227,10 +249,16 @@ def test_arcs_score_with_the_network_and_trees_stay_certified(model):
         tokens = parser.encode(sentence)
         arcs = full_arc_space(len(sentence))
         scores, without = parser.score(tokens, arcs)[1], plain.score(tokens, arcs)[1]
-        added = network.scores(tokens, arcs.head, arcs.modifier)
+        layer = network.layer(tokens)
+        added = network.scores(layer, arcs.head, arcs.modifier)
         np.testing.assert_allclose(scores[: len(added)], without[: len(added)] + added, atol=1e-9)
         assert scores[len(added) :].tolist() == without[len(added) :].tolist()
         differences += np.count_nonzero(added)
+        batch, words = alone(tokens), np.arange(1, len(sentence) + 1, dtype=np.int32)
+        labels = network.label_scores(layer, sentence.heads[1:], words)
+        found, other = (each.labeler.scores(batch, sentence.heads) for each in (parser, plain))
+        np.testing.assert_allclose(found, other + labels, atol=1e-9)
+        assert np.ptp(labels, axis=1).all()
         assert parser.parse(sentence).decoded.certified
     assert differences > 100
 
@@ -239,6 +267,8 @@ def test_its_weight_is_a_fraction_of_the_margin(model):
     other = train(SENTENCES, config(network__weight=0.3, training__margin=600.0))
     scales = [m.components["network"]["scale"] for m in (model, other)]
     assert scales[1] == pytest.approx(4 * scales[0])
+    fourth = train(SENTENCES, config(network__label_weight=0.25, labeler__margin=80.0))
+    assert fourth.components["network"] == model.components["network"]
     assert all((model.weights[f"network.{name}"] == other.weights[f"network.{name}"]).all() for name in Weights._fields)
 
 
@@ -255,7 +285,14 @@ def test_saved_models_parse_alike_and_resumed_training_gives_the_same(model, tmp
         assert resumed.weights[name].tobytes() == table.tobytes(), name
 
 
-@pytest.mark.parametrize("changes", [{"network__epochs": 0}, {"network__weight": 0.0}, {"training__margin": 0.0}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"network__epochs": 0},
+        {"network__weight": 0.0, "network__label_weight": 0.0},
+        {"training__margin": 0.0, "labeler__margin": 0.0},
+    ],
+)
 def test_models_without_a_network(changes):
     model = train(SENTENCES[:10], config(**changes))
     assert "network" not in model.components and Parser(model).scorer.network is None
@@ -287,6 +324,8 @@ def test_price_and_cut_refuses_a_network():
         (lambda state, arrays: state.update(columns=[["lower", 0]]), "needs the attribute 'lower'"),
         (lambda state, arrays: state.update(columns=[]), "is empty"),
         (lambda state, arrays: state.update(scale=math.inf), "scale of the network"),
+        (lambda state, arrays: state.update(label_scale=-1.0), "scale of the network"),
+        (lambda state, arrays: arrays.update(labels=arrays["labels"][1:]), "wrong shapes"),
         (lambda state, arrays: arrays.pop("words"), "lacks one of the arrays"),
         (lambda state, arrays: arrays.update(index=arrays["index"][1:]), "index of the network"),
         (lambda state, arrays: arrays["index"].__setitem__(7, len(arrays["words"])), "lacks some of its rows"),
@@ -304,4 +343,4 @@ def test_forged_networks_are_refused(model, change, message):
     state, arrays = dict(state), {name: array.copy() for name, array in arrays.items()}
     change(state, arrays)
     with pytest.raises(ModelError, match=message):
-        Network.from_state(state, arrays, model.vocabularies)
+        Network.from_state(state, arrays, model.vocabularies, len(model.labels))

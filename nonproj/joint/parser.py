@@ -186,7 +186,8 @@ class JointParser(Parser):
         scores = score_features(features, weights, scale, self.scorer.n_labels, self.demanded(constraints))
         if self.scorer.network is not None:
             head, modifier = parts.arcs.head, parts.arcs.modifier
-            scores[: len(head)] += self.scorer.network.tagged_scores(tokens, tagged, space.word, head, modifier)
+            layer = self.scorer.network.layer(tokens, (tagged, space.word))
+            scores[: len(head)] += self.scorer.network.scores(layer, head, modifier)
         return joint_problem(space, parts, scores, candidates.chain)
 
     def with_tags(self, choice: Choice, found: JointDecoded) -> Sentence:

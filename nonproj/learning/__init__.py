@@ -6,7 +6,7 @@
 - `label_numbers`: numbers of labels, by which few are scored for each arc
 - `labeler`: the averaged perceptron over labels
 - `pruner`: the first-order log-linear model that prunes arcs
-- `network`: the feed-forward network over arcs, by AdaGrad
+- `network`: the feed-forward network over arcs and labels, by AdaGrad
 - `confidence`: the classifier of right and wrong arcs, on sentences that a second parser has not seen
 - `crossing`: the price of a non-projective tree, on the same sentences
 - `perceptron`: the averaged perceptron over parts

@@ -1,5 +1,6 @@
-"""The feed-forward network over arcs, trained alone: for each word the probability of its head among the candidates.
+"""The feed-forward network over arcs and labels, trained alone.
 
+Its loss is minus the log-probability of each word's head, among the candidates, and of the label of the gold arc.
 AdaGrad takes the steps, with one sum of squares for each row.  The candidate arcs are those of the jackknifed pruner.
 A share of the hidden units and of the attributes of words is left out at random in each sentence, which keeps the
 network from learning the training sentences by heart (Srivastava et al. 2014).
@@ -10,25 +11,16 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
 from nonproj.options.network import NetworkConfig
-from nonproj.scoring.network import (
-    POSITIONS,
-    Columns,
-    Network,
-    Weights,
-    columns_for,
-    position_code,
-    score_arcs,
-    sums_before,
-    word_sums,
-)
+from nonproj.scoring.network import POSITIONS, Network, Weights, position_code, score_arcs
 from nonproj.scoring.vocabulary import FEAT, FIRST, MARGIN, Tokens
-from nonproj.types import ArcSpace, Float32s, Float64s, Int32s, Uint8s
+from nonproj.scoring.word_sums import Columns, columns_for, sums_before, word_sums
+from nonproj.types import ArcSpace, Float32s, Float64s, Int32s, Int64s, Uint8s
 
 RARE = 2
 """A value of an attribute has a row if it occurs so often in training."""
@@ -45,6 +37,25 @@ _LARGEST = 32767
 log = logging.getLogger("nonproj")
 
 
+class Example(NamedTuple):
+    """A sentence to learn from.
+
+    Attributes
+    ----------
+    tokens : Tokens
+    heads : ndarray of shape (N,), int32
+    arcs : ArcSpace
+        The candidate arcs, the gold ones among them.
+    labels : ndarray of shape (n,), int64
+        Numbers of the gold labels.
+    """
+
+    tokens: Tokens
+    heads: np.ndarray
+    arcs: ArcSpace
+    labels: np.ndarray
+
+
 class NetworkLearner:
     """A network in training.
 
@@ -56,6 +67,7 @@ class NetworkLearner:
     options : NetworkConfig
     seed : sequence of int
         For the first weights and what is left out.
+    n_labels : int
 
     Attributes
     ----------
@@ -66,7 +78,12 @@ class NetworkLearner:
     """
 
     def __init__(
-        self, vocabularies: dict[str, list[str]], tokens: Sequence[Tokens], options: NetworkConfig, seed: Sequence[int]
+        self,
+        vocabularies: dict[str, list[str]],
+        tokens: Sequence[Tokens],
+        options: NetworkConfig,
+        seed: Sequence[int],
+        n_labels: int,
     ):
         self.rng, self.options, size = np.random.default_rng(seed), options, options.size
         self.names = columns_for(vocabularies)
@@ -77,16 +94,17 @@ class NetworkLearner:
         drawn = [self.rng.standard_normal(shape, np.float32) * np.float32(_DEVIATION) for shape in shapes]
         drawn[0][0] = 0.0
         output = self.rng.standard_normal(size, np.float32) / np.float32(np.sqrt(size))
-        self.weights = Weights(drawn[0], drawn[1], drawn[2], output)
+        labels = self.rng.standard_normal((n_labels, size), np.float32) * np.float32(_DEVIATION)
+        self.weights = Weights(drawn[0], drawn[1], drawn[2], output, labels)
         self.squares = [np.zeros((len(table), 1 + (k == 0)), np.float32) for k, table in enumerate(drawn)]
-        self.squares.append(np.zeros((1, 1), np.float32))
+        self.squares += [np.zeros((1, 1), np.float32), np.zeros((n_labels, 1), np.float32)]
         lexical = np.array([name in LEXICAL for name, _ in self.names] + [False])
         self._rates = np.where(lexical, LEXICAL_DROPPED, DROPPED)
         self._total = [np.zeros_like(table) for table in self.weights]
         self._epochs = self._counted = 0
 
-    def epoch(self, examples: Sequence[tuple[Tokens, np.ndarray, ArcSpace]], order: Iterable[int]) -> tuple[float, int]:
-        """Train on the examples (tokens, gold heads, arcs with the gold ones) in the given order.
+    def epoch(self, examples: Sequence[Example], order: Iterable[int]) -> tuple[float, int]:
+        """Train on the examples in the given order.
 
         Returns
         -------
@@ -97,8 +115,8 @@ class NetworkLearner:
         """
         loss, wrong, words = 0.0, 0, 0
         for i in order:
-            one, missed = self.update(*examples[i])
-            loss, wrong, words = loss + one, wrong + missed, words + len(examples[i][1]) - 1
+            one, missed = self.update(examples[i])
+            loss, wrong, words = loss + one, wrong + missed, words + len(examples[i].labels)
         self._epochs += 1
         if 2 * self._epochs > self.options.epochs:
             self._counted += 1
@@ -106,13 +124,14 @@ class NetworkLearner:
                 total += table
         return loss / max(words, 1), wrong
 
-    def update(self, tokens: Tokens, heads: np.ndarray, arcs: ArcSpace) -> tuple[float, int]:
+    def update(self, example: Example) -> tuple[float, int]:
         """Make one step on one sentence; return its words' losses, in nats, and the number of wrong heads."""
+        tokens = example.tokens
         dropped = (self.rng.random((tokens.n_nodes, len(self._rates))) < self._rates).astype(np.uint8)
         kept = 1.0 - self.options.dropout
         mask = ((self.rng.random(self.options.size) < kept) / kept).astype(np.float32)
-        loss, wrong, gradient = self.gradient((tokens, heads, arcs), mask, dropped)
-        sums, tags, positions, output = gradient
+        loss, wrong, gradient = self.gradient(example, mask, dropped)
+        sums, tags, positions, output, labels = gradient
         rate = float(self.options.learning_rate)
         own = tokens.atoms, tokens.feat_start, tokens.feat
         places = (self.columns.attribute, self.columns.offset, self.columns.start)
@@ -123,20 +142,21 @@ class NetworkLearner:
         _descend(np.ascontiguousarray(numbers), tags, rate, self.weights.between, self.squares[1])
         _descend(np.arange(POSITIONS, dtype=np.int32), positions, rate, self.weights.positions, self.squares[2])
         _descend(np.zeros(1, np.int32), output[None], rate, self.weights.output[None], self.squares[3])
+        _descend(np.arange(len(labels), dtype=np.int32), labels, rate, self.weights.labels, self.squares[4])
         return loss, wrong
 
     def gradient(
-        self, example: tuple[Tokens, np.ndarray, ArcSpace], mask: np.ndarray, dropped: np.ndarray
+        self, example: Example, mask: np.ndarray, dropped: np.ndarray
     ) -> tuple[float, int, tuple[np.ndarray, ...]]:
         """Return loss, number of wrong heads, and the gradient of minus the loss.
 
         Parameters
         ----------
-        example : tuple of Tokens, ndarray and ArcSpace
+        example : Example
         mask : ndarray of shape (K,), float32
             Factors of the hidden units.
         dropped : ndarray of shape (N, C + 1), uint8
-            See `nonproj.scoring.network.word_sums`.
+            See `nonproj.scoring.word_sums.word_sums`.
 
         Returns
         -------
@@ -144,9 +164,9 @@ class NetworkLearner:
         wrong : int
         gradient : tuple of ndarray
             Of the words' sums, float32[N, 2 * K], of the rows of the words' tags between, float32[N, K], of the
-            positions and of the output.
+            positions, of the output and of the labels.
         """
-        tokens, heads, arcs = example
+        tokens, heads, arcs, gold = example
         weights, word = self.weights, np.arange(tokens.n_nodes)
         roots = (word == 0).astype(np.uint8)
         sums = word_sums(self.columns, self.index, weights.words, tokens, None, dropped)
@@ -154,22 +174,28 @@ class NetworkLearner:
         scores = score_arcs((arcs.head, arcs.modifier), (word, roots), sums, before, weights.positions, output)
         delta = np.empty(len(scores))
         loss, wrong = _differences(arcs.head, arcs.modifier, heads, scores, delta)
-        found: Any = tuple(np.zeros(table.shape, np.float32) for table in (sums, before, weights.positions, output))
-        _propagate((arcs.head, arcs.modifier), delta, (sums, before, weights.positions, output), found)
+        values = sums, before, weights.positions, output
+        found: Any = tuple(np.zeros(table.shape, np.float32) for table in values)
+        _propagate((arcs.head, arcs.modifier), delta, values, found)
+        of_labels = np.zeros(weights.labels.shape, np.float32)
+        if len(of_labels) > 1:
+            given = sums, before, weights.positions, weights.labels
+            loss += _propagate_labels((heads, gold), given, mask, found[:3], of_labels)
         tags = np.cumsum(found[1][::-1], axis=0)[::-1][1:]
-        return loss, wrong, (found[0], np.ascontiguousarray(tags), found[2], found[3] * mask)
+        return loss, wrong, (found[0], np.ascontiguousarray(tags), found[2], found[3] * mask, of_labels)
 
-    def network(self, factor: float) -> Network:
+    def network(self, factor: float, label_factor: float) -> Network:
         """Return the network in 16 bits, with the mean of the weights after the epochs of the second half.
 
-        ``factor`` is that of its scores.
+        The factors are those of its scores of arcs and of labels.
         """
         mean = [total / max(self._counted, 1) for total in self._total]
         inner = max(float(np.abs(table).max()) for table in mean[:3]) / _LARGEST or 1.0
-        outer = float(np.abs(mean[3]).max()) / _LARGEST or 1.0
-        scales = (inner, inner, inner, outer)
+        outer, of_labels = (float(np.abs(table).max()) / _LARGEST or 1.0 for table in mean[3:])
+        scales = (inner, inner, inner, outer, of_labels)
         rounded = [np.rint(table / scale).astype(np.int16) for table, scale in zip(mean, scales, strict=True)]
-        return Network(self.columns, self.index, Weights(*rounded), factor * inner * outer)
+        factors = factor * inner * outer, label_factor * inner * of_labels
+        return Network(self.columns, self.index, Weights(*rounded), *factors)
 
 
 def learn_network(
@@ -177,7 +203,8 @@ def learn_network(
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
     """Return the state of a network trained on a trainer's sentences, or on the chosen ones; None without one.
 
-    Its scores are in units of the margin of the perceptron, times ``network.weight``.
+    Its scores are in units of the margins of perceptron and labeler, times ``network.weight`` and
+    ``network.label_weight``.
 
     Parameters
     ----------
@@ -190,13 +217,15 @@ def learn_network(
         For the log.
     """
     config, vocabularies = trainer.config, trainer.encoder.vocabularies
-    factor = config.network.weight * config.training.margin
-    if not (config.network.epochs and factor and columns_for(vocabularies)):
+    factors = config.network.weight * config.training.margin, config.network.label_weight * config.labeler.margin
+    if not (config.network.epochs and any(factors) and columns_for(vocabularies)):
         return None
     chosen = np.arange(len(trainer.tokens)) if chosen is None else chosen
     tokens = [trainer.tokens[i] for i in chosen]
-    examples = [(trainer.tokens[i], trainer.sentences[i].heads, spaces[i]) for i in chosen]
-    learner = NetworkLearner(vocabularies, tokens, config.network, (config.seed, 5))
+    examples = [
+        Example(trainer.tokens[i], trainer.sentences[i].heads, spaces[i], trainer.gold_labels[i]) for i in chosen
+    ]
+    learner = NetworkLearner(vocabularies, tokens, config.network, (config.seed, 5), len(trainer.labels))
     for epoch in range(config.network.epochs):
         began, order = time.perf_counter(), np.arange(len(chosen))
         if config.training.shuffle:
@@ -204,7 +233,7 @@ def learn_network(
         loss, wrong = learner.epoch(examples, trainer.progress(order, f"{name} {epoch + 1}"))
         seconds = time.perf_counter() - began
         log.info("%s epoch %d: %.1f s, loss %.4f a word, %d wrong heads", name, epoch + 1, seconds, loss, wrong)
-    return learner.network(factor).state(learner.names)
+    return learner.network(*factors).state(learner.names)
 
 
 def count_rows(columns: Columns, tokens: Sequence[Tokens]) -> np.ndarray:
@@ -267,6 +296,49 @@ def _propagate(
                 of_positions[code, k] += g
                 of_before[last, k] += g
                 of_before[low, k] -= g
+
+
+@kernel
+def _propagate_labels(
+    gold: tuple[Int32s, Int64s],
+    values: tuple[Float32s, Float32s, Float32s, Float32s],
+    mask: Float32s,
+    gradient: tuple[Float32s, Float32s, Float32s],
+    of_labels: Float32s,
+) -> float:
+    """Add the gradient of the log-probabilities of the gold arcs' labels; return the loss."""
+    (heads, labels), (sums, before, positions, table) = gold, values
+    of_sums, of_before, of_positions = gradient
+    (n_labels, size), loss = table.shape, 0.0
+    layer, back, scores = np.empty(size, np.float32), np.empty(size, np.float32), np.empty(n_labels)
+    for m in range(1, heads.shape[0]):
+        h = heads[m]
+        code, last, low = position_code(h, m, h == 0), max(h, m), min(h, m) + 1
+        for k in range(size):
+            x = sums[h, k] + sums[m, size + k] + positions[code, k] + (before[last, k] - before[low, k])
+            layer[k] = max(x, np.float32(0.0)) * mask[k]
+        for i in range(n_labels):
+            scores[i] = 0.0
+            for k in range(size):
+                scores[i] += table[i, k] * layer[k]
+        total = scores.max()
+        total += np.log(np.exp(scores - total).sum())
+        loss += total - scores[labels[m - 1]]
+        back[:] = 0.0
+        for i in range(n_labels):
+            d = np.float32((1.0 if i == labels[m - 1] else 0.0) - np.exp(scores[i] - total))
+            for k in range(size):
+                of_labels[i, k] += d * layer[k]
+                back[k] += d * table[i, k]
+        for k in range(size):
+            if layer[k] > 0:
+                g = back[k] * mask[k]
+                of_sums[h, k] += g
+                of_sums[m, size + k] += g
+                of_positions[code, k] += g
+                of_before[last, k] += g
+                of_before[low, k] -= g
+    return loss
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""The options of the network that scores arcs."""
+"""The options of the network that scores arcs and labels."""
 
 from __future__ import annotations
 
@@ -9,13 +9,20 @@ from nonproj.options.schema import Section, option
 
 @dataclass(frozen=True)
 class NetworkConfig(Section, name="network"):
-    """The feed-forward network whose scores are added to those of the arcs."""
+    """The feed-forward network whose scores are added to those of arcs and labels."""
 
     epochs: int = option(10, "training epochs; 0: no network", (int,), low=0, high=10**6)
     size: int = option(128, "number of hidden units", (int,), low=1, high=4096)
     weight: float = option(
         0.15,
-        "factor of its scores, in nats, as a fraction of training.margin; 0: no network",
+        "factor of its scores of arcs, in nats, as a fraction of training.margin",
+        (float,),
+        low=0,
+        high=100,
+    )
+    label_weight: float = option(
+        0.5,
+        "factor of its scores of labels, in nats, as a fraction of labeler.margin",
         (float,),
         low=0,
         high=100,

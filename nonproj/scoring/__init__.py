@@ -15,6 +15,7 @@
 - `label_pairs`: scores and updates of pairs of labels
 - `label_decoding`: the best labels of a tree's arcs together
 - `tree_labels`: the labels of the trees of a batch
-- `network`: scores of arcs by a feed-forward network
+- `word_sums`: the first layer of the network, computed once for each word
+- `network`: scores of arcs and labels by a feed-forward network
 - `bounds`: upper bounds of grandparent scores, for price and cut
 """

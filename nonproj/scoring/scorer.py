@@ -13,7 +13,7 @@ from nonproj.scoring.batch import Batch, alone, join_rows
 from nonproj.scoring.hashing import Hashed, hash_tokens
 from nonproj.scoring.label_lines import LabelLines
 from nonproj.scoring.labels import add_labelled, best_label_scores, label_scores
-from nonproj.scoring.network import Network
+from nonproj.scoring.network import Layer, Network
 from nonproj.scoring.score import add_parts, score_pairs_of, score_parts
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable, compile_templates
 from nonproj.scoring.vocabulary import Tokens
@@ -43,10 +43,13 @@ class Known(NamedTuple):
         Heads and modifiers, as nodes of the batch.
     of_labels : ndarray of shape (A, n_labels)
         Not scaled.
+    layer : Layer or None
+        Of the network, if there is one.
     """
 
     arcs: np.ndarray
     of_labels: np.ndarray
+    layer: Layer | None
 
 
 def _labelled(features: Features) -> tuple[Hashed, PartRows]:
@@ -102,7 +105,9 @@ class Scorer:
             (hash_tokens(tokens, table, n_weights), part_type.rows(parts.arcs, start))
             for part_type, start, table in zip(parts.types, parts.starts, self.tables, strict=True)
         ]
-        added = self.network.scores(tokens, parts.arcs.head, parts.arcs.modifier) if self.network else None
+        added = None
+        if self.network is not None:
+            added = self.network.scores(self.network.layer(tokens), parts.arcs.head, parts.arcs.modifier)
         if self.label_table is None:
             return Features(parts, pairs, network=added)
         rows = pairs[0][1]
@@ -156,16 +161,17 @@ class Scorer:
             If labels are scored with the arcs.
         """
         scores, known = [], None
+        layer = self.network.layer(batch) if self.network is not None else None
         for i, (part_type, table) in enumerate(zip(self.types, self.tables, strict=True)):
             rows = join_rows([part_type.rows(parts.arcs, parts.starts[i]) for parts in spaces], batch)
             scores.append(score_parts(hash_tokens(batch, table, len(weights)), rows, weights, scale))
-            if i == 0 and self.network is not None:
-                scores[0] += self.network.scores(batch, rows.nodes[:, 0], rows.nodes[:, 1])
+            if i == 0 and self.network is not None and layer is not None:
+                scores[0] += self.network.scores(layer, rows.nodes[:, 0], rows.nodes[:, 1])
             if i == 0 and self.label_table is not None:
                 modifier = rows.nodes[:, 1]
                 lines = _free(self.lines.of(batch, rows.nodes) if self.lines else None, modifier, demanded)
                 hashed = hash_tokens(batch, self.label_table, len(weights))
-                known = Known(rows.nodes, label_scores(hashed, rows, self.n_labels, weights, lines))
+                known = Known(rows.nodes, label_scores(hashed, rows, self.n_labels, weights, lines), layer)
                 scores[0] += scale * best_label_scores(known.of_labels, modifier, demanded)
         return [np.concatenate(each) for each in _split(scores, spaces)], known
 

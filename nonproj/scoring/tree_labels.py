@@ -53,7 +53,7 @@ class TreeLabeler:
         """Return the score of each label of each arc, float64[n, n_labels].
 
         It is the labeler's, which sees the tree, plus the one with which the arc was scored, if labels are scored with
-        the arcs.
+        the arcs, plus the network's, if there is one.
 
         Parameters
         ----------
@@ -69,6 +69,9 @@ class TreeLabeler:
         lines = scorer.lines.of(batch, rows.nodes) if scorer.lines else None
         hashed = hash_tokens(batch, self.table, len(weights))
         scores = label_scores(hashed, rows, self.n_labels, weights, lines) * scale
+        if scorer.network is not None:
+            layer = scorer.network.layer(batch) if known is None or known.layer is None else known.layer
+            scores += scorer.network.label_scores(layer, rows.nodes[:, 0], rows.nodes[:, 1])
         if scorer.label_table is None:
             return scores
         if known is None:
