@@ -40,7 +40,7 @@ LEVEL = {component: level for level, components in enumerate(LEVELS) for compone
 MAX_FILE_LINES = 400
 MAX_BODY_LINES = 55
 MAX_PARAMETERS = 9
-MAX_PACKAGE_LINES = 49_050
+MAX_PACKAGE_LINES = 49_200
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 OTHERS = [
