@@ -15,7 +15,7 @@ from nonproj.parts.geometry import DIRECTION
 from nonproj.scoring.batch import Batch, alone
 from nonproj.scoring.prefetch import prefetch
 from nonproj.scoring.templates import TemplateTable
-from nonproj.scoring.vocabulary import MARGIN, START, Tokens
+from nonproj.scoring.vocabulary import END, MARGIN, START, Tokens
 from nonproj.types import Int32s, PartRows, Uint8s, Uint32s, Uint64s
 
 
@@ -91,7 +91,7 @@ def hash_tokens(tokens: Tokens | Batch, table: TemplateTable, n_weights: int) ->
     n_slots = (table.term_start.shape[0] - 1) // max(n_templates, 1)
     shares = np.empty((n_slots, batch.n_nodes + 2, n_templates), np.uint32)
     terms = (table.term_start, table.term_offset, table.term_attribute, table.term_coefficient)
-    _hash_tokens(batch.atoms, batch.first, batch.end, table.salt, *terms, shares)
+    _hash_tokens(batch.atoms, batch.end, table.salt, *terms, shares)
     shift = np.uint32(32 - (n_weights.bit_length() - 1))
     plain = Plain(shares, table.n_plain, table.codes, shift, table.code_shift)
     return Hashed(plain, _sets(batch, table))
@@ -122,7 +122,6 @@ def _upper(coefficient: np.uint64, atom: int) -> np.uint32:
 @kernel
 def _hash_tokens(
     atoms: Int32s,
-    first: Int32s,
     end: Int32s,
     salt: Uint64s,
     start: Int32s,
@@ -131,21 +130,37 @@ def _hash_tokens(
     coefficient: Uint64s,
     shares: Uint32s,
 ) -> None:
-    """Fill ``shares[slot, node, template]`` for the words of each sentence, START and END; the first has the salt."""
-    n_slots, _, n_templates = shares.shape
-    flat, width, place = atoms.reshape(atoms.size), atoms.shape[1], np.empty(offset.shape[0], np.int64)
-    for i in range(place.shape[0]):
-        place[i] = (MARGIN + offset[i]) * width + attribute[i]
-    for slot in range(n_slots):
-        for s in range(first.shape[0]):
-            for node in range(first[s], end[s] + 2):
-                row = node * width
-                for t in range(n_templates):
-                    total = _upper(salt[t], 1) if slot == 0 else np.uint32(0)
-                    for i in range(start[slot * n_templates + t], start[slot * n_templates + t + 1]):
-                        atom = flat[np.uint64(row + place[i])] if node < end[s] else START + node - end[s]
-                        total = np.uint32(total + _upper(coefficient[i], atom))
-                    shares[slot, node, t] = total
+    """Fill ``shares[slot, node, template]``, some nodes at a time, those of STARTs and ENDs last."""
+    n_slots, n_nodes, n_templates = shares.shape
+    columns, sums = np.empty((atoms.shape[1], atoms.shape[0]), np.uint32), np.empty(BLOCK, np.uint32)
+    for row in range(atoms.shape[0]):
+        for column in range(atoms.shape[1]):
+            columns[column, row] = atoms[row, column]
+    for first in range(0, n_nodes - 2, BLOCK):
+        size = min(BLOCK, n_nodes - 2 - first)
+        for k in range(n_slots * n_templates):
+            slot, t = k // n_templates, k % n_templates
+            sums[:] = _upper(salt[t], 1) if slot == 0 else np.uint32(0)
+            for i in range(start[k], start[k + 1]):
+                begin = first + MARGIN + offset[i]
+                _add_shares(coefficient[i], columns[attribute[i], begin : begin + size], sums)
+            for j in range(size):
+                shares[slot, first + j, t] = sums[j]
+    for k in range(n_slots * n_templates):
+        slot, t = k // n_templates, k % n_templates
+        for atom in (START, END):
+            share = _upper(salt[t], 1) if slot == 0 else np.uint32(0)
+            for i in range(start[k], start[k + 1]):
+                share = np.uint32(share + _upper(coefficient[i], atom))
+            for node in end:
+                shares[slot, node + atom - START, t] = share
+
+
+@inlined_kernel
+def _add_shares(coefficient: np.uint64, column: Uint32s, sums: Uint32s) -> None:
+    """Add what an attribute of some nodes contributes to their shares."""
+    for j in range(column.shape[0]):
+        sums[j] += np.uint32((coefficient * np.uint64(column[j])) >> np.uint64(32))
 
 
 @kernel

@@ -6,7 +6,6 @@ features.  The encoder keeps the rows of words that it has met, so a word costs 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -57,8 +56,12 @@ class Tokens(NamedTuple):
 
 def _shape(form: str) -> str:
     """Return the pattern of case and digits, runs cut to two: ``Danmarks`` is ``Xxx``, ``1990'erne`` is ``dd'xx``."""
-    classes = re.sub(r"\d", "d", re.sub(r"[^\W\d_]", lambda c: "X" if c.group().isupper() else "x", form))
-    return re.sub(r"(.)\1{2,}", r"\1\1", classes)
+    classes = ["", ""]
+    for c in form:
+        kind = "d" if c.isdecimal() else c if not c.isalnum() else "X" if c.isupper() else "x"
+        if kind != classes[-1] or kind != classes[-2]:
+            classes.append(kind)
+    return "".join(classes)
 
 
 ATTRIBUTES: dict[str, Callable[[str, str, str, str, str], Any]] = {
