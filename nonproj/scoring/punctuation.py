@@ -22,7 +22,11 @@ _OPENING = {mark for marks in _OPENED_BY.values() for mark in marks}
 
 _LEVELS, _NUMBERS = 3, 3
 
+_SEGMENTS = [str(number) for number in range(_NUMBERS)]
 _SEPARATORS = frozenset([",", ";", ":", "-", "--", "–", "—", "،", "؛", "、", "，", "；", "："])
+
+MARKS = frozenset(_OPENED_BY) | _SEPARATORS
+"""In a sentence without these, each word has the attributes of a word by itself."""
 
 
 def enclosures(forms: Sequence[str]) -> list[str]:
@@ -68,8 +72,9 @@ def segments(forms: Sequence[str]) -> list[str]:
     """
     found, count = [], 0
     for form in forms:
-        found.append(str(count % _NUMBERS))
-        count += form in _SEPARATORS
+        found.append(_SEGMENTS[count])
+        if form in _SEPARATORS:
+            count = (count + 1) % _NUMBERS
     return found
 
 

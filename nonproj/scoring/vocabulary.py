@@ -14,7 +14,7 @@ import numpy as np
 
 from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.morphology import features_in, informative, reduce, reduced
-from nonproj.scoring.punctuation import OUTSIDE_ALL, enclosures, segments
+from nonproj.scoring.punctuation import MARKS, OUTSIDE_ALL, enclosures, segments
 from nonproj.types import Int32s, Sentence
 
 OUTSIDE, UNKNOWN, START, END, ROOT, FIRST = 0, 1, 2, 3, 4, 5
@@ -193,9 +193,9 @@ class Encoder:
         atoms = np.zeros((n_nodes + 2 * MARGIN, len(self.attributes)), np.int32)
         atoms[MARGIN] = ROOT
         self._table.take(ids, 0, atoms[MARGIN + 1 : MARGIN + n_nodes])
-        for name in self._of_sentence:
-            numbers, found = self._numbers[name], OF_SENTENCE[name](_forms(sentence))
-            column = self.attributes.index(name)
+        forms = _forms(sentence)
+        for name in () if MARKS.isdisjoint(forms) else self._of_sentence:
+            numbers, found, column = self._numbers[name], OF_SENTENCE[name](forms), self.attributes.index(name)
             atoms[MARGIN + 1 : MARGIN + n_nodes, column] = [numbers.get(value, UNKNOWN) for value in found]
         feat, feat_start, feats = [], [0, 0], self._feats
         for number in ids:
