@@ -14,7 +14,7 @@ class NetworkConfig(Section, name="network"):
     epochs: int = option(10, "training epochs; 0: no network", (int,), low=0, high=10**6)
     size: int = option(128, "number of hidden units", (int,), low=1, high=4096)
     weight: float = option(
-        0.15,
+        0.2,
         "factor of its scores of arcs, in nats, as a fraction of training.margin",
         (float,),
         low=0,
