@@ -17,6 +17,7 @@ from nonproj.cli.main import main
 from nonproj.io import conll
 from nonproj.model import Model
 from nonproj.options.config import Config
+from nonproj.pipeline import BATCH
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "--epochs", "2", "-qq"]
@@ -124,11 +125,12 @@ def test_weights_that_are_not_finite(folder, tmp_path, capsys):
 
 
 def test_memory_does_not_grow_with_the_input(folder, tmp_path):
-    """Eight times as many sentences, the same memory."""
+    """Eight times as many batches, the same memory."""
     source, out, stats = tmp_path / "many.conll", tmp_path / "out", tmp_path / "stats"
     peaks = []
-    for count in (10, 100, 800):  # the first run loads compiled code
-        source.write_text(treebank(count), encoding="utf-8")
+    for copies in (1, 2, 16):  # the first run loads compiled code
+        count = copies * BATCH
+        source.write_text(copies * treebank(BATCH), encoding="utf-8")
         tracemalloc.start()
         words = ["parse", str(folder / "toy.nonproj"), str(source), "-o", str(out), "--stats", str(stats)]
         assert main(words) == 0

@@ -36,8 +36,7 @@ def scrambled(count: int, seed: int) -> str:
         n = chance.randint(6, 10)
         order = chance.sample(range(1, n + 1), n)
         head = {word: chance.choice([0, *order[:i]]) if i else 0 for i, word in enumerate(order)}
-        for i in range(1, n + 1):
-            form = chance.choice("abcdefgh")
+        for i, form in enumerate(chance.choices("abcdefgh", k=n), 1):
             text += f"{i}\t{form}\t{form}\t{form.upper()}\t{form.upper()}\t_\t{head[i]}\tx\t_\t_\n"
         text += "\n"
     return text
@@ -48,6 +47,7 @@ features: {bits: 14}
 pruner: {bits: 14, epochs: 1, folds: 0}
 training: {epochs: 2}
 labeler: {epochs: 0, bits: 12}
+network: {epochs: 0}
 decoding: {threshold: 0.0001}
 """
 
