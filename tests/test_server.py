@@ -309,7 +309,7 @@ def test_slow_clients_are_dropped_and_keep_nobody_waiting(strict):
 
 
 def test_clients_that_leave_do_no_harm(server):
-    fields = {"data": nonsense(500), "input": "horizontal", "parser": ""}
+    fields = {"data": nonsense(900), "input": "horizontal", "parser": ""}
     for _ in range(10):
         with pytest.raises(httpx.TimeoutException):
             post(f"{server.url}/process", data=fields, timeout=0.05)
