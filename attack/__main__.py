@@ -10,12 +10,21 @@ from pathlib import Path
 from attack import campaign
 from nonproj.cli.arguments import Arguments, seconds
 
-LANES = ("reads", "parses", "models", "options", "kills", "writes", "load")
+LANES = ("reads", "parses", "models", "options", "kills", "writes", "load", "exact")
 """The lanes of ``all``, and of them the share of the time."""
 
 MORE = ("structured", "fuzz")
 
-_SHARES = {"reads": 0.25, "parses": 0.2, "models": 0.2, "options": 0.1, "kills": 0.1, "writes": 0.1, "load": 0.05}
+_SHARES = {
+    "reads": 0.25,
+    "parses": 0.2,
+    "models": 0.2,
+    "options": 0.1,
+    "kills": 0.1,
+    "writes": 0.1,
+    "load": 0.05,
+    "exact": 0.0,
+}
 _PATIENCE = {"reads": 30.0, "options": 60.0, "load": 86_400.0, "structured": 600.0, "fuzz": 86_400.0}
 
 

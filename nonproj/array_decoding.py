@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -9,12 +10,14 @@ import numpy as np
 from nonproj._kernel import kernel
 from nonproj.dual.branch_and_bound import branch_and_bound
 from nonproj.dual.k_best import k_best
-from nonproj.dual.options import DualOptions
+from nonproj.dual.options import DualOptions, SearchOptions, check_search
+from nonproj.options.config import DecodingConfig
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.registry import PART_TYPES
 from nonproj.parts.space import part_space
 from nonproj.trees.arborescence import best_arborescence_dense
-from nonproj.trees.checks import FOUND, check_status
+from nonproj.trees.checks import BAD_SCORE, FOUND, check_status
+from nonproj.trees.domain import LARGEST, LOW, forbidden_arcs, highest_forbidden
 from nonproj.trees.marginals import marginals as arc_marginals
 from nonproj.types import Bools, Decoded, Float32s, Float64s, Int32s, Int64s
 
@@ -32,7 +35,10 @@ class DecodedScores(NamedTuple):
     scores, bounds : ndarray of shape (B,), float64
         The score of each tree, and an upper bound on all trees.
     certified : ndarray of shape (B,), bool
-        Whether the tree is proven to be the best.
+        Whether the tree is proven to be the best: no tree scores more, by more than ``1e-9 * (scale + |score|)``, where
+        ``scale`` is the largest absolute score of an arc that a best tree may have, or of a sibling or grandparent.
+    status : ndarray of shape (B,), str
+        ``"optimal"`` where certified, ``"limit"`` where the work was used up: then the tree is the best that was seen.
     marginals : ndarray of shape (B, N, N), float64, or None
         The probability of each arc by the first-order model, if asked for.
     trees : list of list of Decoded, or None
@@ -43,6 +49,7 @@ class DecodedScores(NamedTuple):
     scores: Float64s
     bounds: Float64s
     certified: Bools
+    status: np.ndarray
     marginals: Float64s | None = None
     trees: Any = None
 
@@ -57,6 +64,7 @@ def decode_scores(
     lengths: ArrayLike | None = None,
     marginals: bool = False,
     k: int = 1,
+    work_per_word: int = DecodingConfig().search_limit,
 ) -> DecodedScores:
     """Find the best trees under scores given as arrays.
 
@@ -64,8 +72,10 @@ def decode_scores(
     ----------
     arc_scores : array-like of shape (N, N) or (B, N, N)
         ``arc_scores[..., h, m]`` of the arc from head ``h`` to modifier ``m``; node 0 is the root, words count from 1.
-        Minus infinity forbids an arc.  The diagonal and column 0 are ignored.  Tensors of torch on the CPU are read in
-        place, float32 or float64; they must be detached.
+        Minus infinity forbids an arc, and so does a score below -1e8 that is a million times as far below zero as all
+        higher ones are from zero, such as ``torch.finfo(torch.float32).min``: see `nonproj.trees.domain`.  The diagonal
+        and column 0 are ignored.  Tensors of torch on the CPU are read in place, float32 or float64; they must be
+        detached.
     siblings : array-like of shape (N, N, N) or (B, N, N, N), optional
         ``siblings[..., h, s, m]`` where ``m`` is the next modifier of ``h`` after ``s`` on the same side, outward from
         the head; ``s == h`` where ``m`` is the first on its side.
@@ -82,6 +92,9 @@ def decode_scores(
         grandparents and ``projective`` have no part in it.
     k : int
         How many trees to find for each sentence, best first.
+    work_per_word : int
+        Limit of the search, in Viterbi transitions for each word (and tree); 0: dual decomposition without search.  See
+        `nonproj.dual.options.SearchOptions`.
 
     Returns
     -------
@@ -90,8 +103,8 @@ def decode_scores(
     Raises
     ------
     ValueError
-        If shapes do not fit, a score is NaN or plus infinity, one of siblings or grandparents is not finite, or a
-        sentence has no tree.
+        If shapes do not fit, a score is NaN, plus infinity or above 1e290 in absolute value, one of siblings or
+        grandparents is not finite or too low to be added to the others, or a sentence has no tree.
 
     Notes
     -----
@@ -115,16 +128,25 @@ def decode_scores(
     if k < 1:
         raise ValueError(f"k is {k}; 1 or more is expected")
     if higher or projective or k > 1:
-        found = _decode_each(scores, higher, sizes, DualOptions(single_root=single_root, projective=projective), k)
+        options = DualOptions(single_root=single_root, projective=projective)
+        search = check_search(SearchOptions(work_per_word))
+        found = _decode_each(
+            scores,
+            higher,
+            sizes,
+            lambda own, cubes, b: _decode(own, cubes, f"{b}, " if many else "", options, search, k),
+        )
     else:
-        found = _decode_arcs(scores, sizes, single_root)
+        found = _decode_arcs(scores, sizes, single_root, many)
+    if k == 1:
+        found = found._replace(trees=None)
     if marginals:
         found = found._replace(marginals=_all_marginals(scores, sizes, single_root))
     if many:
         return found
     probabilities = None if found.marginals is None else found.marginals[0]
     trees = None if found.trees is None else found.trees[0]
-    return DecodedScores(found.heads[0], found.scores[0], found.bounds[0], found.certified[0], probabilities, trees)
+    return DecodedScores(*(column[0] for column in found[:5]), probabilities, trees)
 
 
 def _as_batch(values: ArrayLike, axes: int, name: str) -> tuple[Float32s | Float64s, bool]:
@@ -151,14 +173,22 @@ def _check_lengths(lengths: ArrayLike | None, scores: Float32s | Float64s) -> In
     return found.astype(np.int64)
 
 
-def _decode_arcs(scores: np.ndarray, lengths: np.ndarray, single_root: bool) -> DecodedScores:
+def _decode_arcs(scores: np.ndarray, lengths: np.ndarray, single_root: bool, many: bool) -> DecodedScores:
     """Return the best arborescences, in one call."""
     size, n_nodes = scores.shape[:2]
     heads, totals = np.full((size, n_nodes), -1, np.int32), np.zeros(size)
     number, status = _decode_batch(scores, lengths, bool(single_root), heads, totals)
+    if status == BAD_SCORE:
+        _check_arcs(scores[number, : lengths[number] + 1, : lengths[number] + 1], f"{number}, " if many else "")
     if status != FOUND:
         _raise(status, number)
-    return DecodedScores(heads, totals, totals.copy(), np.ones(size, np.bool_))
+    certified = np.ones(size, np.bool_)
+    return DecodedScores(heads, totals, totals.copy(), certified, _status(certified))
+
+
+def _status(certified: Bools) -> np.ndarray:
+    """Return the names of the statuses."""
+    return np.where(certified, "optimal", "limit")
 
 
 def _raise(status: int, number: int) -> None:
@@ -167,6 +197,27 @@ def _raise(status: int, number: int) -> None:
         check_status(status)
     except ValueError as error:
         raise ValueError(f"sentence {number}: {error}") from None
+
+
+def _check_arcs(scores: np.ndarray, batch: str) -> Bools:
+    """Return which arcs of a sentence are candidates, bool[N, N]; raise `ValueError` if a score is out of the domain.
+
+    ``batch`` is what indices of the user's arrays begin with.
+    """
+    counts = ~np.eye(len(scores), dtype=np.bool_)
+    counts[:, 0] = False
+    values = scores.astype(np.float64)
+    wrong = np.argwhere(counts & ~(values < np.inf))
+    if len(wrong):
+        h, m = wrong[0]
+        reason = "a finite score is expected, or minus infinity for an absent arc"
+        raise ValueError(f"arc_scores[{batch}{h}, {m}] is {scores[h, m]}; {reason}")
+    counts[counts] = ~forbidden_arcs(values[counts])
+    wrong = np.argwhere(counts & (np.abs(values) > LARGEST))
+    if len(wrong):
+        h, m = wrong[0]
+        raise ValueError(f"arc_scores[{batch}{h}, {m}] is {scores[h, m]}; sums need at most {LARGEST}")
+    return counts
 
 
 @kernel
@@ -182,6 +233,8 @@ def _decode_batch(
         for h in range(n_nodes):
             for m in range(n_nodes):
                 own[h, m] = scores[b, h, m]
+        if not _settle_domain(own):
+            return b, BAD_SCORE
         status = best_arborescence_dense(own, single_root, heads[b, :n_nodes])
         if status != FOUND:
             return b, status
@@ -190,34 +243,67 @@ def _decode_batch(
     return -1, FOUND
 
 
+@kernel
+def _settle_domain(scores: Float64s) -> bool:
+    """Replace the scores of forbidden arcs by minus infinity; return whether the others can be added."""
+    n_nodes, count, lowest, largest = scores.shape[0], 0, 0.0, 0.0
+    for h in range(n_nodes):
+        for m in range(1, n_nodes):
+            if h != m:
+                lowest = min(lowest, scores[h, m])
+                if scores[h, m] > -np.inf:
+                    largest = max(largest, abs(scores[h, m]))
+    if lowest < LOW:
+        values = np.empty(n_nodes * n_nodes)
+        for h in range(n_nodes):
+            for m in range(1, n_nodes):
+                if h != m:
+                    values[count] = scores[h, m]
+                    count += 1
+        highest, largest = highest_forbidden(values[:count]), 0.0
+        for h in range(n_nodes):
+            for m in range(1, n_nodes):
+                if h != m:
+                    if scores[h, m] <= highest:
+                        scores[h, m] = -np.inf
+                    else:
+                        largest = max(largest, abs(scores[h, m]))
+    return largest <= LARGEST
+
+
 def _decode_each(
-    scores: np.ndarray, higher: dict[str, np.ndarray], lengths: np.ndarray, options: DualOptions, k: int
+    scores: np.ndarray,
+    higher: dict[str, np.ndarray],
+    lengths: np.ndarray,
+    decode: Callable[[np.ndarray, dict[str, np.ndarray], int], list[Decoded]],
 ) -> DecodedScores:
     """Return the best trees, one sentence after the other."""
     heads, trees = np.full(scores.shape[:2], -1, np.int32), []
     for b, length in enumerate(lengths.tolist()):
         n_nodes = length + 1
         own = scores[b, :n_nodes, :n_nodes]
-        try:
-            if length:
-                cubes = {name: values[b, :n_nodes, :n_nodes, :n_nodes] for name, values in higher.items()}
-                found = _decode(own, cubes, options, k)
-            else:
-                found = [Decoded(np.array([-1], np.int32), 0.0, 0.0, True, True, 0, 0.0)]
-        except ValueError as error:
-            raise ValueError(f"sentence {b}: {error}") from None
+        found = [Decoded(np.array([-1], np.int32), 0.0, 0.0, True, True, 0, 0.0)]
+        if length:
+            cubes = {name: values[b, :n_nodes, :n_nodes, :n_nodes] for name, values in higher.items()}
+            found = decode(own, cubes, b)
         heads[b, :n_nodes] = found[0].heads
         trees.append(found)
     columns = np.array([(found[0].score, found[0].bound, found[0].certified) for found in trees]).reshape(-1, 3).T
-    return DecodedScores(heads, columns[0], columns[1], columns[2] > 0, None, trees if k > 1 else None)
+    certified = columns[2] > 0
+    return DecodedScores(heads, columns[0], columns[1], certified, _status(certified), None, trees)
 
 
-def _decode(arc_scores: np.ndarray, cubes: dict[str, np.ndarray], options: DualOptions, k: int) -> list[Decoded]:
-    """Return the k best trees of one sentence."""
-    mask = arc_scores > -np.inf
-    mask[:, 0] = False
-    np.fill_diagonal(mask, False)
-    parts = part_space(arc_space_from_mask(mask), tuple(PART_TYPES[name] for name in ("arc", *cubes)))
+def _decode(
+    arc_scores: np.ndarray,
+    cubes: dict[str, np.ndarray],
+    batch: str,
+    options: DualOptions,
+    search: SearchOptions,
+    k: int,
+) -> list[Decoded]:
+    """Return the k best trees of one sentence; ``batch`` is as for `_check_arcs`."""
+    space = arc_space_from_mask(_check_arcs(arc_scores, batch))
+    parts = part_space(space, tuple(PART_TYPES[name] for name in ("arc", *cubes)))
     scores, n_nodes = np.zeros(len(parts)), len(arc_scores)
     arcs = parts.arcs
     scores[: len(arcs.head)] = arc_scores[arcs.head, arcs.modifier]
@@ -226,9 +312,29 @@ def _decode(arc_scores: np.ndarray, cubes: dict[str, np.ndarray], options: DualO
         a, b, c = parts.types[place].rows(arcs, parts.starts[place]).nodes.T
         last = c >= n_nodes  # after the last sibling
         first = b >= n_nodes  # before the first one, which the head itself stands for
-        values = cube[a, np.where(first, a, b), np.where(last, 0, c)]
-        scores[parts.range(name)] = np.where(last, 0.0, values)
-    return k_best(parts, scores, k, options) if k > 1 else [branch_and_bound(parts, scores, options)]
+        middle, end = np.where(first, a, b), np.where(last, 0, c)
+        scores[parts.range(name)] = np.where(last, 0.0, cube[a, middle, end])
+        _check_parts(name, batch, scores, parts.range(name), (a, middle, end))
+    try:
+        return (
+            k_best(parts, scores, k, options, search) if k > 1 else [branch_and_bound(parts, scores, options, search)]
+        )
+    except ValueError as error:
+        raise ValueError(f"sentence {batch.removesuffix(', ')}: {error}" if batch else str(error)) from None
+
+
+def _check_parts(name: str, batch: str, scores: Float64s, place: slice, nodes: tuple[np.ndarray, ...]) -> None:
+    """Raise `ValueError` if a score of parts, ``scores[place]``, is out of the domain; name it as the user does."""
+    own = scores[place]
+    for wrong, reason in (
+        (~np.isfinite(own), "a finite score is expected; only an arc can be forbidden"),
+        (np.abs(own) > LARGEST, f"sums need at most {LARGEST} in absolute value"),
+        (own <= highest_forbidden(scores), "it is too low to be added to the others; only an arc can be forbidden"),
+    ):
+        if wrong.any():
+            i = int(wrong.argmax())
+            index = ", ".join(str(axis[i]) for axis in nodes)
+            raise ValueError(f"{name}s[{batch}{index}] is {own[i]}; {reason}")
 
 
 def _all_marginals(scores: np.ndarray, lengths: np.ndarray, single_root: bool) -> np.ndarray:

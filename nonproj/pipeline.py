@@ -13,6 +13,7 @@ from nonproj.automata.compiled import has_compiled_automata, is_third_order
 from nonproj.confidence.classifier import Classifier, Confidence
 from nonproj.confidence.evidence import Case, Evidence, gather
 from nonproj.dual.crossing import priced_k_best, search_priced
+from nonproj.dual.domain import with_scale
 from nonproj.dual.options import SearchOptions, check_options, check_search, crossing_price, dual_options
 from nonproj.errors import ConfigError, DataError, ModelError, SizeError
 from nonproj.io.batches import batches, check_length, groups
@@ -366,10 +367,11 @@ class Parser:
             return arcs, decoded, None
         everything = arc_space_from_mask(constraints.allowed) if constraints else full_arc_space(tokens.n_nodes - 1)
         limit = self.search._replace(work_per_word=FULL_EFFORT * self.search.work_per_word)
-        found = self.decode(*self.score(tokens, everything, constraints), limit)
+        parts, scores = self.score(tokens, everything, constraints)
+        found = self.decode(parts, scores, limit)
         if found.score < decoded.score and not found.certified:
             # The search reached its limit before it found this tree.
-            closed = found.bound - decoded.score <= self.options.tolerance * (1.0 + abs(decoded.score))
+            closed = with_scale(self.options, scores).closes(found.bound, decoded.score)
             found = found._replace(heads=decoded.heads, score=decoded.score, certified=closed)
         return everything, found, decoded
 

@@ -1,6 +1,7 @@
 """Dual decomposition of trees and head automata (Koo et al. 2010), and branch and bound where it leaves a gap.
 
 - `options`: options of both, and their validation
+- `domain`: a problem as decoders want it, without forbidden arcs and with its scale
 - `subgradient`: the compiled subgradient method
 - `decomposition`: dual decomposition for any set of part types
 - `course`: each iteration on one sentence, to be looked at

@@ -19,9 +19,10 @@ import numpy as np
 from nonproj._kernel import kernel
 from nonproj.automata.compiled import SplitScores, compiled_starts, is_compiled
 from nonproj.dual.decomposition import NO_TRACE, conclude, decode_trusted
-from nonproj.dual.options import DEFAULTS, SEARCH, UNLIMITED, DualOptions, SearchOptions, check_options, check_search
+from nonproj.dual.domain import pose, with_scale
+from nonproj.dual.options import DEFAULTS, SEARCH, UNLIMITED, DualOptions, SearchOptions, check_search
 from nonproj.dual.subgradient import AGREED, STOPPED, Descent, descend, minimise_dual
-from nonproj.parts.space import check_scores, restrict
+from nonproj.parts.space import restrict
 from nonproj.types import ArcSpace, Bools, Decoded, Int64s, PartSpace
 
 if TYPE_CHECKING:
@@ -73,12 +74,12 @@ def branch_and_bound(
     >>> found.certified, found.agreed, found.nodes > 0
     (True, False, True)
     """
-    scores = check_scores(parts, scores, finite=True)
-    return search_trusted(parts, scores, check_options(options), check_search(search))
+    search = check_search(search)
+    return search_trusted(*pose(parts, scores, options), search)
 
 
 def search_trusted(parts: PartSpace, scores: np.ndarray, options: DualOptions, search: SearchOptions) -> Decoded:
-    """Search as `branch_and_bound` does, without validation: scores are finite, options checked."""
+    """Search as `branch_and_bound` does, without validation: scores are finite, options checked; no arc is left out."""
     return search_recorded(parts, scores, options, search)[0]
 
 
@@ -89,7 +90,7 @@ def search_recorded(
 
     These are float64[3, A], see `nonproj.dual.subgradient.Descent`; of shape (0, A) for sets that are not compiled.
     """
-    budget = search.work_per_word * (len(parts.arcs.start) - 2) or UNLIMITED
+    budget, options = search.work_per_word * (len(parts.arcs.start) - 2) or UNLIMITED, with_scale(options, scores)
     if not is_compiled(parts):
         return decode_trusted(parts, scores, options, budget), np.empty((0, len(parts.arcs.head)))
     n_nodes, n_arcs = len(parts.arcs.start) - 1, len(parts.arcs.head)
@@ -127,6 +128,7 @@ def search_from(
     Decoded
         The known tree or a better one, under a bound of all; iterations and nodes include those of the known one.
     """
+    options = with_scale(options, scores)
     if len(parts.types) == 1:
         try:
             found = decode_trusted(parts, scores, options)
@@ -157,7 +159,7 @@ def search_from(
 
 def _with_bound(decoded: Decoded, bound: float, options: DualOptions) -> Decoded:
     """Return a tree under a bound."""
-    certified = bound - decoded.score <= options.tolerance * (1.0 + abs(decoded.score))
+    certified = options.closes(bound, decoded.score)
     return decoded._replace(bound=bound, certified=certified, agreed=decoded.agreed and certified)
 
 
@@ -214,7 +216,7 @@ class _Search:
 
     def settled(self, bound: float) -> bool:
         """Return whether nothing under this bound can be better than the incumbent."""
-        return bound - self.score <= self.options.tolerance * (1.0 + abs(self.score))
+        return self.options.closes(bound, self.score)
 
     def split(self, node: _Node) -> None:
         """Bound the two children of a node."""
@@ -305,7 +307,7 @@ def bound_over(
     fewer, numbers = restrict(parts, keep)
     arcs, scores = numbers[: len(fewer.arcs.head)], scores[numbers]
     split = SplitScores(*[lowest[i, arcs] for i in range(3)])
-    _force_single_arcs(fewer, scores, split)
+    _force_single_arcs(fewer, scores, split, options.scale)
     descent = Descent(split, np.empty((3, len(arcs))), np.zeros(len(arcs), np.int64), *limits)
     heads = np.empty(len(parts.arcs.start) - 1, np.int32)
     found = descend(fewer.arcs, compiled_starts(fewer), scores, options, descent, NO_TRACE, heads)
@@ -315,13 +317,13 @@ def bound_over(
     return Bounded(outcome, heads, score, bound, after, disputes, iterations, decoded, spent)
 
 
-def _force_single_arcs(parts: PartSpace, scores: np.ndarray, split: SplitScores) -> None:
+def _force_single_arcs(parts: PartSpace, scores: np.ndarray, split: SplitScores, scale: float) -> None:
     """Give each arc that is its modifier's only one so high a score in its head's automaton that it is chosen.
 
     Every tree has that arc, so the tree's score does not change.  The bonus is more than all parts that may appear or
     disappear with one more modifier, and the arc's own score.
     """
-    bonus = 1.0
+    bonus = scale
     for part_type, begin, end in zip(parts.types, parts.offsets, parts.offsets[1:], strict=False):
         bonus += part_type.influence * np.abs(scores[begin:end]).max(initial=0.0)
     arc = parts.arcs.start[1:-1][np.diff(parts.arcs.start)[1:] == 1]

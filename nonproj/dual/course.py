@@ -19,9 +19,10 @@ from nonproj.automata.compiled import (
     is_compiled,
 )
 from nonproj.dual.decomposition import NO_TRACE
-from nonproj.dual.options import DEFAULTS, UNLIMITED, DualOptions, check_options
+from nonproj.dual.domain import pose
+from nonproj.dual.options import DEFAULTS, UNLIMITED, DualOptions
 from nonproj.dual.subgradient import Descent, descend
-from nonproj.parts.space import check_scores, tree_score
+from nonproj.parts.space import tree_score
 from nonproj.trees.arborescence import best_arborescence
 from nonproj.trees.projective import best_projective_tree
 from nonproj.types import PartSpace
@@ -78,7 +79,7 @@ def course(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS,
     >>> [(each.dual, each.primal) for each in course(parts, scores)][-1]
     (9.0, 9.0)
     """
-    scores, options = check_scores(parts, scores, finite=True), check_options(options)
+    parts, scores, options = pose(parts, scores, options)
     if len(parts.types) == 1:
         return []
     if not is_compiled(parts):

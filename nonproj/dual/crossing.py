@@ -15,10 +15,10 @@ import numpy as np
 
 from nonproj.automata.compiled import is_compiled
 from nonproj.dual.branch_and_bound import search_from, search_recorded
-from nonproj.dual.k_best import k_best
-from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_options, check_search
+from nonproj.dual.domain import pose, with_scale
+from nonproj.dual.k_best import rank_trees
+from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_search
 from nonproj.options.config import MAX_PRICE
-from nonproj.parts.space import check_scores
 from nonproj.trees.projective import is_projective
 from nonproj.types import Decoded, PartSpace
 
@@ -68,12 +68,12 @@ def priced_search(
     >>> [(tree.heads.tolist(), tree.score) for tree in (priced_search(parts, scores, price) for price in (2.0, 4.0))]
     [([-1, 4, 0, 2, 2], 34.0), ([-1, 2, 0, 2, 2], 33.0)]
     """
-    scores = check_scores(parts, scores, finite=True)
     if not 0.0 <= price <= MAX_PRICE:
         raise ValueError(f"price is {price}; a number from 0 to {MAX_PRICE:,} is expected")
     if len(parts.types) > 1 and not is_compiled(parts):
         raise ValueError(f"the automata of {', '.join(parts.names)} are not compiled, which a price needs")
-    options, search = check_options(options), check_search(search)
+    search = check_search(search)
+    parts, scores, options = pose(parts, scores, options, price=float(price))
     return search_priced(parts, scores, float(price), options, search)[0]
 
 
@@ -108,11 +108,12 @@ def priced_k_best(
 
     They are among the k trees of highest score and the k projective ones of highest score.  The price is trusted.
     """
-    ranked = k_best(parts, scores, k, options, search)
+    options = with_scale(options, scores)
+    ranked = rank_trees(parts, scores, options, k, search)
     if not price or options.projective or all(is_projective(tree.heads) for tree in ranked):
         return ranked
     try:
-        projective = k_best(parts, scores, k, options._replace(projective=True), search)
+        projective = rank_trees(parts, scores, options._replace(projective=True), k, search)
     except ValueError:  # there is none
         projective = []
     prices = [0.0 if is_projective(tree.heads) else price for tree in ranked]
@@ -123,11 +124,11 @@ def priced_k_best(
     left = [tree.bound - price for tree in ranked if not tree.certified]
     left += [tree.bound for tree in projective if not tree.certified]
     highest, best = max(left, default=-np.inf), sorted(trees.values(), key=lambda tree: -tree.score)[:k]
-    return [_under(tree, highest, options.tolerance) for tree in best]
+    return [_under(tree, highest, options) for tree in best]
 
 
-def _under(tree: Decoded, highest: float, tolerance: float) -> Decoded:
+def _under(tree: Decoded, highest: float, options: DualOptions) -> Decoded:
     """Return a tree under a bound of what is not known."""
     bound = max(tree.score, highest)
-    certified = bound - tree.score <= tolerance * (1.0 + abs(tree.score))
+    certified = options.closes(bound, tree.score)
     return tree._replace(bound=bound, certified=certified, agreed=certified)

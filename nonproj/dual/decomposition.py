@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nonproj.automata.compiled import compiled_starts, is_compiled
-from nonproj.dual.options import DEFAULTS, UNLIMITED, DualOptions, check_options
+from nonproj.dual.domain import pose
+from nonproj.dual.options import DEFAULTS, UNLIMITED, DualOptions
 from nonproj.dual.subgradient import AGREED, STOPPED, Trace, minimise_dual
-from nonproj.parts.space import check_scores
 from nonproj.trees.arborescence import best_arborescence
 from nonproj.trees.checks import check_status
 from nonproj.trees.projective import best_projective_tree
@@ -41,7 +41,7 @@ def dual_decomposition(parts: PartSpace, scores: ArrayLike, options: DualOptions
     Raises
     ------
     ValueError
-        If there is no tree, there is not one finite score for each part, or an option is out of its range.
+        If there is no tree, or for one of the reasons of `nonproj.dual.domain.pose`.
 
     Notes
     -----
@@ -62,11 +62,11 @@ def dual_decomposition(parts: PartSpace, scores: ArrayLike, options: DualOptions
     >>> dual_decomposition(parts, scores)[:5]
     (array([-1,  0,  1], dtype=int32), 9.0, 9.0, True, True)
     """
-    return decode_trusted(parts, check_scores(parts, scores, finite=True), check_options(options))
+    return decode_trusted(*pose(parts, scores, options))
 
 
 def decode_trusted(parts: PartSpace, scores: np.ndarray, options: DualOptions, budget: int = UNLIMITED) -> Decoded:
-    """Decode as `dual_decomposition` does, without validation: scores are finite, options from `check_options`.
+    """Decode as `dual_decomposition` does, without validation: scores are finite, options from `pose`.
 
     ``budget`` limits the work of general automata, see `nonproj.dual.options.SearchOptions`.
     """
@@ -111,7 +111,7 @@ def dual_trace(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAU
     >>> len(trace.dual) == decoded.iterations, float(trace.dual.min()), decoded.bound
     (True, 9.0, 9.0)
     """
-    scores, options = check_scores(parts, scores, finite=True), check_options(options)
+    parts, scores, options = pose(parts, scores, options)
     if len(parts.types) == 1:
         return _decode_arcs(parts, scores, options), NO_TRACE
     if not is_compiled(parts):

@@ -11,8 +11,6 @@ from nonproj.trees.arborescence import best_arborescence
 from nonproj.trees.projective import best_projective_tree
 from nonproj.types import PartSpace
 
-_ABSENT = 1e12  # subtracted from the scores of an arc to exclude it
-
 
 def exclusion_bounds(
     parts: PartSpace,
@@ -80,7 +78,7 @@ def _exclude(arcs, starts, scores, split, single_root, projective, heads, wanted
         while arcs.head[a] != heads[m]:
             a += 1
         y, z, up = y_score[a], z_score[a], grandparent_score[a]
-        y_score[a], z_score[a], grandparent_score[a] = y - _ABSENT, z - _ABSENT, up - _ABSENT
+        y_score[a], z_score[a], grandparent_score[a] = -np.inf, -np.inf, -np.inf
         if projective is None:
             status = best_arborescence(arcs, y_score, single_root, tree)
         else:

@@ -223,11 +223,10 @@ def parse_with_automata(
     >>> parse_with_automata(arcs, one_a_side, np.array([4.0, 1.0, 3.0, 1.0]))[:5]
     (array([-1,  0,  1], dtype=int32), 5.0, 5.0, True, True)
     """
-    scores = check_arc_scores(arcs, scores)
-    options = check_options(options)
+    options, automata = check_options(options), check_automata(arcs, automata)
+    scores, automata, factor = _rescaled(check_arc_scores(arcs, scores), automata)
     tree = TreeOracle(arcs, options.beta * scores, options.single_root, options.projective)
     heads = AutomataOracle(arcs, automata, (1.0 - options.beta) * scores)
-    automata = check_automata(arcs, automata)
     (work, paths), every = new_paths(arcs, automata), np.ones(len(arcs.start) - 1, np.bool_)
 
     def objective(tree: np.ndarray) -> float:
@@ -246,6 +245,19 @@ def parse_with_automata(
         tolerance=options.tolerance,
     )
     share = heads.decoded / (heads.calls * (len(arcs.start) - 1))
-    return Decoded(
-        found.solution, found.primal_value, found.dual_bound, found.agreed, found.certified, found.iterations, share
-    )
+    score, bound = found.primal_value / factor, found.dual_bound / factor
+    return Decoded(found.solution, score, bound, found.agreed, found.certified, found.iterations, share)
+
+
+def _rescaled(scores: np.ndarray, automata: HeadAutomata) -> tuple[np.ndarray, HeadAutomata, float]:
+    """Return arc scores and automata times a power of two, so that the largest score is about 1, and that power.
+
+    Nothing is rounded, and `relax` finds tolerances and steps that are relative to 1.
+    """
+    tables = (automata.initial, automata.final, automata.take, automata.skip)
+    largest = max(float(np.abs(values[np.isfinite(values)]).max(initial=0.0)) for values in (scores, *tables))
+    if not largest:
+        return scores, automata, 1.0
+    factor = 2.0 ** -np.clip(np.frexp(largest)[1], -1000, 1000)
+    initial, final, take, skip = (values * factor for values in tables)
+    return scores * factor, automata._replace(initial=initial, final=final, take=take, skip=skip), float(factor)

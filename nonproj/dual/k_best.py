@@ -19,10 +19,11 @@ import numpy as np
 
 from nonproj.automata.compiled import is_compiled
 from nonproj.dual.branch_and_bound import NODE_WORK, PART_WORK, Bounded, bound_over, branching_arc
+from nonproj.dual.domain import pose, with_scale
 from nonproj.dual.exclusion import exclusion_bounds
-from nonproj.dual.options import DEFAULTS, SEARCH, UNLIMITED, DualOptions, SearchOptions, check_options, check_search
+from nonproj.dual.options import DEFAULTS, SEARCH, UNLIMITED, DualOptions, SearchOptions, check_search
 from nonproj.dual.subgradient import AGREED, CLOSED, STOPPED
-from nonproj.parts.space import check_scores, restrict
+from nonproj.parts.space import restrict
 from nonproj.trees.arborescence import best_arborescence
 from nonproj.trees.checks import check_status
 from nonproj.trees.projective import best_projective_tree
@@ -69,12 +70,27 @@ def k_best(
     >>> [(tree.heads.tolist(), tree.score, tree.certified) for tree in k_best(parts, [1.0, 2.0, 4.0, 9.0], 5)]
     [([-1, 0, 1], 10.0, True), ([-1, 2, 0], 6.0, True), ([-1, 0, 0], 5.0, True)]
     """
-    scores = check_scores(parts, scores, finite=True)
     if k < 1:
         raise ValueError(f"k is {k}; 1 or more is expected")
     if len(parts.types) > 1 and not is_compiled(parts):
         raise ValueError(f"the automata of {', '.join(parts.names)} are not compiled, which k best trees need")
-    return _Ranking(parts, scores, k, check_options(options), check_search(search)).run()
+    search = check_search(search)
+    return rank_trees(*pose(parts, scores, options, k), k, search)
+
+
+def rank_trees(
+    parts: PartSpace, scores: np.ndarray, options: DualOptions, k: int, search: SearchOptions
+) -> list[Decoded]:
+    """Find the k best trees as `k_best` does, without validation, and over all of the arcs."""
+    return _Ranking(parts, scores, k, with_scale(options, scores), search).run()
+
+
+def rank_by_arcs(parts: PartSpace, scores: np.ndarray, k: int, options: DualOptions) -> list[np.ndarray]:
+    """Return the heads of the k best trees by the scores of arcs, the only parts; fewer if there are no more."""
+    try:
+        return [tree.heads for tree in rank_trees(parts, scores, options, k, SEARCH)]
+    except ValueError:  # there is none
+        return []
 
 
 @dataclass
@@ -198,7 +214,7 @@ class _Ranking:
 
     def settled(self, bound: float, score: float) -> bool:
         """Return whether nothing under this bound is better than a tree of this score."""
-        return bound - score <= self.options.tolerance * (1.0 + abs(score))
+        return self.options.closes(bound, score)
 
     def rank(self, trees: _Set) -> None:
         """Rank the best tree of a set, which no other set can exceed, and partition the rest of the set."""

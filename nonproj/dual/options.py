@@ -40,9 +40,11 @@ class DualOptions(NamedTuple):
     projective : bool
         Look for projective trees, by Eisner's algorithm (section 7.7).
     tolerance : float
-        A gap of at most ``tolerance * (1 + |score|)`` counts as none.
+        A gap of at most ``tolerance * (scale + |score|)`` counts as none.
     rule : int
         ``APPENDIX_A`` (the paper's step sizes) or ``POLYAK``, see `nonproj.dual.decomposition.dual_decomposition`.
+    scale : float
+        The largest absolute score of the problem, which `nonproj.dual.domain` fills in.
     """
 
     max_iterations: int = 250
@@ -52,6 +54,11 @@ class DualOptions(NamedTuple):
     projective: bool = False
     tolerance: float = 1e-9
     rule: int = POLYAK
+    scale: float = 1.0
+
+    def closes(self, bound: float, score: float) -> bool:
+        """Return whether nothing under a bound is better than a score, by more than the tolerance."""
+        return bound - score <= self.tolerance * (self.scale + abs(score))
 
 
 class SearchOptions(NamedTuple):
@@ -115,7 +122,7 @@ def crossing_price(
 
 def check_options(options: DualOptions) -> DualOptions:
     """Return the options with the types that kernels want, or name the one that is out of its range."""
-    kinds = (int, float, float, bool, bool, float, int)
+    kinds = (int, float, float, bool, bool, float, int, float)
     options = DualOptions(*[kind(value) for kind, value in zip(kinds, options, strict=True)])
     if options.max_iterations < 1:
         raise ValueError(f"max_iterations is {options.max_iterations}; 1 or more is expected")

@@ -203,13 +203,13 @@ def _descend(
             # The tree may tie with an earlier one; what agreed is what is returned.
             _copy(tree, heads)
             return AGREED, k + 1, primal, bound, decoded, spent
-        if bound - score <= options.tolerance * (1.0 + abs(score)):
+        if bound - score <= options.tolerance * (options.scale + abs(score)):
             left -= 1
             if left < 0:
                 return CLOSED, k + 1, score, bound, decoded, spent
         if spent > descent.budget:
             return CLOSED if left < grace else STOPPED, k + 1, score, bound, decoded, spent
-        step = next_step(options.rule, pace, dual, primal, score, stalled, norm)
+        step = next_step(options, pace, dual, primal, score, stalled, norm)
         if step == 0.0:
             # The paper's rule after a first gap of zero: nothing will move any more.
             return CLOSED if left < grace else STOPPED, k + 1, score, bound, decoded, spent
@@ -249,7 +249,9 @@ def _count_disputes(starts: Starts, y: Int8s, choice: Choice, disputes: Int64s) 
 
 
 @kernel
-def next_step(rule: int, pace: Pace, dual: float, primal: float, score: float, stalled: bool, norm: int) -> float:
+def next_step(
+    options: DualOptions, pace: Pace, dual: float, primal: float, score: float, stalled: bool, norm: int
+) -> float:
     """Return the size of the next step."""
     last, delta, scale = pace.values[0], pace.values[1], pace.values[2]
     increases, stalls = pace.counts[0], pace.counts[1]
@@ -263,9 +265,9 @@ def next_step(rule: int, pace: Pace, dual: float, primal: float, score: float, s
         scale *= POLYAK_DECAY
     pace.values[0], pace.values[1], pace.values[2] = dual, delta, scale
     pace.counts[0], pace.counts[1] = increases, stalls
-    if rule == APPENDIX_A:
+    if options.rule == APPENDIX_A:
         return delta / (1.0 + increases)
-    return max(POLYAK_SCALE * scale * (dual - score) / norm, MIN_STEP * (1.0 + abs(score)))
+    return max(POLYAK_SCALE * scale * (dual - score) / norm, MIN_STEP * (options.scale + abs(score)))
 
 
 @kernel

@@ -13,11 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.automata.compiled import SplitScores
+from nonproj.dual.domain import with_scale
 from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_options, check_search
 from nonproj.dual.subgradient import AGREED, STOPPED, Trace
-from nonproj.joint.space import JointProblem, restrict_problem
+from nonproj.joint.space import JointProblem, restrict_problem, used_parts
 from nonproj.joint.subgradient import JointDescent, descend_jointly, split_scores
-from nonproj.trees.checks import check_status
+from nonproj.trees.checks import NO_TREE, check_status
+from nonproj.trees.domain import highest_forbidden
 
 _NO_TRACE = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
 _UNLIMITED = np.iinfo(np.int64).max
@@ -86,8 +88,8 @@ def joint_trace(
     problem: JointProblem, options: DualOptions, search: SearchOptions | None, trace: Trace
 ) -> JointDecoded:
     """Decode as `decode_jointly` does, and fill the trace of the first node as far as its arrays reach."""
-    options, space = check_options(options), problem.space
-    search = search and check_search(search)
+    problem, options, forbidden = _pose(problem, check_options(options))
+    search, space = search and check_search(search), problem.space
     n_nodes = len(space.first) - 1
     heads, tags = np.empty(n_nodes, np.int32), np.zeros(n_nodes, np.int32)
     split = split_scores(space, problem.scores, options)
@@ -102,9 +104,33 @@ def joint_trace(
         heads, tags, score, max(bound, score), outcome == AGREED, outcome != STOPPED, iterations, share
     )
     if first.certified or not search or not search.work_per_word:
-        return first
+        return _check_allowed(problem, first, forbidden)
     node = _Node(-first.bound, 0, np.ones(len(space.arc), np.bool_), *descent[2:6])
-    return _Search(problem, first, found[-2:], options, search).run(node)
+    best = _Search(problem, first, found[-2:], options, search).run(node)
+    return _check_allowed(problem, best, forbidden)
+
+
+def _pose(problem: JointProblem, options: DualOptions) -> tuple[JointProblem, DualOptions, np.ndarray]:
+    """Return the problem, options with its scale, and which tagged arcs are forbidden, see `nonproj.trees.domain`.
+
+    Forbidden arcs get a score so low that any solution without them is better than any with one.  To leave them out
+    would be no problem for the bound, but then even one solution may be hard to find.
+    """
+    n_arcs, n_nodes = len(problem.space.arc), len(problem.space.first) - 1
+    forbidden = problem.scores[:n_arcs] <= highest_forbidden(problem.scores[:n_arcs])
+    scores = problem.scores.copy()
+    scores[:n_arcs][forbidden] = 0.0
+    options = with_scale(options, scores[scores > -np.inf], *problem.chain)
+    # A solution has fewer than 3 N parts of each of three types, and scores of tags of three kinds for each word.
+    scores[:n_arcs][forbidden] = -2.0 * (9 + 3) * (n_nodes + 1) * options.scale - options.scale
+    return (problem._replace(scores=scores) if forbidden.any() else problem), options, forbidden
+
+
+def _check_allowed(problem: JointProblem, found: JointDecoded, forbidden: np.ndarray) -> JointDecoded:
+    """Return what was found; raise ValueError if it has a forbidden arc."""
+    if forbidden.any() and forbidden[used_parts(problem, found.heads, found.tags)[: len(found.heads) - 1]].any():
+        check_status(NO_TREE)
+    return found
 
 
 def _descent(problem: JointProblem, split, own: np.ndarray, incumbent: float, budget: int) -> JointDescent:
@@ -155,7 +181,7 @@ class _Search:
 
     def settled(self, bound: float) -> bool:
         """Return whether nothing under this bound can be better than the incumbent."""
-        return bound - self.score <= self.options.tolerance * (1.0 + abs(self.score))
+        return self.options.closes(bound, self.score)
 
     def split(self, node: _Node) -> None:
         """Bound the two children of a node; it has none if it has but one solution, whose score has been seen."""
@@ -183,7 +209,7 @@ class _Search:
             return
         fewer, arcs = restricted
         split = SplitScores(*[parent.lowest[i, arcs] for i in range(3)])
-        _force_single_arcs(fewer, split)
+        _force_single_arcs(fewer, split, self.options.scale)
         descent = _descent(fewer, split, parent.lowest_own.copy(), self.score, self.limit - self.spent)
         heads, tags = np.empty(len(self.heads), np.int32), np.empty(len(self.heads), np.int32)
         found = descend_jointly(fewer.space, fewer.scores, fewer.chain, self.options, descent, _NO_TRACE, heads, tags)
@@ -224,13 +250,13 @@ def _branching_arc(space, keep: np.ndarray, disputes: np.ndarray) -> int:
     return int(open_ones[disputes[open_ones].argmax()]) if len(open_ones) else -1
 
 
-def _force_single_arcs(problem: JointProblem, split: SplitScores) -> None:
+def _force_single_arcs(problem: JointProblem, split: SplitScores, scale: float) -> None:
     """Give each arc that is its word's only one so high a score in its head's automaton that it is chosen.
 
     Every solution has that arc, so no solution's score changes: the sum of the copies stays what it is.  The bonus is
     more than all parts that may appear or disappear with one more modifier.
     """
-    space, parts, bonus = problem.space, problem.parts, 1.0
+    space, parts, bonus = problem.space, problem.parts, scale
     for part_type, begin, end in zip(parts.types, parts.offsets, parts.offsets[1:], strict=False):
         scores = problem.scores[begin:end]
         bonus += part_type.influence * np.abs(scores[np.isfinite(scores)]).max(initial=0.0)

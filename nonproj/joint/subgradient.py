@@ -157,13 +157,13 @@ def descend_jointly(
         if norm == 0:
             heads[:], tags[:] = work.tree, work.tags
             return AGREED, k + 1, primal, bound, decoded, spent
-        if bound - score <= options.tolerance * (1.0 + abs(score)):
+        if bound - score <= options.tolerance * (options.scale + abs(score)):
             left -= 1
             if left < 0:
                 return CLOSED, k + 1, score, bound, decoded, spent
         if spent > descent.budget:
             return CLOSED if left < grace else STOPPED, k + 1, score, bound, decoded, spent
-        step = next_step(options.rule, pace, dual, primal, score, stalled, norm)
+        step = next_step(options, pace, dual, primal, score, stalled, norm)
         if step == 0.0:
             return CLOSED if left < grace else STOPPED, k + 1, score, bound, decoded, spent
         if trace.dual.shape[0] > k:

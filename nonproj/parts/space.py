@@ -141,10 +141,21 @@ def check_scores(parts: PartSpace, scores: ArrayLike, finite: bool = False) -> F
     scores = as_array(scores, np.float64)
     if finite and not np.isfinite(scores).all():
         wrong = int(np.isfinite(scores).argmin())
-        i = int(np.searchsorted(parts.offsets, wrong, side="right")) - 1
-        place = f"{parts.types[i].name} {wrong - parts.offsets[i]}"
-        raise ValueError(f"scores[{wrong}] ({place}) is {scores[wrong]}; scores must be finite")
+        raise ValueError(f"scores[{wrong}] ({describe_part(parts, wrong)}) is {scores[wrong]}; scores must be finite")
     return scores
+
+
+def describe_part(parts: PartSpace, number: int) -> str:
+    """Return the type of a part and its number among those of its type, for messages.
+
+    Examples
+    --------
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> describe_part(part_space(full_arc_space(2), "sibling"), 5)
+    'sibling 1'
+    """
+    i = int(np.searchsorted(parts.offsets, number, side="right")) - 1
+    return f"{parts.types[i].name} {number - parts.offsets[i]}"
 
 
 def restrict(parts: PartSpace, keep: np.ndarray) -> tuple[PartSpace, np.ndarray]:

@@ -7,5 +7,6 @@
 - `elimination`: elimination of words from a Markov chain, by which marginals are computed.
 - `sampling`: trees drawn at random.
 - `pruning`: the candidate arcs that the marginals leave.
+- `domain`: which finite scores forbid an arc, and which scores are too large.
 - `checks`: argument checks, and the statuses that kernels return.
 """

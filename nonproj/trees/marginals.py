@@ -24,6 +24,7 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.trees.checks import BAD_SCORE, FOUND, NO_SINGLE_ROOT, NO_TREE, UNDERFLOW, check_matrix, check_status
+from nonproj.trees.domain import without_forbidden
 from nonproj.trees.elimination import LARGE, SMALLEST, _escape
 from nonproj.types import Float64s
 
@@ -37,7 +38,8 @@ def marginals(scores: ArrayLike, single_root: bool = False) -> tuple[Float64s, f
     Parameters
     ----------
     scores : array-like of shape (N, N), float64
-        ``scores[h, m]`` of ``h -> m``, in nats; minus infinity for absent arcs.  The diagonal and column 0 are ignored.
+        ``scores[h, m]`` of ``h -> m``, in nats; minus infinity for absent arcs, and what `nonproj.trees.domain` takes
+        for it.  The diagonal and column 0 are ignored.
     single_root : bool
         Whether to count only trees with exactly one word headed by the root.
 
@@ -63,7 +65,7 @@ def marginals(scores: ArrayLike, single_root: bool = False) -> tuple[Float64s, f
     >>> p[:, 1].round(3).tolist(), round(float(np.exp(log_partition)), 6)
     ([0.667, 0.0, 0.333], 3.0)
     """
-    scores = check_matrix(scores, "scores")
+    scores = without_forbidden(check_matrix(scores, "scores"))
     p = np.zeros(scores.shape)
     panels = True if len(scores) > LARGE else None  # of two types, so that panels are compiled where they are needed
     status, log_partition = _marginals(scores, bool(single_root), p, panels)
@@ -134,37 +136,51 @@ def _fill_rates(scores: Float64s, single_root: bool, p: Float64s) -> tuple[int, 
 
 
 def _marginals_in_log_space(scores: np.ndarray, single_root: bool, p: np.ndarray) -> tuple[int, float]:
-    """Write the marginals to p, computed with slow logarithms that do not underflow; return (status, log Z)."""
+    """Write the marginals to p, computed with slow logarithms that do not underflow; return (status, log Z).
+
+    For a single root, the rates to the root are infinitesimal: a number is ``exp(v) * epsilon ** o``, and only the
+    leading terms of sums are kept.  Trees with several roots are of higher order and vanish exactly.
+    """
     n_nodes = len(scores)
     allowed = ~np.eye(n_nodes, dtype=bool)
     allowed[:, 0] = False
-    rates = np.where(allowed, scores, -np.inf).T
-    finite = rates[rates > -np.inf]
-    penalty = span = worst = 0.0
-    if single_root and len(finite):
-        # No tree is less probable than exp(-span); all trees with several roots together are exp(60) times less so.
-        span = (n_nodes - 1) * (np.ptp(finite) + np.log(n_nodes))
-        worst = (n_nodes - 1) * finite.min()
-        penalty = 2.0 * span + 60.0
-        rates[:, 0] -= penalty
-    escape = np.full((n_nodes, n_nodes), -np.inf)
+    rates = _number(np.where(allowed, scores, -np.inf).T)
+    rates.imag[:, 0] += single_root
+    escape = np.full((n_nodes, n_nodes), _ABSENT)
     escape[0] = 0.0
-    log_partition = _log_escape(rates.copy(), 1, n_nodes, escape) + penalty
-    if log_partition == -np.inf or (single_root and log_partition < worst - 30.0):
+    partition = _log_escape(rates.copy(), 1, n_nodes, escape)
+    if partition.real == -np.inf or partition.imag > single_root:
         return (NO_SINGLE_ROOT if single_root else NO_TREE), -np.inf
     joint = rates.T[:, 1:] + escape[:, 1:]
-    joint -= np.logaddexp.reduce(joint, axis=0)
-    if single_root:
-        joint[joint < -span - 30.0] = -np.inf
-    p[:, 1:] = np.exp(joint)
+    total = _sum(joint, 0)
+    leading = np.where(joint.imag == total.imag, joint.real, -np.inf)
+    p[:, 1:] = np.exp(leading - total.real)
     p[:, 1:] /= p[:, 1:].sum(axis=0)
-    return FOUND, log_partition
+    return FOUND, float(partition.real)
 
 
-def _log_escape(rates: np.ndarray, low: int, high: int, escape: np.ndarray) -> float:
-    """Write the logarithms that `_escape` writes; return the logarithm of the partition function of the words."""
+_ABSENT = complex(-np.inf, 1e9)
+"""The number 0: its order is above that of any product of rates."""
+
+
+def _number(logarithms: np.ndarray) -> np.ndarray:
+    """Return numbers as logarithm and order, which are the parts of complex numbers: products are their sums."""
+    return np.where(logarithms > -np.inf, logarithms + 0j, _ABSENT)
+
+
+def _sum(numbers: np.ndarray, axis: int) -> np.ndarray:
+    """Return the leading terms of sums along an axis."""
+    found = np.empty(np.delete(numbers.shape, axis), np.complex128)
+    found.imag = numbers.imag.min(axis=axis, initial=_ABSENT.imag)
+    leading = np.where(numbers.imag == np.expand_dims(found.imag, axis), numbers.real, -np.inf)
+    found.real = np.logaddexp.reduce(leading, axis=axis)
+    return found
+
+
+def _log_escape(rates: np.ndarray, low: int, high: int, escape: np.ndarray) -> complex:
+    """Write the numbers that `_escape` writes; return the partition function of the words."""
     if high - low == 1:
-        return float(rates[low, 0])
+        return complex(rates[low, 0])
     saved, middle = rates[low:high].copy(), (low + high) // 2
     halves = [
         (middle, high, [(k, slice(k + 1, high)) for k in range(low, middle)]),
@@ -172,16 +188,18 @@ def _log_escape(rates: np.ndarray, low: int, high: int, escape: np.ndarray) -> f
     ]
     for first, last, order in halves:
         rates[low:high] = saved
-        log_partition = 0.0
+        partition = 0j
         for k, others in order:
-            leaving = np.logaddexp.reduce(rates[k, others], initial=rates[k, 0])
-            log_partition += leaving
-            if leaving > -np.inf:
+            leaving = complex(_sum(np.append(rates[k, others], rates[k, 0]), 0))
+            partition += leaving
+            if leaving.real > -np.inf:
                 rates[k] -= leaving
             for u in (slice(0, 1), others):
-                rates[others, u] = np.logaddexp(rates[others, u], rates[others, k : k + 1] + rates[k, u])
-        log_partition += _log_escape(rates, first, last, escape)
+                detours = rates[others, k : k + 1] + rates[k, u]
+                rates[others, u] = _sum(np.stack([rates[others, u], detours]), 0)
+        partition += _log_escape(rates, first, last, escape)
         for k, others in reversed(order):
             paths = rates[k, others, None] + escape[others, first:last]
-            escape[k, first:last] = np.logaddexp(rates[k, 0], np.logaddexp.reduce(paths, axis=0))
-    return log_partition
+            direct = np.broadcast_to(rates[k, 0], (1, last - first))
+            escape[k, first:last] = _sum(np.concatenate([paths, direct]), 0)
+    return partition

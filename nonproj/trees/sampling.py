@@ -17,6 +17,7 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.trees.checks import check_matrix
+from nonproj.trees.domain import without_forbidden
 from nonproj.trees.marginals import marginals
 from nonproj.types import Float64s, Int32s
 
@@ -35,7 +36,8 @@ def sample_trees(
     Parameters
     ----------
     scores : array-like of shape (N, N), float64
-        ``scores[h, m]`` of ``h -> m``, in nats; minus infinity for absent arcs.  The diagonal and column 0 are ignored.
+        ``scores[h, m]`` of ``h -> m``, in nats; minus infinity for absent arcs, and what `nonproj.trees.domain` takes
+        for it.  The diagonal and column 0 are ignored.
     count : int
         How many, 0 or more.
     single_root : bool
@@ -58,7 +60,7 @@ def sample_trees(
     >>> [round(float((trees[:, 1:] == heads).all(axis=1).mean()), 1) for heads in ([0, 0], [0, 1], [2, 0])]
     [0.3, 0.3, 0.3]
     """
-    scores = check_matrix(scores, "scores")
+    scores = without_forbidden(check_matrix(scores, "scores"))
     if count < 0:
         raise ValueError(f"count is {count}; 0 or more is expected")
     rng, n_nodes = np.random.default_rng(seed), len(scores)
