@@ -16,14 +16,14 @@ LANES = ("reads", "parses", "models", "options", "kills", "writes", "load", "exa
 MORE = ("structured", "fuzz")
 
 _SHARES = {
-    "reads": 0.25,
+    "reads": 0.2,
     "parses": 0.2,
     "models": 0.2,
     "options": 0.1,
     "kills": 0.1,
     "writes": 0.1,
     "load": 0.05,
-    "exact": 0.0,
+    "exact": 0.05,
 }
 _PATIENCE = {"reads": 30.0, "options": 60.0, "load": 86_400.0, "structured": 600.0, "fuzz": 86_400.0}
 

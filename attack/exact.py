@@ -23,7 +23,7 @@ from nonproj.dual.crossing import priced_search
 from nonproj.dual.decomposition import dual_decomposition
 from nonproj.dual.k_best import k_best
 from nonproj.dual.options import DualOptions
-from nonproj.joint.decoding import decode_jointly
+from nonproj.joint.decoding import decode_priced_jointly
 from nonproj.joint.space import ChainScores, joint_problem, joint_space
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space
@@ -131,6 +131,7 @@ class Exact(Lane):
         chain.own[0] = 0.0
         problem = joint_problem(space, parts, scores, chain)
         options = DualOptions(single_root=draw.chance(0.5), projective=draw.chance(0.3))
+        price = draw.scale * draw.number() ** 2 if draw.chance(0.5) else 0.0
         is_forbidden = naive_domain.forbidden(scores[:n_arcs])
         kept = problem.scores.copy()
         kept[:n_arcs][[is_forbidden(score) for score in scores[:n_arcs]]] = -np.inf
@@ -138,11 +139,11 @@ class Exact(Lane):
         best = -np.inf
         for heads in naive_trees.all_trees(n, options.single_root):
             if not options.projective or naive_trees.is_projective(heads):
-                find = naive_joint.part_finder(parts)
+                find, paid = naive_joint.part_finder(parts), 0.0 if naive_trees.is_projective(heads) else price
                 for tags in naive_joint.all_tags(space.first):
-                    best = max(best, naive_joint.joint_score(heads, tags, space.first, find, kept, chain))
+                    best = max(best, naive_joint.joint_score(heads, tags, space.first, find, kept, chain) - paid)
         try:
-            found = decode_jointly(problem, options)
+            found = decode_priced_jointly(problem, price, options)
         except ValueError as error:
             return self.refused(error, np.array([best > -np.inf]), draw)
         require(best > -np.inf, "there is no tree, but one is returned")

@@ -287,7 +287,7 @@ class Parser:
         scores = self.first_order_scores(tokens) if first is None else first
         if allowed is not None:
             scores[~allowed] = -np.inf
-        return marginals(scores, self.options.single_root)[0]
+        return marginals(scores, self.options.single_root, strict=False)[0]
 
     def first_order_scores(self, tokens: Tokens) -> np.ndarray:
         """Return the score of every arc under the first-order model, in nats, float64[N, N]."""

@@ -13,7 +13,7 @@ def forbidden(values):
     ordered = sorted((float(value) for value in values if value > -np.inf), reverse=True)
     for i, value in enumerate(ordered):
         furthest = max((abs(other) for other in ordered[:i]), default=0.0)
-        if value < -1e8 and value < -1e6 * furthest:
+        if i > 0 and value < -1e8 and value < -1e6 * furthest:
             return lambda score: not score > value
     return lambda score: score == -np.inf
 

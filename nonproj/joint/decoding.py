@@ -20,6 +20,7 @@ from nonproj.joint.space import JointProblem, restrict_problem, used_parts
 from nonproj.joint.subgradient import JointDescent, descend_jointly, split_scores
 from nonproj.trees.checks import NO_TREE, check_status
 from nonproj.trees.domain import highest_forbidden
+from nonproj.trees.projective import is_projective
 
 _NO_TRACE = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
 _UNLIMITED = np.iinfo(np.int64).max
@@ -84,17 +85,56 @@ def decode_jointly(
     return joint_trace(problem, options, search, _NO_TRACE)
 
 
-def joint_trace(
-    problem: JointProblem, options: DualOptions, search: SearchOptions | None, trace: Trace
+def decode_priced_jointly(
+    problem: JointProblem, price: float, options: DualOptions = DEFAULTS, search: SearchOptions | None = SEARCH
 ) -> JointDecoded:
-    """Decode as `decode_jointly` does, and fill the trace of the first node as far as its arrays reach."""
+    """Find the tree with tags of highest value: its score, less ``price`` if the tree is not projective.
+
+    Parameters, errors and result are those of `decode_jointly`; ``score`` is the value, and ``bound`` one of all
+    values.  As in `nonproj.dual.crossing`, the best tree is left only for a projective one of higher value.
+
+    Examples
+    --------
+    >>> from nonproj.joint.space import joint_problem, joint_space, no_chain
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> space, parts = joint_space(full_arc_space(4), [1, 1, 1, 1, 1])
+    >>> wanted = {(0, 2): 9.0, (2, 4): 9.0, (4, 1): 9.0, (2, 1): 6.0, (2, 3): 9.0}
+    >>> scores = np.zeros(len(parts))
+    >>> scores[:16] = [wanted.get(arc, 0.0) for arc in zip(parts.arcs.head.tolist(), parts.arcs.modifier.tolist())]
+    >>> problem = joint_problem(space, parts, scores, no_chain(space))
+    >>> [(each.heads.tolist(), each.score) for each in (decode_priced_jointly(problem, price) for price in (2.0, 4.0))]
+    [([-1, 4, 0, 2, 2], 34.0), ([-1, 2, 0, 2, 2], 33.0)]
+    """
+    first = decode_jointly(problem, options, search)
+    if not price or options.projective or is_projective(first.heads):
+        return first
+    known = first._replace(score=first.score - price, bound=first.bound - price)
+    try:
+        return joint_trace(problem, options._replace(projective=True), search, _NO_TRACE, known)
+    except ValueError:  # there is no projective tree
+        return known
+
+
+def joint_trace(
+    problem: JointProblem,
+    options: DualOptions,
+    search: SearchOptions | None,
+    trace: Trace,
+    known: JointDecoded | None = None,
+) -> JointDecoded:
+    """Decode as `decode_jointly` does, and fill the trace of the first node as far as its arrays reach.
+
+    A tree that is known, which need not be of the kind that the options want, is returned unless a better one is found.
+    """
     problem, options, forbidden = _pose(problem, check_options(options))
     search, space = search and check_search(search), problem.space
     n_nodes = len(space.first) - 1
-    heads, tags = np.empty(n_nodes, np.int32), np.zeros(n_nodes, np.int32)
+    heads, tags, incumbent = np.empty(n_nodes, np.int32), np.zeros(n_nodes, np.int32), -np.inf
+    if known:
+        heads[:], tags[:], incumbent = known.heads, known.tags, known.score
     split = split_scores(space, problem.scores, options)
     budget = (search.work_per_word * (n_nodes - 1) if search else 0) or _UNLIMITED
-    descent = _descent(problem, split, problem.chain.own.copy(), -np.inf, budget)
+    descent = _descent(problem, split, problem.chain.own.copy(), incumbent, budget)
     found = descend_jointly(space, problem.scores, problem.chain, options, descent, trace, heads, tags)
     outcome, iterations, score, bound, decoded, _ = found
     if outcome < 0:
@@ -104,10 +144,22 @@ def joint_trace(
         heads, tags, score, max(bound, score), outcome == AGREED, outcome != STOPPED, iterations, share
     )
     if first.certified or not search or not search.work_per_word:
-        return _check_allowed(problem, first, forbidden)
+        return _better(known, _check_allowed(problem, first, forbidden), options)
     node = _Node(-first.bound, 0, np.ones(len(space.arc), np.bool_), *descent[2:6])
     best = _Search(problem, first, found[-2:], options, search).run(node)
-    return _check_allowed(problem, best, forbidden)
+    return _better(known, _check_allowed(problem, best, forbidden), options)
+
+
+def _better(known: JointDecoded | None, found: JointDecoded, options: DualOptions) -> JointDecoded:
+    """Return the better of two trees under a bound of both kinds, with the work for both."""
+    if known is None:
+        return found
+    better = found if found.score > known.score else known
+    bound = max(found.bound, known.bound, better.score)
+    certified = options.closes(bound, better.score)
+    iterations, nodes = known.iterations + found.iterations, known.nodes + found.nodes
+    agreed = better.agreed and certified
+    return better._replace(bound=bound, agreed=agreed, certified=certified, iterations=iterations, nodes=nodes)
 
 
 def _pose(problem: JointProblem, options: DualOptions) -> tuple[JointProblem, DualOptions, np.ndarray]:

@@ -13,7 +13,7 @@ from nonproj.io.batches import batches
 from nonproj.io.conll import LEMMA, with_rows
 from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.joint.chain import prune_chain
-from nonproj.joint.decoding import JointDecoded, decode_jointly
+from nonproj.joint.decoding import JointDecoded, decode_priced_jointly
 from nonproj.joint.scoring import joint_features, joint_tables, score_features
 from nonproj.joint.space import ChainScores, JointProblem, joint_problem, joint_space
 from nonproj.model import Model
@@ -131,7 +131,7 @@ class JointParser(Parser):
         constraints = [read_constraints(sentence, self.constraints) for sentence in sentences]
         arcs = [self.candidates_of(*each)[0] for each in zip(sentences, tokens, constraints, strict=True)]
         problems = [self.problem(*each) for each in zip(choices, tokens, arcs, constraints, strict=True)]
-        found = [decode_jointly(problem, self.options, self.search) for problem in problems]
+        found = [decode_priced_jointly(problem, self.price, self.options, self.search) for problem in problems]
         chosen = [self.with_tags(choice, each) for choice, each in zip(choices, found, strict=True)]
         tokens, parses = [self.encode(sentence) for sentence in chosen], []
         for t, space, each, bound in zip(tokens, arcs, found, constraints, strict=True):

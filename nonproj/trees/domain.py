@@ -5,7 +5,8 @@ to other scores, such a number swallows their digits, so no bound would mean any
 or computes probabilities therefore takes it for minus infinity, by one rule:
 
     Sort the scores of a sentence's arcs.  An arc is forbidden if its score is below -1e8 and more than a million times
-    as far below zero as all higher scores are from zero; then all arcs below it are forbidden, too.
+    as far below zero as all higher scores are from zero; then all arcs below it are forbidden, too.  The highest score
+    forbids nothing.
 
 So -1e9 is a mask among scores up to 1e3, and an ordinary low score among scores of 1e6.
 """
@@ -69,10 +70,13 @@ def without_forbidden(scores: Float64s) -> Float64s:
 @kernel
 def highest_forbidden(scores: Float64s) -> float:
     """Return the highest score of a vector that forbids its arc; minus infinity if only minus infinity does."""
-    above = 0.0
+    above, top = 0.0, -np.inf
     for score in scores:
+        top = max(top, score)
         if score >= LOW:
             above = max(above, abs(score))
+    if -np.inf < top < LOW:
+        above = -top
     while True:
         # What is accepted in a pass raises the limit of the next one.
         accepted, highest = above, -np.inf

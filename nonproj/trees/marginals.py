@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.trees.arborescence import best_arborescence_dense
 from nonproj.trees.checks import BAD_SCORE, FOUND, NO_SINGLE_ROOT, NO_TREE, UNDERFLOW, check_matrix, check_status
 from nonproj.trees.domain import without_forbidden
 from nonproj.trees.elimination import LARGE, SMALLEST, _escape
@@ -32,7 +33,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-def marginals(scores: ArrayLike, single_root: bool = False) -> tuple[Float64s, float]:
+FURTHEST = 1e12
+"""How much less than the best heads of all words, in nats, the best tree may score, so that probabilities are known."""
+
+
+def marginals(scores: ArrayLike, single_root: bool = False, strict: bool = True) -> tuple[Float64s, float]:
     """Return the probability of each arc under ``P(tree) = exp(score(tree)) / Z``, and ``log Z``.
 
     Parameters
@@ -42,6 +47,8 @@ def marginals(scores: ArrayLike, single_root: bool = False) -> tuple[Float64s, f
         for it.  The diagonal and column 0 are ignored.
     single_root : bool
         Whether to count only trees with exactly one word headed by the root.
+    strict : bool
+        Whether to refuse scores whose probabilities the rounding of their sums would decide.
 
     Returns
     -------
@@ -53,7 +60,8 @@ def marginals(scores: ArrayLike, single_root: bool = False) -> tuple[Float64s, f
     Raises
     ------
     ValueError
-        If a score is NaN or plus infinity, or no such tree exists.
+        If a score is NaN or plus infinity, or no such tree exists; with ``strict``, if even the best tree scores
+        `FURTHEST` less than the best heads of all words, which may be no tree.
 
     References
     ----------
@@ -71,6 +79,8 @@ def marginals(scores: ArrayLike, single_root: bool = False) -> tuple[Float64s, f
     status, log_partition = _marginals(scores, bool(single_root), p, panels)
     if status == UNDERFLOW:
         status, log_partition = _marginals_in_log_space(scores, bool(single_root), p)
+        if strict and status == FOUND:
+            _check_distance(scores, bool(single_root))
     check_status(status)
     return p, float(log_partition)
 
@@ -142,11 +152,10 @@ def _marginals_in_log_space(scores: np.ndarray, single_root: bool, p: np.ndarray
     leading terms of sums are kept.  Trees with several roots are of higher order and vanish exactly.
     """
     n_nodes = len(scores)
-    allowed = ~np.eye(n_nodes, dtype=bool)
-    allowed[:, 0] = False
-    rates = _number(np.where(allowed, scores, -np.inf).T)
+    losses, best = _losses(scores)
+    rates = _number(losses.T)
     rates.imag[:, 0] += single_root
-    escape = np.full((n_nodes, n_nodes), _ABSENT)
+    escape = np.full((n_nodes, n_nodes), _ABSENT, rates.dtype)
     escape[0] = 0.0
     partition = _log_escape(rates.copy(), 1, n_nodes, escape)
     if partition.real == -np.inf or partition.imag > single_root:
@@ -154,9 +163,31 @@ def _marginals_in_log_space(scores: np.ndarray, single_root: bool, p: np.ndarray
     joint = rates.T[:, 1:] + escape[:, 1:]
     total = _sum(joint, 0)
     leading = np.where(joint.imag == total.imag, joint.real, -np.inf)
-    p[:, 1:] = np.exp(leading - total.real)
+    p[:, 1:] = np.exp(leading - total.real).astype(np.float64)
     p[:, 1:] /= p[:, 1:].sum(axis=0)
-    return FOUND, float(partition.real)
+    return FOUND, float(partition.real + best)
+
+
+def _losses(scores: np.ndarray) -> tuple[np.ndarray, np.longdouble]:
+    """Return the scores less that of the best head of each word, in extended precision, and the sum of the best."""
+    allowed = ~np.eye(len(scores), dtype=bool)
+    allowed[:, 0] = False
+    values = np.where(allowed, scores, -np.inf).astype(np.longdouble)
+    best = values[:, 1:].max(axis=0)
+    best[best == -np.inf] = 0.0
+    values[:, 1:] -= best
+    return values, best.sum()
+
+
+def _check_distance(scores: np.ndarray, single_root: bool) -> None:
+    """Raise `ValueError` if the best tree is too far from the best heads of all words."""
+    losses = _losses(scores)[0].astype(np.float64)
+    heads = np.empty(len(scores), np.int32)
+    check_status(best_arborescence_dense(losses, single_root, heads))
+    lost = -float(losses[heads[1:], np.arange(1, len(heads))].sum())
+    if lost > FURTHEST:
+        reason = "no probabilities are known; divide all scores by a number"
+        raise ValueError(f"the best tree scores {lost:.3g} less than the best heads of all words: {reason}")
 
 
 _ABSENT = complex(-np.inf, 1e9)
@@ -165,22 +196,22 @@ _ABSENT = complex(-np.inf, 1e9)
 
 def _number(logarithms: np.ndarray) -> np.ndarray:
     """Return numbers as logarithm and order, which are the parts of complex numbers: products are their sums."""
-    return np.where(logarithms > -np.inf, logarithms + 0j, _ABSENT)
+    return np.where(logarithms > -np.inf, logarithms + np.clongdouble(0), _ABSENT)
 
 
 def _sum(numbers: np.ndarray, axis: int) -> np.ndarray:
     """Return the leading terms of sums along an axis."""
-    found = np.empty(np.delete(numbers.shape, axis), np.complex128)
+    found = np.empty(np.delete(numbers.shape, axis), numbers.dtype)
     found.imag = numbers.imag.min(axis=axis, initial=_ABSENT.imag)
     leading = np.where(numbers.imag == np.expand_dims(found.imag, axis), numbers.real, -np.inf)
     found.real = np.logaddexp.reduce(leading, axis=axis)
     return found
 
 
-def _log_escape(rates: np.ndarray, low: int, high: int, escape: np.ndarray) -> complex:
+def _log_escape(rates: np.ndarray, low: int, high: int, escape: np.ndarray) -> np.clongdouble:
     """Write the numbers that `_escape` writes; return the partition function of the words."""
     if high - low == 1:
-        return complex(rates[low, 0])
+        return rates[low, 0]
     saved, middle = rates[low:high].copy(), (low + high) // 2
     halves = [
         (middle, high, [(k, slice(k + 1, high)) for k in range(low, middle)]),
@@ -188,9 +219,9 @@ def _log_escape(rates: np.ndarray, low: int, high: int, escape: np.ndarray) -> c
     ]
     for first, last, order in halves:
         rates[low:high] = saved
-        partition = 0j
+        partition = np.clongdouble(0)
         for k, others in order:
-            leaving = complex(_sum(np.append(rates[k, others], rates[k, 0]), 0))
+            leaving = _sum(np.append(rates[k, others], rates[k, 0]), 0)[()]
             partition += leaving
             if leaving.real > -np.inf:
                 rates[k] -= leaving
