@@ -116,7 +116,7 @@ class DecodingConfig(Section, name="decoding"):
     threshold: float = option(
         0.005, "minimum marginal in parsing, as a fraction of the best head's", (float,), low=0, high=1, above=True
     )
-    tolerance: float = option(1e-9, "relative duality gap that counts as zero", (float,), low=0)
+    tolerance: float = option(1e-9, "duality gap that counts as zero, relative to the largest score", (float,), low=0)
     nbest: int = option(1, "number of trees per sentence, best first", (int,), low=1, high=10_000)
     constraints: str = option(
         "none",
