@@ -168,7 +168,7 @@ class Decoded(NamedTuple):
     agreed : bool
         The two subproblems returned the same arcs: the papers' certificate.
     certified : bool
-        Agreed, or ``bound - score`` is at most ``tolerance * (scale + |score|)``, see `nonproj.dual.options.DualOptions`.
+        Agreed, or ``bound - score <= tolerance * (scale + |score|)``, see `nonproj.dual.options.DualOptions`.
     iterations : int
         Iterations of the subgradient method (0 where none was needed).
     recomputed : float
