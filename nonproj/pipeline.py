@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,6 +33,7 @@ from nonproj.scoring.tree_labels import TreeLabeler
 from nonproj.scoring.vocabulary import UNKNOWN, Tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.text.segmenter import Segmenter
+from nonproj.threads import LoadedOnce
 from nonproj.trees.marginals import marginals
 from nonproj.trees.pruning import prune
 from nonproj.types import ArcSpace, Decoded, PartSpace, Sentence
@@ -101,19 +101,19 @@ class Parser:
             self._check_nbest()
         self.price = crossing_price(decoding, model.meta, self.options, self.scorer.types)
 
-    @cached_property
+    @LoadedOnce
     def analyzer(self) -> Analyzer | None:
         """The model's tagger and lemmatizer, or None."""
         state = self.model.component("tagger")
         return Analyzer.from_state(*state) if state else None
 
-    @cached_property
+    @LoadedOnce
     def segmenter(self) -> Segmenter:
         """What finds the sentences and words of plain text: the model's, or else rules."""
         state = self.model.component("segmenter")
         return Segmenter.from_state(*state) if state else Segmenter.unicode()
 
-    @cached_property
+    @LoadedOnce
     def classifier(self) -> Classifier | None:
         """What turns evidence into probabilities; None if the model has none, or ``decoding.confidence`` is off."""
         state = self.model.component("confidence") if self.confident else None

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "nonproj"
 
 LEVELS = (
-    "__init__ _kernel errors types",
+    "__init__ _kernel errors threads types",
     "io parts relaxation",
     "options pictures trees",
     "scoring",

@@ -1,13 +1,15 @@
 """From strings to integers: vocabularies of the attributes of words, and the encoder of sentences.
 
 A word becomes a row of small integers, one for each attribute that the templates use, and a list of morphological
-features.  The encoder keeps the rows of words that it has met, so a word costs one look-up of its five columns.
+features.  The encoder keeps, for each thread, the rows of words that it has met, so a word costs one look-up of its
+five columns.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +17,7 @@ import numpy as np
 from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.morphology import features_in, informative, reduce, reduced
 from nonproj.scoring.punctuation import MARKS, OUTSIDE_ALL, enclosures, segments
+from nonproj.threads import PerThread
 from nonproj.types import Int32s, Sentence
 
 OUTSIDE, UNKNOWN, START, END, ROOT, FIRST = 0, 1, 2, 3, 4, 5
@@ -120,8 +123,17 @@ def _features_of(feats: str) -> list[str]:
     return [] if feats == "_" else feats.split("|")
 
 
+class _Met:
+    """The words that a thread has met: their numbers, their rows of integers, and their features."""
+
+    def __init__(self, n_attributes: int):
+        self.row: dict[tuple[Any, ...], int] = {}
+        self.table = np.zeros((1024, n_attributes), np.int32)
+        self.feats: list[list[int]] = []
+
+
 class Encoder:
-    """Turns sentences into `Tokens`.
+    """Turns sentences into `Tokens`; threads may share it.
 
     Parameters
     ----------
@@ -145,12 +157,7 @@ class Encoder:
         self._numbers = {name: {s: i for i, s in enumerate(strings, FIRST)} for name, strings in vocabularies.items()}
         self._informative = features_in(vocabularies.get(MORPH, ()))
         self._of_sentence = [name for name in OF_SENTENCE if name in vocabularies]
-        self._clear()
-
-    def _clear(self) -> None:
-        self._word_row: dict[tuple[Any, ...], int] = {}
-        self._table = np.zeros((1024, len(self.attributes)), np.int32)
-        self._feats: list[list[int]] = []
+        self._met = PerThread(partial(_Met, len(self.attributes)))
 
     @classmethod
     def from_sentences(
@@ -180,24 +187,23 @@ class Encoder:
 
     def encode(self, sentence: Sentence) -> Tokens:
         """Return a sentence of n words as integers."""
-        known = self._word_row
-        if len(known) > _CACHED_WORDS:
-            self._clear()
-            known = self._word_row
-        ids = []
+        met = self._met.own
+        if len(met.row) > _CACHED_WORDS:
+            met = self._met.renewed()
+        known, ids = met.row, []
         for row in sentence.rows:
             columns = (row[1], row[2], row[3], row[4], row[5])
             number = known.get(columns)
-            ids.append(self._add(columns) if number is None else number)
+            ids.append(self._add(met, columns) if number is None else number)
         n_nodes = len(ids) + 1
         atoms = np.zeros((n_nodes + 2 * MARGIN, len(self.attributes)), np.int32)
         atoms[MARGIN] = ROOT
-        self._table.take(ids, 0, atoms[MARGIN + 1 : MARGIN + n_nodes])
+        met.table.take(ids, 0, atoms[MARGIN + 1 : MARGIN + n_nodes])
         forms = _forms(sentence)
         for name in () if MARKS.isdisjoint(forms) else self._of_sentence:
             numbers, found, column = self._numbers[name], OF_SENTENCE[name](forms), self.attributes.index(name)
             atoms[MARGIN + 1 : MARGIN + n_nodes, column] = [numbers.get(value, UNKNOWN) for value in found]
-        feat, feat_start, feats = [], [0, 0], self._feats
+        feat, feat_start, feats = [], [0, 0], met.feats
         for number in ids:
             feat += feats[number]
             feat_start.append(len(feat))
@@ -215,20 +221,20 @@ class Encoder:
             readings.atoms[MARGIN : MARGIN + len(nodes), column] = tokens.atoms[MARGIN + nodes, column]
         return readings
 
-    def _add(self, columns: tuple[str, str, str, str, str]) -> int:
-        number = len(self._word_row)
-        if number == len(self._table):
-            self._table = np.concatenate([self._table, np.zeros_like(self._table)])
+    def _add(self, met: _Met, columns: tuple[str, str, str, str, str]) -> int:
+        number = len(met.row)
+        if number == len(met.table):
+            met.table = np.concatenate([met.table, np.zeros_like(met.table)])
         for j, name in enumerate(self.attributes):
             known, value = self._numbers[name], _value(name, columns, self.clusters)
             if name == MORPH:
                 value = reduce(value, self._informative)
             elif isinstance(value, tuple):
                 value = next((string for string in value if string in known), None)
-            self._table[number, j] = UNKNOWN if value is None else known.get(value, UNKNOWN)
+            met.table[number, j] = UNKNOWN if value is None else known.get(value, UNKNOWN)
         numbers = self._numbers[FEAT]
-        self._feats.append([numbers[f] for f in _features_of(columns[4]) if f in numbers][:MAX_FEATURES])
-        self._word_row[columns] = number
+        met.feats.append([numbers[f] for f in _features_of(columns[4]) if f in numbers][:MAX_FEATURES])
+        met.row[columns] = number
         return number
 
 

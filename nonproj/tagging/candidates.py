@@ -43,8 +43,8 @@ def tag_chains(tagger: Tagger, keys: list[Any], lengths: list[int]) -> list[TagC
 
     The best sequence of a chain is what `Tagger.tag` returns; for the parameters see there.
     """
-    rows = np.array(tagger.rows(keys), np.int32)
-    tables = tagger.chain, *tagger.tables
+    forms, rows = tagger.look_up(keys)
+    tables = tagger.chain, forms.words, forms.own
     weights, zero, found, begin = tagger.weights, _zero_of(tagger.weights), [], 0
     for length in lengths:
         n, k = length, tagger.pruning.limit

@@ -32,6 +32,7 @@ from nonproj.tagging.scripts import apply_script, is_script, make_script
 from nonproj.tagging.tagger import check_weights
 from nonproj.tagging.templates import TemplateTable, compile_templates
 from nonproj.tagging.words import Words, bin_counts, bin_probabilities, mix, outside, share_words
+from nonproj.threads import PerThread
 from nonproj.types import Sentence
 
 MAX_SCRIPTS = 30_000
@@ -53,7 +54,7 @@ Word = tuple[str, str, str, str]
 
 
 class Lemmatizer:
-    """A trained lemmatizer.
+    """A trained lemmatizer; threads may share it.
 
     Parameters
     ----------
@@ -80,25 +81,27 @@ class Lemmatizer:
         self.templates, self.weights = templates, weights
         self.table = compile_templates(templates, "lemmatizer", LEMMA_ATTRIBUTES)
         self.chain = _script_chain(scripts, self.table, len(weights).bit_length() - 1)
-        self._lemma: dict[Word, str] = {}
+        self._lemma: PerThread[dict[Word, str]] = PerThread(dict)
 
     def lemmas(self, words: list[Word]) -> list[str]:
         """Return the lemma of each word."""
-        known = self._lemma
+        known = self._lemma.own
         if len(known) > _CACHED_WORDS:
             known.clear()
         found = list(map(known.get, words))
         if None in found:
-            self._add([word for word in dict.fromkeys(words) if word not in known])
+            new = [word for word in dict.fromkeys(words) if word not in known]
+            known.update(zip(new, self._lemmas(new), strict=True))
             found = list(map(known.get, words))
         return found
 
-    def _add(self, words: list[Word]) -> None:
+    def _lemmas(self, words: list[Word]) -> list[str]:
+        """Return the lemma of each word, without looking into the cache."""
         made, lemmas = _make_words(self.lexicon, self.known, words, self.scripts, self.table)
         scores = score_words(self.chain, made, self.weights)
         scores[np.arange(scores.shape[1]) >= made.count[:, None]] = -np.inf
-        for word, row, best in zip(words, lemmas, scores.argmax(axis=1).tolist(), strict=True):
-            self._lemma[word] = row[best] if row else word[0]
+        best = zip(words, lemmas, scores.argmax(axis=1).tolist(), strict=True)
+        return [row[i] if row else word[0] for word, row, i in best]
 
     @classmethod
     def fit(

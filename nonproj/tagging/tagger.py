@@ -1,10 +1,11 @@
-"""The tagger: training, and tagging by tables of forms that are kept from call to call."""
+"""The tagger: training, and tagging by tables of forms that each thread keeps from call to call."""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from nonproj.tagging.chain import Text, make_chain
 from nonproj.tagging.decoding import Averaged, Gold, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.lexicon import Counter, Lexicon, Smoothing, check_lexicon, form_keys
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet, check_tags
-from nonproj.tagging.templates import compile_templates
+from nonproj.tagging.templates import TemplateTable, compile_templates
 from nonproj.tagging.words import WORD_ATTRIBUTES, Words, make_words, outside
+from nonproj.threads import PerThread
 from nonproj.types import Sentence
 
 _CACHED_FORMS = 50_000
@@ -30,8 +32,39 @@ _NO_TAGS = np.empty(0, np.int32)
 log = logging.getLogger("nonproj")
 
 
+class Forms:
+    """The forms that a thread has met, and all that depends on a form alone.
+
+    Attributes
+    ----------
+    row : dict
+        The row of each key in the tables.
+    used : int
+        Rows used; row 0 stands for what is outside the sentence.
+    words : Words
+    own : ndarray of shape (n_rows, limit), float64
+        The scores of each form's candidates by the word alone.
+    """
+
+    def __init__(self, words: Words):
+        self.row: dict[Any, int] = {}
+        self.used, self.words, self.own = 1, words, np.zeros(words.tag.shape)
+
+    def add(self, keys: list[Any], made: Words, scores: np.ndarray) -> None:
+        """Add the rows of new keys, in arrays that grow by doubling."""
+        end = self.used + len(keys)
+        if end > len(self.own):
+            size = max(end, 2 * len(self.own), 1024)
+            self.words = Words(*(_grown(array, size) for array in self.words))
+            self.own = _grown(self.own, size)
+        for array, new in zip((*self.words, self.own), (*made, scores), strict=True):
+            array[self.used : end] = new
+        self.row.update(zip(keys, range(self.used, end), strict=True))
+        self.used = end
+
+
 class Tagger:
-    """A trained tagger.
+    """A trained tagger; threads may share it.
 
     Parameters
     ----------
@@ -55,14 +88,7 @@ class Tagger:
         self.chain = make_chain(tags, self.table, len(weights).bit_length() - 1)
         self.smoothing = Smoothing()
         self.pruning = Pruning(options.threshold / scale, options.max_tags)
-        self._clear()
-
-    def _clear(self) -> None:
-        """Forget all forms."""
-        self._row: dict[str, Any] = {}
-        self._used = 1
-        self._words = outside(self.table, self.smoothing.limit, 1)
-        self._own = np.zeros(self._words.tag.shape)
+        self._forms = PerThread(partial(_no_forms, self.table, self.smoothing.limit))
 
     def tag(self, keys: list[Any], lengths: list[int]) -> list[tuple[str, str, str]]:
         """Return the tag of each word.
@@ -75,43 +101,31 @@ class Tagger:
         lengths : list of int
             The numbers of words of the sentences.
         """
-        text = Text(np.cumsum([0, *lengths], dtype=np.int64), np.array(self.rows(keys), np.int32))
-        found = tag_text(self.chain, self._words, self._own, text, self.weights, self.pruning)
+        forms, rows = self.look_up(keys)
+        text = Text(np.cumsum([0, *lengths], dtype=np.int64), rows)
+        found = tag_text(self.chain, forms.words, forms.own, text, self.weights, self.pruning)
         tags = self.tags.tags
         return [tags[i] for i in found.tolist()]
 
-    def rows(self, keys: list[Any]) -> list[int]:
-        """Return the row in `tables` of each key; see `tag`."""
-        if self._used + len(keys) > _CACHED_FORMS:
-            self._clear()
-        known = self._row
-        rows = list(map(known.get, keys))
+    def look_up(self, keys: list[Any]) -> tuple[Forms, np.ndarray]:
+        """Return tables of forms, and the row in them of each key, int32; see `tag`."""
+        forms = self._forms.own
+        if forms.used + len(keys) > _CACHED_FORMS:
+            forms = self._forms.renewed()
+        rows = list(map(forms.row.get, keys))
         if None in rows:
-            self._add([key for key in dict.fromkeys(keys) if key not in known])
-            rows = list(map(known.get, keys))
-        return rows
+            new = [key for key in dict.fromkeys(keys) if key not in forms.row]
+            forms.add(new, *self._describe(new))
+            rows = list(map(forms.row.get, keys))
+        return forms, np.array(rows, np.int32)
 
-    @property
-    def tables(self) -> tuple[Words, np.ndarray]:
-        """The forms met so far, and the scores of their candidates by the word alone."""
-        return self._words, self._own
-
-    def _add(self, keys: list[Any]) -> None:
-        """Add the rows of new keys, in arrays that grow by doubling."""
+    def _describe(self, keys: list[Any]) -> tuple[Words, np.ndarray]:
+        """Return all that depends on the forms of some keys alone."""
         forms = [key if type(key) is str else key[0] for key in keys]
         allowed = [_NO_TAGS if type(key) is str else self.tags.allowed(key[1:]) for key in keys]
         made, _ = make_words(self.lexicon, forms, self.tags, allowed, self.smoothing, self.table)
         scores = score_words(self.chain, made, self.weights)
-        made, scores = _drop(made, scores, _OWN * self.pruning.threshold)
-        end = self._used + len(keys)
-        if end > len(self._own):
-            size = max(end, 2 * len(self._own), 1024)
-            self._words = Words(*(_grown(array, size) for array in self._words))
-            self._own = _grown(self._own, size)
-        for array, new in zip((*self._words, self._own), (*made, scores), strict=True):
-            array[self._used : end] = new
-        self._row.update(zip(keys, range(self._used, end), strict=True))
-        self._used = end
+        return _drop(made, scores, _OWN * self.pruning.threshold)
 
     @classmethod
     def fit(
@@ -161,6 +175,11 @@ def check_weights(arrays: dict[str, np.ndarray], name: str, n_units: int) -> np.
         size = f"a power of two of at least {sizes[0]} entries"
         raise ModelError(f"the weights of the {name} are not a table of int16 with {size}")
     return weights
+
+
+def _no_forms(table: TemplateTable, limit: int) -> Forms:
+    """Return empty tables of forms."""
+    return Forms(outside(table, limit, 1))
 
 
 def _drop(words: Words, scores: np.ndarray, threshold: float) -> tuple[Words, np.ndarray]:

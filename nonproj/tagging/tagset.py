@@ -15,6 +15,7 @@ import numpy as np
 from nonproj.errors import ModelError
 from nonproj.io.conll import FEATS, UPOS, XPOS
 from nonproj.scoring.vocabulary import MAX_FEATURES
+from nonproj.threads import PerThread
 from nonproj.types import Sentence
 
 MAX_TAGS = 20_000
@@ -67,7 +68,7 @@ class TagSet:
             for t, tag in enumerate(self.tags):
                 self.levels[t, level] = numbers.setdefault(tag[: level + 1], len(numbers) + 1)
         self._split()
-        self._allowed: dict[tuple[Any, ...], np.ndarray] = {}
+        self._allowed: PerThread[dict[tuple[Any, ...], np.ndarray]] = PerThread(dict)
 
     def _split(self) -> None:
         """Number the parts of all tags; what is the same for the same tags is one part."""
@@ -121,7 +122,8 @@ class TagSet:
         >>> TagSet([("NOUN", "N", "_"), ("NOUN", "NP", "_"), ("VERB", "V", "_")]).allowed(("NOUN", None, "?")).tolist()
         [0, 1]
         """
-        found = self._allowed.get(given)
+        known = self._allowed.own
+        found = known.get(given)
         if found is None:
             wanted = list(given)
             match: list[int] = []
@@ -133,9 +135,9 @@ class TagSet:
                     for t, tag in enumerate(self.tags)
                     if all(w in (None, s) for w, s in zip(wanted, tag, strict=True))
                 ]
-            if len(self._allowed) > 10_000:
-                self._allowed.clear()
-            found = self._allowed[given] = np.array(match, np.int32)
+            if len(known) > 10_000:
+                known.clear()
+            found = known[given] = np.array(match, np.int32)
         return found
 
 

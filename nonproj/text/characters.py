@@ -80,10 +80,12 @@ _RANGES = (
     (0x20000, 0x3FFFF, IDEOGRAPH),
 )
 _UNKNOWN = 255
+_KIND_SHIFT = 21
+"""Binary logarithm of a number above all code points."""
 
-_kind_of = np.full(0x110000, _UNKNOWN, np.uint8)
-_lower_of = np.zeros(0x110000, np.uint32)
-"""Filled in as characters occur."""
+_characters = np.full(0x110000, _UNKNOWN << _KIND_SHIFT, np.uint32)
+"""The kind and the lower case of each character, filled in as characters occur: one number, so that threads see both
+or neither."""
 
 
 class Characters(NamedTuple):
@@ -119,15 +121,14 @@ def characters(text: str, path: str = "<text>") -> Characters:
     except UnicodeEncodeError as error:
         message = f"the lone surrogate U+{ord(text[error.start]):04X} is not a character; decode the text correctly"
         raise DataError(path, 1 + text.count("\n", 0, error.start), message) from None
-    kind = _kind_of[codes]
-    unknown = kind == _UNKNOWN
+    found = _characters[codes]
+    unknown = found >> _KIND_SHIFT == _UNKNOWN
     if unknown.any():
         for code in np.unique(codes[unknown]).tolist():
             lower = chr(code).lower()
-            _lower_of[code] = ord(lower) if len(lower) == 1 else code
-            _kind_of[code] = _kind(chr(code))
-        kind = _kind_of[codes]
-    return Characters(_lower_of[codes], kind)
+            _characters[code] = _kind(chr(code)) << _KIND_SHIFT | (ord(lower) if len(lower) == 1 else code)
+        found = _characters[codes]
+    return Characters(found & ((1 << _KIND_SHIFT) - 1), (found >> _KIND_SHIFT).astype(np.uint8))
 
 
 def _kind(character: str) -> int:

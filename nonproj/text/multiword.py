@@ -17,6 +17,7 @@ from nonproj.errors import ModelError
 from nonproj.text.characters import lowered
 from nonproj.text.corpus import Surface
 from nonproj.text.linear import fit
+from nonproj.threads import PerThread
 
 BITS = 16
 """Binary logarithm of the size of the table of weights."""
@@ -119,7 +120,7 @@ class Multiwords:
     def __init__(self, entries: dict[str, Any], rules: dict[str, Any], weights: np.ndarray):
         self.entries, self.rules, self.weights = entries, rules, weights
         self._lengths = [sorted({len(old) for end, old in rules if end == e}, reverse=True) for e in (False, True)]
-        self._cache: dict[str, _Candidate | None] = {}
+        self._met: PerThread[dict[str, _Candidate | None]] = PerThread(dict)
 
     @classmethod
     def fit(cls, paragraphs: Sequence[list[list[Surface]]], seed: int = 0) -> Multiwords:
@@ -168,8 +169,9 @@ class Multiwords:
 
     def _candidate(self, form: str) -> _Candidate | None:
         """Return how a token can be expanded; None for nearly all tokens."""
-        if form in self._cache:
-            return self._cache[form]
+        cache = self._met.own
+        if form in cache:
+            return cache[form]
         lower, found = lowered(form), None
         rule = self._rule(lower)
         names = ()
@@ -184,8 +186,8 @@ class Multiwords:
             found = _Candidate(recase(form, words), certain, (f"e{lower}", f"e{lower} {case}", *names))
         elif rule is not None:
             found = _Candidate(recase(form, rule.expand(lower)), False, names)
-        if len(self._cache) < 1 << 18:
-            self._cache[form] = found
+        if len(cache) < 1 << 18:
+            cache[form] = found
         return found
 
     def _rule(self, lower: str) -> Rule | None:
@@ -211,7 +213,7 @@ class Multiwords:
         """
         if not self.entries:
             return {}
-        cache, found = self._cache, {}
+        cache, found = self._met.own, {}
         for index, form in enumerate(forms):
             candidate = cache[form] if form in cache else self._candidate(form)
             if candidate is not None and (candidate.certain or self._decide(candidate, forms, index)):

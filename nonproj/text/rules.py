@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from nonproj.text.characters import (
     lowered,
 )
 from nonproj.text.layout import BROKEN, NO_GAP, PARAGRAPH, Text
+from nonproj.threads import PerThread
 from nonproj.types import Sentence
 
 _BETWEEN_WORDS = (APOSTROPHE, DASH, STOP)
@@ -53,7 +55,7 @@ class UnicodeRules:
 
     def __init__(self, lexicon: Iterable[str] = ()):
         self.lexicon = set(lexicon)
-        self._cache: dict[str, list[int]] = {}
+        self._met: PerThread[dict[str, list[int]]] = PerThread(dict)
 
     @classmethod
     def of(cls, sentences: Iterable[Sentence]) -> UnicodeRules:
@@ -64,7 +66,7 @@ class UnicodeRules:
 
     def token_ends(self, text: str, layout: Text) -> np.ndarray:
         """Return whether a token ends at each character, bool[n]."""
-        ends, cache = [], self._cache
+        ends, cache = [], self._met.own
         for a, b in zip(layout.start.tolist(), layout.end.tolist(), strict=True):
             chunk = text[a:b]
             places = cache.get(chunk)
@@ -157,7 +159,7 @@ def _is_irregular(form: str) -> bool:
 
 
 class SpacyRules:
-    """The tokenizer of spaCy for a language, and its rules for sentence ends.
+    """The tokenizer of spaCy for a language, and its rules for sentence ends; each thread has a pipeline of its own.
 
     Parameters
     ----------
@@ -171,39 +173,51 @@ class SpacyRules:
     """
 
     def __init__(self, language: str):
+        self._pipelines = PerThread(partial(_SpacyPipeline, language))
+        self._pipelines.own  # noqa: B018  # spaCy knows the language
+        self.language = language
+
+    def token_ends(self, text: str, layout: Text) -> np.ndarray:
+        """Return whether a token ends at each character, bool[n]."""
+        own = self._pipelines.own
+        marks, own.sentence_ends = np.zeros(len(text), np.bool_), np.zeros(len(text), np.bool_)
+        first = 0
+        for c in np.flatnonzero((layout.gap == PARAGRAPH) | (layout.gap == NO_GAP)).tolist():
+            a, b = int(layout.start[first]), int(layout.end[c])
+            for token in own.pipe(text[a:b]):
+                if token.is_sent_start and token.idx:
+                    own.sentence_ends[a + token.idx - 1] = True
+                marks[a + token.idx + len(token) - 1] = True
+            first = c + 1
+        return marks
+
+    def scores(self, text: str, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+        """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends.
+
+        `token_ends` has been called with this text before.
+        """
+        before = np.concatenate([[0], np.cumsum(self._pipelines.own.sentence_ends)])  # starts may follow blanks
+        following = np.append(start[1:], len(text))
+        scores = np.where(before[following] > before[end - 1], np.float32(1.0), np.float32(-1.0)).astype(np.float32)
+        scores[np.searchsorted(end, layout.end[layout.gap == PARAGRAPH])] = np.inf
+        scores[-1:] = np.inf
+        return scores
+
+
+class _SpacyPipeline:
+    """A pipeline of spaCy's, and where it found the ends of sentences."""
+
+    def __init__(self, language: str):
         try:
             import spacy
         except ImportError:
             message = "spaCy is not installed; pip install spacy, or set it to null"
             raise ConfigError("segmenter.language", message) from None
         try:
-            self._pipe = spacy.blank(language)
+            self.pipe = spacy.blank(language)
         except (ImportError, OSError, ValueError):
             message = f"spaCy does not know the language {language!r}; set it to null for Unicode's rules"
             raise ConfigError("segmenter.language", message) from None
-        self._pipe.max_length = 1 << 40
-        self._pipe.add_pipe("sentencizer")
-        self._sentence_ends = np.zeros(0, np.bool_)
-        self.language = language
-
-    def token_ends(self, text: str, layout: Text) -> np.ndarray:
-        """Return whether a token ends at each character, bool[n]."""
-        marks, self._sentence_ends = np.zeros(len(text), np.bool_), np.zeros(len(text), np.bool_)
-        first = 0
-        for c in np.flatnonzero((layout.gap == PARAGRAPH) | (layout.gap == NO_GAP)).tolist():
-            a, b = int(layout.start[first]), int(layout.end[c])
-            for token in self._pipe(text[a:b]):
-                if token.is_sent_start and token.idx:
-                    self._sentence_ends[a + token.idx - 1] = True
-                marks[a + token.idx + len(token) - 1] = True
-            first = c + 1
-        return marks
-
-    def scores(self, text: str, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-        """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends."""
-        before = np.concatenate([[0], np.cumsum(self._sentence_ends)])  # sentence starts may follow blanks
-        following = np.append(start[1:], len(text))
-        scores = np.where(before[following] > before[end - 1], np.float32(1.0), np.float32(-1.0)).astype(np.float32)
-        scores[np.searchsorted(end, layout.end[layout.gap == PARAGRAPH])] = np.inf
-        scores[-1:] = np.inf
-        return scores
+        self.pipe.max_length = 1 << 40
+        self.pipe.add_pipe("sentencizer")
+        self.sentence_ends = np.zeros(0, np.bool_)

@@ -1,0 +1,89 @@
+"""What threads that share a parser need: caches of each thread's own, and attributes that are loaded once.
+
+Nothing that parsing changes is shared.  So no lock is held while a sentence is parsed, and kernels, which release the
+global interpreter lock, run at the same time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class PerThread(Generic[T]):
+    """A cache that each thread has of its own; it ends with the thread, and copies and pickles are empty.
+
+    Parameters
+    ----------
+    make : callable
+        Returns a new, empty cache.
+
+    Examples
+    --------
+    >>> cache = PerThread(dict)
+    >>> cache.own["word"] = 1
+    >>> thread = threading.Thread(target=lambda: print(cache.own))
+    >>> thread.start()
+    {}
+    >>> thread.join()
+    >>> cache.own
+    {'word': 1}
+    """
+
+    __slots__ = ("_caches", "_make")
+
+    def __init__(self, make: Callable[[], T]):
+        self._make, self._caches = make, threading.local()
+
+    @property
+    def own(self) -> T:
+        """The cache of the calling thread."""
+        found: T | None = getattr(self._caches, "own", None)
+        return self.renewed() if found is None else found
+
+    def renewed(self) -> T:
+        """Replace the cache of the calling thread by a new one, and return that."""
+        self._caches.own = made = self._make()
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PerThread, (self._make,)
+
+
+class LoadedOnce(Generic[T]):
+    """An attribute that is made when it is asked for; threads that ask at the same time wait for the first.
+
+    It takes the place of `functools.cached_property`, which has one lock for all objects or, from Python 3.12 on, none.
+
+    Examples
+    --------
+    >>> class Parser:
+    ...     @LoadedOnce
+    ...     def tagger(self):
+    ...         print("loading")
+    ...         return "tagger"
+    >>> parser = Parser()
+    >>> parser.tagger, parser.tagger
+    loading
+    ('tagger', 'tagger')
+    """
+
+    def __init__(self, load: Callable[[Any], T]):
+        self._load, self._name, self._locks = load, load.__name__, dict[int, threading.RLock]()
+        self.__doc__ = load.__doc__
+
+    def __get__(self, owner: Any, kind: type | None = None) -> T:
+        if owner is None:
+            return self  # type: ignore[return-value]  # as properties do, for what reads their documentation
+        values, number = vars(owner), id(owner)
+        with self._locks.setdefault(number, threading.RLock()):
+            try:
+                if self._name not in values:
+                    values[self._name] = self._load(owner)
+                found: T = values[self._name]
+                return found
+            finally:
+                self._locks.pop(number, None)
