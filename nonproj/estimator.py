@@ -83,7 +83,7 @@ class DependencyParser(BaseEstimator):
     """A non-projective dependency parser, with the defaults of `nonproj.options.config.Config`.
 
     All methods take sentences ``X`` as a list or generator of `nonproj.types.Sentence` or ``conllu.TokenList`` (also
-    mixed), or as the path of a CoNLL-X or CoNLL-U file.
+    mixed), or as the path of a CoNLL-X or CoNLL-U file.  Once it is fitted, threads may share it.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ def load(path: str | Path, *, tags: str = "missing", **decoding: Any) -> TextPar
 
 
 class TextParser:
-    """Splits text into sentences and words, tags and parses them.
+    """Splits text into sentences and words, tags and parses them; threads may share it.
 
     Parameters
     ----------

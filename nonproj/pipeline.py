@@ -56,7 +56,7 @@ PAIRS = 1 << 18
 
 
 class Parser:
-    """Parses sentences with a trained model.
+    """Parses sentences with a trained model; threads may share it: what it remembers of words belongs to a thread.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ _EXTENSIONS = {
 
 
 class NonprojComponent:
-    """Tags and parses documents, whose tokens are those of the pipeline.
+    """Tags and parses documents, whose tokens are those of the pipeline; threads may share it.
 
     Sets heads, crossing arcs included, labels (``ROOT`` for roots), sentence starts and, as far as ``tags`` says, tags,
     morphology and lemmas; ``doc._.certified`` (whether every tree is proved to be the best) and ``doc._.gap`` (the sum

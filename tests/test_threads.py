@@ -1,0 +1,321 @@
+"""Threads that share a parser: the bytes of one thread, and nothing shared that parsing changes."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+import toy
+
+import nonproj
+from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier
+from nonproj.confidence.evidence import FEATURES
+from nonproj.io import conll
+from nonproj.io.conll import with_rows
+from nonproj.joint.parser import JointParser
+from nonproj.learning.trainer import train
+from nonproj.model import Model
+from nonproj.options.config import Config
+from nonproj.text.corpus import Surface
+from nonproj.text.multiword import Multiwords
+from nonproj.text.rules import SpacyRules, UnicodeRules
+from nonproj.text.segmenter import Segmenter
+from nonproj.threads import LoadedOnce, PerThread
+
+THREADS = 8
+SMALL = {"features.bits": 14, "pruner.bits": 14, "labeler.bits": 14, "training.epochs": 2, "labeler.epochs": 2}
+SMALL |= {"tagger.epochs": 2, "segmenter.epochs": 2, "pruner.folds": 0, "decoding.threshold": 1e-6}
+LETTERS = "abcdefghijklmnopqrstuvwxyzæøåABC0123'"
+
+
+@pytest.fixture(autouse=True)
+def eager_threads(monkeypatch):
+    """Threads that interrupt each other all the time, and caches that are full after a few texts."""
+    monkeypatch.setattr("nonproj.scoring.vocabulary._CACHED_WORDS", 300)
+    monkeypatch.setattr("nonproj.tagging.tagger._CACHED_FORMS", 300)
+    monkeypatch.setattr("nonproj.tagging.lemmatizer._CACHED_WORDS", 300)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def by_threads(call: Callable, items: Iterable) -> list:
+    """The results of a call, by threads that all start at once; each takes every eighth item."""
+    items, together = list(items), threading.Barrier(THREADS)
+
+    def work(first: int) -> list:
+        together.wait()
+        return [call(item) for item in items[first::THREADS]]
+
+    results = [None] * len(items)
+    with ThreadPoolExecutor(THREADS) as pool:
+        for first, found in enumerate(pool.map(work, range(THREADS))):
+            results[first::THREADS] = found
+    return results
+
+
+def word(chance: random.Random) -> str:
+    """A word that no model knows."""
+    return "".join(chance.choice(LETTERS) for _ in range(chance.randint(1, 9)))
+
+
+def texts(count: int, seed: int = 0) -> list[str]:
+    """Texts of the toy language, in which half of the words are unknown."""
+    chance, made = random.Random(seed), []
+    for _ in range(count):
+        forms = [form if chance.random() < 0.5 else word(chance) for form, *_ in toy.sentence(chance)]
+        made.append(" ".join(forms[:-1]) + ".")
+    return made
+
+
+def noisy(sentences, share: float = 0.2):
+    """The same sentences, where some words have another tag, so that words are ambiguous."""
+    rng, made = np.random.default_rng(0), []
+    tags = sorted({tuple(row[2:6]) for sentence in sentences for row in sentence.rows})
+    for sentence in sentences:
+        rows = [
+            [*row[:2], *tags[rng.integers(len(tags))], *row[6:]] if rng.random() < share else row
+            for row in sentence.rows
+        ]
+        made.append(with_rows(sentence, rows))
+    return made
+
+
+def add_classifier(model: Model) -> None:
+    """Give a model a confidence classifier that looks at all features."""
+    rng = np.random.default_rng(1)
+
+    def additive(features) -> Additive:
+        knots = np.sort(rng.normal(0.0, 5.0, (len(features), 4)), axis=1)
+        return Additive(knots, rng.normal(0.0, 1.0, knots.shape), rng.normal(size=5), rng.normal(size=5), np.zeros(1))
+
+    meta, arrays = Classifier(additive(FEATURES), additive(FEATURES), additive(TREE_FEATURES), 1e6).state()
+    model.components["confidence"] = meta
+    model.weights |= {f"confidence.{name}": array for name, array in arrays.items()}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory) -> Path:
+    """A model of the toy language with a tagger of ambiguous words, a trained segmenter and a classifier."""
+    model = train(noisy(toy.read(toy.raw_treebank(80))), Config().with_overrides(SMALL))
+    add_classifier(model)
+    path = tmp_path_factory.mktemp("threads") / "toy.nonproj"
+    model.save(path)
+    return path
+
+
+def written(document) -> str:
+    """All that a document holds."""
+    return document.to_conllu(certificates=True) + repr(document.words)
+
+
+# -- the bytes of one thread -------------------------------------------------------------------------------------------
+
+
+def test_eight_threads_return_the_bytes_of_one(path):
+    """Tokens, tags, lemmas, trees, labels, certificates and confidence of 2,000 texts."""
+    given = texts(2000)
+    alone, shared = nonproj.load(path), nonproj.load(path)
+    assert by_threads(lambda text: written(shared(text)), given) == [written(alone(text)) for text in given]
+
+
+def test_a_real_treebank(treebanks, tmp_path):
+    """The same with a model of real text, whose tags have features."""
+    folder = treebanks.parent / "ud" / "Tamil-TTB"
+    if not folder.is_dir():
+        pytest.skip(f"no treebank in {folder}")
+    options = SMALL | {"parts": "sibling", "features.bits": 18, "confidence.epochs": 1, "tagger.folds": 2}
+    train(list(conll.read(folder / "ta_ttb-ud-train.conllu")), Config().with_overrides(options)).save(tmp_path / "m")
+    chance = random.Random(0)
+    rows = [row for s in conll.read(folder / "ta_ttb-ud-test.conllu") for row in s.rows][:1200]
+    forms = [row[1] if chance.random() < 0.7 else word(chance) for row in rows]
+    given = [" ".join(forms[first : first + 6]) for first in range(0, len(forms), 6)]
+    alone, shared = nonproj.load(tmp_path / "m"), nonproj.load(tmp_path / "m")
+    assert shared.parser.classifier is not None
+    found = by_threads(lambda text: written(shared(text)), given * 2)
+    assert found == [written(alone(text)) for text in given] * 2
+
+
+def test_tags_and_trees_decided_jointly(path):
+    options = {"joint": True, "tag_gap": 1e9, "tag_candidates": 3}
+    alone, shared, given = nonproj.load(path, **options), nonproj.load(path, **options), texts(150, seed=1)
+    assert isinstance(shared.parser, JointParser)
+    assert by_threads(lambda text: written(shared(text)), given) == [written(alone(text)) for text in given]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda nlp, text: [[tree.to_conllu(certificates=True) for tree in trees] for trees in nlp.nbest(text, 3)],
+        lambda nlp, text: [p.tobytes() for p in nlp.marginals(text)],
+        lambda nlp, text: [trees.tobytes() for trees in nlp.samples(text, 3)],
+        lambda nlp, text: "".join(map(written, nlp.pipe([text, text[::-1]]))),
+    ],
+    ids=["nbest", "marginals", "samples", "pipe"],
+)
+def test_other_calls(path, call):
+    alone, shared, given = nonproj.load(path), nonproj.load(path), texts(50, seed=2)
+    assert by_threads(lambda text: call(shared, text), given) == [call(alone, text) for text in given]
+
+
+def test_the_estimator(path):
+    alone, shared = nonproj.DependencyParser.load(path), nonproj.DependencyParser.load(path)
+    given = [[sentence] for text in texts(120, seed=3) for sentence in nonproj.load(path).segment(text)]
+    found = by_threads(lambda X: [heads.tobytes() for heads in shared.predict(X)], given)
+    assert found == [[heads.tobytes() for heads in alone.predict(X)] for X in given]
+
+
+@pytest.mark.parametrize("sentences", ["segmenter", "rule"])
+def test_the_component_of_spacy(path, sentences):
+    spacy = pytest.importorskip("spacy")
+
+    def pipeline():
+        nlp = spacy.blank("da")
+        nlp.add_pipe("nonproj", config={"model": str(path), "sentences": sentences})
+        return lambda text: [
+            (t.text, t.head.i, t.dep_, t.lemma_, t.tag_, t.is_sent_start, t._.confidence) for t in nlp(text)
+        ]
+
+    given = texts(120, seed=4)
+    assert by_threads(pipeline(), given) == list(map(pipeline(), given))
+
+
+def multiwords() -> Multiwords:
+    """Multiword tokens: one that is certain, and endings that are not."""
+    tokens = [Surface("zum", True, ("zu", "dem"))]
+    for stem in ("walk", "go", "is", "see", "want", "cook"):
+        tokens += [Surface(f"{stem}n't", True, (stem, "n't")), Surface(stem, True)]
+    return Multiwords.fit([[tokens]] * 4)
+
+
+@pytest.mark.parametrize("rules", [lambda: UnicodeRules(["bl.a.", "'s"]), lambda: SpacyRules("da")])
+def test_rules_for_tokens_and_multiword_tokens(rules):
+    chance, given = random.Random(5), []
+    if rules() and not isinstance(rules(), UnicodeRules):
+        pytest.importorskip("spacy")
+    for _ in range(400):
+        forms = [chance.choice([word(chance), word(chance) + "n't", "Zum", "bl.a.", "x. Y", "(z)!"]) for _ in range(8)]
+        given.append(" ".join(forms))
+
+    def segmenter():
+        made = Segmenter(rules(), multiwords(), "")
+        return lambda text: [sentence.rows for sentence in made.segment(text)]
+
+    assert by_threads(segmenter(), given) == list(map(segmenter(), given))
+
+
+# -- what parsing changes ----------------------------------------------------------------------------------------------
+
+_WHOLE = (str, bytes, int, float, bool, type(None), np.generic, np.dtype, type, types.ModuleType, types.FunctionType)
+
+
+def reached(root: object) -> dict[str, object]:
+    """What can be reached from an object without the caches of threads: sizes, numbers and contents of arrays."""
+    found, seen, waiting = {}, {}, [("", root)]
+    while waiting:
+        place, item = waiting.pop()
+        if isinstance(item, PerThread | types.MethodType) or id(item) in seen:
+            continue
+        if isinstance(item, _WHOLE) or callable(item) and not hasattr(item, "__dict__"):
+            found[place] = repr(item)
+            continue
+        seen[id(item)] = item
+        if isinstance(item, np.ndarray):
+            found[place] = item.shape, hash(item.tobytes())
+        elif isinstance(item, dict | list | tuple | set | frozenset):
+            found[place] = len(item)
+            listed = sorted(item) if isinstance(item, set) else item
+            pairs = item.items() if isinstance(item, dict) else enumerate(listed)
+            waiting += [(f"{place}[{key!r}]", value) for key, value in pairs]
+        else:
+            names = [name for kind in type(item).__mro__ for name in getattr(kind, "__slots__", ())]
+            slots = [(name, getattr(item, name)) for name in names if hasattr(item, name)]
+            waiting += [(f"{place}.{name}", value) for name, value in [*getattr(item, "__dict__", {}).items(), *slots]]
+    return found
+
+
+@pytest.mark.parametrize("options", [{}, {"joint": True, "tag_gap": 1e9}, {"full": True}, {"nbest": 2}], ids=repr)
+def test_parsing_changes_nothing_that_is_shared(path, options):
+    nlp = nonproj.load(path, **options)
+    nlp(texts(1, seed=6)[0])  # loads tagger, segmenter and classifier
+    before = reached(nlp)
+    assert len(before) > 1000
+    for text in texts(60, seed=7):
+        nlp(text)
+    assert reached(nlp) == before
+
+
+def test_the_walk_sees_caches():
+    found = Multiwords({}, {}, np.zeros(4, np.float32))
+    before = reached(found)
+    found.entries["zum"] = (("zu", "dem"), True)
+    assert reached(found) != before
+
+
+# -- the two helpers ---------------------------------------------------------------------------------------------------
+
+
+def test_caches_do_not_travel():
+    cache = PerThread(dict)
+    cache.own["word"] = 1
+    assert cache.own == {"word": 1}
+    for other in (pickle.loads(pickle.dumps(cache)), copy.deepcopy(cache)):
+        assert other.own == {}
+    assert cache.renewed() == {} == cache.own
+    assert by_threads(lambda number: cache.own.setdefault("first", number), range(THREADS)) == list(range(THREADS))
+
+
+def test_a_parser_survives_pickling_with_full_caches(path):
+    nlp, text = nonproj.load(path), texts(1, seed=8)[0]
+    expected = written(nlp(text))
+    assert written(pickle.loads(pickle.dumps(nlp))(text)) == expected
+    parts = nlp.parser.encoder, nlp.parser.analyzer, nlp.parser.segmenter
+    for part, other in zip(parts, pickle.loads(pickle.dumps(parts)), strict=True):
+        assert type(other) is type(part)
+    (rows,) = pickle.loads(pickle.dumps(nlp.parser.analyzer)).annotate(nlp.segment(text)[:1])
+    assert rows == nlp.parser.analyzer.annotate(nlp.segment(text)[:1])[0]
+
+
+def test_an_attribute_is_loaded_once_by_the_first_thread():
+    loads, begun = [], threading.Event()
+
+    class Owner:
+        @LoadedOnce
+        def part(self):
+            """A part."""
+            loads.append(self)
+            begun.wait(0.2)
+            return object()
+
+    owner, other = Owner(), Owner()
+    found = by_threads(lambda _: owner.part, range(THREADS))
+    assert len(set(map(id, found))) == 1 and loads == [owner]
+    assert other.part is not owner.part and loads == [owner, other]
+    assert Owner.part.__doc__ == "A part."
+
+
+def test_an_attribute_that_cannot_be_loaded_is_tried_again():
+    answers = iter([ValueError("damaged"), "loaded"])
+
+    class Owner:
+        @LoadedOnce
+        def part(self):
+            answer = next(answers)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+    owner = Owner()
+    with pytest.raises(ValueError, match="damaged"):
+        owner.part  # noqa: B018
+    assert owner.part == "loaded"
