@@ -4,7 +4,7 @@ Numba's cache looks at the file of a kernel, but not at the files of the kernels
 it compiles in, so an edited helper would leave its callers stale (numba issue 1833).  The folder is therefore named by
 a digest of every source that a kernel can reach through imports, of the versions involved and of the flags that change
 the generated code.  The kernels of `nonproj.systems` have a folder of their own, so that parsing does not read their
-sources.
+sources.  `nonproj.kernel_cache` names the files in it.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from typing import Any, Literal, ParamSpec, TypeVar
 import numba
 import numpy as np
 from numba.core import event
+
+from nonproj.kernel_cache import ENDING, KernelCache
 
 _config: Any = numba.config  # whose attributes are made from the environment
 _P = ParamSpec("_P")
@@ -130,7 +132,7 @@ def kept_in() -> Path | None:
 
 def count_cached() -> int:
     """Return the number of kernels in the cache."""
-    return sum(1 for _ in _FOLDER.glob("*/*.nbi")) if _FOLDER else 0
+    return sum(1 for _ in _FOLDER.glob(f"*/*{ENDING}")) if _FOLDER else 0
 
 
 def is_cached(name: str, systems: bool = False) -> bool:
@@ -139,7 +141,7 @@ def is_cached(name: str, systems: bool = False) -> bool:
     With ``systems`` it is one of `nonproj.systems`.
     """
     folder = _systems_folder() if systems else _FOLDER
-    return folder is not None and any(folder.glob(f"*/{name}-*.nbi"))
+    return folder is not None and any(folder.glob(f"*/{name}-*{ENDING}"))
 
 
 class _Compiling(event.Listener):
@@ -200,14 +202,9 @@ def inlined_kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def _compile(function: Callable[_P, _R], inline: Literal["never", "always"]) -> Callable[_P, _R]:
-    previous = _config.CACHE_DIR
     folder = _systems_folder() if function.__module__.startswith("nonproj.systems.") else _FOLDER
-    _config.CACHE_DIR = str(folder or "")
-    try:
-        compile_with: Any = numba.njit  # whose dispatchers have no types of arguments
-        compiled: Callable[_P, _R] = compile_with(
-            function, cache=folder is not None, nogil=True, fastmath=False, inline=inline
-        )
-        return compiled
-    finally:
-        _config.CACHE_DIR = previous
+    compiled: Any = numba.njit(function, nogil=True, fastmath=False, inline=inline)
+    if folder is not None and not _config.DISABLE_JIT:
+        compiled._cache = KernelCache(function, folder)  # what `cache=True` does, with numba's own class
+    typed: Callable[_P, _R] = compiled  # dispatchers have no types of arguments
+    return typed

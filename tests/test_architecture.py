@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "nonproj"
 
 LEVELS = (
+    "kernel_cache",
     "__init__ _kernel errors threads types",
     "io parts relaxation",
     "options pictures trees",

@@ -34,7 +34,7 @@ def test_the_first_parse_compiles_what_it_needs_and_says_so_once(tmp_path, monke
     first = run(*words)
     assert (first.returncode, first.stdout, first.stderr.splitlines()[:1]) == (0, "", [LINE])
     assert (tmp_path / "out.conll").read_bytes() == (GOLDEN / "pruned.conll").read_bytes()
-    kernels = {path.name.partition("-")[0]: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nbi")}
+    kernels = {path.name.partition("-")[0]: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nbc")}
     assert set(needed_kernels(PART_SETS["grandparent"], False)) <= set(kernels)
     assert len(kernels) < 65
     modules = {name.partition(".")[0] for name in kernels}
@@ -42,7 +42,7 @@ def test_the_first_parse_compiles_what_it_needs_and_says_so_once(tmp_path, monke
     assert not {name for name in kernels if "panel" in name or name.endswith(("._add", "._add_labels"))}
     second = run(*words)
     assert (second.returncode, second.stdout, second.stderr) == (0, "", first.stderr.removeprefix(LINE + "\n"))
-    assert kernels == {path.name.partition("-")[0]: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nbi")}
+    assert kernels == {path.name.partition("-")[0]: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nbc")}
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there are no kernels")
@@ -62,7 +62,7 @@ def test_the_kernels_that_stand_for_a_stage_exist():
 def test_whether_a_kernel_is_cached_is_seen_from_its_file(tmp_path, monkeypatch):
     monkeypatch.setattr(_kernel, "_FOLDER", tmp_path)
     (tmp_path / "trees_0").mkdir()
-    (tmp_path / "trees_0" / "marginals._marginals-70.py311.nbi").touch()
+    (tmp_path / "trees_0" / "marginals._marginals-70.0123456789abcdef.nbc").touch()
     assert _kernel.count_cached() == 1
     assert _kernel.is_cached("marginals._marginals")
     assert not _kernel.is_cached("marginals._marg")
