@@ -20,6 +20,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from functools import cache
@@ -135,23 +136,39 @@ def count_cached() -> int:
     return sum(1 for _ in _FOLDER.glob(f"*/*{ENDING}")) if _FOLDER else 0
 
 
-def is_cached(name: str, systems: bool = False) -> bool:
-    """Return whether a kernel, such as ``score._score_parts``, is in the cache, for whatever types of arguments.
+def is_cached(name: str) -> bool:
+    """Return whether a kernel, such as ``score._score_parts``, is in the cache, for whatever types of arguments."""
+    return _FOLDER is not None and any(_FOLDER.glob(f"*/{name}-*{ENDING}"))
 
-    With ``systems`` it is one of `nonproj.systems`.
-    """
-    folder = _systems_folder() if systems else _FOLDER
-    return folder is not None and any(folder.glob(f"*/{name}-*{ENDING}"))
+
+NOTICE = "nonproj: compiling kernels, once for each version of nonproj"
+NOTICE_AFTER = 2.0
+"""Seconds of compiling after which a process says so, once, by a warning of the logger ``nonproj.compiling``: on
+standard error, unless logging is configured otherwise."""
+
+SILENT = "NONPROJ_SILENT"
+"""The environment variable, not empty, of a process that does not say so, because another one does."""
+
+
+_log = logging.getLogger("nonproj.compiling")
 
 
 class _Compiling(event.Listener):
-    """Knows how long this process has been compiling, and pauses the garbage collector meanwhile.
+    """Knows how long this process has been compiling, says so, and pauses the garbage collector meanwhile.
 
-    What numba makes mostly stays; to look through it again and again takes an eighth of the time.
+    What numba makes mostly stays; to look through it again and again takes an eighth of the time.  As a context it
+    stands for the time of waiting for another process that compiles.
+
+    Attributes
+    ----------
+    told : bool
+        Whether the user knows that this process compiles; if so, nothing is said any more.
     """
 
     def __init__(self) -> None:
         self._depth, self._begin, self._seconds, self._collecting = 0, 0.0, 0.0, False
+        self._timer: threading.Timer | None = None
+        self.told = bool(os.environ.get(SILENT))
 
     @property
     def active(self) -> bool:
@@ -168,6 +185,10 @@ class _Compiling(event.Listener):
         if not self._depth:
             self._begin, self._collecting = time.monotonic(), gc.isenabled()
             gc.disable()
+            if not self.told:
+                self._timer = threading.Timer(max(NOTICE_AFTER - self._seconds, 0.0), self._tell)
+                self._timer.daemon = True
+                self._timer.start()
         self._depth += 1
 
     def on_end(self, event: object) -> None:
@@ -175,8 +196,27 @@ class _Compiling(event.Listener):
         self._depth -= 1
         if not self._depth:
             self._seconds += time.monotonic() - self._begin
+            if self._timer:
+                self._timer.cancel()
             if self._collecting:
                 gc.enable()
+
+    def _tell(self) -> None:
+        """Say that kernels are being compiled, unless it has been said."""
+        if not self.told:
+            self.told = True
+            _log.warning(NOTICE)
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing is said, as for ``--quiet``."""
+        return not _log.isEnabledFor(logging.WARNING)
+
+    def __enter__(self) -> None:
+        self.on_start(None)
+
+    def __exit__(self, *_: object) -> None:
+        self.on_end(None)
 
 
 compiling = _Compiling()

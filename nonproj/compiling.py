@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import nonproj
-from nonproj._kernel import is_cached, kept_in
+from nonproj._kernel import compiling, is_cached, kept_in
 from nonproj.automata.compiled import COMPILED
 from nonproj.confidence.evidence import Case
 from nonproj.dual.branch_and_bound import search_recorded
@@ -126,7 +126,8 @@ def helper(module: str, *arguments: str) -> Iterator[None]:
     )
     try:
         yield
-        process.wait()
+        with compiling:
+            process.wait()
     finally:
         process.kill()
         process.wait()

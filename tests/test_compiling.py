@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
 import importlib
 import os
 import pkgutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -90,24 +91,88 @@ def test_garbage_is_collected_again_after_compiling():
         gc.enable()
 
 
-@pytest.mark.parametrize(("seconds", "quiet", "said"), [(2.0, 0, LINE + "\n"), (0.0, 0, ""), (2.0, 1, "")])
-def test_one_line_where_it_takes_more_than_a_second(seconds, quiet, said, monkeypatch, capsys):
-    """What this process compiled before does not count."""
-    watch = SimpleNamespace(seconds=5.0)
-    monkeypatch.setattr(common, "compiling", watch)
-    with common.telling_of_compiling(argparse.Namespace(quiet=quiet), count=True):
-        watch.seconds += seconds
-        time.sleep(0.8)
-    assert capsys.readouterr().err == said
+@pytest.fixture
+def watch(monkeypatch, caplog) -> _kernel._Compiling:
+    """What says that kernels are compiled, after two seconds of it, which are short here."""
+    monkeypatch.setattr(_kernel, "NOTICE_AFTER", 0.2)
+    return _kernel._Compiling()
+
+
+def wait_for(watch: _kernel._Compiling) -> None:
+    """Wait until it has been said."""
+    watch._timer.join()
+
+
+def test_long_compiling_is_said_once(watch, caplog):
+    with watch:
+        wait_for(watch)
+    for _ in range(3):
+        with watch:
+            wait_for(watch)
+    assert caplog.messages == [LINE]
+
+
+def test_many_short_kernels_count_together(watch, caplog, monkeypatch):
+    watch._seconds = 60.0
+    monkeypatch.setattr(_kernel, "NOTICE_AFTER", 60.0)
+    with watch:
+        wait_for(watch)
+    assert caplog.messages == [LINE]
+
+
+def test_short_compiling_is_not_said(watch, caplog, monkeypatch):
+    monkeypatch.setattr(_kernel, "NOTICE_AFTER", 60.0)
+    with watch:
+        timer = watch._timer
+    timer.join(10.0)
+    assert not timer.is_alive() and not watch.told
+    assert not caplog.messages
+
+
+def test_it_is_not_said_where_others_say_it(monkeypatch):
+    monkeypatch.setenv(_kernel.SILENT, "1")
+    watch = _kernel._Compiling()
+    with watch:
+        assert watch.told and watch._timer is None
+
+
+def test_quiet_commands_and_their_workers_do_not_say_it(tmp_path, capsys):
+    try:
+        assert main(["parse", "-q", str(tmp_path / "none"), str(tmp_path / "none")]) == 2
+        assert _kernel.compiling.silent
+    finally:
+        assert main(["parse", str(tmp_path / "none"), str(tmp_path / "none")]) == 2
+    assert not _kernel.compiling.silent
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
+@pytest.mark.parametrize(
+    "call", ["nonproj.decode_scores(np.zeros((4, 4)))", "DependencyParser.load(model).predict(path)"]
+)
+def test_python_says_that_it_compiles(call, tmp_path, monkeypatch):
+    """The process is ended once it has said so."""
+    monkeypatch.setenv("NONPROJ_CACHE", str(tmp_path))
+    program = f"""
+import numpy as np, nonproj
+from nonproj import DependencyParser, _kernel
+_kernel.NOTICE_AFTER = 0.01
+model, path = {str(GOLDEN / "model.nonproj")!r}, {str(GOLDEN / "input.conll")!r}
+{call}
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr.readline() == LINE + "\n"
+        finally:
+            process.kill()
 
 
 def test_a_terminal_counts_the_kernels(monkeypatch, capsys):
     counts = iter(range(3, 1000))
-    watch = SimpleNamespace(seconds=0.0)
+    watch = SimpleNamespace(seconds=0.0, told=False)
     monkeypatch.setattr(common, "compiling", watch)
     monkeypatch.setattr(common, "count_cached", lambda: next(counts))
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with common.telling_of_compiling(argparse.Namespace(quiet=0), count=True):
+    with common.counting_kernels():
         watch.seconds = 2.0
         time.sleep(0.8)
     lines = capsys.readouterr().err.split("\r")

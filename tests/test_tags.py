@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import toy
 
-from nonproj.cli.common import COMPILING
+from nonproj._kernel import NOTICE
 from nonproj.cli.main import main
 from nonproj.errors import ModelError
 from nonproj.io import conll
@@ -71,7 +71,7 @@ def test_missing_tags_are_predicted(here, capsys):
     assert columns(parsed, slice(0, 6)) == columns(gold, slice(0, 6))
     right = [row == other for row, other in zip(columns(parsed, slice(6, 8)), columns(gold, slice(6, 8)), strict=True)]
     assert np.mean(right) > 0.9
-    assert capsys.readouterr().err in ("", f"{COMPILING}\n")
+    assert capsys.readouterr().err in ("", f"{NOTICE}\n")
 
 
 def test_given_tags_are_left_alone_and_replaced_on_request(here):

@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any, BinaryIO
 
-from nonproj._kernel import compiling, count_cached
+from nonproj._kernel import NOTICE, compiling, count_cached
 from nonproj.cli.signals import heed, heeding
 from nonproj.compiling import compile_for_parsing
 from nonproj.errors import ConfigError, FileError, ModelError
@@ -22,8 +22,6 @@ from nonproj.io.files import identity, is_direct
 from nonproj.model import MAGIC, Model
 from nonproj.options.config import DecodingConfig
 from nonproj.workers.pool import InProcess
-
-COMPILING = "nonproj: compiling kernels, once for each version of nonproj"
 
 
 def load_model(path: str, treebank: str) -> Model:
@@ -39,26 +37,23 @@ def load_model(path: str, treebank: str) -> Model:
 
 
 @contextmanager
-def telling_of_compiling(options: argparse.Namespace, count: bool = False) -> Iterator[None]:
-    """Say so in one line if kernels are compiled for more than a second; with ``count``, count them on a terminal."""
-    if options.quiet:
+def counting_kernels() -> Iterator[None]:
+    """Count the kernels on a terminal while they are compiled, if that takes more than a second."""
+    if compiling.told or not sys.stderr.isatty():
         yield
         return
     done, before, began = threading.Event(), count_cached(), compiling.seconds
-    count = count and sys.stderr.isatty()
 
     def watch() -> None:
-        """Write the line after a second of compiling, and then the number of kernels."""
+        """Write the number of kernels after a second of compiling."""
         while compiling.seconds - began < 1.0:
             if done.wait(0.1):
                 return
-        if not count:
-            sys.stderr.write(f"{COMPILING}\n")
-            return
+        compiling.told = True
         while not done.wait(0.25):
-            sys.stderr.write(f"\r{COMPILING}: {count_cached() - before} done")
+            sys.stderr.write(f"\r{NOTICE}: {count_cached() - before} done")
             sys.stderr.flush()
-        sys.stderr.write(f"\r{COMPILING}: {count_cached() - before} done\n")
+        sys.stderr.write(f"\r{NOTICE}: {count_cached() - before} done\n")
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
@@ -71,7 +66,7 @@ def telling_of_compiling(options: argparse.Namespace, count: bool = False) -> It
 
 def compile_ahead(options: argparse.Namespace, model: Model, decoding: DecodingConfig) -> None:
     """Compile what parsing with a model takes, on two cores, before its first sentence and before workers start."""
-    with telling_of_compiling(options, count=True):
+    with counting_kernels():
         compile_for_parsing(options.model, model, decoding)
 
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from nonproj._kernel import kept_in
-from nonproj.cli.common import telling_of_compiling
+from nonproj.cli.common import counting_kernels
 from nonproj.errors import FileError
 from nonproj.warmup import compile_everything
 
@@ -15,7 +15,7 @@ def run(options: argparse.Namespace) -> int:
     """Compile all kernels, and print the folder that holds them."""
     if not kept_in():
         raise FileError("NONPROJ_CACHE", "there is no folder to keep compiled kernels in; name one by this variable")
-    with telling_of_compiling(options, count=True):
+    with counting_kernels():
         compile_everything()
     sys.stdout.write(f"{kept_in()}\n")
     return 0

@@ -252,6 +252,7 @@ def _start_logging(options: argparse.Namespace) -> None:
     log.handlers = [handler]
     log.propagate = False
     log.setLevel(max(level, 1))
+    logging.getLogger("nonproj.compiling").setLevel(logging.ERROR if options.quiet else logging.NOTSET)
 
 
 def main(arguments: list[str] | None = None) -> int:

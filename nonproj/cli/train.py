@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from nonproj.cli.common import check_outputs, progress_bar, reading_rules, telling_of_compiling, worker_pool
+from nonproj.cli.common import check_outputs, progress_bar, reading_rules, worker_pool
 from nonproj.cli.provenance import provenance
 from nonproj.errors import ConfigError, FileError, one_line
 from nonproj.evaluation.calibration import judge
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError(
             "jobs", "processes train the perceptrons of training.models, without --scheduler and --shards"
         )
-    with worker_pool(options) as workers, telling_of_compiling(options):
+    with worker_pool(options) as workers:
         model = train(
             sentences,
             config,

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from nonproj.compiling import compile_for_parsing
 from nonproj.model import Model
 from nonproj.parses import Parse
 from nonproj.pipeline import BATCH, Parser
@@ -53,6 +54,7 @@ def parse_in_processes(
     with tempfile.TemporaryDirectory(prefix="nonproj-") as folder, Processes(jobs) as workers:
         path = Path(folder) / "model.nonproj"
         model.save(path)
+        compile_for_parsing(str(path), model, model.config.decoding)
         reference = ModelRef.of(path, model.config.decoding, parser.tags)
         rest = iter(lambda: list(itertools.islice(stream, chunk)), [])
         tasks = ((reference, group) for group in itertools.chain([first, second], rest))

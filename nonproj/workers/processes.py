@@ -20,6 +20,7 @@ from concurrent.futures import Future
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
+from nonproj._kernel import SILENT, compiling
 from nonproj.errors import ClusterError
 
 DEATHS = 8
@@ -63,6 +64,7 @@ class Processes:
     def __enter__(self) -> Processes:
         self._calls, self._lock = queue.SimpleQueue(), threading.Lock()
         self._alive: set[WorkerProcess] | None = set()
+        self._started = False
         self._threads = [threading.Thread(target=self._attend, daemon=True) for _ in range(self.size)]
         for thread in self._threads:
             thread.start()
@@ -115,7 +117,8 @@ class Processes:
         with self._lock:
             if self._alive is None:
                 raise ClusterError("the worker processes are closed")
-            process = WorkerProcess()
+            process = WorkerProcess(silent=self._started)
+            self._started = True
             self._alive.add(process)
         return process
 
@@ -129,13 +132,19 @@ class Processes:
 
 
 class WorkerProcess:
-    """A worker process and the socket to it, which no other process inherits; it runs calls in the order they come."""
+    """A worker process and the socket to it, which no other process inherits; it runs calls in the order they come.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    silent : bool
+        It does not say when it compiles, because another worker says so.
+    """
+
+    def __init__(self, silent: bool = False) -> None:
         self.connection, theirs = Pipe()
         with theirs:
             command = [sys.executable, "-c", _PROGRAM, str(theirs.fileno()), *sys.path]
-            environment = os.environ | _ONE_THREAD
+            environment = os.environ | _ONE_THREAD | ({SILENT: "1"} if silent or compiling.silent else {})
             descriptors = [theirs.fileno()]
             self.process = subprocess.Popen(command, env=environment, pass_fds=descriptors, stdin=subprocess.DEVNULL)
 

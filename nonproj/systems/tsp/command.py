@@ -47,7 +47,6 @@ def run(options: argparse.Namespace) -> int:
     for name in ("output", "picture"):
         if getattr(options, name) and len(options.files) > 1:
             raise ConfigError(f"--{name}", f"there are {len(options.files)} problems; it is for one only")
-    from nonproj._kernel import is_cached, kept_in
     from nonproj.systems.tsp.instance import read
     from nonproj.systems.tsp.output import as_data, describe, save_picture, write_tour
     from nonproj.systems.tsp.solver import Options, solve
@@ -57,13 +56,9 @@ def run(options: argparse.Namespace) -> int:
             import matplotlib  # noqa: F401
         except ImportError:
             raise DependencyError("--picture needs matplotlib: pip install nonproj[systems]") from None
-    compiles = not options.quiet and kept_in() and not is_cached("search.search", systems=True)
     limits = Options(options.seconds, kicks=options.kicks, cuts=not options.no_cuts, seed=options.seed)
     for path in options.files:
         instance = read(path)
-        if compiles:  # said once, and not before an error in the first file
-            sys.stderr.write("nonproj: compiling kernels, once for each version of nonproj\n")
-            compiles = False
         name = instance.name or path
         with _Bar(name, options.quiet) as bar:
             result = solve(instance, limits, bar)
