@@ -13,6 +13,7 @@ CONFIG = $(firstword $(wildcard configs/$(LANG)-$(PARTS).yaml configs/$(LANG).ya
 EPOCHS =
 ARGS =
 TREEBANKS =
+ARCHIVE =
 DATA = data
 IN = -
 OUT = -
@@ -42,7 +43,8 @@ PACKAGING = $(VENV)/.packaging
 PYTEST = "$(BIN)/python" -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS))
 FILE = models/$(LANG)-$(PARTS).nonproj
 SOURCES = $(wildcard nonproj/*.py nonproj/*/*.py)
-FETCH = "$(BIN)/python" data_scripts/fetch.py $(LANG) --out "$(DATA)" --paths $(if $(TREEBANKS),--source "$(TREEBANKS)")
+FETCH = "$(BIN)/python" data_scripts/fetch.py $(LANG) --out "$(DATA)" --paths $(if $(TREEBANKS),--source "$(TREEBANKS)") \
+	$(if $(ARCHIVE),--archive "$(ARCHIVE)")
 PATHS = paths=$$($(FETCH)) && train=$$(echo "$$paths" | sed -n 1p) && test=$$(echo "$$paths" | sed -n 2p)
 NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); make it by: make train LANG=$(LANG) PARTS=$(PARTS)" >&2; exit 2; }
 DECODE_TESTS = $(wildcard $(patsubst %,tests/test_%.py,parts arborescence projective automata general_automata \
@@ -59,11 +61,12 @@ LEARN_TESTS = tests/test_scoring.py tests/test_learning.py
 .PHONY: help setup train evaluate parse models test test-decode test-bounds test-python attack bench bench-text bench-full reproduce docs dist lint types clean
 
 help: ## list the targets (the default)
-	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folder] [ARGS='...']"
+	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folder] [ARCHIVE=file] [ARGS='...']"
 	@echo
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1	\2/p' Makefile | expand -t 16
 	@echo
 	@echo "LANG is one of: $(LANGUAGES); PARTS is one of: arc sibling grandparent third."
+	@echo "ARCHIVE is a treebank's source, downloaded by hand where this machine cannot."
 	@echo "ARGS goes to the program, as in: make train ARGS='--resume -v'"
 
 setup: $(WARM) ## make .venv with all dependencies, and compile all kernels

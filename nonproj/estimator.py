@@ -52,6 +52,11 @@ _KEYS = {
 }
 """The option of `Config` that each parameter sets."""
 
+_DECODING = [name for name, key in _KEYS.items() if key.startswith("decoding.")]
+"""The parameters that parsing depends on, not only training."""
+
+_NOTHING = "X has no words, or only punctuation; there is nothing to score"
+
 _CONLLX = {"cpostag", "postag", "upostag", "xpostag", "phead", "pdeprel"}
 """Other names of columns in token lists."""
 
@@ -83,7 +88,8 @@ class DependencyParser(BaseEstimator):
     """A non-projective dependency parser, with the defaults of `nonproj.options.config.Config`.
 
     All methods take sentences ``X`` as a list or generator of `nonproj.types.Sentence` or ``conllu.TokenList`` (also
-    mixed), or as the path of a CoNLL-X or CoNLL-U file.  Once it is fitted, threads may share it.
+    mixed), or as the path of a CoNLL-X or CoNLL-U file.  Once it is fitted, threads may share it.  ``max_iterations``,
+    ``exact``, ``projective`` and ``single_root`` can be changed later by ``set_params``; the others are for `fit`.
 
     Parameters
     ----------
@@ -133,6 +139,8 @@ class DependencyParser(BaseEstimator):
     >>> parser.predict("test.conllu")[0]  # doctest: +SKIP
     array([2, 0, 2], dtype=int32)
     """
+
+    _made: tuple[tuple[Any, ...], Parser] | None
 
     def __init__(
         self,
@@ -196,8 +204,7 @@ class DependencyParser(BaseEstimator):
             with _messages(self.verbose) as progress:
                 model = train(_with_heads(_sentences(X), y), config, progress=progress)
         except ConfigError as error:
-            names = {key: name for name, key in _KEYS.items()} | {"treebank.train": "X"}
-            raise ValueError(f"{names.get(error.key, error.key)}: {error.message}") from None
+            raise _value_error(error) from None
         self._use(model)
         if model.meta["interrupted"]:
             raise KeyboardInterrupt
@@ -245,8 +252,17 @@ class DependencyParser(BaseEstimator):
         return evaluation
 
     def score(self, X: Treebank, y: Sequence[Sequence[int]] | None = None) -> float:
-        """Return the unlabelled attachment score without punctuation, from 0 to 1; parameters as for `fit`."""
-        return self.evaluate(X, y).uas
+        """Return the unlabelled attachment score without punctuation, from 0 to 1; parameters as for `fit`.
+
+        Raises
+        ------
+        ValueError
+            There are no words, or only punctuation.
+        """
+        found = self.evaluate(X, y).uas
+        if found is None:
+            raise ValueError(_NOTHING)
+        return found
 
     def _parse_all(self, sentences: list[Sentence]) -> Iterator[tuple[Sentence, Parse]]:
         """Parse with the processes that were asked for."""
@@ -278,16 +294,30 @@ class DependencyParser(BaseEstimator):
         parser._use(model)
         return parser
 
+    @property
+    def _parser(self) -> Parser:
+        """The parser by today's parameters, which is made again when they have changed."""
+        key = tuple(getattr(self, name) for name in _DECODING)
+        known = self._made
+        if known is None or known[0] != key:
+            options = {_KEYS[name]: _plain(value) for name, value in zip(_DECODING, key, strict=True)}
+            try:
+                decoding = self.model_.config.with_overrides(options).decoding
+                known = self._made = key, Parser(self.model_, decoding)
+            except ConfigError as error:
+                raise _value_error(error) from None
+        return known[1]
+
     def _options(self) -> dict[str, Any]:
         """Return the parameters by their names in the configuration."""
         options = {key: getattr(self, name) for name, key in _KEYS.items()}
         if not isinstance(self.random_state, int | np.integer):
             options["seed"] = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return {key: value.item() if isinstance(value, np.generic) else value for key, value in options.items()}
+        return {key: _plain(value) for key, value in options.items()}
 
     def _use(self, model: Model) -> None:
         self.model_ = model
-        self._parser = Parser(model)
+        self._made = None
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -300,7 +330,8 @@ class DependencyParser(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
-        if state.pop("_parser", None) is not None:
+        state.pop("_made", None)
+        if "model_" in state:
             state["model_"] = self.model_.to_bytes()
         return state
 
@@ -321,8 +352,20 @@ def las_scorer(estimator: DependencyParser, X: Treebank, y: Sequence[Sequence[in
     >>> cross_val_score(DependencyParser(), sentences, scoring=las_scorer)  # doctest: +SKIP
     """
     found = estimator.evaluate(X, y).las
-    assert found is not None, "parsers have labels"
+    if found is None:
+        raise ValueError(_NOTHING)
     return found
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without NumPy's types."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _value_error(error: ConfigError) -> ValueError:
+    """Return the error about an option as one about a parameter."""
+    names = {key: name for name, key in _KEYS.items()} | {"treebank.train": "X"}
+    return ValueError(f"{names.get(error.key, error.key)}: {error.message}")
 
 
 @contextlib.contextmanager

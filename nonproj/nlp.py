@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from nonproj.io import conll
 from nonproj.io.objects import from_words
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
-from nonproj.pipeline import BATCH
+from nonproj.pipeline import BATCH, Parser
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.text.input import TextInput
 from nonproj.text.places import locate, token_ranges
@@ -123,9 +122,9 @@ class TextParser:
         """
         if isinstance(texts, str):
             raise TypeError("a string is not a stream of texts; call the parser itself to parse one text")
-        return self._documents(texts, batch)
+        return self._documents(texts, batch, self.parser)
 
-    def _documents(self, texts: Iterable[str], batch: int) -> Iterator[Document]:
+    def _documents(self, texts: Iterable[str], batch: int, parser: Parser) -> Iterator[Document]:
         waiting: deque[Any] = deque()
 
         def sentences() -> Iterator[Sentence]:
@@ -138,7 +137,7 @@ class TextParser:
                 yield from found
 
         parsed = []
-        for pair in self.parser.parse_all(sentences(), batch):
+        for pair in parser.parse_all(sentences(), batch):
             parsed.append(pair)
             while waiting and len(waiting[0][1]) <= len(parsed):
                 text, found = waiting.popleft()
@@ -169,9 +168,7 @@ class TextParser:
         >>> for tree in nlp.nbest("Det regner.", 2)[0]:  # doctest: +SKIP
         ...     print(tree.heads, tree.score, tree.certified)
         """
-        options = self.model.config.with_overrides({"decoding.nbest": k}).decoding
-        decoding = replace(self.decoding, nbest=options.nbest)
-        document = TextParser(self.model, decoding, self.tags, name=self.name)(text)
+        document = next(self._documents([text], BATCH, self.parser.with_nbest(k)))
         return [[each, *each.others] for each in document.sentences]
 
     def marginals(self, text: str) -> list[Float64s]:

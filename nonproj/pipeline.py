@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import copy
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -79,7 +81,7 @@ class Parser:
             raise ModelError("a checkpoint, not a model; finish it with 'nonproj train ... --resume'")
         config = model.config
         self.model, self.tags = model, tags
-        decoding = decoding or config.decoding
+        self.decoding = decoding = decoding or config.decoding
         single_root, projective = not model.meta.get("multi_root", True), bool(model.meta.get("projective", False))
         self.options = check_options(dual_options(decoding, single_root, projective))
         effort = THIRD_EFFORT if is_third_order(part_set(config.parts)) else 1
@@ -118,6 +120,21 @@ class Parser:
         """What turns evidence into probabilities; None if the model has none, or ``decoding.confidence`` is off."""
         state = self.model.component("confidence") if self.confident else None
         return Classifier.from_state(*state) if state else None
+
+    def with_nbest(self, k: int) -> Parser:
+        """Return the same parser for another number of trees, ``decoding.nbest``; the two share all that is loaded.
+
+        Raises
+        ------
+        ConfigError
+            ``k`` is not from 1 to 10,000, or several trees cannot be found.
+        """
+        _ = self.analyzer, self.classifier  # loaded now, and not once for each number
+        found = copy.copy(self)
+        found.decoding, found.nbest = dataclasses.replace(self.decoding, nbest=k), k
+        if k > 1:
+            found._check_nbest()
+        return found
 
     def tag(self, sentences: list[Sentence]) -> list[Sentence]:
         """Return the sentences with the tags, features and lemmas that the tagger is asked for."""

@@ -266,3 +266,64 @@ def test_the_progress_bar_knows_the_size_of_the_file(here, monkeypatch, packed):
         assert main(command) == 0
         assert sum(total["n"]) == len(text)
         assert all(n >= 0 for n in total["n"])
+
+
+# -- a file in the place of another ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["parse", "m", "m"], "m: a model of nonproj; a treebank or a text is expected here"),
+        (["parse", "--text", "m", "m"], "m: a model of nonproj; a treebank or a text is expected here"),
+        (["evaluate", "-m", "m", "m"], "m: a model of nonproj; a treebank or a text is expected here"),
+        (["evaluate", "t", "m"], "m: a model of nonproj; a treebank or a text is expected here"),
+        (["show", "m"], "m: a model of nonproj; a treebank or a text is expected here"),
+        (["train", "m", "-o", "new"], "m: a model of nonproj; a treebank or a text is expected here"),
+        (
+            ["parse", "t", "t2"],
+            "t: not a model of nonproj, but a treebank; name a model that 'nonproj train' has written",
+        ),
+        (["parse", "t", "m"], "t: not a model of nonproj; m is one: are the two swapped?"),
+        (["parse", "c", "t"], "c: not a model of nonproj"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, list) else "",
+)
+def test_a_model_in_the_place_of_data_and_data_in_that_of_a_model(words, message, here, capsys):
+    assert main(words) == 2
+    assert capsys.readouterr().err == f"nonproj: {message}\n"
+
+
+# -- outputs that cannot be written ------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.mark.parametrize("name", ["-o", "--stats"])
+def test_a_full_device_is_named(name, here, capsys):
+    target = ["-o", "out"] if name == "--stats" else []
+    assert main(["parse", "-q", "m", "t", name, "/dev/full", *target]) == 2
+    assert capsys.readouterr().err == "nonproj: /dev/full: cannot be written: no space left on device\n"
+    assert not Path("out").exists()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_full_standard_output_is_named(here):
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "nonproj", "parse", "-q", "m", "t"]
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}
+        )
+    assert (done.returncode, done.stderr) == (2, "nonproj: <stdout>: cannot be written: no space left on device\n")
+
+
+def test_training_tries_its_folder_before_it_reads_anything(here, capsys, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("nonproj.io.temporary._temporary", refuse)
+    assert main(["train", "no-treebank", "-o", "new"]) == 2
+    assert capsys.readouterr().err == "nonproj: new: cannot be written: permission denied\n"
+    monkeypatch.undo()
+    assert main(["train", str(here / "no-treebank"), "-o", str(here / "new")]) == 2
+    assert capsys.readouterr().err == f"nonproj: {here / 'no-treebank'}: no such file\n"
+    assert sorted(path.name for path in here.iterdir()) == ["c", "m", "t", "t2"]

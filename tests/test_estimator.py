@@ -315,3 +315,29 @@ def test_fit_rejects_sentences_without_gold_trees():
     text = "1\thund\t_\tN\tN\t_\t_\t_\t_\t_\n\n"
     with pytest.raises(DataError, match="training needs gold heads"):
         DependencyParser(**SMALL).fit(list(conll.read(io.StringIO(text))))
+
+
+def test_parameters_of_decoding_count_after_training_and_loading(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    given = sentences(30, seed=4)
+    crossing = [heads for heads in fitted.predict(given) if nonprojective([-1, *heads]).any()]
+    assert crossing, "the toy language has crossing arcs"
+    for parser in (DependencyParser.load(tmp_path / "model"), pickle.loads(pickle.dumps(fitted))):
+        before = parser.predict(given)
+        parser.set_params(projective=True)
+        for again in (parser, pickle.loads(pickle.dumps(parser))):
+            assert not any(nonprojective([-1, *heads]).any() for heads in again.predict(given))
+        parser.set_params(n_jobs=2)
+        assert not any(nonprojective([-1, *heads]).any() for heads in parser.predict(given * 10))
+        parser.set_params(projective=False, n_jobs=None)
+        assert all(map(np.array_equal, parser.predict(given), before))
+        assert parser._parser is parser._parser
+        with pytest.raises(ValueError, match="max_iterations: -3 is invalid"):
+            parser.set_params(max_iterations=-3).predict(given)
+
+
+def test_there_must_be_something_to_score(fitted):
+    for score in (fitted.score, lambda X: las_scorer(fitted, X)):
+        with pytest.raises(ValueError, match="no words, or only punctuation"):
+            score([])
+    assert fitted.evaluate([]).uas is fitted.evaluate([]).las is None

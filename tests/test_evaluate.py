@@ -5,11 +5,13 @@ import json
 import math
 import pathlib
 import random
+import sys
 import unicodedata
 
 import numpy as np
 import pytest
 
+from nonproj.cli.main import main
 from nonproj.errors import DataError
 from nonproj.evaluation.scores import Evaluation, evaluate, is_punctuation, nonprojective
 from nonproj.io import conll
@@ -386,3 +388,22 @@ def test_a_rejected_sentence_is_not_counted():
             evaluation.add(sentence, heads, labels)
     evaluation.add(sentence, [-1, 0, 1], "ab")
     assert evaluation.as_dict()["words"] == 2 and evaluation.las == 1.0
+
+
+@pytest.mark.parametrize(
+    ("library", "diagram", "message"),
+    [
+        (False, "a.png", "a reliability diagram needs the package matplotlib; pip install 'nonproj[pictures]'"),
+        (True, "a.txt", "a.txt: the name of a picture ends with .png, .svg or .pdf"),
+        (True, "none/a.png", "none/a.png: cannot be written: no such file"),
+    ],
+)
+def test_a_diagram_that_cannot_be_drawn_is_refused_before_anything_is_read(
+    library, diagram, message, monkeypatch, capsys
+):
+    if not library:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["evaluate", "-m", "no-model", "no-gold", "--calibration", "--diagram", diagram]) == 2
+    assert capsys.readouterr().err == f"nonproj: {message}\n"

@@ -140,3 +140,10 @@ def test_tests_run_on_as_many_cores_as_asked_for(target):
 def test_the_attack_takes_as_long_as_asked_for():
     command = make("-n", "attack", "SECONDS=90", "SEED=7", "ARGS=--out there").stdout
     assert "-m attack all --seconds 90 --seed 7 --out there" in command
+
+
+def test_a_source_that_was_downloaded_by_hand():
+    for target in ("train", "evaluate"):
+        assert '--archive "there.tar"' in make("-n", target, "ARCHIVE=there.tar").stdout
+        assert "--archive" not in make("-n", target).stdout
+    assert "ARCHIVE=file" in make().stdout

@@ -99,3 +99,17 @@ def test_what_is_refused(path, tmp_path, capsys, words, message):
 def test_a_number_out_of_range_is_refused_in_python(path):
     with pytest.raises(ConfigError, match=r"decoding.nbest: 0 is invalid, an integer from 1 to 10000 expected"):
         nonproj.load(path).nbest("a", 0)
+
+
+def test_python_asks_for_several_trees_without_another_parser(path, monkeypatch):
+    nlp, text = nonproj.load(path), "den hund ser hus . kat jager den mand ."
+    expected = nonproj.load(path, nbest=3)(text)
+    monkeypatch.setattr(Parser, "__init__", lambda *_: pytest.fail("another parser is made"))
+    found = nlp.nbest(text, 3)
+    assert [[tree.to_conllu() for tree in trees] for trees in found] == [
+        [tree.to_conllu() for tree in (sentence, *sentence.others)] for sentence in expected
+    ]
+    assert nlp.parser.nbest == 1 and not nlp(text).sentences[0].others
+    for k in (0, 10_001):
+        with pytest.raises(ConfigError, match="nbest"):
+            nlp.nbest(text, k)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import importlib.metadata
+import itertools
 import re
 import shutil
 import subprocess
@@ -93,3 +96,22 @@ def test_what_the_type_checker_ignores_is_named():
         "types",
     }
     assert not {f"nonproj.{name}" for name in public} & set(loose)
+
+
+def test_every_library_is_declared():
+    """Whatever the package imports, anywhere, is a dependency or part of an extra."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *itertools.chain(*project["optional-dependencies"].values())]
+    declared = {name.lower() for text in wanted for name in re.findall(r"[\w.-]+", re.split(r"[<>=]", text)[0])}
+    distributions = importlib.metadata.packages_distributions()
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
+            found |= {name.partition(".")[0]: path for name in names}
+    libraries = found.keys() - sys.stdlib_module_names - {"nonproj", "__future__"}
+    assert {"numpy", "matplotlib", "threadpoolctl"} <= libraries
+    for name in libraries:
+        owners = {owner.lower() for owner in distributions.get(name, [name])}
+        assert owners & declared, f"{found[name]} imports {name}"

@@ -292,3 +292,55 @@ def test_the_page_of_pictures(tmp_path, monkeypatch):
 def test_the_twin_reads_lines():
     assert corners("M1.0 2.0V3.0") == [(1.0, 2.0), (1.0, 3.0)]
     assert crossings([(0, 0), (0, 9)], [(-1, 4), (5, 4)]) == 1
+
+
+# -- partial trees -----------------------------------------------------------------------------------------------------
+
+PARTIAL = "".join(
+    f"{i}\t{form}\t_\tX\t_\t_\t{head}\t{label}\t_\t_\n"
+    for i, form, head, label in ((1, "den", 2, "det"), (2, "hund", "_", "_"), (3, "ser", 0, "root"), (4, "hus", 3, "_"))
+)
+
+
+def partial() -> Sentence:
+    """A sentence as `nonproj parse --min-confidence` writes it: the second word has no head, the fourth no label."""
+    return next(conll.read(io.StringIO(PARTIAL + "\n")))
+
+
+def test_words_without_a_head_have_no_arc():
+    picture = picture_of(partial())
+    assert [(arc.head, arc.modifier) for arc in picture.above] == [(2, 1), (0, 3), (3, 4)]
+    assert to_svg(picture).count('class="form"') == 4
+    assert "\\depedge{2}{1}{det}" in to_tikz(picture)
+    lines = terminal.to_terminal(picture).split("\n")
+    assert [line.split()[-1] for line in lines] == ["hund", "?", "root", "ser"]
+
+
+def test_partial_trees_beside_whole_ones():
+    whole = next(conll.read(io.StringIO(PARTIAL.replace("_\t_\t_\t_\n", "3\tnsubj\t_\t_\n") + "\n")))
+    picture = picture_of(partial(), other=whole)
+    assert [arc.kind for arc in picture.above] == [RIGHT, RIGHT, RIGHT]
+    assert [(arc.head, arc.modifier, arc.kind) for arc in picture.below] == [(3, 2, OTHER)]
+    assert "?  x nsubj of 3 ser" in terminal.to_terminal(picture)
+    turned = picture_of(whole, other=partial())
+    assert [arc.kind for arc in turned.above] == [RIGHT, "plain", RIGHT, RIGHT] and not turned.below
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_any_part_of_a_tree_is_drawn(n):
+    for seed in range(20):
+        chance = random.Random(seed)
+        heads = [-1] + [head if chance.random() < 0.6 else -1 for head in random_tree(chance, n)[1:]]
+        picture = Picture(["w"] * n, [""] * n, arcs_of(heads[1:], ["x"] * n), [])
+        assert len(picture.above) == sum(head >= 0 for head in heads)
+        for draw in (to_svg, to_tikz, terminal.to_terminal):
+            assert draw(picture)
+
+
+def test_no_heads_at_all_and_cycles_are_errors():
+    for text, message in ((re.sub(r"\t[\d_]+\t(\w+\t_\t_\n)", r"\t_\t\1", PARTIAL), "for all words"),):
+        with pytest.raises(DataError, match=message):
+            picture_of(next(conll.read(io.StringIO(text + "\n"))))
+    circle = PARTIAL.replace("\t0\troot", "\t4\troot")
+    with pytest.raises(DataError, match="word 3 form a cycle"):
+        picture_of(next(conll.read(io.StringIO(circle + "\n"))))

@@ -233,3 +233,26 @@ def test_a_model_shows_its_certificates_and_the_course_of_its_bound(tmp_path, mo
             assert set(missing) <= set(range(1, len(heads) + 1))
         if record["agreed"] and not record["nodes"]:
             assert sentence["k"][-1][3:] == [[], []]
+
+
+@pytest.mark.parametrize("beside", [[], ["--gold", "gold.conllu"], ["--other", "gold.conllu"]], ids=" ".join)
+def test_partial_trees(beside, tmp_path, monkeypatch, capsys):
+    """A file whose uncertain heads are left out, alone and beside whole trees, in all forms."""
+    monkeypatch.chdir(tmp_path)
+    words = [("den", "2", "det"), ("hund", "3", "nsubj"), ("ser", "0", "root"), ("hus", "3", "obj")]
+    for name, left_out in (("gold.conllu", ()), ("parsed.conllu", ("hund", "hus"))):
+        rows = [
+            "\t".join([str(i), form, "_", "X", "_", "_", *(("_", "_") if form in left_out else arc), "_", "_"])
+            for i, (form, *arc) in enumerate(words, 1)
+        ]
+        Path(name).write_text("\n".join(rows) + "\n\n", encoding="utf-8")
+    assert main(["show", "parsed.conllu", *beside]) == 0
+    assert capsys.readouterr().out.count("?") == 2
+    for suffix in ("svg", "tex"):
+        assert main(["show", "parsed.conllu", *beside, "-o", f"a.{suffix}"]) == 0
+    _, data = show("parsed.conllu", *beside)
+    assert data["sentences"][0]["h"][0] == [2, -1, 0, -1]
+    tiles = {name: value for value, name, _ in data["tiles"]}
+    assert tiles["words with a head"] == "50.00 %"
+    assert tiles.get("heads right, of these") == ("100.00 %" if "--gold" in beside else None)
+    assert main(["show", "gold.conllu", "--other", "parsed.conllu", "-o", "a.html"]) == 0

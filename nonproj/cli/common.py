@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
+import re
 import stat
 import sys
 import threading
@@ -18,22 +19,41 @@ from nonproj.cli.signals import heed, heeding
 from nonproj.compiling import compile_for_parsing
 from nonproj.errors import ConfigError, FileError, ModelError
 from nonproj.io.checks import Rules
-from nonproj.io.files import identity, is_direct
+from nonproj.io.files import A_MODEL, identity, is_direct
 from nonproj.model import MAGIC, Model
 from nonproj.options.config import DecodingConfig
 from nonproj.workers.pool import InProcess
 
 
 def load_model(path: str, treebank: str) -> Model:
-    """Load a model for parsing; a checkpoint is an error, which also tells if the treebank is a model."""
+    """Load a model for parsing; a checkpoint is an error.
+
+    Errors tell if the treebank is a model, or the model a treebank.
+    """
+    given = _beginning(treebank).startswith(MAGIC)
     try:
-        return Model.load_trained(path)
+        model = Model.load_trained(path)
     except ModelError as error:
-        if os.path.isfile(treebank):
-            with suppress(OSError), open(treebank, "rb") as stream:
-                if stream.read(len(MAGIC)) == MAGIC:
-                    raise ModelError(f"{error}; {treebank} is one: are the two swapped?") from None
+        if given:
+            raise ModelError(f"{error}; {treebank} is one: are the two swapped?") from None
+        if _TREEBANK.match(_beginning(path)):
+            raise ModelError(f"{error}, but a treebank; name a model that 'nonproj train' has written") from None
         raise
+    if given:
+        raise FileError(treebank, A_MODEL)
+    return model
+
+
+_TREEBANK = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:#[^\n]*\n\s*)*1(?:-\d+)?\t[^\t\n]*\t")
+
+
+def _beginning(path: str) -> bytes:
+    """Return the first bytes of a file; none of what is no file."""
+    with suppress(OSError, ValueError):
+        if os.path.isfile(path):
+            with open(path, "rb") as stream:
+                return stream.read(1 << 14)
+    return b""
 
 
 @contextmanager

@@ -64,8 +64,10 @@ def _add_errors(
 
 def _calibrate(options: argparse.Namespace) -> int:
     """Compare the confidence of a model with what is right."""
-    from nonproj.evaluation.calibration import calibration_report, judge, no_classifier, plot_calibration
+    from nonproj.evaluation.calibration import calibration_report, check_diagram, judge, no_classifier, plot_calibration
 
+    if options.diagram:
+        check_diagram(options.diagram)
     model = load_model(options.model, options.gold)
     if "confidence" not in model.components:
         raise ModelError(no_classifier(options.model))

@@ -19,7 +19,7 @@ from nonproj.evaluation.card import calibration_of_test, figures_of_test
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
 from nonproj.io import conll
 from nonproj.io.checks import Rules
-from nonproj.io.files import is_direct
+from nonproj.io.files import check_folder, is_direct
 from nonproj.learning.trainer import tested_tags, train
 from nonproj.model import Model
 from nonproj.options.config import Config, TreebankConfig
@@ -97,6 +97,8 @@ def _outputs(options: argparse.Namespace, config: Config, train: str, test: str 
         raise FileError(options.output, f"cannot be written: there is no folder {str(output.parent)!r}")
     if output.is_dir():
         raise FileError(options.output, "cannot be written: this is a folder, a file is expected")
+    if not is_direct(output):
+        check_folder(output)
     checkpoint = None if is_direct(output) else Path(f"{options.output}.checkpoint")
     held_out, folder = config.treebank.held_out, config.features.folder
     inputs = {"treebank": train, "configuration": options.config, "test file": test}

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.errors import DataError, FileError, ModelError
+from nonproj.errors import DataError, DependencyError, FileError, ModelError
+from nonproj.io.files import check_folder
 from nonproj.parses import Parse
 from nonproj.types import Sentence
 
@@ -134,6 +135,29 @@ def calibration_report(judged: Mapping[str, Judged]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def check_diagram(path: str | Path) -> None:
+    """Raise an error if `plot_calibration` could not write a file of this name, before there is anything to draw.
+
+    Raises
+    ------
+    DependencyError
+        Matplotlib is not installed.
+    FileError
+        The folder cannot be written to, or the name has no known ending.
+    """
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError:
+        message = "a reliability diagram needs the package matplotlib; pip install 'nonproj[pictures]'"
+        raise DependencyError(message) from None
+    if Path(path).suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
+        raise FileError(str(path), _ENDINGS)
+    check_folder(path)
+
+
+_ENDINGS = "the name of a picture ends with .png, .svg or .pdf"
+
+
 def plot_calibration(judged: Mapping[str, Judged], path: str | Path) -> None:
     """Draw a reliability diagram for each, by matplotlib: the share that is right against the probability.
 
@@ -159,7 +183,7 @@ def plot_calibration(judged: Mapping[str, Judged], path: str | Path) -> None:
     except OSError as error:
         raise FileError(str(path), f"cannot be written: {error.strerror}") from None
     except ValueError:
-        raise FileError(str(path), "the name of a picture ends with .png, .svg or .pdf") from None
+        raise FileError(str(path), _ENDINGS) from None
 
 
 def _caption(judged: Judged) -> str:

@@ -161,14 +161,16 @@ class Evaluation:
         self._decoded += other._decoded
 
     @property
-    def uas(self) -> float:
-        """Unlabelled attachment score without punctuation."""
-        return self.as_dict()["without_punctuation"]["uas"]
+    def uas(self) -> float | None:
+        """Unlabelled attachment score without punctuation; None without such words."""
+        share: float | None = self.as_dict()["without_punctuation"]["uas"]
+        return share
 
     @property
     def las(self) -> float | None:
-        """Labelled attachment score without punctuation; None without labels."""
-        return self.as_dict()["without_punctuation"]["las"]
+        """Labelled attachment score without punctuation; None without labels or without such words."""
+        share: float | None = self.as_dict()["without_punctuation"]["las"]
+        return share
 
     def as_dict(self) -> dict[str, Any]:
         """Return all figures: shares from 0 to 1, or None where there is nothing to count.

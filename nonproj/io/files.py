@@ -6,6 +6,7 @@ Devices, pipes and open descriptors such as ``/dev/stdout`` are written to direc
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import io
 import os
@@ -25,6 +26,12 @@ Opened: TypeAlias = "tuple[Any, str, contextlib.AbstractContextManager[Any]]"
 
 Source: TypeAlias = "str | Path | BinaryIO | TextIO | Opened"
 StreamError: TypeAlias = "OSError | EOFError | OverflowError | UnicodeDecodeError | zlib.error"
+
+MODEL_MAGIC = b"\x93nonproj"
+"""What a model's file begins with."""
+
+A_MODEL = "a model of nonproj; a treebank or a text is expected here"
+"""What is wrong with a model in the place of data."""
 
 _DESCRIPTORS = re.compile(r"/dev/fd|/proc/[0-9]+(/task/[0-9]+)?/fd")
 
@@ -114,6 +121,8 @@ def stream_error(error: StreamError, name: str, number: int) -> DataError | File
     >>> print(stream_error(EOFError(), "a.conll.gz", 7))
     a.conll.gz:8: the gzip data end here, incomplete
     """
+    if isinstance(error, UnicodeDecodeError) and not number and error.object.startswith(MODEL_MAGIC):
+        return FileError(name, A_MODEL)
     if isinstance(error, UnicodeDecodeError):
         number += 1 + error.object.count(b"\n", 0, error.start)
         byte = f"byte 0x{error.object[error.start]:02x}"
@@ -155,6 +164,29 @@ def is_direct(path: str | Path) -> bool:
     return _is_descriptor(target) or (os.path.exists(target) and not os.path.isfile(target))
 
 
+def check_folder(path: str | Path) -> None:
+    """Raise `FileError` if no file can be made beside a path, such as the temporary one that `open_binary` writes.
+
+    Examples
+    --------
+    >>> check_folder("/proc/none")
+    Traceback (most recent call last):
+    nonproj.errors.FileError: /proc/none: cannot be written: no such file
+    """
+    try:
+        with replacing(Path(_follow(path))) as temporary:
+            temporary.unlink()
+            raise _Possible
+    except _Possible:
+        pass
+    except OSError as error:
+        raise FileError(str(path), f"cannot be written: {reason(error)}") from None
+
+
+class _Possible(Exception):
+    """A file could be written; it is given up."""
+
+
 def _is_descriptor(target: str) -> bool:
     return _DESCRIPTORS.fullmatch(os.path.dirname(target)) is not None
 
@@ -178,6 +210,23 @@ def _open_direct(target: str) -> BinaryIO:
     if folder in own and name.isdecimal():
         return open(os.dup(int(name)), "wb")
     return open(os.open(target, os.O_WRONLY | os.O_APPEND | os.O_NOCTTY), "wb")
+
+
+class _Named(io.FileIO):
+    """A file whose errors of writing say its name; a pipe that its reader closes is none."""
+
+    def __init__(self, opened: BinaryIO, path: str | Path):
+        super().__init__(os.dup(opened.fileno()), "wb")
+        opened.close()
+        self._path = str(path)
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise FileError(self._path, f"cannot be written: {reason(error)}") from None
 
 
 @contextlib.contextmanager
@@ -208,7 +257,8 @@ def open_binary(path: str | Path) -> Iterator[BinaryIO]:
             if os.path.isdir(target):
                 raise IsADirectoryError
             temporary = None if direct else stack.enter_context(replacing(Path(target)))
-            raw = stack.enter_context(open_temporary(temporary) if temporary else _open_direct(target))
+            opened = open_temporary(temporary) if temporary else _open_direct(target)
+            raw = stack.enter_context(io.BufferedWriter(_Named(opened, path)))
         except FileNotFoundError:
             message = f"cannot be written: there is no folder {os.path.dirname(os.fspath(path))!r}"
             raise FileError(str(path), message) from None
@@ -269,7 +319,7 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
             yield stream
             stream.flush()
         finally:
-            with contextlib.suppress(OSError):  # detaching flushes again, which fails if the flush above failed
+            with contextlib.suppress(OSError, FileError):  # this flushes again, which fails if the flush above failed
                 stream.detach()
 
 
@@ -283,6 +333,10 @@ def _standard_output() -> Iterator[TextIO]:
     try:
         yield stream
         stream.flush()
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise FileError("<stdout>", f"cannot be written: {reason(error)}") from None
+        raise
     finally:
-        with contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(OSError):  # this flushes again
             stream.detach()

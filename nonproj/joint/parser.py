@@ -76,17 +76,17 @@ class JointParser(Parser):
 
     def __init__(self, model: Model, decoding: DecodingConfig | None = None, tags: str = "missing"):
         super().__init__(model, decoding, tags)
-        self.decoding = decoding or model.config.decoding
         if self.full:
             raise ConfigError("decoding.joint", "tags are not decided over all arcs; leave out --full")
         if is_third_order(self.scorer.types):
             names = ",".join(part_type.name for part_type in self.scorer.types)
             raise ConfigError("decoding.joint", f"tags are not decided with the part types {names}; leave out --joint")
-        if self.nbest > 1:
-            raise ConfigError("decoding.nbest", "tags are decided for the best tree only; leave out --joint")
         if self.analyzer is None or self.analyzer.tagger is None:
             raise ModelError(f"the model has no tagger, which joint decoding needs; {_REASONS}")
         self._joint_tables = joint_tables(self.scorer)
+
+    def _check_nbest(self) -> None:
+        raise ConfigError("decoding.nbest", "tags are decided for the best tree only; leave out --joint")
 
     def parse_all(self, sentences: Iterable[Sentence], batch: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
         """Tag and parse a stream of sentences; see `Parser.parse_all`."""

@@ -60,7 +60,7 @@ def picture_of(
     ----------
     sentence : Sentence
     heads : array-like of shape (N,), int, optional
-        The tree; by default that of the sentence.
+        The tree; by default that of the sentence.  A word whose head is -1 has no arc.
     labels : sequence of n str, optional
         By default those of the sentence.
     other : Sentence, optional
@@ -93,15 +93,37 @@ def picture_of(
 
 
 def heads_of(sentence: Sentence) -> np.ndarray:
-    """Return the tree of a sentence, int32[N]; raise `DataError` if it has none."""
-    if sentence.heads is None:
-        raise DataError(sentence.path, sentence.line, "HEAD is absent (_); a picture needs a tree")
-    return sentence.heads
+    """Return the tree of a sentence, int32[N]; a word whose HEAD is absent (``_``) has the head -1.
+
+    Raises
+    ------
+    DataError
+        All heads are absent, or some form a cycle.
+
+    Examples
+    --------
+    >>> row = ["1", "Regn", "_", "_", "_", "_", "0", "root", "_", "_"]
+    >>> heads_of(Sentence([row, ["2", "i", *row[2:6], "_", "_", "_", "_"]]))
+    array([-1,  0, -1], dtype=int32)
+    """
+    if sentence.heads is not None:
+        return sentence.heads
+    heads = [-1] + [int(row[6]) if row[6].isdecimal() else -1 for row in sentence.rows]
+    if max(heads) < 0:
+        raise DataError(sentence.path, sentence.line, "HEAD is absent (_) for all words; a picture needs a tree")
+    for word in range(1, len(heads)):
+        steps, above = 0, word
+        while above > 0 and steps < len(heads):
+            steps, above = steps + 1, heads[above]
+        if above > 0:
+            raise DataError(sentence.path, sentence.line, f"the heads above word {word} form a cycle, not a tree")
+    return np.array(heads, np.int32)
 
 
 def arcs_of(heads: Sequence[int], labels: Sequence[str]) -> list[Arc]:
-    """Return the arcs of a tree, given as the head of each word."""
-    return [Arc(head, word, _shown(label)) for word, (head, label) in enumerate(zip(heads, labels, strict=True), 1)]
+    """Return the arcs of a tree, given as the head of each word; those whose head is -1 have none."""
+    pairs = enumerate(zip(heads, labels, strict=True), 1)
+    return [Arc(head, word, _shown(label)) for word, (head, label) in pairs if head >= 0]
 
 
 def compared(
@@ -109,21 +131,24 @@ def compared(
 ) -> tuple[list[Arc], list[Arc]]:
     """Return all arcs of a tree by how they compare with another tree, and the arcs of the other that differ.
 
-    Labels are compared where both trees have them.
+    Labels are compared where both trees have them; an arc of a word without an arc in the other tree is as in a single
+    tree.
 
     Examples
     --------
     >>> compared([2, 0], ["a", "root"], [2, 0], ["b", "root"])[1]
     [Arc(head=2, modifier=1, label='b', kind='other')]
     """
-    above, below = [], []
-    for arc, other in zip(arcs_of(heads, labels), arcs_of(other_heads, other_labels), strict=True):
-        kind = RIGHT if arc.label == other.label or not (arc.label and other.label) else LABEL
-        kind = WRONG if arc.head != other.head else kind
+    above, below = [], {arc.modifier: arc._replace(kind=OTHER) for arc in arcs_of(other_heads, other_labels)}
+    for arc in arcs_of(heads, labels):
+        other, kind = below.get(arc.modifier), PLAIN
+        if other is not None:
+            kind = RIGHT if arc.label == other.label or not (arc.label and other.label) else LABEL
+            kind = WRONG if arc.head != other.head else kind
         above.append(arc._replace(kind=kind))
-        if kind != RIGHT:
-            below.append(other._replace(kind=OTHER))
-    return above, below
+        if kind == RIGHT:
+            del below[arc.modifier]
+    return above, list(below.values())
 
 
 def confidence_of(sentence: Sentence) -> list[float] | None:

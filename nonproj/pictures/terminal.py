@@ -70,9 +70,9 @@ def to_terminal(picture: Picture, colours: bool = False) -> str:
     ┌─>  1 Det     PRON  nsubj of 2 regner
     └─   2 regner  VERB  root
     """
-    heads = [-1, *(arc.head for arc in picture.above)]
-    crosses = arc_levels(picture.above)[1]
-    lines, others = brackets(heads), {arc.modifier: arc for arc in picture.below}
+    arcs, others = ({arc.modifier: arc for arc in side} for side in (picture.above, picture.below))
+    crossing = {word for word, crosses in zip(arcs, arc_levels(picture.above)[1], strict=True) if crosses}
+    lines = brackets([-1, *(arcs[word].head if word in arcs else -1 for word in range(1, len(picture.forms) + 1))])
     forms, tags = ([_printable(text) for text in texts] for texts in (picture.forms, picture.tags))
     margin, wide, tag_width = max(map(len, lines)), max(map(columns, forms)), max(map(columns, tags))
     rows, digits = [], len(str(len(forms)))
@@ -80,16 +80,17 @@ def to_terminal(picture: Picture, colours: bool = False) -> str:
     def paint(text: str, name: str) -> str:
         return f"\x1b[{_COLOURS[name]}m{text}\x1b[0m" if colours and name in _COLOURS and text else text
 
-    for arc, line, form, tag, crossing in zip(picture.above, lines, forms, tags, crosses, strict=True):
-        name = arc.kind if arc.kind in _COLOURS else "cross" if crossing else ""
-        cells = [paint(f"{line:<{margin}}", name), paint(f"{arc.modifier:>{digits + 1}}", "faint"), _padded(form, wide)]
+    for word, (line, form, tag) in enumerate(zip(lines, forms, tags, strict=True), 1):
+        arc, other = arcs.get(word), others.get(word)
+        name = arc.kind if arc and arc.kind in _COLOURS else "cross" if word in crossing else ""
+        cells = [paint(f"{line:<{margin}}", name), paint(f"{word:>{digits + 1}}", "faint"), _padded(form, wide)]
         cells[2] = paint(form, "bold") + cells[2][len(form) :]
         cells += ["", paint(_padded(tag, tag_width), "faint"), "", ""] if tag_width else ["", ""]
-        what = paint(_printable(_of(arc, forms)), name)
-        if arc.modifier in others:
-            what += paint(f"  {_MARKS[arc.kind]} {_printable(_of(others[arc.modifier], forms))}", OTHER)
+        what = paint(_printable(_of(arc, forms)), name) if arc else "?"
+        if other:
+            what += paint(f"  {_MARKS[arc.kind if arc else WRONG]} {_printable(_of(other, forms))}", OTHER)
         if picture.confidence is not None:
-            what += paint(f"  {picture.confidence[arc.modifier - 1]:.2f}", "faint")
+            what += paint(f"  {picture.confidence[word - 1]:.2f}", "faint")
         rows.append((" ".join(cells) + what).rstrip())
     if picture.below and not colours:
         rows.append("x: another head in the other tree, which follows; ~: another label")

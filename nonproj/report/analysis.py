@@ -74,7 +74,10 @@ def analyse(items: Sequence[Item], names: Sequence[str]) -> tuple[list[Tile], li
     tiles = [(f"{len(items):,}", "sentences", ""), (f"{words:,}", "words", "")]
     tables: list[Table] = []
     plots: list[tuple[str, dict[str, Any]]] = []
-    if items and (items[0].gold is not None or items[0].other is not None):
+    partial = any((heads[1:] < 0).any() for item in items for heads in _trees(item))
+    if partial:
+        tiles += _partial_tiles(items)
+    elif items and (items[0].gold is not None or items[0].other is not None):
         evaluations, labelled = evaluations_of(items)
         gold = items[0].gold is not None
         names = list(names[: len(evaluations)])
@@ -89,6 +92,23 @@ def analyse(items: Sequence[Item], names: Sequence[str]) -> tuple[list[Tile], li
     if certificates:
         tiles.append((_percent(np.mean([each["certified"] for each in certificates])), "trees certified", _CERTIFIED))
     return tiles, tables, _rendered(plots)
+
+
+def _trees(item: Item) -> list[np.ndarray]:
+    """Return the trees of a sentence."""
+    return [item.heads, *(heads_of(tree) for tree in (item.gold, item.other) if tree is not None)]
+
+
+def _partial_tiles(items: Sequence[Item]) -> list[Tile]:
+    """Return what can be told where words have no head: how many have one, and how many of these are right."""
+    heads = np.concatenate([item.heads[1:] for item in items])
+    tiles = [(_percent(float(np.mean(heads >= 0))), "words with a head", "the others have been left out")]
+    if all(item.gold is not None for item in items):
+        gold = np.concatenate([heads_of(item.gold)[1:] for item in items if item.gold is not None])
+        if (heads >= 0).any():
+            right = float(np.mean((heads == gold)[heads >= 0]))
+            tiles.append((_percent(right), "heads right, of these", "words with a head, punctuation included"))
+    return tiles
 
 
 _CERTIFIED = "no tree over its candidate arcs scores higher"

@@ -28,6 +28,7 @@ class Item(NamedTuple):
     sentence : Sentence
         Its words and tags.
     heads : ndarray of shape (N,), int32
+        A word without a head has -1.
     labels : list of str
     confidence : list of float, or None
         The probability that each head is right.
@@ -94,7 +95,7 @@ def read_statistics(sentence: Sentence) -> dict[str, Any]:
 
 
 def from_files(sentences: Iterable[Sentence]) -> Iterator[Item]:
-    """Yield the sentences of a parsed file; raise `DataError` where there is no tree."""
+    """Yield the sentences of a parsed file, whose words may lack heads; raise `DataError` where all do."""
     for number, sentence in enumerate(sentences, 1):
         confidence, numbers = confidence_of(sentence), read_statistics(sentence)
         yield Item(number, sentence, heads_of(sentence), sentence.labels, confidence, numbers)
@@ -118,21 +119,20 @@ def with_trees(items: Iterable[Item], trees: Iterable[Sentence], field: str) -> 
         """Yield the sentences of the items, as trees of their file."""
         for item in items:
             kept.append(item)
-            yield Sentence(
-                item.sentence.rows,
-                item.heads,
-                item.sentence.lines,
-                item.sentence.word_lines,
-                item.sentence.path,
-                item.sentence.line,
-            )
+            yield _with_heads(item.sentence, item.heads)
 
     if field == "gold":
         for tree, _ in paired(trees, sentences()):
             yield kept.pop()._replace(gold=tree)
     else:
-        for _, tree in paired(sentences(), trees):
+        whole = (tree if tree.heads is not None else _with_heads(tree, heads_of(tree)) for tree in trees)
+        for _, tree in paired(sentences(), whole):
             yield kept.pop()._replace(other=tree)
+
+
+def _with_heads(sentence: Sentence, heads: np.ndarray) -> Sentence:
+    """Return a sentence with another tree."""
+    return Sentence(sentence.rows, heads, sentence.lines, sentence.word_lines, sentence.path, sentence.line)
 
 
 def choose(items: Iterable[Item], wanted: str) -> Item:

@@ -20,15 +20,15 @@ function make(name, className, text) {
 function arcsOf(sentence) {
   const heads = sentence.h[state.above], labels = sentence.l[state.above], above = [], below = [];
   const others = state.beside < 0 ? null : sentence.h[state.beside], names = others && sentence.l[state.beside];
-  heads.forEach((head, i) => {
+  heads.forEach((head, i) => {  // -1: the word has no arc
     const label = data.labels[labels[i]];
     let kind = "plain";
     if (others) {
       const other = data.labels[names[i]];
-      kind = others[i] !== head ? "wrong" : label && other && label !== other ? "label-differs" : "right";
-      if (kind !== "right") below.push({head: others[i], word: i + 1, label: other, kind: "other"});
+      if (others[i] >= 0) kind = others[i] !== head ? "wrong" : label && other && label !== other ? "label-differs" : "right";
+      if (others[i] >= 0 && kind !== "right") below.push({head: others[i], word: i + 1, label: other, kind: "other"});
     }
-    above.push({head, word: i + 1, label, kind});
+    if (head >= 0) above.push({head, word: i + 1, label, kind});
   });
   return {above, below};
 }
@@ -42,6 +42,7 @@ function factsOf(sentence) {
   sentence.facts = {
     heads: above.filter((arc) => arc.kind === "wrong").length,
     labels: above.filter((arc) => arc.kind === "label-differs").length,
+    missing: sentence.h[state.above].filter((head) => head < 0).length,
     crossing: one.crosses.filter((crosses, i) => crosses && above[i].head).length,
     height: pictureHeight(one.highest, two.highest, sentence.t.some((tag) => data.tags[tag])),
   };
@@ -165,7 +166,8 @@ function headOf(sentence, n) {
   const several = (number, text) => `${number} ${text}${number === 1 ? "" : "s"}`;
   if (facts.heads) head.append(badge("wrong", "✕", several(facts.heads, named[0])));
   if (facts.labels) head.append(badge("open", "≠", several(facts.labels, named[1])));
-  if (state.beside >= 0 && !facts.heads && !facts.labels) head.append(badge("good", "✓", data.trees[state.beside].gold ? "all right" : "the same"));
+  if (facts.missing) head.append(badge("open", "?", `${facts.missing} without head`));
+  if (state.beside >= 0 && !facts.heads && !facts.labels && !facts.missing) head.append(badge("good", "✓", data.trees[state.beside].gold ? "all right" : "the same"));
   if (facts.crossing) head.append(badge("cross", "⤫", `${facts.crossing} crossing`));
   if (proof && state.above === 0) {
     const steps = [proof.iterations === null ? "" : several(proof.iterations, "iteration"), proof.nodes ? several(proof.nodes, "node") : ""].filter(Boolean).join(", ");
@@ -227,7 +229,7 @@ function describe(sentence, i) {
   const trees = [state.above, state.beside].filter((tree) => tree >= 0), seen = new Set();
   for (const tree of trees) {
     const head = sentence.h[tree][i], label = data.labels[sentence.l[tree][i]] || "_";
-    const text = head ? `${label} of ${head} ${sentence.w[head - 1]}` : `${label} (root)`;
+    const text = head < 0 ? "no head" : head ? `${label} of ${head} ${sentence.w[head - 1]}` : `${label} (root)`;
     if (seen.has(text)) continue;
     parts.push(trees.length > 1 ? `${data.trees[tree].name}: ${text}` : text);
     seen.add(text);
@@ -241,7 +243,7 @@ function moveInside(event, item, sentence) {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
   const step = sentence.r ? -1 : 1, first = sentence.r ? sentence.w.length - 1 : 0, chosen = item.chosen;
   const head = chosen >= 0 ? sentence.h[state.above][chosen] : 0;
-  const moves = {ArrowRight: chosen < 0 ? first : chosen + step, ArrowLeft: chosen < 0 ? first : chosen - step, Home: 0, End: sentence.w.length - 1, ArrowUp: head ? head - 1 : Math.max(chosen, 0)};
+  const moves = {ArrowRight: chosen < 0 ? first : chosen + step, ArrowLeft: chosen < 0 ? first : chosen - step, Home: 0, End: sentence.w.length - 1, ArrowUp: head > 0 ? head - 1 : Math.max(chosen, 0)};
   if (!(event.key in moves)) return;
   event.preventDefault();
   choose(item, sentence, moves[event.key]);

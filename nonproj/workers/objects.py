@@ -28,12 +28,12 @@ def parse_sentences(reference: ModelRef, sentences: list[Sentence]) -> list[tupl
 def parse_in_processes(
     parser: Parser, sentences: Iterable[Sentence], jobs: int, chunk: int = CHUNK
 ) -> Iterator[tuple[Sentence, Parse]]:
-    """Parse sentences as ``Model.config`` says, by processes that read the model from a temporary file.
+    """Parse sentences as a parser does, by processes that read its model from a temporary file.
 
     Parameters
     ----------
     parser : Parser
-        With the decoding options of its model.  It parses what is no more than a chunk itself.
+        It parses what is no more than a chunk itself.
     sentences : iterable of Sentence
     jobs : int
         Number of processes; -1 for one per core.
@@ -54,8 +54,8 @@ def parse_in_processes(
     with tempfile.TemporaryDirectory(prefix="nonproj-") as folder, Processes(jobs) as workers:
         path = Path(folder) / "model.nonproj"
         model.save(path)
-        compile_for_parsing(str(path), model, model.config.decoding)
-        reference = ModelRef.of(path, model.config.decoding, parser.tags)
+        compile_for_parsing(str(path), model, parser.decoding)
+        reference = ModelRef.of(path, parser.decoding, parser.tags)
         rest = iter(lambda: list(itertools.islice(stream, chunk)), [])
         tasks = ((reference, group) for group in itertools.chain([first, second], rest))
         for parses in in_order(workers, parse_sentences, tasks):
