@@ -14,6 +14,9 @@ from pathlib import Path
 
 from command import start
 
+from nonproj.errors import FileError
+from nonproj.server.memory import limit_memory
+
 WORDS = ("den", "stor", "lille", "hund", "kat", "mand", "hus", "ser", "jager", "kender", "sovende", ".")
 
 
@@ -62,3 +65,39 @@ def serving(path: Path, *words: str) -> Iterator[Server]:
 def nonsense(count: int, seed: int = 0) -> str:
     """A line of so many words in no order, which takes long to parse."""
     return " ".join(random.Random(seed).choices(WORDS, k=count))
+
+
+# -- calls for worker processes ----------------------------------------------------------------------------------------
+
+
+def nothing() -> str:
+    """Prepare a worker process for nothing."""
+    return "prepared"
+
+
+def rest(seconds: float, value: str = "rested", marker: str = "") -> str:
+    """Return after some time, and leave a file as soon as it begins."""
+    if marker:
+        Path(marker).touch()
+    time.sleep(seconds)
+    return value
+
+
+def prepare_at_most(folder: str, times: int) -> str:
+    """Succeed a number of times only."""
+    number = len(list(Path(folder).iterdir()))
+    if number >= times:
+        raise FileError(folder, "cannot be loaded any more")
+    (Path(folder) / str(number)).touch()
+    return "prepared"
+
+
+def limited(megabytes: int) -> str:
+    """Limit the memory of a worker process."""
+    limit_memory(megabytes)
+    return "prepared"
+
+
+def take(megabytes: int) -> int:
+    """Allocate memory."""
+    return len(bytearray(megabytes << 20))

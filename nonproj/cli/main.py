@@ -175,9 +175,16 @@ def _add_serve(parser: Arguments) -> None:
     add("--host", default="127.0.0.1", help="interface to listen on (default: 127.0.0.1, this machine only)")
     add("--port", type=port, default=8001, metavar="N", help="port; 0 is any that is free (default: 8001)")
     add("-j", "--jobs", type=jobs, metavar="N", help="number of processes that parse (default: 1; -1: one per core)")
-    add("--timeout", type=seconds, default=30.0, metavar="SECONDS", help="time limit of a request (default: 30)")
+    text = "time limit of the work on a request, and in which it should be answered (default: 30)"
+    add("--timeout", type=seconds, default=30.0, metavar="SECONDS", help=text)
     add("--max-bytes", type=positive, default=1 << 20, metavar="N", help="size limit of a request (default: 1048576)")
     add("--waiting", type=positive, default=200, metavar="N", help="requests that may wait (default: 200)")
+    text = "limit of the memory of a process that parses (default: 4096)"
+    add("--max-worker-memory", type=positive, default=4096, metavar="MIB", help=text)
+    text = "name by which the server may be asked for, beside localhost; * is any; may be repeated"
+    add("--allowed-host", action="append", default=[], metavar="NAME", help=text)
+    text = "origin of web pages that may ask, such as https://example.org; * is any; may be repeated"
+    add("--allowed-origin", action="append", default=[], metavar="ORIGIN", help=text)
     add_decoding(parser)
 
 

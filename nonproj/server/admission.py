@@ -1,8 +1,8 @@
 """Which requests are admitted: those that can be answered within the time limit, at the speed of recent requests.
 
-A queue without admission collapses under overload: every request waits until its time is nearly over, is started, and is
-given up unfinished.  Here the time that a request will wait and take is estimated when it arrives; it is refused at
-once if that exceeds the limit, and a request that waits is refused as soon as this becomes clear.  What is started
+A queue without admission collapses under overload: every request waits until its time is nearly over, is started,
+and is given up unfinished.  Here the time that a request will wait and take is estimated when it arrives; it is refused
+at once if that exceeds the limit, and a request that waits is refused as soon as this becomes clear.  What is started
 is never given up because it has waited.
 
 Nothing here knows processes or clocks: the caller passes the time, so that tests can run hours of overload in a moment.
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from nonproj.errors import NonprojError
 
 CAUTION = 1.25
-"""Estimates are not exact: they are multiplied by this to admit a request, and divided by it to refuse one that waits."""
+"""Estimates are not exact: multiplied by this they must be within the limit, divided by it beyond, to refuse later."""
 
 MEMORY = 0.97
 """Weight of all earlier requests of a kind, relative to its last one, in the estimate of its speed."""
@@ -126,7 +126,7 @@ class Admission:
     >>> tickets = [admission.admit("parse", 800, now=1.0) for _ in range(3)]
     >>> admission.admit("parse", 800, now=1.0)
     Traceback (most recent call last):
-    nonproj.server.admission.BusyError: busy: the request would be answered in about 4 s; the limit is 4 s, so try again later
+    nonproj.server.admission.BusyError: busy: an answer would take about 4 s; the limit is 4 s: try again later
     """
 
     def __init__(self, waiting: int, limit: float):
@@ -242,5 +242,5 @@ class Admission:
 
     def _refusal(self, seconds: float) -> BusyError:
         limit = f"{self.limit:g} s"
-        text = f"busy: the request would be answered in about {seconds:.3g} s; the limit is {limit}, so try again later"
+        text = f"busy: an answer would take about {seconds:.3g} s; the limit is {limit}: try again later"
         return BusyError(text, min(max(1.0, math.ceil(CAUTION * seconds - self.limit)), self.limit))

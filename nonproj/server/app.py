@@ -1,51 +1,55 @@
-"""The interface of the server: paths, parameters, limits and errors.
+"""The interface of the server: paths, and errors as one line of plain text.
 
 ``/process`` and ``/models`` are those of UDPipe's REST interface; ``/`` is a page on which one types a sentence and
-sees its tree.  Errors are one line of plain text.
+sees its tree; ``/health`` and ``/metrics`` are for operators, ``/openapi.json`` describes all of them.
 """
 
 from __future__ import annotations
 
-import asyncio
 import base64
-import contextlib
+import functools
 import hashlib
 import importlib.resources
-import json
 import logging
+import math
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl
 
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
-from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
-from starlette.formparsers import MultiPartException
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
+from nonproj import __version__
 from nonproj.errors import ClusterError, DataError, NonprojError, one_line
 from nonproj.pictures.svg import tree_script
-from nonproj.server.pool import BusyError, GoneError, TimeLimitError, WorkerPool
-from nonproj.server.processing import INPUTS, OUTPUTS, RequestError, Result, Task, process
+from nonproj.server.admission import BusyError
+from nonproj.server.bodies import parameters_of, until_gone
+from nonproj.server.connections import Protocol, Writing
+from nonproj.server.description import describe
+from nonproj.server.hosts import HostCheck
+from nonproj.server.monitoring import Metrics, Monitor, facts_of
+from nonproj.server.parameters import check_names, model_name, task_of
+from nonproj.server.pool import GoneError, MemoryLimitError, TimeLimitError, WorkerPool
+from nonproj.server.processing import Answer, RequestError, check, json_body, respond
 from nonproj.workers.parsing import ModelRef
 
 STATUS = (
     (BusyError, 503),
     (TimeLimitError, 504),
+    (MemoryLimitError, 413),
     (ClusterError, 503),
     (GoneError, 499),
     (RequestError, 400),
     (DataError, 400),
 )
 """The status of the response to each error; others are 500."""
-
-MAX_FIELDS = 50
-
-DISCARD_SECONDS = 1.0
-"""Time during which the rest of a request that is too large is discarded."""
 
 log = logging.getLogger("nonproj")
 
@@ -61,11 +65,15 @@ class Service(NamedTuple):
         For each name the model that predicts missing tags, and the same that predicts all; the first is the default.
     max_bytes : int
         Limit for the body of a request.
+    hosts, origins : sequence of str
+        See `nonproj.server.hosts.HostCheck`.
     """
 
     pool: WorkerPool
-    models: dict[str, tuple[ModelRef, ModelRef]]
+    models: Mapping[str, tuple[ModelRef, ModelRef]]
     max_bytes: int
+    hosts: Sequence[str] = ()
+    origins: Sequence[str] = ()
 
     @property
     def components(self) -> dict[str, list[str]]:
@@ -82,17 +90,25 @@ class Service(NamedTuple):
         return dict(zip(self.models, self.pool.prepared, strict=True))
 
 
-def make_app(service: Service) -> Starlette:
+def make_app(service: Service) -> ASGIApp:
     """Return the application."""
     routes = [
         Route("/", _page, methods=["GET"]),
         Route("/models", _models, methods=["GET", "POST"]),
         Route("/process", _process, methods=["GET", "POST"]),
+        Route("/health", _health, methods=["GET"]),
+        Route("/metrics", _metrics, methods=["GET"]),
+        Route("/openapi.json", _description, methods=["GET"]),
     ]
-    handlers = {HTTPException: _http_error, NonprojError: _error, Exception: _unexpected}
-    app = Starlette(routes=routes, exception_handlers=handlers)
+    handlers: dict[Any, Any] = {HTTPException: _http_error, NonprojError: _error, Exception: _unexpected}
+    middleware = [Middleware(HostCheck, service.hosts, service.origins)]
+    if service.origins:
+        middleware.append(Middleware(CORSMiddleware, allow_origins=service.origins, allow_methods=["GET", "POST"]))
+    app = Starlette(routes=routes, exception_handlers=handlers, middleware=middleware)
     app.state.service, app.state.page = service, _load_page()
-    return app
+    writing = Writing(app)
+    app.state.metrics = Metrics([route.path for route in routes], service.pool, lambda: writing)
+    return Monitor(writing, app.state.metrics)
 
 
 # -- pages -------------------------------------------------------------------------------------------------------------
@@ -104,7 +120,7 @@ def _load_page() -> tuple[str, dict[str, str]]:
     text = text.replace("{tree.js}", tree_script())
     allowed = {}
     for tag in ("script", "style"):
-        content = re.search(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)[1]
+        [content] = re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
         allowed[tag] = f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
     policy = f"default-src 'none'; script-src {allowed['script']}; style-src {allowed['style']}; connect-src 'self'"
     policy += "; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -127,153 +143,70 @@ async def _models(request: Request) -> Response:
 
 async def _process(request: Request) -> Response:
     service: Service = request.app.state.service
-    given = await _parameters(request, service)
-    name = _model_name(given.get("model", ""), list(service.models))
-    task = _task(given, service.components[name])
-    reference = service.models[name][task.tag]
-    result: Result = await service.pool.call(process, reference, task, gone=request.is_disconnected)
-    notes = service.notes[name] if task.tokenizer is not None else []
-    content = {"model": name, "acknowledgements": notes, "result": result.text}
-    if task.certificates:
-        content["certificates"] = result.certificates
-    return await asyncio.to_thread(_json, content)
+    _refuse_the_crowd(request)
+    given = await parameters_of(request, service.max_bytes, service.pool.limits.seconds)
+    check_names(given)
+    name = model_name(given.get("model", ""), list(service.models))
+    task = task_of(given, service.components[name])
+    kind = (name, task.input if task.tokenizer is None else "text", task.tag, task.parse, task.certificates)
+    gone = functools.partial(until_gone, request)
+    arguments = (service.models[name][task.tag], task, name, service.notes[name])
+    outcome = await service.pool.call(respond, *arguments, kind=kind, size=len(task.data), gone=gone)
+    answer: Answer = outcome.value
+    facts = facts_of(request.scope)
+    facts.model, facts.sentences, facts.words = name, answer.sentences, answer.words
+    facts.waited, facts.worked = outcome.waited, outcome.seconds
+    return Response(answer.body, media_type="application/json; charset=utf-8")
+
+
+async def _health(request: Request) -> Response:
+    """Return whether a worker answers; where all are at work, that is enough."""
+    service: Service = request.app.state.service
+    pool, (reference, _) = service.pool, next(iter(service.models.values()))
+    well = await pool.check(check, reference)
+    state: dict[str, Any] = {
+        "status": "ok" if well else "no worker is ready",
+        "version": __version__,
+        "models": list(service.models),
+    }
+    state |= {"workers": pool.size, "ready": pool.ready, "idle": pool.idle, "waiting": pool.waiting}
+    return JSONResponse(state, 200 if well else 503, {"Cache-Control": "no-store"} | ({} if well else _retry(1.0)))
+
+
+async def _metrics(request: Request) -> Response:
+    return Response(generate_latest(request.app.state.metrics.registry), media_type=CONTENT_TYPE_LATEST)
+
+
+async def _description(request: Request) -> Response:
+    return JSONResponse(describe(__version__, list(request.app.state.service.models)))
 
 
 def _json(content: dict[str, Any]) -> Response:
-    text = json.dumps(content, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace")
-    return Response(text + b"\n", media_type="application/json; charset=utf-8")
+    return Response(json_body(content), media_type="application/json; charset=utf-8")
 
 
-# -- parameters --------------------------------------------------------------------------------------------------------
-
-
-async def _parameters(request: Request, service: Service) -> dict[str, str]:
-    """Return the parameters of the query and the form, which overrides it."""
-    given = _decoded(request.scope["query_string"])
-    if request.method == "POST":
-        try:
-            async with asyncio.timeout(service.pool.timeout):
-                given |= await _form(request, service.max_bytes)
-        except TimeoutError:
-            raise HTTPException(408, f"the request did not arrive within {service.pool.timeout:g} s") from None
-        except ClientDisconnect:
-            raise GoneError("the client has left") from None
-    return given
-
-
-async def _form(request: Request, max_bytes: int) -> dict[str, str]:
-    """Return the fields of a form, of which files are texts, too."""
-    length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length) > max_bytes:
-        raise await _too_large(request.receive, max_bytes, {"more_body": True})
-    limited = Request(request.scope, _limited(request.receive, max_bytes))
-    kind = request.headers.get("content-type", "application/x-www-form-urlencoded").partition(";")[0].strip().lower()
-    if kind == "application/x-www-form-urlencoded":
-        return _decoded(await limited.body())
-    if kind != "multipart/form-data":
-        message = f"{kind} is not a form: application/x-www-form-urlencoded or multipart/form-data expected"
-        raise HTTPException(415, message)
-    try:
-        async with limited.form(max_files=MAX_FIELDS, max_fields=MAX_FIELDS, max_part_size=max_bytes) as form:
-            return {name: await _text(name, value) for name, value in form.items()}
-    except HTTPException as error:  # starlette's own, of which the status is 400
-        raise error if error.status_code != 400 else RequestError(f"malformed form: {error.detail}") from None
-    except (MultiPartException, ValueError, KeyError) as error:
-        raise RequestError(f"malformed form: {error}") from None
-
-
-async def _text(name: str, value: UploadFile | str) -> str:
-    """Return the text of a field or file."""
-    if isinstance(value, str):
-        return value
-    try:
-        return (await value.read()).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise RequestError(f"{name}: byte {error.start} is not UTF-8") from None
-
-
-def _decoded(data: bytes) -> dict[str, str]:
-    """Return the fields of an encoded form or a query."""
-    try:
-        pairs = parse_qsl(data.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
-    except UnicodeDecodeError:
-        raise RequestError("the parameters are not UTF-8") from None
-    except ValueError:
-        raise RequestError(f"more than {MAX_FIELDS} parameters") from None
-    return dict(pairs)
-
-
-def _limited(
-    receive: Callable[[], Awaitable[dict[str, Any]]], max_bytes: int
-) -> Callable[[], Awaitable[dict[str, Any]]]:
-    """Return a function that receives a body up to a limit."""
-    left = max_bytes
-
-    async def limited() -> dict[str, Any]:
-        """Receive a message; raise HTTPException when the body exceeds the limit."""
-        nonlocal left
-        message = await receive()
-        left -= len(message.get("body", b""))
-        if left < 0:
-            raise await _too_large(receive, max_bytes, message)
-        return message
-
-    return limited
-
-
-async def _too_large(
-    receive: Callable[[], Awaitable[dict[str, Any]]], max_bytes: int, message: dict[str, Any]
-) -> HTTPException:
-    """Return the error after discarding what arrives: a client that is still sending may not read a response."""
-    left = 16 * max_bytes
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(DISCARD_SECONDS):
-            while left > 0 and message.get("more_body"):
-                message = await receive()
-                left -= len(message.get("body", b""))
-    return HTTPException(413, f"the request has more than {max_bytes} bytes; send less at a time")
-
-
-def _model_name(given: str, names: list[str]) -> str:
-    """Return the model of that name, or the first of which it is the beginning, up to a hyphen; else the default."""
-    if not given:
-        return names[0]
-    found = [name for name in names if name == given] + [name for name in names if name.startswith(f"{given}-")]
-    if not found:
-        raise RequestError(f"model: there is no {given!r}; known: {', '.join(names)}")
-    return found[0]
-
-
-def _task(given: dict[str, str], components: list[str]) -> Task:
-    """Return what the parameters ask for."""
-    wanted = {name: given.get(name, "none") != "none" for name in ("tokenizer", "tagger", "parser", "certificates")}
-    data, tokenizer = given.get("data"), given.get("tokenizer") if wanted["tokenizer"] else None
-    kind, output = given.get("input", "conllu"), given.get("output", "conllu")
-    if data is None:
-        raise RequestError("data: the parameter is missing")
-    if kind == "generic_tokenizer" and tokenizer is None:
-        tokenizer = ""
-    for name in ("tokenizer", "tagger", "parser"):
-        if wanted[name] and name not in components:
-            raise RequestError(f"{name}: the model has none")
-    for name, value, known in (("input", kind, INPUTS), ("output", output, OUTPUTS)):
-        if value not in known:
-            raise RequestError(f"{name}: {value!r} is no format; known: {', '.join(known)}")
-    return Task(data, tokenizer, kind, wanted["tagger"], wanted["parser"], output, wanted["certificates"])
+def _refuse_the_crowd(request: Request) -> None:
+    """Refuse work for connections beyond the limit."""
+    connection: Protocol | None = request.scope.get("state", {}).get("connection")
+    if connection is not None and connection.is_one_too_many:
+        message = "busy: too many connections; try again later"
+        raise HTTPException(503, message, {**_retry(1.0), "Connection": "close"})
 
 
 # -- errors ------------------------------------------------------------------------------------------------------------
 
 
-def _plain(status: int, message: str) -> Response:
-    headers = {"Retry-After": "1"} if status == 503 else None
+def _retry(seconds: float) -> dict[str, str]:
+    return {"Retry-After": str(math.ceil(seconds))}
+
+
+def _plain(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
     return PlainTextResponse(f"{one_line(message)}\n", status, headers)
 
 
 async def _http_error(request: Request, error: HTTPException) -> Response:
-    response = _plain(error.status_code, error.detail)
-    response.headers.update(error.headers or {})
-    if error.status_code in (408, 413):  # the rest of the body is not read
+    response = _plain(error.status_code, error.detail, error.headers)
+    if error.status_code in (408, 413, 415):  # the rest of the body is not read
         response.headers["Connection"] = "close"
     return response
 
@@ -282,7 +215,8 @@ async def _error(request: Request, error: NonprojError) -> Response:
     status = next((status for kind, status in STATUS if isinstance(error, kind)), 500)
     if status == 500:
         log.error("%s", error)
-    return _plain(status, str(error))
+    headers = _retry(getattr(error, "retry_after", 1.0)) if status == 503 else None
+    return _plain(status, str(error), headers)
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:

@@ -1,35 +1,82 @@
-"""Worker processes that are given up when they take too long.
+"""Worker processes that are given up when they take too long, and the requests that wait for them.
 
 A kernel cannot be interrupted, and a thread cannot be killed, so requests run in processes.  One that exceeds the time
-limit is killed, and another takes its place when it has loaded the models.
+limit, runs out of memory or works for a client that has left is killed, and another takes its place when it has loaded
+the models.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import pickle
 import signal
-from collections.abc import Awaitable, Callable
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 from nonproj.errors import ClusterError, NonprojError
+from nonproj.io.temporary import reason
+from nonproj.server.admission import Admission, Ticket
 from nonproj.workers.processes import WorkerProcess
 
+ATTEMPTS = 2
+"""Worker processes that one call may cost, where they die; the first may have died before the call."""
+
+STARTS = 2
+"""Attempts in a row to start each worker process, where none is left, until the pool gives up."""
+
+MAX_PAUSE = 30.0
+"""Longest time between two attempts to start a worker process."""
+
+CHECK_SECONDS = 10.0
+"""Time that an idle worker has to answer a check."""
+
 log = logging.getLogger("nonproj")
-
-
-class BusyError(NonprojError):
-    """Too many requests wait, or one has waited too long."""
 
 
 class TimeLimitError(NonprojError):
     """A request took too long."""
 
 
+class MemoryLimitError(NonprojError):
+    """A request needed more memory than a worker may take."""
+
+
 class GoneError(NonprojError):
     """The client has left."""
+
+
+class Limits(NamedTuple):
+    """Limits of a pool.
+
+    Attributes
+    ----------
+    waiting : int
+        Number of calls that may wait for a process.
+    seconds : float
+        Time of a call, from its start in a process; also the time in which a call should be answered, waiting included.
+    """
+
+    waiting: int
+    seconds: float
+
+
+class Outcome(NamedTuple):
+    """The value of a call, and the seconds that it waited and took."""
+
+    value: Any
+    waited: float
+    seconds: float
+
+
+class _Reply(NamedTuple):
+    """What a worker process replies: whether the call succeeded, and its value or error."""
+
+    succeeded: bool
+    value: Any
 
 
 class WorkerPool:
@@ -39,22 +86,32 @@ class WorkerPool:
     ----------
     size : int
         Number of processes.
-    waiting : int
-        Number of calls that may wait for a process.
-    timeout : float
-        Seconds that a call may take, waiting included.
+    limits : Limits
     prepare : tuple
         The first call of every process, a function and its arguments; its result is `prepared`.
+    descriptors : sequence of int
+        Open files that every process inherits.
+
+    Attributes
+    ----------
+    prepared : object
+    replaced : Counter of str
+        How many processes have been replaced for each reason: ``died``, ``time``, ``memory``, ``left``.
+    failed : asyncio.Future
+        Its exception is set when no process is left and none can be started.
     """
 
-    def __init__(self, size: int, waiting: int, timeout: float, prepare: tuple[Any, ...]):
-        self.size, self.waiting, self.timeout, self._prepare = size, waiting, timeout, prepare
-        self.prepared = None
-        self._free: asyncio.Queue[WorkerProcess] = asyncio.Queue()
-        self._count = 0
+    def __init__(self, size: int, limits: Limits, prepare: tuple[Any, ...], descriptors: Sequence[int] = ()):
+        self.size, self.limits, self._prepare, self._descriptors = size, limits, prepare, tuple(descriptors)
+        self.prepared: Any = None
+        self.replaced: Counter[str] = Counter()
+        self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._admission = Admission(limits.waiting, limits.seconds)
+        self._idle: deque[WorkerProcess] = deque()
         self._all: set[WorkerProcess] = set()
+        self._queue: dict[Ticket, asyncio.Future[WorkerProcess]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._closed = False
+        self._closed, self._failures = False, 0
         self._threads = ThreadPoolExecutor(4 * size, "worker", initializer=_leave_signals_to_the_main_thread)
 
     async def __aenter__(self) -> WorkerPool:
@@ -66,116 +123,287 @@ class WorkerPool:
             raise
         return self
 
-    async def __aexit__(self, *_) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._closed = True
         for task in self._tasks:
             task.cancel()
+        for process in self._idle:
+            self._unwatch(process)
         for process in self._all:
             process.kill()
+        self.failed.cancel()
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    async def call(self, function: Callable[..., Any], *arguments, gone: Callable[[], Awaitable[bool]] | None = None):
-        """Return the result of a call in a worker process.
+    # -- calls
+
+    async def call(
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        kind: Hashable = None,
+        size: int = 0,
+        gone: Callable[[], Awaitable[None]] | None = None,
+    ) -> Outcome:
+        """Return the outcome of a call in a worker process.
 
         Parameters
         ----------
         function : callable
             Importable by name.
+        kind, size : hashable and int
+            Calls of a kind take about the same time for each unit of size: see `nonproj.server.admission`.
         gone : callable, optional
-            Tells, when a process is free, whether nobody waits for the result any more.
+            Returns when nobody waits for the result any more.
 
         Raises
         ------
-        BusyError, TimeLimitError, GoneError, ClusterError
-            See there; the last is raised if the process dies.
+        BusyError, TimeLimitError, MemoryLimitError, GoneError, ClusterError
+            See there; the last is raised if processes die of the call, or none is left.
         Exception
             What the function raises.
         """
-        if self._count >= self.waiting + self.size:
-            raise BusyError("busy: too many requests; try again later")
-        self._count += 1
+        loop = asyncio.get_running_loop()
+        ticket = self._admission.admit(kind, size, loop.time())
+        left = asyncio.ensure_future(gone() if gone else asyncio.Event().wait())
         try:
-            loop = asyncio.get_running_loop()
-            deadline = loop.time() + self.timeout
-            try:
-                process = await asyncio.wait_for(self._free.get(), self.timeout)
-            except TimeoutError:
-                raise BusyError(f"busy: no worker became free within {self.timeout:g} s; try again later") from None
-            return await self._run(process, deadline - loop.time(), (function, arguments), gone)
+            for attempt in range(ATTEMPTS):
+                process = await self._process(ticket, left, again=attempt > 0)
+                started = loop.time()
+                reply = await self._run(process, ticket, (function, arguments), left)
+                if reply is not None:
+                    break
+                self._admission.wait_again(ticket)
+            else:
+                raise ClusterError("the worker process died, perhaps for lack of memory; send less at a time")
         finally:
-            self._count -= 1
+            left.cancel()
+            self._admission.discard(ticket)
+        if not reply.succeeded:
+            raise reply.value
+        return Outcome(reply.value, started - ticket.arrived, loop.time() - started)
+
+    async def _process(self, ticket: Ticket, left: asyncio.Future[Any], again: bool) -> WorkerProcess:
+        """Return a process for a call, as soon as it is its turn; with ``again`` it is the next."""
+        turn: asyncio.Future[WorkerProcess] = asyncio.get_running_loop().create_future()
+        if self.failed.done():
+            raise ClusterError("no worker process can be started")
+        self._queue = {ticket: turn} | self._queue if again else self._queue | {ticket: turn}
+        self._dispatch()
+        try:
+            await asyncio.wait({turn, left}, return_when=asyncio.FIRST_COMPLETED)
+            if left.done():
+                raise GoneError("the client has left")
+            return turn.result()
+        except BaseException:
+            if turn.done() and turn.exception() is None:
+                self._release(turn.result())
+            raise
+        finally:
+            self._queue.pop(ticket, None)
+
+    def _dispatch(self) -> None:
+        """Give idle processes to the calls that wait, first come, first served; refuse those that would be late."""
+        now = asyncio.get_running_loop().time()
+        for ticket, error in self._admission.late(now):
+            self._refuse(ticket, error)
+        while self._idle and self._queue:
+            ticket = next(iter(self._queue))
+            turn, process = self._queue.pop(ticket), self._idle.popleft()
+            self._unwatch(process)
+            self._admission.start(ticket, now)
+            turn.set_result(process)
+
+    def _refuse(self, ticket: Ticket, error: NonprojError) -> None:
+        """Let a call that waits fail."""
+        turn = self._queue.pop(ticket, None)
+        if turn is not None and not turn.done():
+            turn.set_exception(error)
 
     async def _run(
-        self, process: WorkerProcess, seconds: float, call: tuple[Any, ...], gone: Callable[..., Any] | None
-    ):
-        """Run a call in a process, which is replaced unless it replies in time."""
-        reply = None
+        self, process: WorkerProcess, ticket: Ticket, call: tuple[Any, ...], left: asyncio.Future[Any]
+    ) -> _Reply | None:
+        """Return the reply to a call in a process, which is replaced if it has to be killed; None if it dies."""
+        loop, sending = asyncio.get_running_loop(), asyncio.ensure_future(self._send(process, call))
         try:
-            if gone is not None and await gone():
-                reply = b""
+            await asyncio.wait({sending, left}, timeout=self.limits.seconds, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            self._replace(process, "left")
+            raise
+        if not sending.done():
+            if left.done():
+                self._later(self._abandon(process, sending))
                 raise GoneError("the client has left")
-            try:
-                reply = await asyncio.wait_for(self._send(process, call), max(seconds, 0.01))
-            except TimeoutError:
-                raise TimeLimitError(f"the request took more than {self.timeout:g} s; send less at a time") from None
-        finally:
-            if reply is None:
-                self._replace(process)
-            else:
-                self._free.put_nowait(process)
+            self._admission.finish(ticket, loop.time())
+            self._replace(process, "time")
+            raise TimeLimitError(f"the request took more than {self.limits.seconds:g} s; send less at a time")
+        reply = sending.result()
         if reply is None:
-            raise ClusterError("the worker process died, perhaps for lack of memory; send less at a time")
-        succeeded, value = pickle.loads(reply)
-        if not succeeded:
-            raise value
-        return value
+            self._replace(process, "died")
+            return None
+        self._admission.finish(ticket, loop.time())
+        if isinstance(reply.value, MemoryError):
+            self._replace(process, "memory")
+            raise MemoryLimitError("the request needs more memory than a worker may take; send less at a time")
+        self._release(process)
+        return reply
 
-    async def _send(self, process: WorkerProcess, call: tuple[Any, ...]) -> bytes | None:
+    async def _abandon(self, process: WorkerProcess, sending: asyncio.Future[_Reply | None]) -> None:
+        """Free a process whose client has left: wait for it as long as it would take to start another, and kill it."""
+        done, _ = await asyncio.wait({sending}, timeout=self._admission.reload)
+        if done and sending.result() is not None:
+            self._release(process)
+        else:
+            self._replace(process, "left")
+
+    async def _send(self, process: WorkerProcess, call: tuple[Any, ...]) -> _Reply | None:
         """Return the reply of a process, or None if it dies."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, _roundtrip, process, call)
 
-    def _replace(self, process: WorkerProcess) -> None:
+    # -- state
+
+    @property
+    def waiting(self) -> int:
+        """The number of calls that wait for a process."""
+        return self._admission.waiting
+
+    @property
+    def idle(self) -> int:
+        """The number of processes without work."""
+        return len(self._idle)
+
+    @property
+    def ready(self) -> int:
+        """The number of processes that are idle or at work, and not being started."""
+        return self._admission.workers
+
+    @property
+    def pids(self) -> list[int]:
+        """The numbers of all processes."""
+        return [process.process.pid for process in self._all]
+
+    def delay(self) -> float:
+        """Return the estimated time that a call would wait now."""
+        return self._admission.delay(asyncio.get_running_loop().time())
+
+    async def check(self, function: Callable[..., Any], *arguments: Any) -> bool:
+        """Return whether processes are ready: an idle one has to return from a call; those at work have a time limit.
+
+        Parameters
+        ----------
+        function : callable
+        """
+        while self._idle:
+            process = self._idle.pop()
+            self._unwatch(process)
+            sending = asyncio.ensure_future(self._send(process, (function, arguments)))
+            await asyncio.wait({sending}, timeout=CHECK_SECONDS)
+            reply = sending.result() if sending.done() else None
+            if reply is not None and reply.succeeded:
+                self._release(process)
+                return True
+            self._replace(process, "died" if sending.done() else "time")
+        return self.ready > 0
+
+    # -- processes
+
+    def _release(self, process: WorkerProcess) -> None:
+        """Let a process wait for its next call; one that dies meanwhile is replaced at once."""
+        if self._closed:
+            return
+        self._idle.append(process)
+        asyncio.get_running_loop().add_reader(process.connection.fileno(), self._died, process)
+        self._dispatch()
+
+    def _unwatch(self, process: WorkerProcess) -> None:
+        asyncio.get_running_loop().remove_reader(process.connection.fileno())
+
+    def _died(self, process: WorkerProcess) -> None:
+        """Replace an idle process whose socket reports its end."""
+        self._unwatch(process)
+        with contextlib.suppress(ValueError):
+            self._idle.remove(process)
+            self._replace(process, "died")
+
+    def _replace(self, process: WorkerProcess, why: str) -> None:
         """Kill a process, and start another in the background."""
         process.kill()
         self._all.discard(process)
         if not self._closed:
-            log.warning("a worker process is replaced")
-            task = asyncio.get_running_loop().create_task(self._add_again())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._admission.workers -= 1
+            self.replaced[why] += 1
+            log.warning("a worker process is replaced: %s", _REASONS[why])
+            self._later(self._add_again())
+
+    def _later(self, coroutine: Any) -> None:
+        """Run a coroutine in the background until the pool is closed."""
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _add_again(self) -> None:
-        """Start a process, and try again while that fails."""
-        while True:
+        """Start a process, and try again while that fails; give up where none is left."""
+        pause = 1.0
+        while not self.failed.done():
             try:
-                return await self._add()
+                await self._add()
+                self._failures = 0
+                return
             except NonprojError as error:
+                self._failures += 1
                 log.error("%s", error)
-                await asyncio.sleep(1.0)
+                if self._failures >= STARTS * self.size and not self.ready:
+                    self._fail(ClusterError(f"no worker process can be started: {error}"))
+                    return
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, MAX_PAUSE)
+
+    def _fail(self, error: ClusterError) -> None:
+        """Give up."""
+        if not self.failed.done():
+            self.failed.set_exception(error)
+        for ticket in list(self._queue):
+            self._refuse(ticket, error)
 
     async def _add(self) -> None:
-        """Start a process; it is free as soon as it is prepared."""
-        process = await asyncio.get_running_loop().run_in_executor(self._threads, WorkerProcess)
+        """Start a process; it is idle as soon as it is prepared."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        try:
+            process = await loop.run_in_executor(self._threads, WorkerProcess, self._descriptors)
+        except OSError as error:
+            raise ClusterError(f"a worker process cannot be started: {reason(error)}") from None
         self._all.add(process)
         if self._closed:
             process.kill()
             return
         function, *arguments = self._prepare
         reply = await self._send(process, (function, tuple(arguments)))
-        if reply is None:
+        if reply is None or not reply.succeeded:
             self._all.discard(process)
             process.kill()
-            raise ClusterError("a worker process died while it loaded the models")
-        succeeded, value = pickle.loads(reply)
-        if not succeeded:
-            raise value
-        self.prepared = value
-        self._free.put_nowait(process)
+            if reply is None:
+                raise ClusterError("a worker process died while it loaded the models")
+            if isinstance(reply.value, NonprojError):
+                raise reply.value
+            raise ClusterError(f"a worker process failed while it loaded the models: {reply.value!r}")
+        self.prepared = reply.value
+        self._admission.workers += 1
+        self._admission.reload = loop.time() - began
+        self._release(process)
 
 
-def _roundtrip(process: WorkerProcess, call: tuple[Any, ...]) -> bytes | None:
+_REASONS = {
+    "died": "it died",
+    "time": "a request exceeded the time limit",
+    "memory": "a request exceeded the memory limit",
+    "left": "its client has left",
+}
+
+
+def _roundtrip(process: WorkerProcess, call: tuple[Any, ...]) -> _Reply | None:
     """Pickle a call, outside the event loop, and return the reply."""
-    return process.call(pickle.dumps(call))
+    reply = process.call(pickle.dumps(call))
+    return None if reply is None else _Reply(*pickle.loads(reply))
 
 
 def _leave_signals_to_the_main_thread() -> None:

@@ -1,16 +1,21 @@
-"""One request, from data to result; called in a worker process."""
+"""One request, from data to the body of the response; called in a worker process."""
 
 from __future__ import annotations
 
+import difflib
 import io
+import json
+import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from nonproj.errors import NonprojError
+from nonproj.errors import DataError, NonprojError, SizeError
 from nonproj.evaluation.certificates import statistics
 from nonproj.evaluation.confidence import confidence_figures
 from nonproj.io import conll
 from nonproj.nlp import TextParser
 from nonproj.server import formats
+from nonproj.server.memory import limit_memory
 from nonproj.text.input import LINES, TEXT, TextInput
 from nonproj.types import Sentence
 from nonproj.workers.parsing import ModelRef, parser_of
@@ -18,6 +23,18 @@ from nonproj.workers.parsing import ModelRef, parser_of
 INPUTS = ("conllu", "horizontal", "vertical", "generic_tokenizer")
 OUTPUTS = ("conllu", "horizontal", "vertical", "horizontal=paragraphs", "vertical=paragraphs")
 TOKENIZER = ("presegmented", "ranges")
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return a suggestion if a known word is similar.
+
+    Examples
+    --------
+    >>> nearest("tokeniser", ["tagger", "tokenizer"])
+    "; did you mean 'tokenizer'?"
+    """
+    near = difflib.get_close_matches(word[:100], list(known), n=1, cutoff=0.5)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 class RequestError(NonprojError):
@@ -49,13 +66,23 @@ class Task(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The output, and for each sentence its statistics (see `nonproj.evaluation.certificates.statistics`).
+    """The output, statistics of each sentence (see `nonproj.evaluation.certificates.statistics`), and numbers.
 
     If the model has a confidence classifier, they include the probabilities of each sentence and of its words.
     """
 
     text: str
     certificates: list[dict[str, Any]]
+    sentences: int
+    words: int
+
+
+class Answer(NamedTuple):
+    """The body of a response, and the number of sentences and words in it."""
+
+    body: bytes
+    sentences: int
+    words: int
 
 
 class ModelInfo(NamedTuple):
@@ -76,15 +103,85 @@ def _parser(reference: ModelRef) -> TextParser:
     return _parsers[reference]
 
 
-def prepare(references: list[ModelRef]) -> list[ModelInfo]:
-    """Load models, parse a sentence with each so that no request waits for it, and return what they have."""
+def prepare(references: list[ModelRef], megabytes: int) -> list[ModelInfo]:
+    """Load models, parse a sentence with each so that no request waits for it, and return what they have.
+
+    Parameters
+    ----------
+    references : list of ModelRef
+    megabytes : int
+        Limit of the memory of this process from then on: see `nonproj.server.memory.limit_memory`.
+    """
     found = []
     for reference in references:
         nlp = _parser(reference)
         nlp.parse(["a", "b", "c", "."])
         components = ["tokenizer", *["tagger"] * (nlp.parser.analyzer is not None), "parser"]
         found.append(ModelInfo(components, [f"Tokenizer: {nlp.parser.segmenter.description}."]))
+    limit_memory(megabytes)
     return found
+
+
+def check(reference: ModelRef) -> int:
+    """Parse a sentence, to show that this process can, and return its number of words."""
+    return len(_parser(reference).parse(["a", "b", "c", "."]).heads)
+
+
+def respond(reference: ModelRef, task: Task, name: str, notes: list[str]) -> Answer:
+    """Return the body of the response to a request.
+
+    Parameters
+    ----------
+    reference : ModelRef
+    task : Task
+    name : str
+        The model's name.
+    notes : list of str
+        What users of its tokenizer should know.
+
+    Raises
+    ------
+    RequestError
+        The data is malformed; the message names parameters, not options of the command line.
+    """
+    try:
+        result = process(reference, task)
+    except (DataError, SizeError) as error:
+        raise RequestError(in_words_of_http(str(error))) from None
+    content: dict[str, Any] = {
+        "model": name,
+        "acknowledgements": notes if task.tokenizer is not None else [],
+        "result": result.text,
+    }
+    if task.certificates:
+        content["certificates"] = result.certificates
+    return Answer(json_body(content), result.sentences, result.words)
+
+
+def json_body(content: dict[str, Any]) -> bytes:
+    """Return the body of a response."""
+    return json.dumps(content, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace") + b"\n"
+
+
+_IN_WORDS_OF_HTTP = (
+    (r"decoding\.max_words is (\d+): split it, or raise the limit", r"the server's limit is \1: split it"),
+    (r"plain text is parsed by 'nonproj parse --text'", "plain text needs the parameter tokenizer"),
+    (r"; --max-line sets this limit", ""),
+    (r"prune more \(decoding\.threshold, pruner\.max_heads\), or split", "split"),
+)
+
+
+def in_words_of_http(message: str) -> str:
+    """Return a message about data, with parameters of requests in the place of options of the command line.
+
+    Examples
+    --------
+    >>> in_words_of_http("data:1: a sentence of 7 words; decoding.max_words is 5: split it, or raise the limit")
+    "data:1: a sentence of 7 words; the server's limit is 5: split it"
+    """
+    for pattern, words in _IN_WORDS_OF_HTTP:
+        message = re.sub(pattern, words, message)
+    return message
 
 
 def process(reference: ModelRef, task: Task) -> Result:
@@ -102,6 +199,7 @@ def process(reference: ModelRef, task: Task) -> Result:
     """
     nlp, certificates = _parser(reference), []
     sentences = _read(nlp, task)
+    counts = (len(sentences), sum(map(len, sentences)))
     if task.tag and not task.parse:
         sentences = nlp.parser.tag(sentences)
     if task.parse:
@@ -109,8 +207,8 @@ def process(reference: ModelRef, task: Task) -> Result:
         certificates = [statistics(p) | confidence_figures(p) for _, p in parses] if task.certificates else []
         if task.output == "conllu":
             texts = (conll.replace(sentence, parse.decoded.heads, parse.labels) for sentence, parse in parses)
-            return Result("".join(texts), certificates)
-    return Result(_write(sentences, task.output), certificates)
+            return Result("".join(texts), certificates, *counts)
+    return Result(_write(sentences, task.output), certificates, *counts)
 
 
 def _read(nlp: TextParser, task: Task) -> list[Sentence]:
@@ -119,7 +217,9 @@ def _read(nlp: TextParser, task: Task) -> list[Sentence]:
         options = [option for option in task.tokenizer.split(";") if option]
         unknown = next((option for option in options if option not in TOKENIZER), None)
         if unknown:
-            raise RequestError(f"tokenizer: {unknown!r} is no option; known: {', '.join(TOKENIZER)}")
+            raise RequestError(
+                f"tokenizer: {unknown!r} is no option{nearest(unknown, TOKENIZER)}; known: {', '.join(TOKENIZER)}"
+            )
         plain = TextInput(LINES if "presegmented" in options else TEXT, ranges="ranges" in options)
         return nlp.segment(task.data, plain)
     if task.input in ("horizontal", "vertical"):

@@ -1,4 +1,4 @@
-"""Runs the server: sockets, signals, slow clients."""
+"""Runs the server: sockets, signals, and the end."""
 
 from __future__ import annotations
 
@@ -7,29 +7,24 @@ import contextlib
 import logging
 import signal
 import socket
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from nonproj.errors import FileError
 from nonproj.io.temporary import reason
 from nonproj.server.app import Service, make_app
-from nonproj.server.pool import WorkerPool
+from nonproj.server.connections import Protocol
+from nonproj.server.pool import Limits, WorkerPool
 from nonproj.server.processing import prepare
 from nonproj.workers.parsing import ModelRef
-
-CONNECTIONS = 1000
-"""Open connections; more are refused."""
-
-HEADER_SECONDS = 10.0
-"""Time that a client has to send the header of a request."""
 
 IDLE_SECONDS = 30
 """Time that a connection is kept open between requests; clients close theirs earlier, often after 5 s."""
 
 STOPPING_SECONDS = 5.0
-"""Time beyond the limit of a request that clients have to read its response when the server stops."""
+"""Time beyond the limits of a request that clients have to read its response when the server stops."""
 
 log = logging.getLogger("nonproj")
 
@@ -46,9 +41,13 @@ class ServerOptions(NamedTuple):
     waiting : int
         Number of requests that may wait for a process.
     timeout : float
-        Seconds that a request may take.
+        Seconds in which a request should be answered, and that the work on it may take.
     max_bytes : int
         Limit for the body of a request.
+    worker_megabytes : int
+        Limit for the memory of a worker process, in MiB.
+    hosts, origins : sequence of str
+        See `nonproj.server.hosts.HostCheck`.
     """
 
     host: str = "127.0.0.1"
@@ -57,46 +56,53 @@ class ServerOptions(NamedTuple):
     waiting: int = 200
     timeout: float = 30.0
     max_bytes: int = 1 << 20
+    worker_megabytes: int = 4096
+    hosts: Sequence[str] = ()
+    origins: Sequence[str] = ()
 
 
-def run_server(models: dict[str, ModelRef], options: ServerOptions) -> None:
+def run_server(models: Mapping[str, ModelRef], options: ServerOptions, descriptors: Sequence[int] = ()) -> None:
     """Serve until a signal arrives; requests that have arrived by then are answered.
 
     Parameters
     ----------
-    models : dict of str to ModelRef
+    models : mapping of str to ModelRef
         The models by name; the first is the default.
     options : ServerOptions
+    descriptors : sequence of int
+        Open files that workers inherit, as those of the models.
 
     Raises
     ------
     FileError
         The address cannot be used.
-    ModelError, ClusterError
-        A model cannot be loaded.
+    ModelError, ConfigError, ClusterError
+        A model cannot be loaded, or workers cannot be started.
     """
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     with _listener(options.host, options.port) as listener, contextlib.suppress(asyncio.CancelledError):
-        asyncio.run(_serve(models, options, listener))
+        asyncio.run(_serve(models, options, descriptors, listener))
     log.info("stopped")
 
 
-async def _serve(models: dict[str, ModelRef], options: ServerOptions, listener: socket.socket) -> None:
+async def _serve(
+    models: Mapping[str, ModelRef], options: ServerOptions, descriptors: Sequence[int], listener: socket.socket
+) -> None:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     pairs = {name: (reference, reference._replace(tags="all")) for name, reference in models.items()}
-    pool = WorkerPool(options.jobs, options.waiting, options.timeout, (prepare, list(models.values())))
+    preparation = (prepare, list(models.values()), options.worker_megabytes)
+    pool = WorkerPool(options.jobs, Limits(options.waiting, options.timeout), preparation, descriptors)
     config = uvicorn.Config(
-        make_app(Service(pool, pairs, options.max_bytes)),
-        http=_Protocol,
+        make_app(Service(pool, pairs, options.max_bytes, options.hosts, options.origins)),
+        http=Protocol,
         ws="none",
         lifespan="off",
         loop="asyncio",
         log_config=None,
         access_log=False,
         server_header=False,
-        limit_concurrency=CONNECTIONS,
         timeout_keep_alive=IDLE_SECONDS,
-        timeout_graceful_shutdown=int(options.timeout + STOPPING_SECONDS),
+        timeout_graceful_shutdown=int(2 * options.timeout + STOPPING_SECONDS),
     )
     server = _Server(config)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -106,58 +112,42 @@ async def _serve(models: dict[str, ModelRef], options: ServerOptions, listener: 
     async with pool:
         host, port = listener.getsockname()[:2]
         log.info("serving %s at http://%s:%d/", ", ".join(models), f"[{host}]" if ":" in host else host, port)
+        _tell_hosts(options)
+        pool.failed.add_done_callback(lambda _: server.fail())
         await server.serve(sockets=[listener])
+        if pool.failed.done():
+            pool.failed.result()
+
+
+def _tell_hosts(options: ServerOptions) -> None:
+    """Say by which names requests are accepted, where others than this machine can send some."""
+    if options.host not in ("127.0.0.1", "::1", "localhost"):
+        names = ", ".join(["localhost", "the address itself", *options.hosts])
+        hint = "" if options.hosts else "; allow other names by --allowed-host NAME"
+        log.info("accepting requests whose Host is %s%s", "any" if "*" in options.hosts else names, hint)
 
 
 class _Server(uvicorn.Server):
     """A server whose signals are handled by the event loop."""
 
-    def capture_signals(self):
+    def capture_signals(self) -> Any:
         """Leave signals alone."""
         return contextlib.nullcontext()
 
-    def stop(self, task: asyncio.Task[Any]) -> None:
+    def stop(self, task: asyncio.Task[Any] | None) -> None:
         """Stop gracefully; at the second call at once."""
         if not self.started:
-            task.cancel()
+            if task is not None:
+                task.cancel()
         elif self.should_exit:
             self.force_exit = True
         else:
             log.info("stopping; requests are being answered")
             self.should_exit = True
 
-
-class _Protocol(H11Protocol):
-    """A connection that is closed if the header of a request takes too long."""
-
-    _timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport) -> None:
-        super().connection_made(transport)
-        self._watch()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self._watch()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if self._timer:
-            self._timer.cancel()
-        super().connection_lost(exc)
-
-    def _watch(self) -> None:
-        """Start the clock while a header is incomplete, and stop it otherwise."""
-        incomplete = self.cycle is None or self.cycle.response_complete
-        if not incomplete and self._timer:
-            self._timer.cancel()
-            self._timer = None
-        elif incomplete and not self._timer:
-            self._timer = self.loop.call_later(HEADER_SECONDS, self._expire)
-
-    def _expire(self) -> None:
-        self._timer = None
-        if (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing():
-            self.transport.close()
+    def fail(self) -> None:
+        """Stop, since there are no workers."""
+        self.should_exit = True
 
 
 def _listener(host: str, port: int) -> socket.socket:

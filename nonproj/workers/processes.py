@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
@@ -136,17 +136,19 @@ class WorkerProcess:
 
     Parameters
     ----------
+    descriptors : sequence of int
+        Open files that the process inherits, under the same numbers.
     silent : bool
         It does not say when it compiles, because another worker says so.
     """
 
-    def __init__(self, silent: bool = False) -> None:
+    def __init__(self, descriptors: Sequence[int] = (), silent: bool = False) -> None:
         self.connection, theirs = Pipe()
         with theirs:
             command = [sys.executable, "-c", _PROGRAM, str(theirs.fileno()), *sys.path]
             environment = os.environ | _ONE_THREAD | ({SILENT: "1"} if silent or compiling.silent else {})
-            descriptors = [theirs.fileno()]
-            self.process = subprocess.Popen(command, env=environment, pass_fds=descriptors, stdin=subprocess.DEVNULL)
+            inherited = [theirs.fileno(), *descriptors]
+            self.process = subprocess.Popen(command, env=environment, pass_fds=inherited, stdin=subprocess.DEVNULL)
 
     def call(self, message: bytes) -> bytes | None:
         """Return the reply, or None if the process dies before."""

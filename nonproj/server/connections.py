@@ -1,0 +1,193 @@
+"""Connections: clients that send slowly, in crumbs, or do not read.
+
+`Protocol` closes connections whose request headers take too long and whose bodies come in tiny chunks.  `Writing`, an
+ASGI middleware, hands responses to the socket in pieces, so that the memory for clients that read slowly is limited,
+and drops those that do not read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import MutableMapping
+from typing import Any
+
+import h11
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+CONNECTIONS = 1000
+"""Open connections; requests on more are refused."""
+
+HEADER_SECONDS = 10.0
+"""Time that a client has to send the header of a request."""
+
+FREE_CHUNKS, LEAST_CHUNK = 1000, 16
+"""A body may have this number of chunks of any size, and more if chunks have this number of bytes on average."""
+
+PIECE = 1 << 16
+"""Bytes that are handed to a socket at a time."""
+
+WRITE_SECONDS, WRITE_SPEED = 30.0, 100_000.0
+"""Time that a client has to read a response, and bytes for each second that it has beyond that."""
+
+UNSENT_BYTES = 256 << 20
+"""Bytes of responses that may wait for clients to read them; the one that has taken longest is dropped beyond that."""
+
+
+class Connection(h11.Connection):
+    """The state of a connection, which does not accept a body in crumbs: each chunk takes time in the event loop."""
+
+    chunks, received = 0, 0
+
+    def next_event(self) -> Any:
+        """Return the next event; raise RemoteProtocolError at the first chunk too many."""
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self.chunks = self.received = 0
+        elif isinstance(event, h11.Data):
+            self.chunks += event.chunk_start
+            self.received += len(event.data)
+            if self.chunks > FREE_CHUNKS + self.received // LEAST_CHUNK:
+                raise h11.RemoteProtocolError("the chunks of the body are too small")
+        return event
+
+
+class Protocol(H11Protocol):
+    """A connection with limits.
+
+    Applications find it in the state of a request, as ``scope["state"]["connection"]``.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.app_state = {**self.app_state, "connection": self}
+        self.conn = Connection(h11.SERVER)
+
+    @property
+    def is_one_too_many(self) -> bool:
+        """Whether there are more connections than allowed."""
+        return len(self.connections) > CONNECTIONS
+
+    def drop(self) -> None:
+        """Close the connection at once, and forget what has not been sent."""
+        if self.transport is not None:
+            self.transport.abort()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the clock of the first header; count every unsent byte, so that `Writing` waits for all of them."""
+        super().connection_made(transport)
+        transport.set_write_buffer_limits(high=0)
+        endpoint = transport.get_extra_info("socket")
+        if endpoint is not None and hasattr(socket, "TCP_USER_TIMEOUT"):
+            with contextlib.suppress(OSError):
+                endpoint.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(2000 * WRITE_SECONDS))
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Receive data."""
+        super().data_received(data)
+        self._watch()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer a malformed request, unless an answer has been sent already."""
+        try:
+            super().send_400_response(f"{msg}\n")
+        except h11.LocalProtocolError:
+            self.transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the clock."""
+        if self._timer:
+            self._timer.cancel()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        """Start the clock while a header is incomplete, and stop it otherwise."""
+        incomplete = self.cycle is None or self.cycle.response_complete
+        if not incomplete and self._timer:
+            self._timer.cancel()
+            self._timer = None
+        elif incomplete and not self._timer:
+            self._timer = self.loop.call_later(HEADER_SECONDS, self._expire)
+
+    def _expire(self) -> None:
+        self._timer = None
+        if (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing():
+            self.transport.close()
+
+
+class Writing:
+    """Sends responses in pieces, within limits of time and of unsent bytes.
+
+    Parameters
+    ----------
+    app : ASGI application
+
+    Attributes
+    ----------
+    dropped : int
+        Number of clients that did not read their responses.
+    """
+
+    def __init__(self, app: ASGIApp):
+        self.app, self.dropped = app, 0
+        self._clients: dict[Protocol, int] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        client = scope.get("state", {}).get("connection")
+        if scope["type"] != "http" or client is None:  # there is no socket, as in tests of an application alone
+            await self.app(scope, receive, send)
+            return
+
+        async def send_in_pieces(message: MutableMapping[str, Any]) -> None:
+            """Send a message; a body in pieces, of which the last one is empty and waits for the others."""
+            if message["type"] != "http.response.body" or not message.get("body"):
+                await self._within(send(message), client, 0)
+            else:
+                await self._within(self._send_body(client, send, message), client, len(message["body"]))
+
+        await self.app(scope, receive, send_in_pieces)
+
+    @property
+    def unsent(self) -> int:
+        """The bytes of all responses that are being sent."""
+        return sum(self._clients.values())
+
+    async def _send_body(self, client: Protocol, send: Send, message: MutableMapping[str, Any]) -> None:
+        body = memoryview(message["body"])
+        self._clients[client] = len(body)
+        self._make_room(client)
+        try:
+            for start in range(0, len(body), PIECE):
+                await send({"type": message["type"], "body": bytes(body[start : start + PIECE]), "more_body": True})
+                if client not in self._clients:  # it has been dropped
+                    return
+                self._clients[client] = max(0, len(body) - start - PIECE)
+            await send({"type": message["type"], "body": b"", "more_body": message.get("more_body", False)})
+        finally:
+            self._clients.pop(client, None)
+
+    def _make_room(self, newest: Protocol) -> None:
+        """Drop the clients that have taken longest while too much is unsent."""
+        for client in [client for client in self._clients if client is not newest]:
+            if self.unsent <= UNSENT_BYTES:
+                break
+            del self._clients[client]
+            self._drop(client)
+
+    async def _within(self, sending: Any, client: Protocol, size: int) -> None:
+        """Wait for a message to be sent, and drop the client if it does not read it in time."""
+        try:
+            async with asyncio.timeout(WRITE_SECONDS + size / WRITE_SPEED):
+                await sending
+        except TimeoutError:
+            self._drop(client)
+            await asyncio.sleep(0)  # lets the server take note of it
+
+    def _drop(self, client: Protocol) -> None:
+        self.dropped += 1
+        client.drop()

@@ -1,0 +1,91 @@
+"""A server's own copies of its models, which nobody else can replace or overwrite while it runs.
+
+A worker that is started later loads what the others have loaded, whatever has happened to the file.  On Linux a copy is
+an anonymous file in memory, sealed against changes, and workers inherit its descriptor; they map it, so there is one
+copy for all.  Elsewhere it is a file in a private folder, which is removed at the end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from nonproj.errors import ModelError
+from nonproj.io.temporary import reason
+from nonproj.model import Model
+
+
+class ModelCopy(NamedTuple):
+    """A copy of a model file.
+
+    Attributes
+    ----------
+    path : str
+        Where this process, and those that inherit the descriptors, find it.
+    descriptors : tuple of int
+    model : Model
+        The model, loaded from the copy.
+    """
+
+    path: str
+    descriptors: tuple[int, ...]
+    model: Model
+
+
+@contextlib.contextmanager
+def private_copy(path: str) -> Iterator[ModelCopy]:
+    """Copy a model file for as long as the context lasts, and check all its checksums.
+
+    Parameters
+    ----------
+    path : str
+
+    Raises
+    ------
+    ModelError
+        The file cannot be read or copied, is damaged, or is not a model for parsing; the message names ``path``.
+    """
+    Model.load_trained(path)  # for its messages, before anything is copied
+    with contextlib.ExitStack() as stack:
+        try:
+            if sys.platform == "linux":
+                copy, descriptors = _in_memory(path, stack)
+            else:
+                copy, descriptors = _in_folder(path, stack)
+        except OSError as error:
+            raise ModelError(f"{path}: cannot be copied: {reason(error)}") from None
+        try:
+            model = Model.verify(copy)
+            if not model.is_trained:
+                raise ModelError(f"{path}: a checkpoint, not a model")
+        except ModelError as error:  # it was being written to while it was copied, or is damaged
+            raise ModelError(str(error).replace(copy, path)) from None
+        yield ModelCopy(copy, descriptors, model)
+
+
+def _in_memory(path: str, stack: contextlib.ExitStack) -> tuple[str, tuple[int, ...]]:
+    """Copy a file into an anonymous one."""
+    import fcntl
+
+    descriptor = os.memfd_create("nonproj-model", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    stack.callback(os.close, descriptor)
+    with open(path, "rb") as source, open(descriptor, "wb", closefd=False) as target:
+        shutil.copyfileobj(source, target, 1 << 20)
+    seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
+    return f"/proc/self/fd/{descriptor}", (descriptor,)
+
+
+def _in_folder(path: str, stack: contextlib.ExitStack) -> tuple[str, tuple[int, ...]]:
+    """Copy a file into a new folder that only this user may read."""
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="nonproj-"))
+    copy = Path(folder) / "model"
+    shutil.copyfile(path, copy)
+    copy.chmod(0o400)
+    return str(copy), ()

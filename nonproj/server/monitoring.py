@@ -1,0 +1,175 @@
+"""What operators see: a line for each request, and metrics in Prometheus' format."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from nonproj.errors import one_line
+from nonproj.server.connections import Writing
+from nonproj.server.memory import resident_bytes
+from nonproj.server.pool import WorkerPool
+
+BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+"""Upper ends, in seconds, of the ranges that durations are counted in."""
+
+OTHER = "other"
+"""The path in metrics of requests for what does not exist."""
+
+log = logging.getLogger("nonproj.access")
+
+
+@dataclass
+class Facts:
+    """What is known of a request when it is answered.
+
+    Attributes
+    ----------
+    model : str
+        Empty unless a model was used.
+    sentences, words : int
+    waited, worked : float
+        Seconds in the queue and in a worker.
+    """
+
+    model: str = ""
+    sentences: int = 0
+    words: int = 0
+    waited: float = 0.0
+    worked: float = 0.0
+
+
+def facts_of(scope: Scope) -> Facts:
+    """Return the facts of a request, to be filled in."""
+    return scope.setdefault("state", {}).setdefault("facts", Facts())
+
+
+class Metrics:
+    """Counters of requests, and gauges of a pool.
+
+    Parameters
+    ----------
+    paths : iterable of str
+        Those that exist.
+    pool : WorkerPool
+    writing : callable
+        Returns the middleware that sends responses, or None if there is none yet.
+
+    Attributes
+    ----------
+    registry : CollectorRegistry
+    """
+
+    def __init__(self, paths: Iterable[str], pool: WorkerPool, writing: Callable[[], Writing | None]):
+        self.registry, self._paths = CollectorRegistry(), frozenset(paths)
+        text = "Requests that were answered, by path and status."
+        self._requests = Counter("nonproj_requests", text, ["path", "status"], registry=self.registry)
+        text = "Time from the header of a request to the end of its response."
+        options: dict[str, Any] = {"registry": self.registry, "buckets": BUCKETS}
+        self._seconds = Histogram("nonproj_request_seconds", text, ["path"], **options)
+        self._waited = Histogram("nonproj_queue_seconds", "Time that requests waited for a worker.", **options)
+        self._worked = Histogram("nonproj_work_seconds", "Time that workers spent on requests.", ["model"], **options)
+        text = "Words of the sentences that were answered."
+        self._words = Counter("nonproj_words", text, ["model"], registry=self.registry)
+        text = "Sentences that were answered."
+        self._sentences = Counter("nonproj_sentences", text, ["model"], registry=self.registry)
+        self.registry.register(_PoolCollector(pool, writing))
+        ProcessCollector(registry=self.registry)
+
+    def count(self, path: str, status: int, seconds: float, facts: Facts) -> None:
+        """Count a request."""
+        path = path if path in self._paths else OTHER
+        self._requests.labels(path, str(status)).inc()
+        self._seconds.labels(path).observe(seconds)
+        if facts.model and status == 200:
+            self._waited.observe(facts.waited)
+            self._worked.labels(facts.model).observe(facts.worked)
+            self._words.labels(facts.model).inc(facts.words)
+            self._sentences.labels(facts.model).inc(facts.sentences)
+
+
+class _PoolCollector(Collector):
+    """The state of a pool and of the connections, asked for when the metrics are."""
+
+    def __init__(self, pool: WorkerPool, writing: Callable[[], Writing | None]):
+        self._pool, self._writing = pool, writing
+
+    def collect(self) -> Iterable[Metric]:
+        """Return the gauges."""
+        pool, writing = self._pool, self._writing()
+        yield GaugeMetricFamily("nonproj_queue_length", "Requests that wait for a worker.", pool.waiting)
+        yield GaugeMetricFamily("nonproj_queue_delay_seconds", "Estimated wait of a new request.", pool.delay())
+        workers = GaugeMetricFamily("nonproj_workers", "Worker processes, by state.", labels=["state"])
+        workers.add_metric(["idle"], pool.idle)
+        workers.add_metric(["busy"], pool.ready - pool.idle)
+        workers.add_metric(["starting"], pool.size - pool.ready)
+        yield workers
+        replaced = CounterMetricFamily("nonproj_workers_replaced", "Workers replaced, by reason.", labels=["reason"])
+        for why in ("died", "time", "memory", "left"):
+            replaced.add_metric([why], pool.replaced[why])
+        yield replaced
+        memory = sum(map(resident_bytes, pool.pids))
+        yield GaugeMetricFamily("nonproj_workers_resident_memory_bytes", "Memory of all worker processes.", memory)
+        unsent = writing.unsent if writing else 0
+        yield GaugeMetricFamily("nonproj_unsent_bytes", "Bytes of responses that clients have not read.", unsent)
+        dropped = writing.dropped if writing else 0
+        yield CounterMetricFamily("nonproj_clients_dropped", "Clients that did not read their responses.", dropped)
+
+
+class Monitor:
+    """An ASGI middleware that logs and counts requests.
+
+    Parameters
+    ----------
+    app : ASGI application
+    metrics : Metrics
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics):
+        self.app, self.metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began, facts, status, size = time.perf_counter(), facts_of(scope), 0, 0
+
+        async def noting(message: MutableMapping[str, Any]) -> None:
+            """Send a message, and note its status and size."""
+            nonlocal status, size
+            status = message.get("status", status)
+            size += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noting)
+        finally:
+            seconds = time.perf_counter() - began
+            self.metrics.count(scope["path"], status, seconds, facts)
+            log.info("%s", access_line(scope, status, size, seconds))
+
+
+def access_line(scope: Scope, status: int, size: int, seconds: float) -> str:
+    """Return the line of a request for the log; without the query, which may hold a text.
+
+    Examples
+    --------
+    >>> scope = {"client": ("127.0.0.1", 1), "method": "POST", "path": "/process"}
+    >>> scope["state"] = {"facts": Facts("danish", 1, 7, 0.001, 0.02)}
+    >>> access_line(scope, 200, 812, 0.0234)
+    '127.0.0.1 POST /process 200 812 bytes 0.023 s; danish: 1 sentences, 7 words, waited 0.001 s, worked 0.020 s'
+    """
+    facts, client = facts_of(scope), (scope.get("client") or ("-", 0))[0]
+    line = f"{client} {scope['method']} {scope['path']} {status} {size} bytes {seconds:.3f} s"
+    if facts.model:
+        line += f"; {facts.model}: {facts.sentences} sentences, {facts.words} words"
+        line += f", waited {facts.waited:.3f} s, worked {facts.worked:.3f} s"
+    return one_line(line)

@@ -1,0 +1,101 @@
+"""The parameters of requests: their names, their values, and what they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from nonproj.server.processing import INPUTS, OUTPUTS, RequestError, Task, nearest
+
+NO = "none"
+"""The value of a step that is not wanted, as is its absence."""
+
+
+class Parameter(NamedTuple):
+    """A parameter of ``/process``.
+
+    Attributes
+    ----------
+    name, text : str
+        The text says what it does.
+    values : tuple of str
+        Its known values; empty where any is possible.
+    """
+
+    name: str
+    text: str
+    values: tuple[str, ...] = ()
+
+
+PARAMETERS = (
+    Parameter("data", "The text or the sentences to process, in UTF-8; a field or a file."),
+    Parameter("model", "The name of a model, or its beginning up to a hyphen; by default the first of /models."),
+    Parameter(
+        "tokenizer",
+        "Split plain text into sentences and words. Options, separated by semicolons: presegmented (a sentence on each "
+        "line), ranges (write TokenRange into MISC).",
+    ),
+    Parameter("input", "The format of the data where it is not plain text; conllu by default.", INPUTS),
+    Parameter("tagger", "Predict tags, lemmas and features, also where the data has some."),
+    Parameter("parser", "Predict heads and labels, and tags that are missing."),
+    Parameter("output", "The format of the result; conllu by default.", OUTPUTS),
+    Parameter("certificates", "Add score, bound, certificate and, where the model has it, confidence of each tree."),
+)
+"""All parameters of ``/process``; those of UDPipe, and the last."""
+
+NAMES = tuple(parameter.name for parameter in PARAMETERS)
+
+
+def check_names(given: Mapping[str, str]) -> None:
+    """Raise RequestError if a parameter is unknown.
+
+    Examples
+    --------
+    >>> check_names({"data": "a", "tokeniser": ""})
+    Traceback (most recent call last):
+    nonproj.server.processing.RequestError: unknown parameter 'tokeniser'; did you mean 'tokenizer'?
+    """
+    for name in given:
+        if name not in NAMES:
+            suggestion = nearest(name, NAMES) or f"; known: {', '.join(NAMES)}"
+            raise RequestError(f"unknown parameter {name[:100]!r}{suggestion}")
+
+
+def model_name(given: str, names: Sequence[str]) -> str:
+    """Return the model of that name, or the first of which it is the beginning, up to a hyphen; else the default.
+
+    Examples
+    --------
+    >>> model_name("danish", ["turkish-arc", "danish-arc"])
+    'danish-arc'
+    """
+    if not given:
+        return names[0]
+    found = [name for name in names if name == given] + [name for name in names if name.startswith(f"{given}-")]
+    if not found:
+        raise RequestError(f"model: there is no {given!r}{nearest(given, names)}; known: {', '.join(names)}")
+    return found[0]
+
+
+def task_of(given: Mapping[str, str], components: Sequence[str]) -> Task:
+    """Return what the parameters ask of a model with these components.
+
+    Raises
+    ------
+    RequestError
+        A value is invalid, the data is missing, or the model cannot do it.
+    """
+    wanted = {name: given.get(name, NO) != NO for name in ("tokenizer", "tagger", "parser", "certificates")}
+    data, tokenizer = given.get("data"), given.get("tokenizer") if wanted["tokenizer"] else None
+    kind, output = given.get("input", "conllu"), given.get("output", "conllu")
+    if data is None:
+        raise RequestError("data: the parameter is missing")
+    if kind == "generic_tokenizer" and tokenizer is None:
+        tokenizer = ""
+    for name in ("tokenizer", "tagger", "parser"):
+        if wanted[name] and name not in components:
+            raise RequestError(f"{name}: the model has none")
+    for name, value, known in (("input", kind, INPUTS), ("output", output, OUTPUTS)):
+        if value not in known:
+            raise RequestError(f"{name}: {value!r} is no format{nearest(value, known)}; known: {', '.join(known)}")
+    return Task(data, tokenizer, kind, wanted["tagger"], wanted["parser"], output, wanted["certificates"])

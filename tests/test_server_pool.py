@@ -1,0 +1,211 @@
+"""The worker processes of the server: waiting, limits, deaths, clients that leave.  No test depends on time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections import Counter
+
+import pytest
+from command import die_once
+from serving import limited, nothing, prepare_at_most, rest, take
+
+from nonproj.errors import ClusterError
+from nonproj.server.admission import BusyError
+from nonproj.server.memory import resident_bytes
+from nonproj.server.pool import ATTEMPTS, GoneError, Limits, MemoryLimitError, TimeLimitError, WorkerPool
+
+PATIENT = Limits(waiting=100, seconds=600.0)
+
+
+def with_pool(work, size: int = 1, limits: Limits = PATIENT, prepare: tuple = (nothing,)):
+    """Return what a coroutine returns that is given a pool."""
+
+    async def run():
+        async with WorkerPool(size, limits, prepare) as pool:
+            return await asyncio.wait_for(work(pool), 300)
+
+    return asyncio.run(run())
+
+
+async def until(condition) -> None:
+    """Wait for a condition."""
+    while not condition():
+        await asyncio.sleep(0.02)
+
+
+def test_waiting_kills_no_request_that_has_been_started():
+    """Three times as many calls as can be answered in time: each is answered, or refused without being started."""
+
+    async def work(pool):
+        await pool.call(rest, 0.2)
+        calls = [pool.call(rest, 0.2, str(number)) for number in range(60)]
+        return await asyncio.gather(*calls, return_exceptions=True), dict(pool.replaced)
+
+    outcomes, replaced = with_pool(work, limits=Limits(waiting=100, seconds=4.0))
+    kinds = Counter(type(outcome).__name__ for outcome in outcomes)
+    assert set(kinds) == {"Outcome", "BusyError"}
+    assert kinds["Outcome"] >= 3
+    assert replaced == {}
+
+
+def test_calls_are_answered_in_the_order_they_come(tmp_path):
+    async def work(pool):
+        order = []
+
+        async def call(number: int) -> None:
+            order.append((await pool.call(rest, 0.0, str(number))).value)
+
+        await asyncio.gather(*(call(number) for number in range(20)))
+        return order
+
+    assert with_pool(work) == [str(number) for number in range(20)]
+
+
+def test_the_number_of_waiting_calls_is_limited():
+    async def work(pool):
+        calls = [asyncio.ensure_future(pool.call(rest, 0.3)) for _ in range(3)]
+        await asyncio.sleep(0)
+        with pytest.raises(BusyError, match="busy: 2 requests are waiting"):
+            await pool.call(rest, 0.0)
+        return [outcome.value for outcome in await asyncio.gather(*calls)]
+
+    assert with_pool(work, limits=Limits(waiting=2, seconds=600.0)) == ["rested"] * 3
+
+
+def test_the_death_of_an_idle_worker_costs_no_answer():
+    async def work(pool):
+        os.kill(pool.pids[0], signal.SIGKILL)
+        first = (await pool.call(rest, 0.0)).value  # perhaps before the death is known
+        await until(lambda: pool.idle == 1)
+        os.kill(pool.pids[0], signal.SIGKILL)
+        await until(lambda: pool.replaced["died"] == 2)  # without any call
+        return first, (await pool.call(rest, 0.0)).value
+
+    assert with_pool(work) == ("rested", "rested")
+
+
+def test_a_call_is_repeated_once_if_its_worker_dies(tmp_path):
+    async def work(pool):
+        first = (await pool.call(die_once, str(tmp_path / "marker"))).value
+        with pytest.raises(ClusterError, match="the worker process died"):
+            await pool.call(os.abort)
+        return first, pool.replaced["died"], (await pool.call(rest, 0.0)).value
+
+    assert with_pool(work) == ("alive", 1 + ATTEMPTS, "rested")
+
+
+def test_a_call_whose_client_leaves_while_it_waits_is_never_started(tmp_path):
+    async def work(pool):
+        release = tmp_path / "release"
+        first = asyncio.ensure_future(pool.call(wait_for, str(release)))
+        left = asyncio.Event()
+        second = asyncio.ensure_future(pool.call(rest, 0.0, "", str(tmp_path / "started"), gone=left.wait))
+        third = asyncio.ensure_future(pool.call(rest, 0.0))
+        await until(lambda: pool.waiting == 2)
+        left.set()
+        with pytest.raises(GoneError):
+            await second
+        assert pool.waiting == 1
+        release.touch()
+        await asyncio.gather(first, third)
+        return (tmp_path / "started").exists(), dict(pool.replaced)
+
+    assert with_pool(work) == (False, {})
+
+
+def wait_for(path: str) -> str:
+    """Return when a file exists."""
+    while not os.path.exists(path):
+        rest(0.01)
+    return "released"
+
+
+def test_a_worker_whose_client_has_left_is_freed(tmp_path):
+    async def work(pool):
+        left, marker = asyncio.Event(), tmp_path / "started"
+        call = asyncio.ensure_future(pool.call(rest, 1000.0, "", str(marker), gone=left.wait))
+        await until(marker.exists)
+        left.set()
+        with pytest.raises(GoneError):
+            await call
+        return (await pool.call(rest, 0.0)).value, dict(pool.replaced)
+
+    assert with_pool(work) == ("rested", {"left": 1})
+
+
+def test_a_worker_that_is_soon_done_is_kept_when_its_client_leaves(tmp_path):
+    async def work(pool):
+        left, release = asyncio.Event(), tmp_path / "release"
+        call = asyncio.ensure_future(pool.call(wait_for, str(release), gone=left.wait))
+        await until(lambda: pool.idle == 0)
+        pool._admission.reload = 600.0  # starting another would take long
+        left.set()
+        with pytest.raises(GoneError):
+            await call
+        release.touch()
+        return (await pool.call(rest, 0.0)).value, dict(pool.replaced)
+
+    assert with_pool(work) == ("rested", {})
+
+
+def test_the_time_limit_counts_from_the_start_of_the_work():
+    async def work(pool):
+        slow = [asyncio.ensure_future(pool.call(rest, 1000.0, kind="slow")) for _ in range(2)]
+        results = await asyncio.gather(*slow, return_exceptions=True)
+        return results, dict(pool.replaced)
+
+    results, replaced = with_pool(work, size=2, limits=Limits(waiting=10, seconds=0.5))
+    assert [type(result) for result in results] == [TimeLimitError] * 2
+    assert "more than 0.5 s" in str(results[0])
+    assert replaced == {"time": 2}
+
+
+@pytest.mark.skipif(resident_bytes(os.getpid()) == 0, reason="the system does not tell what is resident")
+def test_the_memory_of_a_worker_is_limited():
+    async def work(pool):
+        small = (await pool.call(take, 50)).value
+        with pytest.raises(MemoryLimitError, match="more memory than a worker may take"):
+            await pool.call(take, 2000)
+        return small, (await pool.call(take, 50)).value, dict(pool.replaced)
+
+    assert with_pool(work, prepare=(limited, 600)) == (50 << 20, 50 << 20, {"memory": 1})
+    with pytest.raises(Exception, match="1 MiB are too few: a worker with these models takes"):
+        with_pool(work, prepare=(limited, 1))
+
+
+def test_the_pool_fails_when_no_worker_can_be_started(tmp_path):
+    """Calls that wait are answered with an error, as are all later ones."""
+    (tmp_path / "starts").mkdir()
+
+    async def work(pool):
+        call = asyncio.ensure_future(pool.call(os.abort))
+        waiting = asyncio.ensure_future(pool.call(rest, 0.0))
+        errors = await asyncio.gather(call, waiting, return_exceptions=True)
+        await until(pool.failed.done)
+        with pytest.raises(ClusterError, match="no worker process can be started"):
+            await pool.call(rest, 0.0)
+        return errors, str(pool.failed.exception()), await pool.check(rest, 0.0)
+
+    errors, message, well = with_pool(work, prepare=(prepare_at_most, str(tmp_path / "starts"), 1))
+    assert [type(error) for error in errors] == [ClusterError] * 2
+    assert message.startswith("no worker process can be started: ")
+    assert message.endswith("cannot be loaded any more")
+    assert not well
+
+
+def test_a_check_asks_an_idle_worker(tmp_path):
+    async def work(pool):
+        before = await pool.check(rest, 0.0)
+        os.kill(pool.pids[0], signal.SIGSTOP)
+        os.kill(pool.pids[0], signal.SIGKILL)
+        during = await pool.check(os.abort)
+        call = asyncio.ensure_future(pool.call(wait_for, str(tmp_path / "release")))
+        await until(lambda: pool.ready == 1 and pool.idle == 0)
+        busy = await pool.check(os.abort)  # which nobody is asked for
+        (tmp_path / "release").touch()
+        await call
+        return before, during, busy
+
+    assert with_pool(work) == (True, False, True)
