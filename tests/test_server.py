@@ -200,8 +200,11 @@ def test_tagger_replaces_tags_and_parser_adds_missing_ones(server):
         ({"data": TEXT, "output": "epe"}, "output: 'epe' is no format; known: conllu, horizontal,"),
         ({"data": "a", "tokenizer": "magic"}, "tokenizer: 'magic' is no option; known: presegmented, ranges"),
         ({"data": "a\x0bb", "input": "horizontal"}, "data:1: word 1 is"),
-        ({"data": nonsense(1001), "input": "horizontal", "parser": ""}, "1001 words; decoding.max_words is 1000"),
+        ({"data": nonsense(1001), "input": "horizontal", "parser": ""}, "1001 words; the server's limit is 1000"),
         ({str(i): "x" for i in range(60)}, "more than 50 parameters"),
+        ({"data": "a", "tokeniser": ""}, "unknown parameter 'tokeniser'; did you mean 'tokenizer'?"),
+        ({"data": "a", "timeout": "5"}, "unknown parameter 'timeout'; known: data, model, tokenizer, input, tagger,"),
+        ({"data": "1\tden\t_", "parser": ""}, "data:1: 3 columns, 10 expected"),
     ],
 )
 def test_malformed_requests_are_answered_in_one_line(server, fields, message):
@@ -286,15 +289,15 @@ def test_a_busy_server_says_so_at_once(strict):
     assert {200, 503} <= codes
     refused = next(response for response in responses if response.status_code == 503)
     assert is_line(refused, 503)
-    assert refused.headers["retry-after"] == "1"
+    assert int(refused.headers["retry-after"]) >= 1
 
 
 def test_slow_clients_are_dropped_and_keep_nobody_waiting(strict):
     slow = [socket.create_connection(("127.0.0.1", strict.port)) for _ in range(50)]
     for connection in slow:
-        connection.sendall(b"POST /process HTTP/1.1\r\nHost: a\r\n")
+        connection.sendall(b"POST /process HTTP/1.1\r\nHost: localhost\r\n")
     body = socket.create_connection(("127.0.0.1", strict.port))
-    body.sendall(b"POST /process HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\ndata=")
+    body.sendall(b"POST /process HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\ndata=")
     for _ in range(5):
         assert get(f"{strict.url}/models").status_code == 200
     body.settimeout(60)

@@ -1,0 +1,499 @@
+"""What the server does to what would harm it: bodies, connections, hosts, models that change, dead workers."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import resource
+import shutil
+import signal
+import socket
+import sys
+import time
+
+import pytest
+from command import ROOT, run
+from serving import nonsense, serving
+
+httpx = pytest.importorskip("httpx")
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+pytest.importorskip("python_multipart")
+pytest.importorskip("prometheus_client")
+
+import h11  # noqa: E402
+import uvicorn  # noqa: E402
+
+from nonproj.errors import ConfigError  # noqa: E402
+from nonproj.server import connections  # noqa: E402
+from nonproj.server.bodies import MAX_PART_HEADER, decoded, multipart  # noqa: E402
+from nonproj.server.connections import FREE_CHUNKS, LEAST_CHUNK, Connection, Protocol, Writing  # noqa: E402
+from nonproj.server.copies import private_copy  # noqa: E402
+from nonproj.server.hosts import HostCheck, check_host, check_origin  # noqa: E402
+from nonproj.server.processing import RequestError  # noqa: E402
+
+MODEL = ROOT / "tests" / "golden" / "model.nonproj"
+DATA = {"data": nonsense(12), "input": "horizontal", "parser": ""}
+
+get, post = functools.partial(httpx.get, timeout=60), functools.partial(httpx.post, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def server():
+    """A server of a very small model."""
+    with serving(MODEL, "--allowed-host", "parser.example.org", "--allowed-origin", "https://example.org") as server:
+        yield server
+
+
+def metrics(server) -> dict[str, float]:
+    """The metrics of a server."""
+    lines = get(f"{server.url}/metrics").text.splitlines()
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))}
+
+
+def raw(server, data: bytes) -> bytes:
+    """What a server answers to bytes, until it closes the connection."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
+        try:
+            client.sendall(data)
+            answer = b""
+            while block := client.recv(65536):
+                answer += block
+        except ConnectionError:
+            pass
+    return answer
+
+
+def wait_until(condition) -> None:
+    """Wait for something that the server does by itself."""
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+# -- bodies ------------------------------------------------------------------------------------------------------------
+
+
+def part(name: str, data: bytes, header: bytes = b"") -> bytes:
+    """A part of a multipart form with the boundary ``x``."""
+    return b'--x\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n' % (name.encode(), header, data)
+
+
+@pytest.mark.parametrize("charset", ["punycode", "idna", "utf-7", "unicode_escape", "hex", "latin-1", "nonsense"])
+def test_no_codec_but_utf8_is_ever_used(server, charset, monkeypatch):
+    body = part("data", b"a") + part("parser", b"") + b"--x--\r\n"
+    for kind in (f"multipart/form-data; boundary=x; charset={charset}", f"multipart/form-data;charset={charset}"):
+        response = post(f"{server.url}/process", content=body, headers={"content-type": kind})
+        assert response.status_code == 415
+        assert response.text == f"charset: '{charset}' is not UTF-8\n"
+    headers = {"content-type": "multipart/form-data; boundary=x; charset=UTF-8"}
+    response = post(f"{server.url}/process", content=part("data", b"") + b"--x--\r\n", headers=headers)
+    assert response.status_code == 200
+
+
+def test_multipart_forms_are_read():
+    body = part("data", "blåbær".encode(), b'; filename="a.txt"\r\nContent-Type: text/plain; charset=punycode')
+    assert multipart(body + part("parser", b"") + b"--x--\r\n", b"x") == {"data": "blåbær", "parser": ""}
+    assert multipart(part("data", b"\xef\xbb\xbfa") + b"--x--\r\n", b"x") == {"data": "a"}
+    assert multipart(part("data", b"a\r\n--y\r\n") + b"--x--\r\n", b"x") == {"data": "a\r\n--y\r\n"}
+
+
+@pytest.mark.parametrize(
+    ("body", "boundary", "message"),
+    [
+        (part("data", b"a"), b"", "there is no boundary"),
+        (part("data", b"a"), b"x", "its end is missing"),
+        (part("data", b"\xff") + b"--x--\r\n", b"x", "data: byte 0 is not UTF-8"),
+        (part("data", b"", b"; a=" + b"b" * 5000) + b"--x--\r\n", b"x", "malformed form: "),
+        (b"--x\r\nA: b\r\n\r\n\r\n--x--\r\n", b"x", "a part without a name"),
+        (part("data", b"a") * 51 + b"--x--\r\n", b"x", "more than 50 parameters"),
+        (b"--x\r\n" + b"A: b\r\n" * (MAX_PART_HEADER + 1) + b"\r\n\r\n--x--\r\n", b"x", "malformed form: "),
+        (b"nonsense", b"x", "malformed form: "),
+    ],
+)
+def test_malformed_forms_are_refused(body, boundary, message):
+    with pytest.raises(RequestError, match=message):
+        multipart(body, boundary)
+
+
+def test_encoded_forms_are_utf8():
+    assert decoded(b"data=bl%C3%A5+b&parser=") == {"data": "blå b", "parser": ""}
+    for data in (b"data=\xff", b"data=%FF"):
+        with pytest.raises(RequestError, match="not UTF-8"):
+            decoded(data)
+
+
+def chunks(size: int, count: int) -> bytes:
+    """Some chunks of a body."""
+    return (b"%x\r\n%s\r\n" % (size, b"a" * size)) * count
+
+
+def test_a_body_in_crumbs_is_refused_after_a_counted_number_of_chunks():
+    header = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+    for size, count in ((1, 200_000), (LEAST_CHUNK - 1, 200_000), (LEAST_CHUNK, 50_000)):
+        connection, seen = Connection(h11.SERVER), 0
+        connection.receive_data(header + chunks(size, count))
+        with pytest.raises(h11.RemoteProtocolError) if size < LEAST_CHUNK else _nothing():
+            while connection.next_event() is not h11.NEED_DATA:
+                seen += 1
+        assert (seen <= 20 * FREE_CHUNKS) if size < LEAST_CHUNK else (seen == count + 1)
+        if size == 1:
+            assert seen < FREE_CHUNKS + 100
+
+
+def _nothing():
+    import contextlib
+
+    return contextlib.nullcontext()
+
+
+def test_crumbs_and_double_lengths_are_answered_and_closed(server):
+    header = b"POST /%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    crumbs = header % b"process" + b"Transfer-Encoding: chunked\r\n\r\n" + chunks(1, 200_000) + b"0\r\n\r\n"
+    answer = raw(server, crumbs)
+    assert answer.startswith(b"HTTP/1.1 400 ") or answer == b""  # the rest of the body may reset the connection first
+    raw(server, crumbs.replace(b"/process", b"/nothing"))
+    both = b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata=\r\n0\r\n\r\n"
+    answer = raw(server, header % b"process" + both)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.endswith(b"a request has Content-Length or Transfer-Encoding, not both\n")
+    fine = header % b"process" + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata=\r\n0\r\n\r\n"
+    assert raw(server, fine).startswith(b"HTTP/1.1 200 ")
+    assert get(f"{server.url}/models").status_code == 200
+
+
+# -- hosts and origins -------------------------------------------------------------------------------------------------
+
+
+def scope(address: str = "127.0.0.1", **headers: str) -> dict:
+    """The scope of a request."""
+    pairs = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    return {"type": "http", "server": (address, 8001), "headers": pairs, "path": "/process"}
+
+
+CHECK = HostCheck(None, ["Parser.example.org"], ["https://example.org"])
+
+
+@pytest.mark.parametrize(
+    ("host", "fine"),
+    [
+        ("localhost:8001", True),
+        ("LOCALHOST", True),
+        ("a.localhost:1", True),
+        ("127.0.0.1:8001", True),
+        ("127.9.9.9", True),
+        ("[::1]:8001", True),
+        ("10.0.0.7:8001", True),  # the address that the connection arrives at
+        ("10.0.0.8:8001", False),
+        ("parser.example.org", True),
+        ("parser.example.org:443", True),
+        ("evil.parser.example.org", False),
+        ("parser.example.org.evil.com", False),
+        ("evil.com", False),
+        ("localhost.evil.com", False),
+        ("127.0.0.1.evil.com", False),
+        ("127.0.0.1@evil.com", False),
+        ("evil.com#localhost", False),
+        ("", False),
+    ],
+)
+def test_hosts(host, fine):
+    problem = CHECK.problem(scope("10.0.0.7", host=host))
+    assert problem is None if fine else problem[0] == 421
+
+
+def test_every_host_can_be_allowed():
+    assert HostCheck(None, ["*"]).problem(scope(host="evil.com")) is None
+
+
+@pytest.mark.parametrize(
+    ("headers", "fine"),
+    [
+        ({}, True),
+        ({"origin": "http://localhost:8001"}, True),
+        ({"origin": "https://localhost:8001"}, True),
+        ({"origin": "http://localhost:9000"}, False),
+        ({"origin": "https://example.org"}, True),
+        ({"origin": "http://example.org"}, False),
+        ({"origin": "https://evil.com"}, False),
+        ({"origin": "null"}, False),
+        ({"sec_fetch_site": "same-origin"}, True),
+        ({"sec_fetch_site": "none", "sec_fetch_mode": "navigate"}, True),
+        ({"sec_fetch_site": "cross-site", "sec_fetch_mode": "no-cors"}, False),
+        ({"sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate", "sec_fetch_dest": "document"}, True),
+        ({"sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate", "sec_fetch_dest": "iframe"}, False),
+    ],
+)
+def test_origins(headers, fine):
+    problem = CHECK.problem(scope(host="localhost:8001", **headers))
+    assert problem is None if fine else problem[0] == 403
+
+
+def test_hosts_and_origins_of_a_running_server(server):
+    for host in ("parser.example.org", "localhost"):
+        assert get(f"{server.url}/models", headers={"host": host}).status_code == 200
+    refused = post(f"{server.url}/process", data=DATA, headers={"host": "rebound.example.com"})
+    assert refused.status_code == 421
+    assert refused.text.startswith("Host: 'rebound.example.com' is not a name of this server")
+    assert post(f"{server.url}/process", data=DATA, headers={"origin": "https://evil.com"}).status_code == 403
+    allowed = post(f"{server.url}/process", data=DATA, headers={"origin": "https://example.org"})
+    assert allowed.status_code == 200
+    assert allowed.headers["access-control-allow-origin"] == "https://example.org"
+
+
+def test_malformed_hosts_and_origins_are_refused():
+    for host in ("a:80", "http://a", "a/b", ""):
+        with pytest.raises(ConfigError, match="--allowed-host: .* is not a name"):
+            check_host(host)
+    assert [check_host("::1"), check_host("*")] == ["::1", "*"]
+    for origin in ("example.org", "https://example.org/", "https://a/b", ""):
+        with pytest.raises(ConfigError, match="--allowed-origin: .* is not an origin"):
+            check_origin(origin)
+    result = run("serve", str(MODEL), "--allowed-host", "a:80")
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1
+
+
+# -- models ------------------------------------------------------------------------------------------------------------
+
+
+def workers_of(server) -> list[int]:
+    """The numbers of the worker processes of a server."""
+    with open(f"/proc/{server.process.pid}/task/{server.process.pid}/children", encoding="ascii") as stream:
+        first = stream.read().split()
+    found = set(map(int, first))
+    for task in os.listdir(f"/proc/{server.process.pid}/task"):  # a thread may have started it
+        with open(f"/proc/{server.process.pid}/task/{task}/children", encoding="ascii") as stream:
+            found |= set(map(int, stream.read().split()))
+    return sorted(found)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_server_owns_its_models(tmp_path):
+    """The file is overwritten in place, then replaced by another, then removed; and the worker dies each time."""
+    path = tmp_path / "own.nonproj"
+    shutil.copy(MODEL, path)
+    with serving(path) as server:
+        expected = post(f"{server.url}/process", data=DATA).json()
+        size = path.stat().st_size
+
+        def overwrite() -> None:
+            with open(path, "r+b") as stream:
+                stream.seek(size // 2)
+                stream.write(b"\xff" * (size - size // 2))
+
+        def replace() -> None:
+            other = tmp_path / "other"
+            other.write_bytes(b"not a model")
+            other.rename(path)
+
+        for number, change in enumerate((overwrite, replace, path.unlink), 1):
+            change()
+            assert post(f"{server.url}/process", data=DATA).json() == expected
+            [worker] = workers_of(server)
+            os.kill(worker, signal.SIGKILL)
+            assert post(f"{server.url}/process", data=DATA).json() == expected
+            assert metrics(server)['nonproj_workers_replaced_total{reason="died"}'] == number
+
+
+def test_a_damaged_model_is_found_when_it_is_copied(tmp_path):
+    damaged = bytearray(MODEL.read_bytes())
+    damaged[-5] ^= 0xFF
+    (tmp_path / "a.nonproj").write_bytes(damaged)
+    result = run("serve", str(tmp_path / "a.nonproj"))
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"nonproj: {tmp_path}/a.nonproj: damaged: the weights of ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_copy_cannot_be_written_to(tmp_path):
+    with private_copy(str(MODEL)) as copy:
+        assert copy.model.labels
+        with pytest.raises(OSError), open(copy.path, "r+b") as stream:
+            stream.write(b"x")
+            stream.flush()
+    assert not os.path.exists(copy.path)
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs prlimit")
+def test_a_server_that_cannot_start_workers_ends_with_an_error():
+    with serving(MODEL) as server:
+        [worker] = workers_of(server)
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (3, 3))
+        os.kill(worker, signal.SIGKILL)
+        assert server.process.wait(120) == 2
+        wait_until(lambda: "no worker process can be started" in server.messages[-1])
+        assert server.messages[-1].startswith("nonproj: no worker process can be started: ")
+        assert not any("Traceback" in message for message in server.messages)
+
+
+# -- clients that do not read ------------------------------------------------------------------------------------------
+
+
+async def send_much(scope, receive, send) -> None:
+    """An application whose responses have 20 MB."""
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"20000000")]})
+    await send({"type": "http.response.body", "body": b"a" * 20_000_000})
+
+
+async def with_application(app, work):
+    """Return what a coroutine returns that is given the port of a server of an application."""
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    config = uvicorn.Config(app, http=Protocol, ws="none", lifespan="off", log_config=None, access_log=False)
+    server = uvicorn.Server(config)
+    server.install_signal_handlers = lambda: None
+    running = asyncio.ensure_future(server.serve(sockets=[listener]))
+    try:
+        return await asyncio.wait_for(work(listener.getsockname()[1]), 120)
+    finally:
+        server.should_exit = server.force_exit = True
+        await running
+
+
+async def ask(port: int):
+    """Ask for a response, without reading it."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
+    writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    await writer.drain()
+    reader._transport.pause_reading()
+    return reader, writer
+
+
+async def until(condition) -> None:
+    """Wait for a condition."""
+    while not condition():
+        await asyncio.sleep(0.02)
+
+
+def test_clients_that_do_not_read_are_dropped_and_others_are_not(monkeypatch):
+    monkeypatch.setattr(connections, "WRITE_SECONDS", 0.5)
+    monkeypatch.setattr(connections, "WRITE_SPEED", 1e9)
+    writing = Writing(send_much)
+
+    async def work(port: int):
+        idle = [await ask(port) for _ in range(5)]
+        most = 0
+        while writing.dropped < 5:
+            most = max(most, writing.unsent)
+            await asyncio.sleep(0.01)
+        monkeypatch.setattr(connections, "WRITE_SECONDS", 60.0)
+        for _, writer in idle:
+            writer.close()
+        reader, writer = await ask(port)
+        reader._transport.resume_reading()
+        header = await reader.readuntil(b"\r\n\r\n")
+        body = await reader.readexactly(20_000_000)
+        writer.close()
+        await until(lambda: not writing.unsent)
+        return header, len(body), most
+
+    header, length, most = asyncio.run(with_application(writing, work))
+    assert header.startswith(b"HTTP/1.1 200 ")
+    assert length == 20_000_000
+    assert most <= 100_000_000
+    assert writing.dropped == 5
+
+
+def test_unsent_bytes_are_limited(monkeypatch):
+    """Of many clients that do not read, those that have taken longest are dropped at once."""
+    monkeypatch.setattr(connections, "UNSENT_BYTES", 45_000_000)
+    monkeypatch.setattr(connections, "WRITE_SECONDS", 600.0)
+    writing = Writing(send_much)
+
+    async def work(port: int):
+        clients = []
+        for number in range(1, 7):
+            clients.append(await ask(port))
+            await until(lambda: len(writing._clients) + writing.dropped == number)  # noqa: B023
+            assert writing.unsent <= 45_000_000
+        dropped = writing.dropped
+        for _, writer in clients:
+            writer.close()
+        await until(lambda: not writing.unsent)
+        return dropped
+
+    assert 3 <= asyncio.run(with_application(writing, work)) <= 5
+
+
+def test_a_socket_buffers_no_response():
+    """The server waits until a piece is in the system's hands before it hands over the next."""
+    seen = []
+
+    async def app(scope, receive, send) -> None:
+        connection = scope["state"]["connection"]
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(400):
+            seen.append(connection.transport.get_write_buffer_size())
+            await send({"type": "http.response.body", "body": b"a" * 65536, "more_body": True})
+
+    async def work(port: int):
+        _, writer = await ask(port)
+        await until(lambda: seen and seen[-1])
+        await asyncio.sleep(0.2)
+        writer.close()
+        return max(seen)
+
+    assert asyncio.run(with_application(app, work)) < 2 * 65536
+
+
+# -- for operators -----------------------------------------------------------------------------------------------------
+
+
+def test_health_asks_a_worker(server):
+    answer = get(f"{server.url}/health")
+    assert answer.status_code == 200
+    state = answer.json()
+    assert (state["status"], state["models"], state["workers"]) == ("ok", ["model"], 1)
+    [worker] = workers_of(server)
+    os.kill(worker, signal.SIGSTOP)
+    os.kill(worker, signal.SIGKILL)
+    wait_until(lambda: get(f"{server.url}/health").status_code == 200)
+    assert [worker] != workers_of(server)
+
+
+def test_metrics_and_the_log_count_requests(server):
+    before, messages = metrics(server), len(server.messages)
+    for fields, status in ((DATA, 200), (DATA, 200), ({"data": "a", "input": "b"}, 400)):
+        assert post(f"{server.url}/process", params={"output": "conllu"}, data=fields).status_code == status
+    get(f"{server.url}/no%0Awhere?data=secret")
+    after = metrics(server)
+    for name, more in (
+        ('nonproj_requests_total{path="/process",status="200"}', 2),
+        ('nonproj_requests_total{path="/process",status="400"}', 1),
+        ('nonproj_requests_total{path="other",status="404"}', 1),
+        ('nonproj_words_total{model="model"}', 24),
+        ('nonproj_sentences_total{model="model"}', 2),
+        ("nonproj_queue_seconds_count", 2),
+        ('nonproj_work_seconds_count{model="model"}', 2),
+    ):
+        assert after[name] - before.get(name, 0) == more, name
+    assert after["nonproj_queue_length"] == 0
+    assert after['nonproj_workers{state="idle"}'] == 1
+    assert after["nonproj_workers_resident_memory_bytes"] > 1 << 20
+    wait_until(lambda: len(server.messages) >= messages + 5)
+    lines = [line for line in server.messages[messages:] if "/metrics" not in line]
+    assert len(lines) == 4
+    assert lines[0].startswith("127.0.0.1 POST /process 200 ")
+    assert "; model: 1 sentences, 12 words, waited " in lines[0]
+    assert lines[2].startswith("127.0.0.1 POST /process 400 ")
+    assert lines[3].startswith("127.0.0.1 GET /no\\nwhere 404 ")
+    assert not any("secret" in line for line in lines)
+
+
+def test_the_description_is_valid_and_complete(server):
+    validator = pytest.importorskip("openapi_spec_validator")
+    from nonproj.server.parameters import NAMES
+
+    description = get(f"{server.url}/openapi.json").json()
+    validator.validate(description)
+    for path, operations in description["paths"].items():
+        for method in operations:
+            response = httpx.request(method, f"{server.url}{path}", timeout=60)
+            assert str(response.status_code) in operations[method]["responses"], path
+    operations = description["paths"]["/process"]
+    assert [parameter["name"] for parameter in operations["get"]["parameters"]] == list(NAMES)
+    for body in operations["post"]["requestBody"]["content"].values():
+        assert list(body["schema"]["properties"]) == list(NAMES)
