@@ -4,7 +4,11 @@ from importlib.util import find_spec
 
 _LIBRARIES = {
     "nonproj/integrations/spacy.py": "spacy",
-    "nonproj/server/app.py": "starlette",
+    "nonproj/server/app.py": "prometheus_client",
+    "nonproj/server/bodies.py": "python_multipart",
+    "nonproj/server/connections.py": "uvicorn",
+    "nonproj/server/hosts.py": "starlette",
+    "nonproj/server/monitoring.py": "prometheus_client",
     "nonproj/server/run.py": "uvicorn",
 }
 

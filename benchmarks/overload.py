@@ -158,7 +158,7 @@ async def run(options: argparse.Namespace) -> None:
     lines = [
         f"requests of {sentences} sentences; {options.jobs} workers, time limit {options.timeout:g} s",
         f"capacity: {before:.2f} requests/s before, {after:.2f} after",
-        f"load: {len(replies)} requests in {options.seconds:g} s, {len(replies) / options.seconds / capacity:.2f} times",
+        f"load: {len(replies)} requests in {options.seconds:g} s, {len(replies) / options.seconds / capacity:.2f}-fold",
         f"goodput: {work / options.jobs / lasted:.1%} of the workers' time, {done / lasted / capacity:.1%} of capacity",
         f"answers by status: {statuses}; workers replaced: {killed:.0f}",
         spread("answered", replies, 200),

@@ -33,7 +33,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     >>> nearest("tokeniser", ["tagger", "tokenizer"])
     "; did you mean 'tokenizer'?"
     """
-    near = difflib.get_close_matches(word[:100], list(known), n=1, cutoff=0.5)
+    near = difflib.get_close_matches(word[:100], list(known), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
