@@ -439,6 +439,20 @@ def test_a_socket_buffers_no_response():
     assert asyncio.run(with_application(app, work)) < 2 * 65536
 
 
+def test_connections_are_limited_by_the_files_that_may_be_open(tmp_path):
+    """Idle clients cannot take the descriptors that a new worker needs."""
+    with serving(MODEL) as server:
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (300, 300))
+        idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(400)]
+        [worker] = workers_of(server)
+        os.kill(worker, signal.SIGKILL)
+        wait_until(lambda: workers_of(server) not in ([], [worker]))
+        for client in idle:
+            client.close()
+        wait_until(lambda: post(f"{server.url}/process", data=DATA).status_code == 200)
+        assert metrics(server)['nonproj_workers_replaced_total{reason="died"}'] == 1
+
+
 # -- for operators -----------------------------------------------------------------------------------------------------
 
 

@@ -208,7 +208,8 @@ class Admission:
         for ticket in list(self._waiting):
             own = self.estimate(ticket)
             waited = now - ticket.arrived
-            if waited > 0 and waited + (delay + own) / CAUTION > self.limit:
+            seconds = (delay + own) / CAUTION if delay else CAUTION * own  # the next to be started has to be sure
+            if waited > 0 and waited + seconds > self.limit:
                 self._remove(ticket)
                 found.append((ticket, self._refusal(delay + own)))
             else:

@@ -188,7 +188,7 @@ def _json(content: dict[str, Any]) -> Response:
 def _refuse_the_crowd(request: Request) -> None:
     """Refuse work for connections beyond the limit."""
     connection: Protocol | None = request.scope.get("state", {}).get("connection")
-    if connection is not None and connection.is_one_too_many:
+    if connection is not None and connection.excess > 0:
         message = "busy: too many connections; try again later"
         raise HTTPException(503, message, {**_retry(1.0), "Connection": "close"})
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import resource
 import socket
 from collections.abc import MutableMapping
 from typing import Any
@@ -18,13 +19,21 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 CONNECTIONS = 1000
-"""Open connections; requests on more are refused."""
+"""Open connections; requests on more are refused, and those beyond `REFUSED` more are closed at once."""
+
+REFUSED = 100
+
+OTHER_FILES = 124
+"""Files that the server opens beside connections: those of worker processes and models."""
 
 HEADER_SECONDS = 10.0
 """Time that a client has to send the header of a request."""
 
 FREE_CHUNKS, LEAST_CHUNK = 1000, 16
 """A body may have this number of chunks of any size, and more if chunks have this number of bytes on average."""
+
+SLICE = 1 << 14
+"""Bytes of requests that are parsed at a time."""
 
 PIECE = 1 << 16
 """Bytes that are handed to a socket at a time."""
@@ -66,11 +75,14 @@ class Protocol(H11Protocol):
         super().__init__(*arguments, **options)
         self.app_state = {**self.app_state, "connection": self}
         self.conn = Connection(h11.SERVER)
+        self._received, self._is_scheduled = bytearray(), False
 
     @property
-    def is_one_too_many(self) -> bool:
-        """Whether there are more connections than allowed."""
-        return len(self.connections) > CONNECTIONS
+    def excess(self) -> int:
+        """The number of connections beyond the limit, 0 or less if there are none."""
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        limit = CONNECTIONS if files == resource.RLIM_INFINITY else min(CONNECTIONS, files - REFUSED - OTHER_FILES)
+        return len(self.connections) - limit
 
     def drop(self) -> None:
         """Close the connection at once, and forget what has not been sent."""
@@ -80,6 +92,8 @@ class Protocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the clock of the first header; count every unsent byte, so that `Writing` waits for all of them."""
         super().connection_made(transport)
+        if self.excess > REFUSED:  # no file must be left unopened for want of descriptors
+            transport.abort()
         transport.set_write_buffer_limits(high=0)
         endpoint = transport.get_extra_info("socket")
         if endpoint is not None and hasattr(socket, "TCP_USER_TIMEOUT"):
@@ -88,16 +102,31 @@ class Protocol(H11Protocol):
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Receive data."""
-        super().data_received(data)
-        self._watch()
+        """Receive data, a slice at a time, so that others are served between slices."""
+        self._received += data
+        if not self._is_scheduled:
+            self._take_slice()
+
+    def _take_slice(self) -> None:
+        """Parse a slice of what has been received, and come back for the rest."""
+        data = bytes(self._received[:SLICE])
+        del self._received[:SLICE]
+        if not self.transport.is_closing():
+            super().data_received(data)
+            self._watch()
+        self._is_scheduled = bool(self._received)
+        if self._is_scheduled:
+            self.loop.call_soon(self._take_slice)
 
     def send_400_response(self, msg: str) -> None:
-        """Answer a malformed request, unless an answer has been sent already."""
+        """Answer a malformed request, unless an answer has been sent already; the application need not."""
         try:
             super().send_400_response(f"{msg}\n")
         except h11.LocalProtocolError:
             self.transport.close()
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clock."""
@@ -118,6 +147,16 @@ class Protocol(H11Protocol):
         self._timer = None
         if (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing():
             self.transport.close()
+
+
+def allow_files() -> None:
+    """Raise the limit of open files as far as it is useful and permitted."""
+    wanted = CONNECTIONS + REFUSED + 2 * OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(ValueError, OSError):
+            most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 class Writing:

@@ -15,7 +15,7 @@ import uvicorn
 from nonproj.errors import FileError
 from nonproj.io.temporary import reason
 from nonproj.server.app import Service, make_app
-from nonproj.server.connections import Protocol
+from nonproj.server.connections import Protocol, allow_files
 from nonproj.server.pool import Limits, WorkerPool
 from nonproj.server.processing import prepare
 from nonproj.workers.parsing import ModelRef
@@ -80,6 +80,7 @@ def run_server(models: Mapping[str, ModelRef], options: ServerOptions, descripto
         A model cannot be loaded, or workers cannot be started.
     """
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
+    allow_files()
     with _listener(options.host, options.port) as listener, contextlib.suppress(asyncio.CancelledError):
         asyncio.run(_serve(models, options, descriptors, listener))
     log.info("stopped")
