@@ -114,6 +114,7 @@ def test_an_idle_worker_takes_what_looks_too_long():
     admission = learnt(9.0)
     ticket = admission.admit("a", 80_000, 20.0)
     assert admission.estimate(ticket) > 100
+    assert admission.late(20.001) == []
     admission.start(ticket, 20.0)
     with pytest.raises(BusyError, match="an answer would take about"):
         admission.admit("a", 800, 20.0)

@@ -50,6 +50,16 @@ def test_waiting_kills_no_request_that_has_been_started():
     assert replaced == {}
 
 
+def test_an_idle_worker_takes_what_looks_too_long():
+    """Only its own limit of time counts where nobody waits."""
+
+    async def work(pool):
+        await pool.call(rest, 0.2, size=0)
+        return (await pool.call(rest, 0.0, size=1_000_000_000)).value
+
+    assert with_pool(work) == "rested"
+
+
 def test_calls_are_answered_in_the_order_they_come(tmp_path):
     async def work(pool):
         order = []

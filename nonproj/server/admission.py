@@ -55,12 +55,15 @@ class Ticket:
     arrived : float
     started : float or None
         When a worker began with it; None while it waits.
+    at_once : bool
+        Whether a worker was idle when it arrived; then only the limit of its work counts, however long it may take.
     """
 
     kind: Hashable
     size: int
     arrived: float
     started: float | None = None
+    at_once: bool = False
 
     @property
     def work(self) -> int:
@@ -171,8 +174,9 @@ class Admission:
         own = self.estimate(ticket)
         if len(self._waiting) >= self._waiting_limit and len(self._waiting) + len(self._running) >= self.workers:
             raise BusyError(f"busy: {len(self._waiting)} requests are waiting; try again later", max(1.0, own))
-        if delay > 0 and CAUTION * (delay + own) > self.limit:  # where nobody waits, the limit of its work is enough
+        if delay > 0 and CAUTION * (delay + own) > self.limit:
             raise self._refusal(delay + own)
+        ticket.at_once = delay == 0
         self._waiting[ticket] = None
         self._waiting_work[kind] += ticket.work
         return ticket
@@ -209,7 +213,7 @@ class Admission:
             own = self.estimate(ticket)
             waited = now - ticket.arrived
             seconds = (delay + own) / CAUTION if delay else CAUTION * own  # the next to be started has to be sure
-            if waited > 0 and waited + seconds > self.limit:
+            if not ticket.at_once and waited + seconds > self.limit:
                 self._remove(ticket)
                 found.append((ticket, self._refusal(delay + own)))
             else:

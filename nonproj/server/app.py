@@ -101,7 +101,7 @@ def make_app(service: Service) -> ASGIApp:
         Route("/openapi.json", _description, methods=["GET"]),
     ]
     handlers: dict[Any, Any] = {HTTPException: _http_error, NonprojError: _error, Exception: _unexpected}
-    middleware = [Middleware(HostCheck, service.hosts, service.origins)]
+    middleware = [Middleware(HostCheck, hosts=service.hosts, origins=service.origins)]
     if service.origins:
         middleware.append(Middleware(CORSMiddleware, allow_origins=service.origins, allow_methods=["GET", "POST"]))
     app = Starlette(routes=routes, exception_handlers=handlers, middleware=middleware)

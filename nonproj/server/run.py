@@ -79,7 +79,8 @@ def run_server(models: Mapping[str, ModelRef], options: ServerOptions, descripto
     ModelError, ConfigError, ClusterError
         A model cannot be loaded, or workers cannot be started.
     """
-    logging.getLogger("uvicorn").setLevel(logging.ERROR)
+    for library in ("uvicorn", "python_multipart"):
+        logging.getLogger(library).setLevel(logging.ERROR)
     allow_files()
     with _listener(options.host, options.port) as listener, contextlib.suppress(asyncio.CancelledError):
         asyncio.run(_serve(models, options, descriptors, listener))
