@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -236,7 +237,7 @@ def test_processes_end_with_their_parent(folder, tmp_path, number, code, message
     words = ["parse", str(folder / "toy.nonproj"), str(source), "-o", str(tmp_path / "out"), "--jobs", "2"]
     process = start(*words)
     wait_until(lambda: any(path.name.startswith(".") and path.stat().st_size for path in tmp_path.iterdir()), process)
-    assert len(running(process.pid)) == 3
+    wait_until(lambda: len(running(process.pid)) == 3, process)
     (os.killpg if everyone else os.kill)(process.pid, number)
     _, error = process.communicate(timeout=60)
     assert (process.returncode, error) == (code, message)
@@ -259,6 +260,73 @@ def test_the_share_of_a_killed_process_is_parsed_again(here):
     assert (process.returncode, error) == (0, b"")
     assert main(["parse", "toy.nonproj", "long.conll", "-o", "serial.conll"]) == 0
     assert Path("two.conll").read_bytes() == Path("serial.conll").read_bytes()
+
+
+# -- forked workers: no process imports, loads or compiles what another has ----------------------------------------------
+
+
+def test_workers_are_copies_of_a_process_that_has_parsed(here, monkeypatch):
+    """They find its parser: the model is loaded once, and no new interpreter is started."""
+    loaded, load = [], parsing._model
+    monkeypatch.setattr(parsing, "_model", lambda reference: loaded.append(os.getpid()) or load(reference))
+    monkeypatch.setattr(processes, "WorkerProcess", lambda: pytest.fail("a new interpreter"))
+    forked, fork = [], processes.ForkedProcess
+    monkeypatch.setattr(processes, "ForkedProcess", lambda: forked.append(fork()) or forked[-1])
+    monkeypatch.setattr(processes, "can_fork", lambda: True)  # other tests may have left threads
+    assert main(["parse", "toy.nonproj", "in.conll", "-o", "two.conll", "--stats-comments", "--jobs", "2"]) == 0
+    assert (loaded, len(forked)) == ([os.getpid()], 2)
+    assert Path("two.conll").read_bytes() == Path("one.conll").read_bytes()
+    for process in forked:
+        with pytest.raises(ChildProcessError):  # it has ended, and notice was taken
+            os.waitpid(process.pid, 0)
+
+
+def test_a_single_piece_needs_no_worker(here, monkeypatch):
+    monkeypatch.setattr(processes.Processes, "submit", lambda *_: pytest.fail("a worker"))
+    Path("short.conll").write_text(treebank(3), encoding="utf-8")
+    for words in (
+        ["parse", "toy.nonproj", "short.conll", "-o", "out"],
+        ["evaluate", "-m", "toy.nonproj", "short.conll"],
+    ):
+        assert main([*words, "--jobs", "2"]) == 0
+
+
+def test_a_process_with_foreign_threads_is_not_copied():
+    """They may hold locks that nobody releases in the copy."""
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait, name="foreign")
+    thread.start()
+    with processes.Processes(2) as workers:
+        assert workers.rehearse(abs, -1) == 1
+        assert not processes.can_fork()
+        assert set(pool.in_order(workers, _command, [()] * 2)) == {b"-c"}
+    stop.set()
+    thread.join()
+
+
+def _command() -> bytes:
+    """The first argument of the interpreter that runs this."""
+    return Path("/proc/self/cmdline").read_bytes().split(b"\0")[1]
+
+
+def test_copies_keep_no_files_open(tmp_path):
+    """Else the lock of a temporary file, or a pipe's end, would outlive the main process."""
+    code = f"""
+import os, sys
+sys.path[:0] = {[str(Path(__file__).parent), *sys.path]!r}
+from nonproj.workers import pool, processes
+from test_parallel import _descriptors
+kept = open({str(tmp_path / "a")!r}, "w")
+with processes.Processes(2) as workers:
+    print([workers.rehearse(len, "abc"), *pool.in_order(workers, _descriptors, [()] * 2)])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[3, 4, 4]\n"
+
+
+def _descriptors() -> int:
+    """The number of open descriptors besides that of the list: standard input to error, and the socket."""
+    return len(os.listdir("/proc/self/fd")) - 1
 
 
 # -- the model of a worker ---------------------------------------------------------------------------------------------

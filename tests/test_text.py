@@ -387,3 +387,14 @@ def test_rules_of_spacy(tmp_path):
     assert [sentence.forms[:3] for sentence in found] == [["Det", "er", "f.eks."], ["Hvor", "er", "den"], ["Her", "."]]
     with pytest.raises(ConfigError, match="^segmenter.language: spaCy does not know the language 'xq'"):
         Segmenter.fit(sentences, SegmenterConfig(language="xq"))
+
+
+@pytest.mark.parametrize("mark", ['"', ")", "\u201d"])
+def test_a_mark_that_begins_a_paragraph_belongs_to_it(mark):
+    """The full stop before the paragraph is of no account, so pieces of a text are segmented as the whole is."""
+    text = f"Det regner.\n\n{mark} Hvor er du."
+    whole = [sentence.forms for sentence in Segmenter.unicode().segment(text)]
+    pieces = [
+        s.forms for piece in split_text(io.StringIO(text), size=1) for s in piece.read(Segmenter.unicode(), TextInput())
+    ]
+    assert whole == pieces == [["Det", "regner", "."], [mark, "Hvor", "er", "du", "."]]

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from nonproj.io.temporary import remove_temporaries
+from nonproj.workers.pool import OWN_THREADS
 
 PATIENCE = 0.5
 """Seconds that the main thread has to heed a signal."""
@@ -78,7 +79,7 @@ class Signals:
         if numbers and threading.current_thread() is threading.main_thread():
             self._reader, self._writer = os.pipe()
             os.set_blocking(self._writer, False)
-            self._thread = threading.Thread(target=self._watch, daemon=True)
+            self._thread = threading.Thread(target=self._watch, daemon=True, name=f"{OWN_THREADS}signals")
             self._thread.start()
             self._wakeup = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
             for number in numbers:

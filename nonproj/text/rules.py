@@ -112,6 +112,8 @@ class UnicodeRules:
         first = layout.kind[start]
         closed = 0  # whether a full stop, perhaps with closing brackets behind it, ends here
         for index, form in enumerate(forms):
+            if index and gap[index - 1] == PARAGRAPH:
+                closed = 0
             if _STOPS.fullmatch(form):
                 closed = 1 if form == "." else 2
             elif not (closed and _CLOSING.fullmatch(form)):

@@ -28,6 +28,9 @@ from nonproj.text.input import TextPiece, split_text
 from nonproj.text.output import renumber
 from nonproj.workers.pool import in_order
 
+TEXT_PIECE = 1 << 14
+"""Least number of characters of text in a task: few, so that no worker has much to do when others have finished."""
+
 # -- in a worker -------------------------------------------------------------------------------------------------------
 
 
@@ -177,8 +180,8 @@ def parse_text(
         The workers fail.
     """
     plain, count = options.plain, 0
-    pieces = split_text(source, plain) if plain else splitting.split(source, rules=options.rules)
-    for parsed in in_order(workers, parse_piece, ((reference, options, piece) for piece in pieces)):
+    pieces = split_text(source, plain, TEXT_PIECE) if plain else splitting.split(source, rules=options.rules)
+    for parsed in in_order(workers, parse_piece, ((reference, options, piece) for piece in pieces), True):
         stream.write(renumber(parsed.text, count) if plain else parsed.text)
         count += len(parsed.records)
         yield from parsed.records
@@ -197,7 +200,7 @@ def evaluate_text(workers, reference: ModelRef, source, progress: Callable[..., 
         """Collect the pieces, and yield once for each sentence, for the progress bar."""
         nonlocal seconds, pieces
         tasks = ((reference, rules, piece) for piece in splitting.split(source, rules=rules))
-        for part in in_order(workers, evaluate_piece, tasks):
+        for part in in_order(workers, evaluate_piece, tasks, rehearse=True):
             evaluation.extend(part)
             seconds, pieces = seconds + part.seconds, pieces + 1
             yield from range(len(part))

@@ -19,6 +19,10 @@ AHEAD = 4
 """Calls submitted for each worker at a time: enough that no worker waits, and a bound on memory."""
 
 
+OWN_THREADS = "nonproj-"
+"""How the names of threads begin that hold no lock and no state that a forked worker needs."""
+
+
 class InProcess:
     """This process as the only worker; a context manager."""
 
@@ -55,7 +59,9 @@ class LostError(ClusterError):
     """Data kept by workers is lost with them, or the scheduler is gone."""
 
 
-def in_order(workers, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+def in_order(
+    workers, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], rehearse: bool = False
+) -> Iterator[Any]:
     """Run calls on workers and yield the results in the order of the tasks.
 
     At most `AHEAD` calls per worker are pending, so neither tasks nor results pile up.
@@ -67,6 +73,9 @@ def in_order(workers, function: Callable[..., Any], tasks: Iterable[tuple[Any, .
         Importable by name.
     tasks : iterable of tuple
         The arguments of each call.
+    rehearse : bool
+        Let this process run the first call, if its workers are processes of this machine: see `Processes.rehearse`.
+        A single call then needs no workers.
 
     Raises
     ------
@@ -74,6 +83,8 @@ def in_order(workers, function: Callable[..., Any], tasks: Iterable[tuple[Any, .
         Raised by ``function``; or by ``tasks``, after the results of all tasks before the error.
     """
     tasks, pending, failure, more = iter(tasks), deque(), None, True
+    if rehearse and hasattr(workers, "rehearse") and (first := next(tasks, None)):
+        yield workers.rehearse(function, *first)
     while pending or more:
         while more and len(pending) < AHEAD * workers.size and not (pending and pending[0][0].done()):
             try:

@@ -3,10 +3,17 @@
 A thread of this process attends to each worker process: it sends one call at a time over a socket, waits for the reply,
 and replaces the process when it dies.  A worker holds no state that matters, so its call is simply repeated.  The
 worker's end of the socket reports end of file when this process ends in whatever way, and the worker ends with it.
+
+A new interpreter takes more than a second of processor time to import, load and link what parsing needs.  Workers are
+therefore forked from this process after it has run a first call itself (`Processes.rehearse`), where that is safe: on
+Linux, from the main thread, while no thread is alive that this package has not started.  Elsewhere, and to replace a
+dead worker, a new interpreter is started.
 """
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import logging
 import os
 import pickle
@@ -15,13 +22,15 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
 from nonproj._kernel import SILENT, compiling
 from nonproj.errors import ClusterError
+from nonproj.workers.pool import OWN_THREADS
 
 DEATHS = 8
 """A call that so many worker processes have died of is given up."""
@@ -36,6 +45,10 @@ sys.path[:] = sys.argv[2:]
 from nonproj.workers.processes import serve
 serve(int(sys.argv[1]))
 """
+
+_LAST_DESCRIPTOR = 1 << 20
+
+_ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 log = logging.getLogger("nonproj")
 
@@ -63,11 +76,9 @@ class Processes:
 
     def __enter__(self) -> Processes:
         self._calls, self._lock = queue.SimpleQueue(), threading.Lock()
-        self._alive: set[WorkerProcess] | None = set()
-        self._started = False
-        self._threads = [threading.Thread(target=self._attend, daemon=True) for _ in range(self.size)]
-        for thread in self._threads:
-            thread.start()
+        self._alive: set[Worker] | None = set()
+        self._threads: list[threading.Thread] = []
+        self._rehearsed = self._started = False
         return self
 
     def __exit__(self, *_) -> None:
@@ -80,8 +91,16 @@ class Processes:
         for thread in self._threads:
             thread.join()
 
+    def rehearse(self, function: Callable[..., Any], *arguments):
+        """Run a call in this process and return its result; workers inherit what it has imported, loaded and compiled."""
+        result = function(*arguments)
+        self._rehearsed = True
+        return result
+
     def submit(self, function: Callable[..., Any], *arguments) -> Future[Any]:
         """Submit a call and return its future."""
+        if not self._threads:
+            self._begin()
         future = Future()
         self._calls.put((future, function, arguments))
         return future
@@ -90,10 +109,20 @@ class Processes:
         """Return the result of a call that was submitted with the same function and arguments."""
         return future.result()
 
-    def _attend(self) -> None:
-        """Run calls, one after the other, in one process and those that replace it."""
+    def _begin(self) -> None:
+        """Fork the workers, if that is worth while and safe; start the threads that attend to them."""
+        forked: list[Worker | None] = [None] * self.size
+        if self._rehearsed and can_fork():
+            forked = list(_fork(self.size))
+            self._alive.update(forked)
+        for number, process in enumerate(forked, 1):
+            name = f"{OWN_THREADS}worker-{number}"
+            self._threads.append(threading.Thread(target=self._attend, args=(process,), daemon=True, name=name))
+            self._threads[-1].start()
+
+    def _attend(self, process: Worker | None) -> None:
+        """Run calls, one after the other, in one process and those that replace it; None starts one when needed."""
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited: Ctrl-C is for the main process alone
-        process = None
         while self._alive is not None and (call := self._calls.get()):
             future, function, arguments = call
             try:
@@ -112,7 +141,7 @@ class Processes:
             except BaseException as error:
                 future.set_exception(error)
 
-    def _start(self) -> WorkerProcess:
+    def _start(self) -> Worker:
         """Start a process, unless the pool is closed."""
         with self._lock:
             if self._alive is None:
@@ -122,7 +151,7 @@ class Processes:
             self._alive.add(process)
         return process
 
-    def _bury(self, process: WorkerProcess) -> None:
+    def _bury(self, process: Worker) -> None:
         """Remove a dead process."""
         with self._lock:
             if self._alive is not None:
@@ -131,8 +160,26 @@ class Processes:
         process.kill()
 
 
-class WorkerProcess:
-    """A worker process and the socket to it, which no other process inherits; it runs calls in the order they come.
+class Worker:
+    """A process at the other end of a connection, which runs calls in the order they come."""
+
+    connection: Connection
+
+    def call(self, message: bytes) -> bytes | None:
+        """Return the reply, or None if the process dies before."""
+        try:
+            self.connection.send_bytes(message)
+            return self.connection.recv_bytes()
+        except (EOFError, OSError):
+            return None
+
+    def kill(self) -> None:
+        """End the process."""
+        raise NotImplementedError
+
+
+class WorkerProcess(Worker):
+    """A worker process in a new interpreter; no other process inherits the socket to it.
 
     Parameters
     ----------
@@ -150,18 +197,52 @@ class WorkerProcess:
             inherited = [theirs.fileno(), *descriptors]
             self.process = subprocess.Popen(command, env=environment, pass_fds=inherited, stdin=subprocess.DEVNULL)
 
-    def call(self, message: bytes) -> bytes | None:
-        """Return the reply, or None if the process dies before."""
-        try:
-            self.connection.send_bytes(message)
-            return self.connection.recv_bytes()
-        except (EOFError, OSError):
-            return None
-
     def kill(self) -> None:
         """End the process."""
         self.process.kill()
         self.process.wait()
+
+
+class ForkedProcess(Worker):
+    """A worker process that is a copy of this process.  It keeps no other descriptors than standard output and error."""
+
+    def __init__(self) -> None:
+        self._lock, self._ended = threading.Lock(), False
+        self.connection, theirs = Pipe()
+        with theirs:
+            self.pid = os.fork()
+            if not self.pid:
+                _serve_as_copy(theirs.fileno())
+
+    def kill(self) -> None:
+        """End the process."""
+        with self._lock:
+            if not self._ended:
+                os.kill(self.pid, signal.SIGKILL)
+                os.waitpid(self.pid, 0)
+            self._ended = True
+
+
+def can_fork() -> bool:
+    """Return whether this process can be copied: no thread may hold a lock that nobody would release in the copy."""
+    main = threading.main_thread()
+    others = [thread.name for thread in threading.enumerate() if thread is not main]
+    known = all(name.startswith(OWN_THREADS) for name in others)
+    return sys.platform == "linux" and threading.current_thread() is main and known
+
+
+def _fork(count: int) -> Iterator[ForkedProcess]:
+    """Yield copies of this process; signals that come meanwhile are delivered afterwards, to it and to them."""
+    gc.freeze()  # else the collectors of the copies would write to, and so copy, all pages of memory
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of forking where there are threads: see `can_fork`
+            for _ in range(count):
+                yield ForkedProcess()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        gc.unfreeze()
 
 
 # -- in a worker -------------------------------------------------------------------------------------------------------
@@ -179,6 +260,23 @@ def serve(descriptor: int) -> None:
         except Exception as error:
             reply = _failure(error)
         _send(connection, reply)
+
+
+def _serve_as_copy(descriptor: int) -> None:
+    """Serve in a copy of another process, from which nothing is left open or undone; never return."""
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in _ENDING:
+            if signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, {signal.SIGINT})  # Ctrl-C is for the main process alone
+        os.closerange(3, descriptor)
+        os.closerange(descriptor + 1, _LAST_DESCRIPTOR)
+        with contextlib.suppress(OSError), open(os.devnull, "rb") as nothing:
+            os.dup2(nothing.fileno(), 0)
+        serve(descriptor)
+    finally:
+        os._exit(1)  # neither flush nor clean up: that is for the main process
 
 
 def _send(connection: Connection, reply: bytes) -> None:
