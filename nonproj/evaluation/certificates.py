@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TextIO
 
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput, confidence_figures, with_confidence
+from nonproj.io.broken import STOP, Broken
 from nonproj.io.checks import Rules
 from nonproj.parses import Parse
 from nonproj.text.input import TextInput
@@ -28,13 +29,16 @@ class TextOptions(NamedTuple):
         How plain text is read; None if the input is a treebank.
     confidence : ConfidenceOutput
         What is written about confidence.
+    on_error : str
+        What to do with what is broken in the input: one of `nonproj.io.broken.ON_ERROR`.
     """
 
     comments: bool = False
     keep_deps: bool = False
-    rules: Rules = Rules(ignore_heads=True)
+    rules: Rules = Rules(ignore_heads=True, may_be_empty=True)
     plain: TextInput | None = None
     confidence: ConfidenceOutput = NO_CONFIDENCE
+    on_error: str = STOP
 
 
 DEFAULT_TEXT = TextOptions()
@@ -125,15 +129,31 @@ def _as_dict(parse: Parse) -> dict[str, Any]:
     }
 
 
+REPORTED = 100
+"""The number of broken units that a `ParseLog` keeps, for the report at the end; it counts them all."""
+
+
 class ParseLog:
-    """Counts sentences and certificates, and writes each record as a line of JSON if there is a stream."""
+    """Counts sentences and certificates, and writes each record as a line of JSON if there is a stream.
+
+    Attributes
+    ----------
+    broken : list of Broken
+        The first `REPORTED` units that were left out or copied; ``refused`` counts all.
+    """
+
+    COUNTS = ("sentences", "words", "unknown_tags", "certified", "full", "changed", "refused")
 
     def __init__(self, stream: TextIO | None):
         self.stream = stream
-        self.sentences = self.words = self.unknown_tags = self.certified = self.full = self.changed = 0
+        self.sentences = self.words = self.unknown_tags = self.certified = self.full = self.changed = self.refused = 0
+        self.broken: list[Broken] = []
 
-    def add(self, record: ParseRecord) -> None:
-        """Count the next sentence."""
+    def add(self, record: ParseRecord | Broken) -> None:
+        """Count the next sentence, or what is broken in its place."""
+        if isinstance(record, Broken):
+            self._refuse(record)
+            return
         path, line, words, unknown_tags, numbers = record
         self.sentences += 1
         self.words += words
@@ -141,7 +161,29 @@ class ParseLog:
         self.certified += numbers["certified"]
         self.full += numbers["full"] and numbers["certified"]
         self.changed += numbers["changed"]
+        self._write({"sentence": self.sentences, "path": path, "line": line, "words": words} | numbers)
+
+    def _refuse(self, unit: Broken) -> None:
+        """Count and describe what is broken."""
+        self.refused += 1
+        if len(self.broken) < REPORTED:
+            self.broken.append(unit._replace(text=""))
+        place = {"path": unit.path, "line": unit.line, "first_line": unit.first, "last_line": unit.last}
+        self._write(place | {"error": unit.reason})
+
+    def _write(self, numbers: dict[str, Any]) -> None:
         if self.stream:
-            path = path.encode("utf-8", "backslashreplace").decode()  # bytes of a file name that are not UTF-8
-            place = {"sentence": self.sentences, "path": path, "line": line, "words": words}
-            self.stream.write(json.dumps(place | numbers, ensure_ascii=False) + "\n")
+            path = numbers["path"].encode("utf-8", "backslashreplace").decode()  # a file name may not be UTF-8
+            self.stream.write(json.dumps(numbers | {"path": path}, ensure_ascii=False) + "\n")
+
+    def state(self) -> dict[str, Any]:
+        """Return the counts and what is broken as JSON values, for `restore`."""
+        return {name: int(getattr(self, name)) for name in self.COUNTS} | {
+            "broken": [list(unit) for unit in self.broken]
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a `state`."""
+        for name in self.COUNTS:
+            setattr(self, name, state[name])
+        self.broken = [Broken(*unit) for unit in state["broken"]]

@@ -36,12 +36,15 @@ class Rules(NamedTuple):
         The format must be CoNLL-U by the rules of `nonproj.io.strict`.
     max_line : int
         Limit for the length of a line, in bytes.
+    may_be_empty : bool
+        A file without sentences is none, and not an error.
     """
 
     require_heads: bool = False
     ignore_heads: bool = False
     strict: bool = False
     max_line: int = 1 << 20
+    may_be_empty: bool = False
 
     @property
     def max_sentence(self) -> int:

@@ -120,6 +120,8 @@ def sentences_of(
             _check_id(sentence, ids, repeated)
         yield sentence
     elif sentence is None:
+        if rules.may_be_empty:
+            return
         raise DataError(name, 1, "no sentences; the file is empty" if not number else "no sentences; only blank lines")
     else:
         sentence.lines.extend(block)
@@ -297,7 +299,10 @@ def _comment(lines: list[str], comments: dict[str, object]) -> None:
 
 
 def write(
-    sentences_with_trees: Iterable[tuple[Any, ...]], target: str | Path | BinaryIO | TextIO, *, keep_deps: bool = False
+    sentences_with_trees: Iterable[tuple[Any, ...] | str],
+    target: str | Path | BinaryIO | TextIO,
+    *,
+    keep_deps: bool = False,
 ) -> int:
     """Write sentences with their predicted trees, and return the number of sentences.
 
@@ -305,7 +310,7 @@ def write(
     ----------
     sentences_with_trees : iterable of tuple
         ``(sentence, heads)``, ``(sentence, heads, labels)`` or ``(sentence, heads, labels, comments)``, as for
-        `replace`; where ``heads`` is None, the sentence is written unchanged.
+        `replace`; where ``heads`` is None, the sentence is written unchanged.  A string is written as it is.
     target : str, Path or stream
         A file (see `open_output`), or an open stream of bytes or text.
     keep_deps : bool
@@ -331,7 +336,11 @@ def write(
     binary = not hasattr(target, "encoding")
     out: Any = target  # a stream of bytes or of text
     count, sentence, lines_written = 0, None, 0
-    for sentence, heads, *rest in sentences_with_trees:
+    for item in sentences_with_trees:
+        if isinstance(item, str):
+            out.write(item.encode() if binary else item)
+            continue
+        sentence, heads, *rest = item
         lines_written = len(sentence.lines)
         text = "".join(sentence.lines) if heads is None else replace(sentence, heads, *rest, keep_deps=keep_deps)
         out.write(text.encode() if binary else text)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO
 
 from nonproj.errors import ConfigError, DataError
+from nonproj.io.broken import Broken
 from nonproj.io.files import Source, open_input, stream_error, unpacked
 from nonproj.text.characters import characters
 from nonproj.text.layout import is_inside
@@ -118,7 +119,7 @@ def read_text(source: Source, segmenter: Any, options: TextInput | None = None) 
     Raises
     ------
     DataError
-        The text is not UTF-8, has no words, has more than `MAX_GAP` blanks in a row, or is CoNLL-U; the sentences
+        The text is not UTF-8, has more than `MAX_GAP` blanks in a row, or is CoNLL-U; the sentences
         before that line have been yielded.
     FileError
         The file cannot be read.
@@ -210,6 +211,110 @@ def _blocks(stream: BinaryIO | TextIO) -> Iterator[str]:
     yield decoder.decode(b"", final=True)
 
 
+def split_text_units(
+    source: Source, options: TextInput | None = None, size: int = _BLOCK
+) -> Iterator[TextPiece | Broken]:
+    """Divide a text into pieces like `split_text`; lines that are broken are left out, and reported in their place.
+
+    Broken is a line that is not UTF-8, a long stretch of blanks, and all that follows damaged gzip data.
+
+    Raises
+    ------
+    DataError
+        The text is CoNLL-U.
+    FileError
+        The file cannot be read.
+
+    Examples
+    --------
+    >>> import io
+    >>> found = list(split_text_units(io.BytesIO(b"En.\\nTo.\\nTr\\xe9.\\nFire.\\n"), size=1))
+    >>> [each.text for each in found], found[1].line
+    (['En.\\nTo.\\n', 'Tr\\udce9.\\n', 'Fire.\\n'], 3)
+    """
+    stream, name, closing = open_input(source)
+    splitter = _Splitter(name, (options or TextInput()).check(), size)
+    try:
+        with closing:
+            for line in _decodable(stream):
+                if isinstance(line, str):
+                    yield from _added(splitter, line)
+                else:
+                    yield from splitter.flush()
+                    text = line.decode("utf-8", "surrogateescape")
+                    byte = next(c for c in text if "\udc80" <= c <= "\udcff").encode("utf-8", "surrogateescape")
+                    reason = f"byte 0x{byte.hex()} is not UTF-8; recode the file to UTF-8 first"
+                    yield Broken(name, splitter.line, splitter.line, splitter.line, reason, text)
+                    splitter.leave_out(text)
+    except (EOFError, zlib.error, OSError) as error:
+        yield from splitter.flush()
+        failure = stream_error(error, name, splitter.line - 1)
+        if not isinstance(failure, DataError):
+            raise failure from None
+        yield Broken(name, failure.line, failure.line, failure.line, failure.message)
+        return
+    yield from splitter.finish()
+
+
+def _added(splitter: _Splitter, block: str) -> Iterator[TextPiece | Broken]:
+    """Yield the pieces that are complete after a block, and long stretches of blanks, which are left out."""
+    while True:
+        if splitter.in_gap:
+            rest = block.lstrip(BLANKS)
+            splitter.leave_out(block[: len(block) - len(rest)])
+            splitter.in_gap, block = not rest, rest
+            if not block:
+                return
+        yield from splitter.add(block)
+        failure, splitter.failure = splitter.failure, None
+        if failure is None:
+            return
+        if splitter.wrong_format:
+            raise failure
+        yield from splitter.flush()
+        yield Broken(splitter.name, failure.line, failure.line, failure.line, failure.message)
+        block, splitter.in_gap = splitter.rest, True
+
+
+def _decodable(stream: BinaryIO | TextIO) -> Iterator[str | bytes]:
+    """Yield what can be read at once, in whole lines, decoded; a line that is not UTF-8 by itself, as bytes."""
+    if hasattr(stream, "encoding"):
+        yield from iter(lambda: stream.read(_BLOCK), "")
+        return
+    found = unpacked(stream)
+    packed = isinstance(getattr(found, "raw", None), gzip.GzipFile)
+    raw: Any = found.raw if packed else found  # type: ignore[attr-defined]  # what is not buffered is not lost
+    read, rest = getattr(raw, "read1", raw.read), b""
+    for block in iter(lambda: read(_BLOCK), b""):
+        data = rest + block
+        end = data.rfind(b"\n") + 1
+        if not end and len(data) >= MAX_PARAGRAPH:  # a line without end is cut between characters
+            end = max((p for p in range(len(data) - 4, len(data)) if data[p] & 0xC0 != 0x80), default=len(data))
+        yield from _lines_of(data[:end])
+        rest = data[end:]
+    yield from _lines_of(rest)
+
+
+def _lines_of(data: bytes) -> Iterator[str | bytes]:
+    """Yield lines, decoded together as far as they can be."""
+    try:
+        if data:
+            yield data.decode()
+        return
+    except UnicodeDecodeError:
+        good: list[str] = []
+    for line in re.findall(rb"[^\n]*\n|[^\n]+", data):
+        try:
+            good.append(line.decode())
+        except UnicodeDecodeError:
+            if good:
+                yield "".join(good)
+            good = []
+            yield line
+    if good:
+        yield "".join(good)
+
+
 class _Splitter:
     """The text that has been read but not yielded, and where it is."""
 
@@ -220,10 +325,14 @@ class _Splitter:
         self.unit_end = _PARAGRAPH_END if options.format == TEXT else _LINE_END
         self.buffer, self.line, self.offset, self.begins = "", 1, 0, True
         self.ready = 0  # the buffer up to here is complete
+        self.follows = True  # whether what follows it begins a paragraph
         self.searched = 0  # the end of the next paragraph is not before this
         self.blank = False  # whether the last block was
         self.known = False  # whether the first line that is no comment has been seen
         self.failure: DataError | None = None
+        self.wrong_format = False  # whether that is about the whole file
+        self.rest = ""  # what follows the failure
+        self.in_gap = False  # whether blanks are being left out
 
     def add(self, block: str) -> Iterator[TextPiece]:
         """Add a text, and yield the pieces that are complete."""
@@ -233,14 +342,16 @@ class _Splitter:
             if _CONLL.fullmatch(first[1].rstrip("\r")):
                 line = self.line + self.buffer.count("\n", 0, first.start(1))
                 message = f"ten columns between tabs: a file of CoNLL-U is parsed without --{self.format}"
-                self.buffer, self.failure = "", DataError(self.name, line, message)
+                self.buffer, self.wrong_format = "", True
+                self.failure = DataError(self.name, line, message)
                 return
         before, self.blank = self.blank, not block.strip(BLANKS)  # more than MAX_GAP blanks hold a whole block
         for match in _LONG_GAP.finditer(self.buffer) if before or self.blank else ():
             if match.end() - match.start() > MAX_GAP:
                 line = self.line + self.buffer.count("\n", 0, match.start())
                 message = f"more than {MAX_GAP} blank or control characters in a row; is this a text file?"
-                self.buffer, self.failure = self.buffer[: match.start()], DataError(self.name, line, message)
+                self.buffer, self.rest = self.buffer[: match.start()], self.buffer[match.start() :]
+                self.failure = DataError(self.name, line, message)
                 return
         yield from self._pieces(final=False)
 
@@ -249,8 +360,17 @@ class _Splitter:
         yield from self._pieces(final=True)
         if _SOLID.search(self.buffer):
             yield self._piece(len(self.buffer), True)
-        elif self.line == 1 and not self.offset and self.failure is None:
-            self.failure = DataError(self.name, 1, "no words; the file is empty or blank")
+
+    def flush(self) -> Iterator[TextPiece]:
+        """Yield what is left before a line that is left out; what follows that begins a paragraph."""
+        yield from self._pieces(final=True)
+        if _SOLID.search(self.buffer):
+            yield self._piece(len(self.buffer), self.format == TEXT)
+        self._piece(len(self.buffer), self.begins or self.format == TEXT)
+
+    def leave_out(self, text: str) -> None:
+        """Count lines and characters of a text that is left out."""
+        self.line, self.offset = self.line + text.count("\n"), self.offset + len(text)
 
     def _pieces(self, final: bool) -> Iterator[TextPiece]:
         while (solid := _SOLID.search(self.buffer, self.ready)) is not None:
@@ -264,14 +384,14 @@ class _Splitter:
             if match is None or (match.end() == len(self.buffer) and not final):
                 self.searched = max(solid.start(), self._last_solid())
                 break
-            begins = self.unit_end is _PARAGRAPH_END or count_newlines(self.buffer[end : match.end()]) > 1
+            self.follows = self.unit_end is _PARAGRAPH_END or count_newlines(self.buffer[end : match.end()]) > 1
             self.ready = self.searched = match.start() + split_gap(match[0])
             if final and not _SOLID.search(self.buffer, self.ready):
                 self.ready = len(self.buffer)
-            if self.ready >= self.size or not begins:
-                yield self._piece(self.ready, begins)
+            if self.ready >= self.size:
+                yield self._piece(self.ready, self.follows)
         if self.ready and self.at_once:
-            yield self._piece(self.ready, begins=True)
+            yield self._piece(self.ready, self.follows)
 
     def _blanks_before(self, place: int) -> int:
         """Return where the blanks before a place in the buffer begin."""
