@@ -26,6 +26,7 @@ EPOCHS = 6
 
 _TRAIN = ["train", "train.conll", "-o", "new.nonproj", *material.SMALL, "--epochs", str(EPOCHS), "--resume"]
 _PARSE = ["parse", "toy.nonproj", "in.conll", "-o", "out.conll", "--stats", "stats.json"]
+_RESUME = [*_PARSE, "--resume"]
 
 
 class Kills(Lane):
@@ -59,7 +60,8 @@ class Kills(Lane):
     def case(self, rng: random.Random, number: int) -> str:
         """Kill something once."""
         forked = (self._train, self._train, self._train, self._parse, self._parse, self._parse, self._twice)
-        spawned = (self._jobs, self._worker, self._dask_worker, self._dask_client)
+        forked += (self._resume, self._resume)
+        spawned = (self._jobs, self._worker, self._dask_worker, self._dask_client, self._resume_jobs)
         kind = rng.choice(spawned if rng.random() < 0.05 else forked)
         kind = self._dask_scheduler if number % 40 == 7 else kind
         try:
@@ -114,6 +116,34 @@ class Kills(Lane):
         number = rng.choice(NUMBERS)
         ended = call(_PARSE, self.work, signals=[(rng.uniform(0, 1.2 * self.seconds["parse"]), number)])
         return self._check_parse(ended, number, "parsing")
+
+    def _resume(self, rng: random.Random) -> str:
+        """Kill a parsing with --resume several times, and then let it end: by the bytes nothing can be seen of it."""
+        delays = [rng.uniform(0, 1.1 * self.seconds["parse"]) for _ in range(rng.choice((1, 2, 3)))]
+        for delay in delays:
+            number = rng.choice(NUMBERS)
+            ended = call(_RESUME, self.work, signals=[(delay, number)])
+            self._check_left(ended, number, {"out.conll", "stats.json", "out.conll.partial"})
+        ended = call(_RESUME, self.work)
+        return self._check_resumed(ended, f"parsing with --resume, {len(delays)} kills")
+
+    def _resume_jobs(self, rng: random.Random) -> str:
+        """Kill a parsing with --resume and two worker processes, and resume it with as many, or with one."""
+        process = spawn([*_RESUME, "--jobs", "2"], self.work)
+        time.sleep(rng.uniform(0.0, 6.0))
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(rng.choice(NUMBERS))
+        collect(process)
+        check_gone(process.pid)
+        ended = collect(spawn([*_RESUME, "--jobs", str(rng.choice((1, 2)))], self.work))
+        return self._check_resumed(ended, "parsing with --resume --jobs 2")
+
+    def _check_resumed(self, ended: Ended, what: str) -> str:
+        require(ended.code == 0, f"resuming fails: {ended.error[-1500:]}")
+        require((self.work / "out.conll").exists(), "no output")
+        require(not (self.work / "out.conll.partial").exists(), "the partial output is left")
+        self._check_parse(ended, signal.SIGKILL, "")
+        return what
 
     def _jobs(self, rng: random.Random) -> str:
         """Kill a parsing with two worker processes, which have to end, too."""

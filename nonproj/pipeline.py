@@ -192,6 +192,23 @@ class Parser:
             for part in groups(tagged, PAIRS):
                 yield from zip(tagged[part], self._parse_group(tagged[part], predicted[part]), strict=True)
 
+    def try_all(
+        self, sentences: Iterable[Sentence], batch: int = BATCH
+    ) -> Iterator[tuple[Sentence, Parse | DataError]]:
+        """Yield what `parse_all` yields, and the error in place of the parse of a sentence that cannot be parsed."""
+        for group in batches(sentences, batch):
+            parsed = self.parse_all(group, batch)
+            done = 0
+            while done < len(group):
+                try:
+                    for found in parsed:
+                        done += 1
+                        yield found
+                except DataError as error:
+                    yield group[done], error
+                    done += 1
+                    parsed = self.parse_all(group[done:], batch)
+
     def _parse_group(self, sentences: list[Sentence], predicted: list[bool]) -> Iterable[Parse]:
         """Parse sentences together, or one by one up to the first that is too large or has no tree."""
         if max(map(len, sentences)) <= self.max_words:

@@ -262,7 +262,7 @@ def test_the_share_of_a_killed_process_is_parsed_again(here):
     assert Path("two.conll").read_bytes() == Path("serial.conll").read_bytes()
 
 
-# -- forked workers: no process imports, loads or compiles what another has ----------------------------------------------
+# -- forked workers --------------------------------------------------------------------------------------------------
 
 
 def test_workers_are_copies_of_a_process_that_has_parsed(here, monkeypatch):

@@ -59,6 +59,9 @@ A module is imported only if its command is named.
 _DECODING_OPTIONS = {f"--{no}{name}" for name in ("projective", "exact", "full", "joint", "tag") for no in ("", "no-")}
 _DECODING_OPTIONS |= {"--single-root", "--multi-root", "--max-iterations", "--max-words", "--search-limit"}
 
+ON_ERROR = ("stop", "skip", "copy")
+"""As `nonproj.io.broken.ON_ERROR`, which takes longer to import."""
+
 log = logging.getLogger("nonproj")
 
 
@@ -132,6 +135,14 @@ def _add_parse(parser: Arguments) -> None:
     add("--mark-unsure", action="store_true", help="mark these in MISC, as in Unsure=Head, instead of leaving them out")
     add("--stats", metavar="FILE", help="write score, bound and certificate of each tree as lines of JSON")
     add("--stats-comments", action="store_true", help="write them as comments above each sentence")
+    text = (
+        "with what is broken in the input: stop; skip it, or copy its lines, report it at the end, and exit with code 1"
+    )
+    add("--on-error", choices=ON_ERROR, default="stop", help=f"{text} (default: stop)")
+    text = (
+        "keep what is done in OUT.partial, and continue from it if it exists; input, model and options must be the same"
+    )
+    add("--resume", action="store_true", help=text)
     add("--keep-deps", action="store_true", help="keep DEPS where HEAD changes (default: DEPS becomes _)")
     add_plain_text(parser)
     add_reading(parser)
@@ -273,8 +284,8 @@ def main(arguments: list[str] | None = None) -> int:
     Returns
     -------
     int
-        0; 2 for an error, with one line on standard error; 129 after SIGHUP, 130 after Ctrl-C, 143 after SIGTERM; 141
-        if the output pipe is closed.
+        0; 1 if ``--on-error`` left something out; 2 for an error, with one line on standard error; 129 after SIGHUP,
+        130 after Ctrl-C, 143 after SIGTERM; 141 if the output pipe is closed.
     """
     _open_standard_streams()
     if arguments is None:

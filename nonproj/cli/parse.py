@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from typing import Any, TextIO
 
+from nonproj.cli import resumable
 from nonproj.cli.common import (
     check_outputs,
     compile_ahead,
@@ -20,16 +21,19 @@ from nonproj.cli.common import (
     reading_rules,
     worker_pool,
 )
-from nonproj.errors import ConfigError, ModelError
+from nonproj.errors import ConfigError, ModelError, NonprojError, one_line
 from nonproj.evaluation.calibration import no_classifier
 from nonproj.evaluation.certificates import ParseLog, TextOptions, annotate
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput
 from nonproj.io import conll
-from nonproj.io.files import open_input, open_output
+from nonproj.io.broken import COPY, STOP, read_units
+from nonproj.io.files import Opened, open_input, open_output
 from nonproj.model import Model
-from nonproj.pipeline import BATCH
-from nonproj.text.input import TextInput, read_text
-from nonproj.workers.parsing import ModelRef, make_parser, parse_text
+from nonproj.options.config import DecodingConfig
+from nonproj.pipeline import BATCH, Parser
+from nonproj.text.input import TextInput, read_text, read_text_units
+from nonproj.workers.parsing import ModelRef, keep, make_parser, parse_text
+from nonproj.workers.units import UnitWriter, parse_units
 
 _MANY_UNKNOWN = 0.05
 """Share of words with unknown tags from which on a warning is due: tags of treebanks are a closed class."""
@@ -38,9 +42,14 @@ log = logging.getLogger("nonproj")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Parse a file or a stream; the output is renamed to its final name when it is complete."""
-    inputs = {"model": options.model, "input": options.input}
-    check_outputs({"output": options.output, "--stats": options.stats}, inputs, replaceable="input")
+    """Parse a file or a stream; the output is renamed to its final name when it is complete.
+
+    Return 1 if ``--on-error`` has left something out or copied it, else 0.
+    """
+    outputs = {"output": options.output, "--stats": options.stats}
+    if options.resume:
+        outputs["--resume"] = resumable.partial_of(options)
+    check_outputs(outputs, {"model": options.model, "input": options.input}, replaceable="input")
     model = load_model(options.model, options.input)
     decoding, confidence = decoding_options(model.config.decoding, options), _confidence(options, model)
     wanted = confidence != NO_CONFIDENCE or options.stats or options.stats_comments
@@ -48,30 +57,63 @@ def run(options: argparse.Namespace) -> int:
     compile_ahead(options, model, decoding)
     start = time.perf_counter()
     source = open_input(options.input)
-    rules, plain = reading_rules(options, ignore_heads=True), None
+    rules, plain = reading_rules(options, ignore_heads=True, may_be_empty=True), None
     if options.plain:
         plain = TextInput(options.plain, options.token_ranges, min(TextInput().max_words, decoding.max_words))
-    text = TextOptions(options.stats_comments, options.keep_deps, rules, plain, confidence)
+    text = TextOptions(options.stats_comments, options.keep_deps, rules, plain, confidence, options.on_error)
+    with source[2]:
+        if options.resume:
+            totals = resumable.parse(options, model, decoding, text, source)
+        else:
+            totals = _parse(options, model, decoding, text, source)
+    _summarise(totals, decoding, "tagger" in model.components, time.perf_counter() - start)
+    _report(totals, options)
+    return 1 if totals.refused else 0
+
+
+def _parse(
+    options: argparse.Namespace, model: Model, decoding: DecodingConfig, text: TextOptions, source: Opened
+) -> ParseLog:
+    """Parse by workers, or in this process: a file in batches, a stream sentence by sentence."""
     progress = progress_bar(options, source)
     statistics = open_output(options.stats) if options.stats else nullcontext()
-    with source[2], worker_pool(options) as workers, open_output(options.output) as stream, statistics as lines:
+    errors = "surrogateescape" if text.on_error == COPY else "strict"
+    with worker_pool(options) as workers, open_output(options.output, errors) as stream, statistics as lines:
         totals = ParseLog(lines)
         if workers:
-            records = parse_text(workers, ModelRef.of(options.model, decoding, options.tags), source, stream, text)
-            for record in progress(records, "parse"):
+            reference = ModelRef.of(options.model, decoding, options.tags)
+            keep(reference, model)
+            for record in progress(parse_text(workers, reference, source, stream, text), "parse"):
                 totals.add(record)
+            return totals
+        failures: list[NonprojError] = []
+        parser = make_parser(model, decoding, options.tags)
+        units = _units(parser, source, text)
+        if text.on_error == STOP:
+            units = conll.until_error(units, failures)
+        units, batch = progress(units, "parse"), BATCH if os.path.isfile(options.input) else 1
+        if text.on_error == STOP:
+            items = annotate(parser.parse_all(units, batch), text.comments, totals.add, text.confidence)
         else:
-            errors, parser = [], make_parser(model, decoding, options.tags)
-            sentences = read_text(source, parser.segmenter, plain) if plain else conll.read(source, rules)
-            sentences = progress(conll.until_error(sentences, errors), "parse")
-            batch = BATCH if os.path.isfile(options.input) else 1
-            items = annotate(parser.parse_all(sentences, batch), text.comments, totals.add, confidence)
-            if options.input == "-":
-                items = _flushed(items, [stream, lines] if lines else [stream])
-            conll.write(items, stream, keep_deps=text.keep_deps)
-            if errors:
-                raise errors[0]
-    seconds = time.perf_counter() - start
+            items = UnitWriter(stream, text, totals.add).items(parse_units(parser, units, batch))
+        if options.input == "-":
+            items = _flushed(items, [stream, lines] if lines else [stream])
+        conll.write(items, stream, keep_deps=text.keep_deps)
+        if failures:
+            raise failures[0]
+    return totals
+
+
+def _units(parser: Parser, source: Opened, text: TextOptions) -> Iterable[Any]:
+    """Return the sentences of the input; unless errors end parsing, with what is broken."""
+    if text.plain:
+        read = read_text if text.on_error == STOP else read_text_units
+        return read(source, parser.segmenter, text.plain)
+    return (conll.read if text.on_error == STOP else read_units)(source, text.rules)
+
+
+def _summarise(totals: ParseLog, decoding: DecodingConfig, has_tagger: bool, seconds: float) -> None:
+    """Write figures, and warnings about certificates and tags."""
     message = "%d sentences, %d words, %.2f s; %d trees are provably the best over their candidate arcs"
     log.info(message, totals.sentences, totals.words, seconds, totals.certified)
     if totals.certified < totals.sentences:
@@ -80,12 +122,26 @@ def run(options: argparse.Namespace) -> int:
         log.warning("%d of %d sentences without a certificate; %s", open_, totals.sentences, hint)
     if totals.unknown_tags > _MANY_UNKNOWN * totals.words:
         share = 100 * totals.unknown_tags / totals.words
-        hint = "--tag predicts all tags" if "tagger" in model.components else "the model has no tagger"
+        hint = "--tag predicts all tags" if has_tagger else "the model has no tagger"
         text = "%.0f %% of the words have no tag, or one that the model was not trained with; %s"
         log.warning(text, share, hint)
     if totals.full:
         log.info("%d of them over all arcs; pruning had hidden %d of the trees", totals.full, totals.changed)
-    return 0
+
+
+def _report(totals: ParseLog, options: argparse.Namespace) -> None:
+    """Write what ``--on-error`` has left out or copied, and where."""
+    if not totals.refused:
+        return
+    done = "copied" if options.on_error == COPY else "left out"
+    for unit in totals.broken:
+        lines = f"line {unit.first}" if unit.first == unit.last else f"lines {unit.first} to {unit.last}"
+        log.error("%s", one_line(f"{unit.error()} ({lines})"))
+    if totals.refused > len(totals.broken):
+        hint = "all are in the file of --stats" if options.stats else "--stats lists all"
+        log.error("and %d more; %s", totals.refused - len(totals.broken), hint)
+    what = "broken lines" if options.plain else "broken sentences"
+    log.error("nonproj: %d %s %s, %d sentences parsed", totals.refused, what, done, totals.sentences)
 
 
 def _confidence(options: argparse.Namespace, model: Model) -> ConfidenceOutput:

@@ -279,13 +279,15 @@ def _sync(raw: BinaryIO, path: str | Path) -> None:
 
 
 @contextlib.contextmanager
-def open_output(path: str | Path) -> Iterator[TextIO]:
+def open_output(path: str | Path, errors: str = "strict") -> Iterator[TextIO]:
     """Open a text file for writing; like `open_binary`, it appears when it is complete.
 
     Parameters
     ----------
     path : str or Path
         ``-`` for standard output; a name that ends in ``.gz`` is compressed.
+    errors : str
+        What becomes of half surrogate pairs, as for `open`.
 
     Yields
     ------
@@ -307,14 +309,14 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
     one
     """
     if str(path) == "-":
-        yield from _standard_output()
+        yield from _standard_output(errors)
         return
     compressed = str(path).endswith(".gz")
     with (
         open_binary(path) as raw,
         gzip.GzipFile("", "wb", 6, raw, mtime=0) if compressed else contextlib.nullcontext(raw) as packed,
     ):
-        stream = io.TextIOWrapper(packed, encoding="utf-8", newline="")
+        stream = io.TextIOWrapper(packed, encoding="utf-8", errors=errors, newline="")
         try:
             yield stream
             stream.flush()
@@ -323,13 +325,13 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
                 stream.detach()
 
 
-def _standard_output() -> Iterator[TextIO]:
+def _standard_output(errors: str) -> Iterator[TextIO]:
     """Yield standard output as UTF-8 without translating line endings, and leave it open."""
     sys.stdout.flush()
     if not hasattr(sys.stdout, "buffer"):
         yield sys.stdout
         return
-    stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="")
+    stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", errors=errors, newline="")
     try:
         yield stream
         stream.flush()

@@ -211,6 +211,18 @@ def _blocks(stream: BinaryIO | TextIO) -> Iterator[str]:
     yield decoder.decode(b"", final=True)
 
 
+def read_text_units(source: Source, segmenter: Any, options: TextInput) -> Iterator[Sentence | Broken]:
+    """Read plain text like `read_text`; lines that are broken are left out, and reported in their place."""
+    number = 0
+    for piece in split_text_units(source, options, 0):
+        if isinstance(piece, Broken):
+            yield piece
+            continue
+        for sentence in piece.read(segmenter, options, number + 1):
+            number += 1
+            yield sentence
+
+
 def split_text_units(
     source: Source, options: TextInput | None = None, size: int = _BLOCK
 ) -> Iterator[TextPiece | Broken]:

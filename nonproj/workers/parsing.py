@@ -9,24 +9,28 @@ from __future__ import annotations
 import io
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO, TypeAlias
 
 from nonproj.errors import DataError, ModelError, NonprojError
 from nonproj.evaluation.certificates import DEFAULT_TEXT, ParseRecord, TextOptions, annotate
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
 from nonproj.evaluation.scores import Evaluation
 from nonproj.io import conll, splitting
+from nonproj.io.broken import STOP, Broken, split_units, units_of_piece
 from nonproj.io.checks import Rules
+from nonproj.io.files import Source
 from nonproj.io.splitting import Piece
 from nonproj.io.temporary import reason
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
 from nonproj.pipeline import Parser
-from nonproj.text.input import TextPiece, split_text
+from nonproj.text.input import TextPiece, split_text, split_text_units
 from nonproj.text.output import renumber
+from nonproj.types import Sentence
 from nonproj.workers.pool import in_order
+from nonproj.workers.units import UnitWriter, parse_units
 
 TEXT_PIECE = 1 << 14
 """Least number of characters of text in a task: few, so that no worker has much to do when others have finished."""
@@ -69,9 +73,19 @@ def fingerprint(path: str | Path) -> bytes:
         raise ModelError(f"{path}: {reason(error)}") from None
 
 
+PIECE = 1 << 16
+"""Least number of bytes of a treebank in a task where broken sentences do not end the job."""
+
 _lock = threading.Lock()
 _models: dict[tuple[str, bytes], Model] = {}
 _of_thread = threading.local()
+
+
+def keep(reference: ModelRef, model: Model) -> None:
+    """Use a model that is loaded already wherever this process refers to it."""
+    with _lock:
+        _models.clear()
+        _models[reference.path, reference.digest] = model
 
 
 def make_parser(model: Model, decoding: DecodingConfig, tags: str) -> Parser:
@@ -118,21 +132,38 @@ class ParsedPiece(NamedTuple):
     ----------
     text : str
         The sentences with their trees.
-    records : list of ParseRecord
-        One for each sentence.
+    records : list of ParseRecord and Broken
+        One for each sentence, and what is broken in its place.
     error : NonprojError or None
         The error of the sentence after these.
+    numbered : int
+        The number of sentences found in plain text.
+    tail : str
+        Comments that belong above the sentence after these: see `UnitWriter`.
     """
 
     text: str
-    records: list[ParseRecord]
-    error: NonprojError | None
+    records: list[ParseRecord | Broken]
+    error: NonprojError | None = None
+    numbered: int = 0
+    tail: str = ""
 
 
-def parse_piece(reference: ModelRef, options: TextOptions, piece: Piece | TextPiece) -> ParsedPiece:
-    """Parse the sentences of a piece of a treebank or of plain text, up to the first error."""
+Task: TypeAlias = "Piece | TextPiece | Broken | str"
+"""What a worker is given: a piece, or what is not in pieces."""
+
+
+def parse_piece(reference: ModelRef, options: TextOptions, piece: Task) -> ParsedPiece:
+    """Parse the sentences of a piece, up to the first error or, as the options say, without what is broken."""
     parser, _ = parser_of(reference)
-    stream, records, errors = io.StringIO(newline=""), [], []
+    stream, records = io.StringIO(newline=""), []
+    if options.on_error != STOP:
+        units = list(_units(parser, options, piece))
+        writer = UnitWriter(stream, options, records.append)
+        writer.write(parse_units(parser, units))
+        numbered = sum(isinstance(unit, Sentence) for unit in units)
+        return ParsedPiece(stream.getvalue(), records, None, numbered, writer.pending)
+    errors: list[NonprojError] = []
     sentences = piece.read(parser.segmenter, options.plain) if options.plain else piece.read(options.rules)
     parses = parser.parse_all(conll.until_error(sentences, errors))
     try:
@@ -140,7 +171,14 @@ def parse_piece(reference: ModelRef, options: TextOptions, piece: Piece | TextPi
         conll.write(items, stream, keep_deps=options.keep_deps)
     except DataError as error:  # a sentence that is too long
         errors = [error]
-    return ParsedPiece(stream.getvalue(), records, errors[0] if errors else None)
+    return ParsedPiece(stream.getvalue(), records, errors[0] if errors else None, len(records))
+
+
+def _units(parser: Parser, options: TextOptions, piece: Task) -> Iterable[Sentence | Broken | str]:
+    """Return the sentences of a piece, and what is broken."""
+    if isinstance(piece, TextPiece):
+        return piece.read(parser.segmenter, options.plain)
+    return units_of_piece(piece, options.rules) if isinstance(piece, Piece) else [piece]
 
 
 def evaluate_piece(reference: ModelRef, rules: Rules, piece: Piece) -> Evaluation:
@@ -152,9 +190,44 @@ def evaluate_piece(reference: ModelRef, rules: Rules, piece: Piece) -> Evaluatio
 # -- in the caller -----------------------------------------------------------------------------------------------------
 
 
+def tasks_of(source: Source, options: TextOptions) -> Iterator[Task]:
+    """Divide a treebank or plain text into tasks for workers; they depend on the input and the options alone."""
+    if options.plain:
+        divide = split_text if options.on_error == STOP else split_text_units
+        return divide(source, options.plain, TEXT_PIECE)
+    if options.on_error == STOP:
+        return splitting.split(source, rules=options.rules)
+    return split_units(source, PIECE, options.rules)
+
+
+class Joined:
+    """The texts of parsed pieces, put together: sentences are renumbered, comments stand above the sentence after them.
+
+    Attributes
+    ----------
+    numbered : int
+        The number of sentences so far.
+    pending : str
+        Comments that await a sentence.
+    """
+
+    def __init__(self, plain: bool):
+        self.plain, self.numbered, self.pending = plain, 0, ""
+
+    def add(self, parsed: ParsedPiece) -> str:
+        """Return the text to be written for the next piece."""
+        text = renumber(parsed.text, self.numbered) if self.plain else parsed.text
+        self.numbered += parsed.numbered
+        if self.plain and not text:
+            self.pending += parsed.tail
+            return ""
+        text, self.pending = self.pending + text, parsed.tail
+        return text
+
+
 def parse_text(
     workers, reference: ModelRef, source, stream: TextIO, options: TextOptions = DEFAULT_TEXT
-) -> Iterator[ParseRecord]:
+) -> Iterator[ParseRecord | Broken]:
     """Parse a treebank or plain text with workers and write the text that one process would write.
 
     Parameters
@@ -169,8 +242,8 @@ def parse_text(
 
     Yields
     ------
-    ParseRecord
-        Of each sentence, once its text is written.
+    ParseRecord or Broken
+        Of each sentence, once its text is written; and what is broken in its place.
 
     Raises
     ------
@@ -179,11 +252,10 @@ def parse_text(
     ClusterError, ModelError
         The workers fail.
     """
-    plain, count = options.plain, 0
-    pieces = split_text(source, plain, TEXT_PIECE) if plain else splitting.split(source, rules=options.rules)
-    for parsed in in_order(workers, parse_piece, ((reference, options, piece) for piece in pieces), True):
-        stream.write(renumber(parsed.text, count) if plain else parsed.text)
-        count += len(parsed.records)
+    joined = Joined(options.plain is not None)
+    tasks = ((reference, options, piece) for piece in tasks_of(source, options))
+    for parsed in in_order(workers, parse_piece, tasks, rehearse=True):
+        stream.write(joined.add(parsed))
         yield from parsed.records
         if parsed.error:
             raise parsed.error

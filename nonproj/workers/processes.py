@@ -92,7 +92,7 @@ class Processes:
             thread.join()
 
     def rehearse(self, function: Callable[..., Any], *arguments):
-        """Run a call in this process and return its result; workers inherit what it has imported, loaded and compiled."""
+        """Run a call in this process and return its result; workers inherit what it has loaded and compiled."""
         result = function(*arguments)
         self._rehearsed = True
         return result
@@ -204,7 +204,7 @@ class WorkerProcess(Worker):
 
 
 class ForkedProcess(Worker):
-    """A worker process that is a copy of this process.  It keeps no other descriptors than standard output and error."""
+    """A worker process that is a copy of this process.  It keeps no open files but output and error."""
 
     def __init__(self) -> None:
         self._lock, self._ended = threading.Lock(), False

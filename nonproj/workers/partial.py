@@ -1,0 +1,245 @@
+"""What a job that can be resumed has done so far: ``OUT.partial``, which a killed run leaves and the next continues.
+
+The file starts with a line that says what the job is: digests of input and model, options, version.  A record follows
+for each task: a line with the digest of the task, the lengths of what was written for it and the state behind it, and
+then these texts.  Records are appended, each with a checksum, so whatever is left of the last one when a process or a
+machine dies is recognised and cut off.  Tasks depend on input and options alone, so a run that resumes divides the
+input again, compares the tasks that are done, and continues with the next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from nonproj import __version__
+from nonproj.errors import FileError
+from nonproj.io.temporary import reason
+
+_FORMAT = "nonproj partial output 1"
+_MAX_HEADER = 1 << 24
+_DIGITS = 32
+
+Facts = Mapping[str, Any]
+"""What must be equal where a job is resumed, as JSON values: ``model``, ``input``, and ``options`` by their names."""
+
+
+class Record(NamedTuple):
+    """What has been done of a job for one task.
+
+    Attributes
+    ----------
+    task : str
+        The digest of the task.
+    output, statistics : bytes
+        What belongs in the files.
+    state : dict
+        What the next task continues from, as JSON values.
+    """
+
+    task: str
+    output: bytes
+    statistics: bytes
+    state: dict[str, Any]
+
+
+def task_digest(task: object) -> str:
+    """Return a digest of a task: a tuple of numbers, strings and bytes."""
+    return hashlib.blake2b(repr(task).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def file_digest(path: str | Path) -> str:
+    """Return the SHA-256 digest of a file.
+
+    Raises
+    ------
+    FileError
+        The file cannot be read.
+    """
+    try:
+        with open(path, "rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise FileError(str(path), reason(error)) from None
+
+
+class Partial:
+    """The file of a job that can be resumed; a context manager that locks it.
+
+    Parameters
+    ----------
+    path : str or Path
+    facts : Facts
+        What the job is.
+
+    Raises
+    ------
+    FileError
+        On entry: the file cannot be used; another run is writing it; it is of another job, and the message says what
+        differs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> facts = {"model": "3f", "input": "a0", "options": {"--nbest": 1}}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "out.partial")
+    ...     with Partial(path, facts) as partial:
+    ...         partial.append(Record("07", b"one", b"", {"sentences": 1}))
+    ...     with Partial(path, facts) as partial:
+    ...         [(record.output, record.state) for record in partial.records()]
+    [(b'one', {'sentences': 1})]
+    """
+
+    def __init__(self, path: str | Path, facts: Facts):
+        self.path, self.facts = Path(path), facts
+
+    def __enter__(self) -> Partial:
+        self._stream = self._open()
+        try:
+            self._check()
+        except BaseException:
+            self._stream.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(OSError):  # what could not be written cannot be now
+            self._stream.close()
+
+    def _open(self) -> BinaryIO:
+        """Open and lock the file, which must be this user's own."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        try:
+            stream = open(os.open(self.path, flags, 0o600), "r+b")
+        except FileNotFoundError:
+            raise FileError(
+                str(self.path), f"cannot be written: there is no folder {str(self.path.parent)!r}"
+            ) from None
+        except OSError as error:
+            raise FileError(str(self.path), f"cannot be written: {reason(error)}") from None
+        facts = os.fstat(stream.fileno())
+        problem = ""
+        if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
+            problem = "is not a file of yours that nobody else can write to; remove it"
+        else:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                problem = "another run is writing it"
+            except OSError:  # some file systems have no locks
+                pass
+        if problem:
+            stream.close()
+            raise FileError(str(self.path), problem)
+        return stream
+
+    def _check(self) -> None:
+        """Compare the first line with the facts, or write it; find the end of what is whole."""
+        ours = {"format": _FORMAT, "version": __version__, **self.facts}
+        first = self._stream.readline(_MAX_HEADER)
+        begin = f'{{"format": "{_FORMAT}"'.encode()
+        if not first.endswith(b"\n"):
+            if not first.startswith(begin[: len(first)]):
+                raise FileError(str(self.path), "is not what 'nonproj parse --resume' writes; remove it")
+            self._stream.seek(0)
+            self._stream.truncate()
+            self._write(json.dumps(ours).encode() + b"\n")
+            self._begin = self._end = self._stream.tell()
+            return
+        theirs = _parsed(first)
+        if not first.startswith(begin) or theirs is None:
+            raise FileError(str(self.path), "is not what 'nonproj parse --resume' writes; remove it")
+        self._compare(theirs, json.loads(json.dumps(ours)))
+        self._begin = self._stream.tell()
+        for _ in self.records():
+            pass
+        self._stream.seek(self._end)
+        self._stream.truncate()
+
+    def _compare(self, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
+        """Raise an error that names what is different."""
+        for name, text in (("version", "version of nonproj"), ("model", "model"), ("input", "input")):
+            if theirs.get(name) != ours[name]:
+                raise FileError(str(self.path), f"the {text} is another than when this job was begun; {_ADVICE}")
+        before, now = theirs.get("options"), ours["options"]
+        before = before if isinstance(before, dict) else {}
+        for name in sorted(now.keys() | before.keys()):
+            if before.get(name) != now.get(name):
+                values = f"was {before.get(name)} when this job was begun, and is {now.get(name)}"
+                raise FileError(str(self.path), f"{name} {values}; {_ADVICE}")
+
+    def records(self) -> Iterator[Record]:
+        """Yield the records from the first one on, up to one that is not whole."""
+        self._stream.seek(self._begin)
+        self._end = self._begin
+        while record := self._next():
+            self._end = self._stream.tell()
+            yield record
+
+    def _next(self) -> Record | None:
+        line = self._stream.readline(_MAX_HEADER)
+        head = _parsed(line[_DIGITS:]) if line.endswith(b"\n") else None
+        if head is None:
+            return None
+        try:
+            sizes = [int(head["output"]), int(head["statistics"])]
+            if min(sizes) < 0 or sum(sizes) > os.fstat(self._stream.fileno()).st_size:
+                return None
+            body = self._stream.read(sum(sizes))
+            if len(body) < sum(sizes) or _checksum(line[_DIGITS:], body) != line[:_DIGITS]:
+                return None
+            return Record(str(head["task"]), body[: sizes[0]], body[sizes[0] :], dict(head["state"]))
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    def append(self, record: Record) -> None:
+        """Append a record.
+
+        Raises
+        ------
+        FileError
+            It cannot be written, as on a full disk.
+        """
+        sizes = {"output": len(record.output), "statistics": len(record.statistics)}
+        line = json.dumps({"task": record.task, **sizes, "state": record.state}).encode() + b"\n"
+        body = record.output + record.statistics
+        self._stream.seek(self._end)
+        self._write(_checksum(line, body) + line + body)
+        self._end = self._stream.tell()
+
+    def _write(self, data: bytes) -> None:
+        try:
+            self._stream.write(data)
+            self._stream.flush()
+        except OSError as error:
+            raise FileError(str(self.path), f"cannot be written: {reason(error)}") from None
+
+    def remove(self) -> None:
+        """Remove the file: the job is done."""
+        self.path.unlink(missing_ok=True)
+
+
+_ADVICE = "restore it, or remove this file to begin again"
+
+
+def _checksum(line: bytes, body: bytes) -> bytes:
+    digest = hashlib.blake2b(line, digest_size=_DIGITS // 2)
+    digest.update(body)
+    return digest.hexdigest().encode()
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    """Return a JSON object, or None."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

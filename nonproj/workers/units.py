@@ -1,0 +1,97 @@
+"""Parsing of units: sentences, and what is broken in their place, in the order of the input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TextIO
+
+from nonproj.errors import DataError
+from nonproj.evaluation.certificates import ParseRecord, TextOptions, annotate
+from nonproj.io import conll
+from nonproj.io.batches import batches
+from nonproj.io.broken import COPY, Broken
+from nonproj.parses import Parse
+from nonproj.pipeline import BATCH, Parser
+from nonproj.types import Sentence
+
+_LONGEST_COMMENT = 10_000
+
+
+def parse_units(
+    parser: Parser, units: Iterable[Sentence | Broken | str], batch: int = BATCH
+) -> Iterator[tuple[Sentence, Parse] | Broken | str]:
+    """Yield the parse of each sentence, what is broken, also because it cannot be parsed, and strings as they are."""
+    for group in batches(units, batch):
+        sentences = [unit for unit in group if isinstance(unit, Sentence)]
+        parsed = parser.try_all(sentences, batch)
+        for unit in group:
+            if not isinstance(unit, Sentence):
+                yield unit
+                continue
+            sentence, parse = next(parsed)
+            yield _refused(unit, parse) if isinstance(parse, DataError) else (sentence, parse)
+
+
+def _refused(sentence: Sentence, error: DataError) -> Broken:
+    """Return what stands for a sentence that cannot be parsed."""
+    last = sentence.line + max(len(sentence.lines), 1) - 1
+    return Broken(sentence.path, error.line, sentence.line, last, error.message, "".join(sentence.lines))
+
+
+class UnitWriter:
+    """Writes parsed units; what is broken is left out or copied, and recorded.
+
+    The lines of a broken sentence are copied as they are.  Broken text becomes a comment above the next sentence; behind
+    the last sentence it is recorded alone, because a file of CoNLL-U cannot end with a comment.
+
+    Parameters
+    ----------
+    stream : TextIO
+        Its errors are to be ``surrogateescape`` if broken sentences are copied.
+    options : TextOptions
+    on_record : callable
+        Called with the `ParseRecord` of each sentence and the `Broken` in its place.
+
+    Attributes
+    ----------
+    pending : str
+        Comments that await a sentence.
+    """
+
+    def __init__(self, stream: TextIO, options: TextOptions, on_record: Callable[[ParseRecord | Broken], object]):
+        self.stream, self.options, self.on_record, self.pending = stream, options, on_record, ""
+
+    def write(self, units: Iterable[tuple[Sentence, Parse] | Broken | str]) -> None:
+        """Write units in their order."""
+        conll.write(self.items(units), self.stream, keep_deps=self.options.keep_deps)
+
+    def items(self, units: Iterable[tuple[Sentence, Parse] | Broken | str]) -> Iterator[Any]:
+        """Yield what `nonproj.io.conll.write` takes."""
+        copies, plain = self.options.on_error == COPY, self.options.plain is not None
+        for unit in units:
+            if isinstance(unit, str):
+                yield unit
+            elif isinstance(unit, Broken):
+                self.on_record(unit._replace(text=""))
+                if copies and plain:
+                    self.pending += broken_comment(unit)
+                elif copies:
+                    yield unit.text
+            else:
+                if self.pending:
+                    yield self.pending
+                    self.pending = ""
+                yield from annotate([unit], self.options.comments, self.on_record, self.options.confidence)
+
+
+def broken_comment(unit: Broken) -> str:
+    """Return the comment of CoNLL-U that keeps a broken line of text.
+
+    Examples
+    --------
+    >>> broken_comment(Broken("a.txt", 7, 7, 7, "byte 0xf8 is not UTF-8", "R\\udcf8d.\\n"))
+    '# nonproj broken line 7 = R\\\\xf8d.\\n'
+    """
+    text = unit.text if unit.text and not unit.text.startswith("#") else unit.reason
+    plain = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return f"# nonproj broken line {unit.line} = {' '.join(plain.split())[:_LONGEST_COMMENT]}\n"

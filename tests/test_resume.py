@@ -1,0 +1,340 @@
+"""Jobs that continue where a killed run has ended: ``parse --resume``."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import signal
+from pathlib import Path
+
+import pytest
+from command import start, wait_until
+from pieces import make_files, work_in
+from toy import treebank
+
+from nonproj.cli.main import main
+from nonproj.errors import FileError
+from nonproj.io import temporary
+from nonproj.workers import parsing, partial
+from nonproj.workers.partial import Partial, Record
+
+FACTS = {"model": "3f", "input": "a0", "options": {"--nbest": 1}}
+OTHERS = {"format", "version"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A folder with a model, and what calm runs make of some files."""
+    folder = make_files(tmp_path_factory.mktemp("resume"))
+    (folder / "long.conll").write_text(treebank(3000, seed=2), encoding="utf-8")
+    words = ["parse", str(folder / "toy.nonproj"), str(folder / "long.conll")]
+    outputs = ["-o", str(folder / "calm.conll"), "--stats", str(folder / "calm.jsonl")]
+    assert main([*words, *outputs, "--stats-comments"]) == 0
+    return folder
+
+
+@pytest.fixture
+def here(folder, tmp_path, monkeypatch) -> Path:
+    """An empty folder to work in; files are cut into small pieces."""
+    monkeypatch.setattr(parsing, "PIECE", 1500)
+    monkeypatch.setattr(parsing, "TEXT_PIECE", 300)
+    return work_in(tmp_path, folder, monkeypatch)
+
+
+class Killed(BaseException):
+    """Ends a run like a kill: nothing is done any more."""
+
+
+def interrupted(monkeypatch, after: int, *words: str) -> int:
+    """Run a command that is ended when so many tasks are done; return how many were kept, or the code."""
+    kept, append = [], Partial.append
+
+    def appending(self, record: Record) -> None:
+        if len(kept) == after:
+            raise Killed
+        append(self, record)
+        kept.append(record)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Partial, "append", appending)
+        try:
+            main(list(words))
+        except Killed:
+            return len(kept)
+    return -1
+
+
+# -- the same bytes ----------------------------------------------------------------------------------------------------
+
+VARIANTS = {
+    "treebank": (["in.conll"], []),
+    "text": (["in.txt", "--text", "--token-ranges"], []),
+    "lines": (["in.txt", "--lines"], []),
+    "several trees": (["in.conll", "--nbest", "3"], []),
+    "skip": (["bad.conll", "--on-error", "skip"], []),
+    "copy": (["bad.conll", "--on-error", "copy"], []),
+    "copied text": (["bad.txt", "--text", "--on-error", "copy"], []),
+    "two processes": (["in.conll", "--stats-comments"], ["--jobs", "2"]),
+}
+
+
+def write_inputs() -> None:
+    """Files with and without broken lines."""
+    text = "\n".join(f"Den hund ser kat {n}. Mand jager den hus." for n in range(40))
+    Path("in.txt").write_text(text.replace("7.", "7.\n"), encoding="utf-8")
+    Path("bad.txt").write_bytes(text.replace("1.", "bl\u00e5").encode("latin-1"))
+    blocks = treebank(60, seed=4).split("\n\n")
+    blocks[40] = "1\tto\tfew"
+    blocks[7] = blocks[7].replace("hus", "h\u00e5s")
+    Path("bad.conll").write_bytes("\n\n".join(blocks).encode("latin-1", "replace"))
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_resumed_job_writes_what_a_calm_one_writes(here, monkeypatch, name, capsys):
+    write_inputs()
+    words, jobs = VARIANTS[name]
+    code = main(["parse", "toy.nonproj", *words, "-o", "calm", "--stats", "calm.stats"])
+    report = capsys.readouterr().err
+    command = ["parse", "toy.nonproj", *words, "-o", "out", "--stats", "stats", "--resume", *jobs]
+    done = [interrupted(monkeypatch, after, *command) for after in (1, 0, 2)]
+    assert done == [1, 0, 2]
+    assert not Path("out").exists()
+    assert not [path for path in here.iterdir() if path.name.startswith(".")]
+    capsys.readouterr()
+    assert main(command) == code
+    assert Path("out").read_bytes() == Path("calm").read_bytes()
+    assert Path("stats").read_bytes() == Path("calm.stats").read_bytes()
+    assert not Path("out.partial").exists()
+    assert capsys.readouterr().err == report
+
+
+def test_compressed_files_are_resumed(here, monkeypatch):
+    Path("in.conll.gz").write_bytes(gzip.compress(treebank(90, seed=1).encode()))
+    assert main(["parse", "toy.nonproj", "in.conll.gz", "-o", "calm.gz"]) == 0
+    command = ["parse", "toy.nonproj", "in.conll.gz", "-o", "out.gz", "--resume"]
+    assert interrupted(monkeypatch, 3, *command) == 3
+    assert main(command) == 0
+    assert Path("out.gz").read_bytes() == Path("calm.gz").read_bytes()
+
+
+def test_what_is_done_is_not_done_again(here, monkeypatch):
+    command = ["parse", "toy.nonproj", "in.conll", "-o", "out", "--resume"]
+    assert interrupted(monkeypatch, 3, *command) == 3
+    parsed, parse = [], parsing.parse_piece
+    monkeypatch.setattr("nonproj.cli.resumable.parse_piece", lambda *task: parsed.append(task) or parse(*task))
+    tasks = list(parsing.tasks_of("in.conll", parsing.DEFAULT_TEXT._replace(on_error="skip")))
+    assert main(command) == 0
+    assert len(parsed) == len(tasks) - 3 > 0
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_killed_jobs_are_resumed(folder, tmp_path, jobs):
+    """Killed at random moments; the next run need not have as many processes."""
+    chance = random.Random(int(jobs))
+    words = ["parse", str(folder / "toy.nonproj"), str(folder / "long.conll"), "-o", str(tmp_path / "out")]
+    words += ["--stats", str(tmp_path / "stats"), "--stats-comments", "--resume"]
+    kept = tmp_path / "out.partial"
+    size = 0
+    for _ in range(3):
+        process = start(*words, "--jobs", jobs)
+        more = chance.uniform(1.0, 60_000)
+        wait_until(lambda size=size, more=more: kept.exists() and kept.stat().st_size > size + more, process)
+        process.kill()
+        process.communicate()
+        assert not (tmp_path / "out").exists()
+        assert kept.stat().st_size > size
+        size = kept.stat().st_size
+    assert main([*words, "--jobs", "3" if jobs == "1" else "1"]) == 0
+    assert (tmp_path / "out").read_bytes() == (folder / "calm.conll").read_bytes()
+    ours, theirs = ((path.read_bytes()) for path in (tmp_path / "stats", folder / "calm.jsonl"))
+    assert ours == theirs
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "stats"]
+
+
+def test_a_signal_keeps_what_is_done(folder, tmp_path):
+    words = ["parse", str(folder / "toy.nonproj"), str(folder / "long.conll"), "-o", str(tmp_path / "out"), "--resume"]
+    kept = tmp_path / "out.partial"
+    process = start(*words)
+    wait_until(lambda: kept.exists() and kept.stat().st_size > 10_000, process)
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate()[1] == b"nonproj: terminated\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.partial"]
+    with Partial(kept, {}) if False else open(kept, "rb") as stream:
+        assert json.loads(stream.readline())["format"] == "nonproj partial output 1"
+
+
+def test_cleaning_leaves_partial_output_alone(tmp_path):
+    """The next run in a folder removes temporary files of killed runs; this file has a name of its own."""
+    with Partial(tmp_path / "out.partial", FACTS) as kept:
+        kept.append(Record("1", b"one", b"", {}))
+    stale = tmp_path / f"{temporary._OF_THIS_MACHINE}{'0' * 16}"
+    stale.touch()
+    with temporary.replacing(tmp_path / "out"):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.partial"]
+
+
+def test_a_job_that_stopped_at_an_error_is_resumed_without_it(here, capsys):
+    write_inputs()
+    assert main(["parse", "toy.nonproj", "bad.conll", "-o", "calm", "--on-error", "skip"]) == 1
+    command = ["parse", "toy.nonproj", "bad.conll", "-o", "out", "--resume"]
+    assert main(command) == 2
+    assert not Path("out").exists()
+    assert Path("out.partial").stat().st_size > 0
+    assert main([*command, "--on-error", "skip"]) == 1
+    assert Path("out").read_bytes() == Path("calm").read_bytes()
+
+
+# -- refusals ----------------------------------------------------------------------------------------------------------
+
+
+def _another_model(here: Path) -> list[str]:
+    model = here / "other.nonproj"
+    data = bytearray((here / "toy.nonproj").read_bytes())
+    model.write_bytes(data)
+    from nonproj.model import Model
+
+    loaded = Model.load(model, mmap=False)
+    loaded.weights["parser"][7] += 1
+    loaded.save(model)
+    return ["parse", str(model), "in.conll"]
+
+
+CHANGES = {
+    "input": (lambda here: Path("in.conll").write_text(treebank(89, seed=1)) and [], "the input is another than when"),
+    "model": (_another_model, "the model is another than when this job was begun"),
+    "option": (lambda here: ["parse", "toy.nonproj", "in.conll", "--nbest", "2"], "decoding.nbest was 1 when"),
+    "tags": (
+        lambda here: ["parse", "toy.nonproj", "in.conll", "--tag"],
+        "--tag was missing when this job was begun, and is all",
+    ),
+    "output": (lambda here: ["parse", "toy.nonproj", "in.conll", "--keep-deps"], "--keep-deps was False when"),
+    "statistics": (lambda here: ["parse", "toy.nonproj", "in.conll", "--stats", "s"], "--stats was False when"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_job_of_something_else_is_refused_by_name(here, monkeypatch, name, capsys):
+    text = Path("in.conll").read_text(encoding="utf-8")
+    Path("in.conll").unlink()
+    Path("in.conll").write_text(text, encoding="utf-8")
+    calm = ["parse", "toy.nonproj", "in.conll"]
+    assert interrupted(monkeypatch, 2, *calm, "-o", "out", "--resume") == 2
+    before = Path("out.partial").read_bytes()
+    change, message = CHANGES[name]
+    assert main([*(change(here) or calm), "-o", "out", "--resume"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"nonproj: out.partial: {message}")
+    assert error.count("\n") == 1
+    assert Path("out.partial").read_bytes() == before
+    assert not Path("out").exists()
+
+
+def test_an_input_that_changes_meanwhile_is_noticed(here, monkeypatch, capsys):
+    Path("moving.conll").write_text(treebank(60), encoding="utf-8")
+    append = Partial.append
+    monkeypatch.setattr(Partial, "append", lambda *args: append(*args) or os.utime("moving.conll", (1, 1)))
+    assert main(["parse", "toy.nonproj", "moving.conll", "-o", "out", "--resume"]) == 2
+    assert "moving.conll: has changed meanwhile" in capsys.readouterr().err
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["in.conll"], "--resume: needs a file to write: -o OUT"),
+        (["in.conll", "-o", "/dev/null"], "--resume: needs a file to write: -o OUT"),
+        (["-", "-o", "out"], "--resume: needs a file to parse: a pipe cannot be read again"),
+        (["out.partial", "-o", "out"], "out.partial: --resume is the same file as the input"),
+    ],
+)
+def test_what_cannot_be_resumed_is_refused(here, capsys, words, message):
+    Path("out.partial").write_text(treebank(2), encoding="utf-8")
+    assert main(["parse", "toy.nonproj", *words, "--resume"]) == 2
+    assert capsys.readouterr().err == f"nonproj: {message}\n"
+    assert Path("out.partial").read_text(encoding="utf-8") == treebank(2)
+
+
+# -- the file ----------------------------------------------------------------------------------------------------------
+
+
+def records(path: Path) -> list[Record]:
+    """What is kept in a file."""
+    with Partial(path, FACTS) as kept:
+        return list(kept.records())
+
+
+def test_whatever_is_left_of_the_last_record_is_cut_off(tmp_path):
+    """At any byte at which a process or a machine may die; then the job goes on."""
+    path, all_of_them = tmp_path / "out.partial", []
+    sizes = [0]
+    with Partial(path, FACTS) as kept:
+        sizes.append(path.stat().st_size)
+        for number in range(3):
+            all_of_them.append(Record(str(number), b"text\n" * number, b"{}" * number, {"sentences": number}))
+            kept.append(all_of_them[-1])
+            sizes.append(path.stat().st_size)
+    data = path.read_bytes()
+    for cut in range(len(data)):
+        path.write_bytes(data[:cut])
+        whole = max(0, sum(size <= cut for size in sizes) - 2)
+        assert records(path) == all_of_them[:whole]
+        with Partial(path, FACTS) as kept:
+            kept.append(all_of_them[2])
+        assert records(path) == [*all_of_them[:whole], all_of_them[2]]
+
+
+def test_damage_is_noticed(tmp_path):
+    """A byte of a record that has changed ends what is used, as zeros do where a machine lost power."""
+    path = tmp_path / "out.partial"
+    with Partial(path, FACTS) as kept:
+        begin = path.stat().st_size
+        kept.append(Record("1", b"one\n", b"", {"sentences": 1}))
+        end = path.stat().st_size
+        kept.append(Record("2", b"two\n", b"", {"sentences": 2}))
+    data = path.read_bytes()
+    for place in range(begin, len(data)):
+        damaged = bytearray(data)
+        damaged[place] ^= 1
+        path.write_bytes(damaged)
+        assert len(records(path)) == (0 if place < end else 1)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"x", b"\x7fELF\n", b"{}\n", b'{"format": "nonproj partial output 1"\n', b"[" * 100_000 + b"\n", b"1\tRegn\t_\n"],
+)
+def test_another_file_is_refused_and_left(tmp_path, data):
+    path = tmp_path / "out.partial"
+    path.write_bytes(data)
+    with pytest.raises(FileError, match="is not what 'nonproj parse --resume' writes; remove it"), Partial(path, FACTS):
+        pass
+    assert path.read_bytes() == data
+
+
+def test_a_file_of_somebody_else_or_in_use_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "out.partial"
+    with Partial(path, FACTS), pytest.raises(FileError, match="another run is writing it"), Partial(path, FACTS):
+        pass
+    path.chmod(0o666)
+    with pytest.raises(FileError, match="not a file of yours that nobody else can write to"), Partial(path, FACTS):
+        pass
+    path.unlink()
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FileError, match="cannot be written"), Partial(path, FACTS):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(FileError, match="cannot be written|not a file of yours"), Partial(path, FACTS):
+        pass
+
+
+def test_another_version_is_refused(tmp_path, monkeypatch):
+    with Partial(tmp_path / "out.partial", FACTS):
+        pass
+    monkeypatch.setattr(partial, "__version__", "0.0.0")
+    with pytest.raises(FileError, match="the version of nonproj is another"), Partial(tmp_path / "out.partial", FACTS):
+        pass
