@@ -127,6 +127,7 @@ def test_any_text_can_be_restored(trained, text, form, limit):
     block=st.integers(1, 9),
     longest=st.sampled_from([7, 20, 1 << 20]),
 )
+@example(text="a.\n b.\nc", form="lines", size=1, block=9, longest=1 << 20)
 def test_pieces_do_not_matter(trained, text, form, size, block, longest):
     options = TextInput(form, ranges=True)
     with pytest.MonkeyPatch.context() as patch:

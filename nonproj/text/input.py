@@ -397,7 +397,8 @@ class _Splitter:
                 self.searched = max(solid.start(), self._last_solid())
                 break
             self.follows = self.unit_end is _PARAGRAPH_END or count_newlines(self.buffer[end : match.end()]) > 1
-            self.ready = self.searched = match.start() + split_gap(match[0])
+            # as in `nonproj.text.output.miscellaneous`: only between paragraphs are blanks divided
+            self.ready = self.searched = match.start() + split_gap(match[0]) if self.follows else match.end()
             if final and not _SOLID.search(self.buffer, self.ready):
                 self.ready = len(self.buffer)
             if self.ready >= self.size:
