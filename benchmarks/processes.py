@@ -1,7 +1,14 @@
-"""Measurements that need processes of their own: start-up time, peak memory, all cores, training."""
+"""Measurements that need processes of their own: start-up time, peak memory, all cores, training.
+
+    python -m benchmarks.processes MODEL TREEBANK [--jobs 2] [--words 5000 50000 500000] [--repeats 3]
+
+compares ``--jobs`` with one process, in turns, on files of so many words: the treebank, the same without tags, and its
+text.  The figures are for an idle machine; processor seconds, of all processes together, hold for a busy one too.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -108,6 +115,104 @@ def shared_work(model: Path, source: Path, shared: int, repeats: int) -> tuple[i
     return copies * once, {n: times[n]["whole"] for n in jobs}
 
 
+class Scaling(NamedTuple):
+    """One process and several, over the same file.
+
+    Attributes
+    ----------
+    words : int
+    one, several : Summary
+        Of the whole processes.
+    start : Summary
+        Of one process over the first sentence of the file.
+    """
+
+    words: int
+    one: Summary
+    several: Summary
+    start: Summary
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast several processes are, from start to end."""
+        return self.one.best / self.several.best
+
+    @property
+    def ratio_without_start(self) -> float:
+        """How many times as fast they are where start-up, the same for both, does not count."""
+        return (self.one.best - self.start.best) / max(self.several.best - self.start.best, 1e-9)
+
+    @property
+    def processor_ratio(self) -> float:
+        """How many times as much processor time they take."""
+        return self.several.cpu / self.one.cpu
+
+
+def inputs_of(treebank: Path, words: int, folder: Path) -> dict[str, tuple[list[str], int]]:
+    """Write files of so many words or more; return for each kind its arguments and the number of words.
+
+    ``tagged`` is the treebank, ``untagged`` the same without lemmas and tags, ``text`` its tokens between blanks, in
+    paragraphs of five sentences.
+    """
+    sentences = list(conll.read(treebank))
+    chosen, count = [], 0
+    while count < words:
+        sentence = sentences[len(chosen) % len(sentences)]
+        chosen.append(sentence)
+        count += len(sentence)
+    rows = [[[*row[:2], "_", "_", "_", "_", *row[6:]] for row in sentence.rows] for sentence in chosen]
+    texts = {
+        "tagged": "".join("".join(sentence.lines).strip("\n") + "\n\n" for sentence in chosen),
+        "untagged": "".join("".join("\t".join(row) + "\n" for row in each) + "\n" for each in rows),
+        "text": "".join(" ".join(s.forms) + ("\n\n" if i % 5 == 4 else "\n") for i, s in enumerate(chosen)),
+    }
+    for kind, text in texts.items():
+        (folder / kind).write_text(text, encoding="utf-8")
+    return {kind: ([str(folder / kind), *(["--text"] if kind == "text" else [])], count) for kind in texts}
+
+
+def scaling(model: Path, treebank: Path, words: int, jobs: int, repeats: int) -> dict[str, Scaling]:
+    """Compare one process with several over files of so many words, in turns, for each kind of `inputs_of`."""
+    found = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder, out = Path(name), Path(name) / "out"
+        (folder / "one").mkdir()
+        short = inputs_of(treebank, 1, folder / "one")
+        for kind, (source, count) in inputs_of(treebank, words, folder).items():
+            parse = ["parse", "-q", "-m", model.absolute(), "-o", out]
+            runs = {
+                "one": partial(_seconds, "whole", [*parse, *source]),
+                "several": partial(_seconds, "whole", [*parse, *source, "--jobs", str(jobs)]),
+                "start": partial(_seconds, "whole", [*parse, *short[kind][0]]),
+            }
+            times = interleave(runs, repeats)
+            found[kind] = Scaling(count, *(times[run]["whole"] for run in Scaling._fields[1:]))
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print a table of `scaling`."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.processes", description="Compare --jobs with one process."
+    )
+    parser.add_argument("model", type=Path)
+    parser.add_argument("treebank", type=Path)
+    parser.add_argument("--jobs", type=int, default=cores())
+    parser.add_argument("--words", type=int, nargs="+", default=[5_000, 50_000, 500_000])
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args(arguments)
+    sys.stdout.write(
+        f"| input | words | one, s | {options.jobs} processes, s | times as fast | without start | processor time |\n"
+    )
+    sys.stdout.write("|---|---|---|---|---|---|---|\n")
+    for words in options.words:
+        found = scaling(options.model, options.treebank, words, options.jobs, options.repeats)
+        for kind, each in found.items():
+            cells = [kind, f"{each.words:,}", f"{each.one.best:.2f}", f"{each.several.best:.2f}", f"{each.ratio:.2f}"]
+            cells += [f"{each.ratio_without_start:.2f}", f"{each.processor_ratio:.2f} times"]
+            sys.stdout.write(f"| {' | '.join(cells)} |", flush=True)
+
+
 def train(model: Path, treebank: Path, epochs: int) -> Mapping[str, float]:
     """Train with the configuration of a model, for fewer epochs.
 
@@ -124,3 +229,7 @@ def train(model: Path, treebank: Path, epochs: int) -> Mapping[str, float]:
         child = run(["train", "-q", "--config", settings, "--epochs", str(epochs), "-o", target])
         log = Model.load(target).meta["log"]
     return {"epoch": min(entry["seconds"] for entry in log), "all": child.seconds.wall, "memory": child.peak}
+
+
+if __name__ == "__main__":
+    main()

@@ -9,4 +9,5 @@
 - `objects`: sentences from lists of words, rows of columns and objects of the package conllu
 - `batches`: streams of sentences in batches
 - `splitting`: splits a treebank between sentences into pieces for workers
+- `broken`: reads on behind what is broken
 """

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from nonproj.errors import DataError
 from nonproj.types import Sentence
 
+_T = TypeVar("_T")
 
-def batches(sentences: Iterable[Sentence], size: int) -> Iterator[list[Sentence]]:
+
+def batches(sentences: Iterable[_T], size: int) -> Iterator[list[_T]]:
     """Yield lists of ``size`` sentences, the last one shorter; raise ValueError if ``size`` is not positive."""
     if size < 1:
         raise ValueError(f"batch is {size}, a positive integer is expected")

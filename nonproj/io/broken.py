@@ -188,7 +188,8 @@ def _blocks(stream: Any, name: str, rules: Rules, number: int = 0, look_for_ids:
 def _bounded_lines(stream: Any, limit: int) -> Iterator[tuple[bytes, bool]]:
     """Yield the lines of a stream and whether they are whole; of a line that is too long only the beginning."""
     text = hasattr(stream, "encoding")
-    source, newline = (stream, "\n") if text else (unpacked(stream), b"\n")
+    source: Any = stream if text else unpacked(stream)
+    newline: Any = "\n" if text else b"\n"
     while line := source.readline(limit + 1):
         whole = len(line) <= limit
         end = whole or line.endswith(newline)

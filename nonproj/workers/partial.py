@@ -118,7 +118,7 @@ class Partial:
         """Open and lock the file, which must be this user's own."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
-            stream = open(os.open(self.path, flags, 0o600), "r+b")
+            stream = open(os.open(self.path, flags, 0o600), "r+b")  # noqa: SIM115 (closed on exit)
         except FileNotFoundError:
             raise FileError(
                 str(self.path), f"cannot be written: there is no folder {str(self.path.parent)!r}"

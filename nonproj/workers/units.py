@@ -41,8 +41,8 @@ def _refused(sentence: Sentence, error: DataError) -> Broken:
 class UnitWriter:
     """Writes parsed units; what is broken is left out or copied, and recorded.
 
-    The lines of a broken sentence are copied as they are.  Broken text becomes a comment above the next sentence; behind
-    the last sentence it is recorded alone, because a file of CoNLL-U cannot end with a comment.
+    The lines of a broken sentence are copied as they are.  Broken text becomes a comment above the next sentence; a
+    file of CoNLL-U cannot end with a comment, so behind the last sentence it is recorded alone.
 
     Parameters
     ----------
