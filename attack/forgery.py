@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.model import FORMAT
+from nonproj.container import FORMAT
 
 START, ALIGNMENT = 64, 64
 _PRELUDE = struct.Struct("<8sQQQ")

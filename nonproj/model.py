@@ -1,64 +1,31 @@
 """A trained parser in one file, which is safe to load from untrusted sources and is memory-mapped.
 
-The file, all numbers little-endian::
-
-    0    8 bytes    "\\x93nonproj"
-    8    u64        format, 4
-    16   u64        bytes of the header
-    24   u64        bytes of the file
-    32   32 bytes   BLAKE2b of bytes 0 to 31 and the header
-    64   header     JSON in UTF-8: config, templates, vocabularies, labels, meta, components, arrays
-    ...  arrays     raw, in C order, each at a multiple of 64 bytes, in the header's order, zeros between them
-
-The header gives the name, dtype, shape, offset and BLAKE2b digest of each array.  Nothing in the file is executed, and
-everything in the header is validated.  The digests of the arrays are checked on request only (`Model.verify`), because
-reading all arrays would take the time that mapping saves.
+`nonproj.container` describes the file.  Its header has the values config, templates, vocabularies, labels, meta and
+components, all of which are validated; nothing in it is executed.  The digests of the arrays are checked on request
+only (`Model.verify`), because reading all arrays would take the time that mapping saves.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import mmap
-import os
-import stat
-import struct
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nonproj.errors import ConfigError, FileError, ModelError
-from nonproj.io.files import open_binary
-from nonproj.io.temporary import reason
+from nonproj import container
+from nonproj.container import MAGIC as MAGIC
+from nonproj.errors import ConfigError, ModelError
 from nonproj.model_checks import problem_of
 from nonproj.options.config import Config
 from nonproj.scoring.clusters import Clusters
 from nonproj.scoring.vocabulary import Encoder
-
-MAGIC = b"\x93nonproj"
-"""The first bytes of a model file; no text starts with them."""
-
-FORMAT = 4
-"""The version of the format that is written and read; models of earlier versions must be trained again."""
+from nonproj.strings import escaped
 
 LABEL_LINES = "label_lines"
 """The array that says which labels an arc may have, of models that score labels with the arcs."""
 
-DTYPES = {name: np.dtype(name).newbyteorder("<") for name in ("float32", "float64", "int16", "int32", "int64", "uint8")}
-"""The dtypes that arrays may have."""
-
-_PRELUDE = struct.Struct("<8sQQQ")
-_START = 64
-_ALIGNMENT = 64
-_MAX_HEADER = 1 << 30
-_MAX_DIMENSION = 1 << 40
-_FIELDS = {"config": dict, "templates": dict, "vocabularies": dict, "labels": list, "meta": dict}
-_FIELDS |= {"components": dict, "arrays": list}
-_BYTES = "<bytes>"
+_FIELDS = {"config": dict, "templates": dict, "vocabularies": dict, "labels": list, "meta": dict, "components": dict}
 
 
 @dataclass
@@ -125,14 +92,9 @@ class Model:
         FileError
             The file cannot be written.
         ValueError
-            An array has a dtype that is not in `DTYPES`.
+            An array has a dtype that is not in `nonproj.container.DTYPES`, or the header is too large.
         """
-        chunks = self._chunks()
-        with open_binary(path) as stream:
-            try:
-                stream.writelines(chunks)
-            except OSError as error:
-                raise FileError(str(path), f"cannot be written: {reason(error)}") from None
+        container.write(path, self._values(), self.weights)
 
     def describe(self) -> dict[str, Any]:
         """Return the configuration, sizes and training history as plain numbers and strings."""
@@ -154,7 +116,7 @@ class Model:
 
     def to_bytes(self) -> bytes:
         """Return the bytes that `save` writes."""
-        return b"".join(self._chunks())
+        return b"".join(container.chunks(self._values(), self.weights))
 
     @classmethod
     def load(cls, path: str | Path, mmap: bool = True) -> Model:
@@ -172,8 +134,7 @@ class Model:
         ModelError
             The file is not a model, is incomplete or damaged, has another format, or has what no parser could use.
         """
-        data = _contents(path, mmap)
-        return _decode(data, _header(data, str(path)), str(path))
+        return _model(container.read(path, mmap), str(path))
 
     @classmethod
     def load_trained(cls, path: str | Path) -> Model:
@@ -191,163 +152,39 @@ class Model:
     @classmethod
     def from_bytes(cls, data: bytes) -> Model:
         """Return the model written by `to_bytes`; errors as for `load`."""
-        copy = bytearray(data)
-        return _decode(copy, _header(copy, _BYTES), _BYTES)
+        return _model(container.from_bytes(data), "<bytes>")
 
     @classmethod
     def verify(cls, path: str | Path) -> Model:
         """Load a model and check the digest of every array; errors as for `load`."""
-        data = _contents(path, mapped=True)
-        header = _header(data, str(path))
-        model = _decode(data, header, str(path))
-        for entry in header["arrays"]:
-            if _digest(model.weights[entry["name"]]) != entry["digest"]:
-                raise ModelError(f"{path}: damaged: the weights of '{entry['name']}' do not match their checksum")
-        return model
+        return _model(container.read(path, verified=True), str(path))
 
-    def _chunks(self) -> Iterator[Any]:
-        """Yield the content of the file, the arrays without a copy."""
-        arrays = {}
-        for name, array in self.weights.items():
-            if array.dtype.name not in DTYPES:
-                raise ValueError(f"weights[{name!r}] is {array.dtype}, one of {', '.join(DTYPES)} expected")
-            arrays[name] = np.ascontiguousarray(array, DTYPES[array.dtype.name]).reshape(array.shape)
-        header, offsets, size = self._encode(arrays)
-        prelude = _PRELUDE.pack(MAGIC, FORMAT, len(header), size)
-        position = _START + len(header)
-        yield prelude + _checksum(prelude, header) + header
-        for array, offset in zip(arrays.values(), offsets, strict=True):
-            yield bytes(offset - position)
-            yield array.reshape(-1).view(np.uint8).data
-            position = offset + array.nbytes
-
-    def _encode(self, arrays: dict[str, np.ndarray]) -> tuple[bytes, list[int], int]:
-        """Return the header, the offset of each array and the size of the file."""
-        entries: list[dict[str, Any]] = [
-            {"name": name, "dtype": array.dtype.name, "shape": array.shape, "digest": _digest(array), "offset": 1 << 60}
-            for name, array in arrays.items()
-        ]
-        content = {
-            "config": self.config.as_dict(),
+    def _values(self) -> dict[str, Any]:
+        """Return the values of the header; names of files in options and history are escaped."""
+        return {
+            "config": escaped(self.config.as_dict()),
             "templates": self.templates,
             "labels": self.labels,
-            "meta": self.meta,
+            "meta": escaped(self.meta),
             "components": self.components,
-            "arrays": entries,
             "vocabularies": self.vocabularies,
         }
-        length = len(_json(content))  # offsets depend on the length of the header, so it is padded for large ones
-        position, offsets = _START + length, []
-        for entry, array in zip(entries, arrays.values(), strict=True):
-            entry["offset"] = -(-position // _ALIGNMENT) * _ALIGNMENT
-            offsets.append(entry["offset"])
-            position = entry["offset"] + array.nbytes
-        return _json(content).ljust(length), offsets, position
 
 
-def _json(content: dict[str, Any]) -> bytes:
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-
-
-def _digest(array: np.ndarray) -> str:
-    little = np.ascontiguousarray(array, DTYPES[array.dtype.name])
-    return hashlib.blake2b(little.reshape(-1).view(np.uint8).data, digest_size=16).hexdigest()
-
-
-def _checksum(prelude: bytes | bytearray, header: bytes | bytearray) -> bytes:
-    return hashlib.blake2b(prelude + header, digest_size=32).digest()
-
-
-def _contents(path: str | Path, mapped: bool) -> bytearray | mmap.mmap:
-    """Map a file copy-on-write, or read it."""
-    try:
-        status = os.stat(path)
-        if stat.S_ISDIR(status.st_mode):
-            raise IsADirectoryError
-        if not stat.S_ISREG(status.st_mode):
-            raise ModelError(f"{path}: not a model: not a regular file")
-        with open(path, "rb") as stream:
-            if stream.read(len(MAGIC)) != MAGIC:
-                raise ModelError(f"{path}: not a model of nonproj")
-            if mapped:
-                return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
-            stream.seek(0)
-            return bytearray(stream.read())
-    except OSError as error:
-        raise ModelError(f"{path}: {reason(error)}") from None
-    except ValueError as error:  # a null byte in the name; a file that shrinks while it is opened
-        raise ModelError(f"{path}: {error}") from None
-
-
-def _header(data: bytearray | mmap.mmap, path: str) -> dict[str, Any]:
-    """Return the header, after checking its checksum and the types of its fields."""
-    if data[: len(MAGIC)] != MAGIC:
-        raise ModelError(f"{path}: not a model of nonproj")
-    if len(data) < _START:
-        raise ModelError(f"{path}: incomplete: {len(data)} bytes")
-    prelude = data[: _PRELUDE.size]
-    _, version, length, size = _PRELUDE.unpack(prelude)
-    if version > FORMAT:
-        raise ModelError(
-            f"{path}: format {version}; this version of nonproj reads formats up to {FORMAT}, a newer one is needed"
-        )
-    if 1 <= version < FORMAT:
-        raise ModelError(f"{path}: format {version}, of an earlier version of nonproj; train the model again")
-    if len(data) < size:
-        raise ModelError(f"{path}: incomplete: {len(data)} bytes of {size}")
-    header = data[_START : _START + length] if length < min(size, _MAX_HEADER) else b""
-    if version < 1 or len(data) > size or _checksum(prelude, header) != data[_PRELUDE.size : _START]:
-        raise ModelError(f"{path}: damaged: the header does not match its checksum")
-    try:
-        content = json.loads(header.decode("utf-8", "surrogatepass"))
-    except (ValueError, RecursionError):
-        raise ModelError(f"{path}: damaged: the header is not JSON") from None
-    if not isinstance(content, dict) or any(type(content.get(name)) is not kind for name, kind in _FIELDS.items()):
+def _model(contents: container.Contents, path: str) -> Model:
+    """Return the model in a file, after checking everything in its header."""
+    header = contents.values
+    if "kind" in header:
+        raise ModelError(f"{path}: a model for {header['kind']}, not of a parser")
+    if any(type(header.get(name)) is not kind for name, kind in _FIELDS.items()):
         raise ModelError(f"{path}: not a model: the header lacks one of {', '.join(_FIELDS)}")
-    return content | {"start": _START + length}
-
-
-def _decode(data: bytearray | mmap.mmap, header: dict[str, Any], path: str) -> Model:
-    """Return the model, with arrays that are views of ``data``."""
     try:
         config = Config.from_dict(header["config"])
     except ConfigError as error:
         raise ModelError(f"{path}: has options unknown to this version: {error}") from None
-    position, weights = header["start"], {}
-    for entry in header["arrays"]:
-        name, array, position = _array(data, entry, position, path)
-        if name in weights:
-            raise ModelError(f"{path}: the array '{name}' occurs twice")
-        weights[name] = array
-    if position != len(data):
-        raise ModelError(f"{path}: {len(data) - position} bytes belong to no array")
     first = (header["vocabularies"], header["templates"], header["labels"])
-    model = Model(config, *first, weights, header["meta"], header["components"])
+    model = Model(config, *first, contents.arrays, header["meta"], header["components"])
     problem = problem_of(model)
     if problem:
         raise ModelError(f"{path}: cannot be used: {problem}")
     return model
-
-
-def _array(data: bytearray | mmap.mmap, entry: object, position: int, path: str) -> tuple[str, np.ndarray, int]:
-    """Return the name of an array, the array and its end; it must start at or just after ``position``."""
-    if not isinstance(entry, dict):
-        raise ModelError(f"{path}: an array without a name")
-    name, dtype, shape, offset = (entry.get(key) for key in ("name", "dtype", "shape", "offset"))
-    if type(name) is not str or type(entry.get("digest")) is not str:
-        raise ModelError(f"{path}: an array without a name or digest")
-    if type(dtype) is not str or dtype not in DTYPES:
-        raise ModelError(f"{path}: the array '{name}' has the dtype {dtype}, one of {', '.join(DTYPES)} expected")
-    if type(shape) is not list or len(shape) > 4 or not all(type(d) is int and 0 <= d <= _MAX_DIMENSION for d in shape):
-        raise ModelError(f"{path}: the array '{name}' has an invalid shape")
-    size = prod(shape)
-    if type(offset) is not int or offset % _ALIGNMENT or not position <= offset < position + _ALIGNMENT:
-        raise ModelError(f"{path}: the array '{name}' has an invalid offset")
-    end = offset + size * DTYPES[dtype].itemsize
-    if end > len(data):
-        raise ModelError(f"{path}: the array '{name}' extends beyond the file")
-    try:
-        array = np.frombuffer(data, DTYPES[dtype], size, offset) if size else np.empty(0, DTYPES[dtype])
-        return name, array.reshape(shape).astype(dtype, copy=False), end
-    except ValueError:
-        raise ModelError(f"{path}: the array '{name}' has an invalid shape") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from nonproj.errors import ConfigError
 from nonproj.scoring.templates import CODE_BITS, LABEL_BITS, attributes_of, check_templates
 from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, FIRST
+from nonproj.strings import LABEL, TEXT, VOCABULARY, problem, problem_of_record
 
 if TYPE_CHECKING:
     from nonproj.options.config import Config
@@ -20,10 +20,10 @@ TABLES = ("parser", "pruner", "labeler", "perceptron", "total")
 COMPONENTS = ("tagger", "segmenter", "confidence", "clusters", "network")
 """Parts of a pipeline that a model may have beside its parser; they check their own arrays when they are built."""
 
+_MAX_EPOCHS, _MAX_RECORDS = 100_000, 1000
+
 _COMPLETE = ({"pruner", "labeler", "parser"}, {"pruner", "labeler", "perceptron", "total", "arcs"})
 """The arrays of a model, and those of a checkpoint."""
-
-_NO_LABEL = re.compile("[\t\n\r\ud800-\udfff]")
 
 
 class ModelFields(Protocol):
@@ -40,18 +40,17 @@ class ModelFields(Protocol):
 
 def problem_of(model: ModelFields) -> str | None:
     """Return why a parser cannot use this `nonproj.model.Model`, or None."""
-    if not model.labels or len(model.labels) > 1 << LABEL_BITS or not _are_strings(model.labels):
+    if not model.labels or len(model.labels) > 1 << LABEL_BITS:
         return f"1 to {1 << LABEL_BITS} labels expected"
-    for label in model.labels:
-        if _NO_LABEL.search(label):
-            return f"the label '{label}' cannot be a column of a file"
-    if not _is_history(model.meta):
-        return "the training history is not of names and values"
+    found = problem(model.labels, LABEL) or _problem_of_history(model.meta) or _problem_of_options(model.config)
+    if found:
+        return found
     for name, strings in model.vocabularies.items():
         if name not in ATTRIBUTES and name != FEAT:
             return f"unknown attribute '{name}'"
-        if not _are_strings(strings):
-            return f"the vocabulary of the attribute '{name}' is not a list of strings"
+        found = problem(strings, VOCABULARY)
+        if found:
+            return f"the vocabulary of the attribute '{name}': {found}"
     try:
         used = check_templates(model.templates, model.config.parts)
     except ConfigError as error:
@@ -97,13 +96,21 @@ def _problem_of_weights(weights: dict[str, np.ndarray]) -> str | None:
     return None
 
 
-def _is_history(meta: dict[str, Any]) -> bool:
-    """Return whether the training history is of the form that reports show: single values, records, a list of these."""
+def _problem_of_options(config: Config) -> str | None:
+    """Return why the options cannot be shown, or None."""
+    sections = [section for section in config.as_dict().values() if isinstance(section, dict)]
+    found = problem([value for section in sections for value in section.values() if isinstance(value, str)], TEXT)
+    return f"the options: {found}" if found else None
+
+
+def _problem_of_history(meta: dict[str, Any]) -> str | None:
+    """Return why the training history is not of the form that reports show: single values, records, a list of these."""
     log = meta.get("log", [])
-    records = [value for name, value in meta.items() if name != "log" and type(value) in (dict, list)]
-    records += log if type(log) is list else [log]
-    return all(type(r) is dict and not any(type(item) in (dict, list) for item in r.values()) for r in records)
-
-
-def _are_strings(items: object) -> bool:
-    return type(items) is list and all(type(item) is str for item in items)
+    if type(log) is not list or len(log) > _MAX_EPOCHS:
+        return f"the log of training is not a list of up to {_MAX_EPOCHS} records"
+    inner = {name: value for name, value in meta.items() if name != "log" and type(value) in (dict, list)}
+    if len(inner) > _MAX_RECORDS:
+        return f"the training history has more than {_MAX_RECORDS} records"
+    single = {name: None if name in inner or name == "log" else value for name, value in meta.items()}
+    found = next(filter(None, (problem_of_record(record) for record in (single, *inner.values(), *log))), None)
+    return f"the training history: {found}" if found else None

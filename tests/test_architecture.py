@@ -16,8 +16,8 @@ PACKAGE = ROOT / "nonproj"
 LEVELS = (
     "kernel_cache",
     "__init__ _kernel errors threads types",
-    "io parts relaxation",
-    "options pictures trees",
+    "io parts relaxation strings",
+    "container options pictures trees",
     "scoring",
     "automata text tagging",
     "dual",

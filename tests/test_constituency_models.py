@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 import random
 import sys
-import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from nonproj.cli.main import main
-from nonproj.errors import ModelError, SizeError
-from nonproj.systems.archive import write
+from nonproj.errors import DataError, ModelError, SizeError
 from nonproj.systems.constituency import chart
-from nonproj.systems.constituency.brackets import parse_tree, read_trees
+from nonproj.systems.constituency.brackets import numbered_trees, parse_tree, read_trees
 from nonproj.systems.constituency.evalb import compare, total
 from nonproj.systems.constituency.grammar import smoothed_by_parent
 from nonproj.systems.constituency.integer_program import joint_program
@@ -25,6 +23,7 @@ from nonproj.systems.constituency.model import Model, TrainingOptions, train
 from nonproj.systems.constituency.parser import FIXED, GRAMMAR, METHODS, Parser, ParsingOptions
 from nonproj.systems.constituency.split import read_plain
 from nonproj.systems.constituency.symbols import Annotation, rules_of
+from nonproj.systems.models import read, write
 from tests.pages import run_page
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -163,18 +162,108 @@ def test_a_model_that_is_read_again_parses_alike(tmp_path, annotation):
 
 def test_files_that_are_no_models(tmp_path, model):
     model.save(tmp_path / "m")
-    with pytest.raises(ModelError, match="cannot be read: no such file"):
+    with pytest.raises(ModelError, match="no such file"):
         Model.load(tmp_path / "none")
     whole = (tmp_path / "m").read_bytes()
     for name, data in (("text", b"(S (NN a))"), ("cut", whole[: len(whole) // 2]), ("empty", b"")):
         (tmp_path / name).write_bytes(data)
-        with pytest.raises(ModelError) as caught:
+        with pytest.raises(ModelError, match=rf"{name}: (not a model of nonproj|incomplete: \d+ bytes of \d+)$"):
             Model.load(tmp_path / name)
-        assert str(caught.value) == f"{tmp_path / name}: not a model of nonproj for constituency"
-    write(tmp_path / "other", "constituency", 1, {"symbols": [["tag", "NN", "", []]], "words": [], "options": []}, {})
-    with pytest.raises(ModelError, match="not a model of nonproj for constituency"):
+    write(tmp_path / "other", "constituency", 2, {"symbols": [["tag", "NN", "", []]], "words": [], "options": []}, {})
+    with pytest.raises(ModelError, match="a damaged model for constituency: it lacks 'rules'; train it again"):
         Model.load(tmp_path / "other")
-    assert not zipfile.ZipFile(tmp_path / "m").testzip()
+
+
+def values(**changes):
+    """A change of the values of a file."""
+    return lambda found, arrays: (found | changes, arrays)
+
+
+def symbol(place, value):
+    def change(found, arrays):
+        symbols = [list(row) for row in found["symbols"]]
+        for row in symbols[-1:] if place else symbols:
+            row[place] = value
+        return found | {"symbols": symbols}, arrays
+
+    return change
+
+
+def array(name, change):
+    return lambda found, arrays: (found, arrays | {name: change(arrays[name].copy())})
+
+
+def put(number, *place):
+    def change(found):
+        found[place] = number
+        return found
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        values(words=["a\ud7ff ", *"bcdefghijklmnopqrstuvwxyz"]),
+        values(words=["x" * 3_000_000]),
+        values(words=["a\tb"]),
+        values(words=["a", "a"]),
+        values(words={}),
+        values(symbols={}),
+        values(symbols=[[]]),
+        values(options=None),
+        values(options=[[1, 2, True, False], 5.0, 1e-5, [5, 10.0, -0.3], [5, 10.0, 0.3]]),
+        values(options=[[1, 2, True, False], float("nan"), 1e-5, [5, 10.0, 0.3], [5, 10.0, 0.3]]),
+        values(options=[[1, 2, True, False], 5.0, 1e-5, [5, 10.0, 0.3], [5, 1e300, 0.3]]),
+        symbol(0, "other"),
+        symbol(1, "a b"),
+        symbol(1, "("),
+        symbol(1, ""),
+        symbol(1, 1),
+        symbol(2, ")"),
+        symbol(3, ["x"] * 99),
+        symbol(3, [1]),
+        symbol(3, "abc"),
+        array("rules", lambda rules: rules[:, :2]),
+        array("rules", lambda rules: rules.astype(np.int64)),
+        array("rules", lambda rules: np.concatenate([rules[:-1], rules[:1]])),
+        array("rules", put(-1, 0, 0)),
+        array("rules", put(-2, 0, 2)),
+        array("rules", put(-1, 0, 1)),
+        array("rules", put(9999, 0, 1)),
+        array("rules", lambda rules: rules[:, ::-1].copy()),
+        array("rules", lambda rules: rules[:0]),
+        array("rule_counts", put(np.nan, 0)),
+        array("rule_counts", put(-1.0, 0)),
+        array("rule_counts", put(1e300, 0)),
+        array("rule_counts", put(5e-324, 0)),
+        array("rule_counts", lambda counts: counts[:-1]),
+        array("tokens", put(-1, 0, 0)),
+        array("tokens", put(-1, 0, 1)),
+        array("token_counts", put(np.inf, 0)),
+        array("token_counts", put(0.0, 0)),
+        array("transition", put(np.nan, 0, 0, 0)),
+        array("transition", put(-np.inf, 0, 0, 0)),
+        array("transition", lambda found: found[1:, 1:, 1:].copy()),
+        array("transition", lambda found: found.astype(np.float32)),
+    ],
+)
+def test_forged_models_are_refused(tmp_path, model, change):
+    """What is signed correctly and cannot be used: a line, and no traceback, now or in parsing."""
+    model.save(tmp_path / "m")
+    write(tmp_path / "x", "constituency", 2, *change(*read(tmp_path / "m", "constituency", 2)))
+    with pytest.raises(ModelError) as caught:
+        Model.load(tmp_path / "x")
+    message = str(caught.value)
+    assert message.startswith(f"{tmp_path / 'x'}: a damaged model for constituency: ")
+    assert message.endswith("; train it again") and message.isprintable() and len(message) < 500
+
+
+def test_control_characters_in_trees_are_refused_with_their_line():
+    for token in ("a\x01", "a\x9b", "x" * 2000):
+        for text in (f"(S (NN {token}))", f"(S ({token} a))"):
+            with pytest.raises(DataError, match=r"<trees>:2: .* is no word or label"):
+                list(numbered_trees(["(S (NN a))", text]))
 
 
 # -- the command -------------------------------------------------------------------------------------------------------
@@ -237,7 +326,7 @@ def test_errors_are_one_line(tmp_path, capsys, model):
     (tmp_path / "traces.mrg").write_text("(S (-NONE- *))\n")
     message = f"nonproj: {tmp_path / 'traces.mrg'}: all trees consist of traces; trees with words are expected\n"
     assert run(capsys, "train", tmp_path / "traces.mrg", "-o", kept) == (2, "", message)
-    message = f"nonproj: {bad}: not a model of nonproj for constituency\n"
+    message = f"nonproj: {bad}: not a model of nonproj\n"
     assert run(capsys, "parse", bad, latin) == (2, "", message)
     message = "nonproj: constituency: an action is expected: train, parse or evaluate\n"
     assert run(capsys) == (2, "", message)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nonproj.errors import ModelError
-from nonproj.systems import archive
+from nonproj.systems.models import write
 from nonproj.systems.constituency.brackets import TOP, Tree, parse_tree
 from nonproj.systems.constituency.collins import KIND, VERSION, Collins
 from nonproj.systems.constituency.collins_coarse import coarse_grammar, keep_probable
@@ -200,7 +200,7 @@ def test_damaged_models_are_refused(tmp_path):
         ({"words": None}, model.events),
         ({"factor": "5"}, model.events),
     ):
-        archive.write(tmp_path / "m", KIND, VERSION, values | change, {} if events is None else {"events": events})
+        write(tmp_path / "m", KIND, VERSION, values | change, {} if events is None else {"events": events})
         with pytest.raises(ModelError, match=f"^{tmp_path}/m: a damaged model for lexicalised phrase structure"):
             LexicalisedParser.load(tmp_path / "m")
 

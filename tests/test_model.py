@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from nonproj.errors import FileError, ModelError
-from nonproj.model import DTYPES, FORMAT, Model
+from nonproj.container import DTYPES, FORMAT
+from nonproj.model import Model
 from nonproj.options.config import Config
 from nonproj.scoring.templates import attributes_of, load_templates
 
-STRANGE = ["hus", "a\nb", "\0", "\ud800", '"\\', "😀", "", "a\u2028b"]
+STRANGE = ["hus", "a\tb", "\\n", "\\ud800", '"\\', "😀", "", "a\u2028b"]
 """Strings that a format might stumble over."""
 
 
@@ -215,7 +216,7 @@ def test_verify_detects_a_flipped_bit_in_every_array(tmp_path):
             damaged[place + offset] ^= 1
             path.write_bytes(damaged)
             Model.load(path)  # does not look
-            with pytest.raises(ModelError, match=f"damaged: the weights of '{name}'"):
+            with pytest.raises(ModelError, match=f"damaged: the array '{name}'"):
                 Model.verify(path)
 
 

@@ -32,7 +32,7 @@ def model() -> Model:
     weights = {name: generator.normal(size=size).astype(np.float32) for name, size in tables.items()}
     weights |= {"arcs": np.arange(6, dtype=np.int32).reshape(2, 3), "none": np.zeros((0, 3)), "x": np.array([1], "u1")}
     templates = load_templates(parts="sibling")
-    vocabularies = {name: ["hus", "æble", "\ud800", '"\\'] for name in [*attributes_of(templates), "feat"]}
+    vocabularies = {name: ["hus", "æble", "\t", '"\\'] for name in [*attributes_of(templates), "feat"]}
     return Model(Config(parts="sibling"), vocabularies, templates, ["subj", "obj"], weights, {"multi_root": False})
 
 
@@ -73,15 +73,20 @@ def test_every_flipped_bit_of_the_header_is_detected(path):
         content[place] ^= bit
 
 
+def encoded(header) -> bytes:
+    """JSON as nonproj writes it, and surrogates as they should not be."""
+    return json.dumps(header, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
 def rewrite(path, change) -> None:
     """Change the header of a model file, and make its length, size and digest right again."""
     content = path.read_bytes()
     magic, version, length, size = struct.unpack("<8sQQQ", content[:32])
-    header = json.loads(content[START : START + length].decode("utf-8", "surrogatepass"))
+    header = json.loads(content[START : START + length].decode())
     for entry in header["arrays"]:
         entry["offset"] += ROOM
     changed = change(header)
-    data = changed if isinstance(changed, bytes) else json.dumps(header if changed is None else changed).encode()
+    data = changed if isinstance(changed, bytes) else encoded(header if changed is None else changed)
     data = data.ljust(length + ROOM)
     prelude = struct.pack("<8sQQQ", magic, version, len(data), START + len(data) + size - START - length)
     checksum = hashlib.blake2b(prelude + data, digest_size=32).digest()
@@ -108,6 +113,27 @@ def array(of, **changes):
         lambda h: h["vocabularies"].update(form=[1]),
         lambda h: h["vocabularies"].pop("form") and None,
         lambda h: h.update(labels=["a"] * 257),
+        lambda h: h.update(labels=["x" * 3_000_000]),
+        lambda h: h.update(labels=["x" * 201]),
+        lambda h: h.update(labels=[""]),
+        lambda h: h["vocabularies"].update(form=["x" * 3_000_000]),
+        lambda h: h["vocabularies"].update(form=["\ud800"]),
+        lambda h: h["vocabularies"].update(form=["a\x85b"]),
+        lambda h: h["vocabularies"].update(form=["a\nb"]),
+        lambda h: h["vocabularies"].update(form={}),
+        lambda h: h["meta"].update(seconds=10**400),
+        lambda h: h["meta"].update(seconds=1 << 63),
+        lambda h: h["meta"].update(version="x" * 3_000_000),
+        lambda h: h["meta"].update({"a\nb": 1}),
+        lambda h: h["meta"].update(a="\x1b[2J"),
+        lambda h: h["meta"].update(log=[{"\n": 1}]),
+        lambda h: h["meta"].update(log=[{}] * 100_001),
+        lambda h: h["meta"].update({str(i): {} for i in range(1001)}),
+        lambda h: h["meta"].update({str(i): 1 for i in range(10_001)}),
+        lambda h: h["config"]["treebank"].update(name="x" * 3_000_000),
+        lambda h: h["config"]["treebank"].update(train="\udce6"),
+        lambda h: h["components"].update(tagger=json.loads("[" * 100 + "]" * 100)),
+        lambda h: h.update(more=json.loads("[" * 900 + "]" * 900)),
         lambda h: h.update(labels=[]),
         lambda h: h.update(meta=1),
         lambda h: h.update(arrays={}),
@@ -207,17 +233,14 @@ def test_a_checkpoint_is_not_parsed_with(model):
 
 
 def test_a_report_escapes_what_a_model_says(path, capsys):
-    strange = {"a\nb": "\ud800\x1b[2J", "log": [{"\n": "\t\udc80"}]}
+    strange = {"a\u2028b": "\u202e[2J", "log": [{"\u2028": "\ue000"}]}
     rewrite(path, lambda header: header.update(meta=strange))
     assert main(["inspect", str(path)]) == 0
     text = capsys.readouterr().out
-    assert r"a\nb" in text
+    assert r"a\u2028b" in text
     assert all(line.isprintable() for line in text.split("\n"))
-    text.encode()
     assert main(["inspect", "--json", str(path)]) == 0
-    text = capsys.readouterr().out
-    text.encode()
-    assert json.loads(text)["training"] == strange
+    assert json.loads(capsys.readouterr().out)["training"] == strange
 
 
 def test_rewriting_itself_changes_nothing(model, path):

@@ -10,7 +10,7 @@ from pages import run_page
 
 from nonproj.cli.main import main
 from nonproj.errors import ModelError
-from nonproj.systems import archive
+from nonproj.systems import models
 from nonproj.systems.translation import bleu, decoding, model, program, stack, template, text, translator, tuning
 
 SOURCE = ["Ein Hund rennt.", "Ein Mann rennt.", "Der Mann schläft.", "Der Hund schläft.", "Ein Hund schläft."] * 3
@@ -69,7 +69,7 @@ def test_train_and_decode(files, capsys):
 def test_errors_are_one_line(files, capsys):
     (files / "short").write_text("A dog is running.\n")
     (files / "long").write_text("ja\n" + "ja " * 121 + "\n")
-    archive.write(files / "other", "translation", 99, {}, {})
+    models.write(files / "other", "translation", 99, {}, {})
     m, de = files / "model", files / "de"
     for words, message in [
         ([], "translate: an action is expected: train or decode"),
@@ -77,10 +77,10 @@ def test_errors_are_one_line(files, capsys):
             ["train", de, files / "short", "-o", files / "x"],
             f"{de}:2: has no counterpart: {files / 'short'} ends after 1 lines; one line for each sentence is expected",
         ),
-        (["decode", "-m", de, files / "in"], f"{de}: not a model of nonproj for translation"),
+        (["decode", "-m", de, files / "in"], f"{de}: not a model of nonproj"),
         (
             ["decode", "-m", files / "other"],
-            f"{files / 'other'}: a model for translation of version 99, 1 expected; train it again",
+            f"{files / 'other'}: a model for translation of version 99, 2 expected; train it again",
         ),
         (["decode", "-m", m, files / "none"], f"{files / 'none'}: no such file"),
         (
@@ -106,13 +106,52 @@ def test_errors_are_one_line(files, capsys):
         ("table_target_words", lambda a: a + 1000),
         ("table_child", lambda a: a.astype(float)),
         ("lm_last_word", lambda a: a + 7),
+        ("lm_arc_score", lambda a: a * 1e300),
+        ("lm_arc_score", lambda a: a[::-1].copy() - 50.0),  # an n-gram scores less than backing off
+        ("lm_backoff_score", lambda a: a + 100.0),
+        ("table_scores", lambda a: a * np.float32(1e30)),
+        ("table_target_words", lambda a: np.full_like(a, 1)),
+        ("table_target_start", lambda a: np.where(np.arange(len(a)) < len(a) - 1, 0, a[-1])),
     ],
 )
 def test_damaged_models_are_refused(files, name, change):
-    values, arrays = archive.read(files / "model", "translation", 1)
-    archive.write(files / "bad", "translation", 1, values, arrays | {name: change(arrays[name])})
+    values, arrays = models.read(files / "model", "translation", 2)
+    models.write(files / "bad", "translation", 2, values, arrays | {name: change(arrays[name])})
     with pytest.raises(ModelError, match="bad: the model for translation is damaged .*; train it again"):
         model.TranslationModel.load(files / "bad")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"source": ["a", "b", "c\rd"]},
+        {"target": lambda words: [*words[:-1], words[0]]},
+        {"target": lambda words: [*words[:-1], "x" * 3_000_000]},
+        {"target": lambda words: [*words[:-1], 1]},
+        {"target": lambda words: [*words[:-1], "a\x85b"]},
+        {"weights": lambda weights: weights | {"lm": 1e300}},
+        {"weights": lambda weights: weights | {"lm": float("nan")}},
+        {"weights": lambda weights: weights | {"lm": -1.0}},
+        {"weights": lambda weights: weights | {"lm": [1.0]}},
+        {"weights": lambda weights: weights | {"more": 1.0}},
+        {"weights": []},
+        {"more": 1},
+    ],
+    ids=str,
+)
+def test_forged_values_are_refused(files, change):
+    values, arrays = models.read(files / "model", "translation", 2)
+    for name, new in change.items():
+        values[name] = new(values[name]) if callable(new) else new
+    models.write(files / "bad", "translation", 2, values, arrays)
+    with pytest.raises(ModelError, match="bad: .*; train it again") as caught:
+        model.TranslationModel.load(files / "bad")
+    assert len(str(caught.value)) < 500
+
+
+def test_words_with_control_characters_are_unknown():
+    source = [["a", "b\x01", "c"]] * 2
+    assert text.Vocabulary.of(source).words == ["<unk>", "a", "c"]
 
 
 def test_a_model_survives_its_file(files, trained):

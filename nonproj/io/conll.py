@@ -37,7 +37,10 @@ COLUMNS = ("ID", "FORM", "LEMMA", "CPOSTAG", "POSTAG", "FEATS", "HEAD", "DEPREL"
 LEMMA, UPOS, XPOS, FEATS = 2, 3, 4, 5
 """The columns of tags; in CoNLL-X the third and fourth are called CPOSTAG and POSTAG."""
 
-_HEAD, _DEPREL, _DEPS, _MISC = 6, 7, 8, 9
+DEPREL = 7
+"""The column of labels."""
+
+_HEAD, _DEPS, _MISC = 6, 8, 9
 
 
 def read(source: Source, rules: Rules = DEFAULT_RULES, **changes: Any) -> Iterator[Sentence]:
@@ -271,7 +274,7 @@ def replace(
             columns[_DEPS] = "_"
         columns[_HEAD] = str(head)
         if label is not None:
-            columns[_DEPREL] = label
+            columns[DEPREL] = label
         lines[index] = "\t".join(columns)
     if comments:
         _comment(lines, dict(comments))

@@ -12,14 +12,18 @@ import numpy as np
 from nonproj.confidence.classifier import Classifier
 from nonproj.errors import ConfigError, DataError, ModelError, one_line
 from nonproj.io.batches import check_length
-from nonproj.io.conll import FEATS, LEMMA, with_rows
+from nonproj.io.conll import DEPREL, FEATS, LEMMA, UPOS, XPOS, with_rows
 from nonproj.model import Model
 from nonproj.options.config import Config
 from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.templates import attributes_of, load_templates
+from nonproj.strings import FEATURES, LABEL, TAG, fits
 from nonproj.tagging.analyzer import Analyzer, jackknife
 from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
+
+_WRITTEN = {UPOS: ("UPOS", TAG), XPOS: ("XPOS", TAG), FEATS: ("FEATS", FEATURES), DEPREL: ("DEPREL", LABEL)}
+"""The columns that models write, but for lemmas, which are made by edit scripts."""
 
 TAG_COLUMNS = "tag_columns"
 """The array of a checkpoint that holds the tags of the training sentences."""
@@ -81,16 +85,38 @@ def load_features(config: Config, labelled: bool) -> tuple[dict[str, dict[str, A
 
 
 def check_sentences(sentences: Sequence[Sentence], max_words: int) -> None:
-    """Raise an error if there are no sentences, or one has no gold heads or too many words; warn if no tree is gold."""
+    """Raise an error if there are no sentences, or one cannot be trained on; warn if no tree is gold."""
     if not sentences:
         raise ConfigError("treebank.train", "there is no sentence to train on")
+    known: set[tuple[int, str]] = set()
     for sentence in sentences:
         check_length(sentence, max_words)
         if sentence.heads is None:
             raise DataError(sentence.path, sentence.line, "HEAD is absent (_); training needs gold heads")
+        check_columns(sentence, known)
     if not any(sentence.heads[1:].any() or set(sentence.labels) - {"_"} for sentence in sentences):
         path = one_line(sentences[0].path)
         log.warning("%s: all heads are 0 and all labels are _; a treebank with gold trees is expected", path)
+
+
+def check_columns(sentence: Sentence, known: set[tuple[int, str]]) -> None:
+    """Raise `DataError` if a model could not store a tag or label of a sentence, which it would write one day.
+
+    What it only looks up, such as a form, may be anything: the model does without it.  ``known`` are columns and
+    strings that were found to be right; new ones are added.
+    """
+    for number, row in enumerate(sentence.rows):
+        for column, (name, kind) in _WRITTEN.items():
+            text = row[column]
+            if (column, text) in known:
+                continue
+            if not fits(text, kind):
+                line = sentence.line + (sentence.word_lines[number] if sentence.word_lines else 0)
+                if not text:
+                    raise DataError(sentence.path, line, f"{name} is empty; a value or _ expected")
+                limits = f"up to {kind.longest} characters, none of control, are expected for training"
+                raise DataError(sentence.path, line, f"{name} is {text[:100]!r}; {limits}")
+            known.add((column, text))
 
 
 def prepare(sentences: Sequence[Sentence], config: Config, progress: Callable[..., Any]) -> Prepared:
@@ -109,7 +135,8 @@ def prepare(sentences: Sequence[Sentence], config: Config, progress: Callable[..
     if config.tagger.epochs and _are_tagged(sentences):
         began = time.perf_counter()
         analyzer = Analyzer.fit(sentences, config.tagger, config.seed, progress, folder)
-        _add("tagger", analyzer.state(), components, arrays)
+        if analyzer.columns:
+            _add("tagger", analyzer.state(), components, arrays)
         log.info("tagger: %.1f s", time.perf_counter() - began)
         if config.training.tags != "gold" and len(sentences) > 1:
             began = time.perf_counter()

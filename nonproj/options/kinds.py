@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from nonproj.errors import ConfigError
 from nonproj.options.schema import Option, show
+
+
+LANGUAGES = frozenset(
+    "af am ar az bg bn bo ca cs da de dsb el en es et eu fa fi fo fr ga gd grc gu he hi hr hsb ht hu hy id is it ja kmr "
+    "kn ko ky la lb lg lij lt lv mk ml mr ms nb ne nl nn pl pt ro ru sa si sk sl sq sr sv ta te th ti tl tn tr tt uk ur "
+    "vi xx yo zh".split()
+)
+"""The languages of spaCy's rules.  A name is looked up here and never imported as it stands: models name languages."""
 
 
 class PartsOption(Option):
@@ -37,10 +43,10 @@ class LanguageOption(Option):
     @property
     def expected(self) -> str:
         """What would be right, in words."""
-        return "null or a language code such as da"
+        return "null or the code of a language that spaCy has, such as da,"
 
     def check(self, key: str, value: object) -> str | None:
         """Return the validated value."""
-        if value is None or (isinstance(value, str) and re.fullmatch("[a-z]{2,3}", value)):
+        if value is None or (isinstance(value, str) and value in LANGUAGES):
             return value
         raise ConfigError(key, f"{show(value)} is invalid, {self.expected} expected")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import DataError, FileError, ModelError
+from nonproj.strings import CLUSTERED, check, fits
 
 PREFIXES = {"cluster": None, "cluster6": 6, "cluster4": 4}
 """Attributes of a word: the bit string of its cluster, or the first bits of it."""
@@ -76,6 +77,9 @@ class Clusters:
                         raise DataError(str(path), number, message)
                     if columns[1] in strings:
                         raise DataError(str(path), number, f"the word {columns[1]} is there twice")
+                    if not fits(columns[1], CLUSTERED):
+                        message = f"a word of up to {CLUSTERED.longest} characters, none of control, is expected"
+                        raise DataError(str(path), number, message)
                     strings[columns[1]] = columns[0]
         except OSError as error:
             raise FileError(str(path), f"cannot be read: {(error.strerror or str(error)).lower()}") from None
@@ -88,7 +92,7 @@ class Clusters:
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return JSON values and arrays, from which `from_state` makes the same clusters."""
         text = "\n".join(f"{bits}\t{word}" for word, bits in self._strings.items())
-        return {"words": len(self)}, {"text": np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)}
+        return {"words": len(self)}, {"text": np.frombuffer(text.encode(), np.uint8)}
 
     @classmethod
     def from_state(cls, description: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Clusters:
@@ -100,12 +104,13 @@ class Clusters:
             The state is damaged.
         """
         try:
-            lines = arrays["text"].astype(np.uint8, casting="no").tobytes().decode("utf-8", "surrogatepass").split("\n")
+            lines = arrays["text"].astype(np.uint8, casting="no").tobytes().decode().split("\n")
             strings = {word: bits for bits, word in (line.split("\t") for line in lines)}
         except (KeyError, TypeError, ValueError):
             raise ModelError("the word clusters are damaged") from None
         if len(strings) != description.get("words") or not all(map(_is_cluster, set(strings.values()))):
             raise ModelError("the word clusters are damaged")
+        check(list(strings), CLUSTERED, "the word clusters")
         return cls(strings)
 
 

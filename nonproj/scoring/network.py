@@ -151,6 +151,8 @@ class Network:
         wanted = {"columns", "scale", "label_scale"}
         if set(meta) != wanted or type(columns) is not list or not all(map(_is_column, columns)):
             raise ModelError("the network lacks its columns, pairs of attribute and offset, or a scale")
+        if len({tuple(column) for column in columns}) < len(columns):
+            raise ModelError("the network has a column twice")
         unknown = sorted({name for name, _ in columns} - (vocabularies.keys() - {FEAT}))
         if unknown or not columns:
             raise ModelError(f"the network needs the attribute '{unknown[0]}'" if unknown else "the network is empty")

@@ -17,6 +17,7 @@ import numpy as np
 from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.morphology import features_in, informative, reduce, reduced
 from nonproj.scoring.punctuation import MARKS, OUTSIDE_ALL, enclosures, segments
+from nonproj.strings import VOCABULARY, fits
 from nonproj.threads import PerThread
 from nonproj.types import Int32s, Sentence
 
@@ -260,6 +261,9 @@ def _alternatives(counts: Counter[Any]) -> Counter[Any]:
 
 
 def _known(counts: Counter[Any], rare: int) -> list[str]:
-    """Return the strings that occur at least ``rare`` times, by decreasing frequency, then alphabetically."""
-    frequent = [(s, count) for s, count in counts.items() if s is not None and count >= rare]
-    return [s for s, _ in sorted(frequent, key=lambda item: (-item[1], item[0]))]
+    """Return the strings that occur at least ``rare`` times, by decreasing frequency, then alphabetically.
+
+    What no model file may have, such as a control character in a form, remains unknown.
+    """
+    frequent = [(s, count) for s, count in counts.items() if s is not None and count >= rare and fits(s, VOCABULARY)]
+    return [s for s, _ in sorted(frequent, key=lambda item: (-item[1], item[0]))][: VOCABULARY.most]

@@ -1,7 +1,7 @@
 """The papers' other systems, on the library for Lagrangian relaxation.
 
-- `archive`: trained models of these systems as files
 - `constituency`: phrase structure, with tags and with dependencies
+- `models`: trained models of these systems as files
 - `mrf`: most probable labels of pairwise Markov random fields
 - `progress`: progress on a terminal
 - `translation`: phrase-based translation, decoded exactly

@@ -106,8 +106,8 @@ class Lemmatizer:
     @classmethod
     def fit(
         cls, sentences: Sequence[Sentence], options, templates: dict[str, Any], seed: int, progress: Callable[..., Any]
-    ) -> Lemmatizer:
-        """Train a lemmatizer; words without a lemma are left out."""
+    ) -> Lemmatizer | None:
+        """Train a lemmatizer; words without a lemma are left out.  None if no lemma can be learnt."""
         examples = [
             (i // _BLOCK % options.lexicon_folds, (row[1], row[3], row[4], row[5]), row[2])
             for i, sentence in enumerate(sentences)
@@ -115,8 +115,11 @@ class Lemmatizer:
             if row[2] != "_" or row[1] == "_"
         ]
         scripts_of = {pair: make_script(*pair) for pair in {(word[0], lemma) for _, word, lemma in examples}}
-        counts = Count(scripts_of[word[0], lemma] for _, word, lemma in examples)
+        made = (scripts_of[word[0], lemma] for _, word, lemma in examples)
+        counts = Count(script for script in made if is_script(script))  # not those of control characters
         scripts = [script for script, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_SCRIPTS]]
+        if not scripts:
+            return None
         number = {script: i for i, script in enumerate(scripts)}
         examples = [e for e in examples if scripts_of[e[1][0], e[2]] in number]
         words: dict[Word, int] = {}

@@ -15,6 +15,7 @@ import numpy as np
 from nonproj.errors import ModelError
 from nonproj.io.conll import FEATS, UPOS, XPOS
 from nonproj.scoring.vocabulary import MAX_FEATURES
+from nonproj.strings import FEATURES, TAG, check
 from nonproj.threads import PerThread
 from nonproj.types import Sentence
 
@@ -150,19 +151,11 @@ def check_tags(tags: object) -> list[tuple[str, str, str]]:
     """Return the tags in a model's header; raise `ModelError` unless they are different triples of strings."""
     if type(tags) is not list or not 1 <= len(tags) <= MAX_TAGS:
         raise ModelError(f"the tagger has no list of 1 to {MAX_TAGS} tags")
-    if not all(type(tag) is list and len(tag) == 3 and all(is_column(part) for part in tag) for tag in tags):
+    if not all(type(tag) is list and list(map(type, tag)) == [str, str, str] for tag in tags):
         raise ModelError("a tag is not a UPOS, an XPOS and a FEATS")
+    for column, kind in enumerate((TAG, TAG, FEATURES)):
+        check([tag[column] for tag in tags], kind, "the tagger")
     found = [tuple(tag) for tag in tags]
     if len(set(found)) < len(found):
         raise ModelError("a tag is there twice")
     return found
-
-
-def is_column(text: object) -> bool:
-    """Return whether a value can be a column of a file: a string without tabs, line breaks and surrogates."""
-    return (
-        type(text) is str
-        and text != ""
-        and not any(c in "\t\n\r" or "\ud800" <= c <= "\udfff" for c in text)
-        and len(text) <= 10_000
-    )

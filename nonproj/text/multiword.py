@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.errors import ModelError
+from nonproj.strings import LONGEST_EXPANSION, MOST_WORDS, MULTIWORD, check, fits
 from nonproj.text.characters import lowered
 from nonproj.text.corpus import Surface
 from nonproj.text.linear import fit
@@ -136,7 +137,8 @@ class Multiwords:
         entries = {}
         for form, counts in split.items():
             words = counts.most_common(1)[0][0]
-            entries[form] = (words, not whole[form] and counts.total() > 1)
+            if len(entries) < MULTIWORD.most and _fit(form, words):
+                entries[form] = (words, not whole[form] and counts.total() > 1)
         found = cls(entries, _learn_rules(entries, whole), np.zeros(1 << BITS, np.float32))
         if entries:
             found._learn_weights(paragraphs, seed)
@@ -239,28 +241,46 @@ class Multiwords:
         ModelError
             The state is not of that form.
         """
-        try:
-            entries = {_word(form): (_words(words), bool(certain)) for form, words, certain in state["entries"]}
-            rules = {}
-            for at_end, old, new, words in state["rules"]:
-                if not isinstance(new, str) or "\t" in new or "\n" in new:
-                    raise ValueError
-                rules[bool(at_end), _word(old)] = Rule(bool(at_end), _word(old), new, _words(words, 1))
-        except (TypeError, KeyError, ValueError):
-            raise ModelError("the segmenter's multiword tokens are not lists of strings") from None
+        if type(state) is not dict or set(state) != {"entries", "rules"}:
+            raise ModelError("the segmenter has no multiword tokens and rules for them")
+        entries = {
+            form: (_words(words, (form,), 2), certain)
+            for form, words, certain in _rows(state["entries"], (str, list, bool))
+        }
+        rules = {}
+        for at_end, old, new, words in _rows(state["rules"], (bool, str, str, list)):
+            if len(old) > LONGEST:
+                raise ModelError(f"{_OWNER} have a rule for more than {LONGEST} characters")
+            inner = (old, new) if new else (old,)
+            rules[at_end, old] = Rule(at_end, old, new, _words(words, inner, 1))
         return cls(entries, rules, weights)
 
 
-def _word(value: object) -> str:
-    if not isinstance(value, str) or not value or value.split() != [value]:
-        raise ValueError
-    return value
+_OWNER = "the segmenter's multiword tokens"
 
 
-def _words(values: object, least: int = 2) -> tuple[str, ...]:
-    if not isinstance(values, list) or len(values) < least:
-        raise ValueError
-    return tuple(map(_word, values))
+def _fit(form: str, words: Sequence[str]) -> bool:
+    """Return whether a token and its words may be in a model."""
+    short = len(words) <= MOST_WORDS and sum(map(len, words)) <= LONGEST_EXPANSION
+    return short and all(fits(text, MULTIWORD) for text in (form, *words))
+
+
+def _rows(rows: object, types: tuple[type, ...]) -> list[list[Any]]:
+    """Return the rows of a model; raise `ModelError` unless they are a list of lists of these types."""
+    if type(rows) is not list or len(rows) > MULTIWORD.most:
+        raise ModelError(f"{_OWNER} are not a list of up to {MULTIWORD.most}")
+    if not all(type(row) is list and tuple(map(type, row)) == types for row in rows):
+        raise ModelError(f"{_OWNER} are not lists of {', '.join(kind.__name__ for kind in types)}")
+    return rows
+
+
+def _words(words: list[Any], others: tuple[str, ...], least: int) -> tuple[str, ...]:
+    """Return the words of a token; raise `ModelError` if they, or the other strings beside them, do not fit."""
+    check([*others, *words], MULTIWORD, _OWNER)
+    if not least <= len(words) <= MOST_WORDS or sum(map(len, words)) > LONGEST_EXPANSION:
+        limits = f"{least} to {MOST_WORDS} words of up to {LONGEST_EXPANSION} characters together are allowed"
+        raise ModelError(f"{_OWNER}: {len(words)} words of {sum(map(len, words))} characters; {limits}")
+    return tuple(words)
 
 
 def _learn_rules(entries: dict[str, Any], whole: Counter[Any]) -> dict[tuple[bool, str], Rule]:

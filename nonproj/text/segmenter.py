@@ -14,6 +14,8 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.options.config import SegmenterConfig
+from nonproj.options.kinds import LANGUAGES
+from nonproj.strings import NAME, TOKEN, check
 from nonproj.text import corpus
 from nonproj.text.characters import characters
 from nonproj.text.input import LINES, WORDS, TextInput
@@ -23,9 +25,6 @@ from nonproj.text.output import Origin, Segments, forms_of, to_sentences
 from nonproj.text.rules import SpacyRules, UnicodeRules
 from nonproj.text.training import Trained, train
 from nonproj.types import Sentence
-
-_MAX_DESCRIPTION = 200
-
 
 class Segmenter:
     """What finds the sentences, tokens and words of a text; `fit` or `unicode` makes one.
@@ -166,8 +165,9 @@ class Segmenter:
         ConfigError
             It has spaCy's rules, and spaCy is not installed.
         """
-        if not isinstance(meta, dict) or not isinstance(meta.get("description"), str):
+        if not isinstance(meta, dict):
             raise ModelError("the segmenter has no description")
+        check([meta.get("description")], NAME, "the description of the segmenter")
         weights = arrays.get("multiwords")
         if weights is None or weights.dtype != np.float32 or weights.shape != (1 << BITS,):
             raise ModelError(f"the segmenter's weights of multiword tokens are not {1 << BITS} of float32")
@@ -178,15 +178,15 @@ class Segmenter:
         if kind == "trained":
             finder = Trained.from_state(meta, arrays)
         elif kind == "unicode":
-            lexicon = meta.get("lexicon")
-            if not isinstance(lexicon, list) or not all(isinstance(form, str) and form for form in lexicon):
-                raise ModelError("the segmenter's lexicon is not a list of strings")
-            finder = UnicodeRules(lexicon)
-        elif kind == "spacy" and isinstance(meta.get("language"), str):
-            finder = SpacyRules(meta["language"])
+            finder = UnicodeRules(check(meta.get("lexicon"), TOKEN, "the segmenter's lexicon"))
+        elif kind == "spacy":
+            language = meta.get("language")
+            if type(language) is not str or language not in LANGUAGES:
+                raise ModelError(f"the segmenter names {language!r}, which is no language of spaCy's")
+            finder = SpacyRules(language)
         else:
             raise ModelError("the segmenter is of an unknown kind")
-        return cls(finder, multiwords, meta["description"][:_MAX_DESCRIPTION])
+        return cls(finder, multiwords, meta["description"])
 
 
 def _paragraph_starts(layout: Text, start: np.ndarray, begins: bool) -> set[int]:

@@ -11,6 +11,7 @@ from typing import BinaryIO, TextIO
 from nonproj.errors import DataError, FileError
 from nonproj.io.files import open_input, stream_error, text_lines
 from nonproj.io.temporary import reason
+from nonproj.strings import WORD, fits
 
 TOP = "TOP"
 """The label of the root, whatever it is in the file: ``( (S ...))``, ``(ROOT (S ...))`` or ``(S ...)``."""
@@ -120,6 +121,9 @@ class _Reader:
     def text(self, token: str) -> None:
         """Take a label or a word."""
         top = self.open[-1]
+        if not fits(token, WORD):
+            limit = f"words and labels have up to {WORD.longest} characters, none of control"
+            raise self.error(f"{token[:100]!r} is no word or label; {limit}")
         if top.label is None:
             top.label = token
         elif top.children:

@@ -31,7 +31,9 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import ModelError, SizeError
-from nonproj.systems import archive
+from nonproj.strings import WORD as KNOWN_WORD
+from nonproj.strings import problem
+from nonproj.systems import models
 from nonproj.systems.constituency.brackets import TOP, Tree
 from nonproj.systems.constituency.collins_tables import (
     HEAD,
@@ -46,12 +48,15 @@ from nonproj.systems.constituency.collins_tables import (
 )
 from nonproj.systems.constituency.collins_trees import STOP, VERBS, Event, events, with_base_phrases
 
-KIND, VERSION = "lexicalised phrase structure", 1
+KIND, VERSION = "lexicalised phrase structure", 2
 
 UNKNOWN = "<unknown>"
 """The word that stands for all rare and unknown words."""
 
 FACTOR = 5.0
+
+MAX_COUNT, MAX_STATES = 2**40, 4096
+"""Limits of the occurrences of an event, and of the pairs of a category and its head child, which charts grow with."""
 
 
 class Collins:
@@ -115,7 +120,10 @@ class Collins:
             model.count(tree, counts)
         for tag in {leaf.label for tree in trees for leaf in tree.leaves()}:
             counts[pack(WORD + 2, 0, model.symbol_ids[tag]), 0] += 1
-        return cls(symbols, words, counts, factor)
+        found = cls(symbols, words, counts, factor)
+        if len(found.states) > MAX_STATES:
+            raise SizeError(f"{len(found.states)} pairs of a category and its head child; {MAX_STATES} are the limit")
+        return found
 
     def count(self, tree: Tree, counts: Counter[Any]) -> None:
         """Add the events of a tree with base phrases."""
@@ -167,7 +175,7 @@ class Collins:
     def save(self, path: str | Path) -> None:
         """Write the model to a file."""
         values = {"symbols": self.symbols, "words": self.words, "factor": self.factor}
-        archive.write(path, KIND, VERSION, values, {"events": self.events})
+        models.write(path, KIND, VERSION, values, {"events": self.events})
 
     @classmethod
     def load(cls, path: str | Path) -> Collins:
@@ -178,7 +186,7 @@ class Collins:
         ModelError
             It is no such model.
         """
-        values, arrays = archive.read(path, KIND, VERSION)
+        values, arrays = models.read(path, KIND, VERSION)
         if not _is_sound(values, arrays.get("events")):
             raise ModelError(f"{path}: a damaged model for {KIND}; train it again")
         counts = Counter({(c, o): n for c, o, n in arrays["events"].tolist()})
@@ -194,22 +202,23 @@ def _is_sound(values: dict[str, Any], events: np.ndarray | None) -> bool:
     """Return whether what a file holds is a model, all of whose numbers name a symbol or a word."""
     symbols, words, factor = (values.get(name) for name in ("symbols", "words", "factor"))
     for names, limit in ((symbols, MAX_SYMBOLS), (words, MAX_WORDS)):
-        if not isinstance(names, list) or not 0 < len(names) <= limit or len(set(map(str, names))) < len(names):
+        if problem(names, KNOWN_WORD) or not 0 < len(names) <= limit or len(set(names)) < len(names):
             return False
-        if not all(isinstance(name, str) for name in names):
-            return False
-    if symbols[0] != STOP or TOP not in symbols or not isinstance(factor, float) or not 0.0 < factor < np.inf:
+    if any(set(name) & set("()") for name in symbols):
+        return False
+    if symbols[0] != STOP or TOP not in symbols or not isinstance(factor, float) or not 1e-6 <= factor <= 1e6:
         return False
     if events is None or events.ndim != 2 or events.shape[1] != 3 or events.dtype != np.int64 or not len(events):
         return False
     context, outcome, count = events.T
-    if context.min() < 0 or outcome.min() < 0 or count.min() < 1 or kind_of(context).max() > ROOT + 1:
+    if context.min() < 0 or outcome.min() < 0 or count.min() < 1 or count.max() > MAX_COUNT or kind_of(context).max() > ROOT + 1:
         return False
     fields = [context >> shift & (MAX_SYMBOLS - 1) for shift in (0, 7, 14, 21, 28)]
     of_words = np.isin(kind_of(context), (WORD, WORD + 1, WORD + 2, ROOT + 1))
     numbers = np.concatenate([*fields, outcome[~of_words] & (MAX_SYMBOLS - 1), outcome[~of_words] >> 7])
     known = np.concatenate([context >> 35 & (MAX_WORDS - 1), outcome[of_words]])
-    return bool(numbers.max() < len(symbols) and known.max() < len(words))
+    states = np.count_nonzero(kind_of(np.unique(events[:, :2], axis=0)[:, 0]) == HEAD + 2)
+    return bool(numbers.max() < len(symbols) and known.max() < len(words) and states <= MAX_STATES)
 
 
 def _symbols(tree: Tree) -> set[str]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nonproj.errors import SizeError
 from nonproj.systems.constituency.brackets import TOP, Tree
 from nonproj.systems.constituency.symbols import (
     BETWEEN,
@@ -23,6 +24,9 @@ from nonproj.systems.constituency.symbols import (
 
 LONGEST_CHAIN = 4
 """Unary branches in a row, at most."""
+
+MAX_RULES, MAX_STEPS = 5_000_000, 100_000_000
+"""Limits of the rules of a grammar, and of the steps by which chains of unary branches are joined."""
 
 Counts = Mapping[Rule, float]
 
@@ -106,6 +110,11 @@ def smoothed_by_parent(counts: Counts, weight: float, floor: float = 0.0) -> dic
         The probabilities below any parent count as if a rule's parent symbol had been seen so often with them.
     floor : float
         Rules that were not seen below a parent are left out if their probability would be lower.
+
+    Raises
+    ------
+    SizeError
+        The rules would be too many.
     """
     general: dict[Rule, float] = defaultdict(float)
     totals: dict[Symbol, float] = defaultdict(float)
@@ -115,7 +124,10 @@ def smoothed_by_parent(counts: Counts, weight: float, floor: float = 0.0) -> dic
         totals[rule.parent] += count
         parents[rule.parent.label].add(rule.parent.parent)
     found = {}
-    for rule, share in relative_frequencies(general).items():
+    shares = relative_frequencies(general)
+    if sum(len(parents[rule.parent.label]) for rule in shares) > MAX_RULES:
+        raise SizeError(f"more than {MAX_RULES} rules below any parent")
+    for rule, share in shares.items():
         for parent in parents[rule.parent.label]:
             specific = _with_parent(rule, parent)
             total, count = totals.get(specific.parent, 0.0), counts.get(specific, 0.0)
@@ -168,6 +180,11 @@ def compile_grammar(probabilities: Mapping[Rule, float], coarse: Grammar | None 
         Unary rules are from one upper symbol to an upper, lower or tag symbol.
     coarse : Grammar, optional
         The coarser grammar by which parsing with this one is pruned.
+
+    Raises
+    ------
+    SizeError
+        The chains are too many to be joined.
     """
     symbols = sorted({symbol for rule in probabilities for symbol in (rule.parent, *rule.children)})
     number = {symbol: i for i, symbol in enumerate(symbols)}
@@ -208,13 +225,16 @@ def _closure(unary: Mapping[tuple[int, int], float], symbols: list[Symbol]) -> d
     steps: dict[int, list[Any]] = defaultdict(list)
     for (parent, child), score in unary.items():
         steps[parent].append((child, score))
-    found = {}
+    found, count = {}, 0
     for start in steps:
         layer = {start: (0.0, (symbols[start].label,))}
         best = dict(layer)
         for _ in range(LONGEST_CHAIN):
             reached = {}
             for symbol, (score, chain) in layer.items():
+                count += len(steps.get(symbol, ()))
+                if count > MAX_STEPS:
+                    raise SizeError(f"more than {MAX_STEPS} steps from one symbol to another")
                 for child, step in steps.get(symbol, ()):
                     kind, value = symbols[child].kind, score + step
                     longer = (*chain, symbols[child].label) if kind == UPPER else chain

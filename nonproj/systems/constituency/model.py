@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.systems.archive import read, write
+from nonproj.strings import WORD, check
 from nonproj.systems.constituency.brackets import Tree
 from nonproj.systems.constituency.grammar import (
     Counts,
@@ -23,10 +23,17 @@ from nonproj.systems.constituency.grammar import (
     smoothed_by_parent,
 )
 from nonproj.systems.constituency.lexicon import Lexicon, LexiconOptions
-from nonproj.systems.constituency.symbols import TAG, Annotation, Rule, Symbol
+from nonproj.systems.constituency.symbols import BETWEEN, LOWER, TAG, UPPER, Annotation, Rule, Symbol
 from nonproj.systems.constituency.tagger import Tagger, count_transitions
+from nonproj.systems.models import read, write
 
-KIND, VERSION = "constituency", 1
+KIND, VERSION = "constituency", 2
+
+_KINDS = (TAG, UPPER, LOWER, BETWEEN)
+_LOWEST, _HIGHEST = 1e-6, 1e12
+"""Between these are the numbers of occurrences and the options of smoothing."""
+
+_LONGEST_HISTORY = 20
 
 
 class TrainingOptions(NamedTuple):
@@ -141,28 +148,100 @@ class Model:
         values, arrays = read(path, KIND, VERSION)
         try:
             return cls(*_contents(values, arrays))
-        except (KeyError, ValueError, TypeError, IndexError, AttributeError, StopIteration) as error:
-            raise ModelError(f"{path}: not a model of nonproj for {KIND}") from error
+        except (KeyError, ValueError, TypeError, IndexError, StopIteration, ModelError) as error:
+            what = f"it lacks {error}" if isinstance(error, KeyError) else str(error) or "it has no root"
+            raise ModelError(f"{path}: a damaged model for {KIND}: {what}; train it again") from None
 
 
 def _contents(values: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple[Any, ...]:
-    """Return the arguments of a model that was read from a file."""
-    symbols = [Symbol(kind, label, parent, tuple(history)) for kind, label, parent, history in values["symbols"]]
+    """Return the arguments of a model that was read from a file; raise an error if they are not those of one."""
+    symbols, words = _symbols(values["symbols"]), check(values["words"], WORD, "the words")
+    if len(set(words)) < len(words):
+        raise ValueError("a word is there twice")
     rules = {}
-    for (parent, left, right), count in zip(arrays["rules"].tolist(), arrays["rule_counts"].tolist(), strict=True):
-        rules[Rule(symbols[parent], tuple(symbols[child] for child in (left, right) if child >= 0))] = count
-    tokens: dict[str, dict[Symbol, float]] = {word: {} for word in values["words"]}
-    for (word, tag), count in zip(arrays["tokens"].tolist(), arrays["token_counts"].tolist(), strict=True):
-        tokens[values["words"][word]][symbols[tag]] = count
-    annotation, weight, floor, tagger, words = values["options"]
-    options = TrainingOptions(
-        Annotation(*annotation), float(weight), float(floor), LexiconOptions(*tagger), LexiconOptions(*words)
-    )
-    transition = np.ascontiguousarray(arrays["transition"], np.float64)
+    for numbers, count in _rows(arrays, "rule", 3):
+        rule = _rule(symbols, numbers)
+        if rule in rules:
+            raise ValueError("a rule is there twice")
+        rules[rule] = count
+    tokens: dict[str, dict[Symbol, float]] = {word: {} for word in words}
+    for (word, tag), count in _rows(arrays, "token", 2):
+        if not (0 <= word < len(words) and 0 <= tag < len(symbols)) or symbols[tag].kind != TAG:
+            raise ValueError("a number of a word or tag is out of range")
+        tokens[words[word]][symbols[tag]] = count
+    transition = arrays["transition"]
     size = len({symbol.label for symbol in symbols if symbol.kind == TAG}) + 1
-    if transition.shape != (size, size, size):
+    if transition.shape != (size, size, size) or transition.dtype != np.float64:
         raise ValueError("the transitions do not fit the tags")
-    return rules, tokens, transition, options
+    if not (np.abs(transition) < _HIGHEST).all():
+        raise ValueError("a transition is not finite, or too large")
+    return rules, tokens, np.ascontiguousarray(transition), _options(values["options"])
+
+
+def _symbols(rows: object) -> list[Symbol]:
+    """Return the symbols of the grammar from their JSON values; their names are those of brackets."""
+    if type(rows) is not list or not all(type(row) is list and len(row) == 4 for row in rows):
+        raise ValueError("the symbols are not lists of kind, label, parent and history")
+    found = []
+    for kind, label, parent, history in rows:
+        if kind not in _KINDS or type(history) is not list or len(history) > _LONGEST_HISTORY:
+            raise ValueError("a symbol is of an unknown kind")
+        names = check([label, *([parent] if parent != "" else []), *history], WORD, "the symbols")
+        if any(set(name) & set("()") for name in names):
+            raise ValueError("a symbol has brackets in its name")
+        found.append(Symbol(kind, label, parent, tuple(history)))
+    if len(set(found)) < len(found):
+        raise ValueError("a symbol is there twice")
+    return found
+
+
+def _rule(symbols: list[Symbol], numbers: list[int]) -> Rule:
+    """Return a rule from the numbers of its symbols; one of a kind that trees are built by."""
+    parent, *children = numbers if numbers[2] >= 0 else numbers[:2]
+    if not all(0 <= number < len(symbols) for number in (parent, *children)) or numbers[2] < -1:
+        raise ValueError("the number of a symbol is out of range")
+    rule = Rule(symbols[parent], tuple(symbols[child] for child in children))
+    below = [child.kind for child in rule.children]
+    if len(children) == 1:
+        right = rule.parent.kind == UPPER and below[0] in (UPPER, LOWER, TAG)
+    else:
+        right = rule.parent.kind in (LOWER, BETWEEN) and LOWER not in below
+    if not right:
+        raise ValueError("a rule has symbols of wrong kinds")
+    return rule
+
+
+def _rows(arrays: dict[str, np.ndarray], name: str, width: int) -> Iterator[tuple[list[int], float]]:
+    """Return an iterator over the rows of an array of numbers, each with how often it occurs."""
+    rows, counts = arrays[f"{name}s"], arrays[f"{name}_counts"]
+    if rows.dtype != np.int32 or rows.ndim != 2 or rows.shape[1] != width or not len(rows):
+        raise ValueError(f"the {name}s have a wrong shape")
+    if counts.dtype != np.float64 or counts.shape != (len(rows),):
+        raise ValueError(f"the numbers of {name}s have a wrong shape")
+    if not ((counts >= _LOWEST) & (counts <= _HIGHEST)).all():
+        raise ValueError(f"the number of some {name}s is out of range")
+    return zip(rows.tolist(), counts.tolist(), strict=True)
+
+
+def _options(rows: object) -> TrainingOptions:
+    """Return the options from their JSON values."""
+    if type(rows) is not list or len(rows) != 5:
+        raise ValueError("the options are incomplete")
+    annotation, weight, floor, tagger, words = rows
+    if not _are(annotation, (int, int, bool, bool)) or not _are([weight, floor], (float, float)):
+        raise ValueError("the options have wrong types")
+    lexicons = [LexiconOptions(*each) for each in (tagger, words) if _are(each, (int, float, float))]
+    if len(lexicons) < 2 or not 0.0 <= weight <= _HIGHEST or not 0.0 <= floor <= 1.0:
+        raise ValueError("the options have wrong types")
+    for each in lexicons:
+        if not (0 <= each.rare <= _HIGHEST and all(_LOWEST <= number <= _HIGHEST for number in each[1:])):
+            raise ValueError("an option is out of range")
+    return TrainingOptions(Annotation(*annotation), weight, floor, *lexicons)
+
+
+def _are(values: object, types: tuple[type, ...]) -> bool:
+    """Return whether a value is a list of values of these types."""
+    return type(values) is list and tuple(map(type, values)) == types
 
 
 def train(trees: Sequence[Tree], options: TrainingOptions = TrainingOptions()) -> Model:  # noqa: B008

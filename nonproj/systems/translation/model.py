@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.systems import archive
+from nonproj.strings import WORD, check
+from nonproj.systems import models
 from nonproj.systems.translation.alignment import align, make_corpus
 from nonproj.systems.translation.instance import Instance, make_instance
-from nonproj.systems.translation.language_model import Automaton, estimate
+from nonproj.systems.translation.language_model import BEGIN, END, MAX_WORDS, Automaton, estimate
 from nonproj.systems.translation.phrases import MAX_PHRASE, PhraseTable, make_table
 from nonproj.systems.translation.symmetrization import combine
-from nonproj.systems.translation.text import Vocabulary
+from nonproj.systems.translation.text import MAX_TOKENS, Vocabulary
 
 WEIGHTS = {
     "lm": 0.5,
@@ -39,7 +40,10 @@ TRANSLATIONS = 10
 LIMIT = 4
 """Distortion limit, in words."""
 
-_KIND, _VERSION = "translation", 1
+_KIND, _VERSION = "translation", 2
+
+_LARGEST = 1e6
+"""Greater scores and weights are no logarithms of probabilities, and their sums might not be finite."""
 
 _TYPES = (
     *("int64", "int32", "float64", "int32", "float64", "int32", "int32"),
@@ -144,7 +148,7 @@ class TranslationModel:
         arrays = {f"table_{name}": array for name, array in self.table._asdict().items()}
         arrays |= {f"lm_{name}": array for name, array in self.lm._asdict().items()}
         values = {"source": self.source.words, "target": self.target.words, "weights": self.weights}
-        archive.write(path, _KIND, _VERSION, values, arrays)
+        models.write(path, _KIND, _VERSION, values, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> TranslationModel:
@@ -155,13 +159,15 @@ class TranslationModel:
         ModelError
             If it is not the file of such a model.
         """
-        values, arrays = archive.read(path, _KIND, _VERSION)
+        values, arrays = models.read(path, _KIND, _VERSION)
         try:
+            if set(values) != {"source", "target", "weights"}:
+                raise ValueError("source, target and weights expected")
             table = PhraseTable(*(arrays[f"table_{name}"] for name in PhraseTable._fields))
             lm = Automaton(*(arrays[f"lm_{name}"] for name in Automaton._fields))
             _check(values, table, lm)
             return cls(Vocabulary(values["source"]), Vocabulary(values["target"]), table, lm, values["weights"])
-        except (KeyError, ValueError, TypeError, IndexError) as error:
+        except (KeyError, ValueError, TypeError, IndexError, ModelError) as error:
             raise ModelError(f"{path}: the model for translation is damaged ({error}); train it again") from None
 
 
@@ -169,6 +175,13 @@ def _check(values: Mapping[str, Any], table: PhraseTable, lm: Automaton) -> None
     """Raise a ValueError if a number in a model is out of its range, so that no kernel reads beyond an array."""
     if [str(array.dtype) for array in (*lm, *table)] != list(_TYPES) or any(array.ndim != 1 for array in lm):
         raise ValueError("wrong types of numbers")
+    for side in ("source", "target"):
+        words = check(values[side], WORD, f"the {side} vocabulary")
+        if not 3 <= len(words) <= MAX_WORDS or len(set(words)) < len(words):
+            raise ValueError(f"the {side} vocabulary is not of 3 to {MAX_WORDS} different words")
+    weights = values["weights"]
+    if type(weights) is not dict or not all(type(x) is float and abs(x) <= _LARGEST for x in weights.values()):
+        raise ValueError("weights are not numbers")
     n_states, n_target = len(lm.last_word), len(values["target"])
     n_phrases, n_nodes = len(table.target_start) - 1, len(table.child) + 1
     starts = ((lm.arc_start, n_states, len(lm.arc_word)), (table.entry_start, n_nodes, len(table.target)))
@@ -192,8 +205,26 @@ def _check(values: Mapping[str, Any], table: PhraseTable, lm: Automaton) -> None
     _check_states(lm, n_target)
     if (np.diff(table.child) <= 0).any():
         raise ValueError("wrong source phrases")
-    if not all(np.isfinite(array).all() for array in (lm.arc_score, lm.backoff_score, table.scores)):
-        raise ValueError("a score that is not finite")
+    if not all((np.abs(array) <= _LARGEST).all() for array in (lm.arc_score, lm.backoff_score, table.scores)):
+        raise ValueError("a score that is not finite, or too large")
+    lengths = np.diff(table.target_start)
+    if (lengths < 1).any() or (lengths > MAX_TOKENS).any() or np.isin(table.target_words, (BEGIN, END)).any():
+        raise ValueError("wrong target phrases")
+    _check_backoff(lm, n_target)
+
+
+def _check_backoff(lm: Automaton, n_target: int) -> None:
+    """Raise a ValueError if an arc scores less than backing off, which the bounds of decoding rely on."""
+    state = np.repeat(np.arange(len(lm.last_word)), np.diff(lm.arc_start))
+    key = state * n_target + lm.arc_word
+    arcs = np.flatnonzero(state)
+    word, below = lm.arc_word[arcs], lm.backoff_state[state[arcs]]
+    wanted = below.astype(np.int64) * n_target + word
+    place = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
+    further = lm.backoff_score[below] + lm.arc_score[word]  # without a word of context
+    score = np.where(key[place] == wanted, lm.arc_score[place], further)
+    if (lm.arc_score[arcs] < lm.backoff_score[state[arcs]] + score - 1e-9).any():
+        raise ValueError("an n-gram scores less than backing off")
 
 
 def _check_states(lm: Automaton, n_target: int) -> None:

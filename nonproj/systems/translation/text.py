@@ -11,6 +11,7 @@ from pathlib import Path
 
 from nonproj.errors import DataError
 from nonproj.io.files import open_input, stream_error, text_lines
+from nonproj.strings import WORD, fits
 
 MAX_TOKENS = 120
 """Longest sentence, in tokens: coverage is a set of at most 126 bits."""
@@ -118,8 +119,9 @@ class Vocabulary:
 
     @classmethod
     def of(cls, sentences: Iterable[Sequence[str]], special: tuple[str, ...] = ("<unk>",)) -> Vocabulary:
-        """Return the vocabulary of sentences."""
+        """Return the vocabulary of sentences; a word that no model may have, as a control character, is unknown."""
         counts = Counter(word for sentence in sentences for word in sentence)
+        counts = Counter({word: count for word, count in counts.items() if fits(word, WORD)})
         return cls([*special, *sorted(counts.keys() - set(special), key=lambda word: (-counts[word], word))])
 
     def __len__(self) -> int:

@@ -1,0 +1,150 @@
+"""The schema of the strings in model files: what they may contain, how long they may be, and how many.
+
+Models come from anywhere, and what is in them gets into output, messages and tables.  Every loader checks its strings
+by a `Kind`; training leaves out what does not fit, or refuses it with its line, so that each model it writes can be
+read.  The longest columns fit together into what a reader accepts: a sentence of the most words that
+``decoding.max_words`` allows, with the longest strings in each column, stays below the limit of a sentence's lines.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from nonproj.errors import ModelError
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL_BUT_TABS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
+_LARGEST = 1 << 63
+_SHOWN = 40
+
+
+class Kind(NamedTuple):
+    """What strings of one kind may be.
+
+    Attributes
+    ----------
+    what : str
+        Their name in messages.
+    longest : int
+        The greatest length, in characters.
+    most : int
+        The greatest number of them.
+    empty : bool
+        Whether a string may be empty.
+    blanks : bool
+        Whether it may have blanks.
+    tabs : bool
+        Whether it may have tabs.  No string has other control characters, or halves of surrogate pairs.
+    """
+
+    what: str
+    longest: int
+    most: int
+    empty: bool = False
+    blanks: bool = True
+    tabs: bool = False
+
+
+LABEL = Kind("label", 200, 256)
+TAG = Kind("tag", 200, 20_000)
+FEATURES = Kind("column FEATS", 400, 20_000)
+SCRIPT = Kind("edit script", 400, 30_000, tabs=True)
+VOCABULARY = Kind("string", 1000, 1 << 22, empty=True, tabs=True)
+CLUSTERED = Kind("word", 1000, 1 << 24)
+TOKEN = Kind("token", 30, 50_000, blanks=False)
+MULTIWORD = Kind("multiword token", 200, 1 << 18, blanks=False)
+WORD = Kind("word", 1000, 1 << 22, blanks=False)
+NAME = Kind("name", 200, 10_000, empty=True)
+TEXT = Kind("text", 4096, 1 << 20, empty=True)
+
+MOST_WORDS, LONGEST_EXPANSION = 20, 200
+"""A multiword token stands for so many words at most, of so many characters together."""
+
+
+def fits(text: str, kind: Kind) -> bool:
+    """Return whether a string is of a kind.
+
+    Examples
+    --------
+    >>> fits("nsubj", LABEL), fits("", LABEL), fits("a\\x97", LABEL), fits("N\\tCase=Nom", VOCABULARY)
+    (True, False, False, True)
+    """
+    return _problem(text, kind) is None
+
+
+def problem(values: object, kind: Kind) -> str | None:
+    """Return why a value of a model is not a list of strings of a kind, or None.
+
+    Examples
+    --------
+    >>> problem(["nsubj", "obj"], LABEL)
+    >>> problem(["nsubj", "x" * 3_000_000], LABEL)
+    "the label 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...' has 3000000 characters, at most 200 are allowed"
+    """
+    if type(values) is not list or not all(type(value) is str for value in values):
+        return f"a list of strings expected, each a {kind.what}"
+    if len(values) > kind.most:
+        return f"{len(values)} times a {kind.what}, at most {kind.most} are allowed"
+    everything = "".join(values)
+    usual = everything.isprintable() and (kind.blanks or " " not in everything)  # the quick way for nearly all models
+    if usual and (kind.empty or "" not in values) and max(map(len, values), default=0) <= kind.longest:
+        return None
+    return next(filter(None, (_problem(value, kind) for value in values)), None)
+
+
+def check(values: object, kind: Kind, owner: str) -> list[str]:
+    """Return a list of strings of a kind; raise `ModelError`, which begins with the owner, if it is none."""
+    found = problem(values, kind)
+    if found:
+        raise ModelError(f"{owner}: {found}")
+    checked: Any = values
+    return checked
+
+
+def problem_of_record(record: object) -> str | None:
+    """Return why a value is not a record, single values by names, or None."""
+    if type(record) is not dict:
+        return "a record of names and values expected"
+    found = problem(list(record), NAME) or problem([value for value in record.values() if type(value) is str], TEXT)
+    if found:
+        return found
+    for name, value in record.items():
+        if type(value) in (dict, list):
+            return f"the value of {name!r} is not a single one"
+        if type(value) is int and not -_LARGEST <= value < _LARGEST:
+            return f"the value of {name!r} is too large"
+    return None
+
+
+def escaped(value: Any) -> Any:
+    """Return JSON values with all strings of the kind `TEXT`: what they may not have is escaped, the rest cut off.
+
+    For what names files, in which anything can occur.
+
+    Examples
+    --------
+    >>> escaped({"treebank": "d\\udce6nsk.conll"})
+    {'treebank': 'd\\\\udce6nsk.conll'}
+    """
+    if isinstance(value, dict):
+        return {escaped(name): escaped(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [escaped(inner) for inner in value]
+    if not isinstance(value, str) or fits(value, TEXT):
+        return value
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), value[: TEXT.longest // 6])
+
+
+def _problem(text: str, kind: Kind) -> str | None:
+    """Return why a string is not of a kind."""
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    if len(text) > kind.longest:
+        return f"the {kind.what} '{shown}' has {len(text)} characters, at most {kind.longest} are allowed"
+    if not text and not kind.empty:
+        return f"a {kind.what} is empty"
+    if (_CONTROL_BUT_TABS if kind.tabs else _CONTROL).search(text):
+        return f"the {kind.what} '{shown}' has a control character or half of a surrogate pair"
+    if not kind.blanks and text and text.split() != [text]:
+        return f"the {kind.what} '{shown}' has a blank"
+    return None

@@ -1,0 +1,222 @@
+"""The strings in models: what may be in a file, and that training writes nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nonproj.errors import DataError, ModelError
+from nonproj.io.checks import LINE_COST, Rules
+from nonproj.learning.trainer import train
+from nonproj.model import Model
+from nonproj.options.config import Config
+from nonproj.pipeline import Parser
+from nonproj.scoring.templates import LABEL_BITS
+from nonproj.strings import (
+    FEATURES,
+    LABEL,
+    LONGEST_EXPANSION,
+    MOST_WORDS,
+    SCRIPT,
+    TAG,
+    VOCABULARY,
+    Kind,
+    check,
+    escaped,
+    fits,
+    problem,
+    problem_of_record,
+)
+from nonproj.tagging.lemmatizer import MAX_SCRIPTS
+from nonproj.tagging.tagset import MAX_TAGS
+from nonproj.text.multiword import BITS, Multiwords
+from nonproj.text.segmenter import Segmenter
+from nonproj.types import Sentence
+
+CONTROL = [*map(chr, range(0x20)), *map(chr, range(0x7F, 0xA0)), "\ud800", "\udfff"]
+
+
+@pytest.mark.parametrize("character", CONTROL, ids=lambda c: f"{ord(c):04X}")
+def test_no_string_has_control_characters_or_surrogates(character):
+    for kind in (LABEL, TAG, FEATURES, VOCABULARY, SCRIPT):
+        assert fits(f"a{character}b", kind) == (character == "\t" and kind.tabs)
+    assert fits(escaped(f"a{character}b"), LABEL)
+
+
+def test_other_characters_are_allowed():
+    for character in " é\u00a0\u200d\u2028\u202e\ufeff\ue000\U0001f600":
+        assert fits(f"a{character}b", LABEL)
+        assert problem([f"a{character}b"], LABEL) is None
+
+
+def test_lengths_and_counts():
+    kind = Kind("name", 3, 2)
+    assert problem(["abc", "d"], kind) is None
+    assert problem(["abc", "abcd"], kind) == "the name 'abcd' has 4 characters, at most 3 are allowed"
+    assert problem(["a", "b", "c"], kind) == "3 times a name, at most 2 are allowed"
+    assert problem(["a", ""], kind) == "a name is empty"
+    assert problem(["a", "b c"], kind._replace(blanks=False)) == "the name 'b c' has a blank"
+    for values in (None, "ab", ("a",), [1], {"a": "b"}):
+        assert problem(values, kind) == "a list of strings expected, each a name"
+    with pytest.raises(ModelError, match="the owner: a name is empty"):
+        check([""], kind, "the owner")
+
+
+def test_records():
+    assert problem_of_record({"epoch": 1, "uas": 0.5, "name": "x", "none": None}) is None
+    for record in ([], {"a": []}, {"a": {}}, {"a": "\x1b"}, {"\x1b": 1}, {"a": 1 << 63}, {"a": "x" * 5000}):
+        assert problem_of_record(record)
+
+
+def test_the_schema_agrees_with_what_is_learnt():
+    assert LABEL.most == 1 << LABEL_BITS
+    assert TAG.most == MAX_TAGS
+    assert SCRIPT.most == MAX_SCRIPTS
+    words, columns = 10_000, 3 * TAG.longest + FEATURES.longest + SCRIPT.longest  # UPOS, XPOS, DEPREL, FEATS, LEMMA
+    assert LABEL.longest == TAG.longest
+    assert words * (columns + LINE_COST + len("\t" * 9 + "10000" * 2 + "\r\n")) < Rules().max_sentence
+    assert Config().with_overrides({"decoding.max_words": words})
+
+
+# -- what components accept --------------------------------------------------------------------------------------------
+
+
+def multiwords(entries=(), rules=()) -> Multiwords:
+    """The multiword tokens of a model's header."""
+    state = {"entries": [list(row) for row in entries], "rules": [list(row) for row in rules]}
+    return Multiwords.from_state(state, np.ones(1 << BITS, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("entries", "rules"),
+    [
+        ([["zum", ["zu", "d\ud800m"], True]], []),
+        ([["zum", ["zu", "d\rm"], True]], []),
+        ([["zum", ["zu", "d\x85m"], True]], []),
+        ([["zum", ["zu"], True]], []),
+        ([["zum", ["zu"] * 300_000, True]], []),
+        ([["zum", ["zu"] * (MOST_WORDS + 1), True]], []),
+        ([["zum", ["zu", "m" * LONGEST_EXPANSION], True]], []),
+        ([["", ["zu", "dem"], True]], []),
+        ([["zum", ["zu", "de m"], True]], []),
+        ([["zum", ["zu", ""], True]], []),
+        ([["zum", ["zu", 1], True]], []),
+        ([["zum", "zu", True]], []),
+        ([["zum", ["zu", "dem"], 1]], []),
+        ([["zum", ["zu", "dem"]]], []),
+        ([], [[True, "n't", "\ud800", ["n't"]]]),
+        ([], [[True, "n't", "\r", ["n't"]]]),
+        ([], [[True, "n't", "", ["n\rt"]]]),
+        ([], [[True, "n't", "", []]]),
+        ([], [[True, "", "", ["n't"]]]),
+        ([], [[True, "n't" * 9, "", ["n't"]]]),
+        ([], [[True, "n't", "", ["n't"] * 300_000]]),
+        ([], [["True", "n't", "", ["n't"]]]),
+    ],
+)
+def test_multiword_tokens_of_strangers(entries, rules):
+    with pytest.raises(ModelError) as caught:
+        multiwords(entries, rules)
+    assert len(str(caught.value)) < 500
+
+
+def test_multiword_tokens_that_are_right():
+    assert multiwords([["zum", ["zu", "dem"], True]]).expand(["zum"]) == {0: ("zu", "dem")}
+    rule = [True, "n't", "", ["n't"]]
+    assert multiwords([["zum", ["zu", "dem"], True]], [rule]).expand(["isn't"]) == {0: ("is", "n't")}
+    for state in ({}, {"entries": []}, {"entries": {}, "rules": []}, [], {"entries": [], "rules": [], "more": 1}):
+        with pytest.raises(ModelError):
+            Multiwords.from_state(state, np.zeros(1 << BITS, np.float32))
+
+
+@pytest.mark.parametrize("language", ["char_classes", "lex_attrs", "tokenizer_exceptions", "punctuation", "../x", "", 1])
+def test_a_language_is_looked_up_and_never_imported(language, monkeypatch):
+    """The modules of spaCy's folder of languages are not all languages."""
+    import builtins
+
+    real, imported = builtins.__import__, []
+
+    def record(name, *rest):
+        imported.append(name)
+        return real(name, *rest)
+
+    meta, arrays = Segmenter.unicode().state()
+    monkeypatch.setattr(builtins, "__import__", record)
+    with pytest.raises(ModelError, match="which is no language of spaCy's"):
+        Segmenter.from_state(meta | {"kind": "spacy", "language": language}, arrays)
+    assert not [name for name in imported if name.startswith("spacy")]
+
+
+@pytest.mark.parametrize("lexicon", [["a\ud800"], ["a\rb"], ["a b"], [""], ["x" * 31], "ab", [1], ["x."] * 60_000])
+def test_a_lexicon_of_strangers(lexicon):
+    meta, arrays = Segmenter.unicode().state()
+    with pytest.raises(ModelError, match="the segmenter's lexicon"):
+        Segmenter.from_state(meta | {"lexicon": lexicon}, arrays)
+
+
+# -- what training writes ----------------------------------------------------------------------------------------------
+
+
+SMALL = {
+    "features.bits": 10,
+    "pruner.bits": 10,
+    "labeler.bits": 12,
+    "tagger.bits": 12,
+    "tagger.epochs": 1,
+    "tagger.restarts": 1,
+    "training.epochs": 1,
+    "pruner.epochs": 1,
+    "pruner.folds": 0,
+    "labeler.epochs": 1,
+    "confidence.share": 0.0,
+    "network.epochs": 0,
+    "training.tags": "gold",
+}
+
+
+def treebank(form: str = "hus", lemma: str = "hus", column: int = 9, value: str = "_") -> list[Sentence]:
+    """Two sentences like it, one with a multiword token."""
+    rows = [
+        ["1", form, lemma, "N", "NN", "Case=Nom", "2", "subj", "_", "_"],
+        ["2", "står", "stå", "V", "VB", "_", "0", "root", "_", "SpaceAfter=No"],
+        ["3", ".", ".", "P", "PP", "_", "2", "punct", "_", "_"],
+    ]
+    rows[0][column] = value
+    lines = [f"1-2\t{form}står" + "\t_" * 8 + "\n", *("\t".join(row) + "\n" for row in rows), "\n"]
+    sentence = Sentence(rows, np.array([-1, 2, 0, 2], np.int32), lines, [1, 2, 3], "a.conllu", 7)
+    return [sentence] * 4
+
+
+HOSTILE = [*(f"x{c}" for c in CONTROL if c not in "\n\t"), "x" * 1001, "x" * 5000, "a\u00a0b", "a b", "\u2028"]
+
+
+@pytest.mark.parametrize("form", HOSTILE, ids=lambda text: f"{text[:2]!a}-{len(text)}")
+def test_what_is_only_looked_up_may_be_anything(form, tmp_path):
+    """A treebank with strange forms and lemmas is trained on, and the model is read again."""
+    config = Config().with_overrides(SMALL)
+    sentences = treebank(form, form + "e")
+    if "\ud800" <= form[-1] <= "\udfff":
+        config = config.with_overrides({"segmenter.epochs": 0})  # a text cannot have such characters
+    train(sentences, config).save(tmp_path / "m")
+    parser = Parser(Model.load(tmp_path / "m"))
+    assert parser.analyzer.lemmatizer and parser.analyzer.tagger
+    parser.segmenter.segment("Hus står.")
+    assert len(parser.parse(sentences[0]).decoded.heads) == 4
+
+
+@pytest.mark.parametrize(("column", "name"), [(3, "UPOS"), (4, "XPOS"), (5, "FEATS"), (7, "DEPREL")])
+@pytest.mark.parametrize("value", ["a\x97", "\x1b[2J", "a\rb", "\ud800", "x" * 1000, ""], ids=ascii)
+def test_what_a_model_writes_is_refused_with_its_line(column, name, value):
+    with pytest.raises(DataError) as caught:
+        train(treebank(column=column, value=value), Config().with_overrides(SMALL))
+    assert str(caught.value).startswith(f"a.conllu:8: {name} is ")
+
+
+def test_names_of_files_are_escaped(tmp_path):
+    config = Config().with_overrides(SMALL | {"treebank.train": "d\udce6\x1b\nnsk.conll"})
+    model = train(treebank(), config)
+    model.meta["data"] = {"train": "d\udce6nsk.conll" * 1000}
+    model.save(tmp_path / "m")
+    again = Model.load(tmp_path / "m")
+    assert again.config.treebank.train == r"d\udce6\x1b\nnsk.conll"
+    assert again.meta["data"]["train"].startswith(r"d\udce6nsk.conll")
