@@ -18,7 +18,7 @@ DATA = data
 IN = -
 OUT = -
 JOBS = 2
-SECONDS = 600
+SECONDS = 1800
 CONSTRAINTS =
 SEED = 1
 
@@ -114,7 +114,7 @@ test-bounds: $(READY) ## run the tests of kernels with bounds checking
 test-python: $(READY) ## run the tests of decoders and scores uncompiled, for coverage; takes minutes
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) -W ignore::RuntimeWarning $(DECODE_TESTS) tests/test_scoring.py $(ARGS)
 
-attack: $(WARM) ## attack everything that is read, and kill it while it runs: SECONDS=600 SEED=1; see attack/README.md
+attack: $(WARM) ## attack everything that is read, and kill it while it runs: SECONDS=1800 SEED=1; see attack/README.md
 	@"$(BIN)/python" -m attack all --seconds $(SECONDS) --seed $(SEED) $(ARGS)
 
 $(MEASURE): $(READY)

@@ -4,9 +4,13 @@
 - `supervisor`: runs a lane in a process of its own and notices when that crashes or hangs
 - `material`: the treebanks and models that are damaged
 - `mutators`: damages text and gzip archives
+- `lanes`: all lanes, with their shares of the time
 - `forgery`: damages models and checkpoints, with the checksums made right again
 - `properties`: what must be true of sentences, trees and errors
 - `reads`, `parses`, `models`, `options`: lanes of damaged treebanks, models, configurations and command lines
+- `components`: lanes of forged taggers, segmenters, networks and confidence classifiers
+- `systems`: lane of the other systems' models
+- `text`, `server`: lanes of plain text, and of requests to a live server
 - `structured`, `fuzz`: well-formed treebanks drawn by hypothesis; a lane guided by coverage
 - `forked`: runs the command line in forked processes
 - `kills`, `writes`, `load`: lanes of signals, of writes that fail, and of a million words while workers die

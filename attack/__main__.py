@@ -3,41 +3,29 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
+import time
 from pathlib import Path
 
 from attack import campaign
+from attack.lanes import LANES, make_lane
 from nonproj.cli.arguments import Arguments, seconds
 
-LANES = ("reads", "parses", "models", "options", "kills", "writes", "load", "exact")
-"""The lanes of ``all``, and of them the share of the time."""
-
-MORE = ("structured", "fuzz")
-
-_SHARES = {
-    "reads": 0.2,
-    "parses": 0.2,
-    "models": 0.2,
-    "options": 0.1,
-    "kills": 0.1,
-    "writes": 0.1,
-    "load": 0.05,
-    "exact": 0.05,
-}
-_PATIENCE = {"reads": 30.0, "options": 60.0, "load": 86_400.0, "structured": 600.0, "fuzz": 86_400.0}
+WORDS_A_SECOND = 200
+"""Words of the lane of load for each second of its time: it parses them three times, while workers are killed."""
 
 
 def main() -> int:
-    """Run lanes or write the page; return 1 if something failed."""
+    """Run lanes or write the page; return 1 if something failed, or a lane had no time to try anything."""
     parser = Arguments(prog="python -m attack", description="Attack nonproj.")
-    parser.add_argument("lane", choices=(*LANES, *MORE, "all", "report"), nargs="?", default="all")
+    parser.add_argument("lane", choices=(*LANES, "all", "report"), nargs="?", default="all")
     parser.add_argument("--seconds", type=seconds, default=60.0, help="time for the lane, or for all (default: 60)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=campaign.ROOT / "attack" / "results", help="folder of the results")
     parser.add_argument("--case", type=int, help="run only this case, and let its error appear")
     parser.add_argument("--words", type=int, help="words of the lane of load (default: by its time, up to a million)")
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--until", type=float, default=float("inf"), help=argparse.SUPPRESS)
     parser.check_options(sys.argv[1:])
     options = parser.parse_args()
     if options.lane == "report":
@@ -48,26 +36,31 @@ def main() -> int:
         return _inside(options)
     if options.case is not None:
         return _one(options)
-    from attack.supervisor import supervise
-
-    failed = 0
-    for name in LANES if options.lane == "all" else (options.lane,):
-        share = options.seconds * (_SHARES[name] if options.lane == "all" else 1.0)
-        words = options.words or min(1_000_000, int(500 * share))
-        results = supervise(name, options.seed, share, options.out.resolve(), _PATIENCE.get(name, 180.0), words)
-        counts = ", ".join(f"{count} {outcome}" for outcome, count in results.outcomes.items())
-        sys.stdout.write(f"{name}: {results.tried} tried in {results.seconds:.0f} s: {counts or 'nothing'}\n")
-        sys.stdout.flush()
-        failed += len(results.failures)
-        for failure in results.failures:
-            sys.stdout.write(f"FAILED: case {failure['case']}: {failure['what'].strip().splitlines()[-1]}\n")
+    deadline, failed = time.monotonic() + options.seconds, 0
+    names = list(LANES) if options.lane == "all" else [options.lane]
+    for index, name in enumerate(names):
+        weights = [LANES[other].weight for other in names[index:]]
+        failed += _run(options, name, (deadline - time.monotonic()) * weights[0] / sum(weights))
     return int(failed > 0)
 
 
-def make_lane(name: str, folder: Path) -> campaign.Lane:
-    """Return a lane that works in this folder."""
-    module = importlib.import_module(f"attack.{name}")
-    return getattr(module, name.capitalize())(folder)
+def _run(options: argparse.Namespace, name: str, share: float) -> int:
+    """Run a lane, of which preparations and cases take so many seconds; return the number of failures."""
+    from attack.supervisor import Task, supervise
+
+    words = options.words or max(1000, min(1_000_000, int(WORDS_A_SECOND * share)))
+    task = Task(name, options.seed, LANES[name].patience, words, options.out.resolve())
+    before = campaign.Results.load(campaign.results_path(task.out, name, task.seed), name, task.seed)
+    results = supervise(task, share, limit=share)
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in results.outcomes.items())
+    sys.stdout.write(f"{name}: {results.tried} tried in {results.seconds:.0f} s: {counts or 'nothing'}\n")
+    for failure in results.failures:
+        sys.stdout.write(f"FAILED: case {failure['case']}: {(failure['what'].strip().splitlines() or ['?'])[-1]}\n")
+    idle = results.tried == before.tried and not {"unavailable", "complete"} & set(results.notes)
+    if idle:
+        sys.stdout.write(f"FAILED: {name} had no time to try anything in {share:.0f} s; give more by --seconds\n")
+    sys.stdout.flush()
+    return len(results.failures) + idle
 
 
 def _inside(options: argparse.Namespace) -> int:
@@ -88,6 +81,7 @@ def _inside(options: argparse.Namespace) -> int:
         results.notes["unavailable"] = str(error)
         results.save(path)
         return UNAVAILABLE
+    lane.until = options.until
     campaign.run(lane, results, options.out, options.seconds, progress)
     return 0
 

@@ -45,16 +45,16 @@ class Lane:
     ----------
     name : str
         Of the lane, on the command line.
-    patience : float
-        Seconds that a case may take before it counts as a hang.
     current : dict of str to bytes
         The files that reproduce the present case, set before it runs.
     notes : dict
         Further figures for the results file.
+    until : float
+        When the lane ends, by `time.monotonic`.
     """
 
     name = ""
-    patience = 60.0
+    until = float("inf")
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -179,6 +179,7 @@ def run(lane: Lane, results: Results, out: Path, seconds: float, progress: Progr
     out : Path
         Folder of the results; the files of failures go to its folder ``failures``.
     seconds : float
+        Fewer, if the lane's own time is over before.
     progress : Progress, optional
 
     Returns
@@ -198,7 +199,7 @@ def run(lane: Lane, results: Results, out: Path, seconds: float, progress: Progr
         results.notes |= lane.notes
         results.save(path)
 
-    while time.monotonic() - began < seconds:
+    while time.monotonic() < min(began + seconds, lane.until):
         number, lane.current = results.next, {}
         if progress:
             progress.begin(number)

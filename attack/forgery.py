@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import random
 import struct
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +35,7 @@ STRANGE += [
 STRANGE += [[], [1], [[]], ["a", "a"], {}, {"a": 1}, {"a": {"b": 1}}, "h.pos m.pos", "h.form", "between.pos", [0, 1]]
 """Values that replace those of a header."""
 
-ARRAYS = ["zeros", "ones", "largest", "smallest", "random", "nan", "inf", "tiny", "reversed", "bits"]
+ARRAYS = ["zeros", "ones", "largest", "smallest", "random", "nan", "inf", "tiny", "reversed", "bits", "few", "few"]
 """What the numbers of an array are replaced by."""
 
 
@@ -143,8 +145,52 @@ def forge(rng: random.Random, parts: Parts) -> bytes:
     elif change == 7:
         _change_strings(rng, header)
     else:
-        _change_array(rng, arrays, header)
+        change_array(rng, arrays, header)
     return assemble(Parts(header, arrays))
+
+
+def forge_component(rng: random.Random, parts: Parts, name: str) -> bytes:
+    """Return a model file that is signed correctly, and in which one component says something else."""
+    header = json.loads(encode(parts.header))
+    arrays, own = dict(parts.arrays), [array for array in parts.arrays if array.startswith(f"{name}.")]
+    change, state = rng.randrange(10), header["components"][name]
+    if change <= 2 and state:
+        for _ in range(rng.choice((1, 1, 1, 2, 4))):
+            replace_somewhere(rng, state)
+    elif change <= 5:
+        forge_strings(rng, state)
+    elif change == 6:
+        _change_strings(rng, header)
+    else:
+        for _ in range(rng.choice((1, 1, 2))):
+            change_array(rng, arrays, header, own)
+    return assemble(Parts(header, arrays))
+
+
+HOSTILE = ["\ud800", "a\rb", "\r", "\n", "a\tb", "\0", "\x85", "\x1b[2J", " ", "a b", "", "x" * 500, "x" * 20_000, "\u0301"]
+HOSTILE += ["\u2028", "\u200d", "\ufeff", "ΐ" * 190, "ß", "İ", "=" + "y" * 300, "l\t+x+y\t>>>>", "k\t-a\t", "l\t\t"]
+HOSTILE += ["char_classes", "lex_attrs", "da", "spacy", "trained", "unicode", "(", ")", "((", "-LRB-", "<unk>", "TOP"]
+"""Strings that take the places of others."""
+
+
+def forge_strings(rng: random.Random, node: dict | list) -> None:
+    """Replace strings in a JSON document by hostile ones, or repeat an item of a list very often."""
+    places = list(_strings_in(node))
+    for _ in range(min(rng.choice((1, 1, 2, 5)), len(places))):
+        owner, key = rng.choice(places)
+        if type(owner) is list and rng.random() < 0.2:
+            owner.extend([owner[0]] * rng.choice((1, 30, 3_000)))
+        else:
+            owner[key] = rng.choice(HOSTILE)
+
+
+def _strings_in(node: dict | list) -> Iterator[tuple[dict | list, object]]:
+    """Yield the strings in a JSON document, each as its owner and key."""
+    for key, value in list(node.items()) if isinstance(node, dict) else enumerate(node):
+        if isinstance(value, str):
+            yield node, key
+        elif isinstance(value, dict | list):
+            yield from _strings_in(value)
 
 
 def replace_somewhere(rng: random.Random, node: dict | list) -> None:
@@ -165,7 +211,7 @@ def replace_somewhere(rng: random.Random, node: dict | list) -> None:
         elif change == 2 and isinstance(node, dict):
             node[rng.choice(("x", "", "\ud800", "a" * 900, "parser"))] = node[key]
         else:
-            node[key] = rng.choice(STRANGE)
+            node[key] = copy.deepcopy(rng.choice(STRANGE))
         return
 
 
@@ -230,9 +276,11 @@ def _change_strings(rng: random.Random, header: dict) -> None:
         header["meta"]["scale"] = {name: rng.choice((1e-300, 1e29, 1.0, 5e-324)) for name in ("parser", "pruner")}
 
 
-def _change_array(rng: random.Random, arrays: dict[str, np.ndarray], header: dict) -> None:
-    """Replace the numbers of an array, and sometimes its dtype or shape."""
-    name = rng.choice(sorted(arrays))
+def change_array(
+    rng: random.Random, arrays: dict[str, np.ndarray], header: dict, names: list[str] | None = None
+) -> None:
+    """Replace the numbers of an array, one of these, or a few of them, and sometimes its dtype or shape."""
+    name = rng.choice(sorted(names or arrays))
     old, kind = arrays[name], rng.choice(ARRAYS)
     floats = old.dtype.kind == "f"
     limits = np.finfo(old.dtype) if floats else np.iinfo(old.dtype)
@@ -244,6 +292,10 @@ def _change_array(rng: random.Random, arrays: dict[str, np.ndarray], header: dic
         new[...] = {"ones": 1, "largest": limits.max, "smallest": limits.min, "tiny": getattr(limits, "tiny", 0)}[kind]
     elif kind in ("nan", "inf"):
         new.flat[rng.randrange(max(new.size, 1)) if new.size else slice(0)] = float(kind)
+    elif kind == "few" and new.size:
+        extremes = (0, 1, limits.max, limits.min, 7) if not floats else (0.0, -1.0, limits.max, limits.min, 1e30, 1e-300)
+        for _ in range(rng.choice((1, 2, 9))):
+            new.flat[rng.randrange(new.size)] = rng.choice(extremes)
     elif kind == "reversed":
         new = np.ascontiguousarray(new[::-1])
     else:

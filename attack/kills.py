@@ -33,7 +33,6 @@ class Kills(Lane):
     """Kills commands and their workers at random moments."""
 
     name = "kills"
-    patience = 180.0
 
     def __init__(self, folder: Path):
         super().__init__(folder)

@@ -51,6 +51,11 @@ CONLLX = """\
 SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "-qq"]
 """Options of a training that takes a moment."""
 
+COMPONENTS = ["features.bits=10", "pruner.bits=10", "labeler.bits=12", "tagger.bits=12", "tagger.epochs=1"]
+COMPONENTS += ["tagger.restarts=1", "segmenter.bits=10", "network.size=8", "network.epochs=2", "confidence.share=0"]
+COMPONENTS += ["pruner.folds=0", "pruner.epochs=2", "labeler.epochs=2"]
+"""Options of a small model that has all components."""
+
 
 @cache
 def toy_treebank(count: int, seed: int = 0) -> str:
@@ -58,6 +63,24 @@ def toy_treebank(count: int, seed: int = 0) -> str:
     from toy import treebank
 
     return treebank(count, seed)
+
+
+@cache
+def rich_treebank(count: int, seed: int = 0) -> str:
+    """Return the text of a treebank of the toy language with raw text, features and multiword tokens."""
+    from toy import raw_treebank
+
+    blocks = []
+    for block in raw_treebank(count, seed).split("\n\n")[:-1]:
+        comments, rows = block.split("\n")[:2], [line.split("\t") for line in block.split("\n")[2:]]
+        for row in rows:
+            row[5] = {"NOUN": "Case=Nom|Gender=Com", "VERB": "Tense=Pres"}.get(row[3], "_")
+        joined = f"{rows[0][1]}'{rows[1][1]}"
+        if rows[1][3] == "NOUN":  # the first two words are one token
+            comments[1] = comments[1].replace(f"{rows[0][1]} {rows[1][1]}", joined)
+            rows.insert(0, ["1-2", joined, *"_" * 8])
+        blocks.append("\n".join([*comments, *("\t".join(row) for row in rows)]) + "\n\n")
+    return "".join(blocks)
 
 
 def treebank_files() -> list[Path]:
@@ -79,12 +102,12 @@ def texts() -> tuple[bytes, ...]:
     return tuple(text.encode() for text in found)
 
 
-def train(path: Path, *options: str, sentences: int = 30, seed: int = 0) -> Path:
-    """Train a model on the toy treebank with the command line, and return its path."""
+def train(path: Path, *options: str, sentences: int = 30, seed: int = 0, rich: bool = False) -> Path:
+    """Train a model on the toy treebank, or the one with raw text, with the command line, and return its path."""
     from nonproj.cli.main import main
 
     treebank = path.with_name("train.conll")
-    treebank.write_text(toy_treebank(sentences, seed), encoding="utf-8")
+    treebank.write_text((rich_treebank if rich else toy_treebank)(sentences, seed), encoding="utf-8")
     code = main(["train", str(treebank), "-o", str(path), *SMALL, "--epochs", "2", *options])
     if code:
         raise RuntimeError(f"the training of {path.name} ends with {code}")

@@ -38,7 +38,6 @@ class Models(Lane):
     """Loads damaged and forged models, and parses with those that are accepted; resumes from forged checkpoints."""
 
     name = "models"
-    patience = 120.0
 
     def __init__(self, folder: Path):
         super().__init__(folder)

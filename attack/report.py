@@ -8,21 +8,9 @@ from collections import Counter
 from pathlib import Path
 
 from attack.campaign import ROOT
+from attack.lanes import LANES
 
 PAGE = ROOT / "attack" / "README.md"
-
-UNITS = {
-    "reads": "damaged treebanks read",
-    "parses": "damaged treebanks parsed",
-    "models": "damaged or forged models and checkpoints",
-    "options": "damaged configurations, templates, command lines",
-    "kills": "kills",
-    "writes": "operations on files that fail, full disks",
-    "load": "runs over a large file",
-    "structured": "runs of hypothesis",
-    "fuzz": "runs of the fuzzer",
-}
-"""What a lane counts."""
 
 INTRODUCTION = (ROOT / "attack" / "introduction.md").read_text(encoding="utf-8")
 """The part of the page without figures."""
@@ -48,7 +36,7 @@ def page(results: list[dict]) -> str:
     >>> "| `reads` | 12,345 | 0 |" in page([result | {"seconds": 9.5, "processor_seconds": 9.0, "peak_mb": 80.0}])
     True
     """
-    groups: dict[str, list[dict]] = {name: [] for name in UNITS}
+    groups: dict[str, list[dict]] = {name: [] for name in LANES}
     for result in results:
         groups[result["lane"]].append(result)
     lines = [INTRODUCTION, "## Figures", ""]
@@ -83,7 +71,7 @@ def _row(name: str, group: list[dict]) -> str:
     seeds = ", ".join(str(result["seed"]) for result in group)
     minutes = sum(result["seconds"] for result in group) / 60
     peak = max(result["peak_mb"] for result in group)
-    return f"| `{name}` | {tried:,} | {failed} | {UNITS[name]} | {seeds} | {minutes:.1f} | {peak:.0f} |"
+    return f"| `{name}` | {tried:,} | {failed} | {LANES[name].what} | {seeds} | {minutes:.1f} | {peak:.0f} |"
 
 
 def _notes(groups: dict[str, list[dict]]) -> list[str]:

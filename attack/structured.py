@@ -71,7 +71,6 @@ class Structured(Lane):
     """Draws treebanks and checks that they are read and kept."""
 
     name = "structured"
-    patience = 600.0
 
     def __init__(self, folder: Path):
         super().__init__(folder)

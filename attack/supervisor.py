@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from attack.campaign import Progress, Results, results_path
 
@@ -18,37 +19,60 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 _START = 1200.0
 """Seconds that a lane may take to prepare its material."""
 
+_LAST = 5.0
+"""Seconds before the end of its time after which a lane begins no case."""
+
 UNAVAILABLE = 75
 """Exit code of a lane that lacks something."""
 
 
-def supervise(name: str, seed: int, seconds: float, out: Path, patience: float, load: int) -> Results:
+class Task(NamedTuple):
+    """What is run.
+
+    Attributes
+    ----------
+    name, seed : str and int
+        Of the lane.
+    patience : float
+        Seconds that a case may take.
+    words : int
+        Words of the lane of load.
+    out : Path
+        Folder of the results.
+    """
+
+    name: str
+    seed: int
+    patience: float
+    words: int
+    out: Path
+
+
+def supervise(task: Task, seconds: float, limit: float = float("inf")) -> Results:
     """Run a lane for some time, starting it again after each crash or hang, which count as failures.
 
     Parameters
     ----------
-    name, seed : str and int
-        Of the lane.
+    task : Task
     seconds : float
-    out : Path
-        Folder of the results.
-    patience : float
-        Seconds that a case may take.
-    load : int
-        Words of the lane of load.
+        Time for cases, of each start.
+    limit : float
+        Time for everything: what is not ready by then is ended, and does not count.
 
     Returns
     -------
     Results
     """
+    name, seed, out = task.name, task.seed, task.out
     out.mkdir(parents=True, exist_ok=True)
-    path, deadline = results_path(out, name, seed), time.monotonic() + seconds
+    began = time.monotonic()
+    path, deadline = results_path(out, name, seed), began + limit
     if not path.exists() or Results.load(path, name, seed).tried == 0:
         Results(name, seed, Results.load(path, name, seed).source).save(path)
-    while (left := deadline - time.monotonic()) > 0:
+    while (left := min(deadline, began + seconds) - time.monotonic()) > 0:
         folder = Path(tempfile.mkdtemp(prefix=f"attack-{name}-", dir=_memory()))
         try:
-            died = _attempt(name, seed, left, out, folder, patience, load)
+            died = _attempt(task, left, deadline, folder)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         if died is None:
@@ -63,10 +87,13 @@ def supervise(name: str, seed: int, seconds: float, out: Path, patience: float, 
     return Results.load(path, name, seed)
 
 
-def _attempt(name, seed, seconds, out, folder, patience, load) -> tuple[int, str] | None:
+def _attempt(task: Task, seconds: float, deadline: float, folder: Path) -> tuple[int, str] | None:
     """Run a lane once; return the number of the case at which it died, and how, or None."""
-    words = ["attack", name, "--seconds", f"{seconds:.1f}", "--seed", str(seed), "--out", str(out)]
-    words += ["--words", str(load)] if name == "load" else []
+    name, patience = task.name, task.patience
+    words = ["attack", name, "--seconds", f"{seconds:.1f}", "--seed", str(task.seed), "--out", str(task.out)]
+    words += ["--words", str(task.words)] if name == "load" else []
+    if deadline < float("inf"):  # the last case, and ending, take a moment
+        words += ["--until", str(deadline - min(_LAST, 0.1 * seconds))]
     progress = Progress(folder / "progress", new=True)
     environment = os.environ | _ONE_THREAD | {"PYTHONFAULTHANDLER": "1", "TMPDIR": str(folder)}
     if name == "writes":
@@ -76,20 +103,21 @@ def _attempt(name, seed, seconds, out, folder, patience, load) -> tuple[int, str
     with open(folder / "error", "wb") as error:
         command = [sys.executable, "-m", *words, "--inside", str(folder)]
         process = subprocess.Popen(command, env=environment, stderr=error, start_new_session=True)
-    hung = False
+    hung = late = False
     try:
-        while process.poll() is None:
+        while process.poll() is None and not (hung or late):
             time.sleep(0.2)
             number, running = progress.read()
-            if running > (patience if number >= 0 else _START):
-                hung = True
-                break
+            hung = running > (patience if number >= 0 else _START)
+            late = not hung and time.monotonic() > deadline
     finally:
         orderly = process.poll() == 0
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         left = _end_all(folder)
+    if late:
+        return None
     if orderly and left:
         return progress.read()[0], f"{left} processes are left behind"
     if process.returncode == 0 and not hung:

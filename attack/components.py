@@ -1,0 +1,173 @@
+"""Lanes of forged components: each forgery is rejected in one line, or works as a component must."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import resource
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from attack import forgery, material
+from attack.campaign import Lane
+from attack.parses import check_parsing
+from attack.properties import check_message, require
+from attack.text import TEXTS, check_segmentation, draw_input
+from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier
+from nonproj.confidence.evidence import FEATURES
+from nonproj.errors import DataError, ModelError
+from nonproj.model import Model
+from nonproj.pipeline import Parser
+from nonproj.text.input import WORDS, TextInput
+
+SECONDS = 10.0
+"""Processor seconds that a forged model may take to be loaded and used a little."""
+
+MEMORY = 4 << 30
+"""Bytes of address space beyond what a lane has when it begins."""
+
+_UNTAGGED = "".join(
+    "\t".join(row.split("\t")[:2] + ["_"] * 8) + "\n" if row.split("\t")[0].isdigit() else f"{row}\n"
+    for row in material.rich_treebank(3, 8).split("\n")[:-1]
+)
+
+
+class Component(Lane):
+    """Forges one component of models that have all of them, and uses what is accepted."""
+
+    component = ""
+    trainings = ("arc", "sibling")
+
+    def __init__(self, folder: Path):
+        super().__init__(folder)
+        small = [word for change in material.COMPONENTS for word in ("--set", change)]
+        self.originals = []
+        for parts in self.trainings:
+            path = material.train(folder / "base.nonproj", "--parts", parts, *small, rich=True)
+            model = Model.load(path)
+            self.complete(model)
+            self.originals.append(forgery.take_apart(model.to_bytes()))
+            require(self.component in model.components, f"no {self.component} was trained")
+        for original in self.originals:  # compiles
+            for seed in range(9):
+                self.use(random.Random(seed), self._parser(Model.from_bytes(forgery.assemble(original))))
+        limit_memory()
+
+    def complete(self, model: Model) -> None:
+        """Add what so small a training does not make."""
+
+    def case(self, rng: random.Random, number: int) -> str:
+        """Forge one component, and use the model."""
+        data = forgery.forge_component(rng, rng.choice(self.originals), self.component)
+        self.current = {"model.nonproj": data}
+        began = time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                model = Model.from_bytes(data)
+                parser = self._parser(model)
+                _ = parser.analyzer, parser.segmenter, parser.classifier
+            except ModelError as error:
+                check_message(error)
+                outcome = "rejected"
+            else:
+                self.use(rng, parser)
+                outcome = "accepted"
+        seconds = time.process_time() - began
+        require(seconds < SECONDS, f"it takes {seconds:.1f} s")
+        return outcome
+
+    def _parser(self, model: Model) -> Parser:
+        return Parser(model)
+
+    def use(self, rng: random.Random, parser: Parser) -> None:
+        """Do what the component is for."""
+        for text in (_UNTAGGED, material.CONLLU):
+            try:
+                check_parsing(text.encode(), parser, 64)
+            except DataError as error:
+                check_message(error)
+                require(f"max_words is {parser.max_words}" in str(error), str(error))
+
+
+class Tagger(Component):
+    """Forges taggers and lemmatizers."""
+
+    name = component = "tagger"
+
+    def _parser(self, model: Model) -> Parser:
+        return Parser(model, tags="all")
+
+    def use(self, rng: random.Random, parser: Parser) -> None:
+        """Tag, and parse with the tags; now and then decide both jointly."""
+        super().use(rng, parser)
+        if rng.random() < 0.2:
+            from nonproj.joint.parser import JointParser
+
+            decoding = dataclasses.replace(parser.model.config.decoding, joint=True)
+            super().use(rng, JointParser(parser.model, decoding, "all"))
+
+
+class Segmenter(Component):
+    """Forges segmenters, trained ones and rules."""
+
+    name = component = "segmenter"
+    trainings = ("arc",)
+
+    def __init__(self, folder: Path):
+        super().__init__(folder)
+        small = [word for change in material.COMPONENTS for word in ("--set", change)]
+        path = material.train(folder / "rules.nonproj", "--parts", "arc", *small)
+        self.originals.append(forgery.take_apart(path.read_bytes()))
+
+    def use(self, rng: random.Random, parser: Parser) -> None:
+        """Segment some texts."""
+        for text in rng.sample(TEXTS, 4):
+            check_segmentation(parser.segmenter, text, draw_input(rng))
+        for form in ("Den'hund", "DEN'HUND", "ΐ'kat"):
+            parser.segmenter.segment(f"{form} ser.", TextInput(WORDS))
+
+
+class Network(Component):
+    """Forges networks."""
+
+    name = component = "network"
+
+
+class Confidence(Component):
+    """Forges confidence classifiers."""
+
+    name = component = "confidence"
+
+    def complete(self, model: Model) -> None:
+        """Add a classifier of random numbers: learning one needs more words."""
+        generator = np.random.default_rng(1)
+
+        def additive(features: int) -> Additive:
+            knots, values = np.sort(generator.normal(size=(features, 5)), axis=1), generator.normal(size=(features, 5))
+            return Additive(knots, values, generator.normal(size=3), generator.normal(size=9), np.zeros(1))
+
+        heads, labels, trees = (additive(count) for count in (len(FEATURES), len(FEATURES), len(TREE_FEATURES)))
+        state, arrays = Classifier(heads, labels, trees, 10.0).state()
+        model.components["confidence"] = state
+        model.weights |= {f"confidence.{name}": array for name, array in arrays.items()}
+
+    def use(self, rng: random.Random, parser: Parser) -> None:
+        """Parse, and look at the probabilities."""
+        _, _, found = check_parsing(_UNTAGGED.encode(), parser, 64, comments=True)
+        for _, parse in found:
+            confidence = parse.confidence
+            require(confidence is not None, "no confidence")
+            values = np.array([*confidence.heads, *confidence.labels, confidence.tree])
+            require(((values >= 0.0) & (values <= 1.0)).all(), f"these are no probabilities: {values.tolist()}")
+            require((confidence.labels <= confidence.heads).all(), "a labelled arc is surer than the arc")
+
+
+def limit_memory() -> None:
+    """Limit the address space of this process, so that a forgery that takes too much of it is noticed."""
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, hard))
