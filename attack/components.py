@@ -108,7 +108,12 @@ class Tagger(Component):
             from nonproj.joint.parser import JointParser
 
             decoding = dataclasses.replace(parser.model.config.decoding, joint=True)
-            super().use(rng, JointParser(parser.model, decoding, "all"))
+            try:
+                joint = JointParser(parser.model, decoding, "all")
+            except ModelError as error:  # it has a lemmatizer alone
+                check_message(error)
+                return
+            super().use(rng, joint)
 
 
 class Segmenter(Component):

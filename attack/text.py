@@ -87,6 +87,8 @@ class PlainText(Lane):
         seconds = time.process_time() - began
         require(seconds < SECONDS, f"{len(data)} bytes take {seconds:.1f} s")
         check_written(found, options)
+        if found and change in (0, 3) and not text.startswith("\ufeff") and outcome == "a stream":
+            require(restore(found) == text, f"another text is restored: {restore(found)!r} from {text!r}")
         self.notes["sentences"] += len(found)
         return outcome
 

@@ -16,11 +16,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the attack is beside the package, not in it
 
-from attack import campaign, forgery, material, mutators, reads, report  # noqa: E402
+from attack import campaign, components, forgery, material, mutators, reads, report, systems  # noqa: E402
 from attack.__main__ import main  # noqa: E402
 from attack.lanes import LANES, make_lane  # noqa: E402
 from attack.supervisor import Task, supervise  # noqa: E402
-from nonproj import errors, pipeline  # noqa: E402
+from nonproj import errors, pipeline, strings  # noqa: E402
 from nonproj import model as model_module  # noqa: E402
 from nonproj.dual.crossing import search_priced  # noqa: E402
 from nonproj.io import checks, conll, splitting  # noqa: E402
@@ -248,6 +248,40 @@ __import__("attack.writes").writes.Writes.case = fail
 }
 
 
+def test_all_lanes_divide_the_stated_time(tmp_path, monkeypatch, capsys):
+    """However long lanes take of what they get, the others have their share of the rest, and the whole is kept."""
+    clock, given = [100.0], {}
+
+    def pretend(task, seconds, limit):
+        given[task.name] = limit
+        clock[0] += limit * random.Random(task.name).choice((0.5, 1.0))
+        results = campaign.Results(task.name, task.seed, "test")
+        results.tried = int(task.name != "reads")
+        return results
+
+    monkeypatch.setattr("sys.argv", ["attack", "all", "--seconds", "600", "--out", str(tmp_path)])
+    monkeypatch.setattr("attack.__main__.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("attack.supervisor.supervise", pretend)
+    assert main() == 1
+    assert list(given) == list(LANES)
+    assert min(given.values()) > 0
+    assert clock[0] <= 700.0 + 1e-6
+    assert given["load"] >= given["reads"] / 3  # the last ones have no less than they should
+    failed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("FAILED")]
+    assert len(failed) == 1 and failed[0].startswith("FAILED: reads had no time to try anything in ")
+
+
+def test_what_is_not_ready_at_the_end_is_stopped_and_does_not_count(tmp_path, monkeypatch):
+    """A case that takes longer than what is left of the time is neither a try nor a failure."""
+    slow = STRIKE + "strike = lambda: time.sleep(3600)\nreads.Reads.case = case"
+    program = f"import sys\nif '--inside' in sys.orig_argv:\n sys.path[:0] = [{str(ROOT)!r}]\n exec({slow!r})\n"
+    (tmp_path / "sitecustomize.py").write_text(program)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(ROOT)]))
+    results = supervise(Task("reads", 5, 1e6, 0, tmp_path / "out"), 15.0, limit=15.0)
+    assert results.tried <= 7
+    assert not results.failures
+
+
 @pytest.mark.parametrize("fault", BROKEN)
 def test_a_fault_of_the_process_is_caught(fault, tmp_path, monkeypatch):
     """Whatever is broken is broken in the process of the lane, when it starts."""
@@ -283,6 +317,44 @@ def test_material_is_readable_and_damage_is_of_all_kinds():
         _, error = reads.read_all(conll.read(reads.stream_of(data)))
         messages.add(re.sub(r"'.*?'|\d+", "", error.message)[:25] if error else "")
     assert len(messages) >= 15  # that many different reasons of rejection are reached
+
+
+def test_a_server_that_fails_is_caught(lanes, monkeypatch, tmp_path):
+    """A live server: a few requests of each kind, then one that changes its answers."""
+    lane = lanes("server")
+    monkeypatch.setattr(lane, "expected", b"another")
+    assert "another answer than before" in run_cases(lane, tmp_path, 1).failures[0]["what"]
+    monkeypatch.undo()
+    results = run_cases(lane, tmp_path, 15)
+    assert not results.failures
+    assert lane.notes["answers"] > 0
+    lane.close()
+
+
+@pytest.mark.parametrize("name", ["tagger", "segmenter", "network", "confidence", "systems"])
+def test_forged_components_are_of_all_kinds(name, lanes, tmp_path, monkeypatch):
+    """Forgeries are signed: they are refused for what they say; and without the schema of strings some come through."""
+    lane, reasons = lanes(name), set()
+    check = components.check_message if name != "systems" else systems.check_message
+
+    def record(error, *rest):
+        reasons.add(re.sub(r"'.*?'|\d+", "", str(error).replace(str(lane.folder), ""))[:60])
+        check(error, *rest)
+
+    monkeypatch.setattr(components if name != "systems" else systems, "check_message", record)
+    assert not run_cases(lane, tmp_path, 60).failures
+    assert not [reason for reason in reasons if "checksum" in reason and name != "systems"]
+    assert len(reasons) >= 4
+
+
+def test_strings_that_are_not_checked_are_caught(lanes, tmp_path, monkeypatch):
+    monkeypatch.setattr(strings, "problem", lambda values, kind: None)
+    assert run_cases(lanes("segmenter"), tmp_path, 400, failures=1).failures
+
+
+def test_text_that_is_not_kept_is_caught(lanes, tmp_path, monkeypatch):
+    monkeypatch.setattr("nonproj.text.output.escape", lambda text: text.replace("\r", ""))
+    assert run_cases(lanes("text"), tmp_path, 400, failures=1).failures
 
 
 def test_forgeries_are_signed(tmp_path):

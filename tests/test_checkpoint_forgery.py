@@ -57,10 +57,10 @@ STEPS, ARCS = "its number of steps is not that of its epochs", "its arcs are wro
     [
         (change_meta(step="x"), STEPS),
         (change_meta(step=0), STEPS),
-        (change_meta(step=1 << 70), STEPS),
+        (change_meta(step=1 << 60), STEPS),
         (change_meta(step=True), STEPS),
         (change_meta(log=[]), STEPS),
-        (change_meta(log={}), STEPS),
+        (change_meta(log=[{}] * 3), STEPS),
         (lambda saved: saved.meta.pop("step"), STEPS),
         (lambda saved: saved.meta.pop("log"), STEPS),
         (change_meta(seconds="x"), "its training time is not a number"),

@@ -189,6 +189,8 @@ def damaged(change):
         lambda meta, arrays: arrays.update({"labels.values": arrays["labels.values"][:, :-1]}),
         lambda meta, arrays: arrays.update({"labels.values": arrays["labels.values"].astype(np.float32)}),
         lambda meta, arrays: arrays.update({"trees.bias": np.array([np.inf])}),
+        lambda meta, arrays: arrays.update({"trees.bias": np.array([1e300])}),
+        lambda meta, arrays: arrays.update({"heads.knots": np.sign(arrays["heads.knots"]) * 1.7e308}),
         lambda meta, arrays: arrays.update({"trees.bias": np.zeros(2)}),
         lambda meta, arrays: arrays.update({"trees.tags": np.zeros((2, 2))}),
         lambda meta, arrays: arrays.update({f"trees.{name}": np.zeros((3, 0)) for name in ("knots", "values")}),

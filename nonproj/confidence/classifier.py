@@ -116,12 +116,13 @@ class Classifier(NamedTuple):
 
 
 _MODELS = ("heads", "labels", "trees")
+_LARGEST = 1e100
 
 
 def _checked(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:
-    """Return a finite array of float64; raise `ModelError` if it is not one."""
+    """Return an array of float64, none of them so large that sums overflow; raise `ModelError` if it is not one."""
     array = arrays.get(name)
-    if array is None or array.dtype != np.float64 or not np.isfinite(array).all():
+    if array is None or array.dtype != np.float64 or not (np.abs(array) <= _LARGEST).all():
         raise ModelError(f"the confidence classifier's array '{name}' is missing or has no finite numbers of float64")
     return np.ascontiguousarray(array)
 

@@ -167,7 +167,7 @@ class Segmenter:
         """
         if not isinstance(meta, dict):
             raise ModelError("the segmenter has no description")
-        check([meta.get("description")], NAME, "the description of the segmenter")
+        check([meta.get("description")], NAME, "the segmenter's description")
         weights = arrays.get("multiwords")
         if weights is None or weights.dtype != np.float32 or weights.shape != (1 << BITS,):
             raise ModelError(f"the segmenter's weights of multiword tokens are not {1 << BITS} of float32")
