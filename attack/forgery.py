@@ -167,7 +167,22 @@ def forge_component(rng: random.Random, parts: Parts, name: str) -> bytes:
     return assemble(Parts(header, arrays))
 
 
-HOSTILE = ["\ud800", "a\rb", "\r", "\n", "a\tb", "\0", "\x85", "\x1b[2J", " ", "a b", "", "x" * 500, "x" * 20_000, "\u0301"]
+HOSTILE = [
+    "\ud800",
+    "a\rb",
+    "\r",
+    "\n",
+    "a\tb",
+    "\0",
+    "\x85",
+    "\x1b[2J",
+    " ",
+    "a b",
+    "",
+    "x" * 500,
+    "x" * 20_000,
+    "\u0301",
+]
 HOSTILE += ["\u2028", "\u200d", "\ufeff", "ΐ" * 190, "ß", "İ", "=" + "y" * 300, "l\t+x+y\t>>>>", "k\t-a\t", "l\t\t"]
 HOSTILE += ["char_classes", "lex_attrs", "da", "spacy", "trained", "unicode", "(", ")", "((", "-LRB-", "<unk>", "TOP"]
 """Strings that take the places of others."""
@@ -293,7 +308,9 @@ def change_array(
     elif kind in ("nan", "inf"):
         new.flat[rng.randrange(max(new.size, 1)) if new.size else slice(0)] = float(kind)
     elif kind == "few" and new.size:
-        extremes = (0, 1, limits.max, limits.min, 7) if not floats else (0.0, -1.0, limits.max, limits.min, 1e30, 1e-300)
+        extremes = (
+            (0, 1, limits.max, limits.min, 7) if not floats else (0.0, -1.0, limits.max, limits.min, 1e30, 1e-300)
+        )
         for _ in range(rng.choice((1, 2, 9))):
             new.flat[rng.randrange(new.size)] = rng.choice(extremes)
     elif kind == "reversed":

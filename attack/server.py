@@ -28,17 +28,111 @@ MAX_BYTES = 200_000
 
 _READ = 2.0
 _STATUS = re.compile(rb"HTTP/1\.[01] (\d{3}) ")
-_VALUES = ["", "none", "1", "x", "conllu", "horizontal", "vertical", "generic_tokenizer", "presegmented", "ranges", "\0", "é"]
-_NAMES = ["data", "model", "input", "output", "tokenizer", "tagger", "parser", "certificates", "dat", "\n", "x" * 300, ""]
-_PATHS = ["/process", "/process", "/process", "/models", "/", "/health", "/metrics", "/openapi.json", "//process", "/../process"]
+_VALUES = [
+    "",
+    "none",
+    "1",
+    "x",
+    "conllu",
+    "horizontal",
+    "vertical",
+    "generic_tokenizer",
+    "presegmented",
+    "ranges",
+    "\0",
+    "é",
+]
+_NAMES = [
+    "data",
+    "model",
+    "input",
+    "output",
+    "tokenizer",
+    "tagger",
+    "parser",
+    "certificates",
+    "dat",
+    "\n",
+    "x" * 300,
+    "",
+]
+_PATHS = [
+    "/process",
+    "/process",
+    "/process",
+    "/models",
+    "/",
+    "/health",
+    "/metrics",
+    "/openapi.json",
+    "//process",
+    "/../process",
+]
 _PATHS += ["/process%00", "/process/../models", "*", "/%ff", "/x" * 5000]
-_METHODS = ["GET", "POST", "POST", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE", "CONNECT", "get", "X" * 300, "\0"]
-_CHARSETS = ["utf-8", "punycode", "idna", "utf-7", "hex", "rot13", "utf-16", "unicode_escape", "no-such-charset", "é", ""]
-_HEADERS = [b"Transfer-Encoding: chunked", b"Transfer-Encoding: gzip", b"Transfer-Encoding: chunked, chunked", b"Content-Length: -1"]
-_HEADERS += [b"Content-Length: 99999999999999999999", b"Content-Length: 1, 2", b"Content-Length: 0x10", b"Content-Length: 5"]
-_HEADERS += [b"Expect: 100-continue", b"Expect: x", b"Connection: upgrade\r\nUpgrade: websocket", b"Upgrade: h2c", b"Host: ", b"Host: evil"]
-_HEADERS += [b"Host: a\r\nHost: b", b"Origin: http://evil", b"Content-Encoding: gzip", b"X: " + b"a" * 70_000, b"X\0Y: 1", b" folded: 1", b":"]
-_HEADERS += [b"Content-Type: text/plain", b"Content-Type: multipart/form-data", b"Content-Type: ;;;", b"Content-Type: \xff", b"Range: bytes=0-"]
+_METHODS = [
+    "GET",
+    "POST",
+    "POST",
+    "POST",
+    "HEAD",
+    "OPTIONS",
+    "PUT",
+    "DELETE",
+    "TRACE",
+    "CONNECT",
+    "get",
+    "X" * 300,
+    "\0",
+]
+_CHARSETS = [
+    "utf-8",
+    "punycode",
+    "idna",
+    "utf-7",
+    "hex",
+    "rot13",
+    "utf-16",
+    "unicode_escape",
+    "no-such-charset",
+    "é",
+    "",
+]
+_HEADERS = [
+    b"Transfer-Encoding: chunked",
+    b"Transfer-Encoding: gzip",
+    b"Transfer-Encoding: chunked, chunked",
+    b"Content-Length: -1",
+]
+_HEADERS += [
+    b"Content-Length: 99999999999999999999",
+    b"Content-Length: 1, 2",
+    b"Content-Length: 0x10",
+    b"Content-Length: 5",
+]
+_HEADERS += [
+    b"Expect: 100-continue",
+    b"Expect: x",
+    b"Connection: upgrade\r\nUpgrade: websocket",
+    b"Upgrade: h2c",
+    b"Host: ",
+    b"Host: evil",
+]
+_HEADERS += [
+    b"Host: a\r\nHost: b",
+    b"Origin: http://evil",
+    b"Content-Encoding: gzip",
+    b"X: " + b"a" * 70_000,
+    b"X\0Y: 1",
+    b" folded: 1",
+    b":",
+]
+_HEADERS += [
+    b"Content-Type: text/plain",
+    b"Content-Type: multipart/form-data",
+    b"Content-Type: ;;;",
+    b"Content-Type: \xff",
+    b"Range: bytes=0-",
+]
 
 
 class Server(Lane):
@@ -161,7 +255,11 @@ class Server(Lane):
             fields += [(rng.choice(_NAMES), rng.choice(_VALUES)) for _ in range(rng.choice((1, 2, 60)))]
         data = "&".join(f"{quote(name)}={quote(value)}" for name, value in fields).encode()
         if rng.random() < 0.2:
-            data += b"&data=" + quote_from_bytes(rng.randbytes(20)).encode() + rng.choice((b"%", b"%f", b"%zz", b"&&&=", b"\xff"))
+            data += (
+                b"&data="
+                + quote_from_bytes(rng.randbytes(20)).encode()
+                + rng.choice((b"%", b"%f", b"%zz", b"&&&=", b"\xff"))
+            )
         if rng.random() < 0.03:
             data += b"&data=" + b"a" * 2 * MAX_BYTES
         length = len(data) if rng.random() < 0.9 else rng.choice((0, len(data) // 2, len(data) + 5, None))
@@ -175,20 +273,26 @@ class Server(Lane):
         body = b""
         for name, value in parts:
             kind = rng.choice(("", f"; charset={rng.choice(_CHARSETS)}")).encode()
-            file = rng.choice((b"", b'; filename="x"', b"; filename*=utf-7''%2Bx", b'; filename="' + b"x" * 5000 + b'"'))
+            file = rng.choice(
+                (b"", b'; filename="x"', b"; filename*=utf-7''%2Bx", b'; filename="' + b"x" * 5000 + b'"')
+            )
             body += b"--" + boundary + b'\r\nContent-Disposition: form-data; name="' + name + b'"' + file
             body += b"\r\nContent-Type: text/plain" + kind + b"\r\n\r\n" + value + b"\r\n"
         body += b"--" + boundary + b"--\r\n"
         if rng.random() < 0.3:
             body = mutators.damage(rng, body)
         charset = rng.choice(("", f"; charset={rng.choice(_CHARSETS)}")).encode()
-        return self._send([self._head(rng, len(body), b"Content-Type: multipart/form-data; boundary=" + boundary + charset), body])
+        return self._send(
+            [self._head(rng, len(body), b"Content-Type: multipart/form-data; boundary=" + boundary + charset), body]
+        )
 
     def _chunks(self, rng: random.Random) -> object:
         """Send a body in chunks, many small ones or wrong ones."""
         kind = b"Content-Type: application/x-www-form-urlencoded"
         head = self._head(rng, None, kind, b"Transfer-Encoding: chunked")
-        body = b"1\r\na\r\n" * rng.choice((1, 10, 20_000)) + rng.choice((b"0\r\n\r\n", b"", b"-1\r\n", b"ffffffffffffffff1\r\n", b"zz\r\n"))
+        body = b"1\r\na\r\n" * rng.choice((1, 10, 20_000)) + rng.choice(
+            (b"0\r\n\r\n", b"", b"-1\r\n", b"ffffffffffffffff1\r\n", b"zz\r\n")
+        )
         if rng.random() < 0.3:
             body = b"5;" + b"x" * rng.choice((1, 100_000)) + b"\r\ndata=\r\n" + body
         return self._send([head, body], 1.0)

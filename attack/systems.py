@@ -94,7 +94,9 @@ def damage(rng: random.Random, data: bytes) -> bytes:
     change = rng.randrange(4)
     if change == 0:
         depth = rng.choice((10, 13, 500, 990, 20_000))
-        text = b'{"kind":"translation","version":2,"values":' + b'{"a":' * depth + b"1" + b"}" * depth + b',"arrays":[]}'
+        text = (
+            b'{"kind":"translation","version":2,"values":' + b'{"a":' * depth + b"1" + b"}" * depth + b',"arrays":[]}'
+        )
         return forgery.put_together({}, [], raw=text)
     if change == 1:
         return rng.choice((b"PK\x03\x04", b"\x93NUMPY\x01\x00")) + data[rng.randrange(16) :]
@@ -126,7 +128,7 @@ def check_tree(tree: Tree, words: list[str]) -> None:
 def use_constituency(path: Path) -> None:
     """Parse some sentences by all methods."""
     parser = Parser(phrases.Model.load(path))
-    for words in ("United flies some jets .".split(), "a jet sees 1990 eyes".split()):
+    for words in (["United", "flies", "some", "jets", "."], ["a", "jet", "sees", "1990", "eyes"]):
         for method in METHODS:
             parsed = parser.parse(words, method)
             check_tree(parsed.tree, words)

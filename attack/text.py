@@ -17,18 +17,61 @@ from nonproj.errors import DataError, FileError
 from nonproj.io import conll
 from nonproj.model import Model
 from nonproj.pipeline import Parser
-from nonproj.text.input import FORMATS, LINES, TEXT, TextInput, read_text
+from nonproj.text.input import FORMATS, TEXT, TextInput, read_text
 from nonproj.text.output import restore
 from nonproj.text.segmenter import Segmenter
 
 SECONDS = 5.0
 """Processor seconds that a text of a few thousand characters may take."""
 
-_WORDS = "Den den'hund Kat'ser ser. hund, . .. ... ? ! \" ' ) ( - -- 1.000 10.30 l.a. Hr. bl.a. x@y.z http://a.b/c?d=e".split()
+_PIECES = (
+    """Den den'hund Kat'ser ser. hund, . .. ... ? ! " ' ) ( - -- 1.000 10.30 l.a. Hr. bl.a. x@y.z http://a.b/c?d=e"""
+)
+_WORDS = _PIECES.split()
 _CHARACTERS = [*"aAzé.,;:!?'\"()[]{}-_/\\@#0189 \t", "\r", "\n", "\r\n", "\n\n", "\x0b", "\x0c", "\x1c", "\x1f", "\x85"]
-_CHARACTERS += ["\0", "\x7f", "\xa0", "\xad", "\u200b", "\u200c", "\u200d", "\u2028", "\u2029", "\u202e", "\ufeff", "\ufffe"]
-_CHARACTERS += ["\u0301", "\u0300", "\u3099", "か\u3099", "\u0f72", "ཀ\u0f72", "한", "\u1112\u1161\u11ab", "漢字", "。", "、", "א", "ب", "क्ष"]
-_CHARACTERS += ["\U0001f468\u200d\U0001f469", "\U0001f1e9\U0001f1ea", "\U0001f3fb", "\U000e0067", "\U0010ffff", "ﬁ", "İ", "ß", "ΐ", "ǅ", "…"]
+_CHARACTERS += [
+    "\0",
+    "\x7f",
+    "\xa0",
+    "\xad",
+    "\u200b",
+    "\u200c",
+    "\u200d",
+    "\u2028",
+    "\u2029",
+    "\u202e",
+    "\ufeff",
+    "\ufffe",
+]
+_CHARACTERS += [
+    "\u0301",
+    "\u0300",
+    "\u3099",
+    "か\u3099",
+    "\u0f72",
+    "ཀ\u0f72",
+    "한",
+    "\u1112\u1161\u11ab",
+    "漢字",
+    "。",
+    "、",
+    "א",
+    "ب",
+    "क्ष",
+]
+_CHARACTERS += [
+    "\U0001f468\u200d\U0001f469",
+    "\U0001f1e9\U0001f1ea",
+    "\U0001f3fb",
+    "\U000e0067",
+    "\U0010ffff",
+    "ﬁ",
+    "İ",
+    "ß",
+    "ΐ",
+    "ǅ",
+    "…",
+]
 
 TEXTS = [
     "",
@@ -78,7 +121,7 @@ class PlainText(Lane):
         began, found = time.process_time(), []
         try:
             for sentence in read_text(io.BytesIO(data), segmenter, options):
-                found.append(sentence)
+                found.append(sentence)  # noqa: PERF402 (those before an error count)
         except (DataError, FileError) as error:
             check_message(error)
             outcome = "a stream, rejected"
@@ -104,7 +147,9 @@ def draw_text(rng: random.Random) -> str:
         return "".join(chr(rng.choice((rng.randrange(0x250), rng.randrange(0xD800), 0xE000 + rng.randrange(0x102000))))
                        for _ in range(rng.randint(1, 60)))  # fmt: skip
     if kind == 3:
-        return "".join(rng.choice((*_WORDS, *_CHARACTERS)) * rng.choice((1, 1, 2, 30)) for _ in range(rng.randint(1, 20)))
+        return "".join(
+            rng.choice((*_WORDS, *_CHARACTERS)) * rng.choice((1, 1, 2, 30)) for _ in range(rng.randint(1, 20))
+        )
     pieces = [rng.choice((*_WORDS, " ", " ", "\n", *_CHARACTERS)) for _ in range(rng.randint(1, 120))]
     return unicodedata.normalize(rng.choice(("NFC", "NFD", "NFKC", "NFKD")), "".join(pieces))
 

@@ -264,7 +264,7 @@ def _parsed(header: bytes | bytearray, path: str) -> dict[str, Any]:
 
 def _is_shallow(content: object) -> bool:
     """Return whether objects and lists are nested less deep than the limit, without recursion."""
-    level = [content]
+    level: list[Any] = [content]
     for _ in range(MAX_DEPTH + 1):
         inner = (node.values() if type(node) is dict else node for node in level if type(node) in (dict, list))
         level = [child for children in inner for child in children if type(child) in (dict, list)]

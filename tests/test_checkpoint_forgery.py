@@ -60,7 +60,7 @@ STEPS, ARCS = "its number of steps is not that of its epochs", "its arcs are wro
         (change_meta(step=1 << 60), STEPS),
         (change_meta(step=True), STEPS),
         (change_meta(log=[]), STEPS),
-        (change_meta(log=[{}] * 3), STEPS),
+        (change_meta(log=[{}] * 9), STEPS),
         (lambda saved: saved.meta.pop("step"), STEPS),
         (lambda saved: saved.meta.pop("log"), STEPS),
         (change_meta(seconds="x"), "its training time is not a number"),

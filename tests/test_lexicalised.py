@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from nonproj.errors import ModelError
-from nonproj.systems.models import write
 from nonproj.systems.constituency.brackets import TOP, Tree, parse_tree
 from nonproj.systems.constituency.collins import KIND, VERSION, Collins
 from nonproj.systems.constituency.collins_coarse import coarse_grammar, keep_probable
@@ -16,6 +15,7 @@ from nonproj.systems.constituency.heads import dependencies, head_child
 from nonproj.systems.constituency.hypergraph import best_derivation, max_marginals, restricted
 from nonproj.systems.constituency.lexicalised import LexicalisedParser
 from nonproj.systems.constituency.split import read_split
+from nonproj.systems.models import write
 
 WORDS = {"NN": ["dog", "cat", "tree"], "VB": ["see", "run"], "DT": ["the", "a"], "IN": ["in", "of"]}
 

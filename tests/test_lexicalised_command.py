@@ -92,9 +92,7 @@ def test_a_parser_without_tagger_needs_tags(folder, capsys):
 def test_other_files_are_refused(folder, capsys):
     command = ["lexicalised", "parse", str(folder / "trees"), str(folder / "in"), "--tagged"]
     assert main(command) == 2
-    assert capsys.readouterr().err == (
-        f"nonproj: {folder}/trees: not a model of nonproj\n"
-    )
+    assert capsys.readouterr().err == (f"nonproj: {folder}/trees: not a model of nonproj\n")
     assert main(["lexicalised", "train", str(folder / "conll"), "-o", str(folder / "m")]) == 2
     message = "'1' is outside of all brackets; a tree such as (S (NN word)) is expected"
     assert capsys.readouterr().err == f"nonproj: {folder}/conll:1: {message}\n"

@@ -129,7 +129,9 @@ def test_multiword_tokens_that_are_right():
             Multiwords.from_state(state, np.zeros(1 << BITS, np.float32))
 
 
-@pytest.mark.parametrize("language", ["char_classes", "lex_attrs", "tokenizer_exceptions", "punctuation", "../x", "", 1])
+@pytest.mark.parametrize(
+    "language", ["char_classes", "lex_attrs", "tokenizer_exceptions", "punctuation", "../x", "", 1]
+)
 def test_a_language_is_looked_up_and_never_imported(language, monkeypatch):
     """The modules of spaCy's folder of languages are not all languages."""
     import builtins

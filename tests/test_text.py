@@ -396,7 +396,9 @@ def test_rules_of_spacy(tmp_path):
     found = segmenter.segment(text)
     assert restore(found) == text
     assert [sentence.forms[:3] for sentence in found] == [["Det", "er", "f.eks."], ["Hvor", "er", "den"], ["Her", "."]]
-    with pytest.raises(ConfigError, match="^segmenter.language: xq is invalid, null or the code of a language that spaCy has"):
+    with pytest.raises(
+        ConfigError, match="^segmenter.language: xq is invalid, null or the code of a language that spaCy has"
+    ):
         Segmenter.fit(sentences, SegmenterConfig(language="xq"))
 
 

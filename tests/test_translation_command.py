@@ -144,7 +144,9 @@ def test_forged_values_are_refused(files, change):
     for name, new in change.items():
         values[name] = new(values[name]) if callable(new) else new
     models.write(files / "bad", "translation", 2, values, arrays)
-    with pytest.raises(ModelError, match="bad: (.*; train it again|damaged: the header has a control character.*)$") as caught:
+    with pytest.raises(
+        ModelError, match="bad: (.*; train it again|damaged: the header has a control character.*)$"
+    ) as caught:
         model.TranslationModel.load(files / "bad")
     assert len(str(caught.value)) < 500
 

@@ -26,6 +26,7 @@ from nonproj.text.rules import SpacyRules, UnicodeRules
 from nonproj.text.training import Trained, train
 from nonproj.types import Sentence
 
+
 class Segmenter:
     """What finds the sentences, tokens and words of a text; `fit` or `unicode` makes one.
 

@@ -211,7 +211,13 @@ def _is_sound(values: dict[str, Any], events: np.ndarray | None) -> bool:
     if events is None or events.ndim != 2 or events.shape[1] != 3 or events.dtype != np.int64 or not len(events):
         return False
     context, outcome, count = events.T
-    if context.min() < 0 or outcome.min() < 0 or count.min() < 1 or count.max() > MAX_COUNT or kind_of(context).max() > ROOT + 1:
+    if (
+        context.min() < 0
+        or outcome.min() < 0
+        or count.min() < 1
+        or count.max() > MAX_COUNT
+        or kind_of(context).max() > ROOT + 1
+    ):
         return False
     fields = [context >> shift & (MAX_SYMBOLS - 1) for shift in (0, 7, 14, 21, 28)]
     of_words = np.isin(kind_of(context), (WORD, WORD + 1, WORD + 2, ROOT + 1))
