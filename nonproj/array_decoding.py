@@ -16,6 +16,7 @@ from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.registry import PART_TYPES
 from nonproj.parts.space import part_space
 from nonproj.trees.arborescence import best_arborescence_dense
+from nonproj.trees.batches import ArrayBatch, as_batch, check_lengths
 from nonproj.trees.checks import BAD_SCORE, FOUND, check_status
 from nonproj.trees.domain import LARGEST, LOW, forbidden_arcs, highest_forbidden
 from nonproj.trees.marginals import marginals as arc_marginals
@@ -43,6 +44,8 @@ class DecodedScores(NamedTuple):
         The probability of each arc by the first-order model, if asked for.
     trees : list of list of Decoded, or None
         The k best trees of each sentence, if asked for.
+    labels : ndarray of shape (B, N), int32, or None
+        The number of the label of each word's arc in the best tree, if labels have scores; -1 as in ``heads``.
     """
 
     heads: Int32s
@@ -52,6 +55,7 @@ class DecodedScores(NamedTuple):
     status: np.ndarray
     marginals: Float64s | None = None
     trees: Any = None
+    labels: Int32s | None = None
 
 
 def decode_scores(
@@ -59,6 +63,7 @@ def decode_scores(
     siblings: ArrayLike | None = None,
     grandparents: ArrayLike | None = None,
     *,
+    label_scores: ArrayLike | None = None,
     single_root: bool = True,
     projective: bool = False,
     lengths: ArrayLike | None = None,
@@ -68,9 +73,11 @@ def decode_scores(
 ) -> DecodedScores:
     """Find the best trees under scores given as arrays.
 
+    Batches are padded arrays with ``lengths``, or lists with an array for each sentence.
+
     Parameters
     ----------
-    arc_scores : array-like of shape (N, N) or (B, N, N)
+    arc_scores : array-like of shape (N, N) or (B, N, N), or list of arrays of shape (N, N)
         ``arc_scores[..., h, m]`` of the arc from head ``h`` to modifier ``m``; node 0 is the root, words count from 1.
         Minus infinity forbids an arc, and so does a score below -1e8 that is a million times as far below zero as all
         higher ones are from zero, such as ``torch.finfo(torch.float32).min``: see `nonproj.trees.domain`.  The diagonal
@@ -81,6 +88,9 @@ def decode_scores(
         the head; ``s == h`` where ``m`` is the first on its side.
     grandparents : array-like of the same shape, optional
         ``grandparents[..., g, h, m]`` of the arcs from ``g`` to ``h`` and from ``h`` to ``m``.
+    label_scores : array-like of shape (N, N, L) or (B, N, N, L), optional
+        ``label_scores[..., h, m, l]`` is added to the score of the arc if it has label ``l``; minus infinity forbids
+        the label there.  The trees are then the best ones with the best label of each arc.
     single_root : bool
         Whether exactly one word is headed by the root.
     projective : bool
@@ -89,7 +99,8 @@ def decode_scores(
         The number of words of each sentence, where they are padded; by default ``N - 1``.
     marginals : bool
         Whether to compute the probability of each arc, ``P(tree) = exp(sum of its arc_scores) / Z``.  Siblings,
-        grandparents and ``projective`` have no part in it.
+        grandparents and ``projective`` have no part in it.  With ``label_scores`` it is a distribution over trees with
+        labels, and an arc's probability is the sum over its labels.
     k : int
         How many trees to find for each sentence, best first.
     work_per_word : int
@@ -116,15 +127,22 @@ def decode_scores(
     >>> found = decode_scores([[0, 1, 2], [0, 0, 5], [0, 3, 0]])
     >>> found.heads, found.scores, found.certified
     (array([-1,  0,  1], dtype=int32), np.float64(6.0), np.True_)
+    >>> labels = [[[0, 0], [2, 1]], [[0, 0], [0, 1]]]  # of the arcs from the root, and of those from the word
+    >>> decode_scores([[0, 1], [0, 0]], label_scores=labels).labels
+    array([-1,  0], dtype=int32)
     """
-    scores, many = _as_batch(arc_scores, 2, "arc_scores")
+    arcs = as_batch(arc_scores, "NN", "arc_scores")
+    scores, many, sizes = arcs.values, arcs.many, check_lengths(lengths, arcs)
     higher = {}
     for name, values in (("sibling", siblings), ("grandparent", grandparents)):
         if values is not None:
-            higher[name] = _as_batch(values, 3, f"{name}s")[0]
-            if higher[name].shape != (*scores.shape, scores.shape[-1]):
-                raise ValueError(f"{name}s has shape {np.shape(values)}, which does not fit {np.shape(arc_scores)}")
-    sizes = _check_lengths(lengths, scores)
+            higher[name] = _fitting(as_batch(values, "NNN", f"{name}s"), arcs, f"{name}s")
+    labels = None
+    weights = scores
+    if label_scores is not None:
+        batch = as_batch(label_scores, "NNL", "label_scores")
+        _fitting(batch, arcs, "label_scores")
+        scores, weights, labels = _decode_labels(scores, batch, sizes)
     if k < 1:
         raise ValueError(f"k is {k}; 1 or more is expected")
     if higher or projective or k > 1:
@@ -141,36 +159,65 @@ def decode_scores(
     if k == 1:
         found = found._replace(trees=None)
     if marginals:
-        found = found._replace(marginals=_all_marginals(scores, sizes, single_root))
+        found = found._replace(marginals=_all_marginals(weights, sizes, single_root))
+    if labels is not None:
+        found = found._replace(labels=_labels_of(found.heads, labels))
     if many:
         return found
-    probabilities = None if found.marginals is None else found.marginals[0]
-    trees = None if found.trees is None else found.trees[0]
-    return DecodedScores(*(column[0] for column in found[:5]), probabilities, trees)
+    heads, scores, bounds, certified, status, *others = found
+    more = (None if each is None else each[0] for each in others)
+    return DecodedScores(heads[0], scores[0], bounds[0], certified[0], status[0], *more)
 
 
-def _as_batch(values: ArrayLike, axes: int, name: str) -> tuple[Float32s | Float64s, bool]:
-    """Return scores as a batch of contiguous floats, and whether they were one."""
-    array = np.asarray(values)
-    if array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float64)
-    many = array.ndim == axes + 1
-    array = np.ascontiguousarray(array if many else array[None])
-    if array.ndim != axes + 1 or len(set(array.shape[1:])) != 1 or array.shape[-1] == 0:
-        shape, given = ", ".join(["N"] * axes), np.shape(values)
-        raise ValueError(f"{name} has shape {given}; ({shape}) or (B, {shape}) with N = words + 1 is expected")
-    return array, many
+def _fitting(batch: ArrayBatch, arcs: ArrayBatch, name: str) -> Float32s | Float64s:
+    """Return the scores of a batch; raise `ValueError` unless they are of the same sentences as those of arcs."""
+    same = batch.values.shape[:3] == arcs.values.shape and np.array_equal(
+        [] if batch.lengths is None else batch.lengths, [] if arcs.lengths is None else arcs.lengths
+    )
+    if not same:
+        own, other = (each.values.shape[not each.many :] for each in (batch, arcs))
+        raise ValueError(f"{name} has shape {own}, which does not fit {other} of arc_scores")
+    return batch.values
 
 
-def _check_lengths(lengths: ArrayLike | None, scores: Float32s | Float64s) -> Int64s:
-    """Return the number of words of each sentence, int64[B]."""
-    size, most = len(scores), scores.shape[-1] - 1
-    if lengths is None:
-        return np.full(size, most)
-    found = np.atleast_1d(np.asarray(lengths))
-    if found.shape != (size,) or found.dtype.kind not in "iu" or (found < 0).any() or (found > most).any():
-        raise ValueError(f"lengths is {found.tolist()}; {size} integers from 0 to {most} are expected")
-    return found.astype(np.int64)
+def _labels_of(heads: Int32s, labels: Int32s) -> Int32s:
+    """Return the label of each word's arc, int32[B, N]; -1 where there is no word."""
+    sentence, word = np.nonzero(heads >= 0)
+    found = np.full(heads.shape, -1, np.int32)
+    found[sentence, word] = labels[sentence, heads[sentence, word], word]
+    return found
+
+
+def _decode_labels(scores: np.ndarray, batch: ArrayBatch, lengths: Int64s) -> tuple[Float64s, Float64s, Int32s]:
+    """Return the scores of arcs with their best labels, and with all labels summed up, and the best labels.
+
+    The three have the shape (B, N, N); ``scores`` are those of arcs without labels, ``batch`` those of labels.
+    """
+    best, total, labels = np.zeros(scores.shape), np.zeros(scores.shape), np.zeros(scores.shape, np.int32)
+    for b, length in enumerate(lengths.tolist()):
+        place = b, slice(0, length + 1), slice(0, length + 1)
+        prefix = f"{b}, " if batch.many else ""
+        counts = _check_arcs(scores[place], prefix)
+        own = np.where(_is_arc(length + 1)[:, :, None], batch.values[place].astype(np.float64), 0.0)
+        wrong = np.argwhere(~(own < np.inf))
+        if len(wrong):
+            h, m, number = wrong[0]
+            reason = "a finite score is expected, or minus infinity for an absent label"
+            raise ValueError(f"label_scores[{prefix}{h}, {m}, {number}] is {own[h, m, number]}; {reason}")
+        labels[place] = own.argmax(axis=2)
+        top = own.max(axis=2)
+        best[place] = np.where(counts, scores[place] + top, -np.inf)
+        apart = own - np.where(top > -np.inf, top, 0.0)[:, :, None]
+        with np.errstate(divide="ignore"):
+            total[place] = best[place] + np.log(np.exp(apart).sum(axis=2))
+    return best, total, labels
+
+
+def _is_arc(n_nodes: int) -> Bools:
+    """Return which pairs of nodes can be arcs, bool[N, N]."""
+    found = ~np.eye(n_nodes, dtype=np.bool_)
+    found[:, 0] = False
+    return found
 
 
 def _decode_arcs(scores: np.ndarray, lengths: np.ndarray, single_root: bool, many: bool) -> DecodedScores:
@@ -204,8 +251,7 @@ def _check_arcs(scores: np.ndarray, batch: str) -> Bools:
 
     ``batch`` is what indices of the user's arrays begin with.
     """
-    counts = ~np.eye(len(scores), dtype=np.bool_)
-    counts[:, 0] = False
+    counts = _is_arc(len(scores))
     values = scores.astype(np.float64)
     wrong = np.argwhere(counts & ~(values < np.inf))
     if len(wrong):

@@ -56,6 +56,7 @@ IMPORTS_OF_TESTS = {
 }
 
 MANY_PARAMETERS = {
+    "nonproj/array_decoding.py: decode_scores",
     "nonproj/estimator.py: __init__",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -123,9 +124,17 @@ def test_what_is_refused(arguments, message):
 
 
 def test_wrong_lengths_and_numbers_of_trees_are_refused():
-    for lengths in ([3], [1, 1], [-1], [1.0]):
-        with pytest.raises(ValueError, match=r"lengths is .*; 1 integers from 0 to 2 are expected"):
+    for lengths, message in (
+        ([3], r"lengths\[0\] is 3; an integer from 0 to 2 is expected"),
+        ([-1], r"lengths\[0\] is -1; an integer from 0 to 2 is expected"),
+        ([1, 1], r"lengths has shape \(2,\); \(1,\) is expected, one for each sentence"),
+        ([1.0], "lengths is of dtype float64; integers are expected"),
+    ):
+        with pytest.raises(ValueError, match=message):
             decode_scores(np.zeros((3, 3)), lengths=lengths)
+    with pytest.raises(ValueError) as found:
+        decode_scores(np.zeros((5000, 3, 3)), lengths=[2] * 4999 + [7])
+    assert str(found.value) == "lengths[4999] is 7; an integer from 0 to 2 is expected"
     with pytest.raises(ValueError, match="k is 0; 1 or more is expected"):
         decode_scores(np.zeros((3, 3)), k=0)
 
@@ -133,3 +142,101 @@ def test_wrong_lengths_and_numbers_of_trees_are_refused():
 def test_the_page_on_scores_of_ones_own(tmp_path, monkeypatch):
     pytest.importorskip("torch")
     run_page("own-scores.md", tmp_path, monkeypatch)
+
+
+# -- labels, lists and other numbers -----------------------------------------------------------------------------------
+
+
+def labelled(n, arcs, labels, siblings=None, single_root=True):
+    """The score and the labels of every labelled tree."""
+    found = []
+    for tree in all_trees(n, single_root):
+        for names in itertools.product(range(labels.shape[-1]), repeat=n):
+            own = value(tree, arcs, siblings, None) + math.fsum(
+                labels[tree[m], m, names[m - 1]] for m in range(1, n + 1)
+            )
+            found.append((own, tree, (-1, *names)))
+    return found
+
+
+@pytest.mark.parametrize("higher", [False, True])
+@pytest.mark.parametrize("single_root", [False, True])
+def test_labelled_trees_equal_enumeration(higher, single_root):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(1, 4))
+        arcs, labels = rng.normal(size=(n + 1, n + 1)), rng.normal(size=(n + 1, n + 1, 3))
+        siblings = rng.normal(size=(n + 1,) * 3) if higher else None
+        labels[rng.random(labels.shape) < 0.2] = (-np.inf, np.finfo(np.float32).min)[seed % 2]
+        labels[0, :, 0] = 0.5
+        every = [each for each in labelled(n, arcs, labels, siblings, single_root) if each[0] > -1e30]
+        found = decode_scores(
+            arcs, siblings, label_scores=labels, single_root=single_root, marginals=not higher, k=1 if higher else 2
+        )
+        score, tree, names = max(every)
+        assert found.scores == pytest.approx(score) and found.certified
+        assert (found.heads.tolist(), found.labels.tolist()) == (list(tree), list(names))
+        if not higher:
+            best = {tuple(tree): -np.inf for _, tree, _ in every}
+            for score, tree, _ in every:
+                best[tuple(tree)] = max(best[tuple(tree)], score)
+            assert [tree.score for tree in found.trees] == pytest.approx(sorted(best.values(), reverse=True)[:2])
+            total, expected = 0.0, np.zeros((n + 1, n + 1))
+            for score, tree, _ in every:
+                total += math.exp(score)
+                for m in range(1, n + 1):
+                    expected[tree[m], m] += math.exp(score)
+            np.testing.assert_allclose(found.marginals, expected / total, atol=1e-9)
+
+
+def test_lists_of_sentences_are_padded_batches():
+    rng = np.random.default_rng(0)
+    sizes = (4, 1, 3, 5)
+    arcs = [rng.normal(size=(n, n)).astype(np.float32) for n in sizes]
+    cubes, labels = [rng.normal(size=(n, n, n)) for n in sizes], [rng.normal(size=(n, n, 2)) for n in sizes]
+    for more in ({}, {"siblings": cubes}, {"label_scores": labels}, {"grandparents": cubes, "label_scores": labels}):
+        found = decode_scores(arcs, **more, marginals=True)
+        assert found.heads.shape == (4, 5) and found.marginals.shape == (4, 5, 5)
+        for b, n in enumerate(sizes):
+            own = decode_scores(arcs[b], **{name: values[b] for name, values in more.items()}, marginals=True)
+            assert found.heads[b].tolist() == own.heads.tolist() + [-1] * (5 - n)
+            assert found.scores[b] == own.scores
+            assert (found.marginals[b, :n, :n] == own.marginals).all()
+            if own.labels is not None:
+                assert found.labels[b].tolist() == own.labels.tolist() + [-1] * (5 - n)
+    same = [rng.normal(size=(3, 3)) for _ in range(2)]
+    assert (
+        decode_scores(same, lengths=[2, 1]).heads.tolist()
+        == decode_scores(np.stack(same), lengths=[2, 1]).heads.tolist()
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named", "message"),
+    [
+        ((np.zeros((3, 3), complex),), {}, "arc_scores is complex; real scores are expected"),
+        ((np.zeros((3, 3)), np.zeros((3, 3, 3), complex)), {}, "siblings is complex"),
+        (([["a", "b"], ["c", "d"]],), {}, "arc_scores is of dtype <U1; numbers are expected"),
+        (([[1.0, 2.0], [3.0]],), {}, "arc_scores has rows of different lengths"),
+        (([np.zeros((2, 2)), np.zeros((3, 2))],), {}, r"arc_scores\[1\] has shape \(3, 2\); \(N, N\) with N"),
+        (([np.zeros((2, 2)), np.zeros((3, 3))],), {"lengths": [1, 2]}, "lengths is for padded arrays"),
+        (([np.zeros((2, 2)), np.zeros((3, 3))], [np.zeros((3, 3, 3)), np.zeros((2, 2, 2))]), {}, "does not fit"),
+        ((np.zeros((3, 3)),), {"label_scores": np.zeros((3, 3))}, r"label_scores has shape \(3, 3\); \(N, N, L\) or"),
+        ((np.zeros((3, 3)),), {"label_scores": np.zeros((2, 2, 4))}, "does not fit"),
+        (
+            (np.zeros((2, 3, 3)),),
+            {"label_scores": with_entry((2, 3, 3, 2), (1, 0, 2, 1), np.nan)},
+            r"label_scores\[1, 0, 2, 1\] is nan; a finite score is expected, or minus infinity for an absent label",
+        ),
+        ((with_entry((3, 3), (1, 2), np.nan),), {"label_scores": np.zeros((3, 3, 2))}, r"arc_scores\[1, 2\] is nan"),
+    ],
+)
+def test_what_else_is_refused(arguments, named, message):
+    with pytest.raises(ValueError, match=message):
+        decode_scores(*arguments, **named)
+
+
+def test_labels_that_do_not_count_are_not_looked_at():
+    labels = np.zeros((3, 3, 2))
+    labels[:, 0] = labels[1, 1] = labels[2, 2] = np.nan
+    assert decode_scores(np.zeros((3, 3)), label_scores=labels).labels.tolist() == [-1, 0, 0]

@@ -89,3 +89,26 @@ def test_seeds_repeat_and_wrong_arguments_are_refused():
     scores[:, 2] = -np.inf
     with pytest.raises(ValueError, match="no tree"):
         sample_trees(scores, 1)
+
+
+def test_batches_are_their_sentences():
+    matrices = [draw_scores(seed, n) for seed, n in enumerate((3, 1, 4))]
+    padded = np.full((3, 5, 5), np.nan)
+    for own, matrix in zip(padded, matrices, strict=True):
+        own[: len(matrix), : len(matrix)] = matrix
+    rng = np.random.default_rng(7)
+    expected = [sample_trees(matrix, 50, single_root=True, seed=rng) for matrix in matrices]
+    for scores, lengths in ((matrices, None), (padded, [3, 1, 4])):
+        found = sample_trees(scores, 50, single_root=True, lengths=lengths, seed=7)
+        assert found.shape == (3, 50, 5)
+        for own, trees in zip(found, expected, strict=True):
+            assert (own[:, : trees.shape[1]] == trees).all() and (own[:, trees.shape[1] :] == -1).all()
+
+
+def test_errors_name_the_sentence():
+    scores = np.zeros((2, 3, 3))
+    scores[1, :, 1] = -np.inf
+    with pytest.raises(ValueError, match="sentence 1: no tree spans the words"):
+        sample_trees(scores, 3)
+    with pytest.raises(ValueError, match="scores is complex"):
+        sample_trees(np.zeros((3, 3), complex), 3)

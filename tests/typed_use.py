@@ -40,6 +40,7 @@ def decode(scores: NDArray[np.float32]) -> float:
     assert_type(found.heads, NDArray[np.int32])
     assert_type(found.certified, NDArray[np.bool_])
     assert_type(found.marginals, NDArray[np.float64] | None)
+    assert_type(found.labels, NDArray[np.int32] | None)
     assert_type(nonproj.sample_trees(scores[0], 5, seed=1), NDArray[np.int32])
     return float(found.scores.sum())
 

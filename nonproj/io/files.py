@@ -223,9 +223,9 @@ class _Named(io.FileIO):
     def write(self, data: Any) -> int:
         try:
             return super().write(data)
-        except BrokenPipeError:
-            raise
         except OSError as error:
+            if error.errno in (errno.EPIPE, errno.EBADF):  # the reader has left, or standard output is closed
+                raise
             raise FileError(self._path, f"cannot be written: {reason(error)}") from None
 
 

@@ -8,5 +8,6 @@
 - `sampling`: trees drawn at random.
 - `pruning`: the candidate arcs that the marginals leave.
 - `domain`: which finite scores forbid an arc, and which scores are too large.
+- `batches`: batches of arrays, padded or as lists.
 - `checks`: argument checks, and the statuses that kernels return.
 """

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.trees.batches import as_batch, check_lengths
 from nonproj.trees.checks import check_matrix
 from nonproj.trees.domain import without_forbidden
 from nonproj.trees.marginals import marginals
@@ -29,25 +30,32 @@ _STEPS = 1000
 
 
 def sample_trees(
-    scores: ArrayLike, count: int, *, single_root: bool = False, seed: int | np.random.Generator = 0
+    scores: ArrayLike,
+    count: int,
+    *,
+    single_root: bool = False,
+    lengths: ArrayLike | None = None,
+    seed: int | np.random.Generator = 0,
 ) -> Int32s:
     """Draw trees from ``P(tree) = exp(score(tree)) / Z``, independently.
 
     Parameters
     ----------
-    scores : array-like of shape (N, N), float64
+    scores : array-like of shape (N, N) or (B, N, N), or list of arrays of shape (N, N)
         ``scores[h, m]`` of ``h -> m``, in nats; minus infinity for absent arcs, and what `nonproj.trees.domain` takes
         for it.  The diagonal and column 0 are ignored.
     count : int
-        How many, 0 or more.
+        How many of each sentence, 0 or more.
     single_root : bool
         Whether to draw only trees with exactly one word headed by the root.
+    lengths : array-like of shape (B,), int, optional
+        The number of words of each sentence of a padded batch.
     seed : int or numpy.random.Generator
 
     Returns
     -------
-    ndarray of shape (count, N), int32
-        The heads of each tree, -1 for the root.
+    ndarray of shape (count, N) or (B, count, N), int32
+        The heads of each tree, -1 for the root and for padding.
 
     Raises
     ------
@@ -60,10 +68,24 @@ def sample_trees(
     >>> [round(float((trees[:, 1:] == heads).all(axis=1).mean()), 1) for heads in ([0, 0], [0, 1], [2, 0])]
     [0.3, 0.3, 0.3]
     """
-    scores = without_forbidden(check_matrix(scores, "scores"))
     if count < 0:
         raise ValueError(f"count is {count}; 0 or more is expected")
-    rng, n_nodes = np.random.default_rng(seed), len(scores)
+    batch, rng = as_batch(scores, "NN", "scores"), np.random.default_rng(seed)
+    sizes = check_lengths(lengths, batch)
+    found = np.full((len(sizes), count, batch.values.shape[1]), -1, np.int32)
+    for b, length in enumerate(sizes.tolist()):
+        place = f"[{b}]" if batch.many else ""
+        own = check_matrix(batch.values[b, : length + 1, : length + 1], f"scores{place}")
+        try:
+            found[b, :, : length + 1] = _sample(without_forbidden(own), count, single_root, rng)
+        except ValueError as error:
+            raise ValueError(f"sentence {b}: {error}" if batch.many else str(error)) from None
+    return found if batch.many else found[0]
+
+
+def _sample(scores: np.ndarray, count: int, single_root: bool, rng: np.random.Generator) -> Int32s:
+    """Return trees of one sentence, int32[count, N]."""
+    n_nodes = len(scores)
     found = np.full((count, n_nodes), -1, np.int32)
     p, _ = marginals(scores, single_root)
     if n_nodes == 1:
