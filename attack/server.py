@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import quote, quote_from_bytes
 
 from attack import material, mutators
-from attack.campaign import ROOT, BreachError, Lane
+from attack.campaign import ROOT, BreachError, Lane, UnavailableError
 from attack.properties import check_message, require
 from attack.text import draw_text
 
@@ -329,6 +329,8 @@ class Live:
         threading.Thread(target=self._read, daemon=True).start()
         deadline = time.monotonic() + 300.0
         while not self.port:
+            if self.process.poll() is not None and "is missing; pip install" in "".join(self.messages):
+                raise UnavailableError(self.messages[-1].strip())
             require(self.process.poll() is None, f"the server has ended: {''.join(self.messages)[-1500:]}")
             require(time.monotonic() < deadline, "the server does not start")
             time.sleep(0.05)
