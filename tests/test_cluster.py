@@ -28,6 +28,7 @@ from nonproj.evaluation.certificates import TextOptions
 from nonproj.model import Model
 from nonproj.workers import cluster as dask_cluster
 from nonproj.workers import parsing, pool
+from nonproj.workers.partial import Partial
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +70,26 @@ def test_the_sentences_of_a_killed_worker_are_parsed_by_another(here, cluster):
         count += sum(1 for _ in done)
     assert count == 90
     assert stream.getvalue().encode() == Path("one.conll").read_bytes()
+
+
+def test_a_cluster_goes_on_behind_errors_and_resumes(here, cluster, capsys, monkeypatch):
+    blocks = Path("in.conll").read_text(encoding="utf-8").split("\n\n")
+    blocks[30] = "1\tto\tfew"
+    Path("bad.conll").write_bytes("\n\n".join(blocks).replace("hus", "h\u00e5s", 1).encode("latin-1", "replace"))
+    words = ["parse", "toy.nonproj", "bad.conll", "--on-error", "copy"]
+    assert main([*words, "-o", "calm"]) == 1
+    report = capsys.readouterr().err
+    monkeypatch.setattr(parsing, "PIECE", 1500)
+    words += ["--scheduler", cluster.scheduler_address, "-o"]
+    assert main([*words, "out"]) == 1
+    assert Path("out").read_bytes() == Path("calm").read_bytes()
+    append, kept = Partial.append, []
+    monkeypatch.setattr(Partial, "append", lambda *args: append(*args) or kept.append(1) or 1 / (len(kept) != 2))
+    with pytest.raises(ZeroDivisionError):
+        main([*words, "resumed", "--resume"])
+    assert main([*words, "resumed", "--resume"]) == 1
+    assert Path("resumed").read_bytes() == Path("calm").read_bytes()
+    assert capsys.readouterr().err == 2 * report
 
 
 def test_a_call_that_the_scheduler_gives_up_is_resubmitted(cluster, tmp_path):
