@@ -246,6 +246,7 @@ def test_an_input_that_changes_meanwhile_is_noticed(here, monkeypatch, capsys):
         (["in.conll"], "--resume: needs a file to write: -o OUT"),
         (["in.conll", "-o", "/dev/null"], "--resume: needs a file to write: -o OUT"),
         (["-", "-o", "out"], "--resume: needs a file to parse: a pipe cannot be read again"),
+        (["in.conll", "-o", "in.conll"], "in.conll: output is the same file as the input"),
         (["out.partial", "-o", "out"], "out.partial: --resume is the same file as the input"),
     ],
 )

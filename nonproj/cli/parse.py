@@ -47,9 +47,10 @@ def run(options: argparse.Namespace) -> int:
     Return 1 if ``--on-error`` has left something out or copied it, else 0.
     """
     outputs = {"output": options.output, "--stats": options.stats}
-    if options.resume:
-        outputs["--resume"] = resumable.partial_of(options)
-    check_outputs(outputs, {"model": options.model, "input": options.input}, replaceable="input")
+    replaceable = "input"
+    if options.resume:  # a run that is killed just before its end still needs its input
+        outputs["--resume"], replaceable = resumable.partial_of(options), ""
+    check_outputs(outputs, {"model": options.model, "input": options.input}, replaceable=replaceable)
     model = load_model(options.model, options.input)
     decoding, confidence = decoding_options(model.config.decoding, options), _confidence(options, model)
     wanted = confidence != NO_CONFIDENCE or options.stats or options.stats_comments
