@@ -107,6 +107,27 @@ def ascend(weights, sizes, target=None, memory=0.0):
     return course
 
 
+def cluster_matrix(weights):
+    """The preconditioner of clusters as a matrix: for each weight the components of the edges that are not heavier.
+
+    Each adds the square root of its width, the difference to the weight at which it grows, at all pairs of its nodes.
+    """
+    n = len(weights)
+    nearest = [min(weights[i][j] for j in range(n) if j != i) for i in range(n)]
+    positive = [weight for weight in nearest if weight > 0]
+    floor = float(np.median(positive)) if positive else 1.0
+    found, seen = np.diag([math.sqrt(max(weight, floor)) for weight in nearest]), {}
+    for weight in sorted({0, *(weights[i][j] for i, j in pairs(n))}):
+        for part in components(n, [(i, j) for i, j in pairs(n) if weights[i][j] <= weight]):
+            seen.setdefault(frozenset(part), []).append(weight)
+    levels = sorted({0, *(weights[i][j] for i, j in pairs(n))})
+    for part, at in seen.items():
+        if 1 < len(part) < n:
+            grows = levels[levels.index(at[-1]) + 1]
+            found[np.ix_(sorted(part), sorted(part))] += math.sqrt(grows - at[0])
+    return found
+
+
 def shortest(weights):
     """The length of a shortest tour, by dynamic programming over sets of nodes (Held and Karp 1962)."""
     n = len(weights)

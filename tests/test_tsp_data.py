@@ -84,11 +84,13 @@ def test_the_experiment_resumes_and_its_page_has_all_problems(tsplib, tmp_path, 
     monkeypatch.setenv("NONPROJ_TREEBANKS", str(tsplib.parent / "treebanks"))
     monkeypatch.setattr(tsp, "SHORT", ("burma14", "gr24"))
     monkeypatch.setattr(tsp, "PICTURE", "gr24")
+    monkeypatch.setattr(tsp, "SHAPES", ((3, 5, 1000, 10),))
     tsp.main(tmp_path, tmp_path, True)
     page = (tmp_path / "tsp.md").read_text()
     assert "2 of 2 tours are proven optimal" in page and "2 of 2 lengths equal" in page
     assert "\n| burma14 | 3323 |" in page and "\n| gr24 | 1272 |" in page
-    assert (tmp_path / "tsp.png").is_file() and (tmp_path / "tsp.csv").read_text().count("\n") == 3
+    assert (tmp_path / "tsp.png").is_file() and (tmp_path / "tsp.csv").read_text().count("\n") == 4
+    assert "1 of 1 tours are proven optimal" in page and "\n| 3-5-1000-10-1 |" in page
     monkeypatch.setattr(tsp, "measure", None)
     tsp.main(tmp_path, tmp_path, True)
     assert (tmp_path / "tsp.md").read_text() == page

@@ -15,6 +15,7 @@ from nonproj._kernel import compiling
 from nonproj.systems.tsp.ascent import GRID, ascend, evaluate, on_grid, root_steps
 from nonproj.systems.tsp.heuristic import neighbour_lists, search_tour
 from nonproj.systems.tsp.instance import Instance
+from nonproj.systems.tsp.preconditioner import by_clusters
 from nonproj.systems.tsp.search import Stack, search
 from nonproj.systems.tsp.sparse import NO_CUTS, Cuts, Graph, make_graph
 
@@ -24,7 +25,8 @@ OPTIMAL, LIMIT, STOPPED = "optimal", "limit", "stopped"
 PLAIN_NODES = 1000
 """Nodes of the search before cuts are looked for."""
 
-NODES_AT_ONCE, STACK_SIZE = 50, 512
+NODES_AT_ONCE, EDGES_AT_ONCE, STACK_SIZE = 50, 50_000, 512
+"""Nodes explored, and edges of all of them, between two looks at the clock; first size of the stack of open nodes."""
 
 NODE_SIZES, TRIAL_SIZES = 0.94 ** np.arange(50), 0.9 ** np.arange(12)
 """Scales of Polyak's steps at a node, and at the children that strong branching tries."""
@@ -189,7 +191,7 @@ class _Run:
         instance, result, n = self.instance, self.result, len(self.instance.weights)
         near = neighbour_lists(np.zeros((n, n)), instance.weights)
         result.value, result.tour = search_tour(instance, near, 10 * n, seed=self.options.seed)
-        found = ascend(instance, root_steps(n, result.value))
+        found = ascend(instance, root_steps(n, result.value), preconditioner=by_clusters(instance.weights))
         result.course, result.multipliers = found.course, on_grid(found.multipliers)
         result.root_bound, marginal, _ = evaluate(instance, result.multipliers)
         result.bound = result.root_bound
@@ -219,11 +221,11 @@ class _Run:
         relaxation = (self.graph, cuts, np.argsort(self.graph.weight, kind="stable"))
         schedules = tuple((sizes, np.inf, 0.3, GRID) for sizes in (NODE_SIZES, TRIAL_SIZES))
         incumbent, best = np.array([float(result.value)]), np.zeros(m, np.int8)
-        top, explored = 1, 0
+        top, explored, at_once = 1, 0, max(1, min(NODES_AT_ONCE, EDGES_AT_ONCE // max(m, 1)))
         while top and explored < most and not self.spent:
             if top + 2 > len(stack.bound):
                 stack = Stack(*(np.concatenate([each, np.zeros_like(each)]) for each in stack))
-            top, nodes = search(relaxation, stack, top, schedules, incumbent, best, NODES_AT_ONCE)
+            top, nodes = search(relaxation, stack, top, schedules, incumbent, best, at_once)
             explored += nodes
             result.nodes += nodes
             if incumbent[0] < result.value:
