@@ -150,6 +150,18 @@ def test_the_command_reports_writes_and_draws(tmp_path, capsys):
     assert [each["length"] for each in found] == [36, 36] and sorted(found[0]["tour"]) == [1, 2, 3, 4]
 
 
+def test_names_are_printed_written_and_drawn_without_control_characters(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    path, tour = tmp_path / "a.tsp", tmp_path / "a.tour"
+    path.write_text(SQUARE.replace("NAME: square", "NAME: \x1b[31mred\x07 $\\frac{$"))
+    arguments = ["tsp", str(path), "-o", str(tour), "--picture", str(tmp_path / "a.png")]
+    assert main(arguments) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("\\x1b[31mred\\x07 $\\frac{$: length 36") and shown.rstrip("\n").isprintable()
+    assert tour.read_text().splitlines()[0] == "NAME: \\x1b[31mred\\x07 $\\frac{$"
+    assert (tmp_path / "a.png").stat().st_size > 1000
+
+
 def test_errors_of_the_command(tmp_path, capsys):
     problem = str(tmp_path / "a.tsp")
     Path(problem).write_text("DIMENSION: 1\n")

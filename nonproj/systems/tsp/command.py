@@ -7,7 +7,7 @@ import json
 import math
 import sys
 
-from nonproj.errors import ConfigError, DependencyError
+from nonproj.errors import ConfigError, DependencyError, one_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,7 +83,7 @@ class _Bar:
         if self._shown:
             from tqdm import tqdm
 
-            self._bar = tqdm(desc=self._name, unit=" nodes", leave=False, file=sys.stderr)
+            self._bar = tqdm(desc=one_line(self._name), unit=" nodes", leave=False, file=sys.stderr)
         return self
 
     def __exit__(self, *details):

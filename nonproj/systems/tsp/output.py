@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nonproj.errors import one_line
 from nonproj.io.files import open_output
 from nonproj.io.temporary import replacing
 from nonproj.systems.tsp.instance import Instance
@@ -14,7 +15,7 @@ from nonproj.systems.tsp.solver import TourResult
 
 
 def describe(name: str, result: TourResult) -> str:
-    """Return one line about a result.
+    """Return one line about a result; characters of the name that do not print are escaped.
 
     Examples
     --------
@@ -30,7 +31,7 @@ def describe(name: str, result: TourResult) -> str:
     share = f" ({100.0 * result.root_bound / result.value:.2f} %)" if result.value > 0 else ""
     cuts = f", {result.cuts} cuts" if result.cuts else ""
     return (
-        f"{name}: length {result.value}, {proof}; Held-Karp bound {result.root_bound:.1f}{share}; "
+        f"{one_line(name)}: length {result.value}, {proof}; Held-Karp bound {result.root_bound:.1f}{share}; "
         f"{result.nodes} nodes{cuts}, {result.seconds:.1f} s"
     )
 
@@ -61,7 +62,7 @@ def write_tour(path: str, name: str, result: TourResult) -> None:
     FileError
         It cannot be written.
     """
-    lines = [f"NAME: {name}", "TYPE: TOUR", f"COMMENT: length {result.value}, {result.status}",
+    lines = [f"NAME: {one_line(name)}", "TYPE: TOUR", f"COMMENT: length {result.value}, {result.status}",
              f"DIMENSION: {len(result.tour)}", "TOUR_SECTION", *map(str, result.tour + 1), "-1", "EOF", ""]  # fmt: skip
     with open_output(path) as stream:
         stream.write("\n".join(lines))
@@ -106,7 +107,8 @@ def plot(instance: Instance, result: TourResult, axes=None):
     axes[0].plot([], [], color="C1", linewidth=4.0, alpha=0.4, label="1-tree of the bound")
     axes[0].plot(*points[closed].T, color="C0", linewidth=1.0, zorder=2, label=f"tour of length {result.value}")
     axes[0].plot(*points.T, ".", color="black", markersize=4, zorder=3)
-    axes[0].set(xticks=[], yticks=[], title=instance.name)
+    axes[0].set(xticks=[], yticks=[])
+    axes[0].set_title(one_line(instance.name), parse_math=False)
     axes[0].set_aspect("equal")
     rounds = np.arange(1, len(result.course) + 1)
     axes[1].plot(rounds, result.course, color="C3", linewidth=0.6, alpha=0.5, label="value of the 1-tree")
