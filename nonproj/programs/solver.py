@@ -146,7 +146,9 @@ def _highspy():
     """Import HiGHS, which is an optional dependency."""
     try:
         import highspy
-    except ImportError:
+    except ModuleNotFoundError as error:
+        if error.name != "highspy":
+            raise
         raise ImportError("linear programs need HiGHS: pip install nonproj[programs]") from None
     return highspy
 

@@ -50,6 +50,8 @@ class Evaluator:
     Parameters
     ----------
     problem : Problem
+    seconds, wall_seconds : float
+        Limits of processor time and of elapsed time, which methods pass on to solvers that they call.
 
     Attributes
     ----------
@@ -63,9 +65,10 @@ class Evaluator:
     optimum.  The test costs one inner product; it finds most errors, not all.
     """
 
-    def __init__(self, problem: Problem):
+    def __init__(self, problem: Problem, seconds: float = np.inf, wall_seconds: float = np.inf):
         self.problem, self.calls = problem, 0
-        self._began = time.process_time()
+        self._began, self._wall_began = time.process_time(), time.perf_counter()
+        self._most_seconds, self._most_wall_seconds = seconds, wall_seconds
         self._scores: list[np.ndarray | None] = [None] * len(problem.oracles)
         self._values = [0.0] * len(problem.oracles)
         self._solutions: list[Any] = [None] * len(problem.oracles)
@@ -75,6 +78,12 @@ class Evaluator:
     def seconds(self) -> float:
         """Processor seconds since the evaluator was made."""
         return time.process_time() - self._began
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the nearer limit: what a solver that measures elapsed time may use, on one processor."""
+        wall = self._most_wall_seconds - (time.perf_counter() - self._wall_began)
+        return max(0.0, min(self._most_seconds - self.seconds, wall))
 
     def __call__(self, multipliers: np.ndarray) -> Evaluation:
         """Evaluate the dual."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj.relaxation.evaluation import Evaluator
-from nonproj.relaxation.solver import Iteration
+from nonproj.relaxation.solver import CONVERGED, Iteration
 
 
 class AcceleratedGradient:
@@ -30,6 +30,8 @@ class AcceleratedGradient:
     Needs oracles with ``marginals``.  Steps are found by backtracking.  The marginals are an approximate
     solution of the linear programming relaxation.  The trace has the dual itself, which is lower than the smoothed one.
     """
+
+    ending = CONVERGED
 
     def __init__(self, temperature: float = 1.0, decay: float = 0.5, lowest: float = 1e-6):
         if not (temperature > 0 and 0 < decay < 1):

@@ -17,18 +17,26 @@ from nonproj.relaxation.trace import Trace
 GRACE_ITERATIONS = 10
 """Iterations after the duality gap has closed: tied oracles mostly agree one or two iterations later."""
 
-AGREED, CLOSED, FATHOMED, STALLED, LIMIT, EARLY, CALLBACK = (
+DIVERGENCE = 1e12
+"""By how much the bound may fall, relative to the first dual value, before the dual is taken to be unbounded."""
+
+AGREED, CLOSED, FATHOMED, CONVERGED, STALLED, LIMIT, EARLY, CALLBACK, DIVERGED, FAILED = (
     "agreed",
     "closed",
     "fathomed",
+    "converged",
     "stalled",
     "limit",
     "early",
     "callback",
+    "diverged",
+    "failed",
 )
 """How a run ends: the oracles agree and all constraints hold; the duality gap is closed; the bound is not above a known
-value; the method cannot move; iterations, calls or seconds are used up; bounds have not improved for long (early
-stopping, Rush and Collins 2012, section 7.4); the callback said so."""
+value; the dual is at its minimum, within the method's tolerance; the method cannot move, perhaps above the minimum;
+iterations, calls or seconds are used up; bounds have not improved for long (early stopping, Rush and Collins 2012,
+section 7.4); the callback said so; the dual falls without end, so that no solution satisfies all constraints, not even
+a fractional one; a solver that the method calls has failed.  The bound is one in any case."""
 
 
 class Limits(NamedTuple):
@@ -42,10 +50,26 @@ class Limits(NamedTuple):
         The duality gap counts as closed if it is at most ``tolerance * (1 + |primal value|)``.
     grace : int
         Iterations after the gap has closed, for the oracles to agree.
-    max_calls, seconds : float
-        Calls of oracles and processor seconds after which no iteration is begun.
+    max_calls : float
+        Calls of oracles after which no iteration is begun.
+    seconds : float
+        Seconds of processor time of this process after which no iteration is begun: they do not depend on what else
+        the machine does.
     patience : int
         Stop early after so many iterations in which neither bound has improved; 0: never.
+    wall_seconds : float
+        Seconds of elapsed time (on a wall clock) after which no iteration is begun.
+
+    Notes
+    -----
+    An iteration that has begun is finished: an oracle or a ``repair`` is never interrupted.  HiGHS, which `Bundle`
+    calls, measures elapsed time: it is given the lesser of what is left of both limits, and stops there; it is called
+    again as long as both have something left.
+
+    Examples
+    --------
+    >>> Limits(seconds=10.0).wall_seconds
+    inf
     """
 
     max_iterations: int = 250
@@ -54,6 +78,7 @@ class Limits(NamedTuple):
     max_calls: float = np.inf
     seconds: float = np.inf
     patience: int = 0
+    wall_seconds: float = np.inf
 
 
 @dataclass
@@ -74,7 +99,8 @@ class RelaxationResult:
     certified : bool
         Whether the solution is proven optimal: agreed, or the duality gap closed.
     status : str
-        How the run ended: ``AGREED``, ``CLOSED``, ``FATHOMED``, ``STALLED``, ``LIMIT``, ``EARLY`` or ``CALLBACK``.
+        How the run ended: ``AGREED``, ``CLOSED``, ``FATHOMED``, ``CONVERGED``, ``STALLED``, ``LIMIT``, ``EARLY``,
+        ``CALLBACK``, ``DIVERGED`` or ``FAILED``.
     iterations, calls : int
         Iterations, and calls of oracles.
     multipliers, best_multipliers : ndarray of shape (n_multipliers,)
@@ -135,6 +161,9 @@ class Method(Protocol):
         The step that the last call of `advance` took, for the trace.
     average : ndarray of shape (n_variables,) or None
         The method's own approximate primal solution; None: chosen variables are averaged, weighted by the steps.
+    ending : str, optional
+        The status of the run when `advance` has returned None: ``STALLED``, as by default, ``CONVERGED``, ``FAILED`` or
+        ``LIMIT``.
     """
 
     size: float
@@ -208,7 +237,7 @@ def solve(
     """
     multipliers = problem.check_multipliers(start)
     _check_limits(limits)
-    evaluator = Evaluator(problem)
+    evaluator = Evaluator(problem, limits.seconds, limits.wall_seconds)
     method.start(evaluator, multipliers)
     run = _Run(problem, method, repair, limits, incumbent)
     for _ in range(limits.max_iterations):
@@ -220,7 +249,7 @@ def solve(
             break
         moved = method.advance(iteration)
         if moved is None:
-            run.result.status = CLOSED if run.result.certified else STALLED
+            run.result.status = CLOSED if run.result.certified else getattr(method, "ending", STALLED)
             break
         run.stepped(iteration.evaluation, float(method.size))
         multipliers = run.result.multipliers = problem.project(moved)
@@ -306,7 +335,7 @@ class _Run:
         """Return how the run has ended; the empty string if it has not."""
         result, limits, best = self.result, self.limits, iteration.best_primal
         if iteration.squared_norm == 0:
-            return AGREED if result.agreed else STALLED
+            return AGREED if result.agreed else CONVERGED
         if best > -np.inf and result.dual_bound - best <= limits.tolerance * (1 + abs(best)):
             if result.primal_value < best:
                 return FATHOMED
@@ -314,8 +343,9 @@ class _Run:
             self.grace -= 1
             if self.grace < 0:
                 return CLOSED
-        spent = evaluator.calls >= limits.max_calls or result.trace.seconds[-1] >= limits.seconds
-        if spent:
+        if result.dual_bound < -DIVERGENCE * (1.0 + abs(result.trace.dual[0])):
+            return DIVERGED
+        if evaluator.calls >= limits.max_calls or evaluator.seconds_left == 0.0:
             return CLOSED if result.certified else LIMIT
         if limits.patience and result.iterations - 1 - self.last_gain >= limits.patience:
             return CLOSED if result.certified else EARLY
@@ -344,3 +374,6 @@ def _check_limits(limits: Limits) -> None:
         raise ValueError(f"max_iterations is {limits.max_iterations}; 1 or more is expected")
     if not limits.tolerance < np.inf:
         raise ValueError(f"tolerance is {limits.tolerance}; a finite number is expected")
+    for name in ("max_calls", "seconds", "wall_seconds"):
+        if not getattr(limits, name) >= 0:
+            raise ValueError(f"{name} is {getattr(limits, name)}; a number of at least 0 is expected")

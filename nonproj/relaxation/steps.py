@@ -14,6 +14,22 @@ MIN_STEP = 1e-6
 """Smallest step of Polyak's rule, relative to the best primal value: a closed gap must not stop the multipliers."""
 
 
+LEVEL_SHARE = 0.1
+"""The first target is below the first dual value by this share of it, as long as there is no primal value."""
+
+
+def first_distance(dual: float, best_primal: float) -> float:
+    """Return how far to aim below the first dual value: at the primal value, or else by a share of the dual value.
+
+    Examples
+    --------
+    >>> first_distance(50.0, 45.0), first_distance(50.0, -np.inf), first_distance(0.0, -np.inf)
+    (5.0, 5.0, 1.0)
+    """
+    distance = dual - best_primal if best_primal > -np.inf else LEVEL_SHARE * abs(dual)
+    return distance if distance > 0.0 else 1.0
+
+
 @dataclass(frozen=True)
 class Progress:
     """What a step rule knows after an iteration.
@@ -28,6 +44,11 @@ class Progress:
     best_primal: float
     stalled: bool
     squared_norm: float
+
+
+def _first_step(progress: Progress) -> float:
+    """Return Polyak's first step."""
+    return first_distance(progress.dual, progress.best_primal) / progress.squared_norm
 
 
 @dataclass(kw_only=True)
@@ -62,27 +83,35 @@ class Constant:
 class Decaying:
     """Step rule: ``size / k ** power`` after iteration ``k``.
 
+    By default the first step is Polyak's, towards the primal value or, without one, a tenth below the dual value.
     Power 0 is a constant step; with 1/2 or 1 the dual value provably converges (Rush and Collins 2012, section 7.2).
     """
 
-    size: float
+    size: float | None = None
     power: float = 0.5
     k: int = 0
 
     def __call__(self, progress: Progress) -> float:
         """Return the size of the next step."""
         self.k += 1
+        if self.size is None:
+            self.size = _first_step(progress)
         return self.size / self.k**self.power
 
 
 @dataclass
 class PerIncrease(Increases):
-    """Step rule: ``size / (t + 1)``, where ``t`` counts the increases of the dual (Rush and Collins 2012, 7.2)."""
+    """Step rule: ``size / (t + 1)``, where ``t`` counts the increases of the dual (Rush and Collins 2012, 7.2).
 
-    size: float = 1.0
+    By default the first step is Polyak's, as that of `Decaying`: a size of 1 is right only for scores of about 1.
+    """
+
+    size: float | None = None
 
     def __call__(self, progress: Progress) -> float:
         """Return the size of the next step."""
+        if self.size is None:
+            self.size = _first_step(progress)
         return self.size / (self.count(progress) + 1)
 
 
@@ -143,14 +172,58 @@ class Polyak:
 
 
 @dataclass
+class TargetLevel:
+    """Step rule: Polyak's step towards a target below the best dual value; needs neither a size nor a primal value.
+
+    The distance of the target is doubled when the bound has fallen by a quarter of it, and halved when the bound has
+    fallen by less than a tenth of it in ``window`` iterations.  The target is never below the best primal value.  The
+    first distance is `first_distance`, so scores in other units give the same steps.
+
+    Notes
+    -----
+    The dynamic step size of Nedić and Bertsekas (2001, "Incremental subgradient methods for nondifferentiable
+    optimization"), with a distance that follows the course of the bound.
+
+    Examples
+    --------
+    >>> rule = TargetLevel(scale=1.0)
+    >>> [rule(Progress(dual, -np.inf, -np.inf, False, 2.0)) for dual in (100.0, 99.0, 94.0)]
+    [5.0, 5.0, 10.0]
+    """
+
+    scale: float = 1.5
+    window: int = 10
+    distance: float | None = None
+    smallest: float = 0.0
+    best: float = np.inf
+    reference: float = np.inf
+    iterations: int = 0
+
+    def __call__(self, progress: Progress) -> float:
+        """Return the size of the next step."""
+        if self.distance is None:
+            self.distance, self.reference = first_distance(progress.dual, progress.best_primal), progress.dual
+            self.smallest = 1e-9 * self.distance
+        self.best = min(self.best, progress.dual)
+        self.iterations += 1
+        fall = self.reference - self.best
+        grows = fall >= 0.25 * self.distance
+        if grows or self.iterations == self.window:
+            self.distance *= 2.0 if grows else 0.5 if fall < 0.1 * self.distance else 1.0
+            self.reference, self.iterations = self.best, 0
+        target = max(self.best - self.distance, progress.best_primal)
+        return self.scale * max(progress.dual - target, self.smallest) / progress.squared_norm
+
+
+@dataclass
 class OncePrimal:
     """Step rule: one rule until there is a primal value, another one from then on.
 
-    `AppendixA` and `Polyak` need a primal value; before there is one, plain steps have to do.
+    `AppendixA` and `Polyak` need a primal value; before there is one, `TargetLevel` does without.
     """
 
     rule: Callable[[Progress], float]
-    before: Callable[[Progress], float] = field(default_factory=lambda: Decaying(1.0))
+    before: Callable[[Progress], float] = field(default_factory=TargetLevel)
 
     def __call__(self, progress: Progress) -> float:
         """Return the size of the next step."""

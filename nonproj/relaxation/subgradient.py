@@ -17,7 +17,7 @@ from nonproj.relaxation.evaluation import Evaluator
 from nonproj.relaxation.primal import from_oracle
 from nonproj.relaxation.problem import Oracle, Problem
 from nonproj.relaxation.solver import Iteration, Limits, RelaxationResult, solve
-from nonproj.relaxation.steps import Progress
+from nonproj.relaxation.steps import Progress, TargetLevel
 
 
 class Subgradient:
@@ -25,9 +25,9 @@ class Subgradient:
 
     Parameters
     ----------
-    rule : callable
+    rule : callable, optional
         A step rule of `nonproj.relaxation.steps`, or any function of a `Progress` that returns a step; a step of 0 ends
-        the run.
+        the run.  By default `TargetLevel`, whose steps scale themselves.
 
     Notes
     -----
@@ -38,9 +38,9 @@ class Subgradient:
 
     average = None
 
-    def __init__(self, rule: Callable[[Progress], float]):
-        self.rule, self.size = rule, 0.0
-        self._rule = rule
+    def __init__(self, rule: Callable[[Progress], float] | None = None):
+        self.rule, self.size = rule or TargetLevel(), 0.0
+        self._rule = self.rule
 
     def start(self, evaluator: Evaluator, multipliers: np.ndarray) -> None:
         """Begin with a fresh copy of the rule."""

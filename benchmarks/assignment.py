@@ -1,0 +1,123 @@
+"""Generalised assignment: problems of the literature for step rules and methods of `nonproj.relaxation`.
+
+``python -m benchmarks.assignment`` prints by how much each method's bound is above the lowest one, in per cent.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.relaxation.primal import Proposal
+from nonproj.relaxation.problem import Problem
+
+
+class Assignment(NamedTuple):
+    """Agents do jobs, each job by one agent, within the agents' capacities, for the highest profit.
+
+    Attributes
+    ----------
+    profits, loads : ndarray of shape (agents, jobs)
+        Loads are integers.
+    capacities : ndarray of shape (agents,), int64
+    """
+
+    profits: np.ndarray
+    loads: np.ndarray
+    capacities: np.ndarray
+
+
+def draw(kind: str, agents: int, jobs: int, seed: int) -> Assignment:
+    """Return a random problem of a class of Martello and Toth (1990) and Chu and Beasley (1997): A, B, C or D.
+
+    Examples
+    --------
+    >>> draw("D", 3, 10, 1).capacities.tolist(), draw("D", 3, 10, 1).loads.sum(1).tolist()
+    ([140, 117, 156], [526, 440, 585])
+    """
+    random = np.random.default_rng(seed)
+    if kind == "D":
+        loads = random.integers(1, 101, (agents, jobs))
+        profits = loads + random.integers(-10, 11, loads.shape) + 10
+        return Assignment(profits, loads, (0.8 * loads.sum(1) / agents).astype(np.int64))
+    loads, profits = random.integers(5, 26, (agents, jobs)), random.integers(10, 51, (agents, jobs))
+    if kind == "C":
+        return Assignment(profits, loads, (0.8 * loads.sum(1) / agents).astype(np.int64))
+    preferred = profits.argmax(0)
+    most = max(loads[i, preferred == i].sum() for i in range(agents))
+    capacity = 0.6 * (jobs / agents) * 15 + 0.4 * most
+    return Assignment(profits, loads, np.full(agents, int(capacity if kind == "A" else 0.7 * capacity)))
+
+
+def relaxation(instance: Assignment, share: float = 0.5) -> Problem:
+    """Return the problem in parts: a choice for each job and a knapsack for each agent, each with a share of the profits.
+
+    The variables are the pairs (agent, job), agent by agent.
+    """
+    agents, jobs = instance.profits.shape
+    profits = instance.profits.astype(float)
+
+    def choose(scores):
+        """Return the best agent for each job."""
+        table = (1.0 - share) * profits + scores.reshape(agents, jobs)
+        best = table.argmax(0)
+        chosen = np.zeros_like(table)
+        chosen[best, np.arange(jobs)] = 1.0
+        return table.max(0).sum(), chosen.ravel(), best
+
+    def packer(i):
+        """Return the oracle of an agent: the best set of jobs within its capacity."""
+
+        def pack(scores):
+            return knapsack(share * profits[i] + scores, instance.loads[i], instance.capacities[i])
+
+        return pack
+
+    views = [np.arange(agents * jobs), *np.arange(agents * jobs).reshape(agents, jobs)]
+    return Problem([choose, *(packer(i) for i in range(agents))], agents * jobs, views)
+
+
+def knapsack(gains: np.ndarray, loads: np.ndarray, capacity: int) -> tuple[float, np.ndarray, None]:
+    """Return the best total gain of items within a capacity, the items as 0 and 1, and None.
+
+    Examples
+    --------
+    >>> knapsack(np.array([3.0, 4.0, -1.0]), np.array([2, 3, 1]), 4)[:2]
+    (4.0, array([0., 1., 0.]))
+    """
+    best, taken = np.zeros(capacity + 1), np.zeros((len(gains), capacity + 1), np.bool_)
+    for j in np.flatnonzero((gains > 0.0) & (loads <= capacity)):
+        with_it = best[: capacity + 1 - loads[j]] + gains[j]
+        taken[j, loads[j] :] = with_it > best[loads[j] :]
+        best[loads[j] :] = np.maximum(best[loads[j] :], with_it)
+    chosen, left = np.zeros(len(gains)), capacity
+    for j in range(len(gains) - 1, -1, -1):
+        if taken[j, left]:
+            chosen[j], left = 1.0, left - loads[j]
+    return float(best[capacity]), chosen, None
+
+
+def repair(instance: Assignment):
+    """Return a primal heuristic: jobs of overloaded agents move to agents that have room, for the highest profit."""
+    profits, loads, capacities = instance
+
+    def heuristic(proposal: Proposal) -> tuple[float, np.ndarray]:
+        """Return the value and the agents of a feasible assignment; minus infinity where a job fits nowhere."""
+        agent_of = proposal.solutions[0].copy()
+        jobs = np.arange(len(agent_of))
+        room = capacities - np.bincount(agent_of, loads[agent_of, jobs], len(capacities)).astype(np.int64)
+        for i in np.flatnonzero(room < 0):
+            mine = np.flatnonzero(agent_of == i)
+            for j in mine[np.argsort(profits[i, mine] / loads[i, mine], kind="stable")]:
+                fits = np.flatnonzero(loads[:, j] <= room)
+                fits = fits[fits != i]
+                if room[i] < 0 and len(fits):
+                    other = fits[profits[fits, j].argmax()]
+                    agent_of[j] = other
+                    room[i] += loads[i, j]
+                    room[other] -= loads[other, j]
+        value = float(profits[agent_of, jobs].sum()) if (room >= 0).all() else -np.inf
+        return value, agent_of
+
+    return heuristic
