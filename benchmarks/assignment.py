@@ -51,7 +51,7 @@ def draw(kind: str, agents: int, jobs: int, seed: int) -> Assignment:
 
 
 def relaxation(instance: Assignment, share: float = 0.5) -> Problem:
-    """Return the problem in parts: a choice for each job and a knapsack for each agent, each with a share of the profits.
+    """Return the problem in parts: a choice for each job and a knapsack for each agent, which share the profits.
 
     The variables are the pairs (agent, job), agent by agent.
     """
