@@ -82,7 +82,7 @@ def check_reading(data: bytes, rules: Rules, rng: random.Random) -> str:
 
 def unpacked(data: bytes) -> bytes:
     """Return the plain text of what may be a gzip archive: as much of it as can be unpacked."""
-    if data[:1] != b"\x1f":
+    if data[:2] != b"\x1f\x8b":
         return data
     text, stream = b"", io.BufferedReader(gzip.GzipFile(fileobj=io.BytesIO(data)))
     try:

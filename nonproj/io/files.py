@@ -33,6 +33,8 @@ MODEL_MAGIC = b"\x93nonproj"
 A_MODEL = "a model of nonproj; a treebank or a text is expected here"
 """What is wrong with a model in the place of data."""
 
+_GZIP = b"\x1f\x8b"
+
 _DESCRIPTORS = re.compile(r"/dev/fd|/proc/[0-9]+(/task/[0-9]+)?/fd")
 
 
@@ -101,9 +103,31 @@ def byte_lines(stream: BinaryIO | TextIO, limit: int = sys.maxsize - 1) -> Itera
 
 def unpacked(stream: BinaryIO) -> BinaryIO:
     """Return a stream of bytes, unpacked if it is compressed by gzip."""
-    if hasattr(stream, "peek") and stream.peek(2)[:1] == b"\x1f":  # no text starts with this byte, gzip data does
-        return io.BufferedReader(gzip.GzipFile(fileobj=stream))
-    return stream
+    if not hasattr(stream, "peek"):
+        return stream
+    first = stream.peek(2)[:2]
+    if first == _GZIP[:1]:  # a pipe may have given no more yet
+        first = stream.read(2)
+        stream = io.BufferedReader(_Ahead(first, stream))
+    return io.BufferedReader(gzip.GzipFile(fileobj=stream)) if first == _GZIP else stream
+
+
+class _Ahead(io.RawIOBase):
+    """A stream of which the first bytes have been read."""
+
+    def __init__(self, first: bytes, rest: BinaryIO):
+        self._first, self._rest = first, rest
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what there is into a buffer; return the number of bytes."""
+        data = self._first[: len(buffer)] or self._rest.read1(len(buffer))  # type: ignore[attr-defined]
+        self._first = self._first[len(buffer) :]
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def _lines(stream: Any, limit: int) -> Iterator[Any]:
