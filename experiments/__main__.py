@@ -10,8 +10,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from experiments.provenance import stamp
 from experiments.runner import EXPERIMENTS, run_all
 from experiments.setting import LANGUAGES, ROOT, Setting
+from nonproj.errors import NonprojError
 
 SYSTEMS: tuple[str, ...] = ("confidence", "constituency", "lexicalised", "mrf", "translation", "tsp")
 """Modules of `experiments` for confidence and for the systems beside the parser, run if they are named.
@@ -28,7 +30,7 @@ SHORT = {
     "iterations": 300,
     "instances": 3,
     "training": 300,
-    "config": ROOT / "configs" / "smoke.yaml",
+    "config": ROOT / "experiments" / "short.yaml",
 }
 """Sizes of the short version, which only shows that everything runs."""
 
@@ -70,11 +72,15 @@ def main(arguments: list[str] | None = None) -> int:
         for name in SYSTEMS:
             if name in names:
                 importlib.import_module(f"experiments.{name}").main(setting.results, setting.data, short)
+                stamp(setting.results / f"{name}.md", name)
         if not set(names) <= set(SYSTEMS):
             run_all(setting, [name for name in names if name not in SYSTEMS])
     except KeyboardInterrupt:
         sys.stderr.write("stopped; run the same command to resume\n")
         return 130
+    except NonprojError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2
     return 0
 
 

@@ -11,6 +11,7 @@ import yaml
 
 from experiments import automata, figure3, figure4, iterations, methods, pricing, progress, table1, table2, table3
 from experiments.layout import languages
+from experiments.provenance import UNKNOWN, of_experiment, recorded
 from experiments.setting import RANDOM, Setting, fingerprint
 from experiments.store import Row, appearing, read_rows, write_rows
 
@@ -43,7 +44,7 @@ def run_all(setting: Setting, names: Sequence[str]) -> None:
         write_rows(setting.results / f"{name}.csv", rows)
         if hasattr(EXPERIMENTS[name], "plot"):
             EXPERIMENTS[name].plot(rows, setting.results)
-    write_page(setting)
+    write_page(setting, names)
 
 
 def run_experiment(setting: Setting, name: str) -> list[Row]:
@@ -66,17 +67,21 @@ def unit_file(setting: Setting, name: str, unit: Sequence[str]) -> Path:
     return setting.results / "runs" / name / f"{words}-{fingerprint(setting, EXPERIMENTS[name].SIZES, *unit[:2])}.csv"
 
 
-def write_page(setting: Setting) -> None:
-    """Write ``README.md`` from the stored tables."""
+def write_page(setting: Setting, names: Sequence[str]) -> None:
+    """Write ``README.md`` from the stored tables; ``names`` are those of the experiments that have just been run."""
+    file = setting.results / "README.md"
+    before = file.read_text(encoding="utf-8") if file.exists() else ""
     text = ["# The papers' tables and figures, reproduced", NOTES["head"].strip()]
     for name, experiment in EXPERIMENTS.items():
         path = setting.results / f"{name}.csv"
         if not path.exists():
             continue
         rows, papers = read_rows(path), PAPERS[name]
-        text += [f"## {experiment.TITLE}", *experiment.page(rows, papers), NOTES[name].strip()]
+        now = of_experiment(name, setting)
+        made = now if name in names else recorded(before, experiment.TITLE) or UNKNOWN
+        text += [f"## {experiment.TITLE}", made.line(now), *experiment.page(rows, papers), NOTES[name].strip()]
         covered = ", ".join(language.title() for language in languages(rows) if language != RANDOM)
         ours = f"[{name}.csv]({name}.csv), {covered}"
         text.append(f"Source of the paper's numbers: {papers['source']}. Source of ours: {ours}.")
-    with appearing(setting.results / "README.md") as temporary:
+    with appearing(file) as temporary:
         temporary.write_text("\n\n".join(text) + "\n", encoding="utf-8")

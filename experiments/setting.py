@@ -17,8 +17,10 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.dual.options import APPENDIX_A, DualOptions
+from nonproj.errors import ModelError
 from nonproj.io import conll
-from nonproj.learning.trainer import train
+from nonproj.learning.preparation import load_features
+from nonproj.learning.trainer import LEARNING, train
 from nonproj.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline import Parser
@@ -31,6 +33,9 @@ SETS = ("arc", "sibling", "grandparent")
 
 GRANDPARENTS = "grandparents"
 """One set more: arcs and grandparents without siblings (Riedel et al. 2012)."""
+
+PRICED = {"parts": ["arc", "grandparent"], "labeler.joint": False, "network.epochs": 0}
+"""What price and cut needs of that set's models, whatever the configuration says."""
 
 PLAIN = "-plain"
 """Suffix of a set whose model is trained without a margin, as Koo et al. (2010) train theirs."""
@@ -139,27 +144,52 @@ def treebank(setting: Setting, language: str) -> tuple[Path, Path]:
 
 
 def model_file(setting: Setting, language: str, parts: str) -> Path:
-    """Return the model file of a language and a set of part types; train the model if it is missing."""
+    """Return the model file of a language and a set of part types; train the model if it is missing.
+
+    Raises
+    ------
+    ModelError
+        The model was trained by another version, or with other options.
+    """
     path = setting.models / f"{language}-{parts}.nonproj"
-    if not path.exists():
+    if path.exists():
+        check_model(path, os.path.getmtime(path), configuration(setting, language, parts))
+    else:
         path.parent.mkdir(parents=True, exist_ok=True)
         log.info("training %s", path.name)
         sentences = list(conll.read(treebank(setting, language)[0], require_heads=True))[: setting.training or None]
-        trained = train(sentences, _config(setting, language, parts))
+        trained = train(sentences, configuration(setting, language, parts))
         if trained.meta["interrupted"]:
             raise KeyboardInterrupt  # the trainer returns the last complete epoch, which is not what is wanted here
         trained.save(path)
     return path
 
 
-def _config(setting: Setting, language: str, parts: str) -> Config:
+@functools.lru_cache(maxsize=64)
+def check_model(path: Path, _: float, config: Config) -> None:
+    """Raise `ModelError` unless training would give this model again, as far as can be known without training.
+
+    The second argument is the file's time, so that a model that was replaced is looked at again.
+    """
+    model = Model.load_trained(path)
+    templates = load_features(config, labelled=len(model.labels) > 1)[0]
+    trained = [{**each.as_dict(), "treebank": None} for each in (model.config, config)]
+    current = trained[0] == trained[1], model.templates == templates, model.meta.get("learning") == LEARNING
+    for name, same in zip(("the options", "the templates", "the version of learning"), current, strict=True):
+        if not same:
+            raise ModelError(f"{path}: {name} of its training are not today's; remove it, or name another --models")
+
+
+def configuration(setting: Setting, language: str, parts: str) -> Config:
     """Return the configuration that ``make train`` uses."""
     margin, parts = not parts.endswith(PLAIN), parts.removesuffix(PLAIN)
     names = (f"{language}-{parts}", language)
     files = [path for name in names if (path := ROOT / "configs" / f"{name}.yaml").exists()]
     path = setting.config or (files[0] if files else None)
     config = Config.load(path) if path else Config()
-    changes: dict[str, object] = {"parts": ["arc", "grandparent"] if parts == GRANDPARENTS else parts}
+    changes: dict[str, object] = {"parts": parts}
+    if parts == GRANDPARENTS:
+        changes = dict(PRICED)
     if not margin:
         changes["training.margin"] = 0.0
     return config.with_overrides(changes)

@@ -27,6 +27,8 @@ from naive_trees import is_projective  # noqa: E402
 from experiments import __main__ as program  # noqa: E402
 from experiments import layout, runner, store, table2, table3  # noqa: E402
 from experiments.setting import RANDOM, Setting  # noqa: E402
+from nonproj.errors import ModelError  # noqa: E402
+from nonproj.model import Model  # noqa: E402
 
 
 def scrambled(count: int, seed: int) -> str:
@@ -37,7 +39,7 @@ def scrambled(count: int, seed: int) -> str:
         order = chance.sample(range(1, n + 1), n)
         head = {word: chance.choice([0, *order[:i]]) if i else 0 for i, word in enumerate(order)}
         for i, form in enumerate(chance.choices("abcdefgh", k=n), 1):
-            text += f"{i}\t{form}\t{form}\t{form.upper()}\t{form.upper()}\t_\t{head[i]}\tx\t_\t_\n"
+            text += f"{i}\t{form}\t{form}\t{form.upper()}\t{form.upper()}\t_\t{head[i]}\t{chance.choice('xy')}\t_\t_\n"
         text += "\n"
     return text
 
@@ -218,12 +220,17 @@ def test_unit_files_depend_on_sizes_models_and_sentences(setting, tmp_path):
     assert runner.unit_file(replace(setting, program_words=7), "table1", unit) == name
     english = {"danish": setting.files["english"]}
     assert runner.unit_file(replace(setting, files=english), "table1", unit) != name
-    for model in ("danish-arc.nonproj", "danish-sibling.nonproj"):
-        shutil.copy(setting.models / model, tmp_path)
+    for file in ("danish-arc.nonproj", "danish-sibling.nonproj"):
+        shutil.copy(setting.models / file, tmp_path)
     moved = replace(setting, models=tmp_path)
     assert runner.unit_file(moved, "table1", unit) == name
-    shutil.copy(tmp_path / "danish-arc.nonproj", tmp_path / "danish-sibling.nonproj")
+    model = Model.load(tmp_path / "danish-sibling.nonproj")
+    model.weights["parser"][0] += 1
+    model.save(tmp_path / "danish-sibling.nonproj")
     assert runner.unit_file(moved, "table1", unit) != name
+    shutil.copy(tmp_path / "danish-arc.nonproj", tmp_path / "danish-sibling.nonproj")
+    with pytest.raises(ModelError, match="the options of its training are not today's"):
+        runner.unit_file(moved, "table1", unit)
 
 
 # -- laws --------------------------------------------------------------------------------------------------------------
@@ -390,6 +397,17 @@ def test_the_command_line(capsys):
         with pytest.raises(SystemExit):
             program.parse_arguments(words)
         assert message in capsys.readouterr().err
+
+
+def test_the_short_version_runs_every_experiment(setting, monkeypatch, tmp_path):
+    """`make reproduce ARGS=--short`, over a few sentences of a toy treebank, with the models that it trains."""
+    smallest = program.SHORT | {"sentences": 3, "program_words": 8, "iterations": 20, "instances": 2, "training": 20}
+    monkeypatch.setattr(program, "SHORT", smallest | {"languages": ("danish",), "files": setting.files})
+    assert program.main(["--short", "--results", str(tmp_path)]) == 0
+    page = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert all(f"## {experiment.TITLE}\n" in page for experiment in runner.EXPERIMENTS.values())
+    models = {path.stem: Model.load(path) for path in (tmp_path / "models").glob("*.nonproj")}
+    assert all(model.config.labeler.joint for name, model in models.items() if not name.endswith("grandparents"))
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not there")

@@ -48,6 +48,10 @@ from nonproj.trees.marginals import marginals
 from nonproj.trees.pruning import prune
 from nonproj.types import ArcSpace, Sentence
 
+LEARNING = 1
+"""Raised with every change by which the same options, templates and sentences give another model: figures that were
+measured before are then shown to be of an earlier version (``experiments/provenance.py``)."""
+
 PROJECTIVE_BELOW = 0.001
 """Parsers return projective trees by default if a smaller share of the training arcs is non-projective.
 
@@ -140,6 +144,7 @@ class Trainer:
         share = float(np.concatenate([nonprojective(s.heads)[1:] for s in sentences]).mean())
         self.meta = {
             "version": __version__,
+            "learning": LEARNING,
             "sentences": len(sentences),
             "words": sum(len(s) for s in sentences),
             "multi_root": self.multi_root,

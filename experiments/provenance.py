@@ -1,0 +1,292 @@
+"""What the figures of each page of results depend on, recorded on the page when it is made.
+
+    python -m experiments.provenance              # list the records that differ from this version
+    python -m experiments.provenance --mark       # say so on the pages
+    python -m experiments.provenance joint        # record this version on a page written by hand, after measuring
+
+A record is a paragraph below the title of a page, or of one of its sections.  Nothing but the repository is read, and
+nothing trained, so `tests/test_provenance.py` finds stale pages at once.  Of the code, only the number
+`nonproj.learning.trainer.LEARNING` is part of a record.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import hashlib
+import importlib
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from experiments.setting import RANDOM, ROOT, Setting, configuration
+from nonproj.learning.trainer import LEARNING
+from nonproj.model import FORMAT
+from nonproj.options.config import Config
+from nonproj.scoring.templates import template_files
+
+TODAY = Setting(ROOT / "results", ROOT / "models")
+EXPERIMENTS = (
+    *("table1", "table2", "table3", "figure3", "figure4"),
+    *("automata", "iterations", "progress", "methods", "pricing"),
+)
+"""The experiments whose tables and figures are sections of ``README.md``, in its order."""
+
+NONE = "none"
+"""In the place of what a page does not depend on."""
+
+NAMES = ("configuration", "templates", "data", "model format", "learning")
+EARLIER = "**Measured on an earlier version**"
+"""On a page: what follows, up to a full stop, is no longer what it was made from."""
+
+_RECORD = re.compile(rf"Made from: (?P<made>[^.]+)\.(?:\n{re.escape(EARLIER)}: (?P<changed>[^.]+)\.)?")
+_IGNORED = {"treebank": ("train", "test", "dev"), "features": ("folder",)}
+"""Options that say where files are."""
+
+
+class Ingredients(NamedTuple):
+    """What figures depend on.
+
+    Attributes
+    ----------
+    configuration : str
+        Digest of the options of the models, as they result from the files in ``configs``, or of the constants of the
+        experiment's module.
+    templates : str
+        Digest of the feature templates, without comments.
+    data : str
+        Digest of the names of the data and the SHA-256 of their files, as ``data_scripts`` knows them.
+    format : str
+        `nonproj.model.FORMAT`.
+    learning : str
+        `nonproj.learning.trainer.LEARNING`.
+    """
+
+    configuration: str
+    templates: str
+    data: str
+    format: str
+    learning: str
+
+    def changed(self, other: Ingredients) -> list[str]:
+        """Return the names of what differs.
+
+        Examples
+        --------
+        >>> Ingredients("a", "b", "c", "4", "1").changed(Ingredients("a", "x", "c", "4", "2"))
+        ['templates', 'learning']
+        """
+        return [name for name, mine, theirs in zip(NAMES, self, other, strict=True) if mine != theirs]
+
+    def line(self, now: Ingredients) -> str:
+        """Return the record of a page; it names what differs from ``now``."""
+        made = ", ".join(f"{name} {value}" for name, value in zip(NAMES, self, strict=True))
+        changed = ", ".join(self.changed(now))
+        return f"Made from: {made}." + (f"\n{EARLIER}: {changed}." if changed else "")
+
+
+UNKNOWN = Ingredients(*["unknown"] * len(NAMES))
+"""The record of figures that were made before there were records."""
+
+
+def digest(value: Any) -> str:
+    """Return eight hexadecimal digits for a value of JSON.
+
+    Examples
+    --------
+    >>> digest({"a": 1, "b": [2]}) == digest({"b": [2], "a": 1}) != digest({"a": 1, "b": [3]})
+    True
+    """
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+# -- what pages depend on ----------------------------------------------------------------------------------------------
+
+
+def of_models(
+    models: Sequence[tuple[str, str]], changes: Mapping[str, object] | None = None, setting: Setting = TODAY
+) -> Ingredients:
+    """Return the ingredients of models of this version, each a treebank and a set of part types.
+
+    ``changes`` are options that an experiment sets, whatever the configuration says.
+    """
+    configs = {f"{each[0]}-{each[1]}": configuration(setting, *each).with_overrides(changes or {}) for each in models}
+    return of_configs(configs, {language: _treebank(language, setting) for language, _ in models})
+
+
+def of_configs(configs: Mapping[str, Config], data: Any) -> Ingredients:
+    """Return the ingredients of models by name, and of data that can be written as JSON."""
+    options = {name: _options(asdict(config)) for name, config in configs.items()}
+    templates = {name: _templates(config.parts) for name, config in configs.items()}
+    return Ingredients(digest(options), digest(templates), digest(data), str(FORMAT), str(LEARNING))
+
+
+def of_system(modules: str, data: Any, config: Config | None = None) -> Ingredients:
+    """Return the ingredients of an experiment on another system: its constants, its data, and perhaps a parser."""
+    constants = [_constants(importlib.import_module(f"experiments.{name}")) for name in modules.split()]
+    if config is None:
+        return Ingredients(digest(constants), NONE, digest(data), NONE, NONE)
+    found = of_configs({"parser": config}, data)
+    return found._replace(configuration=digest([constants, found.configuration]))
+
+
+def of_experiment(name: str, setting: Setting = TODAY) -> Ingredients:
+    """Return the ingredients of a table or figure of `experiments.runner`."""
+    module = importlib.import_module(f"experiments.{name}")
+    units = [(unit[0], unit[1]) for unit in module.units(setting) if unit[0] != RANDOM]
+    found = of_models(sorted(set(units)), setting=setting)
+    sizes = [_constants(module), [getattr(setting, size) for size in module.SIZES]]
+    return found._replace(configuration=digest([sizes, found.configuration]))
+
+
+def _options(config: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a configuration without those that say where files are."""
+    for section, names in _IGNORED.items():
+        config[section] = {key: value for key, value in config[section].items() if key not in names}
+    return config
+
+
+def _templates(parts: Sequence[str]) -> dict[str, Any]:
+    """Return the content of the template files of a set of part types; labels are scored wherever there are some."""
+    names = [*template_files(parts, True, True), "tagger", "lemmatizer"]
+    paths = {name: ROOT / "features" / f"{name}.yaml" for name in names}
+    return {name: yaml.safe_load(path.read_text("utf-8")) for name, path in paths.items() if path.exists()}
+
+
+def _constants(module: Any) -> dict[str, str]:
+    """Return the constants of a module that are numbers or tuples and dictionaries of them: sizes and settings."""
+    return {
+        name: repr(value)
+        for name, value in vars(module).items()
+        if name.isupper() and isinstance(value, int | float | tuple | dict) and " at 0x" not in repr(value)
+    }
+
+
+def _script(name: str) -> Any:
+    """Return a module of ``data_scripts``."""
+    folder = str(ROOT / "data_scripts")
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return importlib.import_module(name)
+
+
+def _treebank(language: str, setting: Setting = TODAY) -> dict[str, str]:
+    """Return the SHA-256 of each file of a treebank."""
+    if language in setting.files:
+        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in setting.files[language]}
+    return dict(_script("treebanks").TREEBANKS[language].files)
+
+
+def _grandparents(*languages: str, **changes: object) -> Callable[[], Ingredients]:
+    options = {name.replace("__", "."): value for name, value in changes.items()}
+    return lambda: of_models([(language, "grandparent") for language in languages], options)
+
+
+PAGES: dict[str, Callable[[], Ingredients]] = {
+    "accuracy": _grandparents("danish", "basque", "dutch", "english"),
+    "features": _grandparents("danish", "basque", "dutch", "greek", "english"),
+    "joint": _grandparents("greek", "english-ewt", "basque", "danish", training__tags="both"),
+    "confidence": _grandparents("danish", "greek", "english-ewt", "turkish", training__tags="both"),
+    "constituency": lambda: of_system("constituency", _script("fetch_brackets").DIGEST),
+    "lexicalised": lambda: of_system("lexicalised", _script("fetch_brackets").DIGEST, Config()),
+    "mrf": lambda: of_system("mrf mrf_tags", _treebank("english-ewt")),
+    "translation": lambda: of_system("translation translation_page", _script("fetch_translation").FILES),
+    "tsp": lambda: of_system("tsp", _script("tsplib").PROBLEMS),
+}
+"""The ingredients of each page with one record, as this version has them."""
+
+
+def sections() -> dict[str, tuple[str, str, Callable[[], Ingredients]]]:
+    """Return page, title (the page's own: an empty string) and ingredients of each record, by a name for it."""
+    found = {name: (f"{name}.md", "", of) for name, of in PAGES.items()}
+    for name in EXPERIMENTS:
+        title = importlib.import_module(f"experiments.{name}").TITLE
+        found[name] = ("README.md", title, functools.partial(of_experiment, name))
+    return found
+
+
+# -- records on pages --------------------------------------------------------------------------------------------------
+
+
+def recorded(text: str, title: str = "") -> Ingredients | None:
+    """Return what a page, or its section with a title, was made from; None if it does not say."""
+    place = _below(text, title)
+    match = _RECORD.match(text, place) if place else None
+    if match is None:
+        return None
+    parts = match["made"].split(", ")
+    return Ingredients(*(part.removeprefix(f"{name} ") for name, part in zip(NAMES, parts, strict=True)))
+
+
+def with_record(text: str, made: Ingredients, now: Ingredients, title: str = "") -> str:
+    """Return a page with the record of what it, or its section with a title, was made from.
+
+    Examples
+    --------
+    >>> old, new = Ingredients("a", "b", "c", "4", "1"), Ingredients("a", "b", "c", "4", "2")
+    >>> page = with_record("# Page\\n\\nText.\\n", old, new)
+    >>> print(page, end="")
+    # Page
+    <BLANKLINE>
+    Made from: configuration a, templates b, data c, model format 4, learning 1.
+    **Measured on an earlier version**: learning.
+    <BLANKLINE>
+    Text.
+    >>> recorded(page) == old, recorded(with_record(page, new, new)) == new
+    (True, True)
+    """
+    place = _below(text, title)
+    if not place:
+        raise ValueError(f"the page has no heading {title!r} with an empty line below")
+    match = _RECORD.match(text, place)
+    rest = text[match.end() :].lstrip("\n") if match else text[place:]
+    return f"{text[:place]}{made.line(now)}\n\n{rest}"
+
+
+def _below(text: str, title: str) -> int:
+    """Return the place of the first paragraph below a heading; 0 if there is none."""
+    heading = re.search(rf"^## {re.escape(title)}\n\n" if title else r"\A# .*\n\n", text, re.MULTILINE)
+    return heading.end() if heading else 0
+
+
+def stamp(path: Path, name: str, made: Ingredients | None = None) -> None:
+    """Write the record of a page or section into its file: made from this version, unless said otherwise."""
+    now = sections()[name][2]()
+    text = path.read_text(encoding="utf-8")
+    path.write_text(with_record(text, made or now, now, sections()[name][1]), encoding="utf-8")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line."""
+    known = sections()
+    parser = argparse.ArgumentParser(prog="python -m experiments.provenance", description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"record this version on: {', '.join(known)}")
+    parser.add_argument("--mark", action="store_true", help="say on each page what has changed since it was made")
+    parser.add_argument("--results", type=Path, default=ROOT / "results", help="folder of the pages")
+    options = parser.parse_args(arguments)
+    for name in options.names:
+        if name not in known:
+            parser.error(f"unknown page {name}; choose from {', '.join(known)}")
+        stamp(options.results / known[name][0], name)
+    for name, (page, title, of) in known.items():
+        path = options.results / page
+        found = recorded(path.read_text(encoding="utf-8"), title) if path.exists() else None
+        if found is None:
+            continue
+        made, now = found, of()
+        if options.mark:
+            stamp(path, name, made)
+        if changed := made.changed(now):
+            sys.stdout.write(f"{name} ({page}): {', '.join(changed)}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
