@@ -8,34 +8,46 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.setting import ROOT
-from nonproj.evaluation.calibration import SURE, Judged, judge, plot_calibration
+from experiments.provenance import ROOT
+from experiments.setting import Setting, check_model, treebank
+from nonproj.evaluation.calibration import SURE, Judged, judge, judge_from_text, plot_calibration
 from nonproj.io import conll
 from nonproj.learning.trainer import train
 from nonproj.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline import Parser
 
-CONFIGS = {"Danish": "danish", "Basque": "basque", "Greek": "greek", "English": "english-ewt"}
-"""The name of the configuration of each language, and of its model."""
+CONFIGS = {"Turkish": "turkish", "Danish": "danish", "Greek": "greek", "English": "english-ewt"}
+"""The name of the treebank of each language, of its configuration and of its model."""
 
-NAMES = {"marginals": "heads, marginals", "heads": "heads", "labels": "heads and labels", "trees": "trees"}
-COLUMNS = ("language", "tags", "probabilities", "count", "right", "mean", "calibration_error", "noise", "area")
+INPUTS = ("gold tags", "predicted tags", "plain text")
+NAMES = {
+    "marginals": "heads, marginals",
+    "earlier": "heads, as with less doubt",
+    "heads": "heads",
+    "labels": "heads and labels",
+    "trees": "trees",
+}
+COLUMNS = ("language", "input", "probabilities", "count", "right", "mean", "calibration_error", "noise", "area")
 COLUMNS += tuple(f"surest_{100 * share:.0f}" for share in SURE)
 
 INTRODUCTION = """# Confidence
 
-Each model is trained by `nonproj train` on the whole training file, with gold and jackknifed tags (`--tags both`),
-and tested on the test file, with its gold tags and with predicted ones. Nothing was tuned on a test file: features
-and regularisation were settled on the last tenth of the Danish training file. `python -m experiments confidence`
-makes this page, for the models it finds in `models/`; it trains the Danish one if there is none. [How sure the parser
-is](../docs/confidence.md) explains the method.
+Each model is trained by `nonproj train` on the whole training file, with gold and jackknifed tags (`--tags both`), and
+tested on the test file: with its gold tags, with predicted ones, and on its plain text, in which sentences, words and
+tags are predicted. There a word that is not in the gold file is wrong, and so is a tree whose sentence is not. The
+text is made of the file's tokens, with a blank between them except behind `SpaceAfter=No`; Danish has none of these.
+Nothing was tuned on a test file. `python -m experiments confidence` makes this page, for the models it finds in
+`models/confidence`; it trains those that are missing. [How sure the parser is](../docs/confidence.md) explains the
+method, and `nonproj evaluate -m MODEL GOLD --calibration [--tag | --text]` makes the figures of one line.
 
 All figures are per cent, of all words, punctuation included. ECE is the expected calibration error over ten bins of
 equal width; "by chance" is its mean if all probabilities were exactly true, which a finite file makes positive. AUC
 is the probability that a right head has a higher confidence than a wrong one. The last columns are the share of right
-ones among the surest 50, 75 and 90 %. The first line of each group is the baseline: the marginal of the arc in the
-first-order model, which pruning computes anyway. A tree is right if all its heads are.
+ones among the surest 50, 75 and 90 %. A tree is right if all its heads are. There are two baselines. "Marginals" are
+those of the arc in the first-order model, which pruning computes anyway. "As with less doubt" is what the classifier
+would say if it knew nothing of the additional source of mistakes: of predicted tags, that they are gold; of plain text,
+that its words are given.
 """
 
 log = logging.getLogger("nonproj")
@@ -44,58 +56,80 @@ log = logging.getLogger("nonproj")
 def main(results: Path, data: Path, short: bool) -> None:
     """Write ``confidence.csv``, ``confidence.md`` and ``confidence.png`` into a folder."""
     rows, drawn = [], {}
-    for language, name in CONFIGS.items():
-        test = data.parent / (Config.load(ROOT / "configs" / f"{name}.yaml").treebank.test or "")
-        path = ROOT / "models" / f"{name}.nonproj"
-        if not test.is_file() or not (path.is_file() or language == "Danish"):
-            log.warning("%s is left out: there is no %s", language, path if test.is_file() else test)
-            continue
-        model = Model.load(path) if path.is_file() and not short else _train(name, data, short)
-        sentences = list(conll.read(test))
-        for tags in ("gold", "predicted"):
-            judged = _judge(model, sentences, tags)
-            rows += [(language, tags, about, *each.as_dict().values()) for about, each in judged.items()]
-            drawn[language, tags] = judged
+    for language, name in list(CONFIGS.items())[: 1 if short else None]:
+        model, sentences = _model(name, results, data, short)
+        for given in INPUTS:
+            judged = _judge(model, sentences, given)
+            rows += [(language, given, about, *each.as_dict().values()) for about, each in judged.items()]
+            drawn[language, given] = judged
     results.mkdir(parents=True, exist_ok=True)
     with open(results / "confidence.csv", "w", encoding="utf-8", newline="") as stream:
         csv.writer(stream, lineterminator="\n").writerows([COLUMNS, *rows])
     (results / "confidence.md").write_text(page(rows), encoding="utf-8")
-    if drawn:
-        plot_calibration(next(iter(drawn.values())), results / "confidence.png")
+    plot_calibration(drawn["Turkish", INPUTS[-1]], results / "confidence.png")
 
 
-def _train(name: str, data: Path, short: bool) -> Model:
-    """Train a model as its configuration says, with gold and jackknifed tags; a small one if ``short``."""
+def _model(name: str, results: Path, data: Path, short: bool) -> tuple[Model, list]:
+    """Return a model, trained with gold and jackknifed tags if it is missing, and the sentences of its test file."""
+    files = treebank(Setting(results, results, data), name)
     config = Config.load(ROOT / "configs" / f"{name}.yaml").with_overrides({"training.tags": "both"})
-    sentences = list(conll.read(data.parent / config.treebank.train))
+    test = list(conll.read(files[1], require_heads=True))
+    path = ROOT / "models" / "confidence" / f"{name}.nonproj"
     if short:
-        changes = {"features.bits": 18, "training.epochs": 2, "training.tags": "gold", "tagger.epochs": 1}
-        changes |= {"confidence.epochs": 1, "confidence.share": 0.3, "segmenter.epochs": 0, "tagger.restarts": 1}
-        sentences, config = sentences[:300], config.with_overrides(changes)
-    return train(sentences, config)
+        changes = {"features.bits": 18, "training.epochs": 2, "tagger.epochs": 1, "tagger.folds": 2}
+        changes |= {
+            "network.epochs": 0,
+            "confidence.epochs": 1,
+            "confidence.share": 0.3,
+            "segmenter.epochs": 1,
+            "tagger.restarts": 1,
+        }
+        return train(list(conll.read(files[0]))[:300], config.with_overrides(changes)), test[:30]
+    if not path.is_file():
+        log.info("training %s", path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        trained = train(list(conll.read(files[0])), config)
+        if trained.meta["interrupted"]:
+            raise KeyboardInterrupt
+        trained.save(path)
+    check_model(path, path.stat().st_mtime, config)
+    return Model.load(path), test
 
 
-def _judge(model: Model, sentences: list, tags: str) -> dict[str, Judged]:
-    """Return what is right of each kind, the marginals of the arcs first."""
-    parser = Parser(model, tags="none" if tags == "gold" else "all")
+def _judge(model: Model, sentences: list, given: str) -> dict[str, Judged]:
+    """Return what is right of each kind, the baselines first: see `INTRODUCTION`."""
+    parser = Parser(model, tags="none" if given == "gold tags" else "all")
+    if given == "plain text":
+        without = _with_classifier(Parser(model, tags="all"), text=None)
+        return {"earlier": judge_from_text(without, sentences)["heads"]} | judge_from_text(parser, sentences)
     pairs, marginals = list(parser.parse_all(sentences)), []
     for sentence, parse in pairs:
         p, heads = parser.marginals(parser.encode(sentence)), parse.decoded.heads[1:]
         marginals.append(p[heads, np.arange(1, len(heads) + 1)])
     judged = judge(pairs)
-    return {"marginals": Judged(np.concatenate(marginals), judged["heads"].right)} | judged
+    found = {"marginals": Judged(np.concatenate(marginals), judged["heads"].right)}
+    if given == "predicted tags":
+        without = _with_classifier(Parser(model, tags="all"), tagged=None, text=None)
+        found["earlier"] = judge(without.parse_all(sentences))["heads"]
+    return found | judged
+
+
+def _with_classifier(parser: Parser, **models: None) -> Parser:
+    """Return the parser, after removing models of its classifier."""
+    parser.classifier = parser.classifier._replace(**models)
+    return parser
 
 
 def page(rows: list[tuple]) -> str:
     """Return the page of results."""
-    head = ("", "tags", "", "number", "right", "ECE", "by chance", "AUC", *(f"{100 * share:.0f} %" for share in SURE))
+    head = ("", "input", "", "number", "right", "ECE", "by chance", "AUC", *(f"{100 * share:.0f} %" for share in SURE))
     lines = [INTRODUCTION, f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    for language, tags, about, count, right, _, *figures in rows:
-        cells = [language, tags, NAMES[about], f"{count:,}", *(f"{100 * value:.2f}" for value in (right, *figures))]
+    for language, given, about, count, right, _, *figures in rows:
+        cells = [language, given, NAMES[about], f"{count:,}", *(f"{100 * value:.2f}" for value in (right, *figures))]
         lines.append(f"| {' | '.join(cells)} |")
     lines += [
         "",
-        "Reliability diagrams of the first of these, with 95 % intervals; bars are the share of each bin:",
+        "Reliability diagrams of Turkish plain text, with 95 % intervals; bars are the share of each bin:",
         "",
     ]
     return "\n".join([*lines, "![Share right against confidence, in ten bins](confidence.png)", ""])

@@ -139,7 +139,7 @@ def treebank(setting: Setting, language: str) -> tuple[Path, Path]:
         return setting.files[language]
     command = [sys.executable, str(ROOT / "data_scripts" / "fetch.py"), language, "--out", str(setting.data), "--paths"]
     output = subprocess.run(command, stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout
-    train_file, test_file = output.splitlines()
+    train_file, test_file = output.splitlines()[:2]
     return Path(train_file), Path(test_file)
 
 

@@ -95,9 +95,8 @@ def compile_scoring(parser: Parser) -> None:
         parts, scores = parser.score(tokens, full_arc_space(3))
         n_arcs = len(parts.arcs.head)
         decoded = Decoded(heads, 0.0, 0.0, True, True, 1, 1.0)
-        case = Case(
-            tokens, parts, scores, np.full(n_arcs, 0.3), decoded, np.zeros((3, n_arcs)), np.arange(3), np.ones(3), False
-        )
+        margins = np.ones(3), np.ones(3), np.ones((4, 2), np.float32)
+        case = Case(tokens, parts, scores, np.full(n_arcs, 0.3), decoded, np.zeros((3, n_arcs)), np.arange(3), *margins)
         parser.classifier.confidence(parser.evidence(case, np.inf))
     maximum_arborescence(np.zeros((3, 3)))  # pruning needs it for most files, but not for most sentences
 

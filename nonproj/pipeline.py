@@ -38,7 +38,7 @@ from nonproj.text.segmenter import Segmenter
 from nonproj.threads import LoadedOnce
 from nonproj.trees.marginals import marginals
 from nonproj.trees.pruning import prune
-from nonproj.types import ArcSpace, Decoded, PartSpace, Sentence
+from nonproj.types import ArcSpace, Decoded, Float64s, PartSpace, Sentence
 
 FULL_WORDS, FULL_WORDS_THIRD = 160, 50
 """Longer sentences have too many parts to be parsed without pruning: 2 n^3, at this length 8 million, or with parts of
@@ -113,7 +113,9 @@ class Parser:
     def segmenter(self) -> Segmenter:
         """What finds the sentences and words of plain text: the model's, or else rules."""
         state = self.model.component("segmenter")
-        return Segmenter.from_state(*state) if state else Segmenter.unicode()
+        segmenter = Segmenter.from_state(*state) if state else Segmenter.unicode()
+        segmenter.with_margins = self.classifier is not None and self.classifier.text is not None
+        return segmenter
 
     @LoadedOnce
     def classifier(self) -> Classifier | None:
@@ -138,14 +140,23 @@ class Parser:
 
     def tag(self, sentences: list[Sentence]) -> list[Sentence]:
         """Return the sentences with the tags, features and lemmas that the tagger is asked for."""
+        return self.tag_with_margins(sentences)[0]
+
+    def tag_with_margins(self, sentences: list[Sentence]) -> tuple[list[Sentence], list[Float64s | None]]:
+        """Return the sentences of `tag`, and for each how sure the tagger is of its tags; None if they were given.
+
+        See `nonproj.tagging.analyzer.Analyzer.annotate_with_margins`.
+        """
+        margins: list[Float64s | None] = [None] * len(sentences)
         if self.tags == "none" or self.analyzer is None:
-            return sentences
+            return sentences, margins
         overwrite = self.tags == "all"
         chosen = [i for i, sentence in enumerate(sentences) if overwrite or self._lacks_tags(sentence)]
         tagged = sentences.copy()
-        for i, rows in zip(chosen, self.analyzer.annotate([sentences[i] for i in chosen], overwrite), strict=True):
-            tagged[i] = with_rows(sentences[i], rows)
-        return tagged
+        found = self.analyzer.annotate_with_margins([sentences[i] for i in chosen], overwrite) if chosen else ([], [])
+        for i, rows, own in zip(chosen, *found, strict=True):
+            tagged[i], margins[i] = with_rows(sentences[i], rows), own
+        return tagged, margins
 
     def _lacks_tags(self, sentence: Sentence) -> bool:
         """Return whether a word lacks its tag or lemma, or all words their features, which single words may lack."""
@@ -156,17 +167,17 @@ class Parser:
                 return True
         return False
 
-    def parse(self, sentence: Sentence, predicted: bool = False) -> Parse:
+    def parse(self, sentence: Sentence, tag_margins: Float64s | None = None) -> Parse:
         """Parse one sentence, whose gold heads and labels are ignored, and whose tags are taken as they are.
 
-        ``predicted`` tells the confidence classifier that the model's own tagger has set them.
+        ``tag_margins`` tells the confidence classifier that the model's own tagger has set them, and how sure it is.
 
         Raises `DataError` if it is longer than ``decoding.max_words`` or takes more memory than there is, or if no tree
         obeys its constraints.
         """
         check_length(sentence, self.max_words)
         try:
-            return self._parse_batch([sentence], [predicted])[0]
+            return self._parse_batch([sentence], [tag_margins])[0]
         except (MemoryError, SizeError) as error:
             reason = error if isinstance(error, SizeError) else "there is not enough memory; split it"
             raise DataError(sentence.path, sentence.line, f"a sentence of {len(sentence)} words: {reason}") from None
@@ -187,10 +198,9 @@ class Parser:
         Parse
         """
         for group in batches(sentences, batch):
-            tagged = self.tag(group)
-            predicted = [after is not before for after, before in zip(tagged, group, strict=True)]
+            tagged, margins = self.tag_with_margins(group)
             for part in groups(tagged, PAIRS):
-                yield from zip(tagged[part], self._parse_group(tagged[part], predicted[part]), strict=True)
+                yield from zip(tagged[part], self._parse_group(tagged[part], margins[part]), strict=True)
 
     def try_all(
         self, sentences: Iterable[Sentence], batch: int = BATCH
@@ -209,15 +219,15 @@ class Parser:
                     done += 1
                     parsed = self.parse_all(group[done:], batch)
 
-    def _parse_group(self, sentences: list[Sentence], predicted: list[bool]) -> Iterable[Parse]:
+    def _parse_group(self, sentences: list[Sentence], tag_margins: list[Float64s | None]) -> Iterable[Parse]:
         """Parse sentences together, or one by one up to the first that is too large or has no tree."""
         if max(map(len, sentences)) <= self.max_words:
             with contextlib.suppress(MemoryError, SizeError, DataError):
-                return self._parse_batch(sentences, predicted)
-        return map(self.parse, sentences, predicted)
+                return self._parse_batch(sentences, tag_margins)
+        return map(self.parse, sentences, tag_margins)
 
-    def _parse_batch(self, sentences: list[Sentence], predicted: list[bool]) -> list[Parse]:
-        """Parse sentences stage by stage; ``predicted`` says whether the tagger has set the tags of each."""
+    def _parse_batch(self, sentences: list[Sentence], tag_margins: list[Float64s | None]) -> list[Parse]:
+        """Parse sentences stage by stage; ``tag_margins`` are None where the tagger has not set the tags."""
         tokens = [self.encode(sentence) for sentence in sentences]
         constraints = [read_constraints(sentence, self.constraints) for sentence in sentences]
         batch, demanded = join(tokens), [self.demanded(each) for each in constraints]
@@ -234,8 +244,9 @@ class Parser:
         confidence: Iterable[Confidence | None] = [None] * len(sentences)
         if self.classifier is not None:
             marginals = [each[1] for each in pruned]
-            given = zip(tokens, scored, marginals, decoded, lowest, labelled, predicted, strict=True)
-            cases = [Case(t, s[0], s[1], p, d, low, best[0], best[1], own) for t, s, p, d, low, best, own in given]
+            known_words = [sentence.margins for sentence in sentences]
+            given = zip(tokens, scored, marginals, decoded, lowest, labelled, tag_margins, known_words, strict=True)
+            cases = [Case(t, *s, p, d, low, *best, *sure) for t, s, p, d, low, best, *sure in given]
             confidence = [self.classifier.confidence(self.evidence(case, self.classifier.limit)) for case in cases]
         labels = [self._names(each[0], c) for each, c in zip(labelled, constraints, strict=True)]
         unknown = map(self._count_unknown_tags, tokens)

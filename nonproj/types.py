@@ -45,6 +45,10 @@ class Sentence:
         ``lines[word_lines[i]]`` is the line of word ``i + 1``.
     path, line : str and int
         The file it came from, and the number, from 1, of its first line there.
+    margins : ndarray of shape (N, 2), float32, or None
+        How sure the segmenter is of each word's token, and the score of a sentence end after it: positive where it has
+        found one.  The root's row has the score of the sentence end before the first word.  None if the words, or
+        sentences of words, were given.  See `nonproj.text.margins`.
     """
 
     rows: list[list[str]]
@@ -53,6 +57,7 @@ class Sentence:
     word_lines: list[int] = field(default_factory=list)
     path: str = "<memory>"
     line: int = 1
+    margins: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from nonproj.compiling import helper
-from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier
-from nonproj.confidence.evidence import FEATURES, Case, gather, two_best
+from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
+from nonproj.confidence.evidence import KINDS, Case, gather, two_best
 from nonproj.dual.branch_and_bound import branch_and_bound, search_recorded
 from nonproj.dual.general import parse_with_automata
 from nonproj.dual.options import DualOptions, SearchOptions
@@ -112,7 +112,9 @@ def segment(treebank: list[Sentence]) -> None:
         f"# text = {' '.join(s.forms)}\n" + "".join("\t".join(r) + "\n" for r in s.rows) + "\n" for s in treebank
     )
     options = Config().with_overrides({"segmenter.bits": 12}).segmenter
-    Segmenter.fit(list(conll.read(io.StringIO(text))), options).segment("Ja. Nej\n\nde synger, og hunden gøer")
+    segmenter = Segmenter.fit(list(conll.read(io.StringIO(text))), options)
+    segmenter.with_margins = True
+    segmenter.segment("Ja. Nej\n\nde synger, og hunden gøer")
 
 
 def decide_jointly(model: Model, treebank: list[Sentence]) -> None:
@@ -151,14 +153,16 @@ def decode() -> None:
 def estimate() -> None:
     """Call the kernels of confidence, without and with projective trees and parts of third order."""
     tokens = Tokens(np.zeros((4 + 2 * MARGIN, 1), np.int32), np.zeros(5, np.int32), np.zeros(0, np.int32))
-    heads, trees = (Additive(*np.zeros((2, len(names), 1)), *np.zeros((3, 1))) for names in (FEATURES, TREE_FEATURES))
+    sizes = len(KINDS["text"]), len(TREE_FEATURES)
+    heads, trees = (Additive(*np.zeros((2, size, 1)), *np.zeros((3, 1))) for size in sizes)
     labels = two_best(np.zeros((3, 2)))
     for name, projective in product(("grandparent", "third"), (False, True)):
         parts, options = part_space(full_arc_space(3), name), DualOptions(projective=projective)
         decoded, lowest = search_recorded(parts, np.zeros(len(parts)), options, SearchOptions())
         marginal = np.zeros(len(parts.arcs.head))
-        case = Case(tokens, parts, np.zeros(len(parts)), marginal, decoded, lowest, *labels, False)
-        Classifier(heads, heads, trees, 0.0).confidence(gather(case, 0, options, np.inf))
+        case = Case(tokens, parts, np.zeros(len(parts)), marginal, decoded, lowest, *labels)
+        case = case._replace(tag_margins=np.zeros(3), text_margins=np.zeros((4, 2), np.float32))
+        Classifier(0.0, text=Models(heads, heads, trees)).confidence(gather(case, 0, options, np.inf))
 
 
 def search() -> None:

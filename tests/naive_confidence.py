@@ -45,6 +45,21 @@ def losses(arcs, heads, score, single_root):
     return found
 
 
+def text_features(heads, margins, large):
+    """Token, token of head, begin, end, inside, between, boundary of root: from the rows of ``Sentence.margins``."""
+    n, rows = len(heads) - 1, []
+    begin, end = margins[0][1], margins[n][1]
+    for m in range(1, n + 1):
+        h = heads[m]
+        inner = [-margins[k][1] for k in range(1, n)]
+        passed = [-margins[k][1] for k in range(min(h, m), max(h, m))] if h else inner
+        rows.append([
+            margins[m][0], margins[h][0] if h else large, begin, end, min([large, *inner]), min([large, *passed]),
+            large if h else min(begin, end),
+        ])  # fmt: skip
+    return rows
+
+
 def additive(model, features, label, tag):
     """The log-odds of one word."""
     total = model.bias[0] + sum(np.interp(x, k, v) for x, k, v in zip(features, model.knots, model.values, strict=True))

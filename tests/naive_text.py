@@ -174,17 +174,24 @@ def decide(rows: list[int], weights: np.ndarray) -> np.float32:
 
 def tokenize(text: str, candidate, known, weights: np.ndarray) -> list[tuple[int, int]]:
     """The tokens of a text: at each candidate place, from left to right, a token ends if the score is positive."""
+    return [(begin, end) for begin, end, _ in tokens_with_margins(text, candidate, known, weights)]
+
+
+def tokens_with_margins(text: str, candidate, known, weights: np.ndarray) -> list[tuple[int, int, float]]:
+    """The tokens, and the smallest score, without its sign, of the decisions at their ends and inside."""
     found, tokens = chunks(text), []
     for c, (first, last, _) in enumerate(found):
-        begin, flags = first, 16 * bool(DOTTED.fullmatch(text[first:last]))
+        begin, flags, margin = first, 16 * bool(DOTTED.fullmatch(text[first:last])), math.inf
         for i in range(first, last - 1):
             k0, k1 = kind(text[i]), kind(text[i + 1])
             if candidate[k0][k1] and k1 != EXTEND and k0 != JOINER:
                 rows = token_features(text, found, c, begin, i, known, flags)
-                if decide(rows, weights) > 0:
-                    tokens.append((begin, i + 1))
-                    begin = i + 1
-        tokens.append((begin, last))
+                score = float(decide(rows, weights))
+                margin = min(margin, abs(score))
+                if score > 0:
+                    tokens.append((begin, i + 1, margin))
+                    begin, margin = i + 1, score
+        tokens.append((begin, last, margin))
     return tokens
 
 

@@ -14,16 +14,19 @@ import toy
 
 import nonproj
 from nonproj.cli.main import main
-from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier
+from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
 from nonproj.confidence.evidence import FEATURES
 from nonproj.errors import ModelError
 from nonproj.estimator import DependencyParser
+from nonproj.evaluation.alignment import judge_text
 from nonproj.evaluation.calibration import Judged, judge
 from nonproj.io import conll
 from nonproj.learning.trainer import train
 from nonproj.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline import Parser
+from nonproj.text.corpus import paragraphs, raw_text
+from nonproj.text.input import TextInput
 from nonproj.workers.pool import InProcess
 
 SMALL = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 2, "labeler.epochs": 2}
@@ -40,7 +43,8 @@ def by_marginals(model):
     of_words = Additive(knots, values, shares, np.zeros(1), np.zeros(1))
     zeros = np.zeros((len(TREE_FEATURES), 2))
     trees = zeros + [[0.0, 1.0]], zeros + [[1.0, -1.0]]
-    return Classifier(of_words, of_words, Additive(*trees, np.zeros(1), np.zeros(1), np.zeros(1)), 1e6)
+    models = Models(of_words, of_words, Additive(*trees, np.zeros(1), np.zeros(1), np.zeros(1)))
+    return Classifier(1e6, given=models)
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +149,7 @@ def test_a_model_without_a_classifier_says_so_in_one_line(path, treebank, words,
         (["parse", "MODEL", "IN", "--mark-unsure"], "--mark-unsure: needs --min-confidence"),
         (["evaluate", "IN", "IN", "--calibration"], "--calibration needs --model"),
         (["evaluate", "-m", "MODEL", "IN", "--diagram", "x.png"], "--diagram needs --calibration"),
+        (["evaluate", "-m", "MODEL", "IN", "--text"], "--text applies to --calibration"),
     ],
 )
 def test_wrong_options_are_refused(path, treebank, words, message, capsys):
@@ -237,6 +242,86 @@ def test_calibration_is_reported_and_drawn(path, treebank, tmp_path, capsys):
     assert main([*words, "--diagram", str(tmp_path / "d.xyz")]) == 2
     with pytest.raises(ModelError, match="no confidence classifier"):
         judge(Parser(Model.load(path.with_name("without.nonproj"))).parse_all(conll.read(treebank)))
+
+
+# -- plain text
+
+RAW = {"tagger.epochs": 2, "segmenter.epochs": 2, "network.epochs": 0, "training.tags": "gold", "tagger.restarts": 1}
+RAW |= {"confidence.share": 0.5, "confidence.epochs": 1, "tagger.bits": 14, "segmenter.bits": 14}
+
+
+def confused(count, seed):
+    """Sentences with raw text, some of whose arcs and boundaries are drawn, so that parser and segmenter fail."""
+    chance, found = random.Random(seed), []
+    for block in toy.raw_treebank(count, seed).strip().split("\n\n"):
+        lines = [line.split("\t") for line in block.split("\n")[2:]]
+        for row in lines:
+            if row[7] != "root" and chance.random() < 0.1:
+                row[6] = next(other[0] for other in lines if other[7] == "root")
+        if chance.random() < 0.4:  # no full stop, and a small letter at the beginning
+            lines = lines[:-1]
+            lines[0][1] = lines[0][1].lower()
+        found.append("\n".join("\t".join(row) for row in lines) + "\n\n")
+    return "".join(found)
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory):
+    """A model with tagger, segmenter and classifier, and a file with raw text."""
+    folder = tmp_path_factory.mktemp("raw")
+    (folder / "gold.conllu").write_text(confused(60, 5), encoding="utf-8")
+    training = list(conll.read(io.StringIO(confused(240, 4))))
+    model = train(training, Config().with_overrides(SMALL | RAW | LOOSE))
+    model.save(folder / "raw.nonproj")
+    return folder / "raw.nonproj", folder / "gold.conllu"
+
+
+def test_a_classifier_is_learnt_for_each_kind_of_words(raw):
+    classifier = Parser(Model.load(raw[0])).classifier
+    assert all(getattr(classifier, kind) is not None for kind in ("given", "tagged", "text"))
+
+
+def test_confidence_of_plain_text_counts_wrong_words_and_sentences(raw, capsys):
+    words = ["evaluate", "-m", str(raw[0]), str(raw[1]), "-q", "--calibration", "--json"]
+    figures = []
+    for more in ([], ["--tag"], ["--text"]):
+        assert main([*words, *more]) == 0
+        figures.append(json.loads(capsys.readouterr().out))
+    gold = list(conll.read(raw[1]))
+    nlp = nonproj.load(raw[0])
+    text = raw_text(paragraphs(gold)).text
+    parsed = list(nlp.parser.parse_all(nlp.segment(text)))
+    verdicts = judge_text(gold, *zip(*((s, p.decoded.heads, p.labels) for s, p in parsed), strict=True))
+    of_text = figures[2]
+    assert of_text["heads"]["count"] == sum(len(s) for s, _ in parsed)
+    assert of_text["heads"]["right"] == np.concatenate([verdict.heads for verdict in verdicts]).mean()
+    assert of_text["trees"]["right"] == np.mean([verdict.tree for verdict in verdicts]) < figures[0]["trees"]["right"]
+    assert of_text["heads"]["mean"] < figures[0]["heads"]["mean"], "the segmenter's mistakes are part of it"
+    assert abs(of_text["heads"]["mean"] - of_text["heads"]["right"]) < 0.1
+
+
+def test_text_in_one_call_and_in_workers_has_the_same_confidence(raw, tmp_path):
+    text = raw_text(paragraphs(conll.read(raw[1]))).text
+    (tmp_path / "in.txt").write_text(text, encoding="utf-8")
+    outputs = []
+    for jobs in ("1", "2"):
+        out = tmp_path / f"{jobs}.conllu"
+        words = ["parse", str(raw[0]), str(tmp_path / "in.txt"), "--text", "--confidence", "-j", jobs, "-q"]
+        assert main([*words, "-o", str(out)]) == 0
+        outputs.append(out.read_bytes())
+    assert outputs[0] == outputs[1]
+    written = [float(row[9].split("Confidence=")[1].split("|")[0]) for s in conll.read(out) for row in s.rows]
+    assert written == pytest.approx([word.confidence for word in nonproj.load(raw[0])(text).words], abs=0.006)
+
+
+def test_given_words_have_no_margins_and_given_lines_no_doubt_about_sentences(raw):
+    nlp = nonproj.load(raw[0])
+    text = "Den hund ser hus.\nden kat jager hus\n"
+    assert all(sentence.margins is None for sentence in nlp.segment(text, TextInput("words")))
+    lines = nlp.segment(text, TextInput("lines"))
+    assert len(lines) == 2
+    assert {abs(x) for sentence in lines for x in sentence.margins[:, 1].tolist()} == {1e6}
+    assert all(sentence.margins is None for sentence in nonproj.load(raw[0], confidence=False).segment(text))
 
 
 @pytest.fixture(scope="module")

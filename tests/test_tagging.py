@@ -67,7 +67,7 @@ def naive_scores(weights, tags, sentence, kinds=("words", "one", "two"), candida
 def decode(chain, words, form, weights, pruning):
     """The tags of one sentence."""
     text = Text(np.array([0, len(form)]), form)
-    return tag_text(chain, words, score_words(chain, words, weights), text, weights, pruning).tolist()
+    return tag_text(chain, words, score_words(chain, words, weights), text, weights, pruning)[0].tolist()
 
 
 @pytest.mark.parametrize("kind", ["continuous", "ties", "int16"])
@@ -94,6 +94,20 @@ def test_pruning_keeps_the_candidates_of_good_first_order_sequences(seed, thresh
     assert scores[sequences.index(found)] == pytest.approx(max(scores), abs=1e-3)
 
 
+@pytest.mark.parametrize("kind", ["continuous", "ties", "int16"])
+@pytest.mark.parametrize("seed", range(4))
+def test_margins_are_differences_between_the_best_sequences_of_first_order(seed, kind):
+    rng = np.random.default_rng(seed)
+    tags, chain, words, form, sentence = draw_problem(rng, 3)
+    weights = draw_weights(rng, kind)
+    text, own = Text(np.array([0, len(form)]), form), score_words(chain, words, weights)
+    margins = tag_text(chain, words, own, text, weights, Pruning(1.0, 2))[1]
+    scores, sequences = naive_scores(weights, tags, sentence, ("words", "one"))
+    for i, (_, priors) in enumerate(sentence):
+        best = sorted(max(score for score, s in zip(scores, sequences, strict=True) if s[i] == tag) for tag in priors)
+        assert margins[i] == pytest.approx(best[-1] - best[-2] if len(best) > 1 else np.inf, abs=1e-3)
+
+
 def test_sentences_of_a_batch_do_not_touch_each_other():
     rng = np.random.default_rng(5)
     _, chain, words, form, _ = draw_problem(rng, 9)
@@ -102,7 +116,7 @@ def test_sentences_of_a_batch_do_not_touch_each_other():
     parts = [form[:2], form[2:2], form[2:7], form[7:]]
     text = Text(np.cumsum([0, *map(len, parts)]), form)
     alone = [t for part in parts if len(part) for t in decode(chain, words, part, weights, pruning)]
-    assert tag_text(chain, words, own, text, weights, pruning).tolist() == alone
+    assert tag_text(chain, words, own, text, weights, pruning)[0].tolist() == alone
 
 
 @pytest.mark.parametrize("kind", ["continuous", "ties"])

@@ -14,7 +14,7 @@ from nonproj.text.layout import NO_GAP, PARAGRAPH, lay_out, spans
 from nonproj.text.linear import fit
 from nonproj.text.multiword import Multiwords
 from nonproj.text.sentences import case_classes, letter_case, score_ends, token_table
-from nonproj.text.tokens import tokenize
+from nonproj.text.tokens import token_margins, tokenize
 
 ALPHABET = "aabbcAB11..,!?'\"(()- \t\n\r\u0301\u200d:$\u00df"
 
@@ -45,7 +45,10 @@ def test_layout_and_decisions_equal_the_twin(seed):
     known = table.integers(0, 4, 1 << 6).astype(np.uint8)
     start, end = tokenize(layout, candidate, known, weights)
     tokens = list(zip(start.tolist(), end.tolist(), strict=True))
-    assert tokens == naive.tokenize(text, candidate, lambda h: known[h % 64], weights)
+    expected = naive.tokens_with_margins(text, candidate, lambda h: known[h % 64], weights)
+    assert tokens == [(begin, end) for begin, end, _ in expected]
+    margins = token_margins(layout, (start, end), candidate, known, weights, 1e6)
+    assert margins == pytest.approx([min(margin, 1e6) for _, _, margin in expected])
 
     after = {b: PARAGRAPH if gap == NO_GAP else gap for _, b, gap in found}
     pairs = [(text[a:b], after.get(b, NO_GAP)) for a, b in tokens]

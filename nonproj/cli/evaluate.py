@@ -64,7 +64,14 @@ def _add_errors(
 
 def _calibrate(options: argparse.Namespace) -> int:
     """Compare the confidence of a model with what is right."""
-    from nonproj.evaluation.calibration import calibration_report, check_diagram, judge, no_classifier, plot_calibration
+    from nonproj.evaluation.calibration import (
+        calibration_report,
+        check_diagram,
+        judge,
+        judge_from_text,
+        no_classifier,
+        plot_calibration,
+    )
 
     if options.diagram:
         check_diagram(options.diagram)
@@ -77,7 +84,11 @@ def _calibrate(options: argparse.Namespace) -> int:
     source = open_input(options.gold)
     with source[2]:
         gold = progress_bar(options, source)(_gold(options, source), "evaluate")
-        judged = judge(make_parser(model, decoding, options.tags).parse_all(gold), options.model)
+        parser = make_parser(model, decoding, options.tags)
+        if options.from_text:
+            judged = judge_from_text(parser, list(gold), options.model)
+        else:
+            judged = judge(parser.parse_all(gold), options.model)
     if options.diagram:
         plot_calibration(judged, options.diagram)
     figures = {name: each.as_dict() for name, each in judged.items()}

@@ -163,6 +163,8 @@ def _add_evaluate(parser: Arguments) -> None:
     add("--errors", action="store_true", help=text)
     text = "with -m: how well confidence agrees with what is right, instead of scores"
     add("--calibration", action="store_true", help=text)
+    text = "with --calibration: of trees parsed from the plain text of GOLD; words and sentences not in GOLD are wrong"
+    add("--text", dest="from_text", action="store_true", help=text)
     add("--diagram", metavar="FILE", help="with --calibration: draw reliability diagrams (.png, .svg or .pdf)")
     add("--json", action="store_true", help="print all figures as JSON")
     add_reading(parser)
@@ -248,6 +250,8 @@ def _assign_evaluate_files(options: argparse.Namespace, files: list[str], parser
         parser.error("expected " + ("--ud GOLD A [B]" if options.ud else "GOLD PARSED, GOLD A B or -m MODEL GOLD"))
     if (options.calibration or options.diagram) and not (options.model and options.calibration):
         parser.error("--calibration needs --model, and --diagram needs --calibration")
+    if options.from_text and not options.calibration:
+        parser.error("--text applies to --calibration; parse the text by 'nonproj parse --text' to compare it by --ud")
     if options.calibration and (options.jobs not in (None, 1) or options.joint or options.errors):
         parser.error("--calibration is without --jobs, --joint and --errors")
     if options.ud and options.model:

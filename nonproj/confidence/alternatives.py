@@ -21,7 +21,7 @@ def losses(parts: PartSpace, scores: np.ndarray, heads: np.ndarray, single_root:
     Parameters
     ----------
     parts : PartSpace
-        Arcs and possibly siblings and grandparents; parts of other types do not count.
+        Of types with compiled automata.
     scores : ndarray of shape (P,), float64
     heads : ndarray of shape (N,), int32
         A tree over the candidate arcs.
@@ -127,13 +127,14 @@ def _fall(arcs, starts, scores, into, y, touched, of_heads):
 
 @kernel
 def _value_of_head(arcs, starts, scores, into, y, h):
-    """Return the score of the arcs from a head, its transitions between siblings, and its grandparent parts."""
+    """Return the score of the arcs from a head and of all other parts whose head it is."""
     out, out_start, first, total = arcs.out, arcs.out_start, arcs.out_start[2 * h], 0.0
     size, row = arcs.out_start[2 * h + 2] - first, np.int64(-1)
     if starts.grandparent.shape[0] > 0 and h > 0:
         row = starts.grandparent[h] + np.int64(into[h] - arcs.start[h]) * size
+    below = _place_below(arcs, starts.third, into, h)
     for q in range(2 * h, 2 * h + 2):
-        k, previous = np.int64(out_start[q + 1] - out_start[q]), np.int64(0)
+        k, previous, before = np.int64(out_start[q + 1] - out_start[q]), np.int64(0), np.int64(0)
         for b in range(1, k + 2):
             chosen = b <= k and y[out[out_start[q] + b - 1]]
             if chosen:
@@ -143,5 +144,35 @@ def _value_of_head(arcs, starts, scores, into, y, h):
                     total += scores[row + j - first]
             if starts.sibling.shape[0] > 0 and (chosen or b == k + 1):
                 total += scores[starts.sibling[q] + b * (b - 1) // 2 + previous]
-                previous = b
+                total += _third_order(starts.third, scores, q, below, (before, previous, b))
+                before, previous = previous, b
+        below += (k + 1) * (k + 2) // 2
+    return total
+
+
+@kernel
+def _place_below(arcs, third, into, h):
+    """Return the first grand-sibling part of a head under its head in the tree; 0 if there are none."""
+    if third is None or third.grandsibling.shape[0] == 0 or h == 0:
+        return np.int64(0)
+    size = np.int64(0)
+    for q in range(2 * h, 2 * h + 2):
+        k = np.int64(arcs.out_start[q + 1] - arcs.out_start[q])
+        size += (k + 1) * (k + 2) // 2
+    return third.grandsibling[h] + (into[h] - arcs.start[h]) * size
+
+
+@kernel
+def _third_order(third, scores, q, below, path):
+    """Return the score of the third-order parts of a transition; ``path`` are the two modifiers before it, and its own.
+
+    ``below`` is the first grand-sibling part of the half-automaton ``q``.
+    """
+    total = 0.0
+    if third is not None:
+        a, b, c = path
+        if third.grandsibling.shape[0] > 0 and q > 1:
+            total += scores[below + c * (c - 1) // 2 + b]
+        if third.trisibling.shape[0] > 0 and b > 0:
+            total += scores[third.trisibling[q] + c * (c - 1) * (c - 2) // 6 + b * (b - 1) // 2 + a]
     return total

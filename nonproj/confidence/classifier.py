@@ -2,7 +2,8 @@
 
 A model adds up a piecewise linear function of each feature, and a number for the word's label and for its tag; the sum
 is the log-odds.  One model is for heads, one for the labels of right heads, and one for whole trees, whose features
-follow from the probabilities of the heads.  `nonproj.learning.confidence` trains them.
+follow from the probabilities of the heads.  There are three of them for each kind of evidence: words with given tags,
+words with predicted tags, and words found in plain text.  `nonproj.learning.confidence` trains them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
-from nonproj.confidence.evidence import FEATURES, Evidence
+from nonproj.confidence.evidence import KINDS, LARGE, Evidence
 from nonproj.errors import ModelError
 
 TREE_FEATURES = ("all heads", "weakest head", "words")
@@ -59,35 +60,56 @@ class Additive(NamedTuple):
     bias: np.ndarray
 
 
-class Classifier(NamedTuple):
-    """The three models.
-
-    Attributes
-    ----------
-    heads, labels, trees : Additive
-    limit : float
-        See `nonproj.confidence.evidence.gather`.
-    """
+class Models(NamedTuple):
+    """The three models for words of one of the `nonproj.confidence.evidence.KINDS`."""
 
     heads: Additive
     labels: Additive
     trees: Additive
+
+
+class Classifier(NamedTuple):
+    """The models for each kind of evidence; at least one kind has some.
+
+    Attributes
+    ----------
+    limit : float
+        See `nonproj.confidence.evidence.gather`.
+    given, tagged, text : Models or None
+        For words with given tags, with tags of the parser's tagger, and for words of its segmenter.
+    """
+
     limit: float
+    given: Models | None = None
+    tagged: Models | None = None
+    text: Models | None = None
+
+    def models(self, kind: str) -> tuple[str, Models]:
+        """Return the models for a kind of evidence, or else for the most similar kind, and its name."""
+        for name in _INSTEAD[kind]:
+            found: Models | None = getattr(self, name)
+            if found is not None:
+                return name, found
+        raise ValueError("the confidence classifier has no models")
 
     def confidence(self, evidence: Evidence) -> Confidence:
         """Return the probabilities of a sentence."""
+        kind, models = self.models(evidence.kind)
         probabilities = np.empty((2, len(evidence.features)))
-        tree = _estimate(*self[:3], *evidence, probabilities)
+        features = with_columns(evidence.features, len(KINDS[kind]))
+        tree = _estimate(*models, features, evidence.labels, evidence.tags, probabilities)
         return Confidence(probabilities[0], probabilities[1], tree)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return JSON values and arrays from which `from_state` makes the same classifier."""
+        kinds = {kind: list(KINDS[kind]) for kind in KINDS if getattr(self, kind) is not None}
         arrays = {
-            f"{name}.{field}": array
-            for name, model in zip(_MODELS, self, strict=False)
+            f"{kind}.{name}.{field}": array
+            for kind in kinds
+            for name, model in getattr(self, kind)._asdict().items()
             for field, array in model._asdict().items()
         }
-        return {"features": list(FEATURES), "limit": float(self.limit)}, arrays
+        return {"features": kinds, "limit": float(self.limit)}, arrays
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Classifier:
@@ -100,23 +122,41 @@ class Classifier(NamedTuple):
         """
         if set(meta) != {"features", "limit"} or type(meta["limit"]) is not float or not meta["limit"] >= 0.0:
             raise ModelError("the confidence classifier lacks its features or its limit")
-        if meta["features"] != list(FEATURES):
+        kinds = meta["features"]
+        known = {kind: list(columns) for kind, columns in KINDS.items()}
+        if not isinstance(kinds, dict) or not kinds or any(known.get(kind) != kinds[kind] for kind in kinds):
             raise ModelError("the confidence classifier has the features of another version; train the model again")
-        models = []
-        for name, n_features in zip(_MODELS, (len(FEATURES), len(FEATURES), len(TREE_FEATURES)), strict=True):
-            model = Additive(*(_checked(arrays, f"{name}.{field}") for field in Additive._fields))
-            size = model.knots.shape
-            shapes = [array.ndim for array in model] == [2, 2, 1, 1, 1] and size == model.values.shape
-            if not shapes or size[0] != n_features or size[1] < 1 or model.bias.shape != (1,):
-                raise ModelError(f"the confidence classifier's model of {name} has arrays of wrong shapes")
-            if (np.diff(model.knots, axis=1) < 0).any():
-                raise ModelError(f"the confidence classifier's model of {name} has knots out of order")
-            models.append(model)
-        return cls(*models, meta["limit"])
+        return cls(meta["limit"], **{kind: _checked_models(arrays, kind) for kind in kinds})
 
 
-_MODELS = ("heads", "labels", "trees")
 _LARGEST = 1e100
+_INSTEAD = {
+    "given": ("given", "tagged", "text"),
+    "tagged": ("tagged", "given", "text"),
+    "text": ("text", "tagged", "given"),
+}
+"""The kinds whose models are used for a kind of evidence: the first one that has some."""
+
+
+def with_columns(features: np.ndarray, count: int) -> np.ndarray:
+    """Return the first columns of evidence; those that are missing are as where nothing is in doubt."""
+    missing = np.full((len(features), max(0, count - features.shape[1])), LARGE)
+    return np.ascontiguousarray(np.concatenate([features[:, :count], missing], axis=1))
+
+
+def _checked_models(arrays: Mapping[str, np.ndarray], kind: str) -> Models:
+    """Return the models of a kind; raise `ModelError` if arrays are missing or unsound."""
+    models = []
+    for name, count in zip(Models._fields, (len(KINDS[kind]), len(KINDS[kind]), len(TREE_FEATURES)), strict=True):
+        model = Additive(*(_checked(arrays, f"{kind}.{name}.{field}") for field in Additive._fields))
+        size = model.knots.shape
+        shapes = [array.ndim for array in model] == [2, 2, 1, 1, 1] and size == model.values.shape
+        if not shapes or size[0] != count or size[1] < 1 or model.bias.shape != (1,):
+            raise ModelError(f"the confidence classifier's model of {name} ({kind}) has arrays of wrong shapes")
+        if (np.diff(model.knots, axis=1) < 0).any():
+            raise ModelError(f"the confidence classifier's model of {name} ({kind}) has knots out of order")
+        models.append(model)
+    return Models(*models)
 
 
 def _checked(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:

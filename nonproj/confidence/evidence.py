@@ -25,27 +25,43 @@ FEATURES = (
     "words",
     "iterations",
     "unknown",
-    "predicted",
     "modifiers",
     "difference of head",
     "difference of modifiers",
     "marginal of head",
     "label of head",
 )
-"""The columns of `Evidence.features`.
+"""The first columns of `Evidence.features`, which do not depend on where words and tags come from.
 
 ``marginal`` is the log-odds of the arc in the first-order model.  ``loss`` and ``difference`` are an upper and a lower
 bound of the difference between the best tree with the arc and the best tree without it, under the whole model.
 ``label`` is the difference between the scores of the two best labels.  ``distance`` is the signed logarithm of that
 between head and word, 0 for the root; ``words``, ``iterations`` and ``candidates`` are logarithms, too.  ``unknown``
-counts the attributes of the word that did not occur in training; ``predicted`` says whether the tagger has replaced the
-tags.  The last four are about other arcs: that into the head, and the least certain of those out of the word.
+counts the attributes of the word that did not occur in training.  The last four are about other arcs: that into the
+head, and the least certain of those out of the word.
 """
+
+TAG_FEATURES = ("tag", "tag of head")
+"""The columns behind these: how much better the tags of the word and of its head are than others, by the tagger."""
+
+TEXT_FEATURES = ("token", "token of head", "begin", "end", "inside", "between", "boundary of root")
+"""The last columns: how sure the segmenter is, by `nonproj.types.Sentence.margins`, of the tokens of the word and of
+its head, of the two boundaries of the sentence, that no sentence ends inside of it, and that none ends between the two
+words.  ``boundary of root`` is the less certain of the sentence's boundaries for words whose head is the root."""
+
+KINDS = {
+    "given": FEATURES,
+    "tagged": (*FEATURES, *TAG_FEATURES),
+    "text": (*FEATURES, *TAG_FEATURES, *TEXT_FEATURES),
+}
+"""The columns that are known about words with given tags, with tags of the parser's own tagger, and about words that
+its own segmenter has found."""
 
 LARGE = 1e6
 """In the place of differences that are larger, or infinite because there is no other tree."""
 
 _LARGEST_ODDS = 12.0
+_TAG, _TEXT = len(FEATURES), len(FEATURES) + len(TAG_FEATURES)
 
 
 class Case(NamedTuple):
@@ -65,8 +81,10 @@ class Case(NamedTuple):
         The number of each arc's label.
     label_margins : ndarray of shape (n,), float64
         By how much it scores more than any other.
-    predicted : bool
-        Whether the tags are those of the parser's own tagger.
+    tag_margins : ndarray of shape (n,), float64, or None
+        How sure the parser's own tagger is of the tags; None where they are given.
+    text_margins : ndarray of shape (N, 2), float32, or None
+        How sure its own segmenter is: see `nonproj.types.Sentence.margins`.
     """
 
     tokens: Tokens
@@ -77,7 +95,13 @@ class Case(NamedTuple):
     lowest: np.ndarray
     labels: np.ndarray
     label_margins: np.ndarray
-    predicted: bool
+    tag_margins: np.ndarray | None = None
+    text_margins: np.ndarray | None = None
+
+    @property
+    def kind(self) -> str:
+        """Which of `KINDS` of evidence there is."""
+        return "given" if self.tag_margins is None else "tagged" if self.text_margins is None else "text"
 
 
 class Evidence(NamedTuple):
@@ -85,14 +109,18 @@ class Evidence(NamedTuple):
 
     Attributes
     ----------
-    features : ndarray of shape (n, len(FEATURES)), float64
+    features : ndarray of shape (n, F), float64
+        The columns of its kind.
     labels, tags : ndarray of shape (n,), int64
         The numbers of each word's label and tag.
+    kind : str
+        One of `KINDS`.
     """
 
     features: np.ndarray
     labels: np.ndarray
     tags: np.ndarray
+    kind: str = "given"
 
 
 def gather(case: Case, tag_column: int | None, options: DualOptions, limit: float) -> Evidence:
@@ -115,18 +143,22 @@ def gather(case: Case, tag_column: int | None, options: DualOptions, limit: floa
         bounds = exclusion_bounds(parts, scores, case.lowest, options, heads, loss <= limit)
     else:  # no multipliers, and parts of other shapes
         loss, bounds = np.full(n_nodes, np.inf), np.full(n_nodes, -np.inf)
-    features = np.zeros((n_nodes - 1, len(FEATURES)))
-    facts = float(case.decoded.score), float(case.decoded.iterations), float(case.predicted), limit
+    features = np.zeros((n_nodes - 1, len(KINDS[case.kind])))
+    facts = float(case.decoded.score), float(case.decoded.iterations), limit
     margins = case.label_margins.astype(np.float64)
     _fill_features(parts.arcs, heads, case.marginals, loss, bounds, margins, case.tokens.atoms, facts, features)
+    if case.tag_margins is not None:
+        _fill_tag_features(heads, np.minimum(case.tag_margins, LARGE), features)
+    if case.kind == "text":
+        _fill_text_features(heads, case.text_margins.astype(np.float64), features)
     tags = case.tokens.atoms[MARGIN + 1 : MARGIN + n_nodes, tag_column] if tag_column is not None else case.labels * 0
-    return Evidence(features, case.labels.astype(np.int64), tags.astype(np.int64))
+    return Evidence(features, case.labels.astype(np.int64), tags.astype(np.int64), case.kind)
 
 
 @kernel
 def _fill_features(arcs, heads, marginals, loss, bounds, margins, atoms, facts, features):
-    """Write float64[n, len(FEATURES)]."""
-    score, iterations, predicted, limit = facts
+    """Write the columns `FEATURES`."""
+    score, iterations, limit = facts
     n_nodes = heads.shape[0]
     counts, weakest = np.zeros(n_nodes), np.full(n_nodes, LARGE)
     odds, difference = np.empty(n_nodes), np.empty(n_nodes)
@@ -148,8 +180,33 @@ def _fill_features(arcs, heads, marginals, loss, bounds, margins, atoms, facts, 
         distance = np.log1p(abs(h - m))
         row[4] = 0.0 if h == 0 else (distance if h > m else -distance)
         row[5] = np.log(arcs.start[m + 1] - arcs.start[m])
-        row[6], row[7], row[9], row[10] = np.log(n_nodes - 1), np.log1p(iterations), predicted, np.log1p(counts[m])
+        row[6], row[7], row[9] = np.log(n_nodes - 1), np.log1p(iterations), np.log1p(counts[m])
         for column in range(atoms.shape[1]):
             row[8] += atoms[MARGIN + m, column] == UNKNOWN
-        row[11], row[12], row[13] = difference[h], weakest[m], odds[h]
-        row[14] = margins[h - 1] if h > 0 else LARGE
+        row[10], row[11], row[12] = difference[h], weakest[m], odds[h]
+        row[13] = margins[h - 1] if h > 0 else LARGE
+
+
+@kernel
+def _fill_tag_features(heads, margins, features):
+    """Write the columns `TAG_FEATURES`."""
+    for m in range(1, heads.shape[0]):
+        row, h = features[m - 1], heads[m]
+        row[_TAG], row[_TAG + 1] = margins[m - 1], margins[h - 1] if h > 0 else LARGE
+
+
+@kernel
+def _fill_text_features(heads, margins, features):
+    """Write the columns `TEXT_FEATURES`; ``margins`` are those of `nonproj.types.Sentence`, float64[N, 2]."""
+    n_nodes = heads.shape[0]
+    begin, end, inside = margins[0, 1], margins[n_nodes - 1, 1], LARGE
+    for k in range(1, n_nodes - 1):
+        inside = min(inside, -margins[k, 1])
+    for m in range(1, n_nodes):
+        row, h = features[m - 1], heads[m]
+        row[_TEXT], row[_TEXT + 1] = margins[m, 0], margins[h, 0] if h > 0 else LARGE
+        row[_TEXT + 2], row[_TEXT + 3], row[_TEXT + 4] = begin, end, inside
+        between = inside if h == 0 else LARGE
+        for k in range(min(h, m) if h > 0 else m, max(h, m)):
+            between = min(between, -margins[k, 1])
+        row[_TEXT + 5], row[_TEXT + 6] = between, min(begin, end) if h == 0 else LARGE

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nonproj.errors import DataError, DependencyError, FileError, ModelError
+from nonproj.evaluation.alignment import Verdict, judge_text
 from nonproj.io.files import check_folder
 from nonproj.parses import Parse
+from nonproj.pipeline import Parser
+from nonproj.text.corpus import paragraphs, raw_text
+from nonproj.text.input import TextInput
 from nonproj.types import Sentence
 
 BINS = 10
@@ -102,20 +106,45 @@ def judge(parses: Iterable[tuple[Sentence, Parse]], path: str = "the model") -> 
     ModelError
         A parse has no confidence; ``path`` is the model's name.
     """
-    rows: dict[str, list[Any]] = {"heads": [], "labels": [], "trees": []}
+    rows: list[tuple[Parse, Verdict]] = []
     for sentence, parse in parses:
         if sentence.heads is None:
             raise DataError(sentence.path, sentence.line, "HEAD is absent (_); gold heads are expected")
-        if parse.confidence is None:
-            raise ModelError(no_classifier(path))
         heads = parse.decoded.heads[1:] == sentence.heads[1:]
         labels = heads & np.array([a == b for a, b in zip(parse.labels, sentence.labels, strict=True)], np.bool_)
-        rows["heads"].append((parse.confidence.heads, heads))
-        rows["labels"].append((parse.confidence.labels, labels))
-        rows["trees"].append(([parse.confidence.tree], [heads.all()]))
-    if not rows["heads"]:
+        rows.append((parse, Verdict(heads, labels, bool(heads.all()))))
+    return _judged(rows, path)
+
+
+def judge_from_text(parser: Parser, gold: Sequence[Sentence], path: str = "the model") -> dict[str, Judged]:
+    """Compare the confidence of trees that are parsed from plain text with the gold trees; otherwise as `judge`.
+
+    The text is that of the gold sentences: their tokens with a blank between them, except behind ``SpaceAfter=No``.
+    Words that are not gold words are wrong, and so are trees whose sentences are not gold sentences: see
+    `nonproj.evaluation.alignment`.
+    """
+    for sentence in gold:
+        if sentence.heads is None:
+            raise DataError(sentence.path, sentence.line, "HEAD is absent (_); gold heads are expected")
+    found = parser.segmenter.segment(raw_text(paragraphs(gold)).text, TextInput(max_words=parser.max_words))
+    pairs = list(parser.parse_all(found))
+    trees = [parse.decoded.heads for _, parse in pairs], [parse.labels for _, parse in pairs]
+    verdicts = judge_text(gold, [sentence for sentence, _ in pairs], *trees)
+    return _judged([(parse, verdict) for (_, parse), verdict in zip(pairs, verdicts, strict=True)], path)
+
+
+def _judged(rows: Sequence[tuple[Parse, Verdict]], path: str) -> dict[str, Judged]:
+    """Return probabilities and what is right of all parses."""
+    if not rows:
         raise ValueError("there are no sentences")
-    return {name: Judged(*map(np.concatenate, zip(*pairs, strict=True))) for name, pairs in rows.items()}
+    found: dict[str, list[Any]] = {"heads": [], "labels": [], "trees": []}
+    for parse, verdict in rows:
+        if parse.confidence is None:
+            raise ModelError(no_classifier(path))
+        found["heads"].append((parse.confidence.heads, verdict.heads))
+        found["labels"].append((parse.confidence.labels, verdict.labels))
+        found["trees"].append(([parse.confidence.tree], [verdict.tree]))
+    return {name: Judged(*map(np.concatenate, zip(*pairs, strict=True))) for name, pairs in found.items()}
 
 
 def no_classifier(path: str) -> str:

@@ -91,15 +91,14 @@ class JointParser(Parser):
     def parse_all(self, sentences: Iterable[Sentence], batch: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
         """Tag and parse a stream of sentences; see `Parser.parse_all`."""
         for group in batches(sentences, batch):
-            tagged, choices = self.tag(group), {}
-            predicted = [after is not before for after, before in zip(tagged, group, strict=True)]
+            (tagged, margins), choices = self.tag_with_margins(group), {}
             for i, chain in enumerate(self.chains(group)):
                 found = self.candidates(group[i], tagged[i], chain) if chain is not None else None
                 if found is not None and len(found.rows) > len(tagged[i]):
                     choices[i] = Choice(tagged[i], found)
             joint = self._parse_jointly(list(choices.values()))
             kept = [i for i in range(len(tagged)) if i not in choices]
-            others = [tagged[i] for i in kept], [predicted[i] for i in kept]
+            others = [tagged[i] for i in kept], [margins[i] for i in kept]
             parses = iter(self._parse_group(*others) if kept else ())
             for i, sentence in enumerate(tagged):
                 yield next(joint) if i in choices else (sentence, next(parses))
@@ -122,7 +121,7 @@ class JointParser(Parser):
                 try:
                     yield from self._parse_joint_batch([choice])
                 except (MemoryError, SizeError):
-                    yield choice.sentence, self.parse(choice.sentence, predicted=True)
+                    yield choice.sentence, self.parse(choice.sentence)
 
     def _parse_joint_batch(self, choices: list[Choice]) -> list[tuple[Sentence, Parse]]:
         """Parse sentences with their candidates stage by stage, so that each stage finds its table in the cache."""

@@ -15,17 +15,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Confidence
-from nonproj.confidence.evidence import FEATURES, Case, Evidence
+from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Confidence, Models
+from nonproj.confidence.evidence import FEATURES, KINDS, LARGE, Case, Evidence
+from nonproj.evaluation.alignment import judge_text
+from nonproj.io.conll import with_rows
 from nonproj.learning.crossing import learn_price
 from nonproj.learning.mixing import Mixing, make_examples
 from nonproj.learning.network import learn_network
 from nonproj.learning.perceptron import start_epoch
 from nonproj.learning.preparation import Prepared
 from nonproj.model import LABEL_LINES, Model
+from nonproj.options.config import Config
 from nonproj.pipeline import Parser
 from nonproj.scoring.score import quantise
 from nonproj.scoring.vocabulary import FEAT, FIRST, Encoder, Tokens
+from nonproj.tagging.analyzer import Analyzer
+from nonproj.text.corpus import paragraphs, raw_text
+from nonproj.text.input import TextInput
+from nonproj.text.segmenter import Segmenter
 from nonproj.types import ArcSpace, Sentence
 
 BLOCK = 100
@@ -49,11 +56,21 @@ log = logging.getLogger("nonproj")
 
 
 class Outcome(NamedTuple):
-    """A held-out sentence of ``n`` words: the evidence, and whether each head and its label are right, bool[n]."""
+    """A held-out sentence of ``n`` words.
+
+    Attributes
+    ----------
+    evidence : Evidence
+    heads, labels : ndarray of shape (n,), bool
+        Whether each head, and head and label, are right.
+    tree : bool
+        Whether the sentence and all its heads are right.
+    """
 
     evidence: Evidence
     heads: np.ndarray
     labels: np.ndarray
+    tree: bool
 
 
 def learn_confidence(trainer, spaces: list[ArcSpace]) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
@@ -68,27 +85,30 @@ def learn_confidence(trainer, spaces: list[ArcSpace]) -> tuple[dict[str, Any], d
     """
     began, options = time.perf_counter(), trainer.config.confidence
     mask = held_out(len(trainer.sentences), trainer.prepared.copies, options.share)
-    words = sum(len(s) for s, out in zip(trainer.sentences, mask, strict=True) if out)
+    given = mask[:: trainer.prepared.copies]
+    words = sum(len(s) for s, out in zip(trainer.given, given, strict=True) if out)
     if words < MIN_WORDS or mask.all():
         if options.share:
             log.info("no confidence: %d held-out words, %d are needed", words, MIN_WORDS)
         return None
     parser = second_parser(trainer, spaces, np.flatnonzero(~mask))
-    chosen = np.flatnonzero(mask).tolist()
-    predicted = [_predicted(trainer, i) for i in chosen]
-    sentences = [trainer.sentences[i] for i in chosen]
+    sentences = [trainer.sentences[i] for i in np.flatnonzero(mask)]
     limit = median_loss(parser, sentences)
     if trainer.config.decoding.crossing == "auto":
         trainer.meta["crossing"] = parser.price = learn_price(parser, sentences, limit)
-    outcomes = examine(parser, sentences, predicted, limit)
+    outcomes = examine(parser, [trainer.given[i] for i in np.flatnonzero(given)], limit)
     wrong = sum(int((~outcome.heads).sum()) for outcome in outcomes)
     if wrong < MIN_WRONG:
         log.info("no confidence: %d of %d held-out heads are wrong, %d are needed", wrong, words, MIN_WRONG)
         return None
+    known = trainer.prepared.components
+    if "tagger" in known:
+        components = second_components(trainer.given, given, trainer.config, trainer.progress, "segmenter" in known)
+        outcomes += examine_predictions(parser, components, trainer.given, given, limit)
     classifier = fit_classifier(outcomes, limit)
     seconds, share = time.perf_counter() - began, 1.0 - wrong / words
     log.info("confidence: %.1f s, from %d held-out words, %.2f %% of heads right", seconds, words, 100 * share)
-    trainer.meta["confidence"] = {"words": words, "sentences": len(chosen), "uas": share}
+    trainer.meta["confidence"] = {"words": words, "sentences": int(given.sum()), "uas": share}
     return classifier.state()
 
 
@@ -105,13 +125,6 @@ def held_out(count: int, copies: int, share: float) -> np.ndarray:
     sentences = np.arange(count) // copies
     block = sentences // max(1, min(BLOCK, count // copies // 10))
     return np.floor((block + 1) * share + 1e-9) > np.floor(block * share + 1e-9)
-
-
-def _predicted(trainer, i: int) -> bool:
-    """Return whether sentence ``i`` has the tagger's tags."""
-    if trainer.prepared.copies == 2:
-        return i % 2 == 1
-    return trainer.config.training.tags != "gold" and "tagger" in trainer.prepared.components
 
 
 # -- the second parser
@@ -176,39 +189,116 @@ def known_strings(vocabularies: dict[str, list[str]], tokens: Sequence[Tokens]) 
     }
 
 
-def examine(parser: Parser, sentences: Sequence[Sentence], predicted: Sequence[bool], limit: float) -> list[Outcome]:
-    """Parse sentences with gold trees; return what is known about their words, and what is right."""
+def examine(
+    parser: Parser, sentences: Sequence[Sentence], limit: float, tag_margins: Sequence[np.ndarray] | None = None
+) -> list[Outcome]:
+    """Parse sentences with gold trees; return what is known about their words, and what is right.
+
+    ``tag_margins`` are those of their tags, if these are predicted.
+    """
     outcomes = []
     number = {label: i for i, label in enumerate(parser.model.labels)}
-    for sentence, own in zip(sentences, predicted, strict=True):
-        case = _case(parser, sentence, own)
+    for sentence, margins in zip(sentences, tag_margins or [None] * len(sentences), strict=True):
+        case = _case(parser, sentence, margins)
         right = case.decoded.heads[1:] == sentence.heads[1:]
         gold = np.array([number[label] for label in sentence.labels])
-        outcomes.append(Outcome(parser.evidence(case, limit), right, right & (case.labels == gold)))
+        labels = right & (case.labels == gold)
+        outcomes.append(Outcome(parser.evidence(case, limit), right, labels, bool(right.all())))
     return outcomes
 
 
-def _case(parser: Parser, sentence: Sentence, predicted: bool) -> Case:
+def _case(parser: Parser, sentence: Sentence, tag_margins: np.ndarray | None) -> Case:
     """Parse a sentence."""
     tokens = parser.encode(sentence)
     arcs, marginals = parser.candidates_of(sentence, tokens, None)
     parts, scores = parser.score(tokens, arcs)
     decoded, lowest = parser.decode_recorded(parts, scores)
-    return Case(tokens, parts, scores, marginals, decoded, lowest, *parser.label_arcs(tokens, decoded.heads), predicted)
+    labelled = parser.label_arcs(tokens, decoded.heads)
+    return Case(tokens, parts, scores, marginals, decoded, lowest, *labelled, tag_margins, sentence.margins)
 
 
 def median_loss(parser: Parser, sentences: Sequence[Sentence]) -> float:
     """Return the median loss of the words of some sentences, beyond which the difference is not computed."""
-    cases = (_case(parser, sentence, False) for sentence in sentences[:: -(-len(sentences) // _SAMPLE)])
+    cases = (_case(parser, sentence, None) for sentence in sentences[:: -(-len(sentences) // _SAMPLE)])
     column = FEATURES.index("loss")
     return float(np.median(np.concatenate([parser.evidence(case, -np.inf).features[:, column] for case in cases])))
+
+
+# -- predicted tags and plain text
+
+
+def second_components(
+    sentences: Sequence[Sentence], mask: np.ndarray, config: Config, progress: Any, segmented: bool
+) -> tuple[Analyzer, Segmenter | None]:
+    """Train a tagger, and a segmenter if ``segmented``, on the sentences that are not held out."""
+    rest = [sentence for sentence, out in zip(sentences, mask, strict=True) if not out]
+    began, segmenter = time.perf_counter(), None
+    options = dataclasses.replace(config.tagger, restarts=1)
+    analyzer = Analyzer.fit(rest, options, config.seed, progress, config.features.folder)
+    if segmented:
+        segmenter = Segmenter.fit(rest, config.segmenter, config.seed, progress)
+        segmenter.with_margins = True
+    log.info("confidence: tagger and segmenter: %.1f s", time.perf_counter() - began)
+    return analyzer, segmenter
+
+
+def examine_predictions(
+    parser: Parser,
+    components: tuple[Analyzer, Segmenter | None],
+    sentences: Sequence[Sentence],
+    mask: np.ndarray,
+    limit: float,
+) -> list[Outcome]:
+    """Return what `examine` returns of held-out sentences with predicted tags, and of their plain text.
+
+    Parameters
+    ----------
+    parser : Parser
+        That of `second_parser`.
+    components : tuple of Analyzer and Segmenter or None
+        Of `second_components`; without a segmenter there is no plain text.
+    sentences : sequence of Sentence
+        All sentences of the treebank.
+    mask : ndarray of bool
+        Which of them are held out.
+    limit : float
+        As for `nonproj.confidence.evidence.gather`.
+    """
+    analyzer, segmenter = components
+    held = [sentence for sentence, out in zip(sentences, mask, strict=True) if out]
+    rows, margins = analyzer.annotate_with_margins(held, overwrite=True)
+    tagged = [with_rows(*pair) for pair in zip(held, rows, strict=True)]
+    outcomes = examine(parser, tagged, limit, margins)
+    if segmenter is not None:
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
+        for first, end in edges.reshape(-1, 2).tolist():
+            outcomes += examine_text(parser, (analyzer, segmenter), sentences[first:end], limit)
+    return outcomes
+
+
+def examine_text(
+    parser: Parser, components: tuple[Analyzer, Segmenter], gold: Sequence[Sentence], limit: float
+) -> list[Outcome]:
+    """Segment, tag and parse the plain text of consecutive gold sentences; return what is known, and what is right.
+
+    A word that is not in the gold standard is wrong, and so is a tree whose sentence is not: see
+    `nonproj.evaluation.alignment`.
+    """
+    analyzer, segmenter = components
+    found = segmenter.segment(raw_text(paragraphs(gold)).text, TextInput(max_words=parser.max_words))
+    rows, margins = analyzer.annotate_with_margins(found, overwrite=True)
+    tagged = [with_rows(*pair) for pair in zip(found, rows, strict=True)]
+    cases = [_case(parser, *pair) for pair in zip(tagged, margins, strict=True)]
+    labels = [[parser.model.labels[i] for i in case.labels] for case in cases]
+    verdicts = judge_text(gold, tagged, [case.decoded.heads for case in cases], labels)
+    return [Outcome(parser.evidence(case, limit), *each) for case, each in zip(cases, verdicts, strict=True)]
 
 
 # -- the classifier
 
 
 def fit_classifier(outcomes: Sequence[Outcome], limit: float) -> Classifier:
-    """Train the models of heads, of the labels of right heads, and of trees.
+    """Train the models of each kind of evidence.
 
     Parameters
     ----------
@@ -216,17 +306,27 @@ def fit_classifier(outcomes: Sequence[Outcome], limit: float) -> Classifier:
     limit : float
         That of the evidence.
     """
-    evidence = Evidence(*(np.concatenate(arrays) for arrays in zip(*(o.evidence for o in outcomes), strict=True)))
+    models = {}
+    for kind in KINDS:
+        own = [outcome for outcome in outcomes if outcome.evidence.kind == kind]
+        if own:
+            models[kind] = fit_models(own)
+    return Classifier(limit, **models)
+
+
+def fit_models(outcomes: Sequence[Outcome]) -> Models:
+    """Train the models of heads, of the labels of right heads, and of trees, from evidence of one kind."""
+    kind = outcomes[0].evidence.kind
+    features, *categories = (np.concatenate([o.evidence[k] for o in outcomes]) for k in range(3))
     right, labelled = (np.concatenate([o[k] for o in outcomes]) for k in (1, 2))
-    categories = evidence.labels, evidence.tags
-    heads = fit_additive(evidence.features, categories, right, STRENGTH["heads"])
-    among = evidence.features[right], tuple(numbers[right] for numbers in categories)
+    heads = fit_additive(features, tuple(categories), right, STRENGTH["heads"])
+    among = features[right], tuple(numbers[right] for numbers in categories)
     labels = fit_additive(*among, labelled[right], STRENGTH["labels"])
     unknown = Additive(np.zeros((len(TREE_FEATURES), 1)), np.zeros((len(TREE_FEATURES), 1)), *np.zeros((3, 1)))
-    classifier = Classifier(heads, labels, unknown, limit)
+    classifier = Classifier(0.0, **{kind: Models(heads, labels, unknown)})
     rows = np.array([_summary(classifier.confidence(outcome.evidence)) for outcome in outcomes])
-    trees = fit_additive(rows, (), np.array([outcome.heads.all() for outcome in outcomes]), STRENGTH["trees"])
-    return classifier._replace(trees=trees)
+    trees = fit_additive(rows, (), np.array([outcome.tree for outcome in outcomes]), STRENGTH["trees"])
+    return Models(heads, labels, trees)
 
 
 def _summary(confidence: Confidence) -> tuple[float, float, float]:
@@ -277,8 +377,15 @@ def fit_additive(features: np.ndarray, categories: tuple[Any, ...], right: np.nd
 
 
 def _knots(column: np.ndarray) -> np.ndarray:
-    """Return the places between which the function of a feature is linear, float64[KNOTS], the last one repeated."""
-    places = np.unique(np.quantile(column, np.linspace(0.0, 1.0, KNOTS)))
+    """Return the places between which the function of a feature is linear, float64[KNOTS], the last one repeated.
+
+    They are at quantiles; `LARGE`, where there was no doubt, is a place by itself.
+    """
+    doubtful = column[column < LARGE]
+    count = KNOTS - (len(doubtful) < len(column))
+    places = np.unique(np.quantile(doubtful, np.linspace(0.0, 1.0, count))) if len(doubtful) else np.zeros(0)
+    if len(doubtful) < len(column):
+        places = np.append(places, LARGE)
     return np.concatenate([places, np.full(KNOTS - len(places), places[-1])])
 
 

@@ -101,7 +101,16 @@ class Analyzer:
         list of list of list of str
             The ten columns of the words of each sentence.
         """
-        tags = self._tag(batch, overwrite)
+        return self.annotate_with_margins(batch, overwrite)[0]
+
+    def annotate_with_margins(
+        self, batch: Sequence[Sentence], overwrite: bool = False
+    ) -> tuple[list[list[list[str]]], list[np.ndarray]]:
+        """Return the rows of `annotate`, and for each sentence the margins of its tags, float64[n].
+
+        See `nonproj.tagging.tagger.Tagger.tag_with_margins`; the margins are infinite if there is no tagger.
+        """
+        tags, margins = self._tag(batch, overwrite)
         words = [(row[1], *tag) for row, tag in zip((row for s in batch for row in s.rows), tags, strict=True)]
         lemmas = self.lemmatizer.lemmas(words) if self.lemmatizer else None
         made, i = [], 0
@@ -115,12 +124,13 @@ class Analyzer:
                 rows.append([row[0], row[1], lemma, upos, xpos, feats, *row[6:]])
                 i += 1
             made.append(rows)
-        return made
+        return made, np.split(margins, np.cumsum([len(sentence) for sentence in batch])[:-1])
 
-    def _tag(self, batch: Sequence[Sentence], overwrite: bool) -> list[tuple[str, str, str]]:
-        """Return UPOS, XPOS and FEATS of all words, as they are to be written."""
+    def _tag(self, batch: Sequence[Sentence], overwrite: bool) -> tuple[list[tuple[str, str, str]], np.ndarray]:
+        """Return UPOS, XPOS and FEATS of all words, as they are to be written, and the margins of the tags."""
         if self.tagger is None:
-            return [(row[UPOS], row[XPOS], row[FEATS]) for sentence in batch for row in sentence.rows]
+            given = [(row[UPOS], row[XPOS], row[FEATS]) for sentence in batch for row in sentence.rows]
+            return given, np.full(len(given), np.inf)
         filled = self.tag_columns
         keys: list[Any] = []
         given: list[Any] = []
@@ -144,10 +154,10 @@ class Analyzer:
                     (row[1], *(g if c in filled else None for c, g in zip(TAG_COLUMNS, tag, strict=True)))
                     for row, tag in zip(rows, there, strict=True)
                 ]
-        found = self.tagger.tag(keys, [len(sentence) for sentence in batch])
+        found, margins = self.tagger.tag_with_margins(keys, [len(sentence) for sentence in batch])
         if self.tag_columns == TAG_COLUMNS and not any(given):
-            return found
-        return self._merge(batch, found, given, overwrite)
+            return found, margins
+        return self._merge(batch, found, given, overwrite), margins
 
     def _merge(self, batch, found: list[Any], given: list[Any], overwrite: bool) -> list[tuple[str, str, str]]:
         """Return predicted tags, with the columns that are given or that the model does not fill as they are."""

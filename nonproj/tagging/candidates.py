@@ -87,7 +87,7 @@ def _fill_chain(
         _score_local(chain, words, form[i], keys[i], own[form[i]], weights, zero, local[i])
         if count[i] > 1 or (i > 0 and count[i - 1] > 1):
             _score_pairs(chain, words, form[i - 1] if i > 0 else -1, form[i], keys[i], weights, zero, pairs[i])
-    left = _prune(count, local, pairs, pruning.threshold, pruning.limit, kept)
+    left = _prune(count, local, pairs, pruning.threshold, pruning.limit, kept, np.empty(n))
     for i in range(n):
         found.count[i] = left[i]
         several = left[i] > 1 or (i > 0 and left[i - 1] > 1) or (i > 1 and left[i - 2] > 1)

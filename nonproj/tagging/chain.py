@@ -190,11 +190,19 @@ def _score_local(
 
 
 @kernel
-def _prune(count: Int64s, local: Float64s, pairs: Float64s, threshold: float, limit: int, kept: Int64s) -> Int64s:
+def _prune(
+    count: Int64s,
+    local: Float64s,
+    pairs: Float64s,
+    threshold: float,
+    limit: int,
+    kept: Int64s,
+    margins: Float64s,
+) -> Int64s:
     """Keep the candidates whose best first-order sequence is nearly as good as the best of all; return their numbers.
 
-    ``kept[i]`` lists those of word ``i``, best first.  Here and elsewhere loops take the place of array expressions,
-    whose error messages would take seconds to compile.
+    ``kept[i]`` lists those of word ``i``, best first; ``margins[i]`` is the difference between the best two.  Here and
+    elsewhere loops take the place of array expressions, whose error messages would take seconds to compile.
     """
     n, width = local.shape
     forward, backward = np.empty((n, width)), np.zeros((n, width))
@@ -218,8 +226,12 @@ def _prune(count: Int64s, local: Float64s, pairs: Float64s, threshold: float, li
             best = max(best, forward[i, c])
         lowest = best - threshold
         left[i] = 0
+        margins[i], found = np.inf, False
         for c in range(count[i]):
             x = forward[i, c]
+            if x < best or found:
+                margins[i] = min(margins[i], best - x)
+            found = found or x == best
             if x >= lowest and (left[i] < limit or x > forward[i, kept[i, limit - 1]]):
                 k = left[i] if left[i] < limit else limit - 1
                 while k > 0 and forward[i, kept[i, k - 1]] < x:

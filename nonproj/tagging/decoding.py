@@ -92,11 +92,15 @@ def score_words(chain: Chain, words: Words, weights: np.ndarray) -> np.ndarray:
 
 def tag_text(
     chain: Chain, words: Words, own: np.ndarray, text: Text, weights: np.ndarray, pruning: Pruning
-) -> np.ndarray:
-    """Return the tag of each word of some sentences, int32; ``own`` is from `score_words`."""
-    tags = np.empty(len(text.form), np.int32)
-    _tag_text(chain, words, own, text, weights, _zero_of(weights), pruning, tags)
-    return tags
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the tag of each word of some sentences, int32, and its margin, float64; ``own`` is from `score_words`.
+
+    The margin is the difference between the best first-order sequences with the best two candidates of the word,
+    infinite where there is only one, in the units of the weights.
+    """
+    tags, margins = np.empty(len(text.form), np.int32), np.empty(len(text.form))
+    _tag_text(chain, words, own, text, weights, _zero_of(weights), pruning, tags, margins)
+    return tags, margins
 
 
 def train_text(
@@ -133,8 +137,9 @@ def _decode(
     zero: Float64s | Int64s,
     gold: Gold,
     pruning: Pruning,
+    margins: Float64s,
 ) -> Int64s:
-    """Return the candidate of each word of a sentence in the best sequence, int64[n]."""
+    """Return the candidate of each word of a sentence in the best sequence, int64[n]; write the `_prune` margins."""
     form, keys, own = observations.form, observations.keys, observations.own
     n, width = form.shape[0], words.tag.shape[1]
     local, pairs = np.empty((n, width)), np.zeros((n, width, width))
@@ -147,7 +152,7 @@ def _decode(
                 local[i, c] += gold.margin if c != gold.candidate[i] else 0.0
         if count[i] > 1 or (i > 0 and count[i - 1] > 1):
             _score_pairs(chain, words, form[i - 1] if i > 0 else -1, form[i], keys[i], weights, zero, pairs[i])
-    left = _prune(count, local, pairs, pruning.threshold, pruning.limit, kept)
+    left = _prune(count, local, pairs, pruning.threshold, pruning.limit, kept, margins)
     limit = pruning.limit
     tags, of_kept, between = np.zeros((n, limit), np.int32), np.zeros((n, limit)), np.zeros((n, limit, limit))
     for i in range(n):
@@ -177,8 +182,9 @@ def _tag_text(
     zero: Float64s | Int64s,
     pruning: Pruning,
     tags: Int32s,
+    margins: Float64s,
 ) -> None:
-    """Fill the tag of each word."""
+    """Fill the tag of each word and its margin."""
     gold = Gold(np.empty(text.form.shape[0], np.int32), 0.0)
     for i in range(text.form.shape[0]):
         gold.candidate[i] = -1
@@ -192,7 +198,8 @@ def _tag_text(
             for i in range(end - first):
                 for c in range(own.shape[1]):
                     scores[i, c] = own[form[i], c]
-            path = _decode(chain, words, Observations(form, keys, scores), weights, zero, gold, pruning)
+            observations = Observations(form, keys, scores)
+            path = _decode(chain, words, observations, weights, zero, gold, pruning, margins[first:end])
             for i in range(end - first):
                 tags[first + i] = words.tag[form[i], path[i]]
 
@@ -214,7 +221,7 @@ def _train(
         _score_words(chain, words, form, weights, zero, own)
         target = Gold(gold.candidate[first:end], gold.margin)
         observations = Observations(form, keys, own)
-        path = _decode(chain, words, observations, weights, zero, target, pruning)
+        path = _decode(chain, words, observations, weights, zero, target, pruning, np.empty(end - first))
         for i in range(end - first):
             wrong += path[i] != target.candidate[i]
         _update(chain, words, observations, target.candidate, path, step, averaged)

@@ -101,11 +101,18 @@ class Tagger:
         lengths : list of int
             The numbers of words of the sentences.
         """
+        return self.tag_with_margins(keys, lengths)[0]
+
+    def tag_with_margins(self, keys: list[Any], lengths: list[int]) -> tuple[list[tuple[str, str, str]], np.ndarray]:
+        """Return the tag of each word, and how much more the best sequence with it scores than with another, float64.
+
+        The difference is that of sequences of first order; it is infinite for words with one candidate.
+        """
         forms, rows = self.look_up(keys)
         text = Text(np.cumsum([0, *lengths], dtype=np.int64), rows)
-        found = tag_text(self.chain, forms.words, forms.own, text, self.weights, self.pruning)
+        found, margins = tag_text(self.chain, forms.words, forms.own, text, self.weights, self.pruning)
         tags = self.tags.tags
-        return [tags[i] for i in found.tolist()]
+        return [tags[i] for i in found.tolist()], margins * self.scale
 
     def look_up(self, keys: list[Any]) -> tuple[Forms, np.ndarray]:
         """Return tables of forms, and the row in them of each key, int32; see `tag`."""

@@ -213,18 +213,29 @@ class Multiwords:
         >>> Multiwords.fit([paragraph] * 2).expand(["Στο", "σπίτι"])
         {0: ('Σ', 'το')}
         """
+        return self.expand_with_scores(forms)[0]
+
+    def expand_with_scores(self, forms: list[str]) -> tuple[dict[int, tuple[str, ...]], dict[int, float]]:
+        """Return what `expand` returns, and by index the log-odds of all tokens about which there was a doubt."""
+        found: dict[int, tuple[str, ...]] = {}
+        scores: dict[int, float] = {}
         if not self.entries:
-            return {}
-        cache, found = self._met.own, {}
+            return found, scores
+        cache = self._met.own
         for index, form in enumerate(forms):
             candidate = cache[form] if form in cache else self._candidate(form)
-            if candidate is not None and (candidate.certain or self._decide(candidate, forms, index)):
+            if candidate is None:
+                continue
+            if not candidate.certain:
+                scores[index] = self._score(candidate, forms, index)
+            if candidate.certain or scores[index] > 0:
                 found[index] = candidate.words
-        return found
+        return found, scores
 
-    def _decide(self, candidate: _Candidate, forms: list[str], index: int) -> bool:
+    def _score(self, candidate: _Candidate, forms: list[str], index: int) -> float:
+        """Return the log-odds that a token stands for several words."""
         places = _places(candidate.names, self._neighbours(forms, index))
-        return float(self.weights[places].sum()) > 0
+        return float(self.weights[places].sum())
 
     def state(self) -> dict[str, Any]:
         """Return entries and rules as JSON values."""

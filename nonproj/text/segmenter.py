@@ -20,6 +20,7 @@ from nonproj.text import corpus
 from nonproj.text.characters import characters
 from nonproj.text.input import LINES, WORDS, TextInput
 from nonproj.text.layout import NO_GAP, PARAGRAPH, WRAPPED, Text, lay_out, spans
+from nonproj.text.margins import CERTAIN, add_margins
 from nonproj.text.multiword import BITS, Multiwords
 from nonproj.text.output import Origin, Segments, forms_of, to_sentences
 from nonproj.text.rules import SpacyRules, UnicodeRules
@@ -38,6 +39,8 @@ class Segmenter:
         What finds tokens and sentences.
     multiwords : Multiwords
         What expands multiword tokens.
+    with_margins : bool
+        Whether sentences say how sure their words and ends are (`nonproj.types.Sentence.margins`).
 
     Examples
     --------
@@ -47,6 +50,7 @@ class Segmenter:
 
     def __init__(self, finder: Trained | UnicodeRules | SpacyRules, multiwords: Multiwords, description: str):
         self.finder, self.multiwords, self.description = finder, multiwords, description
+        self.with_margins = False
 
     @classmethod
     def fit(
@@ -123,9 +127,24 @@ class Segmenter:
         forms, normal = forms_of(segments), unicodedata.is_normalized("NFC", text)
         if not normal:
             forms = [unicodedata.normalize("NFC", form) for form in forms]
-        words = self.multiwords.expand(forms) if options.format != WORDS else {}
+        words, doubts = self.multiwords.expand_with_scores(forms) if options.format != WORDS else ({}, {})
         ends = _limited(scores, words, options.max_words)
-        return to_sentences(segments._replace(ends=ends, words=words), forms, normal, origin)
+        found = to_sentences(segments._replace(ends=ends, words=words), forms, normal, origin)
+        if self.with_margins and options.format != WORDS:
+            certain = np.where(scores > 0, np.float32(CERTAIN), np.float32(-CERTAIN))
+            sure = self._margins(layout, start, end, doubts)
+            add_margins(found, sure, certain if options.format == LINES else scores, words, ends)
+        return found
+
+    def _margins(self, layout: Text, start: np.ndarray, end: np.ndarray, doubts: dict[int, float]) -> np.ndarray:
+        """Return how sure each token is, float32[T]; ``doubts`` are the log-odds of multiword tokens."""
+        if isinstance(self.finder, Trained):
+            margins = self.finder.margins(layout, start, end, CERTAIN)
+        else:
+            margins = np.full(len(start), CERTAIN, np.float32)
+        for token, score in doubts.items():
+            margins[token] = min(margins[token], abs(score))
+        return margins
 
     def _find(self, text: str, layout: Text, options: TextInput) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return tokens and the scores of sentence ends after them."""

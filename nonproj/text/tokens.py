@@ -161,6 +161,62 @@ def tokenize(
     return start[:count], end[:count]
 
 
+@kernel
+def _token_margins(
+    text: Text,
+    candidate: Uint8s,
+    known: Uint8s,
+    weights: Float32s,
+    shift: int,
+    start: Int64s,
+    end: Int64s,
+    margins: Float32s,
+) -> None:
+    """Lower the margins to those of the decisions at both ends of each token and inside."""
+    out = np.empty(N_FEATURES, np.int32)
+    c = 0
+    for t in range(len(start)):
+        while text.end[c] <= start[t]:
+            c += 1
+        for i in range(start[t], min(end[t], text.end[c] - 1)):
+            if candidate[text.kind[i], text.kind[i + 1]] and not text.fixed[i]:
+                _character_features(text, c, i, shift, out)
+                _string_features(text, c, start[t], i, known, shift, out)
+                score = np.float32(0.0)
+                for j in range(N_FEATURES):
+                    score += weights[out[j]]
+                if i == end[t] - 1:
+                    margins[t] = min(margins[t], score)
+                    margins[t + 1] = min(margins[t + 1], score)
+                else:
+                    margins[t] = min(margins[t], -score)
+
+
+def token_margins(
+    text: Text,
+    tokens: tuple[np.ndarray, np.ndarray],
+    candidate: np.ndarray,
+    known: np.ndarray,
+    weights: np.ndarray,
+    large: float,
+) -> np.ndarray:
+    """Return for each token the score of the least certain decision about it, float32[T]: log-odds, at most ``large``.
+
+    Parameters
+    ----------
+    text : Text
+    tokens : tuple of ndarray
+        Of `tokenize`, with the same tables.
+    candidate, known, weights : ndarray
+    large : float
+        Where nothing was to be decided.
+    """
+    start, end = tokens
+    margins = np.full(len(start), large, np.float32)
+    _token_margins(text, candidate, known, weights, shift_of(weights), start, end, margins)
+    return margins
+
+
 def shift_of(weights: np.ndarray) -> np.uint64:
     """Return 64 less the binary logarithm of the table's length."""
     return np.uint64(65 - len(weights).bit_length())

@@ -17,7 +17,7 @@ from nonproj.text.linear import fit
 from nonproj.text.sentences import N_FEATURES as SENTENCE_FEATURES
 from nonproj.text.sentences import TokenTable, case_classes, letter_case, score_ends, sentence_examples, token_table
 from nonproj.text.tokens import N_FEATURES as TOKEN_FEATURES
-from nonproj.text.tokens import count_places, token_examples, tokenize
+from nonproj.text.tokens import count_places, token_examples, token_margins, tokenize
 from nonproj.types import Int64s, Uint32s
 
 FOLDS = 5
@@ -51,6 +51,10 @@ class Trained:
     def tokens(self, layout: Text) -> tuple[np.ndarray, np.ndarray]:
         """Return the first characters of the tokens and those behind their last, int64[T] each."""
         return tokenize(layout, self.candidate, self.known, self.token_weights)
+
+    def margins(self, layout: Text, start: np.ndarray, end: np.ndarray, large: float) -> np.ndarray:
+        """Return how sure each token is, float32[T]: see `nonproj.text.tokens.token_margins`."""
+        return token_margins(layout, (start, end), self.candidate, self.known, self.token_weights, large)
 
     def scores(self, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends."""

@@ -1,0 +1,192 @@
+"""Which words of a parsed text are words of the gold standard, by their characters, and whether their arcs are right.
+
+Words are aligned as by the official evaluation of the CoNLL 2018 shared task (Zeman et al. 2018): by the characters of
+their tokens; the words of multiword tokens, which share these, by the longest common subsequence of their forms.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.errors import DataError
+from nonproj.text.places import surface_tokens
+from nonproj.types import Sentence
+
+
+class Verdict(NamedTuple):
+    """What is right of a parsed sentence of ``n`` words, against a gold standard with other words and sentences.
+
+    Attributes
+    ----------
+    heads : ndarray of shape (n,), bool
+        Whether each word is aligned with a gold word, and its head with that word's head, or both are roots.
+    labels : ndarray of shape (n,), bool
+        Whether its label is right, too.
+    tree : bool
+        Whether all heads are right and the sentence is one of the gold standard.
+    """
+
+    heads: np.ndarray
+    labels: np.ndarray
+    tree: bool
+
+
+class _Words(NamedTuple):
+    """The words of some sentences: places of their tokens' characters, blanks not counted, and whether these have more
+    than one word; for each sentence the number of words before it, and for each character its letter."""
+
+    start: list[int]
+    end: list[int]
+    several: list[bool]
+    forms: list[str]
+    first: list[int]
+    characters: str
+
+
+def judge_text(
+    gold: Sequence[Sentence],
+    system: Sequence[Sentence],
+    heads: Sequence[np.ndarray],
+    labels: Sequence[Sequence[str]],
+) -> list[Verdict]:
+    """Return what is right of parsed sentences, whose words and sentences may not be those of the gold standard.
+
+    Parameters
+    ----------
+    gold : sequence of Sentence
+        With gold heads.
+    system : sequence of Sentence
+        Of the same text.
+    heads, labels : sequence
+        Those of each system sentence: int32[N], -1 for the root, and ``n`` strings.
+
+    Raises
+    ------
+    DataError
+        The characters of the two differ.
+
+    Examples
+    --------
+    >>> from nonproj.io.objects import from_words
+    >>> gold = from_words(["Det", "regner"])
+    >>> gold.heads, gold.rows[1][7] = np.array([-1, 2, 0]), "root"
+    >>> judge_text([gold], [from_words(["De", "t", "regner"])], [np.array([-1, 3, 3, 0])], [["x", "x", "root"]])
+    [Verdict(heads=array([False, False,  True]), labels=array([False, False,  True]), tree=False)]
+    """
+    theirs, ours = _words(gold), _words(system)
+    if theirs.characters != ours.characters:
+        raise _differs(gold, system, theirs, ours)
+    partner = np.full(len(ours.forms) + 1, -1, np.int64)  # the last one is that of the root
+    partner[-1] = len(theirs.forms)
+    for g, s in _aligned(theirs, ours):
+        partner[s] = g
+    root = len(theirs.forms)
+    arcs = [np.where(s.heads[1:] > 0, s.heads[1:] - 1 + a, root) for s, a in zip(gold, theirs.first, strict=False)]
+    parent = np.concatenate([*arcs, np.zeros(0, np.int64)])
+    gold_labels = [label for sentence in gold for label in sentence.labels]
+    spans = {(theirs.start[a], theirs.end[b - 1]) for a, b in zip(theirs.first, theirs.first[1:], strict=False)}
+    found = []
+    for a, b, own, names in zip(ours.first, ours.first[1:], heads, labels, strict=False):
+        mine, above = partner[a:b], partner[np.where(own[1:] > 0, own[1:] - 1 + a, len(ours.forms))]
+        right = (mine >= 0) & (above == parent[mine]) & (above >= 0)
+        same = np.array([g >= 0 and gold_labels[g] == name for g, name in zip(mine, names, strict=True)], np.bool_)
+        whole = bool(right.all()) and (ours.start[a], ours.end[b - 1]) in spans
+        found.append(Verdict(right, right & same, whole))
+    return found
+
+
+def _words(sentences: Sequence[Sentence]) -> _Words:
+    """Return the words of sentences."""
+    found, position = _Words([], [], [], [], [0], ""), 0
+    pieces = []
+    for sentence in sentences:
+        for form, _, count in surface_tokens(sentence):
+            visible = "".join(c for c in form if not c.isspace() and unicodedata.category(c) != "Zs")
+            pieces.append(visible)
+            found.start.extend([position] * count)
+            position += len(visible)
+            found.end.extend([position] * count)
+            found.several.extend([count > 1] * count)
+        found.forms.extend(form.lower() for form in sentence.forms)
+        found.first.append(len(found.forms))
+    return found._replace(characters="".join(pieces))
+
+
+def _aligned(gold: _Words, system: _Words) -> list[tuple[int, int]]:
+    """Return the pairs of aligned words, by their numbers."""
+    pairs, g, s = [], 0, 0
+    while g < len(gold.forms) and s < len(system.forms):
+        if gold.several[g] or system.several[s]:
+            before_g, before_s, g, s = _span(gold, system, g, s)
+            pairs += _common(gold.forms, system.forms, (before_g, g), (before_s, s))
+        elif (gold.start[g], gold.end[g]) == (system.start[s], system.end[s]):
+            pairs.append((g, s))
+            g, s = g + 1, s + 1
+        elif gold.start[g] <= system.start[s]:
+            g += 1
+        else:
+            s += 1
+    return pairs
+
+
+def _span(gold: _Words, system: _Words, g: int, s: int) -> tuple[int, int, int, int]:
+    """Return the smallest ranges of words, beginning here, over whole multiword tokens on both sides."""
+    if gold.several[g]:
+        end = gold.end[g]
+        s += not system.several[s] and system.start[s] < gold.start[g]
+    else:
+        end = system.end[s]
+        g += not gold.several[g] and gold.start[g] < system.start[s]
+    before_g, before_s = g, s
+    while not (_beyond(gold, g, end) and _beyond(system, s, end)):
+        if g < len(gold.forms) and (s >= len(system.forms) or gold.start[g] <= system.start[s]):
+            end = max(end, gold.end[g]) if gold.several[g] else end
+            g += 1
+        else:
+            end = max(end, system.end[s]) if system.several[s] else end
+            s += 1
+    return before_g, before_s, g, s
+
+
+def _beyond(words: _Words, i: int, end: int) -> bool:
+    """Return whether a word is behind a span that ends at a character."""
+    return i >= len(words.forms) or (words.start[i] >= end if words.several[i] else words.end[i] > end)
+
+
+def _common(
+    gold: list[str], system: list[str], rows: tuple[int, int], columns: tuple[int, int]
+) -> list[tuple[int, int]]:
+    """Return the pairs of a longest common subsequence of the forms in two ranges of words."""
+    (a, b), (c, d) = rows, columns
+    length = np.zeros((b - a + 1, d - c + 1), np.int64)
+    for i in range(b - 1, a - 1, -1):
+        for j in range(d - 1, c - 1, -1):
+            best = max(length[i - a + 1, j - c], length[i - a, j - c + 1])
+            length[i - a, j - c] = max(best, length[i - a + 1, j - c + 1] + (gold[i] == system[j]))
+    pairs, i, j = [], a, c
+    while i < b and j < d:
+        if gold[i] == system[j]:
+            pairs.append((i, j))
+            i, j = i + 1, j + 1
+        elif length[i - a, j - c] == length[i - a + 1, j - c]:
+            i += 1
+        else:
+            j += 1
+    return pairs
+
+
+def _differs(gold: Sequence[Sentence], system: Sequence[Sentence], theirs: _Words, ours: _Words) -> DataError:
+    """Return the error for two texts whose characters differ."""
+    pairs = enumerate(zip(theirs.characters, ours.characters, strict=False))
+    shorter = min(len(theirs.characters), len(ours.characters))
+    place = next((i for i, (a, b) in pairs if a != b), shorter)
+    word = next((i for i, end in enumerate(theirs.end) if end > place), len(theirs.end) - 1)
+    number = int(np.searchsorted(theirs.first, word, side="right")) - 1
+    expected, found = (each.characters[place : place + 20] for each in (theirs, ours))
+    sentence = gold[min(number, len(gold) - 1)]
+    message = f"the text continues with {expected!r}, the parsed one with {found!r}"
+    return DataError(sentence.path, sentence.line, message)
