@@ -23,7 +23,7 @@ CONFIGS = {"Turkish": "turkish", "Danish": "danish", "Greek": "greek", "English"
 INPUTS = ("gold tags", "predicted tags", "plain text")
 NAMES = {
     "marginals": "heads, marginals",
-    "earlier": "heads, as with less doubt",
+    "earlier": "heads, knowing less",
     "heads": "heads",
     "labels": "heads and labels",
     "trees": "trees",
@@ -45,7 +45,7 @@ All figures are per cent, of all words, punctuation included. ECE is the expecte
 equal width; "by chance" is its mean if all probabilities were exactly true, which a finite file makes positive. AUC
 is the probability that a right head has a higher confidence than a wrong one. The last columns are the share of right
 ones among the surest 50, 75 and 90 %. A tree is right if all its heads are. There are two baselines. "Marginals" are
-those of the arc in the first-order model, which pruning computes anyway. "As with less doubt" is what the classifier
+those of the arc in the first-order model, which pruning computes anyway. "Knowing less" is what the classifier
 would say if it knew nothing of the additional source of mistakes: of predicted tags, that they are gold; of plain text,
 that its words are given.
 """

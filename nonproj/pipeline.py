@@ -244,14 +244,16 @@ class Parser:
         confidence: Iterable[Confidence | None] = [None] * len(sentences)
         if self.classifier is not None:
             marginals = [each[1] for each in pruned]
+            found = zip(tokens, scored, marginals, decoded, lowest, labelled, strict=True)
+            cases = [Case(t, s[0], s[1], p, d, low, best[0], best[1]) for t, s, p, d, low, best in found]
             known_words = [sentence.margins for sentence in sentences]
-            given = zip(tokens, scored, marginals, decoded, lowest, labelled, tag_margins, known_words, strict=True)
-            cases = [Case(t, *s, p, d, low, *best, *sure) for t, s, p, d, low, best, *sure in given]
+            sure = zip(cases, tag_margins, known_words, strict=True)
+            cases = [case._replace(tag_margins=tag, text_margins=text) for case, tag, text in sure]
             confidence = [self.classifier.confidence(self.evidence(case, self.classifier.limit)) for case in cases]
         labels = [self._names(each[0], c) for each, c in zip(labelled, constraints, strict=True)]
         unknown = map(self._count_unknown_tags, tokens)
-        found = zip(decoded, labels, arcs, narrow, unknown, others, confidence, strict=True)
-        return [Parse(*parse) for parse in found]
+        parses = zip(decoded, labels, arcs, narrow, unknown, others, confidence, strict=True)
+        return [Parse(*parse) for parse in parses]
 
     def evidence(self, case: Case, limit: float) -> Evidence:
         """Return what the confidence classifier looks at; ``limit`` is as for `gather`."""

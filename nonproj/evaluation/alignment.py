@@ -67,7 +67,7 @@ def judge_text(
     Raises
     ------
     DataError
-        The characters of the two differ.
+        The characters of the two differ, or a gold sentence has no heads.
 
     Examples
     --------
@@ -85,7 +85,11 @@ def judge_text(
     for g, s in _aligned(theirs, ours):
         partner[s] = g
     root = len(theirs.forms)
-    arcs = [np.where(s.heads[1:] > 0, s.heads[1:] - 1 + a, root) for s, a in zip(gold, theirs.first, strict=False)]
+    arcs = []
+    for sentence, a in zip(gold, theirs.first, strict=False):
+        if sentence.heads is None:
+            raise DataError(sentence.path, sentence.line, "HEAD is absent (_); gold heads are expected")
+        arcs.append(np.where(sentence.heads[1:] > 0, sentence.heads[1:] - 1 + a, root))
     parent = np.concatenate([*arcs, np.zeros(0, np.int64)])
     gold_labels = [label for sentence in gold for label in sentence.labels]
     spans = {(theirs.start[a], theirs.end[b - 1]) for a, b in zip(theirs.first, theirs.first[1:], strict=False)}

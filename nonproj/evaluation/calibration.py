@@ -123,10 +123,8 @@ def judge_from_text(parser: Parser, gold: Sequence[Sentence], path: str = "the m
     Words that are not gold words are wrong, and so are trees whose sentences are not gold sentences: see
     `nonproj.evaluation.alignment`.
     """
-    for sentence in gold:
-        if sentence.heads is None:
-            raise DataError(sentence.path, sentence.line, "HEAD is absent (_); gold heads are expected")
-    found = parser.segmenter.segment(raw_text(paragraphs(gold)).text, TextInput(max_words=parser.max_words))
+    limit = min(TextInput().max_words, parser.max_words)
+    found = parser.segmenter.segment(raw_text(paragraphs(gold)).text, TextInput(max_words=limit))
     pairs = list(parser.parse_all(found))
     trees = [parse.decoded.heads for _, parse in pairs], [parse.labels for _, parse in pairs]
     verdicts = judge_text(gold, [sentence for sentence, _ in pairs], *trees)

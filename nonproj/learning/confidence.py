@@ -285,7 +285,8 @@ def examine_text(
     `nonproj.evaluation.alignment`.
     """
     analyzer, segmenter = components
-    found = segmenter.segment(raw_text(paragraphs(gold)).text, TextInput(max_words=parser.max_words))
+    words = min(TextInput().max_words, parser.max_words)
+    found = segmenter.segment(raw_text(paragraphs(gold)).text, TextInput(max_words=words))
     rows, margins = analyzer.annotate_with_margins(found, overwrite=True)
     tagged = [with_rows(*pair) for pair in zip(found, rows, strict=True)]
     cases = [_case(parser, *pair) for pair in zip(tagged, margins, strict=True)]
