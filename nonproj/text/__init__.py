@@ -9,6 +9,7 @@
 - `multiword`: multiword tokens and their words
 - `rules`: segmentation without training
 - `segmenter`: all of them together
+- `margins`: how sure a segmenter is of words and sentences
 - `input`: plain text from files and pipes, in pieces
 - `output`: CoNLL-U from which the text can be restored
 - `places`: where the words of sentences are in their text
