@@ -61,7 +61,7 @@ def as_batch(values: ArrayLike, axes: str, name: str) -> ArrayBatch:
             raise ValueError(f"{name} has arrays of different numbers of {axes[-1]}; the same for all is expected")
         shape = len(items), *map(max, zip(*(item.shape for item in items), strict=True))
         kind: Any = np.float64 if any(item.dtype == np.float64 for item in items) else np.float32
-        padded: Float32s | Float64s = np.zeros(shape, kind)
+        padded: Any = np.zeros(shape, kind)
         for own, item in zip(padded, items, strict=True):
             own[tuple(map(slice, item.shape))] = item
         sizes = np.array([len(item) - 1 for item in items])

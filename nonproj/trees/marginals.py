@@ -219,7 +219,7 @@ def _log_escape(rates: np.ndarray, low: int, high: int, escape: np.ndarray) -> n
     ]
     for first, last, order in halves:
         rates[low:high] = saved
-        partition = np.clongdouble(0)
+        partition: Any = np.clongdouble(0)
         for k, others in order:
             leaving = _sum(np.append(rates[k, others], rates[k, 0]), 0)[()]
             partition += leaving
