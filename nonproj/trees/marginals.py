@@ -18,7 +18,7 @@ rates to the root are infinitesimal, so that trees with several roots vanish: th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
