@@ -43,11 +43,9 @@ class Component(Lane):
 
     def __init__(self, folder: Path):
         super().__init__(folder)
-        small = [word for change in material.COMPONENTS for word in ("--set", change)]
         self.originals = []
         for parts in self.trainings:
-            path = material.train(folder / "base.nonproj", "--parts", parts, *small, rich=True)
-            model = Model.load(path)
+            model = Model.from_bytes(material.model_with_components(parts))
             self.complete(model)
             self.originals.append(forgery.take_apart(model.to_bytes()))
             require(self.component in model.components, f"no {self.component} was trained")
@@ -124,9 +122,7 @@ class Segmenter(Component):
 
     def __init__(self, folder: Path):
         super().__init__(folder)
-        small = [word for change in material.COMPONENTS for word in ("--set", change)]
-        path = material.train(folder / "rules.nonproj", "--parts", "arc", *small)
-        self.originals.append(forgery.take_apart(path.read_bytes()))
+        self.originals.append(forgery.take_apart(material.model_with_components("arc", rich=False)))
 
     def use(self, rng: random.Random, parser: Parser) -> None:
         """Segment some texts."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -51,9 +52,9 @@ CONLLX = """\
 SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "-qq"]
 """Options of a training that takes a moment."""
 
-COMPONENTS = ["features.bits=10", "pruner.bits=10", "labeler.bits=12", "tagger.bits=12", "tagger.epochs=1"]
-COMPONENTS += ["tagger.restarts=1", "segmenter.bits=10", "network.size=8", "network.epochs=2", "confidence.share=0"]
-COMPONENTS += ["pruner.folds=0", "pruner.epochs=2", "labeler.epochs=2"]
+_COMPONENTS = ["features.bits=10", "pruner.bits=10", "labeler.bits=12", "tagger.bits=12", "tagger.epochs=1"]
+_COMPONENTS += ["tagger.restarts=1", "segmenter.bits=10", "network.size=8", "network.epochs=2", "confidence.share=0"]
+_COMPONENTS += ["pruner.folds=0", "pruner.epochs=2", "labeler.epochs=2"]
 """Options of a small model that has all components."""
 
 
@@ -112,3 +113,14 @@ def train(path: Path, *options: str, sentences: int = 30, seed: int = 0, rich: b
     if code:
         raise RuntimeError(f"the training of {path.name} ends with {code}")
     return path
+
+
+@cache
+def model_with_components(parts: str, rich: bool = True) -> bytes:
+    """Return the file of a small model that has all components, trained once for all lanes of a process.
+
+    ``rich`` says whether on the treebank with raw text; without it, the segmenter has rules.
+    """
+    small = [word for change in _COMPONENTS for word in ("--set", change)]
+    with tempfile.TemporaryDirectory() as folder:
+        return train(Path(folder) / "a.nonproj", "--parts", parts, *small, rich=rich).read_bytes()
