@@ -16,8 +16,8 @@ from attack.campaign import Lane
 from attack.parses import check_parsing
 from attack.properties import check_message, require
 from attack.text import TEXTS, check_segmentation, draw_input
-from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier
-from nonproj.confidence.evidence import FEATURES
+from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
+from nonproj.confidence.evidence import KINDS
 from nonproj.errors import DataError, ModelError
 from nonproj.model import Model
 from nonproj.pipeline import Parser
@@ -151,15 +151,17 @@ class Confidence(Component):
             knots, values = np.sort(generator.normal(size=(features, 5)), axis=1), generator.normal(size=(features, 5))
             return Additive(knots, values, generator.normal(size=3), generator.normal(size=9), np.zeros(1))
 
-        heads, labels, trees = (additive(count) for count in (len(FEATURES), len(FEATURES), len(TREE_FEATURES)))
-        state, arrays = Classifier(heads, labels, trees, 10.0).state()
+        sizes = {kind: (len(columns), len(columns), len(TREE_FEATURES)) for kind, columns in KINDS.items()}
+        models = {kind: Models(*map(additive, counts)) for kind, counts in sizes.items()}
+        state, arrays = Classifier(10.0, **models).state()
         model.components["confidence"] = state
         model.weights |= {f"confidence.{name}": array for name, array in arrays.items()}
 
     def use(self, rng: random.Random, parser: Parser) -> None:
         """Parse, and look at the probabilities."""
         _, _, found = check_parsing(_UNTAGGED.encode(), parser, 64, comments=True)
-        for _, parse in found:
+        of_text = parser.parse_all(parser.segmenter.segment("Den hund ser hus. Den'kat"))
+        for _, parse in [*found, *of_text]:
             confidence = parse.confidence
             require(confidence is not None, "no confidence")
             values = np.array([*confidence.heads, *confidence.labels, confidence.tree])

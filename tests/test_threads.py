@@ -17,8 +17,8 @@ import pytest
 import toy
 
 import nonproj
-from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier
-from nonproj.confidence.evidence import FEATURES
+from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
+from nonproj.confidence.evidence import KINDS
 from nonproj.io import conll
 from nonproj.io.conll import with_rows
 from nonproj.joint.parser import JointParser
@@ -99,7 +99,10 @@ def add_classifier(model: Model) -> None:
         knots = np.sort(rng.normal(0.0, 5.0, (len(features), 4)), axis=1)
         return Additive(knots, rng.normal(0.0, 1.0, knots.shape), rng.normal(size=5), rng.normal(size=5), np.zeros(1))
 
-    meta, arrays = Classifier(additive(FEATURES), additive(FEATURES), additive(TREE_FEATURES), 1e6).state()
+    models = {
+        kind: Models(additive(columns), additive(columns), additive(TREE_FEATURES)) for kind, columns in KINDS.items()
+    }
+    meta, arrays = Classifier(1e6, **models).state()
     model.components["confidence"] = meta
     model.weights |= {f"confidence.{name}": array for name, array in arrays.items()}
 
