@@ -69,7 +69,7 @@ def as_batch(values: ArrayLike, axes: str, name: str) -> ArrayBatch:
     array = _numbers(values, name)
     many = array.ndim == len(axes) + 1
     _check_shape(array.shape[1:] if many else array.shape, axes, name, " or (B, {})", array.shape)
-    made: Float32s | Float64s = np.ascontiguousarray(array if many else array[None])
+    made: Any = np.ascontiguousarray(array if many else array[None])
     return ArrayBatch(made, many, None)
 
 
