@@ -105,6 +105,16 @@ def test_large_forests_are_pruned_harder(model, monkeypatch):
         Parser(model).parse(words)
 
 
+def test_long_sentences_are_refused_before_any_work(tmp_path, capsys, model, monkeypatch):
+    monkeypatch.setattr(Parser, "_coarse_pass", None)
+    with pytest.raises(SizeError, match="a sentence of 101 words; at most 100 can be parsed: split it"):
+        Parser(model).parse(["a"] * 101)
+    model.save(tmp_path / "m")
+    (tmp_path / "in").write_text("\n" + "a " * 150 + "\n")
+    message = f"nonproj: {tmp_path / 'in'}:2: a sentence of 150 words; at most 100 can be parsed: split it\n"
+    assert run(capsys, "parse", tmp_path / "m", tmp_path / "in") == (2, "", message)
+
+
 def test_a_sentence_outside_the_grammar(model):
     parsed = Parser(model, ParsingOptions(tag_threshold=1.0)).parse(["a"] * 3 + ["."] * 3)
     assert not parsed.found

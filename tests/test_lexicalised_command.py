@@ -89,6 +89,14 @@ def test_a_parser_without_tagger_needs_tags(folder, capsys):
     assert capsys.readouterr().err == f"nonproj: {folder}/parser: {message}\n"
 
 
+def test_trees_of_traces_train_no_model(folder, capsys):
+    (folder / "traces").write_text("(S (-NONE- *))\n", encoding="utf-8")
+    assert main(["lexicalised", "train", str(folder / "traces"), "-o", str(folder / "empty")]) == 2
+    message = "all trees consist of traces; trees with words are expected"
+    assert capsys.readouterr().err == f"nonproj: {folder}/traces: {message}\n"
+    assert not (folder / "empty").exists()
+
+
 def test_other_files_are_refused(folder, capsys):
     command = ["lexicalised", "parse", str(folder / "trees"), str(folder / "in"), "--tagged"]
     assert main(command) == 2

@@ -16,8 +16,8 @@ MAX_CELLS = 400_000_000
 """Spans times symbols, at most, in the table of one sentence: 1.6 GB."""
 
 
-MAX_EDGES = 20_000_000
-"""Edges of the forest of one sentence, at most: about 1 GB."""
+MAX_EDGES = 10_000_000
+"""Edges of the forest of one sentence, at most: about 0.5 GB."""
 
 
 class TaggedWords(NamedTuple):

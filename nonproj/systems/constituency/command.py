@@ -72,21 +72,22 @@ def tell(options: argparse.Namespace, text: str) -> None:
 
 
 def read_given(options: argparse.Namespace) -> list[Tree]:
-    """Return the plain trees of all files and folders that the command line names."""
+    """Return the plain trees of all files and folders that the command line names, at least one."""
     from nonproj.systems.constituency.brackets import tree_files
     from nonproj.systems.constituency.split import read_plain
     from nonproj.systems.progress import progress
 
     files = [path for given in options.trees for path in ([given] if given == "-" else tree_files(given))]
-    return [tree for path in progress(files, "reading", bool(options.quiet)) for tree in read_plain([path])]
+    trees = [tree for path in progress(files, "reading", bool(options.quiet)) for tree in read_plain([path])]
+    if not trees:
+        raise FileError(options.trees[0], "all trees consist of traces; trees with words are expected")
+    return trees
 
 
 def _train(options: argparse.Namespace) -> int:
     from nonproj.systems.constituency.model import TrainingOptions, train
 
     trees = read_given(options)
-    if not trees:
-        raise FileError(options.trees[0], "all trees consist of traces; trees with words are expected")
     defaults = TrainingOptions()
     annotation = defaults.annotation._replace(horizontal=options.horizontal, vertical=options.vertical)
     model = train(trees, defaults._replace(annotation=annotation))

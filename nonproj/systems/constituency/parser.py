@@ -21,6 +21,9 @@ from nonproj.systems.constituency.tagger import Trellis
 GRAMMAR, FIXED, JOINT = METHODS = ("grammar", "fixed", "joint")
 """The grammar alone; the grammar with the tagger's best tags; both together."""
 
+MAX_WORDS = 100
+"""Longest sentence: time grows with the third power of its length."""
+
 
 class ParsingOptions(NamedTuple):
     """How sentences are parsed.
@@ -139,7 +142,14 @@ class Parser:
         words : sequence of str
         tags : sequence of str, optional
             The only candidate for each word.
+
+        Raises
+        ------
+        SizeError
+            The sentence is too long.
         """
+        if len(words) > MAX_WORDS:
+            raise SizeError(f"a sentence of {len(words)} words; at most {MAX_WORDS} can be parsed: split it")
         lexicon = self.model.tagger.lexicon
         if tags is None:
             candidates = [_plausible(lexicon.probabilities(word), self.options.tag_threshold) for word in words]
