@@ -42,6 +42,14 @@ def kind(character: str) -> int:
     return SINGLE[character] if character in SINGLE else CATEGORIES.get(unicodedata.category(character), OTHER)
 
 
+def bases(text: str) -> str:
+    """A text without blanks in which every mark is replaced by the character that it modifies, if there is one."""
+    found = ""
+    for c in text:
+        found += found[-1] if found and (kind(c) in (EXTEND, JOINER)) else c
+    return found
+
+
 def mix(h: int, *values: int) -> int:
     """The hash of a hash and more numbers."""
     for value in values:
@@ -58,7 +66,7 @@ def string_hash(text: str) -> int:
 def shape_hash(text: str) -> int:
     """The hash of the kinds in a string, at most two in a row, at most sixteen."""
     kinds: list[int] = []
-    for c in text:
+    for c in bases(text):
         if kinds[-2:] != [kind(c)] * 2:
             kinds.append(kind(c))
     return mix(5, *kinds[:16])
@@ -105,9 +113,10 @@ def _fitted(found: list) -> list:
 def token_features(text: str, found: list, c: int, begin: int, i: int, known: dict, flags: int = 0) -> list[int]:
     """The hashes of the features of a token end after character ``i`` of chunk ``c``; the token began at ``begin``."""
     first, last, gap = found[c]
+    base = bases(text[first:last])
 
     def at(k: int) -> tuple[int, int]:
-        return (ord(text[k].lower()), kind(text[k])) if first <= k < last else (0, 0)
+        return (ord(text[k].lower()), kind(base[k - first])) if first <= k < last else (0, 0)
 
     (p2, kp2), (p1, kp1), (l0, k0), (l1, k1), (n2, kn2), (n3, kn3) = (at(i + d) for d in range(-2, 4))
     run = [0, 0]
@@ -148,7 +157,7 @@ def sentence_features(tokens: list, t: int, state: tuple, case: dict) -> list[in
     spp, sp, s0, s1, sn, snn = (shape_hash(form) if form else 0 for form in forms)
     xp, x0, x1, xn = (string_hash(form[-3:]) if form else 0 for form in forms[1:5])
     cp, c0, c1, cn = (case(w) for w in (wp, w0, w1, wn))
-    k0, k1, gap = kind(forms[2][-1]), kind(forms[3][0]), tokens[t][1]
+    k0, k1, gap = kind(bases(forms[2])[-1]), kind(forms[3][0]), tokens[t][1]
     place = length if length < 4 else 4 + sum(length >= bound for bound in (4, 6, 12, 24))
     inside = place * 4 + min(brackets, 1) * 2 + quotes % 2
     words, shapes, cases = (mix(1, w0, w1),), (mix(2, s0, s1, gap),), (mix(6, k0, k1, c1),)
@@ -181,10 +190,12 @@ def tokens_with_margins(text: str, candidate, known, weights: np.ndarray) -> lis
     """The tokens, and the smallest score, without its sign, of the decisions at their ends and inside."""
     found, tokens = chunks(text), []
     for c, (first, last, _) in enumerate(found):
-        begin, flags, margin = first, 16 * bool(DOTTED.fullmatch(text[first:last])), math.inf
+        base = bases(text[first:last])
+        begin, flags, margin = first, 16 * bool(DOTTED.fullmatch(base)), math.inf
         for i in range(first, last - 1):
-            k0, k1 = kind(text[i]), kind(text[i + 1])
-            if candidate[k0][k1] and k1 != EXTEND and k0 != JOINER:
+            k0, k1 = kind(base[i - first]), kind(base[i - first + 1])
+            joined = kind(text[i + 1]) in (EXTEND, JOINER) or kind(text[i]) == JOINER
+            if candidate[k0][k1] and not joined:
                 rows = token_features(text, found, c, begin, i, known, flags)
                 score = float(decide(rows, weights))
                 margin = min(margin, abs(score))

@@ -12,11 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.errors import DataError
+from nonproj.text.graphemes import ALONE, MARK, bases, grapheme_class, join
 
 BLANK, NEWLINE, EXTEND, LOWER, UPPER, LETTER, IDEOGRAPH, DIGIT, NUMBER = range(9)
 CONNECTOR, DASH, OPEN, CLOSE, MATH, CURRENCY, MODIFIER, SYMBOL, FORMAT = range(9, 18)
 STOP, COMMA, TERMINAL, QUOTE, APOSTROPHE, COLON, SLASH, AT, OTHER, JOINER = range(18, 28)
-"""Kinds of characters.  A token never ends before an EXTEND (marks, variation selectors) or after a JOINER."""
+"""Kinds of characters.  A mark, as a variation selector, is of the kind of the character that it modifies; EXTEND and
+JOINER are those without one."""
 
 WORD_KINDS = (LOWER, UPPER, LETTER, DIGIT, NUMBER, CONNECTOR, FORMAT, JOINER)
 """Kinds of the characters of words."""
@@ -70,9 +72,6 @@ _SPECIAL = {
     "\u200c": EXTEND,
 }
 _RANGES = (
-    (0x1160, 0x11FF, EXTEND),  # vowels and finals of Hangul, which compose with what is before them
-    (0x1F3FB, 0x1F3FF, EXTEND),  # skin tones
-    (0xE0020, 0xE007F, EXTEND),  # tags of flags
     (0x3041, 0x30FF, IDEOGRAPH),
     (0x3400, 0x4DBF, IDEOGRAPH),
     (0x4E00, 0x9FFF, IDEOGRAPH),
@@ -80,12 +79,13 @@ _RANGES = (
     (0x20000, 0x3FFFF, IDEOGRAPH),
 )
 _UNKNOWN = 255
-_KIND_SHIFT = 21
-"""Binary logarithm of a number above all code points."""
+
+_KIND_SHIFT, _CLASS_SHIFT = 21, 29
+"""Binary logarithms of a number above all code points, and of one above these with their kinds."""
 
 _characters = np.full(0x110000, _UNKNOWN << _KIND_SHIFT, np.uint32)
-"""The kind and the lower case of each character, filled in as characters occur: one number, so that threads see both
-or neither."""
+"""The class, the kind and the lower case of each character, filled in as characters occur: one number, so that threads
+see all or none."""
 
 
 class Characters(NamedTuple):
@@ -96,10 +96,13 @@ class Characters(NamedTuple):
     lower : ndarray of shape (n,), uint32
         Code points, in lower case where that is one character.
     kind : ndarray of shape (n,), uint8
+    joined : ndarray of shape (n,), uint8
+        1 for a character that nothing separates from the next: see `nonproj.text.graphemes`.
     """
 
     lower: np.ndarray
     kind: np.ndarray
+    joined: np.ndarray
 
 
 def characters(text: str, path: str = "<text>") -> Characters:
@@ -115,6 +118,8 @@ def characters(text: str, path: str = "<text>") -> Characters:
     >>> found = characters("A1.")
     >>> found.lower.tolist(), found.kind.tolist() == [UPPER, DIGIT, STOP]
     ([97, 49, 46], True)
+    >>> characters("e\\u0301!").joined.tolist()
+    [1, 0, 0]
     """
     try:
         codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
@@ -122,22 +127,35 @@ def characters(text: str, path: str = "<text>") -> Characters:
         message = f"the lone surrogate U+{ord(text[error.start]):04X} is not a character; decode the text correctly"
         raise DataError(path, 1 + text.count("\n", 0, error.start), message) from None
     found = _characters[codes]
-    unknown = found >> _KIND_SHIFT == _UNKNOWN
+    unknown = found == _UNKNOWN << _KIND_SHIFT
     if unknown.any():
         for code in np.unique(codes[unknown]).tolist():
-            lower = chr(code).lower()
-            _characters[code] = _kind(chr(code)) << _KIND_SHIFT | (ord(lower) if len(lower) == 1 else code)
+            _characters[code] = _described(chr(code))
         found = _characters[codes]
-    return Characters(found & ((1 << _KIND_SHIFT) - 1), (found >> _KIND_SHIFT).astype(np.uint8))
+    lower, classes = found & ((1 << _KIND_SHIFT) - 1), (found >> _CLASS_SHIFT).astype(np.uint8)
+    kind = (found >> _KIND_SHIFT & 0xFF).astype(np.uint8)
+    if (classes == ALONE).all():
+        return Characters(lower, kind, np.zeros(len(kind), np.uint8))
+    joined = join(classes, kind > NEWLINE, (kind == LETTER) | (kind == IDEOGRAPH))
+    return Characters(lower, kind[bases(classes, joined)], joined)
+
+
+def _described(character: str) -> int:
+    """Return the class, the kind and the lower case of a character as one number."""
+    lower = character.lower()
+    code = ord(lower) if len(lower) == 1 else ord(character)
+    return grapheme_class(character) << _CLASS_SHIFT | _kind(character) << _KIND_SHIFT | code
 
 
 def _kind(character: str) -> int:
     if character in _SPECIAL:
         return _SPECIAL[character]
     category = unicodedata.category(character)
-    if category not in ("Cn", "Cc"):
+    if grapheme_class(character) == MARK:
+        return EXTEND
+    if category not in ("Cn", "Cc", "Po"):
         for first, last, kind in _RANGES:
-            if first <= ord(character) <= last and category != "Po":
+            if first <= ord(character) <= last:
                 return kind
     return _CATEGORIES.get(category, FORMAT)
 

@@ -20,8 +20,6 @@ from nonproj.text.characters import (
     CONNECTOR,
     DASH,
     DIGIT,
-    EXTEND,
-    JOINER,
     LETTER,
     LOWER,
     MATH,
@@ -41,10 +39,14 @@ NO_GAP, ONE_BLANK, BLANKS, WRAPPED, BROKEN, PARAGRAPH = range(6)
 line, a line end where it would have, or the end of a paragraph."""
 
 MAX_TOKEN = 1000
-"""Longest token, in characters; longer ones are cut, if need be later, so that no mark is separated from its letter."""
+"""Longest token, in characters; longer ones are cut, if need be later, so that no mark is separated from its letter: at
+twice this length at the latest, which only clusters of a thousand marks reach."""
 
 MAX_HASHED = 24
 """Characters of a string that its hash looks at, from its beginning; the length counts, too."""
+
+MAX_SHAPE = 16
+"""Kinds that the hash of a shape looks at, from its beginning."""
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _RETURN, _FEED, _PARAGRAPH_SEPARATOR = np.uint32(13), np.uint32(10), np.uint32(0x2029)
@@ -53,6 +55,9 @@ _IN_NAMES = (LOWER, UPPER, LETTER, DIGIT, CONNECTOR, DASH, STOP)
 _AT_ENDS = (LOWER, UPPER, LETTER, DIGIT)
 _BEHIND = (STOP, COMMA, COLON, TERMINAL, QUOTE, APOSTROPHE, CLOSE, OPEN, MATH)
 _DOT, _COLON, _W = np.uint32(ord(".")), np.uint32(ord(":")), np.uint32(ord("w"))
+_LESS, _GREATER = np.uint32(ord("<")), np.uint32(ord(">"))
+_LEFT_QUOTE, _RIGHT_QUOTE, _QUOTES, _LAST_QUOTE = np.uint32(0xAB), np.uint32(0xBB), np.uint32(0x201C), np.uint32(0x201F)
+_WIDE_PUNCTUATION = np.uint32(0x3000), np.uint32(0x3020), np.uint32(0xFF00), np.uint32(0xFF0F)
 
 
 class Text(NamedTuple):
@@ -60,8 +65,10 @@ class Text(NamedTuple):
 
     Attributes
     ----------
-    lower, kind : ndarray of shape (n,)
+    lower, kind, joined : ndarray of shape (n,)
         See `Characters`.
+    run : ndarray of shape (n,), int64
+        Where the run of characters of one kind ends that a character is in.
     start, end : ndarray of shape (C,), int64
         Chunk ``c`` is ``start[c]:end[c]``.
     gap : ndarray of shape (C,), uint8
@@ -71,11 +78,13 @@ class Text(NamedTuple):
     flags : ndarray of shape (C,), uint8
         Marks of a chunk: ``://`` 1, ``@`` 2, ``www.`` 4, a slash 8, an abbreviation such as ``e.g.`` 16.
     fixed : ndarray of shape (n,), uint8
-        1 for a character after which no token ends, because a mark follows it, or because it is inside an address.
+        1 for a character after which no token ends, because it is joined to the next or inside an address.
     """
 
     lower: np.ndarray
     kind: np.ndarray
+    joined: np.ndarray
+    run: np.ndarray
     start: np.ndarray
     end: np.ndarray
     gap: np.ndarray
@@ -98,11 +107,17 @@ def lay_out(characters: Characters) -> Text:
     start, end, gap = np.empty(n // 2 + 1, np.int64), np.empty(n // 2 + 1, np.int64), np.empty(n // 2 + 1, np.uint8)
     count = _chunks(characters.lower, characters.kind, start, end, gap)
     start, end, gap = start[:count].copy(), end[:count].copy(), gap[:count].copy()
-    chunk, flags, fixed = np.empty(count, np.uint64), np.empty(count, np.uint8), np.zeros(n, np.uint8)
-    text = Text(characters.lower, characters.kind, start, end, gap, chunk, flags, fixed)
+    chunk, flags, fixed = np.empty(count, np.uint64), np.empty(count, np.uint8), characters.joined.copy()
+    text = Text(*characters, _runs(characters.kind), start, end, gap, chunk, flags, fixed)
     _describe_chunks(text)
     _fit_lines(start, end, gap)
     return text
+
+
+def _runs(kind: np.ndarray) -> np.ndarray:
+    """Return where the run of equal kinds that each character is in ends, int64[n]."""
+    ends = np.append(np.flatnonzero(kind[1:] != kind[:-1]) + 1, len(kind))
+    return np.repeat(ends, np.diff(ends, prepend=0))
 
 
 def spans(text: Text, token_ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -126,7 +141,7 @@ def spans(text: Text, token_ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     marks[text.end - 1] = True
     start, end = _spans(text, marks)
     if len(end) and (end - start).max() > MAX_TOKEN:
-        _cut_tokens(text.kind, start, end, marks)
+        _cut_tokens(text.joined, start, end, marks)
         start, end = _spans(text, marks)
     return start, end
 
@@ -140,24 +155,18 @@ def _spans(text: Text, marks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @kernel
-def is_inside(kind: Uint8s, i: int) -> bool:
-    """Return whether the characters ``i`` and ``i + 1`` are never separated."""
-    return kind[i + 1] == EXTEND or kind[i] == JOINER
-
-
-@kernel
-def is_too_long(kind: Uint8s, begin: int, i: int) -> bool:
+def is_too_long(joined: Uint8s, begin: int, i: int) -> bool:
     """Return whether a token that began at ``begin`` is cut after the character ``i``."""
-    return i + 1 - begin >= MAX_TOKEN and (not is_inside(kind, i) or i + 1 - begin >= 2 * MAX_TOKEN)
+    return i + 1 - begin >= MAX_TOKEN and (not joined[i] or i + 1 - begin >= 2 * MAX_TOKEN)
 
 
 @kernel
-def _cut_tokens(kind: Uint8s, start: Int64s, end: Int64s, marks: Bools) -> None:
+def _cut_tokens(joined: Uint8s, start: Int64s, end: Int64s, marks: Bools) -> None:
     """Mark the ends of the pieces of tokens that are too long."""
     for t in range(len(start)):
         begin = start[t]
         for i in range(start[t], end[t] - 1):
-            if is_too_long(kind, begin, i):
+            if is_too_long(joined, begin, i):
                 marks[i] = True
                 begin = i + 1
 
@@ -179,16 +188,20 @@ def string_hash(codes: Uint32s, first: int, last: int) -> np.uint64:
 
 
 @kernel
-def shape_hash(kind: Uint8s, first: int, last: int) -> np.uint64:
-    """Return a hash of the kinds of some characters, where more than two of a kind in a row count as two."""
-    h, run, runs = np.uint64(5), 0, 0
-    for i in range(first, last):
-        run = run + 1 if i > first and kind[i] == kind[i - 1] else 1
-        if run < 3:
+def shape_hash(kind: Uint8s, run: Int64s, first: int, last: int) -> np.uint64:
+    """Return a hash of the kinds of some characters, where more than two of a kind in a row count as two.
+
+    ``run`` is as in `Text`, so that the time does not grow with the length of the runs.
+    """
+    h, i, count = np.uint64(5), first, 0
+    while i < last and count < MAX_SHAPE:
+        end = min(run[i], last)
+        h = mix(h, kind[i])
+        count += 1
+        if i + 1 < end and count < MAX_SHAPE:
             h = mix(h, kind[i])
-            runs += 1
-            if runs == 16:
-                break
+            count += 1
+        i = end
     return h
 
 
@@ -220,24 +233,25 @@ def _chunks(codes: Uint32s, kind: Uint8s, start: Int64s, end: Int64s, gap: Uint8
 
 @kernel
 def _describe_chunks(text: Text) -> None:
-    """Compute the hashes and flags of the chunks, and mark the characters after which no token ends."""
+    """Compute the hashes and flags of the chunks, and mark the characters inside addresses."""
     codes, kind, fixed = text.lower, text.kind, text.fixed
     for c in range(len(text.start)):
         first, last = text.start[c], text.end[c]
         text.chunk[c] = string_hash(codes, first, last)
         found = 16 * _is_dotted(kind, first, last)
+        address_end = first
         for i in range(first, last):
-            if i + 1 < last:
-                fixed[i] |= is_inside(kind, i)
             if kind[i] == SLASH:
                 found |= 8
-                if i > first + 2 and codes[i - 1] == codes[i] and codes[i - 2] == _COLON and not found & 5:
+                if i > first + 2 and codes[i - 1] == codes[i] and codes[i - 2] == _COLON and i >= address_end:
                     found |= 1
-                    _fix(fixed, _address_start(kind, first, i - 2), _address_end(kind, i + 1, last))
+                    begin, address_end = _address_start(kind, first, i - 2), _address_end(codes, kind, i + 1, last)
+                    _fix(fixed, begin, address_end)
             elif codes[i] == _W and i + 3 < last and codes[i + 1] == _W and codes[i + 2] == _W and codes[i + 3] == _DOT:
-                if not found & 5 and (i == first or kind[i - 1] not in _IN_NAMES):
+                if i >= address_end and (i == first or kind[i - 1] not in _IN_NAMES):
                     found |= 4
-                    _fix(fixed, i, _address_end(kind, i + 1, last))
+                    address_end = _address_end(codes, kind, i + 1, last)
+                    _fix(fixed, i, address_end)
             elif kind[i] == AT and first < i < last - 1:
                 a, b = _address_start(kind, first, i), i + 1
                 while b < last and kind[b] in _IN_NAMES:
@@ -277,11 +291,33 @@ def _address_start(kind: Uint8s, first: int, i: int) -> int:
 
 
 @kernel
-def _address_end(kind: Uint8s, i: int, last: int) -> int:
-    """Return the end of an address, without the punctuation behind it."""
-    while last > i and kind[last - 1] in _BEHIND:
-        last -= 1
-    return last
+def _address_end(codes: Uint32s, kind: Uint8s, i: int, last: int) -> int:
+    """Return the end of an address, without the punctuation behind it.
+
+    Quotation marks, ``<``, ``>`` and Chinese punctuation end it.  A closing bracket belongs to an opening one inside.
+    """
+    stop, depth = i, 0
+    while stop < last and kind[stop] != QUOTE and not _ends_address(codes[stop]):
+        depth += np.int64(kind[stop] == OPEN) - np.int64(kind[stop] == CLOSE)
+        stop += 1
+    while stop > i and kind[stop - 1] in _BEHIND:
+        if kind[stop - 1] == CLOSE:
+            if depth >= 0:
+                break
+            depth += 1
+        elif kind[stop - 1] == OPEN:
+            depth -= 1
+        stop -= 1
+    return stop
+
+
+@inlined_kernel
+def _ends_address(code: np.uint32) -> bool:
+    """Return whether a character is never part of an address."""
+    a, b, c, d = _WIDE_PUNCTUATION
+    if code in (_LESS, _GREATER, _LEFT_QUOTE, _RIGHT_QUOTE):
+        return True
+    return bool(_QUOTES <= code <= _LAST_QUOTE or a <= code <= b or c <= code <= d)
 
 
 @kernel

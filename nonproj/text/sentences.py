@@ -75,7 +75,7 @@ def _fill_table(text: Text, start: Int64s, end: Int64s, table: TokenTable) -> No
     for t in range(len(start)):
         a, b, row = start[t], end[t], t + _MARGIN
         table.word[row] = string_hash(lower, a, b)
-        table.shape[row] = shape_hash(kind, a, b)
+        table.shape[row] = shape_hash(kind, text.run, a, b)
         table.suffix[row] = string_hash(lower, max(a, b - _SUFFIX), b)
         table.first[row], table.last[row], table.size[row] = kind[a], kind[b - 1], b - a
         if b == text.end[c]:

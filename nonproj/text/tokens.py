@@ -55,7 +55,7 @@ def _string_features(text: Text, c: int, begin: int, i: int, known: Uint8s, shif
     lower, kind, last = text.lower, text.kind, text.end[c]
     l0, l1, k0, k1 = lower[i], lower[i + 1], kind[i], kind[i + 1]
     token, rest = string_hash(lower, begin, i + 1), string_hash(lower, i + 1, last)
-    left, right = shape_hash(kind, begin, i + 1), shape_hash(kind, i + 1, last)
+    left, right = shape_hash(kind, text.run, begin, i + 1), shape_hash(kind, text.run, i + 1, last)
     previous, following, next_kind = np.uint64(0), np.uint64(0), _NO_KIND
     if c > 0 and text.gap[c - 1] != PARAGRAPH:
         previous = text.chunk[c - 1]
@@ -132,7 +132,7 @@ def _tokenize(
                 for j in range(N_FEATURES):
                     score += weights[out[j]]
                 ends = score > 0
-            if ends or is_too_long(text.kind, begin, i):
+            if ends or is_too_long(text.joined, begin, i):
                 start[count], end[count] = begin, i + 1
                 count, begin = count + 1, i + 1
         start[count], end[count] = begin, text.end[c]
