@@ -132,8 +132,8 @@ def test_multiword_tokens_that_are_right():
 @pytest.mark.parametrize(
     "language", ["char_classes", "lex_attrs", "tokenizer_exceptions", "punctuation", "../x", "", 1]
 )
-def test_a_language_is_looked_up_and_never_imported(language, monkeypatch):
-    """The modules of spaCy's folder of languages are not all languages."""
+def test_a_language_of_a_model_is_never_imported(language, monkeypatch):
+    """The rules of a language are in the model; its name is looked up nowhere."""
     import builtins
 
     real, imported = builtins.__import__, []
@@ -144,8 +144,12 @@ def test_a_language_is_looked_up_and_never_imported(language, monkeypatch):
 
     meta, arrays = Segmenter.unicode().state()
     monkeypatch.setattr(builtins, "__import__", record)
-    with pytest.raises(ModelError, match="which is no language of spaCy's"):
+    with pytest.raises(ModelError, match="the segmenter is of an unknown kind"):
         Segmenter.from_state(meta | {"kind": "spacy", "language": language}, arrays)
+    with pytest.raises(ModelError, match="the segmenter's language is not a record"):
+        Segmenter.from_state(meta | {"language": language}, arrays)
+    if language != 1:
+        Segmenter.from_state(meta | {"language": meta["language"] | {"code": language}}, arrays)
     assert not [name for name in imported if name.startswith("spacy")]
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
+import sys
 import threading
 import unicodedata
 
@@ -18,7 +20,10 @@ from nonproj.io import conll
 from nonproj.options.config import SegmenterConfig
 from nonproj.text import input as text_input
 from nonproj.text.input import TextInput, read_text, split_text
+from nonproj.text.languages import LANGUAGES
+from nonproj.text.multiword import Multiwords
 from nonproj.text.output import renumber, restore
+from nonproj.text.rules import UnicodeRules
 from nonproj.text.segmenter import Segmenter
 
 
@@ -330,12 +335,38 @@ def test_memory_is_bounded(trained, monkeypatch):
     assert [piece.offset for piece in pieces][1] == len(pieces[0].text)
 
 
+def test_a_text_may_begin_with_the_first_byte_of_gzip(trained, tmp_path):
+    """Two bytes tell gzip data, even where a pipe gives the first of them alone."""
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"\x1fHej.\n")
+    assert [sentence.forms for sentence in read_text(path, trained)] == [["Hej", "."]]
+    for data, forms in ((b"\x1f", None), (b"\x1fa b", ["a", "b"]), (gzip.compress(b"a b"), ["a", "b"])):
+        stream = io.BufferedReader(OneByOne(data))
+        if forms:
+            assert next(read_text(stream, trained)).forms == forms
+        else:
+            assert list(read_text(stream, trained)) == []
+
+
+class OneByOne(io.RawIOBase):
+    """A pipe that gives single bytes."""
+
+    def __init__(self, data: bytes):
+        self.data = data
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        buffer[: len(self.data[:1])] = self.data[:1]
+        count, self.data = len(self.data[:1]), self.data[1:]
+        return count
+
+
 # -- state -------------------------------------------------------------------------------------------------------------
 
 
 def test_a_segmenter_is_stored_without_loss(segmenter):
-    import json
-
     meta, arrays = segmenter.state()
     again = Segmenter.from_state(json.loads(json.dumps(meta)), arrays)
     assert again.description == segmenter.description
@@ -361,7 +392,12 @@ def damaged(meta: dict, arrays: dict):
         yield meta | {"threshold": float("nan")}, arrays
         yield meta, arrays | {"candidate": arrays["candidate"] + 2}
     else:
-        yield meta | {"lexicon": ["a", 1]}, arrays
+        yield meta | {"language": 1}, arrays
+        yield meta | {"lexicon": ["a b"]}, arrays
+        for wrong in (["a", 1], "a", [""], ["a" * 61], ["a\n"], ["\ud800"]):
+            yield meta | {"lexicon": wrong}, arrays
+            for name in meta["language"].keys() - {"code", "name"}:
+                yield meta | {"language": meta["language"] | {name: wrong}}, arrays
 
 
 def test_damaged_states_are_rejected(segmenter):
@@ -386,20 +422,88 @@ def test_what_segments_is_said(trained):
     assert Segmenter.unicode().segment("Vi ser bl.a. hunde.")[0].forms == ["Vi", "ser", "bl.a", ".", "hunde", "."]
 
 
-def test_rules_of_spacy(tmp_path):
-    rows = "1\ta\t_\tN\tNC\t_\t0\tROOT\t_\t_\n\n"
-    sentences = list(conll.read(io.StringIO(rows)))
+ONE_WORD = "1\ta\t_\tN\tNC\t_\t0\tROOT\t_\t_\n\n"
+TRICKY = {
+    "Det koster 10.000 kr. pr. mand.": "Det koster 10.000 kr. pr. mand .",
+    "Vi ses kl. 10.30. Han gik.": "Vi ses kl. 10.30 .|Han gik .",
+    "Hr. Hansen ser 3,5 inkl. moms": "Hr. Hansen ser 3,5 inkl. moms",
+    "God #jul @peter, ;-) dvs.": "God #jul @peter , ;-) dvs.",
+    '<a href="http://a.dk/b">link</a>': '< a href = " http://a.dk/b " > link < / a >',
+    "(http://a.dk/x_(y)) www.b.dk, c@d.dk.": "( http://a.dk/x_(y) ) www.b.dk , c@d.dk .",
+    "Bl.a. Bo. F.eks. Per.": "Bl.a. Bo .|F.eks. Per .",
+    "Den 3. maj, 4., og 1990. Han": "Den 3. maj , 4. , og 1990 .|Han",
+    "Han kom. »Gå.« Så gik P. Bo.": "Han kom .|» Gå . «|Så gik P. Bo .",
+}
+
+
+@pytest.mark.parametrize("text", TRICKY)
+def test_rules_of_a_language(text):
+    segmenter = Segmenter.fit(list(conll.read(io.StringIO(ONE_WORD))), SegmenterConfig(language="da"))
+    assert segmenter.description == "rules for Danish (the treebank has no raw text)"
+    assert "|".join(" ".join(sentence.forms) for sentence in segmenter.segment(text)) == TRICKY[text]
+
+
+def test_a_treebank_tells_words_from_abbreviations():
+    """A number in the lexicon does not cut a longer one, and a frequent word before a full stop is no abbreviation."""
+    rows = "".join(f"{i}\t{form}\t_\tN\tNC\t_\t0\tROOT\t_\t_\n" for i, form in enumerate(["min."] + ["min"] * 9, 1))
+    treebank = list(conll.read(io.StringIO(rows + "\n" + ONE_WORD.replace("\ta\t", "\t10.\t"))))
+    segmenter = Segmenter.fit(treebank)
+    assert segmenter.segment("10.000 er min.")[0].forms == ["10.000", "er", "min", "."]
+
+
+def test_rules_of_spacy_are_stored(monkeypatch):
     pytest.importorskip("spacy")
-    segmenter = Segmenter.fit(sentences, SegmenterConfig(language="da"))
-    assert segmenter.description == "spaCy's rules for da (the treebank has no raw text)"
-    text = "Det er f.eks. en hund. Hvor  er\u00a0den?\n\nHer."
-    found = segmenter.segment(text)
-    assert restore(found) == text
-    assert [sentence.forms[:3] for sentence in found] == [["Det", "er", "f.eks."], ["Hvor", "er", "den"], ["Her", "."]]
+    treebank = list(conll.read(io.StringIO(ONE_WORD)))
     with pytest.raises(
-        ConfigError, match="^segmenter.language: xq is invalid, null or the code of a language that spaCy has"
+        ConfigError, match="^segmenter.language: xq is invalid, auto, null or the code of a language that spaCy has"
     ):
-        Segmenter.fit(sentences, SegmenterConfig(language="xq"))
+        Segmenter.fit(treebank, SegmenterConfig(language="xq"))
+    meta, arrays = Segmenter.fit(treebank, SegmenterConfig(language="sv")).state()
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    swedish = Segmenter.from_state(json.loads(json.dumps(meta)), arrays)
+    assert [sentence.forms for sentence in swedish.segment("Det är t.ex. en hund. Var är den?")] == [
+        ["Det", "är", "t.ex.", "en", "hund", "."],
+        ["Var", "är", "den", "?"],
+    ]
+    with pytest.raises(ConfigError, match="^segmenter.language: there are no rules for 'sv' without spaCy"):
+        Segmenter.fit(treebank, SegmenterConfig(language="sv"))
+
+
+# -- marks -------------------------------------------------------------------------------------------------------------
+
+MARKED = (
+    "が\u3099ハ\u309aཀ\u0f72ག\u0f74ང\u0f7cก\u0e33क\u094dष\u0947\u1100\u1161\u11a8가\u11a8"
+    "👩\u200d👧\U0001f3fd🇩🇰🇬🇷e\u0301\u0600١\uff8a\uff9f"
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=st.text(st.sampled_from(MARKED + "ab .1-"), max_size=30), form=st.sampled_from(["text", "lines"]))
+@example(text="\u304b\u3099\u304d\u3099", form="text")
+@example(text="\u0f56\u0f7c\u0f51\u0f72", form="text")
+def test_no_mark_is_separated_from_its_base(trained, text, form):
+    """Every token of every segmenter is a sequence of whole grapheme clusters, but for marks on blanks."""
+    regex = pytest.importorskip("regex")
+    inside, position = set(), 0
+    for cluster in regex.findall(r"\X", text):
+        inside.update(
+            position + k for k in range(1, len(cluster)) if cluster[k - 1 : k + 1].strip() == cluster[k - 1 : k + 1]
+        )
+        position += len(cluster)
+    danish = Segmenter(UnicodeRules(["が.", "1."], LANGUAGES["da"]), Multiwords.fit([]), "rules")
+    for segmenter in (trained, Segmenter.unicode(), danish):
+        for sentence in segmenter.segment(text, TextInput(form, ranges=True)):
+            for row in sentence.rows:
+                first, _, last = row[9].rpartition("TokenRange=")[2].partition(":")
+                assert int(first) not in inside and int(last) not in inside, (first, last, row[1])
+
+
+def test_a_long_text_is_cut_between_clusters(trained, monkeypatch):
+    monkeypatch.setattr(text_input, "MAX_PARAGRAPH", 99)
+    text = "\u304b\u3099" * 300
+    pieces = list(split_text(io.StringIO(text)))
+    assert len(pieces) > 5 and "".join(piece.text for piece in pieces) == text
+    assert not any(piece.text.startswith("\u3099") for piece in pieces)
 
 
 @pytest.mark.parametrize("mark", ['"', ")", "\u201d"])

@@ -37,15 +37,15 @@ class PartsOption(Option):
 
 
 class LanguageOption(Option):
-    """A language code, or null."""
+    """A language code, ``auto``, or null."""
 
     @property
     def expected(self) -> str:
         """What would be right, in words."""
-        return "null or the code of a language that spaCy has, such as da,"
+        return "auto, null or the code of a language that spaCy has, such as da,"
 
     def check(self, key: str, value: object) -> str | None:
         """Return the validated value."""
-        if value is None or (isinstance(value, str) and value in LANGUAGES):
+        if value is None or (isinstance(value, str) and value in {"auto", *LANGUAGES}):
             return value
         raise ConfigError(key, f"{show(value)} is invalid, {self.expected} expected")

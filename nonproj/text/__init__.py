@@ -1,6 +1,7 @@
 """From plain text to sentences, tokens and words.
 
 - `characters`: kinds of characters
+- `graphemes`: what is never separated
 - `layout`: chunks between blanks, lines, paragraphs; hashes of strings
 - `tokens`, `sentences`: features and decisions of the two linear models
 - `linear`: logistic regression
@@ -8,6 +9,7 @@
 - `training`: both models from a treebank
 - `multiword`: multiword tokens and their words
 - `rules`: segmentation without training
+- `languages`, `from_spacy`: what the rules know of a language, and what spaCy knows
 - `segmenter`: all of them together
 - `margins`: how sure a segmenter is of words and sentences
 - `input`: plain text from files and pipes, in pieces

@@ -20,7 +20,6 @@ from nonproj.errors import ConfigError, DataError
 from nonproj.io.broken import Broken
 from nonproj.io.files import Source, open_input, stream_error, unpacked
 from nonproj.text.characters import characters
-from nonproj.text.layout import is_inside
 from nonproj.text.output import BLANKS, Origin, count_newlines, split_gap
 from nonproj.types import Sentence
 
@@ -29,6 +28,9 @@ TEXT, LINES, WORDS = FORMATS = ("text", "lines", "words")
 
 MAX_PARAGRAPH = 1 << 20
 """Longest paragraph, in characters; longer ones are cut."""
+
+MAX_LINE_WORDS = 1000
+"""Words of a line after which a sentence is cut where the input has one on each line."""
 
 MAX_GAP = 1 << 17
 """Longest stretch of blanks and control characters."""
@@ -58,12 +60,23 @@ class TextInput(NamedTuple):
     ranges : bool
         Whether the characters of each token are written to MISC, as ``TokenRange=first:last``.
     max_words : int
-        Longest sentence, in words; longer ones are cut.
+        Longest sentence, in words; longer ones are cut where the segmenter is surest of a sentence end.
     """
 
     format: str = TEXT
     ranges: bool = False
-    max_words: int = 1000
+    max_words: int = MAX_LINE_WORDS
+
+    def within(self, cut_words: int, max_words: int) -> TextInput:
+        """Return these options with sentences of at most this many words: running text is cut, lines only if need be.
+
+        Parameters
+        ----------
+        cut_words, max_words : int
+            As in `nonproj.options.config.DecodingConfig`.
+        """
+        limit = min(self.max_words, max_words)
+        return self._replace(max_words=min(limit, cut_words) if self.format == TEXT else limit)
 
     def check(self) -> TextInput:
         """Return these options, or raise ConfigError."""
@@ -423,8 +436,8 @@ class _Splitter:
             if places:
                 return _SOLID.search(self.buffer, places[-1]).start()
         first = max(first, limit - 1000)
-        kinds = characters(self.buffer[first - 1 : limit + 1]).kind
-        whole = [first + place for place in range(len(kinds) - 1) if not is_inside(kinds, place)]
+        joined = characters(self.buffer[first - 1 : limit + 1]).joined
+        whole = [first + place for place in range(len(joined) - 1) if not joined[place]]
         return whole[-1] if whole else limit
 
     def _piece(self, end: int, begins: bool) -> TextPiece:

@@ -1,105 +1,267 @@
-"""Segmentation without training on raw text: rules over Unicode's characters, or those of spaCy.
+"""Segmentation without training on raw text: rules over Unicode's characters, and what is known of a language.
 
 The rules for tokens follow the idea of Unicode's word boundaries (UAX 29): letters and digits stay together, as do
 those with an apostrophe, a hyphen, a dot or a comma between them; every other character is a token, equal ones in a row
-are one.  Strings that the treebank has as tokens, such as ``bl.a.``, stay whole.
+are one.  Addresses, ``#tags``, ``@names`` and emoticons stay whole, and so do the tokens of the treebank that have
+punctuation, such as ``bl.a.``; but a number is no shorter than the rules make it.  A `Language` adds abbreviations,
+patterns, and the words that tell an abbreviation from the end of a sentence.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable
-from functools import partial
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
-from nonproj.errors import ConfigError
+from nonproj.errors import ModelError
+from nonproj.strings import NAME, TOKEN, Kind, check
 from nonproj.text.characters import (
     APOSTROPHE,
+    AT,
     BLANK,
-    COLON,
     COMMA,
     DASH,
     DIGIT,
-    EXTEND,
     IDEOGRAPH,
-    JOINER,
+    LETTER,
     LOWER,
     NEWLINE,
-    SLASH,
-    STOP,
+    UPPER,
     WORD_KINDS,
     characters,
     lowered,
 )
+from nonproj.text.languages import LANGUAGES, Language
 from nonproj.text.layout import BROKEN, NO_GAP, PARAGRAPH, Text
-from nonproj.threads import PerThread
 from nonproj.types import Sentence
 
-_BETWEEN_WORDS = (APOSTROPHE, DASH, STOP)
-_BETWEEN_DIGITS = (STOP, COMMA, COLON, SLASH, APOSTROPHE)
+_LETTERS = (LOWER, UPPER, LETTER)
 _STOPS = re.compile("[.!?…‼‽⁇⁈⁉։؟۔।॥。！？｡．]+")
-_CLOSING = re.compile("[\"'’”»)\\]}›]+")
+_CLOSING = re.compile("[\"'’‘”“„»«›‹)\\]}]+")
+_EMOTICON = re.compile(
+    r"(?:>?[:;]['’]?[-~^o]?(?:[)(\][}{|/\\*@$#>]+|[DPpOoSsXx3])|=[-~^o]?[)(\]DPp]+|[xX]D+|</?3+|\^_*\^|-_+-"
+    r"|[oO0]_+[oO0]|\\o/)(?!\w)"
+)
+_WITH_NOSE = re.compile(r"[:;=]['’]?-[)(\]\[DPpOo/\\|*]+(?!\w)")
+"""An emoticon that also follows a word without a blank."""
+
+_ACRONYM = re.compile(r"(?:[^\W\d_]\.){2,}(?!\w)")
+_NUMBER = re.compile(r"[\d.,:/%-]*")
+_YEAR = re.compile(r"\d\d(?!\w)")
+_NUMERAL = re.compile(r"\d+|[IVXLCM]+")
+_ORDINAL = re.compile(r"\d+\.")
 _LONGEST = 30
 _MAX_LEXICON = 50_000
+_ENTRY = Kind("token", 60, 50_000)
+"""Tokens of a language: blanks separate those that are written together."""
+
+_GROUPS = ("words", "tokens", "abbreviations", "before_numbers", "patterns")
+_FEW = 5
+"""Occurrences of a word from which on its form with a full stop is no abbreviation, unless that is more frequent."""
+
+NOTHING, CONTINUED, NUMBERED, BEGUN, OTHER = range(5)
+"""What follows a chunk: the end of a paragraph; lower case or punctuation that goes on; a number; a frequent word that
+is capitalised; anything else."""
 
 
 class UnicodeRules:
-    """Segmentation by rules for all languages.
+    """Segmentation by rules.
 
-    Attributes
+    Parameters
     ----------
-    lexicon : set of str
-        Tokens, in lower case, that contain punctuation beside letters or digits.
+    lexicon : iterable of str
+        Tokens that stay whole, in lower case; where a string is several tokens, blanks separate them.
+    language : Language, optional
+        Adds tokens, abbreviations, patterns and suffixes.
+
+    Examples
+    --------
+    >>> from nonproj.text.languages import LANGUAGES
+    >>> from nonproj.text.layout import lay_out, spans
+    >>> text, rules = "Hr. Bo kom kl. 10.30. Han gik.", UnicodeRules(language=LANGUAGES["da"])
+    >>> layout = lay_out(characters(text))
+    >>> start, end = spans(layout, rules.token_ends(text, layout))
+    >>> [text[a:b] for a, b in zip(start, end)]
+    ['Hr.', 'Bo', 'kom', 'kl.', '10.30', '.', 'Han', 'gik', '.']
+    >>> np.flatnonzero(rules.scores(text, layout, start, end) > 0).tolist()
+    [5, 8]
     """
 
-    def __init__(self, lexicon: Iterable[str] = ()):
-        self.lexicon = set(lexicon)
-        self._met: PerThread[dict[str, list[int]]] = PerThread(dict)
+    def __init__(self, lexicon: Iterable[str] = (), language: Language | None = None):
+        self.language = language or Language("", "")
+        self.lexicon = sorted(set(lexicon))
+        known = self.language
+        groups = known.before_numbers, known.tokens, known.abbreviations
+        self._tokens = dict(map(_token_of, itertools.chain(self.lexicon, *groups)))
+        self._abbreviations, self._before_numbers = set(map(_plain, groups[2])), set(map(_plain, groups[0]))
+        capital = {_token_of(each)[0] for each in itertools.chain(*groups) if each[0].isupper()}
+        self._capitalised = capital - {_token_of(each)[0] for each in itertools.chain(*groups) if not each[0].isupper()}
+        self._longest = max(map(len, self._tokens), default=0)
 
     @classmethod
-    def of(cls, sentences: Iterable[Sentence]) -> UnicodeRules:
-        """Return the rules with the lexicon of a treebank."""
-        forms = {lowered(form) for sentence in sentences for form in sentence.forms}
-        kept = sorted(form for form in forms if _is_irregular(form))
-        return cls(kept[:_MAX_LEXICON])
+    def of(cls, sentences: Iterable[Sentence], language: Language | None = None) -> UnicodeRules:
+        """Return the rules with the lexicon of a treebank, for a language."""
+        counts = Counter(_plain(form) for sentence in sentences for form in sentence.forms)
+
+        def likely(entry: str) -> bool:
+            """Return whether a string with a full stop is an abbreviation, rather than a word and a full stop."""
+            form = _plain(entry)
+            stem = form.removesuffix(".")
+            return stem == form or counts[stem] < max(_FEW, counts[form] + 1)
+
+        own = LANGUAGES.get(language.code, Language("", "")) if language else Language("", "")
+        sure = own.tokens | own.abbreviations | own.before_numbers
+        kept = sorted(form for form in counts if _is_irregular(form) and (form in sure or likely(form)))
+        if language is not None:
+            language = language._replace(
+                tokens=frozenset(each for each in language.tokens if each in sure or likely(each))
+            )
+        return cls(kept[:_MAX_LEXICON], language)
+
+    def state(self) -> dict[str, Any]:
+        """Return the rules as JSON values."""
+        groups = {name: sorted(getattr(self.language, name)) for name in _GROUPS}
+        known = {"code": self.language.code, "name": self.language.name, "suffixes": list(self.language.suffixes)}
+        return {"lexicon": self.lexicon, "language": known | groups}
+
+    @classmethod
+    def from_state(cls, meta: dict[str, Any]) -> UnicodeRules:
+        """Return the inverse of `state`.
+
+        Raises
+        ------
+        ModelError
+            A value is not a list of strings of its kind.
+        """
+        lexicon, known = check(meta.get("lexicon"), TOKEN, "the segmenter's lexicon"), meta.get("language")
+        if known is None:
+            return cls(lexicon)
+        if type(known) is not dict:
+            raise ModelError("the segmenter's language is not a record")
+        code, name = check([known.get("code"), known.get("name")], NAME, "the segmenter's language")
+        groups = {group: frozenset(check(known.get(group), _ENTRY, f"the segmenter's {group}")) for group in _GROUPS}
+        suffixes = tuple(check(known.get("suffixes"), _ENTRY, "the segmenter's suffixes"))
+        return cls(lexicon, Language(code, name, suffixes=suffixes, **groups))
 
     def token_ends(self, text: str, layout: Text) -> np.ndarray:
         """Return whether a token ends at each character, bool[n]."""
-        ends, cache = [], self._met.own
-        for a, b in zip(layout.start.tolist(), layout.end.tolist(), strict=True):
-            chunk = text[a:b]
-            places = cache.get(chunk)
+        ends: list[int] = []
+        found: dict[Any, list[int]] = {}
+        starts, stops, gaps = layout.start.tolist(), layout.end.tolist(), layout.gap.tolist()
+        for c, (a, b) in enumerate(zip(starts, stops, strict=True)):
+            chunk, context = text[a:b], (NOTHING, False)
+            if chunk[-1] == ".":
+                following = text[starts[c + 1] : stops[c + 1]] if gaps[c] not in (NO_GAP, PARAGRAPH) else ""
+                context = self._context(following[:_LONGEST]), c == 0 or gaps[c - 1] >= BROKEN
+            places = found.get((chunk, context))
             if places is None:
-                places = self._split(chunk, layout.kind[a:b].tolist())
-                if len(cache) < 1 << 18 and len(chunk) < 50:
-                    cache[chunk] = places
+                split = _Chunk(chunk, layout.kind[a:b].tolist(), layout.fixed[a:b].tolist(), *context)
+                places = list(self._split(split))
+                if len(chunk) < 50:
+                    found[chunk, context] = places
             ends += [a + place for place in places]
         marks = np.zeros(len(text), np.bool_)
         marks[ends] = True
         return marks
 
-    def _split(self, chunk: str, kinds: list[int]) -> list[int]:
-        """Return the last characters of the tokens of a chunk."""
-        places, begin, lower = [], 0, lowered(chunk)
-        while begin < len(chunk):
-            last = self._known(lower, begin)
-            if not last:
-                last = begin
-                while last + 1 < len(chunk) and _joins(chunk, kinds, last):
-                    last += 1
-            places.append(last)
-            begin = last + 1
-        return places
+    def _context(self, following: str) -> int:
+        """Return what a chunk is followed by."""
+        if not following:
+            return NOTHING
+        if following[0].isdigit():
+            return NUMBERED
+        if following[0].islower() or following[0] in ",;:)":
+            return CONTINUED
+        word = re.match(r"[\W_]*([^\W_]*)", following)
+        return BEGUN if word and lowered(word[1]) in self.language.words else OTHER
 
-    def _known(self, lower: str, begin: int) -> int:
-        """Return the last character of the longest known token here that does not end inside a word, or 0."""
-        if self.lexicon:
-            for stop in range(min(len(lower), begin + _LONGEST), begin + 1, -1):
-                if lower[begin:stop] in self.lexicon:
-                    inside = stop < len(lower) and lower[stop - 1].isalnum() and lower[stop].isalnum()
-                    return 0 if inside else stop - 1
-        return 0
+    def _split(self, chunk: _Chunk) -> Iterator[int]:
+        """Yield the last characters of the tokens of a chunk."""
+        begin = 0
+        while begin < len(chunk.text):
+            last = self._special(chunk, begin)
+            if last is None:
+                last, known = self._run(chunk, begin), self._known(chunk, begin)
+                end = begin + known[-1] - 1 if known else -1
+                if known and not (chunk.kinds[begin] == DIGIT and end <= last):
+                    yield from (begin + place - 1 for place in known[:-1])
+                    last = self._run(chunk, end) if chunk.kinds[end] in WORD_KINDS else end
+                else:
+                    last = self._with_stop(chunk, begin, last)
+                if last != end:
+                    yield from self._suffix(chunk, begin, last)
+            yield last
+            begin = last + 1
+
+    def _special(self, chunk: _Chunk, begin: int) -> int | None:
+        """Return the last character of the emoticon, tag, name or acronym here, or None."""
+        text, kinds = chunk.text, chunk.kinds
+        inner = begin > 0 and kinds[begin - 1] in WORD_KINDS
+        if (text[begin] == "#" or kinds[begin] == AT) and not inner:
+            last = begin
+            while last + 1 < len(text) and (kinds[last + 1] in WORD_KINDS or chunk.fixed[last]):
+                last += 1
+            return last if any(kind in _LETTERS for kind in kinds[begin + 1 : last + 1]) else None
+        if kinds[begin] == APOSTROPHE and not inner and " '1" in self.language.patterns:
+            year = _YEAR.match(text, begin + 1)
+            if year:
+                return year.end() - 1
+        if not inner or text[begin] in ":;=":
+            match = (_WITH_NOSE if inner else _EMOTICON).match(text, begin)
+            match = match or (None if inner else _ACRONYM.match(text, begin))
+            return match.end() - 1 if match else None
+        return None
+
+    def _run(self, chunk: _Chunk, begin: int) -> int:
+        """Return the last character of the token here by the rules alone."""
+        last = begin
+        while last + 1 < len(chunk.text) and chunk.joins(last, self.language.patterns):
+            last += 1
+        return last
+
+    def _known(self, chunk: _Chunk, begin: int) -> tuple[int, ...]:
+        """Return the ends of the longest known token here that does not end inside a word, counted from ``begin``."""
+        lower = chunk.lower
+        for stop in range(min(len(lower), begin + self._longest), begin + 1, -1):
+            whole = lower[begin:stop]
+            if whole not in self._tokens or chunk.fixed[stop - 1]:
+                continue
+            if whole in self._capitalised and not chunk.text[begin].isupper():
+                continue
+            if whole in self._before_numbers and not (stop == len(lower) and chunk.context == NUMBERED):
+                continue
+            if stop < len(lower) and lower[stop - 1].isalnum() and lower[stop].isalnum():
+                return ()
+            return self._tokens[whole]
+        return ()
+
+    def _suffix(self, chunk: _Chunk, begin: int, last: int) -> Iterator[int]:
+        """Yield the last character before a suffix that is a token of its own, if the token here has one."""
+        for suffix in self.language.suffixes:
+            if last - begin >= len(suffix) and chunk.lower.endswith(suffix, begin, last + 1):
+                yield last - len(suffix)
+                return
+
+    def _with_stop(self, chunk: _Chunk, begin: int, last: int) -> int:
+        """Return the last character of a token with the full stop behind an ordinal number or an initial."""
+        text, kinds, context = chunk.text, chunk.kinds, chunk.context
+        if text[last + 1 : last + 2] != ".":
+            mark = _mark(text, kinds, last + 1) if last + 1 < len(text) else ""
+            free = last + 2 >= len(text) or kinds[last + 2] not in WORD_KINDS and text[last + 2] != text[last + 1]
+            return last + 1 if mark and free and _side(kinds[last]) + mark + " " in self.language.patterns else last
+        at_end = last + 2 == len(text)
+        if _NUMERAL.fullmatch(text, begin, last + 1):
+            ordinal = "1. " in self.language.patterns
+            goes_on = context == CONTINUED or (context == NUMBERED and last < begin + 2)
+            goes_on = goes_on if at_end else kinds[last + 2] == COMMA
+            item = at_end and chunk.begins_line and begin == 0 and last < 3 and context != NOTHING
+            return last + 1 if (ordinal and goes_on) or item else last
+        initial = begin == last and kinds[begin] == UPPER and self.language.words
+        return last + 1 if initial and at_end and context == OTHER else last
 
     def scores(self, text: str, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends."""
@@ -109,117 +271,100 @@ class UnicodeRules:
             gap[-1] = PARAGRAPH
         scores = np.where(gap == PARAGRAPH, np.float32(np.inf), np.where(gap == BROKEN, -0.5, -2.0)).astype(np.float32)
         forms = [text[a:b] for a, b in zip(start.tolist(), end.tolist(), strict=True)]
-        first = layout.kind[start]
+        first, attached = layout.kind[start], np.concatenate([[False], gap[:-1] == NO_GAP]).tolist()
         closed = 0  # whether a full stop, perhaps with closing brackets behind it, ends here
         for index, form in enumerate(forms):
             if index and gap[index - 1] == PARAGRAPH:
                 closed = 0
             if _STOPS.fullmatch(form):
                 closed = 1 if form == "." else 2
-            elif not (closed and _CLOSING.fullmatch(form)):
+            elif not (closed and _goes_with_stop(form, attached[index])):
                 closed = 0
                 if form[-1] == "." and index + 1 < len(forms) and scores[index] < 0:
-                    scores[index] = -1.0  # an abbreviation
+                    scores[index] = 1.0 if self._ends(form, forms[index + 1], first[index + 1]) else -1.0
                 continue
             if index + 1 < len(forms) and scores[index] < 0:
                 scores[index] = -0.1
-                blank = gap[index] != NO_GAP
-                following = first[index + 1]
-                if following not in (LOWER,) and (blank or closed == 2) and not _continues(forms[index + 1]):
+                after, blank = forms[index + 1], gap[index] != NO_GAP
+                if first[index + 1] != LOWER and (blank or closed == 2) and not _continues(after, attached[index + 1]):
                     scores[index] = 1.0
         return scores
 
+    def _ends(self, form: str, after: str, kind: int) -> bool:
+        """Return whether a sentence ends with an abbreviation that a word follows.
 
-def _continues(form: str) -> bool:
-    return bool(_CLOSING.fullmatch(form) or _STOPS.fullmatch(form)) or form in ",;:"
+        It does before a capital, where abbreviations of names and titles are known not to end it, and those that are
+        capitalised themselves may be part of a name.
+        """
+        lower, words = _plain(form), self.language.words
+        if kind != UPPER or len(form) < 3 or not words or _ORDINAL.fullmatch(lower):
+            return False
+        if lower in self._abbreviations or lower in self._before_numbers:
+            return False
+        return form[0].islower() or lowered(after) in words
 
 
-def _joins(chunk: str, kinds: list[int], i: int) -> bool:
-    """Return whether the characters ``i`` and ``i + 1`` of a chunk belong to the same token."""
-    left, right = kinds[i], kinds[i + 1]
-    base = i
-    while kinds[base] == EXTEND and base:
-        base -= 1
-    if right == EXTEND or left == JOINER:
-        return True
-    base, further = kinds[base], kinds[i + 2] if i + 2 < len(kinds) else BLANK
-    if base in WORD_KINDS and right in WORD_KINDS:
-        return True
-    if base in WORD_KINDS and further in WORD_KINDS:
-        return right in _BETWEEN_WORDS or (right in _BETWEEN_DIGITS and base == further == DIGIT)
-    if i and kinds[i - 1] in (*WORD_KINDS, EXTEND) and right in WORD_KINDS:
-        return left in _BETWEEN_WORDS or (left in _BETWEEN_DIGITS and kinds[i - 1] == right == DIGIT)
-    return chunk[i] == chunk[i + 1] and base != IDEOGRAPH
+class _Chunk:
+    """A chunk that is split.
+
+    ``kinds`` and ``fixed`` are those of its characters; ``context`` is what follows it, where it ends with a full stop;
+    ``begins_line`` says whether it is the first of a line that is no continuation.
+    """
+
+    def __init__(self, text: str, kinds: list[int], fixed: list[int], context: int, begins_line: bool):
+        self.text, self.kinds, self.fixed, self.context, self.begins_line = text, kinds, fixed, context, begins_line
+        self.lower = _plain(text)
+
+    def joins(self, i: int, patterns: frozenset[str]) -> bool:
+        """Return whether the characters ``i`` and ``i + 1`` belong to the same token."""
+        text, kinds = self.text, self.kinds
+        left, right = kinds[i], kinds[i + 1]
+        if self.fixed[i] or (left in WORD_KINDS and right in WORD_KINDS):
+            return True
+        if left in WORD_KINDS and (kinds[i + 2] if i + 2 < len(kinds) else BLANK) in WORD_KINDS:
+            return _side(left) + _mark(text, kinds, i + 1) + _side(kinds[i + 2]) in patterns
+        if i and kinds[i - 1] in WORD_KINDS and right in WORD_KINDS:
+            return _side(kinds[i - 1]) + _mark(text, kinds, i) + _side(right) in patterns
+        return text[i] == text[i + 1] and left != IDEOGRAPH and not (i and self.fixed[i - 1])
+
+
+def _side(kind: int) -> str:
+    """Return how a pattern writes a character of a word."""
+    return "1" if kind == DIGIT else "a"
+
+
+def _mark(text: str, kinds: list[int], i: int) -> str:
+    """Return how a pattern writes a character between two words."""
+    return "'" if kinds[i] == APOSTROPHE else "-" if kinds[i] == DASH else text[i]
+
+
+def _plain(form: str) -> str:
+    """Return a form in lower case, its apostrophes straight."""
+    return lowered(form).replace("’", "'")
+
+
+def _token_of(entry: str) -> tuple[str, tuple[int, ...]]:
+    """Return a token, or several that are written together, and where they end."""
+    parts = _plain(entry).split()
+    return "".join(parts), tuple(itertools.accumulate(map(len, parts)))
+
+
+def _goes_with_stop(form: str, attached: bool) -> bool:
+    """Return whether a token belongs to the sentence that a stop before it ends."""
+    return bool(attached and _CLOSING.fullmatch(form)) or _EMOTICON.fullmatch(form) is not None
+
+
+def _continues(form: str, attached: bool) -> bool:
+    """Return whether a token after a stop goes on with its sentence."""
+    return _goes_with_stop(form, attached) or _STOPS.fullmatch(form) is not None or form in ",;:"
 
 
 def _is_irregular(form: str) -> bool:
-    """Return whether a token, without blanks, has punctuation that the rules without a lexicon would cut off."""
-    kinds = characters(form).kind.tolist()
-    if min(kinds) <= NEWLINE or len(form) > _LONGEST:
+    """Return whether a token has punctuation that the rules alone would cut off; numbers are never irregular."""
+    if len(form) > _LONGEST or _NUMBER.fullmatch(form):
         return False
-    return not all(_joins(form, kinds, i) for i in range(len(form) - 1))
-
-
-class SpacyRules:
-    """The tokenizer of spaCy for a language, and its rules for sentence ends; each thread has a pipeline of its own.
-
-    Parameters
-    ----------
-    language : str
-        As in ``spacy.blank``.
-
-    Raises
-    ------
-    ConfigError
-        spaCy is not installed, or does not know the language.
-    """
-
-    def __init__(self, language: str):
-        self._pipelines = PerThread(partial(_SpacyPipeline, language))
-        self._pipelines.own  # noqa: B018  # spaCy knows the language
-        self.language = language
-
-    def token_ends(self, text: str, layout: Text) -> np.ndarray:
-        """Return whether a token ends at each character, bool[n]."""
-        own = self._pipelines.own
-        marks, own.sentence_ends = np.zeros(len(text), np.bool_), np.zeros(len(text), np.bool_)
-        first = 0
-        for c in np.flatnonzero((layout.gap == PARAGRAPH) | (layout.gap == NO_GAP)).tolist():
-            a, b = int(layout.start[first]), int(layout.end[c])
-            for token in own.pipe(text[a:b]):
-                if token.is_sent_start and token.idx:
-                    own.sentence_ends[a + token.idx - 1] = True
-                marks[a + token.idx + len(token) - 1] = True
-            first = c + 1
-        return marks
-
-    def scores(self, text: str, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-        """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends.
-
-        `token_ends` has been called with this text before.
-        """
-        before = np.concatenate([[0], np.cumsum(self._pipelines.own.sentence_ends)])  # starts may follow blanks
-        following = np.append(start[1:], len(text))
-        scores = np.where(before[following] > before[end - 1], np.float32(1.0), np.float32(-1.0)).astype(np.float32)
-        scores[np.searchsorted(end, layout.end[layout.gap == PARAGRAPH])] = np.inf
-        scores[-1:] = np.inf
-        return scores
-
-
-class _SpacyPipeline:
-    """A pipeline of spaCy's, and where it found the ends of sentences."""
-
-    def __init__(self, language: str):
-        try:
-            import spacy
-        except ImportError:
-            message = "spaCy is not installed; pip install spacy, or set it to null"
-            raise ConfigError("segmenter.language", message) from None
-        try:
-            self.pipe = spacy.blank(language)
-        except (ImportError, OSError, ValueError):
-            message = f"spaCy does not know the language {language!r}; set it to null for Unicode's rules"
-            raise ConfigError("segmenter.language", message) from None
-        self.pipe.max_length = 1 << 40
-        self.pipe.add_pipe("sentencizer")
-        self.sentence_ends = np.zeros(0, np.bool_)
+    found = characters(form)
+    if found.kind.min() <= NEWLINE:
+        return False
+    chunk = _Chunk(form, found.kind.tolist(), found.joined.tolist(), NOTHING, False)
+    return not all(chunk.joins(i, Language("", "").patterns) for i in range(len(form) - 1))

@@ -14,16 +14,17 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.options.config import SegmenterConfig
-from nonproj.options.kinds import LANGUAGES
-from nonproj.strings import NAME, TOKEN, check
+from nonproj.strings import NAME, check
 from nonproj.text import corpus
 from nonproj.text.characters import characters
+from nonproj.text.from_spacy import add_exceptions, from_spacy
 from nonproj.text.input import LINES, WORDS, TextInput
+from nonproj.text.languages import LANGUAGES, Language, recognised
 from nonproj.text.layout import NO_GAP, PARAGRAPH, WRAPPED, Text, lay_out, spans
 from nonproj.text.margins import CERTAIN, add_margins
 from nonproj.text.multiword import BITS, Multiwords
 from nonproj.text.output import Origin, Segments, forms_of, to_sentences
-from nonproj.text.rules import SpacyRules, UnicodeRules
+from nonproj.text.rules import UnicodeRules
 from nonproj.text.training import Trained, train
 from nonproj.types import Sentence
 
@@ -35,7 +36,7 @@ class Segmenter:
     ----------
     description : str
         What segments: a trained model, or which rules.
-    finder : Trained, UnicodeRules or SpacyRules
+    finder : Trained or UnicodeRules
         What finds tokens and sentences.
     multiwords : Multiwords
         What expands multiword tokens.
@@ -48,7 +49,7 @@ class Segmenter:
     [['Det', 'regner', '.'], ['Hvor', '?']]
     """
 
-    def __init__(self, finder: Trained | UnicodeRules | SpacyRules, multiwords: Multiwords, description: str):
+    def __init__(self, finder: Trained | UnicodeRules, multiwords: Multiwords, description: str):
         self.finder, self.multiwords, self.description = finder, multiwords, description
         self.with_margins = False
 
@@ -63,8 +64,8 @@ class Segmenter:
         """Return the segmenter of a treebank.
 
         The text of the treebank is restored from ``SpaceAfter=No``, ``# newpar`` and ``# newdoc``.  A treebank without
-        ``SpaceAfter=No`` and ``# text`` gets the rules of spaCy, if the options name a language, or else rules over
-        Unicode's characters, which keep the treebank's own tokens whole.
+        ``SpaceAfter=No`` and ``# text`` gets rules over Unicode's characters, which keep the treebank's own tokens
+        whole, with the abbreviations and patterns of its language, if that is recognised or named in the options.
 
         Parameters
         ----------
@@ -77,7 +78,7 @@ class Segmenter:
         Raises
         ------
         ConfigError
-            The options name a language that spaCy does not know, or spaCy is not installed.
+            The options name a language that is unknown here, and spaCy does not know it or is not installed.
         """
         options = options or SegmenterConfig()
         paragraphs = corpus.paragraphs(sentences)
@@ -86,23 +87,13 @@ class Segmenter:
             n = sum(len(paragraph) for paragraph in paragraphs)
             finder = train(paragraphs, options, seed, progress or (lambda loop, _: loop))
             return cls(finder, multiwords, f"trained on {n:,} sentences of raw text")
-        if options.language is not None:
-            return cls._spacy(options.language, multiwords)
-        return cls._unicode(UnicodeRules.of(sentences), multiwords)
+        rules = UnicodeRules.of(sentences, _language(options.language, sentences))
+        return cls(rules, multiwords, f"{_described(rules)} (the treebank has no raw text)")
 
     @classmethod
     def unicode(cls) -> Segmenter:
         """Return rules over Unicode's characters, without any training."""
-        return cls._unicode(UnicodeRules(), Multiwords.fit([]))
-
-    @classmethod
-    def _unicode(cls, rules: UnicodeRules, multiwords: Multiwords) -> Segmenter:
-        return cls(rules, multiwords, "rules over Unicode's characters (the treebank has no raw text)")
-
-    @classmethod
-    def _spacy(cls, language: str, multiwords: Multiwords) -> Segmenter:
-        description = f"spaCy's rules for {language} (the treebank has no raw text)"
-        return cls(SpacyRules(language), multiwords, description)
+        return cls(UnicodeRules(), Multiwords.fit([]), _described(UnicodeRules()))
 
     def segment(self, text: str, options: TextInput | None = None) -> list[Sentence]:
         """Return the sentences of a text of one paragraph or more, as one document.
@@ -170,9 +161,7 @@ class Segmenter:
         if isinstance(self.finder, Trained):
             more, tables = self.finder.state()
             return meta | {"kind": "trained"} | more, arrays | tables
-        if isinstance(self.finder, UnicodeRules):
-            return meta | {"kind": "unicode", "lexicon": sorted(self.finder.lexicon)}, arrays
-        return meta | {"kind": "spacy", "language": self.finder.language}, arrays
+        return meta | {"kind": "unicode"} | self.finder.state(), arrays
 
     @classmethod
     def from_state(cls, meta: object, arrays: dict[str, np.ndarray]) -> Segmenter:
@@ -182,8 +171,6 @@ class Segmenter:
         ------
         ModelError
             The values are not those of a segmenter; kernels rely on all that is checked here.
-        ConfigError
-            It has spaCy's rules, and spaCy is not installed.
         """
         if not isinstance(meta, dict):
             raise ModelError("the segmenter has no description")
@@ -198,15 +185,25 @@ class Segmenter:
         if kind == "trained":
             finder = Trained.from_state(meta, arrays)
         elif kind == "unicode":
-            finder = UnicodeRules(check(meta.get("lexicon"), TOKEN, "the segmenter's lexicon"))
-        elif kind == "spacy":
-            language = meta.get("language")
-            if type(language) is not str or language not in LANGUAGES:
-                raise ModelError(f"the segmenter names {language!r}, which is no language of spaCy's")
-            finder = SpacyRules(language)
+            finder = UnicodeRules.from_state(meta)
         else:
             raise ModelError("the segmenter is of an unknown kind")
         return cls(finder, multiwords, meta["description"])
+
+
+def _language(code: str | None, sentences: Sequence[Sentence]) -> Language | None:
+    """Return what is known of the language that an option names, or of the treebank's."""
+    if code is None:
+        return None
+    if code == "auto":
+        known = recognised(form for sentence in sentences for form in sentence.forms)
+        return None if known is None else add_exceptions(known)
+    return add_exceptions(LANGUAGES[code]) if code in LANGUAGES else from_spacy(code)
+
+
+def _described(rules: UnicodeRules) -> str:
+    """Return what the rules are, in words."""
+    return f"rules for {rules.language.name}" if rules.language.name else "rules over Unicode's characters"
 
 
 def _paragraph_starts(layout: Text, start: np.ndarray, begins: bool) -> set[int]:
