@@ -90,18 +90,26 @@ def search_recorded(
 
     These are float64[3, A], see `nonproj.dual.subgradient.Descent`; of shape (0, A) for sets that are not compiled.
     """
+    return search_counted(parts, scores, options, search)[:2]
+
+
+def search_counted(
+    parts: PartSpace, scores: np.ndarray, options: DualOptions, search: SearchOptions
+) -> tuple[Decoded, np.ndarray, int]:
+    """Search as `search_recorded` does; return also the work that was spent, 0 for sets that are not compiled."""
     budget, options = search.work_per_word * (len(parts.arcs.start) - 2) or UNLIMITED, with_scale(options, scores)
     if not is_compiled(parts):
-        return decode_trusted(parts, scores, options, budget), np.empty((0, len(parts.arcs.head)))
+        return decode_trusted(parts, scores, options, budget), np.empty((0, len(parts.arcs.head))), 0
     n_nodes, n_arcs = len(parts.arcs.start) - 1, len(parts.arcs.head)
     heads, lowest, disputes = np.empty(n_nodes, np.int32), np.empty((3, n_arcs)), np.zeros(n_arcs, np.int64)
     records = lowest, disputes, budget
     found = minimise_dual(parts.arcs, compiled_starts(parts), scores, options, records, NO_TRACE, heads)
     first = conclude(heads, found)
     if first.certified or not search.search or found[-1] >= budget or budget == UNLIMITED:
-        return first, lowest
+        return first, lowest, found[-1]
     node = _Node(-first.bound, 0, np.ones(n_arcs, np.bool_), lowest, disputes)
-    return _Search(parts, scores, first, found[-2:], options, budget).run(node, search.node_iterations), lowest
+    work = _Search(parts, scores, first, found[-2:], options, budget)
+    return work.run(node, search.node_iterations), lowest, work.spent
 
 
 def search_from(

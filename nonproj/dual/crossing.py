@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nonproj.automata.compiled import is_compiled
-from nonproj.dual.branch_and_bound import search_from, search_recorded
+from nonproj.dual.branch_and_bound import search_counted, search_from
 from nonproj.dual.domain import pose, with_scale
 from nonproj.dual.k_best import rank_trees
 from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_search
@@ -44,7 +44,7 @@ def priced_search(
         From 0 to `nonproj.options.config.MAX_PRICE`.
     options, search
         As for `nonproj.dual.branch_and_bound.branch_and_bound`, which decodes first.  The search for a projective tree
-        may take as much work again.
+        may take the work that is left.
 
     Returns
     -------
@@ -81,8 +81,10 @@ def search_priced(
     parts: PartSpace, scores: np.ndarray, price: float, options: DualOptions, search: SearchOptions
 ) -> tuple[Decoded, np.ndarray]:
     """Search as `priced_search` does, without validation; return also what `search_recorded` has recorded."""
-    found = search_recorded(parts, scores, options, search)
-    return with_price(parts, scores, price, options, search, found), found[1]
+    first, lowest, spent = search_counted(parts, scores, options, search)
+    if search.work_per_word:  # one iteration is always left, to bound the projective trees
+        search = search._replace(work_per_word=max(1, search.work_per_word - spent // (len(first.heads) - 1)))
+    return with_price(parts, scores, price, options, search, (first, lowest)), lowest
 
 
 def with_price(

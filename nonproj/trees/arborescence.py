@@ -25,6 +25,8 @@ from nonproj.types import ArcSpace, Float64s, Int32s
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+_NOT_KNOWN, _NONE = -1, -2
+
 
 def maximum_arborescence(scores: ArrayLike, single_root: bool = False) -> Int32s:
     """Return the spanning arborescence of highest score, in O(N^2).
@@ -94,13 +96,20 @@ def _count_roots(heads: Int32s) -> int:
 
 @kernel
 def best_arborescence(arcs: ArcSpace, scores: Float64s, single_root: bool, heads: Int32s) -> int:
-    """Write the best arborescence over sparse arcs to int32[N]; return a status of `nonproj.trees.checks`.
+    """Write the best arborescence over sparse arcs to int32[N]; return a status of `nonproj.trees.checks`."""
+    return counted_arborescence(arcs, scores, single_root, heads)[0]
 
-    A component scans the arcs into its nodes, each node with one offset.
+
+@kernel
+def counted_arborescence(arcs: ArcSpace, scores: Float64s, single_root: bool, heads: Int32s) -> tuple[int, np.int64]:
+    """Find the best arborescence as `best_arborescence` does; return also the nodes and arcs that contraction looks at.
+
+    A component looks at the best arc into each of its nodes, each node with one offset.  Equal scores make chains of
+    contractions, each of one more node: that is when the count is large, up to N**2.
     """
-    n_nodes = heads.shape[0]
+    n_nodes, count = heads.shape[0], np.int64(0)
     for avoid_root in range(1 + single_root):
-        components, offset = _new_components(n_nodes), np.zeros(n_nodes)
+        components, offset, live = _new_components(n_nodes), np.zeros(n_nodes), np.full(n_nodes, _NOT_KNOWN, np.int32)
         _choose_heads_sparse(arcs, scores, avoid_root, components)
         new, word, bottom = n_nodes, np.int64(1), np.int64(0)  # not literals: `_grow_path` is compiled once
         while True:
@@ -108,15 +117,15 @@ def best_arborescence(arcs: ArcSpace, scores: Float64s, single_root: bool, heads
             if word >= n_nodes:
                 break
             if bottom < 0:
-                return NO_TREE
+                return NO_TREE, count
             _add_offsets(components, bottom, depth, offset)
             _contract(components, bottom, depth, new)
-            _choose_arc(arcs, scores, offset, avoid_root, components, new)
+            count += _choose_arc(arcs, scores, offset, avoid_root, components, new, live)
             new += 1
         _expand(components, new, heads)
         if not single_root or _count_roots(heads) <= 1:
-            return FOUND
-    return NO_SINGLE_ROOT
+            return FOUND, count
+    return NO_SINGLE_ROOT, count
 
 
 @kernel
@@ -150,12 +159,22 @@ def _add_offsets(components: _Components, bottom: int, depth: int, offset: Float
 
 @kernel
 def _choose_arc(
-    arcs: ArcSpace, scores: Float64s, offset: Float64s, avoid_root: int, components: _Components, c: int
-) -> None:
-    """Choose the best arc into component c, the lowest among equals; with avoid_root, root arcs as a last resort."""
+    arcs: ArcSpace,
+    scores: Float64s,
+    offset: Float64s,
+    avoid_root: int,
+    components: _Components,
+    c: int,
+    live: Int32s,
+) -> int:
+    """Choose the best arc into component c, the lowest among equals; with avoid_root, root arcs as a last resort.
+
+    ``live`` int32[N] is the best arc into each node from outside its component, which is looked for again only once its
+    head is inside.  Return the number of nodes and arcs that were looked at.
+    """
     best = best_root = -np.inf
     best_arc = best_root_arc = -1
-    node = components.first[c]
+    node, count = components.first[c], 0
     while node >= 0:
         first, end = arcs.start[node], arcs.start[node + 1]
         if avoid_root > 0 and first < end and arcs.head[first] == 0:
@@ -163,18 +182,25 @@ def _choose_arc(
                 best_root = scores[first] - offset[node]
                 best_root_arc = first
             first += 1
-        for a in range(first, end):
-            score = scores[a] - offset[node]
-            if score > best and components.top[arcs.head[a]] != c:
-                best = score
-                best_arc = a
+        a = live[node]
+        if a == _NOT_KNOWN or (a != _NONE and components.top[arcs.head[a]] == c):
+            a, highest = _NONE, -np.inf
+            for b in range(first, end):
+                if scores[b] > highest and components.top[arcs.head[b]] != c:
+                    a, highest = b, scores[b]
+            live[node] = a
+            count += end - first
+        if a != _NONE and scores[a] - offset[node] > best:
+            best, best_arc = scores[a] - offset[node], a
         node = components.following[node]
+        count += 1
     if best_arc < 0:
         best, best_arc = best_root, best_root_arc
     components.entering[c] = best
     if best_arc >= 0:
         components.head[c] = arcs.head[best_arc]
         components.modifier[c] = arcs.modifier[best_arc]
+    return count
 
 
 @kernel
