@@ -246,6 +246,7 @@ def _change_options(rng: random.Random, header: dict) -> None:
         "threshold": (1.0, 5e-324, 1e-300),
         "tolerance": (0.0, 1e300, 1e-15),
         "max_words": (1, 10_000),
+        "cut_words": (2, 1000),
     }
     for name in rng.sample(sorted(choices), rng.randint(1, 4)):
         decoding[name] = rng.choice(choices[name])

@@ -217,9 +217,8 @@ class TextParser:
 
     def segment(self, text: str, options: TextInput | None = None) -> list[Sentence]:
         """Return the sentences and words of a text, without tags and trees; longer sentences than allowed are cut."""
-        options = options or TextInput()
-        limit = min(options.max_words, self.parser.max_words)
-        return self.parser.segmenter.segment(text, options._replace(max_words=limit))
+        options = (options or TextInput()).within(self.parser.cut_words, self.parser.max_words)
+        return self.parser.segmenter.segment(text, options)
 
     def parse(self, tokens: Sequence[Any]) -> ParsedSentence:
         """Return a parsed sentence that has been split into words already.

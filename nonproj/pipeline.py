@@ -88,7 +88,7 @@ class Parser:
         self.search = check_search(SearchOptions(effort * decoding.search_limit, search=decoding.exact))
         self.confident = decoding.confidence
         self.full, self.nbest, self.constraints = decoding.full, decoding.nbest, decoding.constraints
-        self.threshold, self.max_words = decoding.threshold, decoding.max_words
+        self.threshold, self.max_words, self.cut_words = decoding.threshold, decoding.max_words, decoding.cut_words
         self.scale = model.meta.get("scale", {})
         self.encoder = model.encoder()
         attributes = self.encoder.attributes

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
 from toy import treebank
 
 from nonproj.cli.main import main, parse_arguments
+from nonproj.io import conll
+from nonproj.text.segmenter import Segmenter
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -47,6 +51,8 @@ def folder(tmp_path_factory) -> Path:
     for name, count, seed in (("train", 40, 0), ("test", 6, 1)):
         (folder / f"{name}.conllu").write_text(treebank(count, seed), encoding="utf-8")
     assert main(["train", str(folder / "train.conllu"), "-o", str(folder / "my.nonproj"), "-qq", *SMALL]) == 0
+    (folder / "models").mkdir()
+    shutil.copy(folder / "my.nonproj", folder / "models" / "turkish-grandparent.nonproj")
     return folder
 
 
@@ -132,3 +138,19 @@ def test_the_reference_names_all_options_and_commands():
         if name not in SYSTEMS:
             for word in command._option_string_actions:
                 assert f"`{word}" in text, word
+
+
+@pytest.mark.parametrize("finder", ["rules", "trained"])
+def test_the_text_of_the_readme_has_the_sentences_it_promises(finder):
+    """By rules, and by a segmenter of the treebank of the model that the README names."""
+    text, count = re.search(r'doc = nlp\("(.*?)"\)\nlen\(doc\.sentences\)  # (\d)', README).groups()
+    segmenter = Segmenter.unicode()
+    if finder == "trained":
+        path = ROOT / "data" / "turkish" / "turkish_web_train.conllu"
+        if not path.is_file():
+            pytest.skip("the Turkish treebank is not there: make train fetches it")
+        segmenter = Segmenter.fit(list(itertools.islice(conll.read(path), 800)))
+    sentences = [sentence.forms for sentence in segmenter.segment(text)]
+    assert len(sentences) == int(count) > 1
+    assert "".join(map("".join, sentences)) == text.replace(" ", "")
+    assert all(words[-1] == "." for words in sentences)

@@ -161,6 +161,8 @@ def add_plain_text(parser: Arguments) -> None:
     add("--words", dest="plain", action=const, const="words", help=text)
     text = "write the place of each token in the text into MISC, as in TokenRange=0:5"
     group.add_argument("--token-ranges", action="store_true", help=text)
+    text = "longest sentence of text, in words; longer runs are cut where a sentence end is likeliest (default: 128)"
+    group.add_argument("--cut-words", type=int, metavar="N", help=text)
 
 
 def add_tagging(parser: Arguments) -> None:

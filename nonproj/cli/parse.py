@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     source = open_input(options.input)
     rules, plain = reading_rules(options, ignore_heads=True, may_be_empty=True), None
     if options.plain:
-        plain = TextInput(options.plain, options.token_ranges, min(TextInput().max_words, decoding.max_words))
+        plain = TextInput(options.plain, options.token_ranges).within(decoding.cut_words, decoding.max_words)
     text = TextOptions(options.stats_comments, options.keep_deps, rules, plain, confidence, options.on_error)
     with source[2]:
         if options.resume:

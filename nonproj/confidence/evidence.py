@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.automata.compiled import is_compiled
+from nonproj.automata.compiled import compiled_starts, count_work, is_compiled
 from nonproj.confidence.alternatives import losses
 from nonproj.dual.exclusion import exclusion_bounds
 from nonproj.dual.options import DualOptions
+from nonproj.dual.subgradient import ARC_WORK, CONTRACTION_WORK, WORD_WORK
 from nonproj.scoring.labels import two_best as two_best
 from nonproj.scoring.vocabulary import MARGIN, UNKNOWN, Tokens
 from nonproj.types import Decoded, PartSpace
@@ -56,6 +57,9 @@ KINDS = {
 }
 """The columns that are known about words with given tags, with tags of the parser's own tagger, and about words that
 its own segmenter has found."""
+
+WORK_PER_WORD = 100_000
+"""Work of all bounds of a sentence, for each word, in the unit of `nonproj.dual.options.SearchOptions`."""
 
 LARGE = 1e6
 """In the place of differences that are larger, or infinite because there is no other tree."""
@@ -134,13 +138,15 @@ def gather(case: Case, tag_column: int | None, options: DualOptions, limit: floa
     options : DualOptions
         Those of the decoder.
     limit : float
-        Where ``loss`` is larger, ``difference`` is not computed and equals it.
+        Where ``loss`` is larger, ``difference`` is not computed and equals it; so it does for the words of highest loss
+        where computing it would take more than `WORK_PER_WORD`.
     """
     parts, scores, heads = case.parts, case.scores, case.decoded.heads
     n_nodes = len(heads)
     if len(parts.types) == 1 or is_compiled(parts):
         loss = losses(parts, scores, heads, options.single_root)
-        bounds = exclusion_bounds(parts, scores, case.lowest, options, heads, loss <= limit)
+        wanted = affordable(parts, heads, loss, limit)
+        bounds = exclusion_bounds(parts, scores, case.lowest, options, heads, wanted)
     else:  # no multipliers, and parts of other shapes
         loss, bounds = np.full(n_nodes, np.inf), np.full(n_nodes, -np.inf)
     features = np.zeros((n_nodes - 1, len(KINDS[case.kind])))
@@ -153,6 +159,26 @@ def gather(case: Case, tag_column: int | None, options: DualOptions, limit: floa
         _fill_text_features(heads, case.text_margins.astype(np.float64), features)
     tags = case.tokens.atoms[MARGIN + 1 : MARGIN + n_nodes, tag_column] if tag_column is not None else case.labels * 0
     return Evidence(features, case.labels.astype(np.int64), tags.astype(np.int64), case.kind)
+
+
+def affordable(parts: PartSpace, heads: np.ndarray, loss: np.ndarray, limit: float) -> np.ndarray:
+    """Return the words whose bound is computed, bool[N]: those of least loss up to the limits of loss and of work.
+
+    Examples
+    --------
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.space import part_space
+    >>> parts, tree = part_space(full_arc_space(2), "sibling"), np.array([-1, 0, 1], np.int32)
+    >>> affordable(parts, tree, np.array([np.inf, 4.0, 9.0]), 5.0).tolist()
+    [False, True, False]
+    """
+    n_nodes, wanted = len(heads), loss <= limit
+    costs = count_work(parts.arcs, compiled_starts(parts))
+    tree = WORD_WORK * n_nodes + ARC_WORK * len(parts.arcs.head) + CONTRACTION_WORK * n_nodes**2  # at most
+    work = tree + costs + costs[heads]
+    order = np.flatnonzero(wanted)[np.argsort(loss[wanted], kind="stable")]
+    wanted[order[np.cumsum(work[order]) > WORK_PER_WORD * n_nodes]] = False
+    return wanted
 
 
 @kernel

@@ -82,7 +82,7 @@ class NonprojComponent:
         model: str | None = None,
         tags: str = "missing",
         sentences: str = "auto",
-        max_words: int = 500,
+        max_words: int = 128,
         decoding: dict[str, Any] | None = None,
     ):
         if sentences not in SENTENCES:
@@ -168,7 +168,9 @@ class NonprojComponent:
         """Return the tokens that start a sentence, by the segmenter or by the rule."""
         has_segmenter = self.parser.model.component("segmenter") is not None
         if self.sentences == "segmenter" or (self.sentences == "auto" and has_segmenter):
-            sentences = self.parser.segmenter.segment(doc.text, TextInput(ranges=True))
+            sentences = self.parser.segmenter.segment(
+                doc.text, TextInput(ranges=True, max_words=max(2, self.max_words))
+            )
             first, starts = {token_ranges(sentence)[0][0] for sentence in sentences}, set()
             for token in doc:
                 if any(place in first for place in range(token.idx, token.idx + len(token))):
@@ -236,7 +238,7 @@ class NonprojComponent:
 @Language.factory(
     "nonproj",
     assigns=["token.head", "token.dep", "token.tag", "token.pos", "token.morph", "token.lemma", "doc.sents"],
-    default_config={"model": None, "tags": "missing", "sentences": "auto", "max_words": 500, "decoding": {}},
+    default_config={"model": None, "tags": "missing", "sentences": "auto", "max_words": 128, "decoding": {}},
 )
 def make_nonproj(
     nlp: Language,

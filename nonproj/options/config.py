@@ -134,6 +134,13 @@ class DecodingConfig(Section, name="decoding"):
     )
     tag_candidates: int = option(3, "joint decoding: maximum number of tags per word", (int,), low=1, high=100)
     max_words: int = option(5000, "longest sentence, in words; longer ones are refused", (int,), low=1, high=10_000)
+    cut_words: int = option(
+        128,
+        "plain text: longest sentence, in words; a longer run without a sentence end is cut where one is likeliest",
+        (int,),
+        low=2,
+        high=1000,
+    )
 
 
 @dataclass(frozen=True)
@@ -203,13 +210,14 @@ class SegmenterConfig(Section, name="segmenter"):
     copies: int = option(1, "varied copies of the text to train on, with other line ends", (int,), low=0, high=100)
     threshold: float = option(0.0, "minimum score of a sentence end", (float,), low=-50, high=50)
     language: str | None = field(
-        default=None,
+        default="auto",
         metadata={
             "option": LanguageOption(
-                None,
-                "language of spaCy's rules, where the treebank has no raw text; null: rules for all languages",
+                "auto",
+                "language of the rules, where the treebank has no raw text; auto: as its words show, if they are "
+                "Basque, Danish, Dutch or English",
                 (str,),
-                (None, "da"),
+                (None, "auto", "da"),
             )
         },
     )
