@@ -95,7 +95,7 @@ def test_the_only_tree_is_agreed_on_at_once(name):
         parts = part_space(arc_space_from_mask(mask), name)
         scores = rng.normal(scale=100, size=len(parts))
         split = SplitScores(*np.zeros((3, n)))
-        _force_single_arcs(parts, scores, split)
+        _force_single_arcs(parts, scores, split, 1.0)
         np.testing.assert_allclose(sum(split), scores[:n], atol=1e-9)
         descent = Descent(split, np.empty((3, n)), np.zeros(n, np.int64), -np.inf, UNLIMITED)
         tree = np.empty(n + 1, np.int32)
