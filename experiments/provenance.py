@@ -111,19 +111,23 @@ def digest(value: Any) -> str:
 
 
 def of_models(
-    models: Sequence[tuple[str, str]], changes: Mapping[str, object] | None = None, setting: Setting = TODAY
+    models: Sequence[tuple[str, str]],
+    changes: Mapping[str, object] | None = None,
+    setting: Setting = TODAY,
+    text: bool = False,
 ) -> Ingredients:
     """Return the ingredients of models of this version, each a treebank and a set of part types.
 
-    ``changes`` are options that an experiment sets, whatever the configuration says.
+    ``changes`` are options that an experiment sets, whatever the configuration says; with ``text``, the figures are of
+    plain text, and depend on the segmenter's options too.
     """
     configs = {f"{each[0]}-{each[1]}": configuration(setting, *each).with_overrides(changes or {}) for each in models}
-    return of_configs(configs, {language: _treebank(language, setting) for language, _ in models})
+    return of_configs(configs, {language: _treebank(language, setting) for language, _ in models}, text)
 
 
-def of_configs(configs: Mapping[str, Config], data: Any) -> Ingredients:
-    """Return the ingredients of models by name, and of data that can be written as JSON."""
-    options = {name: _options(asdict(config)) for name, config in configs.items()}
+def of_configs(configs: Mapping[str, Config], data: Any, text: bool = False) -> Ingredients:
+    """Return the ingredients of models by name, and of data that can be written as JSON; ``text``: see `of_models`."""
+    options = {name: _options(asdict(config), text) for name, config in configs.items()}
     templates = {name: _templates(config.parts) for name, config in configs.items()}
     return Ingredients(digest(options), digest(templates), digest(data), str(FORMAT), str(LEARNING))
 
@@ -146,11 +150,11 @@ def of_experiment(name: str, setting: Setting = TODAY) -> Ingredients:
     return found._replace(configuration=digest([sizes, found.configuration]))
 
 
-def _options(config: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a configuration without those that say where files are."""
+def _options(config: dict[str, Any], text: bool) -> dict[str, Any]:
+    """Return the options of a configuration without those that say where files are, or how text is segmented."""
     for section, names in _IGNORED.items():
         config[section] = {key: value for key, value in config[section].items() if key not in names}
-    return config
+    return config if text else {name: section for name, section in config.items() if name != "segmenter"}
 
 
 def _templates(parts: Sequence[str]) -> dict[str, Any]:
@@ -184,16 +188,16 @@ def _treebank(language: str, setting: Setting = TODAY) -> dict[str, str]:
     return dict(_script("treebanks").TREEBANKS[language].files)
 
 
-def _grandparents(*languages: str, **changes: object) -> Callable[[], Ingredients]:
+def _grandparents(*languages: str, text: bool = False, **changes: object) -> Callable[[], Ingredients]:
     options = {name.replace("__", "."): value for name, value in changes.items()}
-    return lambda: of_models([(language, "grandparent") for language in languages], options)
+    return lambda: of_models([(language, "grandparent") for language in languages], options, text=text)
 
 
 PAGES: dict[str, Callable[[], Ingredients]] = {
     "accuracy": _grandparents("danish", "basque", "dutch", "english"),
     "features": _grandparents("danish", "basque", "dutch", "greek", "english"),
     "joint": _grandparents("greek", "english-ewt", "basque", "danish", training__tags="both"),
-    "confidence": _grandparents("danish", "greek", "english-ewt", "turkish", training__tags="both"),
+    "confidence": _grandparents("danish", "greek", "english-ewt", "turkish", training__tags="both", text=True),
     "constituency": lambda: of_system("constituency", _script("fetch_brackets").DIGEST),
     "lexicalised": lambda: of_system("lexicalised", _script("fetch_brackets").DIGEST, Config()),
     "mrf": lambda: of_system("mrf mrf_tags", _treebank("english-ewt")),

@@ -98,6 +98,12 @@ def test_comments_paths_and_other_treebanks_do_not_change_the_record(elsewhere):
     assert changed_by(elsewhere / "features" / "trisibling.yaml", lambda c: c["templates"].pop()) == []
 
 
+def test_only_figures_of_plain_text_depend_on_the_segmenter():
+    changes = {"segmenter.epochs": 99}
+    assert of_models(DANISH).changed(of_models(DANISH, changes)) == []
+    assert of_models(DANISH, text=True).changed(of_models(DANISH, changes, text=True)) == ["configuration"]
+
+
 def test_an_experiments_own_settings_change_its_record(monkeypatch):
     before = provenance.of_experiment("figure4")
     assert before.changed(provenance.of_experiment("figure4", replace(provenance.TODAY, iterations=9))) == [
