@@ -20,13 +20,14 @@ BLOCKS = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", TEXT, re.DOTALL
 
 def test_the_page_runs_and_prints_what_it_shows(tmp_path, monkeypatch):
     names = run_page("relaxation.md", tmp_path, monkeypatch)
-    assert len(BLOCKS) == 4
+    assert len(BLOCKS) == 5
     assert {path.name for path in tmp_path.iterdir()} == {"relaxation.png", "methods.png"}
     # The claim itself, by enumeration.
     import itertools
 
     best = max(names["objective"](np.array(jobs)) for jobs in itertools.permutations(range(5)))
     assert names["found"].dual_bound >= best - 1e-6 and names["proven"].primal_value == best
+    assert names["mended"].primal_value <= best <= names["mended"].dual_bound + 1e-6
     assert names["weak"].dual_bound >= best - 1e-6 and names["weak"].primal_value <= best
 
 
