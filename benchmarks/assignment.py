@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import sys
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.relaxation.primal import Proposal
-from nonproj.relaxation.problem import Problem
+from nonproj.relaxation.primal import Proposal, Repair
+from nonproj.relaxation.problem import Oracle, Problem
 
 
 class Assignment(NamedTuple):
@@ -59,7 +60,7 @@ def relaxation(instance: Assignment, share: float = 0.5) -> Problem:
     agents, jobs = instance.profits.shape
     profits = instance.profits.astype(float)
 
-    def choose(scores):
+    def choose(scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the best agent for each job."""
         table = (1.0 - share) * profits + scores.reshape(agents, jobs)
         best = table.argmax(0)
@@ -67,10 +68,10 @@ def relaxation(instance: Assignment, share: float = 0.5) -> Problem:
         chosen[best, np.arange(jobs)] = 1.0
         return table.max(0).sum(), chosen.ravel(), best
 
-    def packer(i):
+    def packer(i: int) -> Oracle:
         """Return the oracle of an agent: the best set of jobs within its capacity."""
 
-        def pack(scores):
+        def pack(scores: np.ndarray) -> tuple[float, np.ndarray, Any]:
             return knapsack(share * profits[i] + scores, instance.loads[i], instance.capacities[i])
 
         return pack
@@ -99,7 +100,7 @@ def knapsack(gains: np.ndarray, loads: np.ndarray, capacity: int) -> tuple[float
     return float(best[capacity]), chosen, None
 
 
-def repair(instance: Assignment):
+def repair(instance: Assignment) -> Repair:
     """Return a primal heuristic: jobs of overloaded agents move to agents that have room, for the highest profit."""
     profits, loads, capacities = instance
 
@@ -124,7 +125,7 @@ def repair(instance: Assignment):
     return heuristic
 
 
-CLASSES, SIZES, SEEDS, ITERATIONS = "ABCD", ((5, 20), (10, 30)), (1, 2, 3), 250
+CLASSES, SIZES, SEEDS, ITERATIONS = "ABCD", ((5, 15), (8, 24)), (1, 2), 250
 """What `main` compares: classes, agents and jobs, and seeds of problems; iterations of each method."""
 
 
@@ -135,7 +136,7 @@ def main() -> None:
     from nonproj.relaxation.steps import Decaying, OncePrimal, PerIncrease, Polyak
     from nonproj.relaxation.subgradient import Subgradient
 
-    methods = {
+    methods: dict[str, Callable[[], Any]] = {
         "PerIncrease(size=1.0)": lambda: Subgradient(PerIncrease(size=1.0)),
         "Decaying(1.0)": lambda: Subgradient(Decaying(1.0)),
         "PerIncrease()": lambda: Subgradient(PerIncrease()),
