@@ -77,11 +77,12 @@ def needed_kernels(parts: tuple[str, ...], projective: bool) -> tuple[str, ...]:
     ('arborescence.best_arborescence',)
     """
     names = SCORING
+    if parts not in COMPILED and len(parts) > 1:
+        return names
     if parts in COMPILED:
         names += ("subgradient._descend",)
-    if parts in COMPILED or len(parts) == 1:
-        names += ("projective.best_projective_tree" if projective else "arborescence.best_arborescence",)
-    return names
+    arborescence = "arborescence.counted_arborescence" if parts in COMPILED else "arborescence.best_arborescence"
+    return (*names, "projective.best_projective_tree" if projective else arborescence)
 
 
 def compile_scoring(parser: Parser) -> None:

@@ -6,6 +6,7 @@
 - `steps`, `subgradient`: step rules, and the subgradient method
 - `coordinate`, `smoothing`, `admm`, `bundle`: block coordinate descent, accelerated gradients, AD3, a bundle method
 - `bundle_program`: the quadratic and linear programs of the bundle method, by HiGHS
+- `bundle_program`: the quadratic and linear programs of `bundle`
 - `primal`: primal heuristics: repair, averaged solutions and rounding, completion
 - `tightening`, `branch_and_bound`: from a bound with a gap to a proven optimum
 - `oracles`: listed solutions, choices, chains
