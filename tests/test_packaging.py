@@ -98,11 +98,16 @@ def test_what_the_type_checker_ignores_is_named():
     assert not {f"nonproj.{name}" for name in public} & set(loose)
 
 
+def canonical(name):
+    """The name of a distribution as indices compare it."""
+    return re.sub("[-_.]+", "-", name).lower()
+
+
 def test_every_library_is_declared():
     """Whatever the package imports, anywhere, is a dependency or part of an extra."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [*project["dependencies"], *itertools.chain(*project["optional-dependencies"].values())]
-    declared = {name.lower() for text in wanted for name in re.findall(r"[\w.-]+", re.split(r"[<>=]", text)[0])}
+    declared = {canonical(name) for text in wanted for name in re.findall(r"[\w.-]+", re.split(r"[<>=]", text)[0])}
     distributions = importlib.metadata.packages_distributions()
     found = {}
     for path in PACKAGE.rglob("*.py"):
@@ -113,5 +118,5 @@ def test_every_library_is_declared():
     libraries = found.keys() - sys.stdlib_module_names - {"nonproj", "__future__"}
     assert {"numpy", "matplotlib", "threadpoolctl"} <= libraries
     for name in libraries:
-        owners = {owner.lower() for owner in distributions.get(name, [name])}
+        owners = {canonical(owner) for owner in distributions.get(name, [name])}
         assert owners & declared, f"{found[name]} imports {name}"
