@@ -6,6 +6,7 @@ Rush and Collins (2012), section 6.3.
 from __future__ import annotations
 
 import logging
+import math
 import re
 import subprocess
 import sys
@@ -193,7 +194,7 @@ are fixed at every node, and the Lagrangian can have cuts.
 CLUSTER_NOTES = """
 The name gives the number of clusters, the cities of each, the side of the square of their centres, the standard
 deviation of the cities about them, and a seed. *Plain*: the bound without preconditioner, in twice the iterations,
-with the steps that suit it best; in per cent of the optimum of the linear program, as *of LP*. The other columns are
+with steps chosen for it; in per cent of the optimum of the linear program, as *of LP*. The other columns are
 those above.
 """
 
@@ -222,6 +223,17 @@ def page(rows: list[Row]) -> str:
     ])  # fmt: skip
 
 
+def floor(share: float) -> str:
+    """Return a number rounded down to three decimals.
+
+    Examples
+    --------
+    >>> floor(99.99996)
+    '99.999'
+    """
+    return f"{math.floor(1000 * share) / 1000:.3f}"
+
+
 def _findings(rows: list[Row]) -> list[str]:
     """Return what the figures say, as a list of Markdown."""
     proven = [row for row in rows if row["status"] == "optimal"]
@@ -239,7 +251,7 @@ def _findings(rows: list[Row]) -> list[str]:
         f"{right} of {len(rows)} lengths equal the published optima.",
         f"- **1-trees alone** (`--no-cuts`, {PLAIN_SECONDS:.0f} s at most) prove {len(plain)} of {len(rows)}. "
         f"Cuts are looked for after {PLAIN_NODES} nodes, which is the case for {', '.join(cut) or 'none'}.",
-        f"- **Bounds**: the ascent's bound is at least {100 * of_program:.3f} % of the optimum of the linear "
+        f"- **Bounds**: the ascent's bound is at least {floor(100 * of_program)} % of the optimum of the linear "
         "program with all subtour inequalities (HiGHS), the best that 1-trees can reach. "
         f"It is on average {100 * np.mean(of_optimum):.2f} % of the optimal length, "
         f"at least {100 * min(of_optimum):.2f} %, at most {100 * max(of_optimum):.2f} %.",
@@ -256,8 +268,8 @@ def _cluster_findings(rows: list[Row]) -> str:
     plain = [100 * row["plain_root_bound"] / row["subtour_bound"] for row in rows]
     text = (
         f"The hard case for the ascent: {len(proven)} of {len(rows)} tours are proven optimal, in at most "
-        f"{max(row['seconds'] for row in rows):.1f} s each. The ascent's bound is at least {min(of_program):.3f} % of "
-        f"the optimum of the linear program, after at most {max(row['iterations'] for row in rows)} iterations; "
+        f"{max(row['seconds'] for row in rows):.1f} s each. The ascent's bound is at least "
+        f"{floor(min(of_program))} % of the optimum of the linear program, after at most {max(row['iterations'] for row in rows)} iterations; "
         f"without the preconditioner of clusters at least {min(plain):.1f} %, on average {np.mean(plain):.1f} %."
     )
     return textwrap.fill(text, 118)
