@@ -82,6 +82,7 @@ def _inside(options: argparse.Namespace) -> int:
         results.save(path)
         return UNAVAILABLE
     lane.until = options.until
+    lane.limit_memory()
     campaign.run(lane, results, options.out, options.seconds, progress)
     return 0
 

@@ -51,9 +51,13 @@ class Lane:
         Further figures for the results file.
     until : float
         When the lane ends, by `time.monotonic`.
+    memory : int
+        Bytes of address space that cases may take beyond what the lane has when it begins, so that a forgery that
+        takes too much of it is noticed; 0 if there is no limit.
     """
 
     name = ""
+    memory = 0
     until = float("inf")
 
     def __init__(self, folder: Path):
@@ -64,6 +68,13 @@ class Lane:
     def case(self, rng: random.Random, number: int) -> str:
         """Run one case and return its outcome in a word or two; an exception is a failure."""
         raise NotImplementedError
+
+    def limit_memory(self) -> None:
+        """Limit this process, which must be the lane's own, to `memory`."""
+        if self.memory:
+            used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+            hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+            resource.setrlimit(resource.RLIMIT_AS, (used + self.memory, hard))
 
     def close(self) -> None:
         """Check what the cases left behind, and end what the lane has started."""

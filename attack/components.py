@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import random
-import resource
 import time
 import warnings
 from pathlib import Path
@@ -27,7 +26,7 @@ SECONDS = 10.0
 """Processor seconds that a forged model may take to be loaded and used a little."""
 
 MEMORY = 4 << 30
-"""Bytes of address space beyond what a lane has when it begins."""
+"""Bytes that forged models may take; see `attack.campaign.Lane`."""
 
 _UNTAGGED = "".join(
     "\t".join(row.split("\t")[:2] + ["_"] * 8) + "\n" if row.split("\t")[0].isdigit() else f"{row}\n"
@@ -39,6 +38,7 @@ class Component(Lane):
     """Forges one component of models that have all of them, and uses what is accepted."""
 
     component = ""
+    memory = MEMORY
     trainings = ("arc", "sibling")
 
     def __init__(self, folder: Path):
@@ -52,7 +52,6 @@ class Component(Lane):
         for original in self.originals:  # compiles
             for seed in range(9):
                 self.use(random.Random(seed), self._parser(Model.from_bytes(forgery.assemble(original))))
-        limit_memory()
 
     def complete(self, model: Model) -> None:
         """Add what so small a training does not make."""
@@ -167,10 +166,3 @@ class Confidence(Component):
             values = np.array([*confidence.heads, *confidence.labels, confidence.tree])
             require(((values >= 0.0) & (values <= 1.0)).all(), f"these are no probabilities: {values.tolist()}")
             require((confidence.labels <= confidence.heads).all(), "a labelled arc is surer than the arc")
-
-
-def limit_memory() -> None:
-    """Limit the address space of this process, so that a forgery that takes too much of it is noticed."""
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, hard))

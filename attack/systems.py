@@ -15,7 +15,7 @@ import numpy as np
 
 from attack import forgery
 from attack.campaign import Lane
-from attack.components import limit_memory
+from attack.components import MEMORY
 from attack.properties import check_message, require
 from nonproj.errors import ModelError
 from nonproj.systems.constituency import model as phrases
@@ -51,6 +51,7 @@ class Systems(Lane):
     """Damages and forges models of constituency, lexicalised phrase structure and translation."""
 
     name = "systems"
+    memory = MEMORY
 
     def __init__(self, folder: Path):
         super().__init__(folder)
@@ -65,7 +66,6 @@ class Systems(Lane):
             model.save(self.path)
             use(self.path)  # compiles
             self.systems[name] = System(self.path.read_bytes(), use)
-        limit_memory()
 
     def case(self, rng: random.Random, number: int) -> str:
         """Damage or forge one model, and use it."""

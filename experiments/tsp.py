@@ -269,7 +269,8 @@ def _cluster_findings(rows: list[Row]) -> str:
     text = (
         f"The hard case for the ascent: {len(proven)} of {len(rows)} tours are proven optimal, in at most "
         f"{max(row['seconds'] for row in rows):.1f} s each. The ascent's bound is at least "
-        f"{floor(min(of_program))} % of the optimum of the linear program, after at most {max(row['iterations'] for row in rows)} iterations; "
+        f"{floor(min(of_program))} % of the optimum of the linear program, after at most "
+        f"{max(row['iterations'] for row in rows)} iterations; "
         f"without the preconditioner of clusters at least {min(plain):.1f} %, on average {np.mean(plain):.1f} %."
     )
     return textwrap.fill(text, 118)

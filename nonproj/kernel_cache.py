@@ -56,7 +56,7 @@ class KernelFiles:
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     files = KernelFiles(_digest_of, Path(folder))
+    ...     files = KernelFiles(KernelFiles.save, Path(folder))
     ...     files.save(("int64", "float64"), "code")
     ...     print(files.load(("int64", "float64")), files.load(("int64", "int64")))
     code None

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import sys
 from pathlib import Path
@@ -63,8 +64,9 @@ COUNTS |= {"network": 60, "confidence": 60, "systems": 120}
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_nothing_fails(name, lanes, tmp_path):
-    count = COUNTS[name]
+    count, limit = COUNTS[name], resource.getrlimit(resource.RLIMIT_AS)
     results = run_cases(lanes(name), tmp_path, count)
+    assert resource.getrlimit(resource.RLIMIT_AS) == limit  # that of a lane is for a process of its own
     assert not results.failures
     assert results.tried == count
     assert len(results.outcomes) >= 2  # accepted, rejected, and what lies between

@@ -28,6 +28,12 @@ SETS = tuple(PART_SETS.values())
 LINE = "nonproj: compiling kernels, once for each version of nonproj"
 
 
+@pytest.fixture(autouse=True)
+def _speaking(monkeypatch):
+    """Processes say that they compile, as they do outside tests."""
+    monkeypatch.delenv("NONPROJ_SILENT")
+
+
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
 def test_the_first_parse_compiles_what_it_needs_and_says_so_once(tmp_path, monkeypatch):
     monkeypatch.setenv("NONPROJ_CACHE", str(tmp_path / "cache"))
@@ -95,6 +101,7 @@ def test_garbage_is_collected_again_after_compiling():
 def watch(monkeypatch, caplog) -> _kernel._Compiling:
     """What says that kernels are compiled, after two seconds of it, which are short here."""
     monkeypatch.setattr(_kernel, "NOTICE_AFTER", 0.2)
+    caplog.set_level("WARNING", "nonproj.compiling")  # other tests may have run quiet commands
     return _kernel._Compiling()
 
 

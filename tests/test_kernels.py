@@ -43,6 +43,7 @@ _FROM_PYTHON = {
     # With and without code for projective trees.
     "nonproj.trees.marginals._marginals": 2,
     # With and without code for parts of third order.
+    "nonproj.automata.compiled.count_work": 2,
     "nonproj.automata.compiled.decode_all_heads": 2,
     "nonproj.confidence.alternatives._fill_losses": 2,
     # With and without both.

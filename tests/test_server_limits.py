@@ -304,7 +304,7 @@ def test_a_damaged_model_is_found_when_it_is_copied(tmp_path):
     (tmp_path / "a.nonproj").write_bytes(damaged)
     result = run("serve", str(tmp_path / "a.nonproj"))
     assert result.returncode == 2
-    assert result.stderr.startswith(f"nonproj: {tmp_path}/a.nonproj: damaged: the weights of ")
+    assert result.stderr.startswith(f"nonproj: {tmp_path}/a.nonproj: damaged: the array ")
     assert result.stderr.count("\n") == 1
 
 
