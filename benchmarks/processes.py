@@ -210,7 +210,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for kind, each in found.items():
             cells = [kind, f"{each.words:,}", f"{each.one.best:.2f}", f"{each.several.best:.2f}", f"{each.ratio:.2f}"]
             cells += [f"{each.ratio_without_start:.2f}", f"{each.processor_ratio:.2f} times"]
-            sys.stdout.write(f"| {' | '.join(cells)} |", flush=True)
+            sys.stdout.write(f"| {' | '.join(cells)} |\n")
+            sys.stdout.flush()
 
 
 def train(model: Path, treebank: Path, epochs: int) -> Mapping[str, float]:

@@ -25,10 +25,10 @@ def run(options: argparse.Namespace) -> int:
         from nonproj.server.run import ServerOptions, run_server
     except ModuleNotFoundError as error:
         raise NonprojError(f"the package {error.name} is missing; pip install 'nonproj[server]'") from None
-    from joblib import cpu_count
+    from nonproj.workers.processes import cores
 
     hosts, origins = list(map(check_host, options.allowed_host)), list(map(check_origin, options.allowed_origin))
-    jobs = cpu_count() if options.jobs == -1 else options.jobs or 1
+    jobs = cores() if options.jobs == -1 else options.jobs or 1
     limits = ServerOptions(
         options.host,
         options.port,

@@ -70,9 +70,7 @@ class Processes:
     """
 
     def __init__(self, count: int):
-        from joblib import cpu_count
-
-        self.size = cpu_count() if count == -1 else count
+        self.size = count if count != -1 else cores()
 
     def __enter__(self) -> Processes:
         self._calls, self._lock = queue.SimpleQueue(), threading.Lock()
@@ -158,6 +156,13 @@ class Processes:
                 self._alive.remove(process)
                 log.info("a worker process died; another repeats its call")
         process.kill()
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use, on average, by its affinity and the limits of its group."""
+    from joblib import cpu_count  # imports much that a stated number does not need
+
+    return int(cpu_count())
 
 
 class Worker:
