@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 
 import naive_trees
@@ -73,8 +74,10 @@ def marginals(n, arc_scores, single_root):
     if not allowed.any():
         return None
     heads = trees(n, single_root)[allowed]
-    totals = used_scores(n, {"arc": arc_scores}, single_root, False)[allowed].sum(axis=1)
-    weights = np.exp(totals - totals.max())
+    used = used_scores(n, {"arc": arc_scores}, single_root, False)[allowed].astype(np.float64)
+    totals = [sum(map(Fraction, row)) for row in used.tolist()]  # without rounding
+    highest = max(totals)
+    weights = np.exp([float(max(total - highest, Fraction(-1000))) for total in totals])
     weights /= weights.sum()
     found = np.zeros((n + 1, n + 1))
     for m in range(1, n + 1):

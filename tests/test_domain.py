@@ -118,6 +118,20 @@ def test_a_low_arc_does_not_count_for_the_scale():
         assert all(tree.certified for tree in ranked)
 
 
+@pytest.mark.parametrize("seed", [475, 696, 936, 1076])
+def test_low_arcs_do_not_swallow_the_digits_of_arcs_alone(seed):
+    """The heads of a word without a good head but the root, which contraction adds to the scores of others."""
+    rng = np.random.default_rng(seed)
+    matrix = 1e-20 * rng.normal(size=(4, 4))
+    matrix[rng.random((4, 4)) < 0.5] = -1e6
+    parts = part_space(full_arc_space(3), "arc")
+    scores = matrix[parts.arcs.head, parts.arcs.modifier]
+    best = max(naive_trees_scores(parts, scores.astype(np.longdouble)))
+    for decoded in (dual_decomposition(parts, scores), k_best(parts, scores, 2)[0], priced_search(parts, scores, 0.0)):
+        assert decoded.certified and abs(best) < 1e-18
+        assert abs(decoded.score - best) <= 1e-9 * 1e-20
+
+
 REFUSED = [
     ({"arc_scores": (0, 1, np.nan)}, r"arc_scores\[0, 1\] is nan; a finite score is expected"),
     ({"arc_scores": (0, 1, np.inf)}, r"arc_scores\[0, 1\] is inf; a finite score is expected"),

@@ -2,12 +2,14 @@
 
 import math
 
+import naive_domain
 import naive_trees as naive
 import numpy as np
 import pytest
 
 from nonproj.trees.arborescence import maximum_arborescence
-from nonproj.trees.marginals import _marginals_in_log_space, marginals
+from nonproj.trees.marginals import marginals
+from nonproj.trees.wide_marginals import wide_marginals
 
 ROOTS = pytest.mark.parametrize("single_root", [False, True])
 
@@ -91,13 +93,13 @@ def test_uniform_scores_give_cayleys_number_of_trees(n, single_root):
 
 @ROOTS
 @pytest.mark.parametrize("seed", range(5))
-def test_log_space_equals_compiled(seed, single_root):
+def test_wide_marginals_equal_compiled_ones(seed, single_root):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 40))
     scores = draw(rng, n, 10.0)
     p, log_partition = marginals(scores, single_root)
     q = np.zeros_like(p)
-    status, log_space = _marginals_in_log_space(scores, single_root, q)
+    status, log_space = wide_marginals(scores, single_root, q, True)
     assert status == 0
     assert log_space == pytest.approx(log_partition, rel=1e-12)
     np.testing.assert_allclose(q, p, rtol=1e-8, atol=1e-300)
@@ -120,7 +122,7 @@ def test_panels_lose_no_small_marginal(n, single_root):
     scores = draw(np.random.default_rng(n), n, 15.0, absent=0.3)
     p, log_partition = marginals(scores, single_root)
     q = np.zeros_like(p)
-    status, log_space = _marginals_in_log_space(scores, single_root, q)
+    status, log_space = wide_marginals(scores, single_root, q, True)
     assert status == 0
     assert log_space == pytest.approx(log_partition, rel=1e-12)
     assert q[q > 0].min() < 1e-30
@@ -182,3 +184,29 @@ def test_error_messages():
         marginals(np.array([[0.0, 0.0, 0.0], [-np.inf] * 3, [-np.inf] * 3]), single_root=True)
     with pytest.raises(ValueError, match=r"scores has shape \(2, 3\)"):
         marginals(np.zeros((2, 3)))
+
+
+WIDE = [
+    # The best tree has an arc of -1e9: the digits of the others must not be lost.
+    [[0, 0.0656, -0.0137, 0.0455], [0, 0, -1e9, -1e9], [0, -1e9, 0, -1e6], [0, -1e9, -1e9, 0]],
+    # Equal trees far from the best heads of all words.
+    [[0, -9e10, 9e10, -4e10], [0, 0, -9e10, 4e10], [0, -4e10, 0, 4e10], [0, -4e10, -4e10, 0]],
+    # Equal and unequal scores too large for a product of rates.
+    [[0, 1e24, 1e24, -1e4], [0, 0, 1e24, 2e24], [0, 1e24, 0, 2e24], [0, -1e30, 0, 0]],
+    # A difference of 1e4 between scores of 1e13.
+    [[0, 1e13, 1e13 - 0.25, 0], [0, 0, 1e13, 1e13 - 1e4], [0, 1e13 + 0.25, 0, 1e13 - 1e4 - 0.5], [0, 0, 0, 0]],
+]
+
+
+@ROOTS
+@pytest.mark.parametrize("scores", WIDE)
+def test_large_scores_lose_no_digits(scores, single_root):
+    found = marginals(scores, single_root)[0]
+    np.testing.assert_allclose(found, naive_domain.marginals(3, np.array(scores), single_root), atol=1e-12)
+
+
+def test_what_rounding_would_decide_is_refused():
+    cycle = np.array([[0.0, -1e14, -1e14], [0.0, 0.0, 1e9], [0.0, 1e9, 0.0]])
+    with pytest.raises(ValueError, match=r"the best tree scores 1e\+14 less than the best heads of all words"):
+        marginals(cycle)
+    assert marginals(cycle, strict=False)[0][0, 1] == pytest.approx(0.5)

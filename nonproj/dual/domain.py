@@ -120,7 +120,7 @@ def _possible(parts: PartSpace, scores: Float64s, options: DualOptions, trees: i
     """Return the arcs that one of so many best trees may have, bool[A]; None if that is not worth knowing."""
     arcs, n_arcs = parts.arcs, len(parts.arcs.head)
     starts = arcs.start[1:-1]
-    if len(parts.types) == 1 or not n_arcs or (np.diff(arcs.start)[1:] == 0).any():
+    if not n_arcs or (np.diff(arcs.start)[1:] == 0).any():
         return None
     best = np.maximum.reduceat(scores[:n_arcs], starts)
     rest = max(float(np.abs(scores[n_arcs:]).max(initial=0.0)), float(np.abs(best).max()))

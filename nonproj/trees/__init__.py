@@ -4,6 +4,7 @@
 - `contraction`: the cycle contraction of Chu-Liu-Edmonds that both algorithms of `arborescence` share.
 - `projective`: maximum projective trees, by Eisner's algorithm over sparse arcs.
 - `marginals`: arc marginals and the partition function.
+- `wide_marginals`: the same where scores are too far apart for products of their exponentials.
 - `elimination`: elimination of words from a Markov chain, by which marginals are computed.
 - `sampling`: trees drawn at random.
 - `pruning`: the candidate arcs that the marginals leave.

@@ -18,23 +18,23 @@ rates to the root are infinitesimal, so that trees with several roots vanish: th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.trees.arborescence import best_arborescence_dense
-from nonproj.trees.checks import BAD_SCORE, FOUND, NO_SINGLE_ROOT, NO_TREE, UNDERFLOW, check_matrix, check_status
+from nonproj.trees.checks import BAD_SCORE, FOUND, UNDERFLOW, check_matrix, check_status
 from nonproj.trees.domain import without_forbidden
 from nonproj.trees.elimination import LARGE, SMALLEST, _escape
+from nonproj.trees.wide_marginals import wide_marginals
 from nonproj.types import Float64s
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-FURTHEST = 1e12
-"""How much less than the best heads of all words, in nats, the best tree may score, so that probabilities are known."""
+ROUNDED = 1e5
+"""Scores above it in absolute value, in nats, lose digits of the probabilities when they are subtracted."""
 
 
 def marginals(scores: ArrayLike, single_root: bool = False, strict: bool = True) -> tuple[Float64s, float]:
@@ -61,7 +61,7 @@ def marginals(scores: ArrayLike, single_root: bool = False, strict: bool = True)
     ------
     ValueError
         If a score is NaN or plus infinity, or no such tree exists; with ``strict``, if even the best tree scores
-        `FURTHEST` less than the best heads of all words, which may be no tree.
+        1e13 less than the best heads of all words, which may be no tree.
 
     References
     ----------
@@ -78,9 +78,7 @@ def marginals(scores: ArrayLike, single_root: bool = False, strict: bool = True)
     panels = True if len(scores) > LARGE else None  # of two types, so that panels are compiled where they are needed
     status, log_partition = _marginals(scores, bool(single_root), p, panels)
     if status == UNDERFLOW:
-        status, log_partition = _marginals_in_log_space(scores, bool(single_root), p)
-        if strict and status == FOUND:
-            _check_distance(scores, bool(single_root))
+        status, log_partition = wide_marginals(scores, bool(single_root), p, strict)
     check_status(status)
     return p, float(log_partition)
 
@@ -141,96 +139,8 @@ def _fill_rates(scores: Float64s, single_root: bool, p: Float64s) -> tuple[int, 
     for h in range(n_nodes):
         for m in range(1, n_nodes):
             if h != m:
-                p[h, m] = np.exp(scores[h, m] - largest[m] - (root_scale if h == 0 else 0.0))
+                shift = root_scale if h == 0 else 0.0
+                p[h, m] = np.exp(scores[h, m] - largest[m] - shift)
+                if p[h, m] > 0.0 and max(abs(scores[h, m]), abs(largest[m]), abs(shift)) > ROUNDED:
+                    return UNDERFLOW, 0.0
     return FOUND, scale + root_scale
-
-
-def _marginals_in_log_space(scores: np.ndarray, single_root: bool, p: np.ndarray) -> tuple[int, float]:
-    """Write the marginals to p, computed with slow logarithms that do not underflow; return (status, log Z).
-
-    For a single root, the rates to the root are infinitesimal: a number is ``exp(v) * epsilon ** o``, and only the
-    leading terms of sums are kept.  Trees with several roots are of higher order and vanish exactly.
-    """
-    n_nodes = len(scores)
-    losses, best = _losses(scores)
-    rates = _number(losses.T)
-    rates.imag[:, 0] += single_root
-    escape = np.full((n_nodes, n_nodes), _ABSENT, rates.dtype)
-    escape[0] = 0.0
-    partition = _log_escape(rates.copy(), 1, n_nodes, escape)
-    if partition.real == -np.inf or partition.imag > single_root:
-        return (NO_SINGLE_ROOT if single_root else NO_TREE), -np.inf
-    joint = rates.T[:, 1:] + escape[:, 1:]
-    total = _sum(joint, 0)
-    leading = np.where(joint.imag == total.imag, joint.real, -np.inf)
-    p[:, 1:] = np.exp(leading - total.real).astype(np.float64)
-    p[:, 1:] /= p[:, 1:].sum(axis=0)
-    return FOUND, float(partition.real + best)
-
-
-def _losses(scores: np.ndarray) -> tuple[np.ndarray, np.longdouble]:
-    """Return the scores less that of the best head of each word, in extended precision, and the sum of the best."""
-    allowed = ~np.eye(len(scores), dtype=bool)
-    allowed[:, 0] = False
-    values = np.where(allowed, scores, -np.inf).astype(np.longdouble)
-    best = values[:, 1:].max(axis=0)
-    best[best == -np.inf] = 0.0
-    values[:, 1:] -= best
-    return values, best.sum()
-
-
-def _check_distance(scores: np.ndarray, single_root: bool) -> None:
-    """Raise `ValueError` if the best tree is too far from the best heads of all words."""
-    losses = _losses(scores)[0].astype(np.float64)
-    heads = np.empty(len(scores), np.int32)
-    check_status(best_arborescence_dense(losses, single_root, heads))
-    lost = -float(losses[heads[1:], np.arange(1, len(heads))].sum())
-    if lost > FURTHEST:
-        reason = "no probabilities are known; divide all scores by a number"
-        raise ValueError(f"the best tree scores {lost:.3g} less than the best heads of all words: {reason}")
-
-
-_ABSENT = complex(-np.inf, 1e9)
-"""The number 0: its order is above that of any product of rates."""
-
-
-def _number(logarithms: np.ndarray) -> np.ndarray:
-    """Return numbers as logarithm and order, which are the parts of complex numbers: products are their sums."""
-    return np.where(logarithms > -np.inf, logarithms + np.clongdouble(0), _ABSENT)
-
-
-def _sum(numbers: np.ndarray, axis: int) -> np.ndarray:
-    """Return the leading terms of sums along an axis."""
-    found = np.empty(np.delete(numbers.shape, axis), numbers.dtype)
-    found.imag = numbers.imag.min(axis=axis, initial=_ABSENT.imag)
-    leading = np.where(numbers.imag == np.expand_dims(found.imag, axis), numbers.real, -np.inf)
-    found.real = np.logaddexp.reduce(leading, axis=axis)
-    return found
-
-
-def _log_escape(rates: np.ndarray, low: int, high: int, escape: np.ndarray) -> np.clongdouble:
-    """Write the numbers that `_escape` writes; return the partition function of the words."""
-    if high - low == 1:
-        return rates[low, 0]
-    saved, middle = rates[low:high].copy(), (low + high) // 2
-    halves = [
-        (middle, high, [(k, slice(k + 1, high)) for k in range(low, middle)]),
-        (low, middle, [(k, slice(low, k)) for k in range(high - 1, middle - 1, -1)]),
-    ]
-    for first, last, order in halves:
-        rates[low:high] = saved
-        partition: Any = np.clongdouble(0)
-        for k, others in order:
-            leaving = _sum(np.append(rates[k, others], rates[k, 0]), 0)[()]
-            partition += leaving
-            if leaving.real > -np.inf:
-                rates[k] -= leaving
-            for u in (slice(0, 1), others):
-                detours = rates[others, k : k + 1] + rates[k, u]
-                rates[others, u] = _sum(np.stack([rates[others, u], detours]), 0)
-        partition += _log_escape(rates, first, last, escape)
-        for k, others in reversed(order):
-            paths = rates[k, others, None] + escape[others, first:last]
-            direct = np.broadcast_to(rates[k, 0], (1, last - first))
-            escape[k, first:last] = _sum(np.concatenate([paths, direct]), 0)
-    return partition

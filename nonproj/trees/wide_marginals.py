@@ -1,0 +1,151 @@
+"""Marginals where the rates of `nonproj.trees.marginals` underflow: slow, in logarithms that keep all their digits.
+
+A positive number is written as ``exp(UNIT * i + f)``.  The integer ``i`` holds what is large, so that products and
+quotients of numbers far apart lose no digits of the small part ``f``; both are in extended precision, the real and
+imaginary part of a complex number, so that a product of numbers is the sum of two complex numbers.
+
+For a single root, the rates to the root are infinitesimal, and trees with several roots vanish.  They are multiples of
+``exp(-UNIT * ORDER)``, which is far below any product of other rates.  Absent rates are far below these.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nonproj.trees.arborescence import best_arborescence_dense
+from nonproj.trees.checks import FOUND
+
+UNIT = 1024.0
+"""What an integer part counts, in nats: a power of two."""
+
+ORDER = 2.0**46
+"""Units by which an infinitesimal rate is smaller."""
+
+ABSENT = -(2.0**50)
+"""Integer part of the number 0."""
+
+NEGLIGIBLE = 2000.0
+"""Nats below the best tree at which a tree does not change any probability."""
+
+FURTHEST = 1e13
+"""How much less than the best heads of all words, in nats, the best tree may score, so that probabilities are known.
+
+Arcs that matter then lose little more against the best head of their word, and such differences are exact: larger
+scores are multiples of a larger power of two."""
+
+
+def wide_marginals(scores: np.ndarray, single_root: bool, p: np.ndarray, strict: bool) -> tuple[int, float]:
+    """Write the marginals to float64[N, N]; return (status, log Z).
+
+    Parameters
+    ----------
+    scores : ndarray of shape (N, N), float64
+        Without NaN and plus infinity.
+    single_root : bool
+    p : ndarray of shape (N, N), float64
+    strict : bool
+        Whether to refuse trees that lose more than `FURTHEST`: their probabilities would be rounding errors.
+
+    Raises
+    ------
+    ValueError
+        With ``strict``.
+    """
+    n_nodes = len(scores)
+    status, possible, best = _possible(scores, single_root, strict)
+    if status != FOUND:
+        return status, -np.inf
+    rates = np.where(possible, _number(scores) - _number(best), _zero()).T
+    rates[:, 0] -= complex(0.0, ORDER * single_root)
+    escape = np.full((n_nodes, n_nodes), _zero())
+    escape[0] = 0.0
+    partition = _escape(rates.copy(), 1, n_nodes, escape)
+    joint = _normal(rates.T[:, 1:] + escape[:, 1:])
+    total = _sum(joint, 0)
+    with np.errstate(under="ignore"):
+        p[:, 1:] = np.exp(_logarithm(joint - total)).astype(np.float64)
+    p[:, 1:] /= p[:, 1:].sum(axis=0)
+    partition += complex(0.0, ORDER * single_root)
+    return FOUND, float(_logarithm(partition) + best[1:].astype(np.longdouble).sum())
+
+
+def _possible(scores: np.ndarray, single_root: bool, strict: bool) -> tuple[int, np.ndarray, np.ndarray]:
+    """Return (status, which arcs are in trees that are not negligible, the score of each word's best head).
+
+    An arc is not if it loses more against the best head of its word than the best tree loses in all.
+    """
+    n_nodes = len(scores)
+    values = np.where(np.eye(n_nodes, dtype=np.bool_), -np.inf, scores)
+    values[:, 0] = -np.inf
+    best = values.max(axis=0)
+    best[best == -np.inf] = 0.0
+    tree, losses = np.empty(n_nodes, np.int32), best - values
+    status = best_arborescence_dense(-losses, single_root, tree)
+    lost = float(losses[tree[1:], np.arange(1, n_nodes)].sum()) if status == FOUND else 0.0
+    possible = losses <= lost * (1.0 + 1e-9) + NEGLIGIBLE
+    if strict and lost > FURTHEST:
+        reason = "no probabilities are known; divide all scores by a number"
+        raise ValueError(f"the best tree scores {lost:.3g} less than the best heads of all words: {reason}")
+    return status, possible, best
+
+
+def _zero() -> np.clongdouble:
+    """Return the number 0."""
+    return np.clongdouble(complex(0.0, ABSENT))
+
+
+def _number(logarithms: np.ndarray) -> np.ndarray:
+    """Return numbers by their logarithms, without rounding; those of minus infinity are 0."""
+    finite = np.where(logarithms > -np.inf, logarithms, 0.0).astype(np.longdouble)
+    return np.where(logarithms > -np.inf, _normal(finite + np.clongdouble(0)), _zero())
+
+
+def _normal(numbers: np.ndarray) -> np.ndarray:
+    """Return the same numbers with small parts of at most half a unit."""
+    units = np.rint(numbers.real / UNIT)
+    return numbers + (units * np.clongdouble(1j) - UNIT * units)
+
+
+def _logarithm(numbers: np.ndarray) -> np.ndarray:
+    """Return logarithms, which may be rounded; about minus infinity for what is infinitesimal or absent."""
+    return UNIT * numbers.imag + numbers.real
+
+
+def _sum(numbers: np.ndarray, axis: int) -> np.ndarray:
+    """Return the sums of numbers along an axis."""
+    numbers = _normal(numbers)
+    units = numbers.imag.max(axis=axis, keepdims=True)
+    with np.errstate(under="ignore"):
+        terms = np.exp(_logarithm(numbers - units * np.clongdouble(1j)))
+    total = np.log(terms.sum(axis=axis)) + units.squeeze(axis) * np.clongdouble(1j)
+    return _normal(np.asarray(total))
+
+
+def _escape(rates: np.ndarray, low: int, high: int, escape: np.ndarray) -> Any:
+    """Write the numbers that `nonproj.trees.elimination._escape` writes; return the partition function of the words."""
+    if high - low == 1:
+        return rates[low, 0]
+    saved, middle = rates[low:high].copy(), (low + high) // 2
+    halves = [
+        (middle, high, [(k, slice(k + 1, high)) for k in range(low, middle)]),
+        (low, middle, [(k, slice(low, k)) for k in range(high - 1, middle - 1, -1)]),
+    ]
+    for first, last, order in halves:
+        rates[low:high] = saved
+        partition: Any = np.clongdouble(0)
+        for k, others in order:
+            leaving = _sum(np.append(rates[k, others], rates[k, 0]), 0)[()]
+            partition += leaving
+            if leaving.imag > ABSENT / 2:
+                rates[k] = _normal(rates[k] - leaving)
+            for u in (slice(0, 1), others):
+                detours = rates[others, k : k + 1] + rates[k, u]
+                rates[others, u] = _sum(np.stack([rates[others, u], detours]), 0)
+        partition += _escape(rates, first, last, escape)
+        for k, others in reversed(order):
+            paths = rates[k, others, None] + escape[others, first:last]
+            direct = np.broadcast_to(rates[k, 0], (1, last - first))
+            escape[k, first:last] = _sum(np.concatenate([paths, direct]), 0)
+    return partition
