@@ -46,17 +46,28 @@ def wide_marginals(scores: np.ndarray, single_root: bool, p: np.ndarray, strict:
     single_root : bool
     p : ndarray of shape (N, N), float64
     strict : bool
-        Whether to refuse trees that lose more than `FURTHEST`: their probabilities would be rounding errors.
+        Whether to refuse a best tree that loses more than `FURTHEST`, because rounding would decide which trees are
+        equally good.  Otherwise it gets all of the probability.
 
     Raises
     ------
     ValueError
         With ``strict``.
     """
-    n_nodes = len(scores)
-    status, possible, best = _possible(scores, single_root, strict)
+    n_nodes, words = len(scores), np.arange(1, len(scores))
+    losses, best = _losses(scores)
+    tree = np.empty(n_nodes, np.int32)
+    status = best_arborescence_dense(-losses, single_root, tree)
     if status != FOUND:
         return status, -np.inf
+    lost = float(losses[tree[1:], words].sum())
+    if lost > FURTHEST:
+        if strict:
+            reason = "no probabilities are known; divide all scores by a number"
+            raise ValueError(f"the best tree scores {lost:.3g} less than the best heads of all words: {reason}")
+        p[tree[1:], words] = 1.0
+        return FOUND, float(scores[tree[1:], words].sum())
+    possible = losses <= lost * (1.0 + 1e-9) + NEGLIGIBLE  # other arcs lose more than the best tree loses in all
     rates = np.where(possible, _number(scores) - _number(best), _zero()).T
     rates[:, 0] -= complex(0.0, ORDER * single_root)
     escape = np.full((n_nodes, n_nodes), _zero())
@@ -64,31 +75,19 @@ def wide_marginals(scores: np.ndarray, single_root: bool, p: np.ndarray, strict:
     partition = _escape(rates.copy(), 1, n_nodes, escape)
     joint = _normal(rates.T[:, 1:] + escape[:, 1:])
     total = _sum(joint, 0)
-    with np.errstate(under="ignore"):
-        p[:, 1:] = np.exp(_logarithm(joint - total)).astype(np.float64)
+    p[:, 1:] = np.exp(_logarithm(joint - total)).astype(np.float64)
     p[:, 1:] /= p[:, 1:].sum(axis=0)
     partition += complex(0.0, ORDER * single_root)
     return FOUND, float(_logarithm(partition) + best[1:].astype(np.longdouble).sum())
 
 
-def _possible(scores: np.ndarray, single_root: bool, strict: bool) -> tuple[int, np.ndarray, np.ndarray]:
-    """Return (status, which arcs are in trees that are not negligible, the score of each word's best head).
-
-    An arc is not if it loses more against the best head of its word than the best tree loses in all.
-    """
-    n_nodes = len(scores)
-    values = np.where(np.eye(n_nodes, dtype=np.bool_), -np.inf, scores)
+def _losses(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how much less each arc scores than the best head of its word, plus infinity if absent; and the latter."""
+    values = np.where(np.eye(len(scores), dtype=np.bool_), -np.inf, scores)
     values[:, 0] = -np.inf
     best = values.max(axis=0)
     best[best == -np.inf] = 0.0
-    tree, losses = np.empty(n_nodes, np.int32), best - values
-    status = best_arborescence_dense(-losses, single_root, tree)
-    lost = float(losses[tree[1:], np.arange(1, n_nodes)].sum()) if status == FOUND else 0.0
-    possible = losses <= lost * (1.0 + 1e-9) + NEGLIGIBLE
-    if strict and lost > FURTHEST:
-        reason = "no probabilities are known; divide all scores by a number"
-        raise ValueError(f"the best tree scores {lost:.3g} less than the best heads of all words: {reason}")
-    return status, possible, best
+    return best - values, best
 
 
 def _zero() -> np.clongdouble:
@@ -117,8 +116,7 @@ def _sum(numbers: np.ndarray, axis: int) -> np.ndarray:
     """Return the sums of numbers along an axis."""
     numbers = _normal(numbers)
     units = numbers.imag.max(axis=axis, keepdims=True)
-    with np.errstate(under="ignore"):
-        terms = np.exp(_logarithm(numbers - units * np.clongdouble(1j)))
+    terms = np.exp(_logarithm(numbers - units * np.clongdouble(1j)))
     total = np.log(terms.sum(axis=axis)) + units.squeeze(axis) * np.clongdouble(1j)
     return _normal(np.asarray(total))
 
