@@ -408,15 +408,11 @@ def test_the_page_shows_the_results():
     assert all(f"| `{name}` |" in report.INTRODUCTION for name in LANES)
 
 
-UNMEASURED = {"exact", "tagger", "segmenter", "network", "confidence", "systems", "text", "server"}
-"""Lanes without figures yet; delete those that the page has."""
-
-
 def test_the_campaign_reached_its_targets_without_a_failure():
     """The figures of the page are those of finished runs."""
     assert not [failure for result in RESULTS for failure in result["failures"]]
     tried = {name: sum(result["tried"] for result in RESULTS if result["lane"] == name) for name in LANES}
-    assert {name for name, count in tried.items() if count < LANES[name].least} == UNMEASURED
+    assert not {name for name, count in tried.items() if count < LANES[name].least}
     assert report.struck(RESULTS) >= LANES["kills"].least
 
 
