@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 ROUNDED = 1e5
-"""Scores above it in absolute value, in nats, lose digits of the probabilities when they are subtracted."""
+"""Scores above it in absolute value, in nats, lose digits of the probabilities when one is subtracted from another."""
 
 
 def marginals(scores: ArrayLike, single_root: bool = False, strict: bool = True) -> tuple[Float64s, float]:
@@ -61,7 +61,7 @@ def marginals(scores: ArrayLike, single_root: bool = False, strict: bool = True)
     ------
     ValueError
         If a score is NaN or plus infinity, or no such tree exists; with ``strict``, if even the best tree scores
-        1e13 less than the best heads of all words, which may be no tree.
+        `nonproj.trees.wide_marginals.FURTHEST` less than the best heads of all words, which may be no tree.
 
     References
     ----------
@@ -125,22 +125,21 @@ def _fill_rates(scores: Float64s, single_root: bool, p: Float64s) -> tuple[int, 
                     return BAD_SCORE, 0.0
                 if counts and scores[h, m] > largest[m]:
                     largest[m] = scores[h, m]
-    scale = 0.0
+    scale, furthest = 0.0, 0.0
     # The arc of a single root has its own scale.
     root_scale = -np.inf if single_root and n_nodes > 1 else 0.0
     for m in range(1, n_nodes):
         if largest[m] == -np.inf:
             return UNDERFLOW, 0.0
         scale += largest[m]
+        furthest = max(furthest, abs(largest[m]))
         if single_root:
             root_scale = max(root_scale, scores[0, m] - largest[m])
-    if root_scale == -np.inf:
+    # Rates that are not zero are of scores near these; minus infinity is that of a root without arcs.
+    if max(furthest, abs(root_scale)) > ROUNDED:
         return UNDERFLOW, 0.0
     for h in range(n_nodes):
         for m in range(1, n_nodes):
             if h != m:
-                shift = root_scale if h == 0 else 0.0
-                p[h, m] = np.exp(scores[h, m] - largest[m] - shift)
-                if p[h, m] > 0.0 and max(abs(scores[h, m]), abs(largest[m]), abs(shift)) > ROUNDED:
-                    return UNDERFLOW, 0.0
+                p[h, m] = np.exp(scores[h, m] - largest[m] - (root_scale if h == 0 else 0.0))
     return FOUND, scale + root_scale

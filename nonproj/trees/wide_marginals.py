@@ -24,7 +24,8 @@ ORDER = 2.0**46
 """Units by which an infinitesimal rate is smaller."""
 
 ABSENT = -(2.0**50)
-"""Integer part of the number 0."""
+ZERO = np.clongdouble(complex(0.0, ABSENT))
+"""Integer part of the number 0, and that number."""
 
 NEGLIGIBLE = 2000.0
 """Nats below the best tree at which a tree does not change any probability."""
@@ -32,8 +33,8 @@ NEGLIGIBLE = 2000.0
 FURTHEST = 1e13
 """How much less than the best heads of all words, in nats, the best tree may score, so that probabilities are known.
 
-Arcs that matter then lose little more against the best head of their word, and such differences are exact: larger
-scores are multiples of a larger power of two."""
+Only arcs that lose little more than that matter, and what these lose is exact: of two scores that are large beside it,
+the difference is a number of float64, and other scores are small enough for extended precision."""
 
 
 def wide_marginals(scores: np.ndarray, single_root: bool, p: np.ndarray, strict: bool) -> tuple[int, float]:
@@ -44,15 +45,31 @@ def wide_marginals(scores: np.ndarray, single_root: bool, p: np.ndarray, strict:
     scores : ndarray of shape (N, N), float64
         Without NaN and plus infinity.
     single_root : bool
+        As for `nonproj.trees.marginals.marginals`.
     p : ndarray of shape (N, N), float64
+        Zeros, in which the probabilities are written.
     strict : bool
         Whether to refuse a best tree that loses more than `FURTHEST`, because rounding would decide which trees are
         equally good.  Otherwise it gets all of the probability.
 
+    Returns
+    -------
+    status : int
+        Of `nonproj.trees.checks`.
+    log_partition : float
+        In nats; minus infinity without a tree.
+
     Raises
     ------
     ValueError
-        With ``strict``.
+        With ``strict``, if the best tree loses more than `FURTHEST`.
+
+    Examples
+    --------
+    >>> scores, p = np.array([[0.0, 1e6, 1e6], [0.0, 0.0, 3.0], [0.0, 2.0, 0.0]]), np.zeros((3, 3))
+    >>> status, log_partition = wide_marginals(scores, True, p, True)
+    >>> p[0].round(3).tolist(), round(log_partition - 1e6, 3)
+    ([0.0, 0.731, 0.269], 3.313)
     """
     n_nodes, words = len(scores), np.arange(1, len(scores))
     losses, best = _losses(scores)
@@ -68,9 +85,9 @@ def wide_marginals(scores: np.ndarray, single_root: bool, p: np.ndarray, strict:
         p[tree[1:], words] = 1.0
         return FOUND, float(scores[tree[1:], words].sum())
     possible = losses <= lost * (1.0 + 1e-9) + NEGLIGIBLE  # other arcs lose more than the best tree loses in all
-    rates = np.where(possible, _number(scores) - _number(best), _zero()).T
+    rates = np.where(possible, _number(scores) - _number(best), ZERO).T
     rates[:, 0] -= complex(0.0, ORDER * single_root)
-    escape = np.full((n_nodes, n_nodes), _zero())
+    escape = np.full((n_nodes, n_nodes), ZERO)
     escape[0] = 0.0
     partition = _escape(rates.copy(), 1, n_nodes, escape)
     joint = _normal(rates.T[:, 1:] + escape[:, 1:])
@@ -90,15 +107,10 @@ def _losses(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return best - values, best
 
 
-def _zero() -> np.clongdouble:
-    """Return the number 0."""
-    return np.clongdouble(complex(0.0, ABSENT))
-
-
 def _number(logarithms: np.ndarray) -> np.ndarray:
     """Return numbers by their logarithms, without rounding; those of minus infinity are 0."""
     finite = np.where(logarithms > -np.inf, logarithms, 0.0).astype(np.longdouble)
-    return np.where(logarithms > -np.inf, _normal(finite + np.clongdouble(0)), _zero())
+    return np.where(logarithms > -np.inf, _normal(finite + np.clongdouble(0)), ZERO)
 
 
 def _normal(numbers: np.ndarray) -> np.ndarray:
