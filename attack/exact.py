@@ -17,7 +17,7 @@ import numpy as np
 from attack import material
 from attack.campaign import Lane
 from attack.properties import require
-from nonproj.array_decoding import decode_scores
+from nonproj.array_decoding import DecodedScores, decode_scores
 from nonproj.dual.branch_and_bound import branch_and_bound
 from nonproj.dual.crossing import priced_search
 from nonproj.dual.decomposition import dual_decomposition
@@ -28,6 +28,7 @@ from nonproj.joint.space import ChainScores, joint_problem, joint_space
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.trees.marginals import marginals
+from nonproj.types import Decoded
 
 sys.path.append(str(material.ROOT / "tests"))
 import naive_domain  # noqa: E402
@@ -81,7 +82,9 @@ class Exact(Lane):
         except ValueError as error:
             return self.refused(error, allowed, draw)
         ranked = found.trees if k > 1 else [found]
-        trees = [(tree.heads, *((tree.score, tree.bound, tree.certified) if k > 1 else found[1:4])) for tree in ranked]
+        trees = [
+            (_whole(tree), *((tree.score, tree.bound, tree.certified) if k > 1 else found[1:4])) for tree in ranked
+        ]
         expected = _Expected(naive_domain.trees(n, **options), used, used.sum(axis=1), allowed)
         return self.compare(trees, expected, k)
 
@@ -116,7 +119,7 @@ class Exact(Lane):
                 ranked = [decode(space, scores, options)]
         except ValueError as error:
             return self.refused(error, allowed, draw)
-        trees = [(tree.heads, tree.score, tree.bound, tree.certified) for tree in ranked]
+        trees = [(tree.tree, tree.score, tree.bound, tree.certified) for tree in ranked]
         return self.compare(trees, _Expected(heads, used, values, allowed), k) if trees else "no such price"
 
     def joint(self, draw: _Draw, kind: str) -> str:
@@ -210,6 +213,11 @@ class Exact(Lane):
         outcome = "certified" if certified else "not certified"
         self.notes[outcome] += 1
         return outcome
+
+
+def _whole(found: DecodedScores | Decoded) -> np.ndarray:
+    """Return the tree, with an entry for the root."""
+    return np.concatenate([[-1], found.heads]).astype(np.int32)
 
 
 class _Expected:

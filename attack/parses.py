@@ -109,9 +109,9 @@ def check_parsing(
         require(wrong is None, f"the output is rejected: {wrong}")
         require(len(again) == len(found), f"{len(again)} sentences in the output of {len(found)}")
         for (sentence, parse), new in zip(found, again, strict=True):
-            heads = parse.decoded.heads.tolist()
+            heads = parse.decoded.tree.tolist()
             require(new.forms == sentence.forms and new.labels == list(parse.labels), "other words or labels")
-            require(new.heads.tolist() == heads, f"the output has another tree than {heads}")
+            require(new.tree.tolist() == heads, f"the output has another tree than {heads}")
             if not comments:
                 check_changes(sentence.lines, new.lines, sentence, heads)
     return sentences, error, found
@@ -119,7 +119,7 @@ def check_parsing(
 
 def check_parse(parser: Parser, sentence, parse) -> None:
     """Check a tree and its certificate."""
-    decoded, heads = parse.decoded, parse.decoded.heads.tolist()
+    decoded, heads = parse.decoded, parse.decoded.tree.tolist()
     require(len(heads) == len(sentence) + 1 and is_tree(heads), f"not a tree: {heads}")
     require(not parser.options.single_root or heads.count(0) == 1, f"several roots: {heads}")
     require(not parser.options.projective or _projective(heads), f"not projective: {heads}")
@@ -158,7 +158,7 @@ def compare_with_all(parser: Parser, sentence, parse) -> None:
     trees = _trees(len(sentence), bool(parser.options.single_root), bool(parser.options.projective))
     allowed = [tree for tree in trees if all((tree[m], m) in pairs for m in range(1, len(tree)))]
     best = max(naive_trees.score_of_tree(tree, parts, scores) for tree in allowed)
-    own = naive_trees.score_of_tree(parse.decoded.heads.tolist(), parts, scores)
+    own = naive_trees.score_of_tree(parse.decoded.tree.tolist(), parts, scores)
     _compare(parse.decoded, own, best)
 
 

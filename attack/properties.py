@@ -53,7 +53,7 @@ def check_sentences(sentences: list) -> None:
             require(row[0] == str(number), f"word {number} has the ID {row[0]!r}")
             require(row[1], "a word without a form")
         if sentence.heads is not None:
-            heads = sentence.heads.tolist()
+            heads = sentence.tree.tolist()
             require(len(heads) == len(sentence.rows) + 1 and is_tree(heads), f"not a tree: {heads}")
             require([row[6] for row in sentence.rows] == [str(h) for h in heads[1:]], "heads differ from the column")
 

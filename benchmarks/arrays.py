@@ -62,7 +62,13 @@ def ours() -> list[Decoder]:
     """Return this package's decoder, with and without the demand for a single root."""
 
     def make(single_root: bool) -> Callable:
-        return lambda given: decode_scores(given[0], lengths=given[1], single_root=single_root).heads
+
+        def decode(given: tuple) -> np.ndarray:
+            """Return the heads, that of the root first, as other decoders do."""
+            found = decode_scores(given[0], lengths=given[1], single_root=single_root).heads
+            return np.concatenate([np.full((len(found), 1), -1), found], axis=1)
+
+        return decode
 
     return [Decoder("nonproj.decode_scores", single, padded, make(single)) for single in (True, False)]
 

@@ -36,7 +36,7 @@ def correct_words(gold: Sentence, found: Sentence, parse: Parse) -> list[int]:
     """
     heads, counts = parse.decoded.heads.tolist(), [0, 0, 0, 0]
     for i, (row, other) in enumerate(zip(gold.rows, found.rows, strict=True)):
-        head = int(row[HEAD]) == heads[i + 1]
+        head = int(row[HEAD]) == heads[i]
         label = row[DEPREL].split(":")[0] == parse.labels[i].split(":")[0]
         for k, right in enumerate((row[UPOS] == other[UPOS], row[FEATS] == other[FEATS], head, head and label)):
             counts[k] += right
@@ -60,7 +60,7 @@ def _text(sentence: Sentence, parse: Parse | None) -> str:
     """Return the words of a sentence as CoNLL-U."""
     rows = []
     for i, row in enumerate(sentence.rows):
-        arc = [str(parse.decoded.heads[i + 1]), parse.labels[i]] if parse else row[HEAD : DEPREL + 1]
+        arc = [str(parse.decoded.heads[i]), parse.labels[i]] if parse else row[HEAD : DEPREL + 1]
         rows.append("\t".join([str(i + 1), row[1], "_", *row[3:6], *arc, "_", "_"]))
     return "\n".join(rows) + "\n\n"
 

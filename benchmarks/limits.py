@@ -113,7 +113,7 @@ def jobs(parser: Parser, batch: Batch, number: int, size: int | None) -> dict[st
     for name, (hashed, rows) in zip(parts.names, pairs, strict=True):
         found[name] = Job(partial(score_parts, hashed, rows, weights["parser"]), *places_of(hashed, rows))
     hashed = hash_tokens(tokens, parser.labeler.table, len(weights["labeler"]))
-    rows, labels = label_parts(batch.decoded[number].heads), len(parser.model.labels)
+    rows, labels = label_parts(batch.decoded[number].tree), len(parser.model.labels)
     places, keys = places_of(hashed, rows)
     firsts = np.arange(0, labels, LINE, dtype=np.uint32)
     places = ((places & ~np.uint32(LINE - 1))[:, None] ^ firsts).reshape(-1)

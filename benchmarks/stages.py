@@ -77,7 +77,7 @@ def do_stage(name: str, parser: Parser, batch: Batch) -> None:
             batch.decoded = [parser.widen(*row)[1] for row in zip(batch.tokens, batch.arcs, batch.decoded, strict=True)]
             batch.known = None
     elif name == "label":
-        numbers = parser.labeler.label(join(batch.tokens), [d.heads for d in batch.decoded], batch.known)
+        numbers = parser.labeler.label(join(batch.tokens), [d.tree for d in batch.decoded], batch.known)
         batch.labels = [[parser.model.labels[number] for number in row.tolist()] for row, _ in numbers]
     else:
         raise ValueError(f"no such stage: {name}")

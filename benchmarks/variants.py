@@ -76,7 +76,7 @@ def _one_by_one(parser: Parser, source: Path, target: Path) -> dict[str, Seconds
     clock = Clock()
 
     def parse():
-        rows = ((s, p.decoded.heads, p.labels) for s, p in parser.parse_all(conll.read(source), batch=1))
+        rows = ((s, p.decoded.heads, p.labels) for s, p in parser.parse_all(conll.read(source), batch_size=1))
         conll.write(rows, target)
 
     clock.time("whole", parse)

@@ -82,7 +82,7 @@ def make_batches(
     for group in groups:
         own = [sentences[number] for number in group]
         columns = ([words.encode(words_of(s)) for s in own], [tags.encode(tags_of(s)) for s in own])
-        heads = pad([[0, *s.heads[1:].tolist()] for s in own])
+        heads = pad([[0, *s.heads.tolist()] for s in own])
         found.append((Batch(*map(pad, columns), heads, torch.tensor([len(s) for s in own])), group))
     return found
 
@@ -165,7 +165,7 @@ def evaluate(scored: Iterator[tuple[np.ndarray, Batch]]) -> Counts:
             own = scores[b, : n + 1, : n + 1].copy()
             np.fill_diagonal(own, -np.inf)
             greedy = own.argmax(axis=0)
-            right = [int((heads[1 : n + 1] == gold[b, 1 : n + 1]).sum()) for heads in (greedy, exact[b])]
+            right = [int((heads[:n] == gold[b, 1 : n + 1]).sum()) for heads in (greedy[1:], exact[b])]
             total += [n, *right, 1, is_tree(greedy)]
     return Counts(*total.tolist())
 

@@ -24,7 +24,7 @@ def main() -> int:
         parser = DependencyParser.load(options.model)
         with open(options.file, encoding="utf-8") as stream:
             sentences = list(islice(conllu.parse_incr(stream), 3))
-        for tokens in parser.parse(sentences):
+        for tokens in parser.parse_all(sentences):
             for token in tokens:
                 if isinstance(token["id"], int):  # multiword ranges and empty nodes have no head
                     sys.stdout.write(f"{token['form']} <-{token['deprel']}- {token['head']}\n")

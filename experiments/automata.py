@@ -50,7 +50,7 @@ def _shares(what: str, k: int, problems: list[Problem], chosen: list[np.ndarray]
     for problem, arcs in zip(problems, chosen, strict=True):
         mine = (arcs > 0) & counted(problem)
         picked += int(mine.sum())
-        right += int((problem.sentence.heads[problem.arcs.modifier] == problem.arcs.head)[mine].sum())
+        right += int((problem.sentence.tree[problem.arcs.modifier] == problem.arcs.head)[mine].sum())
     return {"what": what, "iteration": k, "precision": right / max(picked, 1), "recall": right / total}
 
 

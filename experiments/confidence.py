@@ -104,7 +104,7 @@ def _judge(model: Model, sentences: list, given: str) -> dict[str, Judged]:
         return {"earlier": judge_from_text(without, sentences)["heads"]} | judge_from_text(parser, sentences)
     pairs, marginals = list(parser.parse_all(sentences)), []
     for sentence, parse in pairs:
-        p, heads = parser.marginals(parser.encode(sentence)), parse.decoded.heads[1:]
+        p, heads = parser.marginals(parser.encode(sentence)), parse.decoded.heads
         marginals.append(p[heads, np.arange(1, len(heads) + 1)])
     judged = judge(pairs)
     found = {"marginals": Judged(np.concatenate(marginals), judged["heads"].right)}

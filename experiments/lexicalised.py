@@ -120,7 +120,7 @@ def _sentence(number: int, gold: Tree, models: Models, gammas: tuple[float, ...]
     rows = [_row(number, "Model 1", gold, alone.tree, alone.heads, time.process_time() - began)]
     if full:
         began = time.process_time()
-        heads = models.dependencies.parse(sentence).decoded.heads
+        heads = models.dependencies.parse(sentence).decoded.tree
         rows.append(_row(number, "dependencies", gold, None, heads, time.process_time() - began))
         found = JointParser(phrases, models.dependencies).hard(words, tags)
         rows.append(

@@ -102,7 +102,7 @@ def _families(parser: PricingParser, sentences: Sequence[Sentence]) -> Iterable[
             "seconds": sum(spent for _, spent in solved) / len(solved),
             "bound": float(np.mean([bound for (_, _, bound), _ in solved])),
             "integer": float(np.mean([integral for (_, integral, _), _ in solved])),
-            "uas": _accuracy(sentences, [heads for (heads, _, _), _ in solved]),
+            "uas": _accuracy(sentences, [heads[1:] for (heads, _, _), _ in solved]),
         }
 
 

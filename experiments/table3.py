@@ -21,7 +21,7 @@ def units(setting: Setting) -> list[tuple[str, str]]:
 def run(setting: Setting, language: str, parts: str) -> list[Row]:
     """Decode twice over the same arcs, which contain trees of both kinds."""
     work = workload(setting, language, parts, projective=True)
-    gold = [nonprojective(problem.sentence.heads)[1:] for problem in work.problems]
+    gold = [nonprojective(problem.sentence.heads) for problem in work.problems]
     crossing = sum(int(flags.sum()) for flags in gold) / sum(map(len, gold))
     rows = []
     for projective in (False, True):

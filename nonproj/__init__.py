@@ -10,6 +10,7 @@ import importlib
 __version__ = "0.1.0"
 
 _MODULES = {
+    "Confidence": "confidence.classifier",
     "Config": "options.config",
     "ConfigError": "errors",
     "DataError": "errors",
@@ -25,8 +26,10 @@ _MODULES = {
     "Parse": "parses",
     "ParsedSentence": "document",
     "Parser": "pipeline",
+    "Picture": "pictures.content",
     "Sentence": "types",
     "TextParser": "nlp",
+    "Word": "document",
     "decode_scores": "array_decoding",
     "las_scorer": "estimator",
     "load": "nlp",

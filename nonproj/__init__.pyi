@@ -2,8 +2,10 @@
 
 from nonproj.array_decoding import DecodedScores as DecodedScores
 from nonproj.array_decoding import decode_scores as decode_scores
+from nonproj.confidence.classifier import Confidence as Confidence
 from nonproj.document import Document as Document
 from nonproj.document import ParsedSentence as ParsedSentence
+from nonproj.document import Word as Word
 from nonproj.errors import ConfigError as ConfigError
 from nonproj.errors import DataError as DataError
 from nonproj.errors import FileError as FileError
@@ -20,6 +22,7 @@ from nonproj.nlp import TextParser as TextParser
 from nonproj.nlp import load as load
 from nonproj.options.config import Config as Config
 from nonproj.parses import Parse as Parse
+from nonproj.pictures.content import Picture as Picture
 from nonproj.pipeline import Parser as Parser
 from nonproj.trees.sampling import sample_trees as sample_trees
 from nonproj.types import Decoded as Decoded

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 class DecodedScores(NamedTuple):
-    """The trees of a batch of ``B`` sentences, padded to ``N`` nodes; of one sentence without the first axis.
+    """The trees of a batch of ``B`` sentences, padded to ``n`` words; of one sentence without the first axis.
 
     Attributes
     ----------
-    heads : ndarray of shape (B, N), int32
-        The head of each word; -1 for the root and for padding.
+    heads : ndarray of shape (B, n), int32
+        The head of each word, from 1; 0 is the root, and -1 stands for padding.
     scores, bounds : ndarray of shape (B,), float64
         The score of each tree, and an upper bound on all trees.
     certified : ndarray of shape (B,), bool
@@ -41,11 +41,11 @@ class DecodedScores(NamedTuple):
     status : ndarray of shape (B,), str
         ``"optimal"`` where certified, ``"limit"`` where the work was used up: then the tree is the best that was seen.
     marginals : ndarray of shape (B, N, N), float64, or None
-        The probability of each arc by the first-order model, if asked for.
+        The probability of each arc by the first-order model, if asked for; ``N = n + 1`` nodes, of which 0 is the root.
     trees : list of list of Decoded, or None
         The k best trees of each sentence, if asked for.
-    labels : ndarray of shape (B, N), int32, or None
-        The number of the label of each word's arc in the best tree, if labels have scores; -1 as in ``heads``.
+    labels : ndarray of shape (B, n), int32, or None
+        The number of the label of each word's arc in the best tree, if labels have scores; -1 for padding.
     """
 
     heads: Int32s
@@ -126,10 +126,10 @@ def decode_scores(
     --------
     >>> found = decode_scores([[0, 1, 2], [0, 0, 5], [0, 3, 0]])
     >>> found.heads, found.scores, found.certified
-    (array([-1,  0,  1], dtype=int32), np.float64(6.0), np.True_)
+    (array([0, 1], dtype=int32), np.float64(6.0), np.True_)
     >>> labels = [[[0, 0], [2, 1]], [[0, 0], [0, 1]]]  # of the arcs from the root, and of those from the word
     >>> decode_scores([[0, 1], [0, 0]], label_scores=labels).labels
-    array([-1,  0], dtype=int32)
+    array([0], dtype=int32)
     """
     arcs = as_batch(arc_scores, "NN", "arc_scores")
     scores, many, sizes = arcs.values, arcs.many, check_lengths(lengths, arcs)
@@ -161,7 +161,8 @@ def decode_scores(
     if marginals:
         found = found._replace(marginals=_all_marginals(weights, sizes, single_root))
     if labels is not None:
-        found = found._replace(labels=_labels_of(found.heads, labels))
+        found = found._replace(labels=_labels_of(found.heads, labels)[:, 1:])
+    found = found._replace(heads=found.heads[:, 1:])  # so far they were of all nodes
     if many:
         return found
     heads, scores, bounds, certified, status, *others = found
@@ -181,7 +182,7 @@ def _fitting(batch: ArrayBatch, arcs: ArrayBatch, name: str) -> Float32s | Float
 
 
 def _labels_of(heads: Int32s, labels: Int32s) -> Int32s:
-    """Return the label of each word's arc, int32[B, N]; -1 where there is no word."""
+    """Return the label of each node's arc, int32[B, N]; -1 where there is no word."""
     sentence, word = np.nonzero(heads >= 0)
     found = np.full(heads.shape, -1, np.int32)
     found[sentence, word] = labels[sentence, heads[sentence, word], word]
@@ -332,7 +333,7 @@ def _decode_each(
         if length:
             cubes = {name: values[b, :n_nodes, :n_nodes, :n_nodes] for name, values in higher.items()}
             found = decode(own, cubes, b)
-        heads[b, :n_nodes] = found[0].heads
+        heads[b, :n_nodes] = found[0].tree
         trees.append(found)
     columns = np.array([(found[0].score, found[0].bound, found[0].certified) for found in trees]).reshape(-1, 3).T
     certified = columns[2] > 0

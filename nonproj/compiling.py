@@ -108,7 +108,7 @@ def compile_decoding(parser: Parser) -> None:
     scores = np.zeros(len(parts))
     found = parser.decode(parts, scores)
     if parser.price:
-        is_projective(found.heads)
+        is_projective(found.tree)
         search_recorded(parts, scores, parser.options._replace(projective=True), parser.search)
 
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, overload
 
 from nonproj.confidence.classifier import Confidence
 from nonproj.evaluation.certificates import statistics
@@ -20,7 +18,7 @@ from nonproj.parses import Parse
 from nonproj.pictures.content import Picture, picture_of
 from nonproj.pictures.svg import in_notebook
 from nonproj.text.places import surface_tokens
-from nonproj.types import Decoded, Sentence
+from nonproj.types import Decoded, Int32s, Sentence
 
 if TYPE_CHECKING:
     import networkx
@@ -31,7 +29,8 @@ _SHOWN = 60  # characters of a text that ``repr`` shows
 DRAWN = 20  # sentences of a document that notebooks draw
 
 
-class Word(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Word:
     """A word of a parsed sentence.
 
     Attributes
@@ -48,6 +47,18 @@ class Word(NamedTuple):
         Where the token is in the text; the words of a multiword token share its place.  None without a text.
     confidence, label_confidence : float or None
         The probability that the head is right, and that head and label are; None if the model does not tell.
+    sentence : ParsedSentence
+        The sentence that it is a word of.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nonproj.io.objects import from_words
+    >>> decoded = Decoded(np.array([-1, 2, 0, 2], np.int32), 3.5, 3.5, True, True, 1, 1.0)
+    >>> sentence = ParsedSentence(from_words(["Det", "regner", "."]), Parse(decoded, ["nsubj", "root", "punct"], None))
+    >>> verb = sentence[1]
+    >>> [word.form for word in verb.children], verb.children[0].parent == verb, verb.parent
+    (['Det', '.'], True, None)
     """
 
     id: int
@@ -60,8 +71,35 @@ class Word(NamedTuple):
     label: str
     start: int | None
     end: int | None
-    confidence: float | None = None
-    label_confidence: float | None = None
+    confidence: float | None
+    label_confidence: float | None
+    sentence: ParsedSentence = field(repr=False, compare=False)
+
+    @property
+    def parent(self) -> Word | None:
+        """The word that is its head; None if that is the root."""
+        return self.sentence[self.head - 1] if self.head else None
+
+    @property
+    def children(self) -> list[Word]:
+        """The words whose head it is, in the order of the sentence."""
+        return [word for word in self.sentence if word.head == self.id]
+
+    @property
+    def subtree(self) -> list[Word]:
+        """The word and all that depend on it, directly or not, in the order of the sentence; they may have gaps."""
+        heads, inside = self.sentence.heads.tolist(), {self.id}
+        while more := {word for word, head in enumerate(heads, 1) if head in inside} - inside:
+            inside |= more
+        return [word for word in self.sentence if word.id in inside]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes, without the sentence, as a dictionary of strings, numbers and None."""
+        return {name: getattr(self, name) for name in WORD_FIELDS}
+
+
+WORD_FIELDS = tuple(each.name for each in fields(Word) if each.name != "sentence")
+"""The attributes of a word that describe it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -79,6 +117,7 @@ class ParsedSentence:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from nonproj.io.objects import from_words
     >>> decoded = Decoded(np.array([-1, 2, 0], np.int32), 3.5, 3.5, True, True, 1, 1.0)
     >>> sentence = ParsedSentence(from_words(["Det", "regner"]), Parse(decoded, ["nsubj", "root"], None))
@@ -98,6 +137,10 @@ class ParsedSentence:
     def __iter__(self) -> Iterator[Word]:
         return iter(self.words)
 
+    @overload
+    def __getitem__(self, index: int) -> Word: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Word]: ...
     def __getitem__(self, index: int | slice) -> Word | list[Word]:
         return self.words[index]
 
@@ -121,14 +164,14 @@ class ParsedSentence:
         pairs = zip(sure.heads.tolist(), sure.labels.tolist(), strict=True) if sure else [(None, None)] * len(self)
         columns = zip(self.sentence.rows, self.heads.tolist(), self.labels, places, pairs, strict=True)
         return [
-            Word(number, row[1], row[2], row[3], row[4], row[5], head, label, *place, *pair)
+            Word(number, row[1], row[2], row[3], row[4], row[5], head, label, *place, *pair, self)
             for number, (row, head, label, place, pair) in enumerate(columns, 1)
         ]
 
     @property
-    def heads(self) -> np.ndarray:
+    def heads(self) -> Int32s:
         """The head of each word, int32[n]: ``heads[i]`` is that of word ``i + 1``; 0 is the root."""
-        return self.parse.decoded.heads[1:]
+        return self.parse.decoded.heads
 
     @property
     def labels(self) -> list[str]:
@@ -175,7 +218,7 @@ class ParsedSentence:
 
     @property
     def decoded(self) -> Decoded:
-        """The tree and all that the decoder tells about it; its ``heads`` start with the root's -1."""
+        """The tree and all that the decoder tells about it."""
         return self.parse.decoded
 
     @property
@@ -221,6 +264,10 @@ class ParsedSentence:
         )
         return conll.replace(self.sentence, self.decoded.heads, self.labels, comments)
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the sentence as a dictionary for `json.dumps`: ``text``, ``words`` and what `statistics` has."""
+        return {"text": self.text, "words": [word.to_dict() for word in self.words], **self.statistics}
+
     def to_networkx(self) -> networkx.DiGraph:
         """Return a ``networkx.DiGraph`` of arcs from head to modifier.
 
@@ -232,7 +279,7 @@ class ParsedSentence:
         graph = networkx.DiGraph(**self.statistics)
         graph.add_node(0, form="ROOT")
         for word in self.words:
-            graph.add_node(word.id, **word._asdict())
+            graph.add_node(word.id, **word.to_dict())
         graph.add_edges_from((word.head, word.id, {"label": word.label}) for word in self.words)
         return graph
 
@@ -256,6 +303,10 @@ class Document:
     def __iter__(self) -> Iterator[ParsedSentence]:
         return iter(self.sentences)
 
+    @overload
+    def __getitem__(self, index: int) -> ParsedSentence: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[ParsedSentence]: ...
     def __getitem__(self, index: int | slice) -> ParsedSentence | list[ParsedSentence]:
         return self.sentences[index]
 
@@ -291,6 +342,10 @@ class Document:
         """Return all sentences in CoNLL-U; see `ParsedSentence.to_conllu`."""
         return "".join(sentence.to_conllu(certificates) for sentence in self.sentences)
 
+    def to_json(self) -> dict[str, Any]:
+        """Return a dictionary for `json.dumps`: ``text`` and ``sentences``; see `ParsedSentence.to_json`."""
+        return {"text": self.text, "sentences": [sentence.to_json() for sentence in self.sentences]}
+
     def to_frame(self) -> pandas.DataFrame:
         """Return a ``pandas.DataFrame`` with a row for each word.
 
@@ -300,12 +355,12 @@ class Document:
         import pandas
 
         rows = [
-            (number, *word, certified)
+            (number, *word.to_dict().values(), certified)
             for number, sentence in enumerate(self.sentences)
             for certified in (sentence.certified,)
             for word in sentence
         ]
-        frame = pandas.DataFrame(rows, columns=["sentence", *Word._fields, "certified"])
+        frame = pandas.DataFrame(rows, columns=["sentence", *WORD_FIELDS, "certified"])
         whole = dict.fromkeys(("sentence", "id", "head"), int) | dict.fromkeys(("start", "end"), "Int64")
         sure = dict.fromkeys(("confidence", "label_confidence"), float)
         return frame.astype(whole | sure | {"certified": bool})

@@ -212,12 +212,12 @@ class DependencyParser(BaseEstimator):
 
     def predict(self, X: Treebank) -> list[np.ndarray]:
         """Return the heads of each sentence of n words, int32[n], from 0 (the root) to n."""
-        return Predictions(decoded.heads[1:] for decoded in self.predict_with_certificates(X))
+        return Predictions(decoded.heads for decoded in self.predict_with_certificates(X))
 
     def predict_with_certificates(self, X: Treebank) -> list[Decoded]:
         """Return the tree of each sentence with its score, bound and certificate.
 
-        If ``certified``, no tree over the arcs left by pruning scores higher; ``heads`` starts with the root's -1.
+        If ``certified``, no tree over the arcs left by pruning scores higher.
         """
         check_is_fitted(self)
         return Predictions(parse.decoded for _, parse in self._parse_all(_sentences(X, ignore_heads=True)))
@@ -226,9 +226,9 @@ class DependencyParser(BaseEstimator):
         """Return each sentence's heads, int32[n], and how probably they are right; None without a classifier."""
         check_is_fitted(self)
         parses = self._parse_all(_sentences(X, ignore_heads=True))
-        return Predictions((parse.decoded.heads[1:], parse.confidence) for _, parse in parses)
+        return Predictions((parse.decoded.heads, parse.confidence) for _, parse in parses)
 
-    def parse(self, X: Treebank) -> list[Any]:
+    def parse_all(self, X: Treebank) -> list[Any]:
         """Return the sentences, each in its original type, with predicted heads and labels."""
         check_is_fitted(self)
         originals = _sentences(X, ignore_heads=True) if isinstance(X, str | Path) else _listed(X)
@@ -420,14 +420,14 @@ def _with_heads(sentences: list[Sentence], y: Sequence[Sequence[int]] | None) ->
         raise ValueError(f"y has {len(y)} entries, {len(sentences)} expected, one for each sentence")
     changed = []
     for i, (sentence, given) in enumerate(zip(sentences, y, strict=True)):
-        heads = np.concatenate([[-1], np.asarray(given)]).astype(np.int32)
-        if len(heads) != len(sentence) + 1:
-            raise ValueError(f"y[{i}] has {len(heads) - 1} heads, {len(sentence)} expected, one for each word")
+        heads = np.asarray(given, np.int32)
+        if len(heads) != len(sentence):
+            raise ValueError(f"y[{i}] has {len(heads)} heads, {len(sentence)} expected, one for each word")
         try:
             nonprojective(heads)
         except ValueError as error:
-            raise ValueError(f"y[{i}], with the root's -1 before it: {error}") from None
-        changed.append(dataclasses.replace(sentence, heads=heads))
+            raise ValueError(f"y[{i}]: {error}") from None
+        changed.append(dataclasses.replace(sentence, tree=np.concatenate([[-1], heads]).astype(np.int32)))
     return changed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from nonproj.text.places import locate, token_ranges
 from nonproj.trees.sampling import sample_trees
 from nonproj.types import Float64s, Int32s, Sentence
 from nonproj.workers.parsing import make_parser
+
+C = TypeVar("C")
+"""The type of what belongs to a text."""
 
 
 def load(path: str | Path, *, tags: str = "missing", **decoding: Any) -> TextParser:
@@ -106,25 +109,50 @@ class TextParser:
         """
         return next(self.pipe([text]))
 
-    def pipe(self, texts: Iterable[str], batch: int = BATCH) -> Iterator[Document]:
+    @overload
+    def pipe(
+        self, texts: Iterable[str], *, batch_size: int = BATCH, as_tuples: Literal[False] = False
+    ) -> Iterator[Document]: ...
+    @overload
+    def pipe(
+        self, texts: Iterable[tuple[str, C]], *, batch_size: int = BATCH, as_tuples: Literal[True]
+    ) -> Iterator[tuple[Document, C]]: ...
+    def pipe(self, texts: Iterable[Any], *, batch_size: int = BATCH, as_tuples: bool = False) -> Iterator[Any]:
         """Parse a stream of texts in constant memory; sentences of several texts are parsed together.
 
         Parameters
         ----------
-        texts : iterable of str
-        batch : int
+        texts : iterable of str, or of pairs
+        batch_size : int
             Number of sentences that are parsed together.
+        as_tuples : bool
+            ``texts`` are pairs of a text and anything that belongs to it; pairs of the document and that are yielded.
 
         Raises
         ------
         TypeError
             ``texts`` is a string, or one of them is not.
+
+        Examples
+        --------
+        >>> for doc, number in nlp.pipe([("Det regner.", 17)], as_tuples=True):  # doctest: +SKIP
+        ...     print(number, doc[0].heads)
         """
         if isinstance(texts, str):
             raise TypeError("a string is not a stream of texts; call the parser itself to parse one text")
-        return self._documents(texts, batch, self.parser)
+        if not as_tuples:
+            return self._documents(texts, batch_size, self.parser)
+        contexts: deque[Any] = deque()
 
-    def _documents(self, texts: Iterable[str], batch: int, parser: Parser) -> Iterator[Document]:
+        def first() -> Iterator[Any]:
+            """Yield the texts, and keep what belongs to them until they are parsed."""
+            for text, context in texts:
+                contexts.append(context)
+                yield text
+
+        return ((document, contexts.popleft()) for document in self._documents(first(), batch_size, self.parser))
+
+    def _documents(self, texts: Iterable[str], batch_size: int, parser: Parser) -> Iterator[Document]:
         waiting: deque[Any] = deque()
 
         def sentences() -> Iterator[Sentence]:
@@ -137,7 +165,7 @@ class TextParser:
                 yield from found
 
         parsed = []
-        for pair in parser.parse_all(sentences(), batch):
+        for pair in parser.parse_all(sentences(), batch_size):
             parsed.append(pair)
             while waiting and len(waiting[0][1]) <= len(parsed):
                 text, found = waiting.popleft()
@@ -199,13 +227,13 @@ class TextParser:
 
         Returns
         -------
-        list of ndarray of shape (count, N), int32
-            Their heads, -1 for the root: see `nonproj.trees.sampling.sample_trees`.
+        list of ndarray of shape (count, n), int32
+            The head of each word, from 1; 0 is the root: see `nonproj.trees.sampling.sample_trees`.
 
         Examples
         --------
         >>> nlp.samples("Det regner.", 100)[0].shape  # doctest: +SKIP
-        (100, 4)
+        (100, 3)
         """
         rng, single_root = np.random.default_rng(seed), self.parser.options.single_root
         scores = map(self.parser.first_order_scores, self._encoded(text))
@@ -242,21 +270,21 @@ class TextParser:
         """
         return next(self.parse_all([tokens]))
 
-    def parse_all(self, sentences: Iterable[Any] | str | Path, batch: int = BATCH) -> Iterator[ParsedSentence]:
+    def parse_all(self, sentences: Iterable[Any] | str | Path, batch_size: int = BATCH) -> Iterator[ParsedSentence]:
         """Parse a stream of sentences in constant memory.
 
         Parameters
         ----------
         sentences : iterable, str or Path
             Each as for `parse`; or the path of a CoNLL-X or CoNLL-U file.
-        batch : int
+        batch_size : int
             Number of sentences that are parsed together.
         """
         if isinstance(sentences, str | Path):
             stream = conll.read(sentences, ignore_heads=True)
         else:
             stream = map(_sentence, sentences)
-        for sentence, parse in self.parser.parse_all(stream, batch):
+        for sentence, parse in self.parser.parse_all(stream, batch_size):
             yield ParsedSentence(sentence, parse)
 
     def __reduce__(self) -> tuple[Callable[..., TextParser], tuple[bytes, DecodingConfig, str, str]]:

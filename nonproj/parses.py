@@ -43,7 +43,7 @@ class Parse(NamedTuple):
     @property
     def changed(self) -> bool:
         """Whether pruning had hidden this tree."""
-        return self.pruned is not None and not np.array_equal(self.pruned.heads, self.decoded.heads)
+        return self.pruned is not None and not np.array_equal(self.pruned.tree, self.decoded.tree)
 
     def _repr_html_(self) -> str:
         """Return the tree for notebooks, over the words' numbers: the words are in the sentence."""
@@ -51,5 +51,5 @@ class Parse(NamedTuple):
         from nonproj.pictures.svg import in_notebook
 
         numbers = [str(word) for word in range(1, len(self.labels) + 1)]
-        arcs = arcs_of(self.decoded.heads[1:].tolist(), self.labels)
+        arcs = arcs_of(self.decoded.heads.tolist(), self.labels)
         return in_notebook(Picture(numbers, [""] * len(numbers), arcs, []))

@@ -182,13 +182,13 @@ class Parser:
             reason = error if isinstance(error, SizeError) else "there is not enough memory; split it"
             raise DataError(sentence.path, sentence.line, f"a sentence of {len(sentence)} words: {reason}") from None
 
-    def parse_all(self, sentences: Iterable[Sentence], batch: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
+    def parse_all(self, sentences: Iterable[Sentence], batch_size: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
         """Tag and parse a stream of sentences in constant memory.
 
         Parameters
         ----------
         sentences : iterable of Sentence
-        batch : int
+        batch_size : int
             Sentences taken from the stream at a time; with 1, each is parsed before the next is read.
 
         Yields
@@ -197,17 +197,17 @@ class Parser:
             The sentence, with the tags that it was parsed with.
         Parse
         """
-        for group in batches(sentences, batch):
+        for group in batches(sentences, batch_size):
             tagged, margins = self.tag_with_margins(group)
             for part in groups(tagged, PAIRS):
                 yield from zip(tagged[part], self._parse_group(tagged[part], margins[part]), strict=True)
 
     def try_all(
-        self, sentences: Iterable[Sentence], batch: int = BATCH
+        self, sentences: Iterable[Sentence], batch_size: int = BATCH
     ) -> Iterator[tuple[Sentence, Parse | DataError]]:
         """Yield what `parse_all` yields, and the error in place of the parse of a sentence that cannot be parsed."""
-        for group in batches(sentences, batch):
-            parsed = self.parse_all(group, batch)
+        for group in batches(sentences, batch_size):
+            parsed = self.parse_all(group, batch_size)
             done = 0
             while done < len(group):
                 try:
@@ -217,7 +217,7 @@ class Parser:
                 except DataError as error:
                     yield group[done], error
                     done += 1
-                    parsed = self.parse_all(group[done:], batch)
+                    parsed = self.parse_all(group[done:], batch_size)
 
     def _parse_group(self, sentences: list[Sentence], tag_margins: list[Float64s | None]) -> Iterable[Parse]:
         """Parse sentences together, or one by one up to the first that is too large or has no tree."""
@@ -240,7 +240,7 @@ class Parser:
         if self.full:
             arcs, decoded, narrow = zip(*map(self.widen, tokens, arcs, decoded, constraints), strict=True)
             known = None  # other arcs than those of the trees
-        labelled = self.labeler.label(batch, [each.heads for each in decoded], known, demanded)
+        labelled = self.labeler.label(batch, [each.tree for each in decoded], known, demanded)
         confidence: Iterable[Confidence | None] = [None] * len(sentences)
         if self.classifier is not None:
             marginals = [each[1] for each in pruned]
@@ -257,7 +257,7 @@ class Parser:
 
     def evidence(self, case: Case, limit: float) -> Evidence:
         """Return what the confidence classifier looks at; ``limit`` is as for `gather`."""
-        arcs, heads = case.parts.arcs, case.decoded.heads
+        arcs, heads = case.parts.arcs, case.decoded.tree
         if self.full and np.count_nonzero(heads[arcs.modifier] == arcs.head) < len(heads) - 1:
             # A tree that pruning had hidden: over the candidate arcs and its own.
             p, mask = self.marginals(case.tokens), np.zeros((len(heads), len(heads)), np.bool_)
@@ -291,7 +291,7 @@ class Parser:
         for s, t, a, c in zip(scored, tokens, arcs, constraints, strict=True):
             first, *rest = priced_k_best(*s, self.nbest, self.price, self.options, self.search)
             decoded.append(first)
-            others.append(tuple(Parse(each, self.label(t, each.heads, c), a) for each in rest))
+            others.append(tuple(Parse(each, self.label(t, each.tree, c), a) for each in rest))
         return decoded, others, lowest if self.classifier is not None else [None] * len(scored)
 
     def _count_unknown_tags(self, tokens: Tokens) -> int:
@@ -419,7 +419,7 @@ class Parser:
         if found.score < decoded.score and not found.certified:
             # The search reached its limit before it found this tree.
             closed = with_scale(self.options, scores).closes(found.bound, decoded.score)
-            found = found._replace(heads=decoded.heads, score=decoded.score, certified=closed)
+            found = found._replace(tree=decoded.tree, score=decoded.score, certified=closed)
         return everything, found, decoded
 
     def label(self, tokens: Tokens, heads: np.ndarray, constraints: Constraints | None = None) -> list[str]:

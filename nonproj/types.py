@@ -1,8 +1,10 @@
 """The data structures that most packages share, with their shapes.
 
 Symbols, the same in all files: ``n`` words, ``N = n + 1`` nodes (node 0 is the root), ``h`` head, ``m`` modifier, ``s``
-previous sibling, ``g`` grandparent, ``A`` candidate arcs, ``P`` parts of all types.  A tree is ``heads``, ``int32[N]``
-with ``heads[0] == -1``.
+previous sibling, ``g`` grandparent, ``A`` candidate arcs, ``P`` parts of all types.
+
+A tree has two forms.  ``heads``, ``int32[n]``, is what users meet: an entry for each word, 1-based, 0 for the root.
+``tree``, ``int32[N]``, is what decoders and kernels work with: an entry for each node, ``tree[0] == -1``.
 """
 
 from __future__ import annotations
@@ -37,8 +39,8 @@ class Sentence:
     ----------
     rows : list of list of str
         The ten columns of each word (multiword ranges and empty nodes are not words).
-    heads : ndarray of shape (N,), int32, or None
-        Gold heads, ``heads[0] == -1``; None when the column HEAD is absent (``_``) for any word.
+    tree : ndarray of shape (N,), int32, or None
+        The gold tree, ``tree[0] == -1``; None when the column HEAD is absent (``_``) for any word.  See also `heads`.
     lines : list of str
         The untouched lines, comments and blank separators included, each with its own line ending.
     word_lines : list of int
@@ -52,7 +54,7 @@ class Sentence:
     """
 
     rows: list[list[str]]
-    heads: np.ndarray | None = None
+    tree: Int32s | None = None
     lines: list[str] = field(default_factory=list)
     word_lines: list[int] = field(default_factory=list)
     path: str = "<memory>"
@@ -61,6 +63,11 @@ class Sentence:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def heads(self) -> Int32s | None:
+        """The gold head of each word, int32[n]: ``heads[i]`` is that of word ``i + 1``, 0 for the root; or None."""
+        return None if self.tree is None else self.tree[1:]
 
     @property
     def forms(self) -> list[str]:
@@ -164,8 +171,8 @@ class Decoded(NamedTuple):
 
     Attributes
     ----------
-    heads : ndarray of shape (N,), int32
-        ``heads[0] == -1``.
+    tree : ndarray of shape (N,), int32
+        The head of each node; ``tree[0] == -1``.  See also `heads`.
     score : float
         The tree's score under the whole model (the primal value), less the price of crossing if it has one.
     bound : float
@@ -182,7 +189,7 @@ class Decoded(NamedTuple):
         Nodes of a search for the best tree, after the first; 0 without a search.
     """
 
-    heads: np.ndarray
+    tree: Int32s
     score: float
     bound: float
     agreed: bool
@@ -190,3 +197,8 @@ class Decoded(NamedTuple):
     iterations: int
     recomputed: float
     nodes: int = 0
+
+    @property
+    def heads(self) -> Int32s:
+        """The head of each word, int32[n]: ``heads[i]`` is that of word ``i + 1``; 0 is the root."""
+        return self.tree[1:]

@@ -7,7 +7,7 @@ def counted_words(sentences, outputs, punctuation):
     """Of each word: depth, lengths of gold arc and sentence, crossing, tag, gold label, [(head right, label)]."""
     words = []
     for number, sentence in enumerate(sentences):
-        gold = [int(head) for head in sentence.heads]
+        gold = [int(head) for head in sentence.tree]
         for m in range(1, len(gold)):
             form = sentence.rows[m - 1][1]
             if not punctuation and all(unicodedata.category(character).startswith("P") for character in form):

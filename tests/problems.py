@@ -82,8 +82,8 @@ def best_score(parts, scores, trees):
 def check_laws(decoded, parts, scores, optimum):
     """Assert what is true of every result: primal <= optimum <= dual, and a certificate means equality."""
     slack = 1e-8 * (1 + abs(optimum))
-    assert naive_trees.is_tree(decoded.heads.tolist())
-    assert tree_score(parts, scores, decoded.heads) == pytest.approx(decoded.score, abs=1e-9)
+    assert naive_trees.is_tree(decoded.tree.tolist())
+    assert tree_score(parts, scores, decoded.tree) == pytest.approx(decoded.score, abs=1e-9)
     assert decoded.score <= optimum + slack
     assert decoded.score <= decoded.bound
     assert optimum <= decoded.bound + slack

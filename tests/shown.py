@@ -13,13 +13,13 @@ def parsed(count: int, seed: int = 0, errors: float = 0.15, confidence: bool = T
     """The sentences of ``toy.treebank(count)`` with some heads and labels changed, in CoNLL-U with comments."""
     chance, blocks = random.Random(seed), []
     for number, sentence in enumerate(read(treebank(count)), 1):
-        heads = sentence.heads.copy()
+        heads = sentence.tree.copy()
         for word in range(1, len(heads)):
             changed = heads.copy()
             changed[word] = chance.randrange(len(heads))
             if chance.random() < errors and changed[word] != word:
                 try:
-                    nonprojective(changed)  # raises if it is no tree
+                    nonprojective(changed[1:])  # raises if it is no tree
                     heads = changed
                 except ValueError:
                     continue

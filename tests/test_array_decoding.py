@@ -51,7 +51,7 @@ def test_equals_enumeration(higher, single_root, projective):
         alone = decode_scores(arcs, **cubes, single_root=single_root, projective=projective)
         assert alone.scores == pytest.approx(expected[0]) and alone.certified and alone.trees is None
         assert alone.bounds == pytest.approx(expected[0], abs=1e-6)
-        tree = alone.heads.tolist()
+        tree = [-1, *alone.heads.tolist()]
         assert value(tree, arcs, cubes.get("siblings"), cubes.get("grandparents")) == pytest.approx(expected[0])
 
 
@@ -77,7 +77,7 @@ def test_forbidden_arcs_are_left_out():
     scores = np.zeros((4, 4))
     scores[0, 2:] = scores[1, 3] = -np.inf
     for cube in (None, np.zeros((4, 4, 4))):
-        assert decode_scores(scores, cube).heads.tolist() == [-1, 0, 1, 2]
+        assert decode_scores(scores, cube).heads.tolist() == [0, 1, 2]
 
 
 def test_tensors_are_read_in_place():
@@ -175,7 +175,7 @@ def test_labelled_trees_equal_enumeration(higher, single_root):
         )
         score, tree, names = max(every)
         assert found.scores == pytest.approx(score) and found.certified
-        assert (found.heads.tolist(), found.labels.tolist()) == (list(tree), list(names))
+        assert (found.heads.tolist(), found.labels.tolist()) == (list(tree[1:]), list(names[1:]))
         if not higher:
             best = {tuple(tree): -np.inf for _, tree, _ in every}
             for score, tree, _ in every:
@@ -196,7 +196,7 @@ def test_lists_of_sentences_are_padded_batches():
     cubes, labels = [rng.normal(size=(n, n, n)) for n in sizes], [rng.normal(size=(n, n, 2)) for n in sizes]
     for more in ({}, {"siblings": cubes}, {"label_scores": labels}, {"grandparents": cubes, "label_scores": labels}):
         found = decode_scores(arcs, **more, marginals=True)
-        assert found.heads.shape == (4, 5) and found.marginals.shape == (4, 5, 5)
+        assert found.heads.shape == (4, 4) and found.marginals.shape == (4, 5, 5)
         for b, n in enumerate(sizes):
             own = decode_scores(arcs[b], **{name: values[b] for name, values in more.items()}, marginals=True)
             assert found.heads[b].tolist() == own.heads.tolist() + [-1] * (5 - n)

@@ -182,10 +182,10 @@ def low_bound(decoded: Decoded, parts) -> Decoded:
 
 
 def cycle(decoded: Decoded, parts) -> Decoded:
-    heads = decoded.heads.copy()
+    heads = decoded.tree.copy()
     heads[1] = len(heads) - 1
     heads[-1] = 1
-    return decoded._replace(heads=heads)
+    return decoded._replace(tree=heads)
 
 
 def false_certificate(decoded: Decoded, parts) -> Decoded:
@@ -197,7 +197,7 @@ def false_certificate(decoded: Decoded, parts) -> Decoded:
 
     heads = maximum_arborescence_sparse(parts.arcs, np.arange(len(parts.arcs.head), dtype=float), False)
     score = tree_score(parts, false_certificate.scores, heads)
-    return decoded._replace(heads=heads, score=score, bound=score, certified=True, agreed=True)
+    return decoded._replace(tree=heads, score=score, bound=score, certified=True, agreed=True)
 
 
 @pytest.mark.parametrize("change", [worse_tree, low_bound, cycle, false_certificate], ids=lambda f: f.__name__)

@@ -76,7 +76,7 @@ def test_label_scores_that_are_known_are_not_computed_again(seed):
     parser, _, tokens, arcs, _, _ = draw(seed)
     batch = join(tokens)
     scored, known = parser.score_batch(batch, arcs)
-    trees = [parser.decode(*each).heads for each in scored]
+    trees = [parser.decode(*each).tree for each in scored]
     expected = [parser.label_arcs(*each) for each in zip(tokens, trees, strict=True)]
     parser.scorer.label_table = parser.scorer.label_table._replace(salt=np.zeros(0, np.uint64))
     for found, wanted in zip(parser.labeler.label(batch, trees, known), expected, strict=True):
@@ -95,7 +95,7 @@ def test_parses_do_not_depend_on_what_is_parsed_together():
     together = [parse for _, parse in parser.parse_all(sentences)]
     for sentence, parse in zip(sentences, together, strict=True):
         alone = parser.parse(sentence)
-        assert parse.decoded.heads.tolist() == alone.decoded.heads.tolist()
+        assert parse.decoded.tree.tolist() == alone.decoded.tree.tolist()
         assert parse.decoded.score == alone.decoded.score
         assert parse.labels == alone.labels
 

@@ -49,7 +49,7 @@ def test_certifies_what_enumeration_finds(name, form, kind):
         found = branch_and_bound(parts, scores, options, SearchOptions(node_iterations=1 + seed % 30))
         check_laws(found, parts, scores, best_score(parts, scores, trees))
         assert found.certified
-        assert found.heads.tolist() in trees
+        assert found.tree.tolist() in trees
         tried += 1
         searched += found.nodes > 0
     assert tried >= (40 if name != "third" else 18)
@@ -115,7 +115,7 @@ def test_without_a_search_it_is_dual_decomposition(name):
         options = DualOptions(max_iterations=20)
         plain = dual_decomposition(parts, scores, options)
         found = branch_and_bound(parts, scores, options, SearchOptions(work_per_word=0))
-        assert found.heads.tolist() == plain.heads.tolist()
+        assert found.tree.tolist() == plain.tree.tolist()
         assert found[1:] == plain[1:]
 
 
@@ -151,8 +151,8 @@ def test_a_budget_stops_dual_decomposition_too(name):
         best = branch_and_bound(parts, scores, search=SearchOptions(10**9))
         found, again = (branch_and_bound(parts, scores, search=SearchOptions(100)) for _ in range(2))
         assert best.certified
-        assert found[1:] == again[1:] and found.heads.tolist() == again.heads.tolist()
-        assert naive_trees.is_tree(found.heads.tolist())
+        assert found[1:] == again[1:] and found.tree.tolist() == again.tree.tolist()
+        assert naive_trees.is_tree(found.tree.tolist())
         assert found.score <= best.score + 1e-9 <= found.bound + 2e-9
         assert found.iterations <= best.iterations
         stopped += not found.certified
@@ -169,12 +169,12 @@ def test_the_longer_the_search_the_narrower_the_gap(name, limits):
     optimum = branch_and_bound(parts, scores)
     assert optimum.certified
     assert optimum.nodes > 20
-    assert optimum.score == pytest.approx(tree_score(parts, scores, optimum.heads))
+    assert optimum.score == pytest.approx(tree_score(parts, scores, optimum.tree))
     gaps, costs = [], work(parts)
     for limit in (0, *limits):
         found = branch_and_bound(parts, scores, DualOptions(max_iterations=10), SearchOptions(limit, 10))
         assert found.score - 1e-9 <= optimum.score <= found.bound + 1e-9
-        decoded = found.recomputed * found.iterations * len(found.heads)
+        decoded = found.recomputed * found.iterations * len(found.tree)
         if limit:
             assert decoded * min(costs) <= limit * 14 + 2 * sum(costs)
         assert (found.bound - found.score <= 1e-9 * (1 + abs(found.score))) == found.certified

@@ -186,7 +186,7 @@ def test_a_model_keeps_its_clusters(path, tmp_path):
     assert known.atoms[MARGIN + 1, column] == known.atoms[MARGIN + 2, column] > UNKNOWN
     trained = Parser(model)
     for sentence in toy.sentences(20, seed=1):
-        assert parser.parse(sentence).decoded.heads.tolist() == trained.parse(sentence).decoded.heads.tolist()
+        assert parser.parse(sentence).decoded.tree.tolist() == trained.parse(sentence).decoded.tree.tolist()
     model.components["clusters"] = {"words": 3}
     with pytest.raises(ModelError, match="clusters are damaged"):
         Parser(model)

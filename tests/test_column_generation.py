@@ -75,7 +75,7 @@ def parts_of(arc, cube):
 
 def check(decoded, counts, arc, cube):
     """Assert what holds for every result."""
-    heads = decoded.heads.tolist()
+    heads = decoded.tree.tolist()
     assert naive_trees.is_tree(heads)
     words = range(1, len(heads))
     parts = [(heads[heads[m]], heads[m], m) for m in words if heads[m]]
@@ -103,7 +103,7 @@ def test_price_and_cut_reaches_the_optimum_of_the_full_program(bounds):
         check(decoded, counts, arc, cube)
         assert len(scores.asked) == len(set(scores.asked)) == counts.scored
         assert set(scores.asked) <= set(naive_pricing.grandparent_parts(len(arc)))
-        assert not single_root or (decoded.heads == 0).sum() == 1
+        assert not single_root or (decoded.tree == 0).sum() == 1
         fractional += not decoded.agreed
         certified += decoded.certified
     assert fractional > 5
@@ -147,15 +147,15 @@ def test_parts_that_cannot_matter_are_not_scored():
     arc[heads[1:], np.arange(1, n + 1)] += 100.0
     cube = rng.standard_normal((n + 1,) * 3)
     decoded, counts = price_and_cut(arc, np.full(cube.shape, 5.0), Scores(cube))
-    assert decoded.heads.tolist() == heads.tolist()
+    assert decoded.tree.tolist() == heads.tolist()
     assert decoded.certified
     assert counts.scored < 8 * n < counts.grandparents / 10
 
 
 def test_sentences_of_no_or_one_word_have_no_grandparent_parts():
-    assert price_and_cut(np.zeros((1, 1)), np.zeros((1, 1, 1)), Scores(None))[0].heads.tolist() == [-1]
+    assert price_and_cut(np.zeros((1, 1)), np.zeros((1, 1, 1)), Scores(None))[0].tree.tolist() == [-1]
     decoded, counts = price_and_cut(np.full((2, 2), 3.0), np.zeros((2, 2, 2)), Scores(np.zeros((2, 2, 2))))
-    assert (decoded.heads.tolist(), decoded.score, decoded.bound) == ([-1, 0], 3.0, 3.0)
+    assert (decoded.tree.tolist(), decoded.score, decoded.bound) == ([-1, 0], 3.0, 3.0)
     assert (counts.grandparents, counts.scored) == (0, 0)
 
 

@@ -44,8 +44,8 @@ def test_losses_are_those_of_the_nearby_trees(parts, kind, single_root):
         def score(tree, space=space, scores=scores):
             return naive_trees.score_of_tree(tree, space, scores)
 
-        expected = naive_confidence.losses(space.arcs, decoded.heads.tolist(), score, single_root)
-        found = losses(space, scores, decoded.heads, single_root)
+        expected = naive_confidence.losses(space.arcs, decoded.tree.tolist(), score, single_root)
+        found = losses(space, scores, decoded.tree, single_root)
         assert found == pytest.approx(np.array(expected), abs=1e-9)
         checked += int(np.isfinite(found).sum())
     assert checked > 50
@@ -64,7 +64,7 @@ def test_the_true_difference_is_between_bound_and_loss(parts, kind, projective):
         if (problem := solved(seed, parts, kind, single_root=bool(seed % 3), projective=projective)) is None:
             continue
         space, scores, options, decoded, lowest = problem
-        heads, loss = decoded.heads, losses(space, scores, decoded.heads, options.single_root)
+        heads, loss = decoded.tree, losses(space, scores, decoded.tree, options.single_root)
         wanted = np.random.default_rng(seed).random(len(heads)) < 0.8
         bounds = exclusion_bounds(space, scores, lowest, options, heads, wanted)
         trees = trees_over(space.arcs, options.single_root, projective)
@@ -156,7 +156,7 @@ def test_evidence_of_tagger_and_segmenter_is_that_of_the_definition(seed):
     if (problem := solved(seed, "sibling", KINDS[0])) is None:
         return
     space, scores, options, decoded, lowest = problem
-    rng, n = np.random.default_rng(seed), len(decoded.heads) - 1
+    rng, n = np.random.default_rng(seed), len(decoded.tree) - 1
     tokens = Tokens(np.zeros((n + 1 + 2 * MARGIN, 1), np.int32), np.zeros(n + 2, np.int32), np.zeros(0, np.int32))
     given = tokens, space, scores, np.full(len(space.arcs.head), 0.5), decoded, lowest, np.arange(n), np.ones(n)
     tags, text = rng.random(n) * 9, rng.normal(size=(n + 1, 2)).astype(np.float32)
@@ -167,7 +167,7 @@ def test_evidence_of_tagger_and_segmenter_is_that_of_the_definition(seed):
     features, first = kinds[2].features, len(FEATURES)
     for each in kinds[:2]:
         assert (each.features == features[:, : each.features.shape[1]]).all()
-    heads = decoded.heads.tolist()
+    heads = decoded.tree.tolist()
     assert features[:, first].tolist() == [LARGE, *tags[1:]]
     assert features[:, first + 1].tolist() == [min(tags[h - 1], LARGE) if h else LARGE for h in heads[1:]]
     expected = naive_confidence.text_features(heads, text.astype(float).tolist(), LARGE)

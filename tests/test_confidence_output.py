@@ -103,7 +103,7 @@ def test_what_is_below_the_minimum_is_left_out_or_marked(path, treebank, words):
     missing = 0
     for tree, left, mark in zip(trees, fewer, marked, strict=True):
         for m, (row, other) in enumerate(zip(left.rows, mark.rows, strict=True)):
-            head, label = str(tree.decoded.heads[m + 1]), tree.labels[m]
+            head, label = str(tree.decoded.heads[m]), tree.labels[m]
             low, low_label = tree.confidence.heads[m] < minimum, tree.confidence.labels[m] < minimum
             assert row[6:8] == ["_" if low else head, "_" if low_label else label]
             assert other[6:8] == [head, label]
@@ -340,7 +340,7 @@ def test_probabilities_are_learnt_from_a_treebank(danish):
     judged = judge(parser.parse_all(danish[1]))
     heads, marginals = judged["heads"], []
     for sentence in danish[1]:
-        tree = parser.parse(sentence).decoded.heads[1:]
+        tree = parser.parse(sentence).decoded.heads
         marginals.append(parser.marginals(parser.encode(sentence))[tree, np.arange(1, len(tree) + 1)])
     assert heads.calibration_error() < 0.06
     assert heads.area() > Judged(np.concatenate(marginals), heads.right).area() + 0.01

@@ -88,8 +88,8 @@ def test_round_trip_of_a_treebank_is_byte_identical(treebanks, name, tmp_path):
     for sentence in sentences[:: len(sentences) // 50]:
         line = path.read_bytes().split(b"\n")[sentence.line + sentence.word_lines[-1] - 1].decode()
         assert line.split("\t") == sentence.rows[-1] and sentence.rows[-1][0] == str(len(sentence))
-        assert sentence.heads.dtype == np.int32 and sentence.heads.shape == (len(sentence) + 1,)
-        assert sentence.heads.tolist() == [-1] + [int(row[6]) for row in sentence.rows]
+        assert sentence.heads.dtype == np.int32 and sentence.heads.shape == (len(sentence),)
+        assert sentence.heads.tolist() == [int(row[6]) for row in sentence.rows]
 
 
 def test_round_trip_through_gzip(treebanks, tmp_path):
@@ -183,7 +183,7 @@ def test_multiword_tokens_and_empty_nodes_are_not_words():
     first, second = read(CONLLU)
     assert first.forms == ["vamos", "nos", "a", "el", "mar adentro"]
     assert first.labels == ["root", "obj", "case", "det", "obl"]
-    assert first.heads.tolist() == [-1, 0, 1, 5, 5, 1]
+    assert first.heads.tolist() == [0, 1, 5, 5, 1]
     assert (first.line, first.word_lines, second.line, second.word_lines) == (1, [3, 4, 7, 8, 9], 12, [1])
     assert [first.lines[i].split("\t")[0] for i in first.word_lines] == ["1", "2", "3", "4", "5"]
 
@@ -194,9 +194,9 @@ def test_absent_heads():
 
 
 def test_several_roots_and_long_sentences_are_valid():
-    assert read(words(0, 0, 0))[0].heads.tolist() == [-1, 0, 0, 0]
+    assert read(words(0, 0, 0))[0].heads.tolist() == [0, 0, 0]
     long = read(words(*range(1500)))[0]
-    assert long.heads.tolist() == [-1, *range(1500)]
+    assert long.heads.tolist() == [*range(1500)]
 
 
 def test_text_streams_paths_and_names(tmp_path):
@@ -215,7 +215,7 @@ def test_a_pipe_is_answered_at_once():
         sentences = conll.read(source)
         for heads in ((2, 0), (0,), (0, 1, 2)):
             sender.write(words(*heads).encode())  # nothing more is there to be read
-            assert next(sentences).heads.tolist() == [-1, *heads]
+            assert next(sentences).heads.tolist() == [*heads]
         sender.write(b"\n\n")
         sender.close()
         assert list(sentences) == []
@@ -240,30 +240,30 @@ def test_memory_does_not_grow_with_the_stream():
 
 def test_replace_changes_two_columns_only():
     first, second = read(CONLLU.replace("\n", "\r\n"))
-    text = conll.replace(first, [-1, 2, 0, 2, 2, 2], ["a", "b", "c", "d", "e"])
+    text = conll.replace(first, [2, 0, 2, 2, 2], ["a", "b", "c", "d", "e"])
     before = [line.split("\t") for line in "".join(first.lines).split("\n")]
     after = [line.split("\t") for line in text.split("\n")]
     changed = [(i, j) for i, row in enumerate(after) for j, cell in enumerate(row) if cell != before[i][j]]
     assert changed == [(i, j) for i in (3, 4, 7, 8, 9) for j in (6, 7) if after[i][j] != before[i][j]]
     assert [(after[i][6], after[i][7]) for i in (3, 4, 7, 8, 9)] == [*zip("20222", "abcde", strict=True)]
     assert "".join(first.lines) == CONLLU[: CONLLU.index("0.1")].replace("\n", "\r\n")  # the sentence is as it was
-    assert conll.replace(second, np.array([-1, 0], dtype=np.int32)) == "".join(second.lines)
+    assert conll.replace(second, np.array([0], dtype=np.int32)) == "".join(second.lines)
 
 
 def test_enhanced_dependencies_are_emptied_where_the_head_changes():
     text = "1\ta\t_\tX\t_\t_\t0\troot\t0:root\t_\n2\tb\t_\tX\t_\t_\t1\tdep\t1:dep|3:x\tA=B\n"
     text += "3\tc\t_\tX\t_\t_\t1\tx\t2\tx\n\n"
     [sentence] = read(text)
-    rows = [line.split("\t") for line in conll.replace(sentence, [-1, 0, 3, 2]).splitlines()]
+    rows = [line.split("\t") for line in conll.replace(sentence, [0, 3, 2]).splitlines()]
     assert [row[6:] for row in rows[:3]] == [
         ["0", "root", "0:root", "_"],
         ["3", "dep", "_", "A=B"],
         ["2", "x", "2", "x"],
     ]
-    kept = conll.replace(sentence, [-1, 0, 3, 1], keep_deps=True)
+    kept = conll.replace(sentence, [0, 3, 1], keep_deps=True)
     assert kept == text.replace("1\tdep\t1:dep", "3\tdep\t1:dep")
     target = io.StringIO()
-    conll.write([(sentence, [-1, 0, 3, 1])], target, keep_deps=True)
+    conll.write([(sentence, [0, 3, 1])], target, keep_deps=True)
     assert target.getvalue() == kept
 
 
@@ -286,15 +286,15 @@ def test_comments_precede_the_first_word():
 
 def test_sentences_without_lines_can_be_written():
     rows = [row.split("\t") for row in words(0, 1).splitlines() if row]
-    assert conll.replace(Sentence(rows), [-1, 2, 0], ["x", "y"]) == word(1, 2, label="x") + word(2, 0, label="y") + "\n"
+    assert conll.replace(Sentence(rows), [2, 0], ["x", "y"]) == word(1, 2, label="x") + word(2, 0, label="y") + "\n"
 
 
 def test_replace_checks_lengths():
     sentence = read(words(0, 1))[0]
-    with pytest.raises(ValueError, match="heads has 2 entries, 3 expected"):
-        conll.replace(sentence, [-1, 0])
+    with pytest.raises(ValueError, match="heads has 1 entries, 2 expected, one for each word"):
+        conll.replace(sentence, [0])
     with pytest.raises(ValueError, match="labels has 3 entries, 2 expected"):
-        conll.replace(sentence, [-1, 0, 1], "abc")
+        conll.replace(sentence, [0, 1], "abc")
 
 
 def test_output_is_complete_or_absent(tmp_path):
@@ -351,7 +351,7 @@ def test_conllu_objects_round_trip():
 
 def test_to_conllu_has_the_new_tree():
     sentence = conll.from_conllu(conllu.parse(CONLLU)[0])
-    tree = conll.to_conllu(sentence, [-1, 2, 0, 2, 2, 2], ["a", "b", "c", "d", "e"])
+    tree = conll.to_conllu(sentence, [2, 0, 2, 2, 2], ["a", "b", "c", "d", "e"])
     parts = [(t["id"], t["head"], t["deprel"]) for t in tree if isinstance(t["id"], int)]
     assert parts == [(1, 2, "a"), (2, 0, "b"), (3, 2, "c"), (4, 2, "d"), (5, 2, "e")]
     assert len(tree) == 8 and tree.metadata["text"].startswith("vámonos")
@@ -367,7 +367,7 @@ def test_conllu_objects_of_whole_treebanks(treebanks):
 
 def test_conllu_forms_with_two_spaces():
     sentence = read(word(1, 0, "a  b") + word(2, 1, "c") + "\n")[0]
-    tree = conll.to_conllu(sentence, [-1, 2, 0])
+    tree = conll.to_conllu(sentence, [2, 0])
     assert [(t["form"], t["head"]) for t in tree] == [("a  b", 2), ("c", 0)]
 
 

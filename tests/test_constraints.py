@@ -68,8 +68,8 @@ def test_the_best_tree_that_obeys_is_found(path):
         found = parser.parse(constrained(sentence, misc)).decoded
         best = max(tree_score(parts, scores, np.array(tree)) for tree in every if obeys(tree, demanded, forbidden))
         assert found.score == pytest.approx(best) and found.certified
-        assert obeys(found.heads.tolist(), demanded, forbidden)
-        changed += found.heads.tolist() != parser.parse(sentence).decoded.heads.tolist()
+        assert obeys(found.tree.tolist(), demanded, forbidden)
+        changed += found.tree.tolist() != parser.parse(sentence).decoded.tree.tolist()
     assert changed >= 3
 
 
@@ -77,11 +77,11 @@ def test_labels_and_heads_of_the_columns_are_obeyed(path):
     parser, sentences = parser_of(path, constraints="head"), toy.sentences(8, seed=9)
     for sentence in sentences:
         parse = parser.parse(sentence)
-        assert parse.decoded.heads.tolist() == sentence.heads.tolist() and parse.labels == sentence.labels
+        assert parse.decoded.tree.tolist() == sentence.tree.tolist() and parse.labels == sentence.labels
         rows = [[*row[:6], "_", "odd", *row[8:]] for row in sentence.rows]
         free = parser.parse(Sentence(rows))
         assert set(free.labels) == {"odd"}
-        assert free.decoded.heads.tolist() == parser_of(path).parse(sentence).decoded.heads.tolist()
+        assert free.decoded.tree.tolist() == parser_of(path).parse(sentence).decoded.tree.tolist()
 
 
 @pytest.mark.parametrize("kind", [Parser, JointParser])
@@ -95,7 +95,7 @@ def test_every_way_of_decoding_obeys(path, kind):
             given = constrained(sentence, {n: f"Head={1 if n > 1 else 0}|Deprel=odd"})
             [(_, parse)] = parser.parse_all([given])
             for each in (parse, *(parse.others or ())):
-                assert each.decoded.heads[n] == (1 if n > 1 else 0) and each.labels[n - 1] == "odd"
+                assert each.decoded.tree[n] == (1 if n > 1 else 0) and each.labels[n - 1] == "odd"
 
 
 def test_the_command_line_obeys_and_names_what_it_cannot(path, tmp_path, capsys):
@@ -106,7 +106,7 @@ def test_the_command_line_obeys_and_names_what_it_cannot(path, tmp_path, capsys)
     words = ["parse", str(path), str(tmp_path / "in"), "-q", "--constraints", "misc", "-o", str(tmp_path / "out")]
     assert main(words) == 0
     written = next(conll.read(tmp_path / "out"))
-    assert written.heads[1:3].tolist() == [0, 1]
+    assert written.tree[1:3].tolist() == [0, 1]
     (tmp_path / "in").write_text(text + text.replace("Head=1\n", "Head=9\n"))
     (tmp_path / "out").unlink()
     assert main(words) == 2

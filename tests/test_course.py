@@ -32,10 +32,10 @@ def test_the_course_is_that_of_the_compiled_loop(parts, kind):
         np.testing.assert_allclose([each.primal for each in found], trace.primal, rtol=1e-12, atol=1e-9)
         arcs = problem[0].arcs
         for each in found:
-            assert naive_trees.is_tree(each.heads.tolist())
-            score = naive_trees.score_of_tree(each.heads.tolist(), *problem)
+            assert naive_trees.is_tree(each.tree.tolist())
+            score = naive_trees.score_of_tree(each.tree.tolist(), *problem)
             assert each.primal == pytest.approx(score, abs=1e-9)
-        y = found[-1].heads[arcs.modifier] == arcs.head
+        y = found[-1].tree[arcs.modifier] == arcs.head
         assert decoded.agreed == (np.array_equal(y, found[-1].z) and np.array_equal(y, found[-1].z_grandparent))
         long = max(long, len(found))
         assert [each.dual for each in course(*problem, options, longest=2)] == [each.dual for each in found[:2]]

@@ -49,15 +49,15 @@ def test_equals_enumeration(name, single_root, kind):
         best = priced_search(parts, scores, price, options, search)
         ranked = priced_k_best(parts, scores, k, price, options, search)
         np.testing.assert_allclose([tree.score for tree in ranked], expected[:k], atol=1e-7)
-        assert len({tuple(tree.heads) for tree in ranked}) == len(ranked) == min(k, len(trees))
+        assert len({tuple(tree.tree) for tree in ranked}) == len(ranked) == min(k, len(trees))
         assert best.score == pytest.approx(expected[0], abs=1e-7)
         for tree in [best, *ranked]:
-            assert tree.certified and tree.score == pytest.approx(known[tuple(tree.heads.tolist())], abs=1e-7)
+            assert tree.certified and tree.score == pytest.approx(known[tuple(tree.tree.tolist())], abs=1e-7)
             assert tree.score <= tree.bound <= tree.score + 1e-6
         first = branch_and_bound(parts, scores, options)
-        lost = value_of(parts, scores, first.heads, price) < first.score - 1e-7
-        moved += lost and best.score > value_of(parts, scores, first.heads, price) + 1e-7
-        kept += lost and np.array_equal(best.heads, first.heads)
+        lost = value_of(parts, scores, first.tree, price) < first.score - 1e-7
+        moved += lost and best.score > value_of(parts, scores, first.tree, price) + 1e-7
+        kept += lost and np.array_equal(best.tree, first.tree)
         tried += 1
     assert tried >= 12
     assert moved >= 1
@@ -74,11 +74,11 @@ def test_longer_sentences(name):
         projective = branch_and_bound(parts, scores, DualOptions(projective=True))
         price = (first.score - projective.score) * (0.5, 0.9, 1.1, 2.0)[seed % 4]
         found = priced_search(parts, scores, price)
-        expected = max(value_of(parts, scores, tree.heads, price) for tree in (first, projective))
+        expected = max(value_of(parts, scores, tree.tree, price) for tree in (first, projective))
         assert found.certified and found.score == pytest.approx(expected)
-        assert found.score == pytest.approx(value_of(parts, scores, found.heads, price))
+        assert found.score == pytest.approx(value_of(parts, scores, found.tree, price))
         assert found.iterations >= first.iterations and 0.0 <= found.recomputed <= 1.0
-        moved += not np.array_equal(found.heads, first.heads)
+        moved += not np.array_equal(found.tree, first.tree)
     assert 1 <= moved < 8
 
 
@@ -94,7 +94,7 @@ def test_without_work_left_the_bound_holds(name):
             search = SearchOptions(**limit)
             found = priced_search(parts, scores, 0.8 * gap, few, search)
             for tree in (found, *priced_k_best(parts, scores, 1, 0.8 * gap, few, search)):
-                assert tree.score == pytest.approx(value_of(parts, scores, tree.heads, 0.8 * gap))
+                assert tree.score == pytest.approx(value_of(parts, scores, tree.tree, 0.8 * gap))
                 assert tree.score <= exact.score + 1e-7 <= tree.bound + 2e-7
                 assert not tree.certified or tree.score == pytest.approx(exact.score)
             short += not found.certified
@@ -109,8 +109,8 @@ def test_where_no_projective_tree_exists():
     for name in ("arc", "sibling", "grandparent", "third"):
         parts = part_space(subset(space, keep), name)
         found = priced_search(parts, np.ones(len(parts)), 2.5)
-        assert found.heads.tolist() == [-1, 4, 0, 2, 2] and found.certified
-        assert found.score == pytest.approx(tree_score(parts, np.ones(len(parts)), found.heads) - 2.5)
+        assert found.tree.tolist() == [-1, 4, 0, 2, 2] and found.certified
+        assert found.score == pytest.approx(tree_score(parts, np.ones(len(parts)), found.tree) - 2.5)
 
 
 def test_at_no_price_and_among_projective_trees_nothing_changes():
@@ -118,9 +118,9 @@ def test_at_no_price_and_among_projective_trees_nothing_changes():
         parts, scores = draw_problem(np.random.default_rng(seed), 9, "grandparent", "continuous", pruned=True)
         for price, options in ((0.0, DEFAULTS), (5.0, DualOptions(projective=True))):
             found, expected = priced_search(parts, scores, price, options), branch_and_bound(parts, scores, options)
-            assert found.heads.tolist() == expected.heads.tolist() and found[1:] == expected[1:]
+            assert found.tree.tolist() == expected.tree.tolist() and found[1:] == expected[1:]
         ranked = zip(priced_k_best(parts, scores, 4, 0.0, DEFAULTS, SEARCH), k_best(parts, scores, 4), strict=True)
-        assert all(a.heads.tolist() == b.heads.tolist() and a[1:] == b[1:] for a, b in ranked)
+        assert all(a.tree.tolist() == b.tree.tolist() and a[1:] == b[1:] for a, b in ranked)
 
 
 def test_wrong_arguments():
@@ -144,7 +144,7 @@ def parser_of(model, **decoding):
 
 
 def crosses(parse):
-    return bool(crossing_arcs(parse.decoded.heads.tolist()))
+    return bool(crossing_arcs(parse.decoded.tree.tolist()))
 
 
 def projective_score(parser, sentence):
@@ -188,11 +188,11 @@ def test_the_price_is_that_with_which_most_heads_are_right(model, monkeypatch):
     found = []
     for share in (0.0, SHARES[3]):
         teacher = parser_of(model, crossing=share * loss)
-        gold = [Sentence(s.rows, teacher.parse(s).decoded.heads) for s in sentences]
-        assert any(crossing_arcs(g.heads.tolist()) for g in gold)
+        gold = [Sentence(s.rows, teacher.parse(s).decoded.tree) for s in sentences]
+        assert any(crossing_arcs(g.tree.tolist()) for g in gold)
         price = learn_price(free, gold, loss)
         parser = parser_of(model, crossing=price)
-        found.append((price, all(np.array_equal(parser.parse(g).decoded.heads, g.heads) for g in gold)))
+        found.append((price, all(np.array_equal(parser.parse(g).decoded.tree, g.tree) for g in gold)))
     assert found[0] == (0.0, True)
     assert found[1][0] > 0.0 and found[1][1]
 

@@ -64,9 +64,9 @@ def test_masks_are_minus_infinity(mask):
 
 
 def test_the_highest_score_forbids_nothing():
-    assert nonproj.decode_scores([[0.0, -1e30], [0.0, 0.0]]).heads.tolist() == [-1, 0]
+    assert nonproj.decode_scores([[0.0, -1e30], [0.0, 0.0]]).heads.tolist() == [0]
     costs = [[0.0, -2e30, -3e30], [0.0, 0.0, -9e30], [0.0, -4e30, 0.0]]
-    assert nonproj.decode_scores(costs, single_root=False).heads.tolist() == [-1, 0, 0]
+    assert nonproj.decode_scores(costs, single_root=False).heads.tolist() == [0, 0]
 
 
 def test_no_tree_without_masked_arcs_is_an_error():

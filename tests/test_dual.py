@@ -50,7 +50,7 @@ def test_equals_enumeration(name, form, kind):
         # Every dual value is a bound by itself, not only the one returned.
         assert (trace.dual >= optimum - 1e-8 * (1 + abs(optimum))).all()
         check_laws(decoded, parts, scores, optimum)
-        assert decoded.heads.tolist() in trees
+        assert decoded.tree.tolist() in trees
         certified += decoded.certified
         tried += 1
     # Random scores make the relaxation loose (section 7.2), but not always; without this the test could be empty.
@@ -82,7 +82,7 @@ def test_kernel_equals_the_readable_loop_step_by_step(name, rule, beta, tau):
         np.testing.assert_allclose(trace.dual, twin.trace["dual"], rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(trace.primal, twin.trace["primal"], rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(trace.step, twin.trace["step"], rtol=1e-6, atol=1e-9)
-        assert decoded.heads.tolist() == list(twin.solution)
+        assert decoded.tree.tolist() == list(twin.solution)
         assert (decoded.agreed, decoded.certified) == (twin.agreed, twin.certified)
         assert decoded.bound == pytest.approx(twin.dual_bound)
         longest = max(longest, decoded.iterations)
@@ -142,7 +142,7 @@ def test_kernel_equals_the_eager_loop_bit_by_bit_where_arithmetic_is_exact(name,
         assert trace.decoded[:exact].tolist() == automata.moved[:exact]
         if exact > twin.iterations:
             assert decoded.iterations == twin.iterations
-            assert decoded.heads.tolist() == twin.solution
+            assert decoded.tree.tolist() == twin.solution
             assert decoded[1:5] == (twin.primal_value, twin.dual_bound, twin.agreed, twin.certified)
             whole += 1
         lazy += (trace.decoded < len(arcs.start) - 1).any()
@@ -181,7 +181,7 @@ def test_without_higher_order_scores_it_is_the_arborescence(name, single_root, s
     decoded = dual_decomposition(parts, scores, DualOptions(beta=1.0, single_root=single_root))
     assert decoded.certified
     assert decoded.iterations <= 20
-    assert decoded.heads.tolist() == maximum_arborescence_sparse(arcs, arc_scores, single_root).tolist()
+    assert decoded.tree.tolist() == maximum_arborescence_sparse(arcs, arc_scores, single_root).tolist()
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
@@ -196,7 +196,7 @@ def test_neither_beta_nor_tau_nor_the_rule_changes_a_certified_optimum(name):
             for beta, tau, rule in [(0.001, 1.0, APPENDIX_A), (0.5, 0.5, POLYAK), (0.9, 0.1, APPENDIX_A)]
         ]
         certified = [decoded for decoded in best if decoded.certified]
-        assert len({tuple(decoded.heads.tolist()) for decoded in certified}) <= 1
+        assert len({tuple(decoded.tree.tolist()) for decoded in certified}) <= 1
         compared += max(0, len(certified) - 1)
     assert compared >= 12
 
@@ -213,7 +213,7 @@ def test_a_constant_on_all_arcs_into_a_word_only_shifts_the_score(name):
         before = dual_decomposition(parts, scores, DualOptions(2000))
         after = dual_decomposition(parts, shifted, DualOptions(2000))
         if before.certified and after.certified:
-            assert before.heads.tolist() == after.heads.tolist()
+            assert before.tree.tolist() == after.tree.tolist()
             assert after.score == pytest.approx(before.score + 7.0)
             compared += 1
         assert after.bound >= before.score + 7.0 - 1e-8
@@ -264,7 +264,7 @@ def test_a_tree_that_both_subproblems_prefer_is_agreed_on_at_once(seed, name, ru
     scores = np.zeros(len(parts))
     scores[parts.range("arc")] = np.where(heads[parts.arcs.modifier] == parts.arcs.head, 1.0, -1.0)
     decoded = dual_decomposition(parts, scores, DualOptions(beta=0.25, rule=rule))
-    assert decoded.heads.tolist() == heads.tolist()
+    assert decoded.tree.tolist() == heads.tolist()
     assert decoded[1:] == (n, n, True, True, 1, 1.0, 0)
 
 
@@ -276,7 +276,7 @@ def test_all_scores_times_a_power_of_two_take_the_same_steps(seed, name):
     options = DualOptions(50, 0.001, tolerance=0.0, rule=APPENDIX_A)
     decoded, trace = dual_trace(parts, scores, options)
     scaled, scaled_trace = dual_trace(parts, 1024.0 * scores, options)
-    assert scaled.heads.tolist() == decoded.heads.tolist()
+    assert scaled.tree.tolist() == decoded.tree.tolist()
     assert scaled[1:] == (1024.0 * decoded.score, 1024.0 * decoded.bound, *decoded[3:])
     assert scaled_trace.dual.tolist() == (1024.0 * trace.dual).tolist()
     assert scaled_trace.step.tolist() == (1024.0 * trace.step).tolist()
@@ -326,7 +326,7 @@ def test_a_sentence_without_words_is_the_root_alone(name, projective):
     scores = np.full(len(parts), 0.25)  # from START to END on both sides of the root, in a set with siblings
     decoded = dual_decomposition(parts, scores, DualOptions(projective=projective))
     assert len(parts) == (2 if "sibling" in parts.names else 0)
-    assert decoded.heads.tolist() == [-1]
+    assert decoded.tree.tolist() == [-1]
     assert (decoded.score, decoded.bound, decoded.agreed) == (scores.sum(), scores.sum(), True)
 
 

@@ -57,7 +57,7 @@ def evaluations_of(sentences, outputs):
     for output in outputs:
         result.append(Evaluation())
         for sentence, (heads, labels) in zip(sentences, output, strict=True):
-            result[-1].add(sentence, heads, labels)
+            result[-1].add(sentence, heads[1:], labels)
     return result
 
 
@@ -69,7 +69,7 @@ def crossing_kinds(sentences, output, punctuation):
     """Of each word: whether its head is right, and whether its arc is non-projective in the gold and predicted tree."""
     kinds = []
     for sentence, (heads, _) in zip(sentences, output, strict=True):
-        gold = [int(head) for head in sentence.heads]
+        gold = [int(head) for head in sentence.tree]
         own = [int(head) for head in heads]
         crossing = crossing_arcs(gold), crossing_arcs(own)
         kinds += [
@@ -137,7 +137,7 @@ def test_precision_and_confusions_equal_the_definitions(seed):
 
 def test_without_labels():
     evaluation = Evaluation()
-    evaluation.add(sentence_of([-1, 2, 0], "ab", "NN", "xx"), [-1, 0, 1])
+    evaluation.add(sentence_of([-1, 2, 0], "ab", "NN", "xx"), [0, 1])
     errors = error_tables([evaluation])
     assert errors["confusions"] is None and "label" not in errors["tables"]
     assert errors["tables"]["depth"][1] == {"name": "2", "words": 1, "uas": [0.0], "las": None}

@@ -134,7 +134,7 @@ def test_las_scorer(fitted):
 def test_processes_return_what_one_process_does(fitted, monkeypatch):
     test = sentences(600, seed=1)
     parallel = pickle.loads(pickle.dumps(fitted)).set_params(n_jobs=2)
-    for ours, theirs in zip(fitted.parse(test), parallel.parse(test), strict=True):
+    for ours, theirs in zip(fitted.parse_all(test), parallel.parse_all(test), strict=True):
         assert ours.lines == theirs.lines
     assert parallel.score(test) == fitted.score(test)
     for bad in (0, -2, "two"):
@@ -158,7 +158,7 @@ def test_verbose_shows_messages_while_training(capsys):
 def test_generators_are_read_once(fitted):
     text = treebank(5, seed=1)
     expected = fitted.predict(conllu.parse(text))
-    for heads, tokens in zip(expected, fitted.parse(conllu.parse_incr(io.StringIO(text))), strict=True):
+    for heads, tokens in zip(expected, fitted.parse_all(conllu.parse_incr(io.StringIO(text))), strict=True):
         np.testing.assert_array_equal([token["head"] for token in tokens], heads)
     for heads, found in zip(expected, fitted.predict(iter(sentences(5, seed=1))), strict=True):
         np.testing.assert_array_equal(found, heads)
@@ -170,7 +170,7 @@ def test_token_lists_may_lack_columns_and_have_others(fitted):
     for tokens in short:
         for token in tokens:
             token["entity"] = "O"
-    for tokens, heads in zip(fitted.parse(short), fitted.predict(sentences(2, seed=1)), strict=True):
+    for tokens, heads in zip(fitted.parse_all(short), fitted.predict(sentences(2, seed=1)), strict=True):
         np.testing.assert_array_equal([token["head"] for token in tokens], heads)
         assert {token["entity"] for token in tokens} == {"O"}
     assert "head" not in short[0][0]
@@ -197,7 +197,7 @@ def test_predict_returns_trees(fitted):
     ):
         assert heads.dtype == np.int32
         assert heads.shape == (len(sentence),)
-        np.testing.assert_array_equal(decoded.heads, [-1, *heads])
+        np.testing.assert_array_equal(decoded.heads, heads)
         nonprojective(decoded.heads)  # raises unless it is a tree
         assert decoded.score <= decoded.bound + 1e-6
     assert fitted.predict([]) == []
@@ -208,7 +208,7 @@ def test_score_is_the_unlabelled_attachment_score_without_punctuation(fitted):
     pairs = [
         (ours, gold)
         for sentence, heads in zip(test, fitted.predict(test), strict=True)
-        for form, ours, gold in zip(sentence.forms, heads, sentence.heads[1:], strict=True)
+        for form, ours, gold in zip(sentence.forms, heads, sentence.heads, strict=True)
         if form != "."
     ]
     assert fitted.score(test) == pytest.approx(sum(ours == gold for ours, gold in pairs) / len(pairs))
@@ -220,16 +220,16 @@ def test_parse_preserves_the_type_of_the_sentences(fitted, tmp_path):
     ours, theirs = sentences(4, seed=1), conllu.parse(text)
     path = tmp_path / "test.conll"
     path.write_text(text, encoding="utf-8")
-    parsed, objects, of_path = fitted.parse(ours), fitted.parse(theirs), fitted.parse(str(path))
+    parsed, objects, of_path = fitted.parse_all(ours), fitted.parse_all(theirs), fitted.parse_all(str(path))
     for heads, sentence, tokens, read in zip(fitted.predict(ours), parsed, objects, of_path, strict=True):
         assert isinstance(tokens, conllu.TokenList)
-        np.testing.assert_array_equal(sentence.heads[1:], heads)
+        np.testing.assert_array_equal(sentence.heads, heads)
         np.testing.assert_array_equal([token["head"] for token in tokens], heads)
         assert [token["deprel"] for token in tokens] == sentence.labels == read.labels
         assert "".join(sentence.lines) == "".join(read.lines)
     assert [sentence.line for sentence in of_path] == [sentence.line for sentence in conll.read(path)]
     assert of_path[0].path == str(path)
-    mixed = fitted.parse([ours[0], theirs[1]])
+    mixed = fitted.parse_all([ours[0], theirs[1]])
     assert [type(item) for item in mixed] == [type(ours[0]), type(theirs[1])]
 
 
@@ -240,7 +240,7 @@ def test_heads_are_ignored_unless_they_are_learned(fitted, tmp_path):
     for X in (path, conllu.parse(odd)):
         for heads, expected in zip(fitted.predict(X), fitted.predict(conllu.parse(text)), strict=True):
             np.testing.assert_array_equal(heads, expected)
-        assert len(fitted.parse(X)) == 4
+        assert len(fitted.parse_all(X)) == 4
         with pytest.raises(DataError, match="HEAD is '99'"):
             fitted.score(X)
 
@@ -258,7 +258,7 @@ def test_gold_trees_from_y():
     parser = DependencyParser(**SMALL).fit(train, chains)
     test = sentences(10, seed=1)
     assert parser.score(test, [np.arange(len(sentence)) for sentence in test]) > 0.9
-    assert train[0].heads[1:].tolist() != chains[0].tolist()  # the sentences keep their own
+    assert train[0].heads.tolist() != chains[0].tolist()  # the sentences keep their own
 
 
 def test_save_and_load(fitted, tmp_path):
@@ -320,15 +320,15 @@ def test_fit_rejects_sentences_without_gold_trees():
 def test_parameters_of_decoding_count_after_training_and_loading(fitted, tmp_path):
     fitted.save(tmp_path / "model")
     given = sentences(30, seed=4)
-    crossing = [heads for heads in fitted.predict(given) if nonprojective([-1, *heads]).any()]
+    crossing = [heads for heads in fitted.predict(given) if nonprojective(heads).any()]
     assert crossing, "the toy language has crossing arcs"
     for parser in (DependencyParser.load(tmp_path / "model"), pickle.loads(pickle.dumps(fitted))):
         before = parser.predict(given)
         parser.set_params(projective=True)
         for again in (parser, pickle.loads(pickle.dumps(parser))):
-            assert not any(nonprojective([-1, *heads]).any() for heads in again.predict(given))
+            assert not any(nonprojective(heads).any() for heads in again.predict(given))
         parser.set_params(n_jobs=2)
-        assert not any(nonprojective([-1, *heads]).any() for heads in parser.predict(given * 10))
+        assert not any(nonprojective(heads).any() for heads in parser.predict(given * 10))
         parser.set_params(projective=False, n_jobs=None)
         assert all(map(np.array_equal, parser.predict(given), before))
         assert parser._parser is parser._parser

@@ -83,7 +83,7 @@ def ratio(flags):
 def naive_figures(data, with_punctuation):
     words = []
     for number, (sentence, predicted, labels) in enumerate(data):
-        gold = sentence.heads.tolist()
+        gold = sentence.tree.tolist()
         for m in range(1, len(gold)):
             if with_punctuation or not naive_punctuation(sentence.rows[m - 1][1]):
                 head_right = gold[m] == predicted[m]
@@ -159,7 +159,7 @@ def test_figures_equal_the_definitions(seed):
     data = cases(seed)
     evaluation = Evaluation()
     for sentence, heads, labels in data:
-        evaluation.add(sentence, np.array(heads), iter(labels))
+        evaluation.add(sentence, np.array(heads[1:]), iter(labels))
     figures = evaluation.as_dict()
     assert near(figures["without_punctuation"], naive_figures(data, False))
     assert near(figures["with_punctuation"], naive_figures(data, True))
@@ -176,7 +176,7 @@ def test_files_are_scored_like_trees_in_memory():
     by_file = evaluate(conll.read(io.StringIO(gold)), conll.read(io.StringIO(text_of(*outputs))))
     in_memory = Evaluation()
     for sentence, heads, labels in data:
-        in_memory.add(sentence, heads, labels)
+        in_memory.add(sentence, heads[1:], labels)
     assert by_file.as_dict() == in_memory.as_dict()
 
 
@@ -195,10 +195,10 @@ def test_an_arc_that_crosses_in_one_tree_only_is_not_a_common_one():
     """3 -> 1 passes over 2: it is non-projective where 2 hangs on 4, not where 2 hangs on 3."""
     evaluation = Evaluation()
     gold, predicted = [-1, 3, 3, 4, 0], [-1, 3, 4, 4, 0]
-    evaluation.add(sentence_of(gold, "dddd", "abcd"), predicted)
+    evaluation.add(sentence_of(gold, "dddd", "abcd"), predicted[1:])
     arcs = evaluation.as_dict()["with_punctuation"]["nonprojective"]
     assert arcs == {"gold": 0, "predicted": 1, "common": 0, "precision": 0.0, "recall": None, "f1": 0.0}
-    evaluation.add(sentence_of(predicted, "dddd", "abcd"), predicted)
+    evaluation.add(sentence_of(predicted, "dddd", "abcd"), predicted[1:])
     arcs = evaluation.as_dict()["with_punctuation"]["nonprojective"]
     expected = {"gold": 1, "predicted": 2, "common": 1, "precision": 0.5, "recall": 1.0, "f1": pytest.approx(2 / 3)}
     assert arcs == expected
@@ -217,7 +217,7 @@ def test_unlabelled_trees():
     data = cases(4)
     evaluation = Evaluation()
     for sentence, heads, _ in data:
-        evaluation.add(sentence, heads)
+        evaluation.add(sentence, heads[1:])
     figures = evaluation.as_dict()["without_punctuation"]
     assert figures["uas"] == pytest.approx(naive_figures(data, False)["uas"])
     assert evaluation.las is figures["label_accuracy"] is figures["complete_labelled"] is None
@@ -233,8 +233,8 @@ def test_empty_evaluation():
 
 def test_sentences_of_punctuation_only_do_not_count_without_it():
     evaluation = Evaluation()
-    evaluation.add(sentence_of([-1, 0], "a", "!"), [-1, 0], "b")
-    evaluation.add(sentence_of([-1, 0, 1], "aa", "x!"), [-1, 2, 0], "aa")
+    evaluation.add(sentence_of([-1, 0], "a", "!"), [0], "b")
+    evaluation.add(sentence_of([-1, 0, 1], "aa", "x!"), [2, 0], "aa")
     figures = evaluation.as_dict()
     assert figures["without_punctuation"]["complete"] == 0.0
     assert figures["with_punctuation"]["complete"] == 0.5
@@ -300,9 +300,9 @@ def test_nonprojective_on_every_tree(n):
     count = 0
     for heads in every_tree(n):
         count += 1
-        flags = nonprojective(np.array(heads, dtype=np.int32))
+        flags = nonprojective(np.array(heads[1:], dtype=np.int32))
         assert flags.dtype == bool
-        assert flags.tolist() == [False] + [naive_nonprojective(heads, m) for m in range(1, n + 1)]
+        assert flags.tolist() == [naive_nonprojective(heads, m) for m in range(1, n + 1)]
     assert count == (n + 1) ** (n - 1)  # Cayley
 
 
@@ -310,16 +310,16 @@ def test_nonprojective_on_long_trees():
     generator = random.Random(7)
     for n in (30, 64, 65, 200):
         heads = random_tree(generator, n)
-        assert nonprojective(heads).tolist() == [False] + [naive_nonprojective(heads, m) for m in range(1, n + 1)]
+        assert nonprojective(heads[1:]).tolist() == [naive_nonprojective(heads, m) for m in range(1, n + 1)]
 
 
 @pytest.mark.parametrize(
     ("heads", "message"),
     [
-        ([-1, 2, 1], "heads has a cycle, a tree is expected"),
-        ([-1, 1], "heads has a cycle, a tree is expected"),
-        ([-1, 0, 5], r"heads\[2\] is 5, a number from 0 to 2 expected"),
-        ([-1, -1], r"heads\[1\] is -1, a number from 0 to 1 expected"),
+        ([2, 1], "heads has a cycle, a tree is expected"),
+        ([1], "heads has a cycle, a tree is expected"),
+        ([0, 5], r"heads\[1\] is 5, a number from 0 to 2 expected"),
+        ([-1], r"heads\[0\] is -1, a number from 0 to 1 expected"),
     ],
 )
 def test_nonprojective_rejects_what_is_not_a_tree(heads, message):

@@ -228,7 +228,7 @@ def test_valency_agrees_with_its_integer_program(valency):
         parts, scores = random_problem(7, seed)
         exact, solution = linear_program(parts, scores, LinearOptions("single", integer=True))
         assert exact.agreed, "the constraints leave exactly the parts of the tree"
-        np.testing.assert_allclose(solution.values, tree_indicators(parts, exact.heads), atol=1e-6)
+        np.testing.assert_allclose(solution.values, tree_indicators(parts, exact.tree), atol=1e-6)
         decoded = dual_decomposition(parts, scores)
         assert decoded.score <= exact.score + 1e-6 <= decoded.bound + 2e-6
         assert not decoded.certified or decoded.score == pytest.approx(exact.score)
@@ -243,7 +243,7 @@ def test_a_model_with_valency_needs_the_type(valency, folder):
     parsers = Parser(model), Parser(Model.load(folder / "valency.nonproj"))
     for sentence in sentences:
         first, second = (parser.parse(sentence).decoded for parser in parsers)
-        assert first.heads.tolist() == second.heads.tolist() and first.score == second.score
+        assert first.tree.tolist() == second.tree.tolist() and first.score == second.score
     part_type = PART_TYPES.pop("valency")
     try:
         with pytest.raises(ModelError, match="no part type named valency is registered") as error:

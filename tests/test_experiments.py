@@ -337,7 +337,7 @@ def test_projective_decoding_returns_projective_trees(setting, monkeypatch):
 
     def record(*arguments):
         decoded = decode(*arguments)
-        trees[arguments[-1].projective].append(decoded.heads.tolist())
+        trees[arguments[-1].projective].append(decoded.tree.tolist())
         return decoded
 
     monkeypatch.setattr(table3, "dual_decomposition", record)

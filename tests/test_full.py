@@ -55,9 +55,9 @@ def test_the_best_tree_over_all_arcs_is_found(model, options):
         assert after.decoded.score == pytest.approx(best, abs=1e-6)
         assert len(after.arcs.head) == len(arcs.head)
         assert (before.pruned, before.changed) == (None, False)
-        assert after.pruned.heads.tolist() == before.decoded.heads.tolist()
+        assert after.pruned.tree.tolist() == before.decoded.tree.tolist()
         assert after.pruned[1:] == before.decoded[1:]
-        assert after.changed == (after.decoded.heads.tolist() != before.decoded.heads.tolist())
+        assert after.changed == (after.decoded.tree.tolist() != before.decoded.tree.tolist())
         changed += after.decoded.score > before.decoded.score + 1e-6
     assert changed
 
@@ -81,7 +81,7 @@ def test_long_sentences_keep_the_certificate_that_they_have(model, monkeypatch):
         lengths.add(len(sentence) > 6)
         assert (after.pruned is None) == (len(sentence) > 6)
         if after.pruned is None:
-            assert after.decoded.heads.tolist() == before.decoded.heads.tolist()
+            assert after.decoded.tree.tolist() == before.decoded.tree.tolist()
             assert len(after.arcs.head) == len(before.arcs.head)
     assert lengths == {True, False}
 

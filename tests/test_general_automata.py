@@ -117,8 +117,8 @@ def test_valency_in_the_dual_decomposition_equals_enumeration(forbidden, kind):
         ours = parse_with_automata(arcs, valency_automata(arcs, take, stop), scores, options)
         trees = trees_over(arcs)
         optimum = max(valency_score(arcs, take, stop, scores, tree) for tree in trees)
-        assert ours.heads.tolist() in trees
-        mine = valency_score(arcs, take, stop, scores, ours.heads.tolist())
+        assert ours.tree.tolist() in trees
+        mine = valency_score(arcs, take, stop, scores, ours.tree.tolist())
         assert ours.score == pytest.approx(mine, rel=1e-9, abs=1e-9)
         assert ours.bound >= optimum - 1e-8
         assert ours.certified or not ours.agreed
@@ -138,7 +138,7 @@ def test_the_first_trees_may_all_be_rejected():
     scores = np.where(arcs.head == 0, 5.0, 0.1 * arcs.head + 0.01 * arcs.modifier)
     for rule in RULES:
         ours = parse_with_automata(arcs, valency_automata(arcs, np.zeros((9, 3)), stop), scores, DualOptions(rule=rule))
-        assert ours.heads.tolist().count(0) == 1
+        assert ours.tree.tolist().count(0) == 1
         assert np.isfinite(ours.score) and ours.score <= ours.bound
 
 
@@ -148,7 +148,7 @@ def test_without_an_accepted_tree_the_score_is_minus_infinity():
     stop = np.zeros((6, 2))
     stop[1, 1] = -np.inf
     ours = parse_with_automata(arcs, valency_automata(arcs, np.zeros((4, 2)), stop), np.ones(4))
-    assert naive_trees.is_tree(ours.heads.tolist())
+    assert naive_trees.is_tree(ours.tree.tolist())
     assert ours.score == -np.inf and not ours.certified and not ours.agreed
 
 
@@ -250,7 +250,7 @@ def test_an_arc_that_automata_forbid_is_as_if_it_were_not_there():
         assert forbidden
         whole = parse_without(arcs, scores, g, forbidden)
         part = parse_without(arc_space(arcs.head[kept], arcs.modifier[kept], 4), scores[kept], g, set())
-        assert {(int(h), m) for m, h in enumerate(whole.heads) if m} & forbidden == set()
+        assert {(int(h), m) for m, h in enumerate(whole.tree) if m} & forbidden == set()
         assert whole.score <= part.bound + 1e-9 and part.score <= whole.bound + 1e-9
         if whole.certified and part.certified:
             assert whole.score == pytest.approx(part.score, abs=1e-6)
@@ -295,4 +295,4 @@ def test_a_sentence_without_words():
     automata = head_automata(arcs, 1)
     automata.final[:] = [2.0, 3.0]
     ours = parse_with_automata(arcs, automata, np.zeros(0))
-    assert ours.heads.tolist() == [-1] and ours.score == ours.bound == 5.0 and ours.agreed
+    assert ours.tree.tolist() == [-1] and ours.score == ours.bound == 5.0 and ours.agreed

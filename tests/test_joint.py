@@ -26,8 +26,8 @@ CASES = [pytest.param(DEFAULTS, id="polyak"), pytest.param(DualOptions(rule=APPE
 def check_joint_laws(found, problem, optimum):
     """Assert what is true of every result: primal <= optimum <= dual, and a certificate means equality."""
     slack = 1e-8 * (1 + abs(optimum))
-    assert naive_trees.is_tree(found.heads.tolist())
-    assert joint_score(problem, found.heads, found.tags) == pytest.approx(found.score, abs=1e-8)
+    assert naive_trees.is_tree(found.tree.tolist())
+    assert joint_score(problem, found.tree, found.tags) == pytest.approx(found.score, abs=1e-8)
     assert found.score <= optimum + slack
     assert optimum <= found.bound + slack
     assert found.score <= found.bound
@@ -69,7 +69,7 @@ def test_five_words_equal_enumeration(most, seeds):
         optimum, best = naive_joint.best_jointly(problem.space.first, problem.parts, problem.scores, problem.chain)
         found = decode_jointly(problem)
         check_joint_laws(found, problem, optimum)
-        assert (tuple(found.heads.tolist()), tuple(found.tags.tolist())) in best
+        assert (tuple(found.tree.tolist()), tuple(found.tags.tolist())) in best
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -224,7 +224,7 @@ def test_the_compiled_loop_equals_the_library_step_by_step(options):
         assert (slow.agreed, slow.certified) == (found.agreed, found.certified)
         assert slow.primal_value == pytest.approx(found.score)
         assert slow.dual_bound == pytest.approx(found.bound)
-        assert slow.solution[0].tolist() == found.heads.tolist()
+        assert slow.solution[0].tolist() == found.tree.tolist()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -245,6 +245,6 @@ def test_one_candidate_each_is_the_parser_alone():
         finite = np.where(np.isfinite(problem.scores), problem.scores, 0.0)  # a grandparent below its grandchild
         alone = branch_and_bound(problem.parts, finite)
         found = decode_jointly(problem)
-        assert found.heads.tolist() == alone.heads.tolist()
+        assert found.tree.tolist() == alone.tree.tolist()
         assert found.score == pytest.approx(alone.score)
         assert found.iterations == alone.iterations

@@ -65,7 +65,7 @@ def test_a_heavy_tagger_decides_alone(path):
     jointly = list(joint_parser(path, tag_weight=1e7).parse_all(given))
     for (sentence, parse), (other, found) in zip(alone, jointly, strict=True):
         assert sentence.rows == other.rows
-        assert parse.decoded.heads.tolist() == found.decoded.heads.tolist()
+        assert parse.decoded.tree.tolist() == found.decoded.tree.tolist()
         assert parse.labels == found.labels
         assert found.decoded.certified
 
@@ -79,7 +79,7 @@ def test_joint_decoding_is_no_worse_than_the_pipeline_by_its_own_score(path):
         assert len(candidates.rows) > len(sentence)
         tokens = parser.encode(best)
         problem = parser.problem(Choice(best, candidates), tokens, parser.prune(tokens))
-        pipeline = parser.parse(best).decoded.heads
+        pipeline = parser.parse(best).decoded.tree
         [(written, parse)] = parser.parse_all([sentence])
         assert parse.decoded.certified
         assert parse.decoded.bound >= parse.decoded.score
@@ -95,7 +95,7 @@ def test_given_tags_are_kept(path):
         Parser(Model.load(path)).parse_all(given), joint_parser(path).parse_all(given), strict=True
     ):
         assert sentence.rows == other.rows
-        assert parse.decoded.heads.tolist() == found.decoded.heads.tolist()
+        assert parse.decoded.tree.tolist() == found.decoded.tree.tolist()
 
 
 def test_joint_decoding_is_an_option_of_load(path):

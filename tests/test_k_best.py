@@ -33,10 +33,10 @@ def test_equals_enumeration(name, form, kind):
         found = k_best(parts, scores, k, options, SearchOptions(node_iterations=1 + seed % 30))
         expected = ranked_scores(parts, scores, trees)[:k]
         np.testing.assert_allclose([tree.score for tree in found], expected, atol=1e-7)
-        assert len({tuple(tree.heads) for tree in found}) == len(found) == min(k, len(trees))
+        assert len({tuple(tree.tree) for tree in found}) == len(found) == min(k, len(trees))
         for tree in found:
-            assert tree.heads.tolist() in trees and tree.certified
-            assert tree.score == pytest.approx(tree_score(parts, scores, tree.heads), abs=1e-7)
+            assert tree.tree.tolist() in trees and tree.certified
+            assert tree.score == pytest.approx(tree_score(parts, scores, tree.tree), abs=1e-7)
             assert tree.score <= tree.bound <= tree.score + 1e-6
         tried += 1
     assert tried >= 20
@@ -80,7 +80,7 @@ def test_bounds_of_excluded_arcs_are_bounds(name, kind):
         first = ranking.first()
         bounds = ranking.exclusion_bounds(first)
         for m in range(1, 5):
-            others = [tree for tree in trees_over(parts.arcs) if tree[m] != first.heads[m]]
+            others = [tree for tree in trees_over(parts.arcs) if tree[m] != first.tree[m]]
             best = max((tree_score(parts, scores, tree) for tree in others), default=-np.inf)
             assert bounds[m] >= best - 1e-7
             compared += best > -np.inf

@@ -214,7 +214,7 @@ def test_a_model_with_labelled_arcs_parses_and_is_one_file(model):
     for (sentence, parse), (_, again) in zip(*parsed, strict=True):
         assert parse.decoded.certified
         assert parse.decoded.heads.tolist() == again.decoded.heads.tolist()
-        right += np.count_nonzero(parse.decoded.heads[1:] == sentence.heads[1:])
+        right += np.count_nonzero(parse.decoded.heads == sentence.heads)
         words += len(sentence)
     assert right > 0.9 * words
 
@@ -233,8 +233,8 @@ def test_a_demanded_label_counts_in_the_score(model):
     free = parser.parse(sentence)
     word = free.labels.index("nsubj") + 1
     rows = [list(row) for row in sentence.rows]
-    rows[word - 1][9] = f"Head={free.decoded.heads[word]}|Deprel=punct"
-    bound = parser.parse(Sentence(rows, sentence.heads))
+    rows[word - 1][9] = f"Head={free.decoded.tree[word]}|Deprel=punct"
+    bound = parser.parse(Sentence(rows, sentence.tree))
     assert bound.labels[word - 1] == "punct"
     assert bound.decoded.score < free.decoded.score
 

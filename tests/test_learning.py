@@ -43,7 +43,7 @@ def small(**changes):
 
 def accuracy(model, sentences):
     parser = Parser(model)
-    right = [(parser.parse(s).decoded.heads == s.heads)[1:] for s in sentences]
+    right = [(parser.parse(s).decoded.heads == s.heads) for s in sentences]
     return np.concatenate(right).mean()
 
 
@@ -120,13 +120,13 @@ def test_gold_arcs_are_among_the_candidates_whatever_the_pruner_says():
     trainer.attributes = trainer.encoder.attributes
     trainer.tokens = [trainer.encoder.encode(s) for s in sentences]
     for arcs, sentence in zip(trainer._train_pruner(), sentences, strict=True):
-        assert tree_indicators(part_space(arcs, "arc"), sentence.heads).sum() == len(sentence)
+        assert tree_indicators(part_space(arcs, "arc"), sentence.tree).sum() == len(sentence)
     assert 0 < trainer.meta["pruning_training"]["gold_kept"] <= 1
 
 
 def test_sentences_without_heads_and_no_sentences_are_errors():
     sentences = toy.sentences(3)
-    sentences[1].heads = None
+    sentences[1].tree = None
     with pytest.raises(DataError, match="HEAD is absent"):
         train(sentences, small())
     with pytest.raises(ConfigError, match="there is no sentence to train on"):
@@ -137,8 +137,8 @@ def test_roots_are_as_in_the_training_data():
     sentences = toy.sentences(12)
     assert not train(sentences, small()).meta["multi_root"]
     two = toy.sentences(12)
-    other = next(m for m in range(1, len(two[0]) + 1) if two[0].heads[m] != 0)
-    two[0].heads[other] = 0
+    other = next(m for m in range(1, len(two[0]) + 1) if two[0].tree[m] != 0)
+    two[0].tree[other] = 0
     assert train(two, small()).meta["multi_root"]
     assert train(sentences, small(treebank__root="multi")).meta["multi_root"]
     parser = Parser(train(sentences, small()))
@@ -154,7 +154,7 @@ def test_trees_are_projective_if_next_to_no_training_arcs_cross():
     assert Parser(model).options.projective
     assert not Parser(model, dataclasses.replace(model.config.decoding, projective=False)).options.projective
     model = train(crossing, small())
-    arcs = np.concatenate([nonprojective(sentence.heads)[1:] for sentence in crossing])
+    arcs = np.concatenate([nonprojective(sentence.heads) for sentence in crossing])
     assert (model.meta["projective"], model.meta["nonprojective_arcs"]) == (False, arcs.mean())
     assert not Parser(model).options.projective
     assert Parser(model, dataclasses.replace(model.config.decoding, projective=True)).options.projective
@@ -171,7 +171,7 @@ def test_the_training_decoder_finds_projective_trees_however_much_is_pruned():
 def test_a_treebank_without_annotation_is_pointed_out(caplog):
     bare = toy.sentences(3)
     for sentence in bare:
-        sentence.heads[1:] = 0
+        sentence.heads[:] = 0
         for row in sentence.rows:
             row[7] = "_"
     with caplog.at_level(logging.WARNING, "nonproj"):
@@ -180,7 +180,7 @@ def test_a_treebank_without_annotation_is_pointed_out(caplog):
             "<stream>: all heads are 0 and all labels are _; a treebank with gold trees is expected"
         ]
         caplog.clear()
-        bare[1].heads[1] = 2
+        bare[1].heads[0] = 2
         train(bare, small())
         train(toy.sentences(3), small())
     assert not caplog.records
@@ -193,7 +193,7 @@ def perceptron_and_examples(parts="grandparent", margin=0.0):
     examples = []
     for sentence in sentences:
         space = part_space(full_arc_space(len(sentence)), parts)
-        examples.append(Example(encoder.encode(sentence), sentence.heads, space))
+        examples.append(Example(encoder.encode(sentence), sentence.tree, space))
     return perceptron, examples
 
 
@@ -249,7 +249,7 @@ def test_the_pruner_descends():
     encoder = Encoder.from_sentences(sentences, attributes_of(files), 1)
     table = compile_templates(files["pruner"], encoder.attributes)
     pruner = Pruner(table, 14, 0.1)
-    examples = [(encoder.encode(s), s.heads) for s in sentences]
+    examples = [(encoder.encode(s), s.tree) for s in sentences]
     losses = [pruner.epoch(examples, np.arange(15), True) for _ in range(4)]
     assert losses == sorted(losses, reverse=True)
     tokens, heads = examples[0]
@@ -293,7 +293,7 @@ def test_a_batch_is_parsed_as_its_sentences_and_a_stream_sentence_by_sentence():
             asked.append(sentence)
             yield sentence
 
-    parses = parser.parse_all(stream(), batch=1)
+    parses = parser.parse_all(stream(), batch_size=1)
     next(parses)
     assert len(asked) == 1
 

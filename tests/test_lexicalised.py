@@ -118,7 +118,7 @@ def test_the_treebanks_own_trees_have_the_twins_probability():
         assert found.score >= score - 1e-9 > -np.inf
         assert found.score == pytest.approx(twin.score(as_naive(with_base_phrases(found.tree)), tree.words(),
                                                        tree.tags()))  # fmt: skip
-        assert found.heads[1:].tolist() == dependencies(found.tree)
+        assert found.heads.tolist() == dependencies(found.tree)
         assert len(graph.items) == len(graph.first) - 1
 
 
@@ -235,8 +235,8 @@ def test_real_trees(treebanks):
     for tree in chosen:
         found = parser.parse(tree.words(), tree.tags())
         assert found.tree.words() == tree.words() and found.tree.tags() == tree.tags()
-        assert dependencies(found.tree) == found.heads[1:].tolist()
+        assert dependencies(found.tree) == found.heads.tolist()
         gold = dependencies(tree)
-        right += sum(a == b for a, b in zip(gold, found.heads[1:].tolist(), strict=True))
+        right += sum(a == b for a, b in zip(gold, found.heads.tolist(), strict=True))
         total += len(gold)
     assert right / total > 0.9

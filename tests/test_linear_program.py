@@ -52,13 +52,13 @@ def check_result(decoded, fractional, parts, scores, options):
     np.testing.assert_allclose(heads[1:], 1.0, atol=1e-6)
     if options.single_root:
         assert of_arcs[arcs.head == 0].sum() == near(1.0)
-        assert (decoded.heads == 0).sum() == 1
-    assert naive_trees.is_tree(decoded.heads.tolist())
-    assert decoded.score == pytest.approx(tree_score(parts, scores, decoded.heads))
+        assert (decoded.tree == 0).sum() == 1
+    assert naive_trees.is_tree(decoded.tree.tolist())
+    assert decoded.score == pytest.approx(tree_score(parts, scores, decoded.tree))
     assert decoded.score <= decoded.bound
     assert decoded.certified or not decoded.agreed
     nearest = maximum_arborescence_sparse(arcs, of_arcs, options.single_root)
-    assert decoded.heads.tolist() == nearest.tolist()
+    assert decoded.tree.tolist() == nearest.tolist()
 
 
 @pytest.mark.parametrize("name", ALL_SETS)
@@ -200,7 +200,7 @@ def test_multi_commodity_flow_is_integral_for_arc_models(single_root):
         scores = rng.standard_normal(len(parts))
         decoded, _ = linear_program(parts, scores, LinearOptions(single_root=single_root))
         assert decoded.agreed
-        assert decoded.heads.tolist() == maximum_arborescence_sparse(parts.arcs, scores, single_root).tolist()
+        assert decoded.tree.tolist() == maximum_arborescence_sparse(parts.arcs, scores, single_root).tolist()
 
 
 def test_omitted_rows_are_implied():
@@ -232,8 +232,8 @@ def test_sentences_of_no_or_one_word(name, relaxation):
         scores = np.ones(len(parts))
         for integer in (False, True):
             decoded, _ = linear_program(parts, scores, LinearOptions(relaxation, integer=integer))
-            assert decoded.heads.tolist() == [-1, 0][: n + 1]
-            assert decoded.score == decoded.bound == tree_score(parts, scores, decoded.heads)
+            assert decoded.tree.tolist() == [-1, 0][: n + 1]
+            assert decoded.score == decoded.bound == tree_score(parts, scores, decoded.tree)
             assert decoded.agreed
 
 
@@ -356,8 +356,8 @@ def test_time_limit_returns_a_tree_without_a_certificate(integer):
     options = LinearOptions("compact", integer=integer, seconds=1e-9)
     decoded, fractional = linear_program(parts, scores, options)
     assert fractional.status == "stopped"
-    assert naive_trees.is_tree(decoded.heads.tolist())
-    assert decoded.score == tree_score(parts, scores, decoded.heads)
+    assert naive_trees.is_tree(decoded.tree.tolist())
+    assert decoded.score == tree_score(parts, scores, decoded.tree)
     assert decoded.bound > decoded.score
     assert not decoded.agreed
     assert not decoded.certified

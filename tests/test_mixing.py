@@ -59,7 +59,7 @@ class Material:
         decoding = dual_options(config.decoding, True)
         self.learner = Learner(files, encoder.attributes, config.parts, 14, 30.0, decoding, True)
         self.tokens = [encoder.encode(sentence) for sentence in sentences]
-        self.heads = [sentence.heads for sentence in sentences]
+        self.heads = [sentence.tree for sentence in sentences]
         self.arcs = [full_arc_space(len(sentence)) for sentence in sentences]
         self.count = count
 

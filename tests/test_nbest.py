@@ -47,7 +47,7 @@ def test_each_sentence_is_written_once_for_each_tree(path, tmp_path):
         assert scores == sorted(scores, reverse=True)
         assert len({tuple(tree["heads"]) for tree in trees}) == len(trees)
         found = written[start : start + len(trees)]
-        assert [s.heads[1:].tolist() for s in found] == [tree["heads"] for tree in trees]
+        assert [s.heads.tolist() for s in found] == [tree["heads"] for tree in trees]
         tokens = parser.encode(sentence)
         parts = parser.score(tokens, parser.prune(tokens))
         for rank, (tree, block) in enumerate(zip(trees, found, strict=True), 1):

@@ -202,9 +202,7 @@ def test_without_leaving_anything_out_some_sentences_are_learnt_by_heart():
     encoder = Encoder.from_sentences(given, attributes_of(FILES), rare=1)
     names = sorted({label for s in given for label in s.labels})
     gold = [np.array([names.index(label) for label in s.labels]) for s in given]
-    examples = [
-        Example(encoder.encode(s), s.heads, full_arc_space(len(s)), g) for s, g in zip(given, gold, strict=True)
-    ]
+    examples = [Example(encoder.encode(s), s.tree, full_arc_space(len(s)), g) for s, g in zip(given, gold, strict=True)]
     options = NetworkConfig(size=32, epochs=40, dropout=0.0)
     learner = NetworkLearner(encoder.vocabularies, [e.tokens for e in examples], options, (0,), len(names))
     learner._rates[:] = 0.0
@@ -255,8 +253,8 @@ def test_arcs_score_with_the_network_and_trees_stay_certified(model):
         assert scores[len(added) :].tolist() == without[len(added) :].tolist()
         differences += np.count_nonzero(added)
         batch, words = alone(tokens), np.arange(1, len(sentence) + 1, dtype=np.int32)
-        labels = network.label_scores(layer, sentence.heads[1:], words)
-        found, other = (each.labeler.scores(batch, sentence.heads) for each in (parser, plain))
+        labels = network.label_scores(layer, sentence.heads, words)
+        found, other = (each.labeler.scores(batch, sentence.tree) for each in (parser, plain))
         np.testing.assert_allclose(found, other + labels, atol=1e-9)
         assert np.ptp(labels, axis=1).all()
         assert parser.parse(sentence).decoded.certified

@@ -68,10 +68,10 @@ def test_marginals_are_those_of_all_trees(nlp):
 def test_samples_are_as_frequent_as_marginals_say(nlp):
     text = "hund ser hus. Stor kat jager den mand."
     samples, p = nlp.samples(text, 4000, seed=1), nlp.marginals(text)
-    assert [trees.shape for trees in samples] == [(4000, len(each)) for each in p] and len(p) == 2
+    assert [trees.shape for trees in samples] == [(4000, len(each) - 1) for each in p] and len(p) == 2
     for trees, each in zip(samples, p, strict=True):
         for m in range(1, len(each)):
-            frequencies = np.bincount(trees[:, m], minlength=len(each)) / len(trees)
+            frequencies = np.bincount(trees[:, m - 1], minlength=len(each)) / len(trees)
             np.testing.assert_allclose(frequencies, each[:, m], atol=0.04)
     assert all(np.array_equal(a, b) for a, b in zip(samples, nlp.samples(text, 4000, seed=1), strict=True))
 
@@ -85,7 +85,7 @@ def test_one_call_returns_everything_about_each_word(doc):
     for sentence in doc:
         n = len(sentence)
         assert sentence.heads.shape == (n,)
-        nonprojective([-1, *sentence.heads])  # raises unless it is a tree
+        nonprojective(sentence.heads)  # raises unless it is a tree
         columns = (sentence.labels, sentence.forms, sentence.lemmas, sentence.upos, sentence.xpos, sentence.feats)
         assert [len(column) for column in columns] == [n] * 6
         assert sentence.score <= sentence.bound + 1e-6
@@ -120,7 +120,7 @@ def test_the_trees_are_those_of_the_parser(doc, nlp):
     for sentence in doc:
         tagged, parse = next(nlp.parser.parse_all([from_words(sentence.forms)]))
         assert [row[2:6] for row in tagged.rows] == [row[2:6] for row in sentence.sentence.rows]
-        np.testing.assert_array_equal(sentence.heads, parse.decoded.heads[1:])
+        np.testing.assert_array_equal(sentence.heads, parse.decoded.heads)
         assert sentence.labels == parse.labels
 
 
@@ -130,7 +130,7 @@ def test_to_conllu_is_read_back(doc):
     for sentence, other in zip(doc, conll.read(io.StringIO(text), require_heads=True), strict=True):
         assert other.forms == sentence.forms
         assert other.labels == sentence.labels
-        np.testing.assert_array_equal(other.heads[1:], sentence.heads)
+        np.testing.assert_array_equal(other.heads, sentence.heads)
     assert "certified" not in doc.to_conllu()
 
 
@@ -223,7 +223,7 @@ def test_pipe_reads_no_further_than_a_batch(nlp):
             taken.append(number)
             yield "Hund ser kat."
 
-    stream = nlp.pipe(texts(), batch=8)
+    stream = nlp.pipe(texts(), batch_size=8)
     for _ in range(5):
         next(stream)
     assert len(taken) <= 9
@@ -254,9 +254,9 @@ def test_text_must_be_a_string(nlp):
 def test_a_batch_has_a_sentence_at_least(nlp):
     for size in (0, -1):
         with pytest.raises(ValueError, match=f"^batch is {size}, a positive integer is expected$"):
-            list(nlp.parse_all([["hund"]], batch=size))
+            list(nlp.parse_all([["hund"]], batch_size=size))
         with pytest.raises(ValueError, match=f"^batch is {size}, a positive integer is expected$"):
-            list(nlp.pipe(["hund"], batch=size))
+            list(nlp.pipe(["hund"], batch_size=size))
 
 
 def test_long_sentences_of_a_text_are_cut(path):

@@ -87,7 +87,7 @@ def test_sibling_tables_take_the_steps_of_the_compiled_automata(beta, rule):
         np.testing.assert_allclose(found.trace["primal"], trace.primal, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(found.trace["step"], trace.step, rtol=1e-6, atol=1e-9)
         ours = parse_with_general_automata(parts, scores, options)
-        assert ours.heads.tolist() == decoded.heads.tolist() == found.solution.tolist()
+        assert ours.tree.tolist() == decoded.tree.tolist() == found.solution.tolist()
         assert (ours.score, ours.bound) == pytest.approx((decoded.score, decoded.bound), rel=1e-9, abs=1e-9)
         assert (ours.agreed, ours.certified, ours.iterations) == decoded[3:6]
         assert ours.recomputed == pytest.approx(decoded.recomputed)
@@ -118,8 +118,8 @@ def test_sibling_tables_over_trees_of_each_form(form):
         options = DualOptions(max_iterations=400, single_root="single_root" in form, projective="projective" in form)
         decoded = dual_decomposition(parts, scores, options)
         ours = parse_with_general_automata(parts, scores, options)
-        assert ours.heads.tolist() in trees_over(parts.arcs, options.single_root, options.projective)
-        assert tree_score(parts, scores, ours.heads) == pytest.approx(ours.score, abs=1e-9)
+        assert ours.tree.tolist() in trees_over(parts.arcs, options.single_root, options.projective)
+        assert tree_score(parts, scores, ours.tree) == pytest.approx(ours.score, abs=1e-9)
         # Rounding may part the two where integers tie, but never their certificates.
         assert ours.score <= decoded.bound + 1e-8 and decoded.score <= ours.bound + 1e-8
         if ours.certified and decoded.certified:
@@ -237,8 +237,8 @@ def test_a_set_without_compiled_automata_equals_enumeration(modifier_count, name
                 dual_decomposition(parts, scores, options)
             continue
         decoded = dual_decomposition(parts, scores, options)
-        assert decoded.heads.tolist() in trees
-        mine = score_with_counts(decoded.heads.tolist(), parts, scores)
+        assert decoded.tree.tolist() in trees
+        mine = score_with_counts(decoded.tree.tolist(), parts, scores)
         assert decoded.score == pytest.approx(mine, abs=1e-9)
         check_laws(decoded, parts, scores, max(score_with_counts(tree, parts, scores) for tree in trees))
         assert decode_relaxed(parts, scores, 1.0).value >= decoded.score - 1e-9

@@ -129,7 +129,7 @@ def toy_examples(name, count=20):
     examples = []
     for sentence in sentences:
         parts = part_space(full_arc_space(len(sentence)), name)
-        examples.append(Example(encoder.encode(sentence), sentence.heads, parts))
+        examples.append(Example(encoder.encode(sentence), sentence.tree, parts))
     return Scorer(FILES, encoder.attributes, name), examples
 
 

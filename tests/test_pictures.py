@@ -124,7 +124,7 @@ def test_crossing_is_that_of_the_evaluation():
         )
         assert (
             any(arc.crosses for arc in lay_out(picture).arcs)
-            == nonprojective(heads).any()
+            == nonprojective(heads[1:]).any()
             == bool(crossing_pairs(heads))
         )
 
@@ -135,7 +135,7 @@ def test_real_trees_with_many_crossing_arcs(treebanks):
         pytest.skip(f"no {path}")
     seen = 0
     for sentence in itertools.islice(conll.read(path), 60):
-        heads = sentence.heads.tolist()
+        heads = sentence.tree.tolist()
         _, _, arcs = parsed(to_svg(picture_of(sentence)))
         lines, pairs = {word: line for _, word, line in arcs}, crossing_pairs(heads)
         seen += len(pairs)

@@ -87,7 +87,7 @@ def test_the_data_are_those_of_the_files(folder):
     for number, (shown, *expected) in enumerate(zip(data["sentences"], *files, strict=True), 1):
         assert shown["w"] == expected[0].forms
         assert [data["tags"][tag] for tag in shown["t"]] == [row[3] for row in expected[0].rows]
-        assert shown["h"] == [each.heads[1:].tolist() for each in expected]
+        assert shown["h"] == [each.heads.tolist() for each in expected]
         assert [[data["labels"][label] for label in labels] for labels in shown["l"]] == [e.labels for e in expected]
         assert shown["i"] == f"toy-{number}" and shown["p"] == expected[0].line
         misc = [float(row[9].removeprefix("Confidence=")) for row in expected[0].rows]
@@ -126,7 +126,9 @@ def test_reliability_is_that_of_its_definition(folder):
     items = list(with_trees(from_files(conll.read("parsed.conllu")), conll.read("gold.conll"), "gold"))
     rows = judged(items).bins(4)
     known = [
-        (share, item.heads[i] == item.gold.heads[i]) for item in items for i, share in enumerate(item.confidence, 1)
+        (share, item.heads[i - 1] == item.gold.heads[i - 1])
+        for item in items
+        for i, share in enumerate(item.confidence, 1)
     ]
     for low, (mean, right, count) in zip((0.0, 0.25, 0.5, 0.75), rows, strict=True):
         inside = [pair for pair in known if low <= pair[0] < low + 0.25 or (low == 0.75 and pair[0] == 1.0)]

@@ -73,7 +73,7 @@ def press(page, keys: str) -> None:
 
 def differences(first, second, word: int) -> bool:
     """Return whether head or label of a word differ."""
-    return first.heads[word] != second.heads[word] or first.labels[word - 1] != second.labels[word - 1]
+    return first.tree[word] != second.tree[word] or first.labels[word - 1] != second.labels[word - 1]
 
 
 def read(folder: Path) -> tuple[list, list, list]:
@@ -111,7 +111,7 @@ def test_trees_are_where_they_should_be(page, folder):
         seen += len(wrong)
         for side, tree in ((above, sentence), (below, gold)):
             for word, arc in side.items():
-                assert arc["head"] == tree.heads[word]
+                assert arc["head"] == tree.tree[word]
                 nearest = min(range(len(words)), key=lambda i: abs(words[i]["x"] - arc["tip"]))
                 assert nearest == word - 1
                 assert (arc["middle"] < words[0]["y"]) == (side is above)
@@ -119,7 +119,7 @@ def test_trees_are_where_they_should_be(page, folder):
                     other = arc["right"] if abs(arc["left"] - arc["tip"]) < 9 else arc["left"]
                     nearest = min(range(len(words)), key=lambda i: abs(words[i]["x"] - other))
                     assert nearest == arc["head"] - 1
-        assert [("wrong" in above[i]["kinds"]) for i in above] == [sentence.heads[i] != gold.heads[i] for i in above]
+        assert [("wrong" in above[i]["kinds"]) for i in above] == [sentence.tree[i] != gold.tree[i] for i in above]
     assert seen > 0
 
 
@@ -182,7 +182,7 @@ def test_filters_show_what_they_say(page, folder):
     page.find_element(By.ID, "only-wrong").click()
     Select(page.find_element(By.ID, "label")).select_by_value("")
     page.find_element(By.ID, "only-crossing").click()
-    crossing = [n for n, a in enumerate(files[0], 1) if any(arc_levels(arcs_of(a.heads[1:].tolist(), a.labels))[1])]
+    crossing = [n for n, a in enumerate(files[0], 1) if any(arc_levels(arcs_of(a.heads.tolist(), a.labels))[1])]
     assert shown(page) == crossing and 0 < len(crossing) < COUNT
     page.find_element(By.ID, "only-crossing").click()
     page.find_element(By.ID, "only-uncertified").click()
@@ -226,7 +226,7 @@ def test_orders(page, folder):
 
     def errors(n: int) -> float:
         a, b = files[0][n - 1], files[2][n - 1]
-        heads = [a.heads[i] != b.heads[i] for i in range(1, len(a) + 1)]
+        heads = [a.tree[i] != b.tree[i] for i in range(1, len(a) + 1)]
         labels = [x != y for x, y in zip(a.labels, b.labels, strict=True)]
         return sum(heads) + sum(y and not x for x, y in zip(heads, labels, strict=True)) / 2
 

@@ -102,7 +102,7 @@ def test_single_features_take_memory_in_proportion_to_the_words():
     arcs = compile_templates({"part": "arc", "codes": ["direction"], "templates": templates}, ["pos"])
     dense_arc_scores(tokens, arcs, np.zeros(1 << 12, np.float32))
     labels = compile_templates({"part": "label", "codes": ["direction"], "templates": templates}, ["pos"])
-    label_scores(hash_tokens(tokens, labels, 1 << 12), label_parts(words(6).heads), 3, np.zeros(1 << 12, np.float32))
+    label_scores(hash_tokens(tokens, labels, 1 << 12), label_parts(words(6).tree), 3, np.zeros(1 << 12, np.float32))
 
 
 # -- sentences ---------------------------------------------------------------------------------------------------------

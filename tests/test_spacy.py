@@ -102,7 +102,7 @@ def test_a_document_gets_trees_labels_and_certificates(nlp, path):
     assert [sentence.text.strip() for sentence in doc.sents] == [f"{part.strip()}." for part in TEXT.split(".")[:-1]]
     crossing = 0
     for sentence, heads, parse in zip(doc.sents, trees(doc), expected(path, doc), strict=True):
-        assert heads == parse.decoded.heads[1:].tolist()
+        assert heads == parse.decoded.heads.tolist()
         crossing += nonprojective(parse.decoded.heads).sum()
         words = [token for token in sentence if not token.is_space]
         for token, head, label in zip(words, heads, parse.labels, strict=True):
@@ -125,7 +125,7 @@ def test_white_space_depends_on_the_word_before_it_and_starts_no_sentence(nlp, p
             assert token.head.i == (max((t.i for t in doc[: token.i] if not t.is_space), default=token.head.i))
             assert token.dep_ == "dep"
     assert [len([t for t in sentence if not t.is_space]) for sentence in doc.sents] == [5, 4]
-    assert trees(doc) == [parse.decoded.heads[1:].tolist() for parse in expected(path, doc)]
+    assert trees(doc) == [parse.decoded.heads.tolist() for parse in expected(path, doc)]
     for empty in ("", "   ", "\n"):
         assert nlp(empty)._.certified is True
         assert nlp(empty)._.gap == 0.0
@@ -146,7 +146,7 @@ def test_sentences_survive_any_crossing_arcs(path):
                 tree[order[i]] = order[rng.integers(i)]
             heads.append(tree)
         one = expected_parse(component, size)
-        parses = [(None, one._replace(decoded=one.decoded._replace(heads=tree))) for tree in heads]
+        parses = [(None, one._replace(decoded=one.decoded._replace(tree=tree))) for tree in heads]
         component.tags = "none"  # there are no rows to take tags from
         component._set(doc, [(0, size), (size, 2 * size)], parses)
         assert trees(doc) == [tree[1:].tolist() for tree in heads]

@@ -94,7 +94,7 @@ def test_crossing_arcs_keys_and_the_source(browser):
     figure = browser.find_element(By.CSS_SELECTOR, "figure")
     scroll = figure.find_element(By.CSS_SELECTOR, ".scroll")
     scroll.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ARROW_UP)
-    head = int(crossing[0].heads[2])
+    head = int(crossing[0].tree[2])
     line = figure.find_element(By.CSS_SELECTOR, ".word-line").text
     assert line.startswith(f"{head or 2} {crossing[0].forms[(head or 2) - 1]} · ")
     assert texts(figure, ".word.chosen .form") == [crossing[0].forms[(head or 2) - 1]]

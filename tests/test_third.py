@@ -160,7 +160,7 @@ def test_longer_sentences_keep_their_pruned_tree(model, monkeypatch):
         lengths.add(len(sentence) > 5)
         assert (after.pruned is None) == (len(sentence) > 5)
         if after.pruned is None:
-            assert after.decoded.heads.tolist() == before.decoded.heads.tolist()
+            assert after.decoded.tree.tolist() == before.decoded.tree.tolist()
     assert lengths == {True, False}
 
 

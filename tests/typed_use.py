@@ -21,11 +21,21 @@ def parse_text(model: str, text: str) -> list[tuple[str, int, str]]:
     assert_type(nlp, nonproj.TextParser)
     doc = nlp(text)
     assert_type(doc, nonproj.Document)
+    assert_type(doc[0], nonproj.ParsedSentence)
+    assert_type(doc[:2], list[nonproj.ParsedSentence])
+    assert_type(doc[0].heads, NDArray[np.int32])
+    assert_type(doc[0][-1], nonproj.Word)
+    assert_type(doc[0].confidence, nonproj.Confidence | None)
+    assert_type(doc[0].picture(), nonproj.Picture)
+    assert_type(next(nlp.pipe([text], batch_size=8)), nonproj.Document)
+    assert_type(next(nlp.pipe([(text, 1)], as_tuples=True)), tuple[nonproj.Document, int])
     found = []
     for sentence in doc.sentences:
         assert_type(sentence, nonproj.ParsedSentence)
         assert_type(sentence.certified, bool)
         for word in sentence.words:
+            assert_type(word, nonproj.Word)
+            assert_type(word.children, list[nonproj.Word])
             assert_type(word.form, str)
             assert_type(word.head, int)
             found.append((word.form, word.head, word.label))
@@ -53,6 +63,7 @@ def train(path: Path, test: str) -> float:
     assert_type(nonproj.DependencyParser.load("my.nonproj").evaluate(test), nonproj.Evaluation)
     for tree in parser.predict_with_certificates(test):
         assert_type(tree, nonproj.Decoded)
+        assert_type(tree.heads, NDArray[np.int32])
         assert_type(tree.bound - tree.score, float)
     return parser.score(test)
 

@@ -141,7 +141,7 @@ def gather(case: Case, tag_column: int | None, options: DualOptions, limit: floa
         Where ``loss`` is larger, ``difference`` is not computed and equals it; so it does for the words of highest loss
         where computing it would take more than `WORK_PER_WORD`.
     """
-    parts, scores, heads = case.parts, case.scores, case.decoded.heads
+    parts, scores, heads = case.parts, case.scores, case.decoded.tree
     n_nodes = len(heads)
     if len(parts.types) == 1 or is_compiled(parts):
         loss = losses(parts, scores, heads, options.single_root)

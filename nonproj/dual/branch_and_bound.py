@@ -145,14 +145,14 @@ def search_from(
         better = found if found.score > known.score else known
         return _with_bound(better, max(known.bound, better.score), options)
     n_arcs, budget = len(parts.arcs.head), search.work_per_word * (len(parts.arcs.start) - 2) or UNLIMITED
-    heads, after, disputes = known.heads.copy(), np.empty((3, n_arcs)), np.zeros(n_arcs, np.int64)
+    heads, after, disputes = known.tree.copy(), np.empty((3, n_arcs)), np.zeros(n_arcs, np.int64)
     descent = Descent(SplitScores(*lowest.copy()), after, disputes, known.score, budget)
     found = descend(parts.arcs, compiled_starts(parts), scores, options, descent, NO_TRACE, heads)
     outcome, iterations, score, bound, decoded, spent = found
     decoded += round(known.recomputed * known.iterations * len(heads))
     better = known._replace(iterations=known.iterations + iterations)
     if score > known.score:
-        better = better._replace(heads=heads, score=score, agreed=outcome == AGREED)
+        better = better._replace(tree=heads, score=score, agreed=outcome == AGREED)
     if outcome == STOPPED and search.search and spent < budget < UNLIMITED:
         node = _Node(-bound, 0, np.ones(n_arcs, np.bool_), after, disputes)
         work = _Search(parts, scores, better, (decoded, spent), options, budget)
@@ -201,7 +201,7 @@ class _Search:
         budget: int,
     ):
         self.parts, self.scores, self.options, self.budget = parts, scores, options, budget
-        self.heads, self.score, self.fathomed = first.heads, first.score, -np.inf
+        self.tree, self.score, self.fathomed = first.tree, first.score, -np.inf
         self.iterations, self.nodes = first.iterations, 0
         self.decoded, self.spent = work
         self.open: list[_Node] = []
@@ -219,8 +219,8 @@ class _Search:
             else:
                 self.split(node)
         bound = max([self.score, self.fathomed, *(-node.bound for node in self.open + self.deep)])
-        share = self.decoded / (self.iterations * len(self.heads))
-        return Decoded(self.heads, self.score, bound, False, self.settled(bound), self.iterations, share, self.nodes)
+        share = self.decoded / (self.iterations * len(self.tree))
+        return Decoded(self.tree, self.score, bound, False, self.settled(bound), self.iterations, share, self.nodes)
 
     def settled(self, bound: float) -> bool:
         """Return whether nothing under this bound can be better than the incumbent."""
@@ -252,7 +252,7 @@ class _Search:
             # No tree spans the words by these arcs.
             return
         if found.score > self.score:
-            self.score, self.heads = found.score, found.heads
+            self.score, self.tree = found.score, found.tree
         bound = min(found.bound, -parent.bound)
         if found.outcome == STOPPED:
             child = _Node(-bound, self.nodes, keep, found.lowest, found.disputes)
@@ -271,7 +271,7 @@ class Bounded(NamedTuple):
     ----------
     outcome : int
         `AGREED`, `CLOSED` or `STOPPED`; negative if no tree spans the words by these arcs.
-    heads : ndarray of shape (N,), int32
+    tree : ndarray of shape (N,), int32
         The best tree, if the subproblems agreed or its score is above the incumbent's.
     score, bound : float
         The score of that tree or of the incumbent, and the bound.
@@ -282,7 +282,7 @@ class Bounded(NamedTuple):
     """
 
     outcome: int
-    heads: np.ndarray
+    tree: np.ndarray
     score: float
     bound: float
     lowest: np.ndarray

@@ -35,7 +35,7 @@ class Iteration(NamedTuple):
     ----------
     dual, primal : float
         The dual value at the iteration's multipliers, and the score of its tree.
-    heads : ndarray of shape (N,), int32
+    tree : ndarray of shape (N,), int32
         The tree.
     z, z_grandparent : ndarray of shape (A,), int8
         The arcs that the automata of their heads take, and those that the automata of their modifiers take as edges to
@@ -44,7 +44,7 @@ class Iteration(NamedTuple):
 
     dual: float
     primal: float
-    heads: np.ndarray
+    tree: np.ndarray
     z: np.ndarray
     z_grandparent: np.ndarray
 

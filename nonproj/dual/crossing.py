@@ -65,7 +65,7 @@ def priced_search(
     >>> parts = part_space(full_arc_space(4), "arc")
     >>> wanted = {(0, 2): 9.0, (2, 4): 9.0, (4, 1): 9.0, (2, 1): 6.0, (2, 3): 9.0}
     >>> scores = [wanted.get(arc, 0.0) for arc in zip(parts.arcs.head.tolist(), parts.arcs.modifier.tolist())]
-    >>> [(tree.heads.tolist(), tree.score) for tree in (priced_search(parts, scores, price) for price in (2.0, 4.0))]
+    >>> [(each.heads.tolist(), each.score) for each in (priced_search(parts, scores, price) for price in (2.0, 4.0))]
     [([-1, 4, 0, 2, 2], 34.0), ([-1, 2, 0, 2, 2], 33.0)]
     """
     if not 0.0 <= price <= MAX_PRICE:
@@ -83,7 +83,7 @@ def search_priced(
     """Search as `priced_search` does, without validation; return also what `search_recorded` has recorded."""
     first, lowest, spent = search_counted(parts, scores, options, search)
     if search.work_per_word:  # one iteration is always left, to bound the projective trees
-        search = search._replace(work_per_word=max(1, search.work_per_word - spent // (len(first.heads) - 1)))
+        search = search._replace(work_per_word=max(1, search.work_per_word - spent // (len(first.tree) - 1)))
     return with_price(parts, scores, price, options, search, (first, lowest)), lowest
 
 
@@ -97,7 +97,7 @@ def with_price(
 ) -> Decoded:
     """Return the tree of highest value, given what `search_recorded` has found; nothing is validated."""
     first, lowest = found
-    if not price or options.projective or is_projective(first.heads):
+    if not price or options.projective or is_projective(first.tree):
         return first
     priced = first._replace(score=first.score - price, bound=first.bound - price)
     return search_from(parts, scores, options._replace(projective=True), search, priced, lowest)
@@ -112,16 +112,16 @@ def priced_k_best(
     """
     options = with_scale(options, scores)
     ranked = rank_trees(parts, scores, options, k, search)
-    if not price or options.projective or all(is_projective(tree.heads) for tree in ranked):
+    if not price or options.projective or all(is_projective(each.tree) for each in ranked):
         return ranked
     try:
         projective = rank_trees(parts, scores, options._replace(projective=True), k, search)
     except ValueError:  # there is none
         projective = []
-    prices = [0.0 if is_projective(tree.heads) else price for tree in ranked]
-    trees = {tree.heads.tobytes(): tree for tree in projective}
-    for tree, cost in zip(ranked, prices, strict=True):
-        trees.setdefault(tree.heads.tobytes(), tree._replace(score=tree.score - cost))
+    prices = [0.0 if is_projective(each.tree) else price for each in ranked]
+    trees = {each.tree.tobytes(): each for each in projective}
+    for each, cost in zip(ranked, prices, strict=True):
+        trees.setdefault(each.tree.tobytes(), each._replace(score=each.score - cost))
     # What is not known is under the bound of a tree that is not certified.
     left = [tree.bound - price for tree in ranked if not tree.certified]
     left += [tree.bound for tree in projective if not tree.certified]

@@ -67,7 +67,7 @@ def k_best(
     >>> from nonproj.parts.arcs import full_arc_space
     >>> from nonproj.parts.space import part_space
     >>> parts = part_space(full_arc_space(2), "arc")
-    >>> [(tree.heads.tolist(), tree.score, tree.certified) for tree in k_best(parts, [1.0, 2.0, 4.0, 9.0], 5)]
+    >>> [(tree.tree.tolist(), tree.score, tree.certified) for tree in k_best(parts, [1.0, 2.0, 4.0, 9.0], 5)]
     [([-1, 0, 1], 10.0, True), ([-1, 2, 0], 6.0, True), ([-1, 0, 0], 5.0, True)]
     """
     if k < 1:
@@ -88,7 +88,7 @@ def rank_trees(
 def rank_by_arcs(parts: PartSpace, scores: np.ndarray, k: int, options: DualOptions) -> list[np.ndarray]:
     """Return the heads of the k best trees by the scores of arcs, the only parts; fewer if there are no more."""
     try:
-        return [tree.heads for tree in rank_trees(parts, scores, options, k, SEARCH)]
+        return [tree.tree for tree in rank_trees(parts, scores, options, k, SEARCH)]
     except ValueError:  # there is none
         return []
 
@@ -97,7 +97,7 @@ def rank_by_arcs(parts: PartSpace, scores: np.ndarray, k: int, options: DualOpti
 class _Set:
     """The trees over some of the arcs.
 
-    ``keep`` bool[A]; ``bound`` of all trees in it; ``heads`` and ``score`` of the best that is known, if any;
+    ``keep`` bool[A]; ``bound`` of all trees in it; ``tree`` and ``score`` of the best that is known, if any;
     ``lowest`` and ``disputes`` as in `Bounded`, those of the larger set until it is bounded itself.
     """
 
@@ -106,7 +106,7 @@ class _Set:
     lowest: np.ndarray
     disputes: np.ndarray
     bounded: bool = False
-    heads: np.ndarray | None = None
+    tree: np.ndarray | None = None
     score: float = -np.inf
 
 
@@ -129,7 +129,7 @@ class _Ranking:
             if self.spent >= self.budget:
                 return self.ranked + self.rest()
             trees = heapq.heappop(self.heap)[-1]
-            if trees.heads is not None and self.settled(trees.bound, trees.score):
+            if trees.tree is not None and self.settled(trees.bound, trees.score):
                 self.rank(trees)
             elif trees.bounded:
                 self.split(trees)
@@ -187,11 +187,11 @@ class _Ranking:
         """Return a set with its bound, and remember its best tree if that is new."""
         bound = min(trees.bound, found.bound)
         if found.outcome == AGREED or found.score > max(self.threshold(), trees.score):
-            if trees.heads is None or not np.array_equal(trees.heads, found.heads):
-                if trees.heads is not None:
+            if trees.tree is None or not np.array_equal(trees.tree, found.tree):
+                if trees.tree is not None:
                     self.known.remove(trees.score)
                 self.known.append(found.score)
-            trees.heads, trees.score = found.heads, found.score
+            trees.tree, trees.score = found.tree, found.score
         if found.outcome == CLOSED and trees.score < found.score:
             bound = -np.inf  # below the k best that are known
         elif found.outcome != STOPPED:
@@ -226,7 +226,7 @@ class _Ranking:
         # What is bounded most tightly comes first, so that the other parts, which will be decoded, are small.
         for m in (np.argsort(bounds[1:], kind="stable") + 1).tolist():
             into = slice(arcs.start[m], arcs.start[m + 1])
-            chosen = arcs.head[into] == trees.heads[m]
+            chosen = arcs.head[into] == trees.tree[m]
             if bounds[m] > -np.inf:
                 part = keep.copy()
                 part[into] &= ~chosen
@@ -237,9 +237,9 @@ class _Ranking:
         """Return bounds of the trees of a set without the arc into each word, float64[N]; minus infinity if none."""
         fewer, numbers = restrict(self.parts, trees.keep)
         arcs = numbers[: len(fewer.arcs.head)]
-        self.spent += NODE_WORK + len(trees.heads) * PART_WORK * len(fewer)
-        every, lowest = np.ones(len(trees.heads), np.bool_), trees.lowest[:, arcs]
-        return exclusion_bounds(fewer, self.scores[numbers], lowest, self.options, trees.heads, every)
+        self.spent += NODE_WORK + len(trees.tree) * PART_WORK * len(fewer)
+        every, lowest = np.ones(len(trees.tree), np.bool_), trees.lowest[:, arcs]
+        return exclusion_bounds(fewer, self.scores[numbers], lowest, self.options, trees.tree, every)
 
     def split(self, trees: _Set) -> None:
         """Split a set on the arc that was disputed most; the best tree that is known goes where it belongs."""
@@ -252,8 +252,8 @@ class _Ranking:
             keep = trees.keep & ~into if forced else trees.keep.copy()
             keep[arc] = forced
             part = _Set(keep, trees.bound, trees.lowest, trees.disputes)
-            if trees.heads is not None and keep[self.arcs_of(trees.heads)].all():
-                part.heads, part.score = trees.heads, trees.score
+            if trees.tree is not None and keep[self.arcs_of(trees.tree)].all():
+                part.tree, part.score = trees.tree, trees.score
             self.push(part)
 
     def arcs_of(self, heads: np.ndarray) -> np.ndarray:
@@ -263,11 +263,11 @@ class _Ranking:
     def decoded_tree(self, trees: _Set, bound: float) -> Decoded:
         """Return the best tree that is known of a set, under a bound of all sets that are left."""
         certified = self.settled(bound, trees.score)
-        share = self.decoded / max(1, self.iterations * len(trees.heads))
-        return Decoded(trees.heads, trees.score, bound, certified, certified, self.iterations, share, self.nodes)
+        share = self.decoded / max(1, self.iterations * len(trees.tree))
+        return Decoded(trees.tree, trees.score, bound, certified, certified, self.iterations, share, self.nodes)
 
     def rest(self) -> list[Decoded]:
         """Return the best of the trees that are known where the work is used up, under the bound of what is left."""
         sets, bound = [trees for *_, trees in self.heap], -self.heap[0][0]
-        best = sorted((trees for trees in sets if trees.heads is not None), key=lambda trees: -trees.score)
+        best = sorted((trees for trees in sets if trees.tree is not None), key=lambda trees: -trees.score)
         return [self.decoded_tree(trees, max(bound, trees.score)) for trees in best[: self.k - len(self.ranked)]]

@@ -62,7 +62,7 @@ def judge_text(
     system : sequence of Sentence
         Of the same text.
     heads, labels : sequence
-        Those of each system sentence: int32[N], -1 for the root, and ``n`` strings.
+        Those of each system sentence: int32[n], and ``n`` strings.
 
     Raises
     ------
@@ -73,8 +73,8 @@ def judge_text(
     --------
     >>> from nonproj.io.objects import from_words
     >>> gold = from_words(["Det", "regner"])
-    >>> gold.heads, gold.rows[1][7] = np.array([-1, 2, 0]), "root"
-    >>> judge_text([gold], [from_words(["De", "t", "regner"])], [np.array([-1, 3, 3, 0])], [["x", "x", "root"]])
+    >>> gold.tree, gold.rows[1][7] = np.array([-1, 2, 0]), "root"
+    >>> judge_text([gold], [from_words(["De", "t", "regner"])], [np.array([3, 3, 0])], [["x", "x", "root"]])
     [Verdict(heads=array([False, False,  True]), labels=array([False, False,  True]), tree=False)]
     """
     theirs, ours = _words(gold), _words(system)
@@ -89,13 +89,13 @@ def judge_text(
     for sentence, a in zip(gold, theirs.first, strict=False):
         if sentence.heads is None:
             raise DataError(sentence.path, sentence.line, "HEAD is absent (_); gold heads are expected")
-        arcs.append(np.where(sentence.heads[1:] > 0, sentence.heads[1:] - 1 + a, root))
+        arcs.append(np.where(sentence.heads > 0, sentence.heads - 1 + a, root))
     parent = np.concatenate([*arcs, np.zeros(0, np.int64)])
     gold_labels = [label for sentence in gold for label in sentence.labels]
     spans = {(theirs.start[a], theirs.end[b - 1]) for a, b in zip(theirs.first, theirs.first[1:], strict=False)}
     found = []
     for a, b, own, names in zip(ours.first, ours.first[1:], heads, labels, strict=False):
-        mine, above = partner[a:b], partner[np.where(own[1:] > 0, own[1:] - 1 + a, len(ours.forms))]
+        mine, above = partner[a:b], partner[np.where(own > 0, own - 1 + a, len(ours.forms))]
         right = (mine >= 0) & (above == parent[mine]) & (above >= 0)
         same = np.array([g >= 0 and gold_labels[g] == name for g, name in zip(mine, names, strict=True)], np.bool_)
         whole = bool(right.all()) and (ours.start[a], ours.end[b - 1]) in spans

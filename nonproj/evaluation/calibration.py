@@ -110,7 +110,7 @@ def judge(parses: Iterable[tuple[Sentence, Parse]], path: str = "the model") -> 
     for sentence, parse in parses:
         if sentence.heads is None:
             raise DataError(sentence.path, sentence.line, "HEAD is absent (_); gold heads are expected")
-        heads = parse.decoded.heads[1:] == sentence.heads[1:]
+        heads = parse.decoded.heads == sentence.heads
         labels = heads & np.array([a == b for a, b in zip(parse.labels, sentence.labels, strict=True)], np.bool_)
         rows.append((parse, Verdict(heads, labels, bool(heads.all()))))
     return _judged(rows, path)

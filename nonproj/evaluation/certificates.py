@@ -121,7 +121,7 @@ def _as_dict(parse: Parse) -> dict[str, Any]:
     """Return a tree with its certificate as plain Python values."""
     decoded = parse.decoded
     return {
-        "heads": decoded.heads[1:].tolist(),
+        "heads": decoded.heads.tolist(),
         "labels": parse.labels,
         "score": float(decoded.score),
         "bound": float(decoded.bound),

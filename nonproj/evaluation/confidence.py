@@ -52,7 +52,7 @@ def with_confidence(
     >>> parse, sentence = Parse(decoded, ["subj", "root"], None, confidence=sure), from_words(["Det", "regner"])
     >>> sentence, heads, labels = with_confidence(sentence, parse, ConfidenceOutput(True, 0.5))
     >>> sentence.rows[1][9], heads.tolist(), labels
-    ('Confidence=0.97|LabelledConfidence=0.9', [-1, -1, 0], ['_', 'root'])
+    ('Confidence=0.97|LabelledConfidence=0.9', [-1, 0], ['_', 'root'])
     """
     heads, labels, sure = parse.decoded.heads, list(parse.labels), parse.confidence
     if sure is None or output == NO_CONFIDENCE:
@@ -66,7 +66,7 @@ def with_confidence(
         for own, head, label in zip(attributes, low_heads.tolist(), low_labels.tolist(), strict=True):
             own[UNSURE] = "Head" if head else ("Deprel" if label else None)
     elif output.minimum:
-        heads = np.concatenate([heads[:1], np.where(low_heads, -1, heads[1:])])
+        heads = np.where(low_heads, -1, heads)
         labels = ["_" if low else label for low, label in zip(low_labels, labels, strict=True)]
     return with_misc(sentence, attributes), heads, labels
 

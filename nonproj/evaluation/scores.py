@@ -49,13 +49,13 @@ def nonprojective(heads: ArrayLike) -> Bools:
 
     Parameters
     ----------
-    heads : array_like of int, shape (N,)
-        A tree; ``heads[0]`` is ignored.
+    heads : array_like of int, shape (n,)
+        The head of each word, from 1; 0 is the root.
 
     Returns
     -------
-    ndarray of shape (N,), bool
-        For each word, whether the arc into it is non-projective; False at 0.
+    ndarray of shape (n,), bool
+        For each word, whether the arc into it is non-projective.
 
     Raises
     ------
@@ -64,16 +64,16 @@ def nonprojective(heads: ArrayLike) -> Bools:
 
     Examples
     --------
-    >>> nonprojective([-1, 3, 0, 2, 1])  # 1 -> 4 passes over 2 and 3, which do not depend on 1
-    array([False,  True, False, False,  True])
+    >>> nonprojective([3, 0, 2, 1])  # 1 -> 4 passes over 2 and 3, which do not depend on 1
+    array([ True, False, False,  True])
     """
-    heads = np.asarray(heads).tolist()
-    size = len(heads)
+    tree = [-1, *np.asarray(heads).tolist()]
+    size = len(tree)
     children: list[list[int]] = [[] for _ in range(size)]
     for modifier in range(1, size):
-        if not 0 <= heads[modifier] < size:
-            raise ValueError(f"heads[{modifier}] is {heads[modifier]}, a number from 0 to {size - 1} expected")
-        children[heads[modifier]].append(modifier)
+        if not 0 <= tree[modifier] < size:
+            raise ValueError(f"heads[{modifier - 1}] is {tree[modifier]}, a number from 0 to {size - 1} expected")
+        children[tree[modifier]].append(modifier)
     order = [0]
     for node in order:  # grows during the iteration: breadth-first from the root
         order += children[node]
@@ -81,12 +81,12 @@ def nonprojective(heads: ArrayLike) -> Bools:
         raise ValueError("heads has a cycle, a tree is expected")
     below = [1 << node for node in range(size)]
     for node in reversed(order[1:]):
-        below[heads[node]] |= below[node]
-    flags = np.zeros(size, dtype=bool)
+        below[tree[node]] |= below[node]
+    flags = np.zeros(size - 1, dtype=bool)
     for modifier in range(1, size):
-        low, high = sorted((heads[modifier], modifier))
+        low, high = sorted((tree[modifier], modifier))
         between = (1 << high) - (2 << low)
-        flags[modifier] = (between & ~below[heads[modifier]]) > 0
+        flags[modifier - 1] = (between & ~below[tree[modifier]]) > 0
     return flags
 
 
@@ -125,8 +125,8 @@ class Evaluation:
         ----------
         sentence : Sentence
             The gold tree and its labels.
-        heads : array_like of int, shape (N,)
-            The predicted tree.
+        heads : array_like of int, shape (n,)
+            The predicted tree: the head of each word, from 1; 0 is the root.
         labels : iterable of n str, optional
             The predicted labels, for all sentences or for none.
         decoded : Decoded, optional
@@ -142,8 +142,8 @@ class Evaluation:
         if sentence.heads is None:
             raise DataError(sentence.path, _line(sentence, 0), "HEAD is absent (_); evaluation needs gold heads")
         heads = np.asarray(heads, dtype=np.int32)
-        if heads.shape != (len(sentence) + 1,):
-            raise ValueError(f"heads has the shape {heads.shape}, {(len(sentence) + 1,)} expected")
+        if heads.shape != (len(sentence),):
+            raise ValueError(f"heads has the shape {heads.shape}, {(len(sentence),)} expected")
         columns = _columns(np.asarray(sentence.heads, dtype=np.int32), heads, sentence.rows)
         if labels is not None:
             columns["predicted_label"] = _strings(labels)
@@ -219,7 +219,7 @@ class Evaluation:
             ``tag`` (CPOSTAG or UPOS); whether the head is ``correct``; ``gold_label``, ``predicted_label`` and
             ``label_correct`` (the last two None without predicted labels).
         """
-        none = np.array([-1], dtype=np.int32)
+        none = np.zeros(0, dtype=np.int32)
         sentences = self._sentences or [_columns(none, none, [])]
         lengths = [len(columns["gold"]) for columns in sentences]
         words = {name: np.concatenate([columns[name] for columns in sentences]) for name in sentences[0]}
@@ -237,12 +237,12 @@ def _columns(gold: np.ndarray, predicted: np.ndarray, rows: list[list[str]]) -> 
     """Return the columns of the words of one sentence."""
     columns = {"punctuation": np.array([is_punctuation(row[1]) for row in rows], dtype=bool)}
     columns |= {name: _strings(row[column] for row in rows) for name, column in (("tag", 3), ("gold_label", 7))}
-    position = np.arange(1, len(gold))
+    position = np.arange(1, len(gold) + 1)
     for name, heads in (("gold", gold), ("predicted", predicted)):
-        columns[name] = heads[1:]
-        columns[f"{name}_distance"] = np.where(heads[1:] == 0, 0, abs(position - heads[1:]))
-        columns[f"{name}_nonprojective"] = nonprojective(heads)[1:]
-    return columns | {"correct": gold[1:] == predicted[1:]}
+        columns[name] = heads
+        columns[f"{name}_distance"] = np.where(heads == 0, 0, abs(position - heads))
+        columns[f"{name}_nonprojective"] = nonprojective(heads)
+    return columns | {"correct": gold == predicted}
 
 
 def _figures(words: dict[str, Any], counted: np.ndarray) -> dict[str, Any]:

@@ -275,7 +275,7 @@ def _sentence(span: Span, tags: str) -> Sentence:
 def _set_tree(span: Span, parse: Parse, heads: np.ndarray, labels: list[str]) -> None:
     """Fill in the heads and labels of a sentence; white space depends on the word before it, or on the first."""
     places = [token.i for token in _words(span)]
-    for place, head, label in zip(places, parse.decoded.heads[1:].tolist(), parse.labels, strict=True):
+    for place, head, label in zip(places, parse.decoded.heads.tolist(), parse.labels, strict=True):
         heads[place] = places[head - 1] if head else place
         labels[place] = label if head else ROOT_LABEL
     before = places[0]

@@ -78,7 +78,7 @@ def read(source: Source, rules: Rules = DEFAULT_RULES, **changes: Any) -> Iterat
     >>> text = "1\\tDet\\t_\\tP\\tPD\\t_\\t2\\tsubj\\t_\\t_\\n2\\tregner\\t_\\tV\\tVA\\t_\\t0\\tROOT\\t_\\t_\\n\\n"
     >>> sentence = next(read(io.StringIO(text)))
     >>> sentence.forms, sentence.heads
-    (['Det', 'regner'], array([-1,  2,  0], dtype=int32))
+    (['Det', 'regner'], array([2, 0], dtype=int32))
     """
     return sentences_of(*open_input(source), rules._replace(**changes))
 
@@ -233,8 +233,8 @@ def replace(
     ----------
     sentence : Sentence
         Of ``n`` words.
-    heads : array_like of int, shape (N,)
-        ``heads[0]`` is ignored; another -1 is written as ``_``.
+    heads : array_like of int, shape (n,)
+        The head of each word, from 1; 0 is the root, and -1 is written as ``_``.
     labels : iterable of n str, optional
         None leaves the column DEPREL unchanged.
     comments : mapping or iterable of (key, value)
@@ -251,7 +251,7 @@ def replace(
     --------
     >>> text = "1\\tDet\\t_\\tP\\tPD\\t_\\t2\\tsubj\\t_\\t_\\n2\\tregner\\t_\\tV\\tVA\\t_\\t0\\tROOT\\t_\\t_\\n\\n"
     >>> sentence = next(read(io.StringIO(text)))
-    >>> print(replace(sentence, [-1, 0, 1], comments={"agreed": True}).expandtabs(6), end="")
+    >>> print(replace(sentence, [0, 1], comments={"agreed": True}).expandtabs(6), end="")
     # agreed = True
     1     Det   _     P     PD    _     0     subj  _     _
     2     regner _     V     VA    _     1     ROOT  _     _
@@ -259,8 +259,8 @@ def replace(
     """
     given: list[int] = np.asarray(heads).tolist()
     n = len(sentence.rows)
-    if len(given) != n + 1:
-        raise ValueError(f"heads has {len(given)} entries, {n + 1} expected")
+    if len(given) != n:
+        raise ValueError(f"heads has {len(given)} entries, {n} expected, one for each word")
     if not sentence.lines:
         lines, word_lines = ["\t".join(row) + "\n" for row in sentence.rows] + ["\n"], list(range(n))
     else:
@@ -268,7 +268,7 @@ def replace(
     names: list[str | None] = [None] * n if labels is None else list(labels)
     if len(names) != n:
         raise ValueError(f"labels has {len(names)} entries, {n} expected")
-    for index, number, label in zip(word_lines, given[1:], names, strict=True):
+    for index, number, label in zip(word_lines, given, names, strict=True):
         columns, head = lines[index].split("\t", 9), str(number) if number >= 0 else "_"
         if columns[_HEAD] != head and ":" in columns[_DEPS] and not keep_deps:  # without a colon: PHEAD of CoNLL-X
             columns[_DEPS] = "_"
@@ -384,7 +384,7 @@ def to_conllu(sentence: Sentence, heads: ArrayLike, labels: Iterable[str | None]
     Examples
     --------
     >>> text = "1\\tRegn\\tregn\\tNOUN\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"
-    >>> tokens = to_conllu(next(read(io.StringIO(text))), [-1, 0], ["root"])
+    >>> tokens = to_conllu(next(read(io.StringIO(text))), [0], ["root"])
     >>> tokens[0]["head"], tokens[0]["deprel"]
     (0, 'root')
     """

@@ -31,13 +31,13 @@ class JointDecoded(NamedTuple):
 
     Attributes
     ----------
-    heads, tags : ndarray of shape (N,), int32
+    tree, tags : ndarray of shape (N,), int32
         The tree, and the candidate of each word, from 0.
     score, bound, agreed, certified, iterations, recomputed, nodes
         As in `Decoded`: the bound is above all trees with all tags among the candidates.
     """
 
-    heads: np.ndarray
+    tree: np.ndarray
     tags: np.ndarray
     score: float
     bound: float
@@ -102,11 +102,11 @@ def decode_priced_jointly(
     >>> scores = np.zeros(len(parts))
     >>> scores[:16] = [wanted.get(arc, 0.0) for arc in zip(parts.arcs.head.tolist(), parts.arcs.modifier.tolist())]
     >>> problem = joint_problem(space, parts, scores, no_chain(space))
-    >>> [(each.heads.tolist(), each.score) for each in (decode_priced_jointly(problem, price) for price in (2.0, 4.0))]
+    >>> [(each.tree.tolist(), each.score) for each in (decode_priced_jointly(problem, price) for price in (2.0, 4.0))]
     [([-1, 4, 0, 2, 2], 34.0), ([-1, 2, 0, 2, 2], 33.0)]
     """
     first = decode_jointly(problem, options, search)
-    if not price or options.projective or is_projective(first.heads):
+    if not price or options.projective or is_projective(first.tree):
         return first
     known = first._replace(score=first.score - price, bound=first.bound - price)
     try:
@@ -131,7 +131,7 @@ def joint_trace(
     n_nodes = len(space.first) - 1
     heads, tags, incumbent = np.empty(n_nodes, np.int32), np.zeros(n_nodes, np.int32), -np.inf
     if known:
-        heads[:], tags[:], incumbent = known.heads, known.tags, known.score
+        heads[:], tags[:], incumbent = known.tree, known.tags, known.score
     split = split_scores(space, problem.scores, options)
     budget = (search.work_per_word * (n_nodes - 1) if search else 0) or _UNLIMITED
     descent = _descent(problem, split, problem.chain.own.copy(), incumbent, budget)
@@ -180,7 +180,7 @@ def _pose(problem: JointProblem, options: DualOptions) -> tuple[JointProblem, Du
 
 def _check_allowed(problem: JointProblem, found: JointDecoded, forbidden: np.ndarray) -> JointDecoded:
     """Return what was found; raise ValueError if it has a forbidden arc."""
-    if forbidden.any() and forbidden[used_parts(problem, found.heads, found.tags)[: len(found.heads) - 1]].any():
+    if forbidden.any() and forbidden[used_parts(problem, found.tree, found.tags)[: len(found.tree) - 1]].any():
         check_status(NO_TREE)
     return found
 
@@ -215,10 +215,10 @@ class _Search:
     ):
         self.problem, self.search, self.first = problem, search, first
         self.options = options._replace(max_iterations=search.node_iterations)
-        self.heads, self.tags, self.score, self.fathomed = first.heads, first.tags, first.score, -np.inf
+        self.tree, self.tags, self.score, self.fathomed = first.tree, first.tags, first.score, -np.inf
         self.iterations, self.nodes = first.iterations, 0
         self.decoded, self.spent = work
-        self.limit = search.work_per_word * (len(first.heads) - 1)
+        self.limit = search.work_per_word * (len(first.tree) - 1)
         self.open: list[_Node] = []
 
     def run(self, first: _Node) -> JointDecoded:
@@ -228,7 +228,7 @@ class _Search:
             self.split(heapq.heappop(self.open))
         bound = max([self.score, self.fathomed, *(-node.bound for node in self.open)])
         share = self.decoded / (self.iterations * len(self.problem.space.word))
-        found = self.heads, self.tags, self.score, bound
+        found = self.tree, self.tags, self.score, bound
         return JointDecoded(*found, False, self.settled(bound), self.iterations, share, self.nodes)
 
     def settled(self, bound: float) -> bool:
@@ -263,7 +263,7 @@ class _Search:
         split = SplitScores(*[parent.lowest[i, arcs] for i in range(3)])
         _force_single_arcs(fewer, split, self.options.scale)
         descent = _descent(fewer, split, parent.lowest_own.copy(), self.score, self.limit - self.spent)
-        heads, tags = np.empty(len(self.heads), np.int32), np.empty(len(self.heads), np.int32)
+        heads, tags = np.empty(len(self.tree), np.int32), np.empty(len(self.tree), np.int32)
         found = descend_jointly(fewer.space, fewer.scores, fewer.chain, self.options, descent, _NO_TRACE, heads, tags)
         outcome, iterations, score, bound, decoded, spent = found
         self.iterations += iterations
@@ -273,7 +273,7 @@ class _Search:
             # No tree spans the words by these arcs.
             return
         if score > self.score:
-            self.score, self.heads, self.tags = score, heads, tags
+            self.score, self.tree, self.tags = score, heads, tags
         bound = min(bound, -parent.bound)
         if outcome == STOPPED:
             lowest, disputes = np.empty((3, len(keep))), np.zeros(len(keep), np.int64)

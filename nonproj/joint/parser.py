@@ -88,9 +88,9 @@ class JointParser(Parser):
     def _check_nbest(self) -> None:
         raise ConfigError("decoding.nbest", "tags are decided for the best tree only; leave out --joint")
 
-    def parse_all(self, sentences: Iterable[Sentence], batch: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
+    def parse_all(self, sentences: Iterable[Sentence], batch_size: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
         """Tag and parse a stream of sentences; see `Parser.parse_all`."""
-        for group in batches(sentences, batch):
+        for group in batches(sentences, batch_size):
             (tagged, margins), choices = self.tag_with_margins(group), {}
             for i, chain in enumerate(self.chains(group)):
                 found = self.candidates(group[i], tagged[i], chain) if chain is not None else None
@@ -134,8 +134,8 @@ class JointParser(Parser):
         chosen = [self.with_tags(choice, each) for choice, each in zip(choices, found, strict=True)]
         tokens, parses = [self.encode(sentence) for sentence in chosen], []
         for t, space, each, bound in zip(tokens, arcs, found, constraints, strict=True):
-            decoded, unknown = Decoded(each.heads, *each[2:]), self._count_unknown_tags(t)
-            parses.append(Parse(decoded, self.label(t, each.heads, bound), space, None, unknown))
+            decoded, unknown = Decoded(each.tree, *each[2:]), self._count_unknown_tags(t)
+            parses.append(Parse(decoded, self.label(t, each.tree, bound), space, None, unknown))
         return list(zip(chosen, parses, strict=True))
 
     def candidates(self, given: Sentence, sentence: Sentence, chain: TagChain) -> Candidates:

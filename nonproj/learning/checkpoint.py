@@ -114,7 +114,7 @@ def _arcs_with_trees(packed: np.ndarray, sentences: Sequence[Sentence]) -> list[
         raise ValueError("they are not in the order of the sentences")
     spaces = unpack_arcs(packed, [len(sentence) for sentence in sentences])
     for number, (arcs, sentence) in enumerate(zip(spaces, sentences, strict=True), 1):
-        if np.count_nonzero(arcs.head == sentence.heads[arcs.modifier]) != len(sentence):
+        if np.count_nonzero(arcs.head == sentence.tree[arcs.modifier]) != len(sentence):
             raise ValueError(f"sentence {number} lacks some of its gold tree")
     return spaces
 

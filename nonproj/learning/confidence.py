@@ -159,7 +159,7 @@ def _second_weights(trainer, spaces: list[ArcSpace], chosen: np.ndarray) -> np.n
     learner = trainer.learner()
     perceptron = learner.perceptron()
     tokens, arcs = [trainer.tokens[i] for i in chosen], [spaces[i] for i in chosen]
-    heads, labels = [trainer.sentences[i].heads for i in chosen], [trainer.gold_labels[i] for i in chosen]
+    heads, labels = [trainer.sentences[i].tree for i in chosen], [trainer.gold_labels[i] for i in chosen]
     if trainer.workers:
         mixing = Mixing(trainer.workers, learner, tokens, heads, arcs, min(trainer.shards, len(chosen)), labels)
     else:
@@ -200,7 +200,7 @@ def examine(
     number = {label: i for i, label in enumerate(parser.model.labels)}
     for sentence, margins in zip(sentences, tag_margins or [None] * len(sentences), strict=True):
         case = _case(parser, sentence, margins)
-        right = case.decoded.heads[1:] == sentence.heads[1:]
+        right = case.decoded.heads == sentence.heads
         gold = np.array([number[label] for label in sentence.labels])
         labels = right & (case.labels == gold)
         outcomes.append(Outcome(parser.evidence(case, limit), right, labels, bool(right.all())))
@@ -213,7 +213,7 @@ def _case(parser: Parser, sentence: Sentence, tag_margins: np.ndarray | None) ->
     arcs, marginals = parser.candidates_of(sentence, tokens, None)
     parts, scores = parser.score(tokens, arcs)
     decoded, lowest = parser.decode_recorded(parts, scores)
-    labelled = parser.label_arcs(tokens, decoded.heads)
+    labelled = parser.label_arcs(tokens, decoded.tree)
     return Case(tokens, parts, scores, marginals, decoded, lowest, *labelled, tag_margins, sentence.margins)
 
 

@@ -223,7 +223,7 @@ def learn_network(
     chosen = np.arange(len(trainer.tokens)) if chosen is None else chosen
     tokens = [trainer.tokens[i] for i in chosen]
     examples = [
-        Example(trainer.tokens[i], trainer.sentences[i].heads, spaces[i], trainer.gold_labels[i]) for i in chosen
+        Example(trainer.tokens[i], trainer.sentences[i].tree, spaces[i], trainer.gold_labels[i]) for i in chosen
     ]
     learner = NetworkLearner(vocabularies, tokens, config.network, (config.seed, 5), len(trainer.labels))
     for epoch in range(config.network.epochs):

@@ -122,7 +122,7 @@ class Perceptron:
         """Return the indicators of the best structure, in Z or among the trees."""
         if self.relaxed and len(parts.types) > 1:
             return relaxed_indicators(parts, scores, self.options.tau)
-        return tree_indicators(parts, dual_decomposition(parts, scores, self.options).heads)
+        return tree_indicators(parts, dual_decomposition(parts, scores, self.options).tree)
 
     def restart_average(self) -> None:
         """Leave the weights so far out of the average."""

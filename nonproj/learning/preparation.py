@@ -94,7 +94,7 @@ def check_sentences(sentences: Sequence[Sentence], max_words: int) -> None:
         if sentence.heads is None:
             raise DataError(sentence.path, sentence.line, "HEAD is absent (_); training needs gold heads")
         check_columns(sentence, known)
-    if not any(sentence.heads[1:].any() or set(sentence.labels) - {"_"} for sentence in sentences):
+    if not any(sentence.heads.any() or set(sentence.labels) - {"_"} for sentence in sentences):
         path = one_line(sentences[0].path)
         log.warning("%s: all heads are 0 and all labels are _; a treebank with gold trees is expected", path)
 

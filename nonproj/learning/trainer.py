@@ -139,9 +139,9 @@ class Trainer:
             )
         self.labels = sorted({label for s in sentences for label in s.labels})
         self.files, self.clusters = load_features(config, labelled=len(self.labels) > 1)
-        roots = [int(np.count_nonzero(s.heads[1:] == 0)) for s in sentences]
+        roots = [int(np.count_nonzero(s.heads == 0)) for s in sentences]
         self.multi_root = config.treebank.root == "multi" or (config.treebank.root == "auto" and max(roots) > 1)
-        share = float(np.concatenate([nonprojective(s.heads)[1:] for s in sentences]).mean())
+        share = float(np.concatenate([nonprojective(s.heads) for s in sentences]).mean())
         self.meta = {
             "version": __version__,
             "learning": LEARNING,
@@ -202,7 +202,7 @@ class Trainer:
         self.tokens = [self.encoder.encode(sentence) for sentence in self.sentences]
         self.gold_labels, self.lines = number_labels(self.sentences, self.labels), None
         if LABELLED_ARC in self.files and TAG in self.attributes:
-            heads, column = [s.heads for s in self.sentences], self.attributes.index(TAG)
+            heads, column = [s.tree for s in self.sentences], self.attributes.index(TAG)
             shape = (FIRST + len(self.encoder.vocabularies[TAG]), len(self.labels))
             order, self.lines = label_lines(self.tokens, heads, self.gold_labels, column, shape)
             self.labels = [self.labels[i] for i in order]
@@ -230,7 +230,7 @@ class Trainer:
 
     def fit_labeler(self, chosen: np.ndarray, name: str) -> Labeler:
         """Train a labeler on the chosen sentences."""
-        examples = [(t, s.heads, g) for t, s, g in zip(self.tokens, self.sentences, self.gold_labels, strict=True)]
+        examples = [(t, s.tree, g) for t, s, g in zip(self.tokens, self.sentences, self.gold_labels, strict=True)]
         options = self.config.labeler
         table = compile_templates(self.files["label"], self.attributes)
         pairs = PairScorer.of(self.files, self.attributes)
@@ -266,7 +266,7 @@ class Trainer:
                 )
         self._report_pruning("training", self.sentences, spaces)
         for i, sentence in enumerate(self.sentences):
-            spaces[i] = add_gold(spaces[i], sentence.heads)
+            spaces[i] = add_gold(spaces[i], sentence.tree)
         return spaces
 
     def fit_pruner(self, chosen: np.ndarray, name: str) -> Pruner:
@@ -274,7 +274,7 @@ class Trainer:
         options = self.config.pruner
         table = compile_templates(self.files["pruner"], self.attributes)
         pruner = Pruner(table, options.bits, options.learning_rate)
-        examples = [(t, s.heads) for t, s in zip(self.tokens, self.sentences, strict=True)]
+        examples = [(t, s.tree) for t, s in zip(self.tokens, self.sentences, strict=True)]
         in_fold = np.zeros(len(examples), bool)
         in_fold[chosen] = True
         for epoch in range(options.epochs):
@@ -289,7 +289,7 @@ class Trainer:
     def _report_pruning(self, name: str, sentences, spaces) -> None:
         """Log how many gold arcs are candidates, and keep the figures for the model."""
         words = sum(len(s) for s in sentences)
-        kept = sum(count_gold(space, s.heads) for space, s in zip(spaces, sentences, strict=True))
+        kept = sum(count_gold(space, s.tree) for space, s in zip(spaces, sentences, strict=True))
         arcs = sum(len(space.head) for space in spaces)
         log.info("pruning of %s: %.2f %% of gold arcs kept, %.2f heads a word", name, 100 * kept / words, arcs / words)
         self.meta[f"pruning_{name}"] = {"gold_kept": kept / words, "heads_per_word": arcs / words}
@@ -324,7 +324,7 @@ class Trainer:
 
     def _train_parser(self, perceptrons: list[Perceptron], spaces: list[ArcSpace]) -> None:
         """Train for the epochs that the log lacks, and save a checkpoint after each."""
-        heads, learner = [sentence.heads for sentence in self.sentences], self.learner()
+        heads, learner = [sentence.tree for sentence in self.sentences], self.learner()
         material = (self.tokens, heads, spaces, self.config.parts, self.gold_labels)
         if self.workers:
             mixing = Mixing(self.workers, learner, self.tokens, heads, spaces, self.shards, self.gold_labels)

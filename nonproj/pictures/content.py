@@ -59,7 +59,7 @@ def picture_of(
     Parameters
     ----------
     sentence : Sentence
-    heads : array-like of shape (N,), int, optional
+    heads : array-like of shape (n,), int, optional
         The tree; by default that of the sentence.  A word whose head is -1 has no arc.
     labels : sequence of n str, optional
         By default those of the sentence.
@@ -75,25 +75,24 @@ def picture_of(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from nonproj.io.objects import from_words
-    >>> picture_of(from_words(["Det", "regner"]), np.array([-1, 2, 0]), ["nsubj", "root"]).above
+    >>> picture_of(from_words(["Det", "regner"]), [2, 0], ["nsubj", "root"]).above
     [Arc(head=2, modifier=1, label='nsubj', kind='plain'), Arc(head=0, modifier=2, label='root', kind='plain')]
     """
-    tree = (heads_of(sentence) if heads is None else np.asarray(heads))[1:].tolist()
+    tree = (heads_of(sentence) if heads is None else np.asarray(heads)).tolist()
     names = list(sentence.labels if labels is None else labels)
     below: list[Arc] = []
     if other is None:
         above = arcs_of(tree, names)
     else:
-        above, below = compared(tree, names, heads_of(other)[1:].tolist(), other.labels)
+        above, below = compared(tree, names, heads_of(other).tolist(), other.labels)
     tags = [_shown(row[3]) or _shown(row[4]) for row in sentence.rows]
     sure = confidence_of(sentence) if confidence is None else [float(share) for share in confidence]
     return Picture(sentence.forms, tags, above, below, sure)
 
 
 def heads_of(sentence: Sentence) -> np.ndarray:
-    """Return the tree of a sentence, int32[N]; a word whose HEAD is absent (``_``) has the head -1.
+    """Return the heads of a sentence, int32[n]; a word whose HEAD is absent (``_``) has the head -1.
 
     Raises
     ------
@@ -104,7 +103,7 @@ def heads_of(sentence: Sentence) -> np.ndarray:
     --------
     >>> row = ["1", "Regn", "_", "_", "_", "_", "0", "root", "_", "_"]
     >>> heads_of(Sentence([row, ["2", "i", *row[2:6], "_", "_", "_", "_"]]))
-    array([-1,  0, -1], dtype=int32)
+    array([ 0, -1], dtype=int32)
     """
     if sentence.heads is not None:
         return sentence.heads
@@ -117,7 +116,7 @@ def heads_of(sentence: Sentence) -> np.ndarray:
             steps, above = steps + 1, heads[above]
         if above > 0:
             raise DataError(sentence.path, sentence.line, f"the heads above word {word} form a cycle, not a tree")
-    return np.array(heads, np.int32)
+    return np.array(heads[1:], np.int32)
 
 
 def arcs_of(heads: Sequence[int], labels: Sequence[str]) -> list[Arc]:

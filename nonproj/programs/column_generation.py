@@ -110,7 +110,7 @@ def price_and_cut(
     >>> arc_scores = [[0, 4, 1, 1], [0, 0, 3, 1], [0, 2, 0, 3], [0, 1, 1, 0]]
     >>> upper_bounds = np.full((4, 4, 4), 0.5)
     >>> decoded, counts = price_and_cut(arc_scores, upper_bounds, lambda parts: np.where(parts[:, 2] == 3, 0.5, 0.0))
-    >>> decoded.heads.tolist(), decoded.score, decoded.certified, counts.grandparents, counts.scored
+    >>> decoded.tree.tolist(), decoded.score, decoded.certified, counts.grandparents, counts.scored
     ([-1, 0, 1, 2], 10.5, True, 12, 9)
     """
     master = _RestrictedMaster(arc_scores, upper_bounds, score, options)

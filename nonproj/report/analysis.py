@@ -74,7 +74,7 @@ def analyse(items: Sequence[Item], names: Sequence[str]) -> tuple[list[Tile], li
     tiles = [(f"{len(items):,}", "sentences", ""), (f"{words:,}", "words", "")]
     tables: list[Table] = []
     plots: list[tuple[str, dict[str, Any]]] = []
-    partial = any((heads[1:] < 0).any() for item in items for heads in _trees(item))
+    partial = any((heads < 0).any() for item in items for heads in _trees(item))
     if partial:
         tiles += _partial_tiles(items)
     elif items and (items[0].gold is not None or items[0].other is not None):
@@ -101,10 +101,10 @@ def _trees(item: Item) -> list[np.ndarray]:
 
 def _partial_tiles(items: Sequence[Item]) -> list[Tile]:
     """Return what can be told where words have no head: how many have one, and how many of these are right."""
-    heads = np.concatenate([item.heads[1:] for item in items])
+    heads = np.concatenate([item.heads for item in items])
     tiles = [(_percent(float(np.mean(heads >= 0))), "words with a head", "the others have been left out")]
     if all(item.gold is not None for item in items):
-        gold = np.concatenate([heads_of(item.gold)[1:] for item in items if item.gold is not None])
+        gold = np.concatenate([heads_of(item.gold) for item in items if item.gold is not None])
         if (heads >= 0).any():
             right = float(np.mean((heads == gold)[heads >= 0]))
             tiles.append((_percent(right), "heads right, of these", "words with a head, punctuation included"))
@@ -208,7 +208,7 @@ def judged(items: Sequence[Item]) -> Judged | None:
         (share, bool(head == right))
         for item in items
         if item.confidence is not None and item.gold is not None
-        for share, head, right in zip(item.confidence, item.heads[1:], heads_of(item.gold)[1:], strict=True)
+        for share, head, right in zip(item.confidence, item.heads, heads_of(item.gold), strict=True)
     ]
     return Judged(*(np.array(column) for column in zip(*pairs, strict=True))) if pairs else None
 

@@ -65,10 +65,10 @@ def courses_of(items: Sequence[Item], parser: Parser, count: int) -> dict[int, d
 
 def _as_list(iteration: Iteration, arcs: ArcSpace) -> list[Any]:
     """Return an iteration as the page's script reads it."""
-    y = iteration.heads[arcs.modifier] == arcs.head
+    y = iteration.tree[arcs.modifier] == arcs.head
     z, second = iteration.z == 1, iteration.z_grandparent == 1
     missing = arcs.modifier[y & ~(z & second)].tolist()
     extra = np.flatnonzero(~y & (z | second))
     which = np.where(z[extra], 1, 2)
     rows = np.stack([arcs.head[extra], arcs.modifier[extra], which], axis=1).tolist()
-    return [round(iteration.dual, 6), round(iteration.primal, 6), iteration.heads[1:].tolist(), missing, rows]
+    return [round(iteration.dual, 6), round(iteration.primal, 6), iteration.tree[1:].tolist(), missing, rows]

@@ -27,7 +27,7 @@ class Item(NamedTuple):
         From 1.
     sentence : Sentence
         Its words and tags.
-    heads : ndarray of shape (N,), int32
+    heads : ndarray of shape (n,), int32
         A word without a head has -1.
     labels : list of str
     confidence : list of float, or None
@@ -132,7 +132,8 @@ def with_trees(items: Iterable[Item], trees: Iterable[Sentence], field: str) -> 
 
 def _with_heads(sentence: Sentence, heads: np.ndarray) -> Sentence:
     """Return a sentence with another tree."""
-    return Sentence(sentence.rows, heads, sentence.lines, sentence.word_lines, sentence.path, sentence.line)
+    tree = np.concatenate([[-1], heads]).astype(np.int32)
+    return Sentence(sentence.rows, tree, sentence.lines, sentence.word_lines, sentence.path, sentence.line)
 
 
 def choose(items: Iterable[Item], wanted: str) -> Item:

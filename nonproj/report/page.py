@@ -117,8 +117,8 @@ def _short(path: str) -> str:
 def _sentence(item: Item, labels: _Numbers, tags: _Numbers, feats: _Numbers) -> dict[str, Any]:
     """Return a sentence as the script reads it."""
     rows = item.sentence.rows
-    trees = [(item.heads[1:].tolist(), item.labels)]
-    trees += [(heads_of(each)[1:].tolist(), each.labels) for each in (item.other, item.gold) if each is not None]
+    trees = [(item.heads.tolist(), item.labels)]
+    trees += [(heads_of(each).tolist(), each.labels) for each in (item.other, item.gold) if each is not None]
     data: dict[str, Any] = {
         "w": item.sentence.forms,
         "t": [tags[_absent(row[3]) or _absent(row[4])] for row in rows],

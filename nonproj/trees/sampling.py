@@ -54,8 +54,8 @@ def sample_trees(
 
     Returns
     -------
-    ndarray of shape (count, N) or (B, count, N), int32
-        The heads of each tree, -1 for the root and for padding.
+    ndarray of shape (count, n) or (B, count, n), int32
+        The head of each word, from 1; 0 is the root, and -1 stands for padding.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def sample_trees(
     Examples
     --------
     >>> trees = sample_trees([[0, 0, 0], [0, 0, 0], [0, 0, 0]], 10_000)
-    >>> [round(float((trees[:, 1:] == heads).all(axis=1).mean()), 1) for heads in ([0, 0], [0, 1], [2, 0])]
+    >>> [round(float((trees == heads).all(axis=1).mean()), 1) for heads in ([0, 0], [0, 1], [2, 0])]
     [0.3, 0.3, 0.3]
     """
     if count < 0:
@@ -80,7 +80,7 @@ def sample_trees(
             found[b, :, : length + 1] = _sample(without_forbidden(own), count, single_root, rng)
         except ValueError as error:
             raise ValueError(f"sentence {b}: {error}" if batch.many else str(error)) from None
-    return found if batch.many else found[0]
+    return found[:, :, 1:] if batch.many else found[0, :, 1:]
 
 
 def _sample(scores: np.ndarray, count: int, single_root: bool, rng: np.random.Generator) -> Int32s:

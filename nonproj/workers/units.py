@@ -18,12 +18,12 @@ _LONGEST_COMMENT = 10_000
 
 
 def parse_units(
-    parser: Parser, units: Iterable[Sentence | Broken | str], batch: int = BATCH
+    parser: Parser, units: Iterable[Sentence | Broken | str], batch_size: int = BATCH
 ) -> Iterator[tuple[Sentence, Parse] | Broken | str]:
     """Yield the parse of each sentence, what is broken, also because it cannot be parsed, and strings as they are."""
-    for group in batches(units, batch):
+    for group in batches(units, batch_size):
         sentences = [unit for unit in group if isinstance(unit, Sentence)]
-        parsed = parser.try_all(sentences, batch)
+        parsed = parser.try_all(sentences, batch_size)
         for unit in group:
             if not isinstance(unit, Sentence):
                 yield unit

@@ -113,7 +113,7 @@ class Instance(NamedTuple):
         if not found.certified:  # sets of part types without compiled automata are not searched
             raise SizeError("the dependency parser's decoder left a gap; a parser of the usual part types is expected")
         arcs = self.parts.arcs
-        return found.bound, (found.heads[arcs.modifier] == arcs.head).astype(np.float64), found.heads
+        return found.bound, (found.tree[arcs.modifier] == arcs.head).astype(np.float64), found.tree
 
     def objective(self, edges: np.ndarray) -> float:
         """Return the objective of a derivation."""
@@ -259,7 +259,7 @@ class JointParser:
         graph = self.phrases.chart(words, tags)
         if graph is None:
             return flat(words, tags)
-        heads = self.dependencies.parse(tagged_sentence(words, tags)).decoded.heads
+        heads = self.dependencies.parse(tagged_sentence(words, tags)).decoded.tree
         bonus = np.zeros((len(words) + 1) ** 2)
         bonus[heads[1:] * (len(words) + 1) + np.arange(1, len(words) + 1)] = HARD_BONUS
         edges = best_derivation(graph, bonus)[1]
