@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from spacy import util
+from spacy import registry, util
 from spacy.attrs import DEP, HEAD, SENT_START
 from spacy.language import Language
 from spacy.parts_of_speech import IDS
 from spacy.pipeline import Sentencizer
 from spacy.tokens import Doc, Span, Token
+from spacy.training import Example
 
 from nonproj.confidence.classifier import Confidence
 from nonproj.errors import ModelError
@@ -32,7 +34,15 @@ always as the segmenter says; always as spaCy's rule says."""
 ROOT_LABEL = "ROOT"
 """The label of roots, which spaCy's own models and its matchers use."""
 
+UNIVERSAL = frozenset(IDS) - {"", "CONJ", "EOL", "SPACE"}
+"""The tags of Universal Dependencies, which alone are values of ``token.pos``."""
+
+SCORES = {"dep_uas": 0.4, "dep_las": 0.4, "sents_f": 0.2, "dep_las_per_type": None, "sents_p": None, "sents_r": None}
+"""What ``nlp.evaluate`` computes of trees and sentences, with default weights."""
+
 _MODEL_FILE = "model.nonproj"
+_META = "nonproj"
+"""The key of a pipeline's meta data: the components whose models are in its folder when it is written to disk."""
 
 _EXTENSIONS = {
     Doc: ("certified", "gap", "confidence"),
@@ -57,7 +67,7 @@ class NonprojComponent:
     ----------
     name : str
     model : str or None
-        The model file.  Needed before a document is parsed, unless the component is read from disk or bytes.
+        The model file.  None if the component is going to be read from disk or bytes.
     tags : {"missing", "all", "none"}
         Which tags, morphology and lemmas the model's tagger sets: those that no component has set, all, or none.
     sentences : {"auto", "segmenter", "rule"}
@@ -97,16 +107,34 @@ class NonprojComponent:
             for extension in names:
                 if not kind.has_extension(extension):
                     kind.set_extension(extension, default=None)
-        if model is not None and Path(model).exists():  # a pipeline read from disk need not have it there any more
+        if model is not None:
             self._use(Model.load_trained(model))
 
     @property
     def parser(self) -> Parser:
         """The parser of the model."""
         if self._parser is None:
-            reason = "has no model; set 'model'" if self.source is None else f"{self.source}: no such file"
-            raise ModelError(f"the component {self.name!r}", reason)
+            raise ModelError(f"the component {self.name!r}", "has no model; set 'model'")
         return self._parser
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of arcs; ``ROOT`` stands for those of roots."""
+        return tuple(dict.fromkeys([ROOT_LABEL, *self._parser.model.labels])) if self._parser else ()
+
+    def score(self, examples: Iterable[Example], **options: Any) -> dict[str, Any]:
+        """Return the scores of trees, sentences, tags, morphology and lemmas, for ``nlp.evaluate``.
+
+        Those are spaCy's own: ``dep_uas`` and ``dep_las`` (without punctuation), ``sents_f``, and, if the model has a
+        tagger, ``tag_acc``, ``pos_acc``, ``morph_acc`` and ``lemma_acc``.
+        """
+        wanted, chosen = ["parser"], list(examples)
+        if self.tags != "none" and self.parser.analyzer is not None:
+            wanted += ["tagger", "morphologizer", "lemmatizer"]
+        scores: dict[str, Any] = {}
+        for name in wanted:
+            scores |= registry.scorers.get(f"spacy.{name}_scorer.v1")()(chosen, **options)
+        return scores
 
     def _use(self, model: Model) -> None:
         changes = {f"decoding.{name}": value for name, value in self.decoding.items()}
@@ -187,7 +215,7 @@ class NonprojComponent:
                 starts[first] = 1
                 _set_tree(doc[first:last], parse, heads, labels)
                 if self.tags != "none":
-                    _set_tags(doc[first:last], sentence, self.tags == "all")
+                    _set_tags(doc[first:last], sentence, self.tags == "all", self._has_universal_tags)
             numbers = [doc.vocab.strings.add(label or "dep") for label in labels]
             columns = (heads - np.arange(len(doc))).astype(np.uint64), np.array(numbers, np.uint64)
             doc.from_array([HEAD, DEP], np.stack(columns, axis=1))
@@ -202,6 +230,13 @@ class NonprojComponent:
         doc._.confidence = float(np.mean(sure)) if sure else None
         doc._.certified = all(bool(parse.decoded.certified) for _, parse in parses)
         doc._.gap = float(sum(parse.decoded.bound - parse.decoded.score for _, parse in parses))
+
+    @cached_property
+    def _has_universal_tags(self) -> bool:
+        """Whether the column UPOS of the model's tagger has tags of Universal Dependencies, and not a treebank's own."""
+        analyzer = self.parser.analyzer
+        tags = analyzer.tagger.tags.tags if analyzer is not None and analyzer.tagger is not None else []
+        return {tag[0] for tag in tags} <= UNIVERSAL | {"_"}
 
     # -- files ---------------------------------------------------------------------------------------------------------
 
@@ -239,6 +274,7 @@ class NonprojComponent:
     "nonproj",
     assigns=["token.head", "token.dep", "token.tag", "token.pos", "token.morph", "token.lemma", "doc.sents"],
     default_config={"model": None, "tags": "missing", "sentences": "auto", "max_words": 128, "decoding": {}},
+    default_score_weights=SCORES,
 )
 def make_nonproj(
     nlp: Language,
@@ -249,8 +285,17 @@ def make_nonproj(
     max_words: int,
     decoding: dict[str, Any],
 ) -> NonprojComponent:
-    """Return the component that spaCy calls "nonproj"; see `NonprojComponent`."""
-    return NonprojComponent(name, model=model, tags=tags, sentences=sentences, max_words=max_words, decoding=decoding)
+    """Return the component that spaCy calls "nonproj"; see `NonprojComponent`.
+
+    The model of a pipeline that is read from disk is in its folder, and the file it once came from need not exist.
+    """
+    own = nlp.meta.setdefault(_META, [])
+    if model is not None and name in own and not Path(model).exists():
+        model = None
+    found = NonprojComponent(name, model=model, tags=tags, sentences=sentences, max_words=max_words, decoding=decoding)
+    if name not in own:
+        own.append(name)
+    return found
 
 
 # -- between tokens and rows -------------------------------------------------------------------------------------------
@@ -294,16 +339,21 @@ def _set_confidence(span: Span, confidence: Confidence) -> None:
         token._.confidence, token._.label_confidence = head, label
 
 
-def _set_tags(span: Span, sentence: Sentence, overwrite: bool) -> None:
-    """Set the tags of the words, where there are none or all."""
+def _set_tags(span: Span, sentence: Sentence, overwrite: bool, universal: bool) -> None:
+    """Set the tags of the words, where there are none or all.
+
+    Tags of Universal Dependencies go to ``pos``, those of the treebank to ``tag``: XPOS, or, where there is none and
+    UPOS has no universal tags (``universal``), UPOS.
+    """
     for token, row in zip(_words(span), sentence.rows, strict=True):
         lemma, upos, xpos, feats = row[LEMMA : FEATS + 1]
         if lemma != "_" and (overwrite or not token.lemma_):
             token.lemma_ = lemma
-        if upos in IDS and (overwrite or not token.pos_):  # other treebanks have tags that spaCy does not know
+        if universal and upos in UNIVERSAL and (overwrite or not token.pos_):
             token.pos_ = upos
-        if xpos != "_" and (overwrite or not token.tag_):
-            token.tag_ = xpos
+        tag = upos if xpos == "_" and not universal else xpos
+        if tag != "_" and (overwrite or not token.tag_):
+            token.tag_ = tag
         if overwrite or not token.has_morph():
             token.set_morph(feats if all("=" in feat for feat in feats.split("|")) else "")
     for token in span:
