@@ -54,8 +54,6 @@ DECODE_TESTS = $(wildcard $(patsubst %,tests/test_%.py,parts arborescence projec
 	$(addprefix nonproj/,trees automata dual programs relaxation)
 
 THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent third)))
-SYSTEM_TESTS = $(wildcard $(patsubst %,tests/test_%.py,constituency lexicalised lexicalised_joint mrf mrf_search \
-	mrf_tasks tsp* translation*)) $(addprefix nonproj/systems/,constituency mrf tsp translation)
 LEARN_TESTS = tests/test_scoring.py tests/test_learning.py
 
 .PHONY: help setup train evaluate parse models test test-decode test-bounds test-python attack bench bench-text bench-full reproduce docs dist lint types clean
@@ -63,7 +61,7 @@ LEARN_TESTS = tests/test_scoring.py tests/test_learning.py
 help: ## list the targets (the default)
 	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folder] [ARCHIVE=file] [ARGS='...']"
 	@echo
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1	\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
 	@echo
 	@echo "LANG is one of: $(LANGUAGES); PARTS is one of: arc sibling grandparent third."
 	@echo "ARCHIVE is a treebank's source, downloaded by hand where this machine cannot."
@@ -109,7 +107,7 @@ test-decode: $(WARM) ## run only the tests of the decoders
 	@$(PYTEST) $(DECODE_TESTS) $(ARGS)
 
 test-bounds: $(READY) ## run the tests of kernels with bounds checking
-	@NUMBA_BOUNDSCHECK=1 $(PYTEST) $(DECODE_TESTS) $(LEARN_TESTS) $(SYSTEM_TESTS) $(ARGS)
+	@NUMBA_BOUNDSCHECK=1 $(PYTEST) $(DECODE_TESTS) $(LEARN_TESTS) $(ARGS)
 
 test-python: $(READY) ## run the tests of decoders and scores uncompiled, for coverage; takes minutes
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) -W ignore::RuntimeWarning $(DECODE_TESTS) tests/test_scoring.py $(ARGS)
@@ -172,3 +170,5 @@ types: $(READY) ## check the types
 clean: ## remove everything generated, except models/ and data/
 	@rm -rf "$(VENV)" build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+include $(wildcard */targets.mk)

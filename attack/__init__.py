@@ -9,7 +9,6 @@
 - `properties`: what must be true of sentences, trees and errors
 - `reads`, `parses`, `models`, `options`: lanes of damaged treebanks, models, configurations and command lines
 - `components`: lanes of forged taggers, segmenters, networks and confidence classifiers
-- `systems`: lane of the other systems' models
 - `text`, `server`: lanes of plain text, and of requests to a live server
 - `structured`, `fuzz`: well-formed treebanks drawn by hypothesis; a lane guided by coverage
 - `forked`: runs the command line in forked processes

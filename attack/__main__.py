@@ -5,29 +5,40 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from attack import campaign
-from attack.lanes import LANES, make_lane
+from attack.lanes import LANES, Entry, make_lane
 from nonproj.cli.arguments import Arguments, seconds
 
 WORDS_A_SECOND = 200
 """Words of the lane of load for each second of its time: it parses them three times, while workers are killed."""
 
 
-def main() -> int:
-    """Run lanes or write the page; return 1 if something failed, or a lane had no time to try anything."""
-    parser = Arguments(prog="python -m attack", description="Attack nonproj.")
-    parser.add_argument("lane", choices=(*LANES, "all", "report"), nargs="?", default="all")
+def main(program: str = "attack", lanes: Mapping[str, Entry] = LANES) -> int:
+    """Run lanes or write the page; return 1 if something failed, or a lane had no time to try anything.
+
+    Parameters
+    ----------
+    program : str
+        The package that ``python -m`` runs with these lanes; its folder ``results`` keeps the figures.
+    lanes : mapping of str to Entry
+    """
+    parser = Arguments(prog=f"python -m {program}", description="Attack nonproj.")
+    reports = ["report"] * (program == "attack")
+    parser.add_argument("lane", choices=(*lanes, "all", *reports), nargs="?", default="all")
     parser.add_argument("--seconds", type=seconds, default=60.0, help="time for the lane, or for all (default: 60)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=campaign.ROOT / "attack" / "results", help="folder of the results")
+    out = campaign.ROOT.joinpath(*program.split("."), "results")
+    parser.add_argument("--out", type=Path, default=out, help="folder of the results")
     parser.add_argument("--case", type=int, help="run only this case, and let its error appear")
     parser.add_argument("--words", type=int, help="words of the lane of load (default: by its time, up to a million)")
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--until", type=float, default=float("inf"), help=argparse.SUPPRESS)
     parser.check_options(sys.argv[1:])
     options = parser.parse_args()
+    options.program, options.lanes = program, lanes
     if options.lane == "report":
         from attack.report import write
 
@@ -37,9 +48,9 @@ def main() -> int:
     if options.case is not None:
         return _one(options)
     deadline, failed = time.monotonic() + options.seconds, 0
-    names = list(LANES) if options.lane == "all" else [options.lane]
+    names = list(lanes) if options.lane == "all" else [options.lane]
     for index, name in enumerate(names):
-        weights = [LANES[other].weight for other in names[index:]]
+        weights = [lanes[other].weight for other in names[index:]]
         failed += _run(options, name, (deadline - time.monotonic()) * weights[0] / sum(weights))
     return int(failed > 0)
 
@@ -49,7 +60,7 @@ def _run(options: argparse.Namespace, name: str, share: float) -> int:
     from attack.supervisor import Task, supervise
 
     words = options.words or max(1000, min(1_000_000, int(WORDS_A_SECOND * share)))
-    task = Task(name, options.seed, LANES[name].patience, words, options.out.resolve())
+    task = Task(name, options.seed, options.lanes[name].patience, words, options.out.resolve(), options.program)
     before = campaign.Results.load(campaign.results_path(task.out, name, task.seed), name, task.seed)
     results = supervise(task, share, limit=share)
     counts = ", ".join(f"{count} {outcome}" for outcome, count in results.outcomes.items())
@@ -75,7 +86,7 @@ def _inside(options: argparse.Namespace) -> int:
             from attack.load import Load
 
             Load.words = options.words
-        lane = make_lane(options.lane, options.inside)
+        lane = make_lane(options.lane, options.inside, options.lanes)
     except campaign.UnavailableError as error:
         sys.stderr.write(f"{options.lane}: {error}\n")
         results.notes["unavailable"] = str(error)
@@ -92,7 +103,7 @@ def _one(options: argparse.Namespace) -> int:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
-        lane = make_lane(options.lane, Path(folder))
+        lane = make_lane(options.lane, Path(folder), options.lanes)
         outcome = lane.case(campaign.generator(options.lane, options.seed, options.case), options.case)
     sys.stdout.write(f"{outcome}\n")
     return 0

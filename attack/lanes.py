@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,7 +43,6 @@ LANES = {
     "segmenter": Entry("attack.components:Segmenter", 2, 60.0, 2_000, "forged segmenters"),
     "network": Entry("attack.components:Network", 2, 60.0, 2_000, "forged networks"),
     "confidence": Entry("attack.components:Confidence", 2, 60.0, 2_000, "forged confidence classifiers"),
-    "systems": Entry("attack.systems:Systems", 2, 60.0, 5_000, "damaged or forged models of the other systems"),
     "text": Entry("attack.text:PlainText", 2, 60.0, 10_000, "plain texts segmented"),
     "server": Entry("attack.server:Server", 2, 60.0, 2_000, "requests, malformed or half sent"),
     "options": Entry("attack.options:Options", 2, 60.0, 1_000, "damaged configurations, templates, command lines"),
@@ -55,8 +55,8 @@ LANES = {
 """All lanes, in the order in which they run."""
 
 
-def make_lane(name: str, folder: Path) -> Lane:
+def make_lane(name: str, folder: Path, lanes: Mapping[str, Entry] = LANES) -> Lane:
     """Return a lane that works in this folder."""
-    module, _, kind = LANES[name].path.partition(":")
+    module, _, kind = lanes[name].path.partition(":")
     lane: Lane = getattr(importlib.import_module(module), kind)(folder)
     return lane

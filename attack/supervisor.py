@@ -39,6 +39,8 @@ class Task(NamedTuple):
         Words of the lane of load.
     out : Path
         Folder of the results.
+    program : str
+        The package that ``python -m`` runs.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Task(NamedTuple):
     patience: float
     words: int
     out: Path
+    program: str = "attack"
 
 
 def supervise(task: Task, seconds: float, limit: float = float("inf")) -> Results:
@@ -90,7 +93,7 @@ def supervise(task: Task, seconds: float, limit: float = float("inf")) -> Result
 def _attempt(task: Task, seconds: float, deadline: float, folder: Path) -> tuple[int, str] | None:
     """Run a lane once; return the number of the case at which it died, and how, or None."""
     name, patience = task.name, task.patience
-    words = ["attack", name, "--seconds", f"{seconds:.1f}", "--seed", str(task.seed), "--out", str(task.out)]
+    words = [task.program, name, "--seconds", f"{seconds:.1f}", "--seed", str(task.seed), "--out", str(task.out)]
     words += ["--words", str(task.words)] if name == "load" else []
     if deadline < float("inf"):  # the last case, and ending, take a moment
         words += ["--until", str(deadline - min(_LAST, 0.1 * seconds))]

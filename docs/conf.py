@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "systems")]
 
 project = "nonproj"
 author = "The developers of nonproj"
@@ -27,6 +27,8 @@ include_patterns = [
     "attack/README.md",
     "benchmarks/README.md",
     "results/*.md",
+    "systems/README.md",
+    "systems/[a-z]*/*.md",
 ]
 exclude_patterns = ["docs/_*/**", "build/**", ".venv/**", "data/**", "models/**"]
 templates_path = [str(ROOT / "docs" / "_templates")]

@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the checkout's package, not an installed one
 
-from nonproj.cli.main import SYSTEMS, build_parser  # noqa: E402
+from nonproj.cli.main import build_parser  # noqa: E402
 from nonproj.options.config import Config, options  # noqa: E402
 
 OPTIONS = """# All options
@@ -92,27 +92,14 @@ def commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParse
             yield command
 
 
-def all_commands() -> list[argparse.ArgumentParser]:
-    """Return all commands, those of the other systems with their arguments."""
-    found = []
-    for command in commands(build_parser()):
-        name = command.prog.split()[1]
-        found += commands(_only(build_parser(name), name)) if name in SYSTEMS else [command]
-    return found
-
-
-def _only(parser: argparse.ArgumentParser, name: str) -> argparse.ArgumentParser:
-    parser.commands = {name: parser.commands[name]}
-    return parser
-
-
-def command_page() -> str:
-    """Return the page of all commands, a table of arguments for each."""
+def command_page(head: str = COMMANDS, parser: argparse.ArgumentParser | None = None) -> str:
+    """Return the page of all commands of a parser, by default nonproj's: a table of arguments for each."""
+    parser = parser or build_parser()
     shared = [("`-h`, `--help`", "print the arguments of the command and exit")]
-    parser = build_parser().commands["train"]
-    shared += [(invocation(each), each.help) for each in parser._actions if each.dest in ("verbose", "quiet")]
-    page = f"{COMMANDS}\n## All commands\n\n{table(('argument', 'meaning'), shared)}"
-    for command in all_commands():
+    first = next(commands(parser))
+    shared += [(invocation(each), each.help) for each in first._actions if each.dest in ("verbose", "quiet")]
+    page = f"{head}\n## All commands\n\n{table(('argument', 'meaning'), shared)}"
+    for command in commands(parser):
         page += f"\n## {command.prog}\n\n{command.description}\n"
         if rows := arguments(command):
             page += f"\n{table(('argument', 'meaning'), rows)}"

@@ -7,6 +7,7 @@ import importlib
 import logging
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,8 +16,8 @@ from experiments.runner import EXPERIMENTS, run_all
 from experiments.setting import LANGUAGES, ROOT, Setting
 from nonproj.errors import NonprojError
 
-SYSTEMS: tuple[str, ...] = ("confidence", "constituency", "lexicalised", "mrf", "translation", "tsp")
-"""Modules of `experiments` for confidence and for the systems beside the parser, run if they are named.
+PAGES: tuple[str, ...] = ("confidence",)
+"""Modules of `experiments` with a page of their own, run if they are named.
 
 Each has ``main(results, data, short)``: the folder to write its page to, the folder of fetched data, and whether only a
 little is to be run.
@@ -38,7 +39,7 @@ SHORT = {
 def parse_arguments(arguments: list[str] | None = None) -> tuple[Setting, list[str], bool]:
     """Return the setting, the names of the experiments that the command line asks for, and whether they are short."""
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join((*EXPERIMENTS, *SYSTEMS))}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join((*EXPERIMENTS, *PAGES))}")
     parser.add_argument("--short", action="store_true", help="few sentences and small models; writes to results/short")
     parser.add_argument("--models", type=Path, help="folder of LANGUAGE-PARTS.nonproj; missing models are trained")
     parser.add_argument("--results", type=Path, help="folder to write to (default: results)")
@@ -46,8 +47,8 @@ def parse_arguments(arguments: list[str] | None = None) -> tuple[Setting, list[s
     parser.add_argument("--languages", default="", help=f"comma-separated, from {','.join(LANGUAGES)}")
     options = parser.parse_args(arguments)
     for name in options.names:
-        if name not in EXPERIMENTS and name not in SYSTEMS:
-            parser.error(f"unknown experiment {name}; choose from {', '.join((*EXPERIMENTS, *SYSTEMS))}")
+        if name not in EXPERIMENTS and name not in PAGES:
+            parser.error(f"unknown experiment {name}; choose from {', '.join((*EXPERIMENTS, *PAGES))}")
     results = options.results or (ROOT / "results" / "short" if options.short else ROOT / "results")
     models = options.models or (results / "models" if options.short else ROOT / "models")
     setting = Setting(results, models, options.data)
@@ -62,19 +63,29 @@ def parse_arguments(arguments: list[str] | None = None) -> tuple[Setting, list[s
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line."""
+    return run_program(_run, arguments)
+
+
+def _run(arguments: list[str] | None) -> None:
+    """Run experiments."""
+    setting, names, short = parse_arguments(arguments)
+    for name in PAGES:
+        if name in names:
+            importlib.import_module(f"experiments.{name}").main(setting.results, setting.data, short)
+            stamp(setting.results / f"{name}.md", name)
+    if not set(names) <= set(PAGES):
+        run_all(setting, [name for name in names if name not in PAGES])
+
+
+def run_program(run: Callable[[list[str] | None], None], arguments: list[str] | None) -> int:
+    """Run a program of experiments, with one thread and messages of progress; return its exit code."""
     # One thread, so that times of all methods compare.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     logging.getLogger("experiments").setLevel(logging.INFO)
     try:
-        setting, names, short = parse_arguments(arguments)
-        for name in SYSTEMS:
-            if name in names:
-                importlib.import_module(f"experiments.{name}").main(setting.results, setting.data, short)
-                stamp(setting.results / f"{name}.md", name)
-        if not set(names) <= set(SYSTEMS):
-            run_all(setting, [name for name in names if name not in SYSTEMS])
+        run(arguments)
     except KeyboardInterrupt:
         sys.stderr.write("stopped; run the same command to resume\n")
         return 130

@@ -122,7 +122,7 @@ def of_models(
     plain text, and depend on the segmenter's options too.
     """
     configs = {f"{each[0]}-{each[1]}": configuration(setting, *each).with_overrides(changes or {}) for each in models}
-    return of_configs(configs, {language: _treebank(language, setting) for language, _ in models}, text)
+    return of_configs(configs, {language: treebank(language, setting) for language, _ in models}, text)
 
 
 def of_configs(configs: Mapping[str, Config], data: Any, text: bool = False) -> Ingredients:
@@ -132,9 +132,9 @@ def of_configs(configs: Mapping[str, Config], data: Any, text: bool = False) -> 
     return Ingredients(digest(options), digest(templates), digest(data), str(FORMAT), str(LEARNING))
 
 
-def of_system(modules: str, data: Any, config: Config | None = None) -> Ingredients:
-    """Return the ingredients of an experiment on another system: its constants, its data, and perhaps a parser."""
-    constants = [_constants(importlib.import_module(f"experiments.{name}")) for name in modules.split()]
+def of_modules(modules: Sequence[str], data: Any, config: Config | None = None) -> Ingredients:
+    """Return the ingredients of an experiment by its modules: their constants, its data, and perhaps a parser."""
+    constants = [_constants(importlib.import_module(name)) for name in modules]
     if config is None:
         return Ingredients(digest(constants), NONE, digest(data), NONE, NONE)
     found = of_configs({"parser": config}, data)
@@ -173,19 +173,19 @@ def _constants(module: Any) -> dict[str, str]:
     }
 
 
-def _script(name: str) -> Any:
-    """Return a module of ``data_scripts``."""
-    folder = str(ROOT / "data_scripts")
-    if folder not in sys.path:
-        sys.path.append(folder)
+def script(name: str, folder: str = "data_scripts") -> Any:
+    """Return a module of a folder of scripts."""
+    place = str(ROOT / folder)
+    if place not in sys.path:
+        sys.path.append(place)
     return importlib.import_module(name)
 
 
-def _treebank(language: str, setting: Setting = TODAY) -> dict[str, str]:
+def treebank(language: str, setting: Setting = TODAY) -> dict[str, str]:
     """Return the SHA-256 of each file of a treebank."""
     if language in setting.files:
         return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in setting.files[language]}
-    return dict(_script("treebanks").TREEBANKS[language].files)
+    return dict(script("treebanks").TREEBANKS[language].files)
 
 
 def _grandparents(*languages: str, text: bool = False, **changes: object) -> Callable[[], Ingredients]:
@@ -198,21 +198,26 @@ PAGES: dict[str, Callable[[], Ingredients]] = {
     "features": _grandparents("danish", "basque", "dutch", "greek", "english"),
     "joint": _grandparents("greek", "english-ewt", "basque", "danish", training__tags="both"),
     "confidence": _grandparents("danish", "greek", "english-ewt", "turkish", training__tags="both", text=True),
-    "constituency": lambda: of_system("constituency", _script("fetch_brackets").DIGEST),
-    "lexicalised": lambda: of_system("lexicalised", _script("fetch_brackets").DIGEST, Config()),
-    "mrf": lambda: of_system("mrf mrf_tags", _treebank("english-ewt")),
-    "translation": lambda: of_system("translation translation_page", _script("fetch_translation").FILES),
-    "tsp": lambda: of_system("tsp", _script("tsplib").PROBLEMS),
 }
-"""The ingredients of each page with one record, as this version has them."""
+"""The ingredients of each page of ``results`` with one record, as this version has them."""
+
+OTHERS = ("systems",)
+"""Folders of other packages in the repository, with ``results`` and with `PAGES` in ``experiments/provenance.py``."""
 
 
 def sections() -> dict[str, tuple[str, str, Callable[[], Ingredients]]]:
-    """Return page, title (the page's own: an empty string) and ingredients of each record, by a name for it."""
-    found = {name: (f"{name}.md", "", of) for name, of in PAGES.items()}
+    """Return page, title (the page's own: an empty string) and ingredients of each record, by a name for it.
+
+    Packages that are not installed have no pages.
+    """
+    found = {name: (f"results/{name}.md", "", of) for name, of in PAGES.items()}
     for name in EXPERIMENTS:
         title = importlib.import_module(f"experiments.{name}").TITLE
-        found[name] = ("README.md", title, functools.partial(of_experiment, name))
+        found[name] = ("results/README.md", title, functools.partial(of_experiment, name))
+    for folder in OTHERS:
+        if (ROOT / folder / "experiments").is_dir():
+            pages = importlib.import_module(f"{folder}.experiments.provenance").PAGES
+            found |= {name: (f"{folder}/results/{name}.md", "", of) for name, of in pages.items()}
     return found
 
 
@@ -273,14 +278,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments.provenance", description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"record this version on: {', '.join(known)}")
     parser.add_argument("--mark", action="store_true", help="say on each page what has changed since it was made")
-    parser.add_argument("--results", type=Path, default=ROOT / "results", help="folder of the pages")
+    parser.add_argument("--root", type=Path, default=ROOT, help="folder of the repository")
     options = parser.parse_args(arguments)
     for name in options.names:
         if name not in known:
             parser.error(f"unknown page {name}; choose from {', '.join(known)}")
-        stamp(options.results / known[name][0], name)
+        stamp(options.root / known[name][0], name)
     for name, (page, title, of) in known.items():
-        path = options.results / page
+        path = options.root / page
         found = recorded(path.read_text(encoding="utf-8"), title) if path.exists() else None
         if found is None:
             continue

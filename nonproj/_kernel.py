@@ -3,8 +3,8 @@
 Numba's cache looks at the file of a kernel, but not at the files of the kernels that it calls or of the constants that
 it compiles in, so an edited helper would leave its callers stale (numba issue 1833).  The folder is therefore named by
 a digest of every source that a kernel can reach through imports, of the versions involved and of the flags that change
-the generated code.  The kernels of `nonproj.systems` have a folder of their own, so that parsing does not read their
-sources.  `nonproj.kernel_cache` names the files in it.
+the generated code.  Kernels of another package, made by the same decorators, have a folder of their own, named by its
+sources too.  `nonproj.kernel_cache` names the files in it.
 """
 
 from __future__ import annotations
@@ -40,53 +40,62 @@ _R = TypeVar("_R")
 _PACKAGE = Path(__file__).parent
 _FLAGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT", "NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")
 _MAKES_KERNELS = re.compile(rb"\nfrom nonproj\._kernel import .*kernel")
-_IMPORT = re.compile(rb"\n(?:from|import) (nonproj[\w.]*)(?: import (\([^)]*\)|.*))?")
+_IMPORT = re.compile(rb"\n(?:from|import) (\.*)([\w.]*)(?: import (\([^)]*\)|.*))?")
 
 
-def source_digest(package: Path = _PACKAGE, systems: bool = False) -> str:
+def source_digest(package: Path = _PACKAGE, user: tuple[str, Path] | None = None) -> str:
     """Return a digest of all that determines the compiled code, 16 hexadecimal digits.
 
-    With ``systems``, that of the kernels of `nonproj.systems`, which may call all others.
+    Parameters
+    ----------
+    package : Path
+        The folder of nonproj.
+    user : (str, Path), optional
+        Name and folder of another package, whose kernels may call all of nonproj's.
     """
     digest = hashlib.blake2b(digest_size=8)
     digest.update(f"{sys.version} {numba.__version__} {np.__version__}".encode())
     digest.update(" ".join(os.environ.get(flag, "") for flag in _FLAGS).encode())
-    for name, text in sorted(_kernel_sources(package, systems).items()):
+    packages = {"nonproj": package} | (dict([user]) if user else {})
+    for name, text in sorted(_kernel_sources(packages).items()):
         digest.update(name.encode())
         digest.update(text)
     return digest.hexdigest()
 
 
-def _kernel_sources(package: Path, systems: bool) -> dict[str, bytes]:
+def _kernel_sources(packages: dict[str, Path]) -> dict[str, bytes]:
     """Return the modules with kernels and all that they import, directly or not, when they are loaded: name to text.
 
     A regular expression finds imports in a tenth of the time of a syntax tree.
     """
-    texts = {}
-    for path in package.rglob("*.py"):
-        if not systems and path.is_relative_to(package / "systems"):
-            continue
-        name = ".".join(("nonproj", *path.relative_to(package).with_suffix("").parts))
-        texts[name.removesuffix(".__init__")] = b"\n" + path.read_bytes()
+    texts, inside = {}, {}  # of each module: its text, and the package that relative imports begin at
+    for package, folder in packages.items():
+        for path in folder.rglob("*.py"):
+            parts = (package, *path.relative_to(folder).with_suffix("").parts)
+            name = ".".join(parts).removesuffix(".__init__")
+            texts[name], inside[name] = b"\n" + path.read_bytes(), parts[:-1]
     found = {}
     waiting = [name for name, text in texts.items() if _MAKES_KERNELS.search(text)]
     while waiting:
         name = waiting.pop()
         if name in texts and name not in found:
             found[name] = texts[name]
-            for module, names in _IMPORT.findall(texts[name]):
-                base = module.decode()
+            for dots, module, names in _IMPORT.findall(texts[name]):
+                above = inside[name][: len(inside[name]) + 1 - len(dots)] if dots else ()
+                base = ".".join((*above, *filter(None, [module.decode()])))
                 waiting += [base, *(f"{base}.{word}" for word in re.findall(r"\w+", names.decode()))]
     return found
 
 
-def cache_folder(systems: bool = False) -> Path | None:
+def cache_folder(user: tuple[str, Path] | None = None) -> Path | None:
     """Return the folder of compiled code for this very source; ``NONPROJ_CACHE`` moves its parent.
+
+    With ``user``, as for `source_digest`, the folder of another package's kernels.
 
     Numba runs what it finds there.  So where the user's own folder cannot be written to, it is one among the temporary
     files that nobody else can write to, or else a new one, removed at exit; None where nothing can be written.
     """
-    digest = source_digest(systems=systems)
+    digest = source_digest(user=user)
     try:
         base = (
             os.environ.get("NONPROJ_CACHE")
@@ -123,7 +132,17 @@ def _make_private(folder: Path) -> bool:
 
 
 _FOLDER = cache_folder()
-_systems_folder = cache(lambda: cache_folder(systems=True))
+
+
+@cache
+def _folder_of(package: str) -> Path | None:
+    """Return the folder of the compiled code of a package or module by its name, without dots.
+
+    A module that is no package, such as a script, has the folder of nonproj: a file there is named by the source of
+    its own kernel.
+    """
+    paths = [Path(path) for path in getattr(sys.modules.get(package), "__path__", ())]
+    return cache_folder((package, paths[0])) if paths and paths[0] != _PACKAGE else _FOLDER
 
 
 def kept_in() -> Path | None:
@@ -242,7 +261,7 @@ def inlined_kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def _compile(function: Callable[_P, _R], inline: Literal["never", "always"]) -> Callable[_P, _R]:
-    folder = _systems_folder() if function.__module__.startswith("nonproj.systems.") else _FOLDER
+    folder = _folder_of(function.__module__.partition(".")[0])
     compiled: Any = numba.njit(function, nogil=True, fastmath=False, inline=inline)
     if folder is not None and not _config.DISABLE_JIT:
         compiled._cache = KernelCache(function, folder)  # what `cache=True` does, with numba's own class

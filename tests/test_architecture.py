@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "nonproj"
 
 LEVELS = (
-    "kernel_cache",
+    "kernel_cache systems",
     "__init__ _kernel errors threads types",
     "io parts relaxation strings",
     "container options pictures trees",
@@ -30,7 +30,7 @@ LEVELS = (
     "compiling evaluation joint programs",
     "document workers",
     "learning nlp report",
-    "estimator integrations server systems warmup",
+    "estimator integrations server warmup",
     "cli",
     "__main__",
 )
@@ -40,11 +40,18 @@ LEVEL = {component: level for level, components in enumerate(LEVELS) for compone
 
 MAX_PARAMETERS = 9
 
+SYSTEMS = ROOT / "systems" / "nonproj_systems"
+
 FILES = sorted(PACKAGE.rglob("*.py"))
+SYSTEMS_FILES = sorted(SYSTEMS.rglob("*.py"))
+BOTH = FILES + SYSTEMS_FILES
+"""The files of both packages: rules of style and documentation are the same."""
+
 OTHERS = [
     path
-    for folder in ("attack", "benchmarks", "data_scripts", "examples", "experiments", "release", "tests")
+    for folder in ("attack", "benchmarks", "data_scripts", "examples", "experiments", "release", "systems", "tests")
     for path in sorted((ROOT / folder).rglob("*.py"))
+    if path not in BOTH
 ]
 
 # Known breaches that wait for repair.  Tests fail when an entry is missing and when one is no longer needed;
@@ -82,9 +89,14 @@ def relative(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+def module_of(path: Path) -> tuple[str, ...]:
+    """Return the name of a file's module, split at its dots."""
+    return path.relative_to(SYSTEMS.parent if path in SYSTEMS_FILES else ROOT).with_suffix("").parts
+
+
 def component(path: Path) -> str:
-    """Return the package or top-level module, directly under nonproj, that a file belongs to."""
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    """Return the package or top-level module, directly under nonproj or nonproj_systems, that a file belongs to."""
+    return module_of(path)[1]
 
 
 def imports(tree: ast.Module, package: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
@@ -125,6 +137,22 @@ def test_every_level_exists():
     assert set(LEVEL) == {component(path) for path in FILES}
 
 
+def test_the_parser_knows_nothing_of_the_other_systems():
+    """Two files say where they are; nothing imports or names them otherwise."""
+    named = {relative(path) for path in FILES if re.search("nonproj[-_.]systems", path.read_text(encoding="utf-8"))}
+    assert named == {"nonproj/cli/main.py", "nonproj/systems.py"}
+    assert not [path for path in FILES for name in imports(parse(path)) if name[0] in ("nonproj_systems", "systems")]
+
+
+def test_the_systems_do_not_import_each_other():
+    """They share the modules beside them; only the command line names all."""
+    shared = {"cli", "models", "progress", "__main__", "__init__"}
+    for path in SYSTEMS_FILES:
+        for name in imports(parse(path)):
+            if name[0] == "nonproj_systems" and component(path) not in shared:
+                assert name[1] == component(path) or name[1] in shared, f"{relative(path)} imports {name[1]}"
+
+
 def test_the_import_finder_sees_all_forms():
     trainer, cli = imported(PACKAGE / "learning" / "trainer.py"), imported(PACKAGE / "cli" / "train.py")
     assert {"options", "model", "pipeline", "scoring", "__init__"} <= trainer
@@ -136,13 +164,14 @@ def test_the_import_finder_sees_all_forms():
 def test_imports_are_absolute():
     relative_ones = {
         f"{relative(path)}:{node.lineno}"
-        for path in FILES + OTHERS
+        for path in BOTH + OTHERS
         for node in ast.walk(parse(path))
         if isinstance(node, ast.ImportFrom) and node.level
     }
     assert not relative_ones
 
 
+ROOTS = {"nonproj", "nonproj_systems"}
 NOT_PRIVATE = {"_kernel", "_asdict", "_fields", "_make", "_replace"}
 """The package's own decorator, and the public interface of named tuples."""
 
@@ -162,13 +191,13 @@ def private_names(path: Path, tree: ast.Module) -> set[str]:
     for name in names:
         first, *inner = name.split(".")
         private = [word for word in inner if word.startswith("_") and not word.startswith("__")]
-        if not set(private) <= NOT_PRIVATE and first == "nonproj" and inner[0] != component(path):
+        if not set(private) <= NOT_PRIVATE and first in ROOTS and (first, inner[0]) != module_of(path)[:2]:
             found.add(".".join(inner))
     return found
 
 
 def test_private_names_stay_inside_their_package():
-    found = {f"{relative(path)}: {name}" for path in FILES for name in private_names(path, parse(path))}
+    found = {f"{relative(path)}: {name}" for path in BOTH for name in private_names(path, parse(path))}
     check_breaches(found, BORROWED_PRIVATE_NAMES, "BORROWED_PRIVATE_NAMES")
 
 
@@ -182,20 +211,20 @@ def test_the_finder_of_private_names_sees_all_forms():
     assert private_names(path, tree) == {"io.files._one", "trees.pruning._two", "model._four"}
 
 
-TWINS = sorted((ROOT / "tests").glob("naive_*.py"))
+TWINS = sorted([*(ROOT / "tests").glob("naive_*.py"), *(ROOT / "systems" / "tests").glob("naive_*.py")])
 
 
 def test_twins_borrow_nothing_from_the_package_but_types():
     """A twin follows the definition, so that it cannot share a mistake with what it is compared with."""
     assert len(TWINS) >= 6
     for path in TWINS:
-        borrowed = {name[:2] for name in imports(parse(path)) if name[0] == "nonproj"}
+        borrowed = {name[:2] for name in imports(parse(path)) if name[0] in ROOTS}
         assert borrowed <= {("nonproj", "types")}, f"{path.name} imports {borrowed}"
 
 
 def test_test_files_import_helpers_only():
     """What several test files need is in `problems`, `toy` or a twin."""
-    paths = sorted((ROOT / "tests").rglob("*.py"))
+    paths = sorted([*(ROOT / "tests").rglob("*.py"), *(ROOT / "systems" / "tests").rglob("*.py")])
     found = {relative(path) for path in paths if any(name[0].startswith("test_") for name in imports(parse(path)))}
     check_breaches(found, IMPORTS_OF_TESTS, "IMPORTS_OF_TESTS")
 
@@ -219,7 +248,7 @@ def parameters(node: ast.FunctionDef) -> int:
 def test_functions_have_few_parameters():
     found = {
         f"{relative(path)}: {node.name}"
-        for path in FILES + OTHERS
+        for path in BOTH + OTHERS
         for node in functions(parse(path))
         if parameters(node) > MAX_PARAMETERS
     }
@@ -235,7 +264,7 @@ def test_parameters_are_counted_right():
 # -- kernels and documentation -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", FILES, ids=relative)
+@pytest.mark.parametrize("path", BOTH, ids=relative)
 def test_no_print_and_one_njit(path):
     names = {node.id for node in ast.walk(parse(path)) if isinstance(node, ast.Name)}
     attributes = {node.attr for node in ast.walk(parse(path)) if isinstance(node, ast.Attribute)}
@@ -244,7 +273,7 @@ def test_no_print_and_one_njit(path):
         assert not {"njit", "jit", "jitclass", "vectorize"} & (names | attributes), "kernels are made by @kernel"
 
 
-@pytest.mark.parametrize("path", FILES, ids=relative)
+@pytest.mark.parametrize("path", BOTH, ids=relative)
 def test_mathematics_is_exact(path):
     switched_on = [
         node
@@ -268,17 +297,17 @@ def test_there_are_kernels():
 
 
 def test_kernels_are_private_unless_another_module_calls_them():
-    used = {name for path in FILES for name in imports(parse(path))}
+    used = {name for path in BOTH for name in imports(parse(path))}
     found = {
         f"{relative(path)}: {node.name}"
-        for path in FILES
+        for path in BOTH
         for node in kernels(path)
-        if not node.name.startswith("_") and (*path.relative_to(ROOT).with_suffix("").parts, node.name) not in used
+        if not node.name.startswith("_") and (*module_of(path), node.name) not in used
     }
     check_breaches(found, PUBLIC_KERNELS, "PUBLIC_KERNELS")
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if kernels(path)], ids=relative)
+@pytest.mark.parametrize("path", [path for path in BOTH if kernels(path)], ids=relative)
 def test_kernels_are_documented_and_without_defaults(path):
     for node in kernels(path):
         assert ast.get_docstring(node), f"{node.name} has no docstring"
@@ -286,7 +315,7 @@ def test_kernels_are_documented_and_without_defaults(path):
         assert not (arguments.defaults or arguments.kwonlyargs or arguments.vararg or arguments.kwarg), node.name
 
 
-@pytest.mark.parametrize("path", FILES, ids=relative)
+@pytest.mark.parametrize("path", BOTH, ids=relative)
 def test_public_things_are_documented(path):
     tree = parse(path)
     if tree.body:
@@ -299,7 +328,7 @@ def test_public_things_are_documented(path):
 SECTIONS = "Parameters|Attributes|Returns|Yields|Raises|Notes|Examples|References|See Also"
 
 
-@pytest.mark.parametrize("path", FILES + OTHERS, ids=relative)
+@pytest.mark.parametrize("path", BOTH + OTHERS, ids=relative)
 def test_sections_of_docstrings_are_headings(path):
     """A section's name is a line of its own, and so is its underline, which is as long."""
     documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -311,7 +340,7 @@ def test_sections_of_docstrings_are_headings(path):
                 assert following == "-" * len(line), line
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.glob("*/__init__.py")), ids=relative)
+@pytest.mark.parametrize("path", sorted([*PACKAGE.glob("*/__init__.py"), *SYSTEMS.glob("*/__init__.py")]), ids=relative)
 def test_packages_read_like_a_table_of_contents(path):
     """An ``__init__.py`` holds only a docstring, which lists the modules, each in single backticks."""
     body = parse(path).body

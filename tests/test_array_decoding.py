@@ -141,7 +141,7 @@ def test_wrong_lengths_and_numbers_of_trees_are_refused():
 
 def test_the_page_on_scores_of_ones_own(tmp_path, monkeypatch):
     pytest.importorskip("torch")
-    run_page("own-scores.md", tmp_path, monkeypatch)
+    run_page("docs/own-scores.md", tmp_path, monkeypatch)
 
 
 # -- labels, lists and other numbers -----------------------------------------------------------------------------------

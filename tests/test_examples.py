@@ -67,19 +67,6 @@ def test_all_examples_are_tested():
         assert f'run("{path.name}"' in here, path.name
 
 
-def test_consistent_tags(folder):
-    """Only the tags change; a weight of 0 leaves the tagger's own, a high one makes most forms agree."""
-    run("consistent_tags.py", folder, "my.nonproj", "test.conllu", "own.conllu", "--weight", "0")
-    run("consistent_tags.py", folder, "my.nonproj", "test.conllu", "tied.conllu", "--weight", "1000")
-    given, own, tied = (list(conll.read(folder / f"{name}.conllu")) for name in ("test", "own", "tied"))
-    expected = Parser(Model.load(folder / "my.nonproj"), tags="all").tag(given)
-    assert [row[3:6] for s in own for row in s.rows] == [row[3:6] for s in expected for row in s.rows]
-    for before, after in zip(given, tied, strict=True):
-        assert [row[:3] + row[6:] for row in before.rows] == [row[:3] + row[6:] for row in after.rows]
-    kinds = [{(row[1], *row[3:6]) for s in each for row in s.rows} for each in (own, tied)]
-    assert len(kinds[1]) <= len(kinds[0])
-
-
 def test_show_trees(folder):
     picture = run("show_trees.py", folder, "my.nonproj", "test.conllu", "-n", "2")
     assert picture.count("test.conllu:") == 2

@@ -20,7 +20,7 @@ from nonproj.warmup import warm_up
 warm_up()
 kernels = {}
 for info in pkgutil.walk_packages(nonproj.__path__, "nonproj."):
-    if info.name.endswith("__main__"):
+    if info.name in ("nonproj.__main__", "nonproj.systems"):  # the latter only says where it is
         continue
     module = importlib.import_module(info.name)
     for value in vars(module).values():
@@ -152,14 +152,85 @@ def test_a_changed_file_that_no_kernel_reaches_leaves_the_digest(name, tmp_path)
     assert source_digest(package) == before
 
 
-@pytest.mark.parametrize(("name", "parser", "systems"), [("systems/tsp/ascent.py", 0, 1), ("trees/marginals.py", 1, 1)])
-def test_parsing_does_not_depend_on_the_kernels_of_the_systems(name, parser, systems, tmp_path):
+OTHER = {
+    "__init__.py": "",
+    "sizes.py": "LIMIT = 4",
+    "command.py": "LIMIT = 4",
+    "deep/__init__.py": "",
+    "deep/near.py": "LIMIT = 4",
+    "deep/kernels.py": """
+from nonproj._kernel import kernel
+import nonproj.evaluation.report
+
+from . import near
+from ..sizes import LIMIT
+
+
+@kernel
+def limit(x):
+    return x + LIMIT + near.LIMIT
+""",
+}
+"""A package with a kernel, which compiles constants of its own and reads a module that no kernel of nonproj does."""
+
+
+def other_package(folder):
+    """The package in a folder."""
+    for name, text in OTHER.items():
+        path = folder / "other" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder / "other"
+
+
+@pytest.mark.parametrize(
+    ("name", "parser", "others"),
+    [
+        ("other/sizes.py", 0, 1),
+        ("other/deep/near.py", 0, 1),
+        ("other/deep/kernels.py", 0, 1),
+        ("other/command.py", 0, 0),
+        ("nonproj/trees/marginals.py", 1, 1),
+        ("nonproj/evaluation/report.py", 0, 1),
+        ("nonproj/cli/main.py", 0, 0),
+    ],
+)
+def test_kernels_of_another_package_depend_on_nonproj_and_not_the_reverse(name, parser, others, tmp_path):
     package = copy_package(tmp_path)
-    before = source_digest(package), source_digest(package, systems=True)
+    other = other_package(package.parent)
+    before = source_digest(package), source_digest(package, ("other", other))
     assert before[0] != before[1]
-    source = package / name
+    source = package.parent / name
     source.write_text(source.read_text() + "\n\nLIMIT = 1\n")
-    assert (source_digest(package) != before[0], source_digest(package, systems=True) != before[1]) == (parser, systems)
+    after = source_digest(package), source_digest(package, ("other", other))
+    assert (after[0] != before[0], after[1] != before[1]) == (parser, others)
+
+
+_OTHER = """
+import json, sys
+import nonproj._kernel as kernels
+from other.deep.kernels import limit
+
+folder = kernels.cache_folder(("other", __import__("pathlib").Path(sys.argv[1])))
+json.dump([limit(1), [path.parent.name for path in folder.rglob("*.nbc")], kernels.count_cached(),
+           sum(limit.stats.cache_misses.values()), folder.name != kernels.cache_folder().name], sys.stdout)
+"""
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
+def test_kernels_of_another_package_are_cached_in_its_folder_and_compiled_again_when_it_changes(tmp_path):
+    other, root = other_package(tmp_path), Path(nonproj.__file__).parents[1]
+    environment = os.environ | {"NONPROJ_CACHE": str(tmp_path / "cache"), "NONPROJ_SILENT": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join((str(tmp_path), str(root)))
+
+    def run():
+        command = [sys.executable, "-B", "-c", _OTHER, str(other)]
+        return json.loads(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+
+    assert run() == [9, ["other.deep"], 0, 1, True]
+    assert run() == [9, ["other.deep"], 0, 0, True]
+    (other / "sizes.py").write_text("LIMIT = 5")
+    assert run() == [10, ["other.deep"], 0, 1, True]
 
 
 def test_imports_of_all_forms_are_followed(tmp_path):

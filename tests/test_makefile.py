@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+MAKEFILES = "".join(path.read_text() for path in (ROOT / "Makefile", ROOT / "systems" / "targets.mk"))
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not there")
 
 
@@ -24,7 +25,9 @@ def make(*words: str, folder: Path = ROOT, **environment: str) -> subprocess.Com
 
 def test_help_is_the_default_and_names_all_targets():
     result = make()
-    phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
+    lines = re.findall(r"^\.PHONY: (.*)$", MAKEFILES, re.MULTILINE)
+    phony = [target for line in lines for target in line.split()]
+    assert {"setup", "setup-systems"} <= set(phony)
     assert result.returncode == 0
     for target in phony:
         assert re.search(rf"^  {target} +\w", result.stdout, re.MULTILINE), target
@@ -82,7 +85,7 @@ def test_a_missing_model_is_named(tmp_path):
     assert "there is no models/dutch-arc.nonproj; make it by: make train LANG=dutch PARTS=arc" in result.stderr
 
 
-TARGETS = ["lint", "types", "test", "test-bounds"]
+TARGETS = ["lint", "types", "test", "test-bounds", "setup-systems", "test-systems", "test-systems-bounds"]
 
 
 def ci(folder: Path, make: str) -> subprocess.CompletedProcess:
@@ -111,8 +114,14 @@ def ci(folder: Path, make: str) -> subprocess.CompletedProcess:
         (
             "echo did $@; test $1 != test-bounds",
             1,
-            TARGETS,
+            TARGETS[:4],
             "FAILED: make test-bounds",
+        ),
+        (
+            "echo did $@; test $1 != test-systems-bounds",
+            1,
+            TARGETS,
+            "FAILED: make test-systems-bounds",
         ),
         (
             "echo did $@; touch x",
@@ -130,7 +139,7 @@ def test_continuous_integration_stops_at_the_first_fault(make, code, said, last,
     assert ("\npassed: " in result.stdout) == (code == 0)
 
 
-@pytest.mark.parametrize("target", ["test", "test-decode", "test-bounds", "test-python"])
+@pytest.mark.parametrize("target", re.findall(r"^(test[a-z-]*):", MAKEFILES, re.MULTILINE))
 def test_tests_run_on_as_many_cores_as_asked_for(target):
     assert " -n 2" in make("-n", target).stdout
     assert " -n 5" in make("-n", target, "JOBS=5").stdout

@@ -285,7 +285,7 @@ def test_a_picture_needs_a_tree():
 
 def test_the_page_of_pictures(tmp_path, monkeypatch):
     """Its program makes the picture that the page shows."""
-    run_page("pictures.md", tmp_path, monkeypatch)
+    run_page("docs/pictures.md", tmp_path, monkeypatch)
     assert (tmp_path / "tree.svg").read_bytes() == (ROOT / "docs" / "tree.svg").read_bytes()
 
 

@@ -31,18 +31,19 @@ SECTIONS = sections()
 @pytest.mark.parametrize("name", SECTIONS)
 def test_a_page_is_of_this_version_or_says_what_has_changed(name):
     page, title, of = SECTIONS[name]
-    text = (RESULTS / page).read_text(encoding="utf-8")
+    text = (ROOT / page).read_text(encoding="utf-8")
     made, now = recorded(text, title), of()
-    assert made, f"results/{page} has no record of what {name} was made from; experiments/provenance.py writes one"
+    assert made, f"{page} has no record of what {name} was made from; experiments/provenance.py writes one"
     advice = "run the experiment again, or say so by: python -m experiments.provenance --mark"
-    assert made.line(now) in text, f"{name}, results/{page}: {', '.join(made.changed(now))} changed since; {advice}"
+    assert made.line(now) in text, f"{name}, {page}: {', '.join(made.changed(now))} changed since; {advice}"
 
 
 def test_every_page_and_every_experiment_has_a_record():
-    assert {page for page, _, _ in SECTIONS.values()} == {path.name for path in RESULTS.glob("*.md")}
-    assert {name for name, (page, _, _) in SECTIONS.items() if page == "README.md"} == set(runner.EXPERIMENTS)
-    for path in RESULTS.glob("*.md"):
-        known = sum(page == path.name for page, _, _ in SECTIONS.values())
+    pages, present = [page for page, _, _ in SECTIONS.values()], sorted(RESULTS.glob("*.md"))
+    assert {page for page in pages if page.startswith("results/")} == {f"results/{path.name}" for path in present}
+    assert {name for name, (page, _, _) in SECTIONS.items() if page == "results/README.md"} == set(runner.EXPERIMENTS)
+    for path in present:
+        known = pages.count(f"results/{path.name}")
         assert path.read_text(encoding="utf-8").count("Made from: ") == known, path
 
 
@@ -83,7 +84,7 @@ def test_an_option_a_template_and_a_treebank_change_the_record(elsewhere, monkey
     ]
     assert changed_by(elsewhere / "features" / "arc.yaml", lambda c: c["templates"].pop()) == ["templates"]
     before = of_models(DANISH)
-    known = provenance._script("treebanks").TREEBANKS
+    known = provenance.script("treebanks").TREEBANKS
     monkeypatch.setitem(known, "danish", known["danish"]._replace(train_digest="0" * 64))
     assert before.changed(of_models(DANISH)) == ["data"]
     monkeypatch.setattr(provenance, "FORMAT", -1)
@@ -117,19 +118,20 @@ def test_an_experiments_own_settings_change_its_record(monkeypatch):
 
 
 def test_the_command_lists_marks_and_records(tmp_path, capsys):
-    path = tmp_path / "joint.md"
+    path = tmp_path / "results" / "joint.md"
+    path.parent.mkdir()
     path.write_text("# Joint\n\nText.\n", encoding="utf-8")
     now = SECTIONS["joint"][2]()
     stamp(path, "joint", now._replace(templates="other"))
     assert f"{EARLIER}: templates.\n" in path.read_text(encoding="utf-8")
     path.write_text(re.sub(re.escape(EARLIER) + ".*\n", "", path.read_text(encoding="utf-8")), encoding="utf-8")
-    assert provenance.main(["--results", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == "joint (joint.md): templates\n"
+    assert provenance.main(["--root", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == "joint (results/joint.md): templates\n"
     assert EARLIER not in path.read_text(encoding="utf-8")
-    provenance.main(["--results", str(tmp_path), "--mark"])
+    provenance.main(["--root", str(tmp_path), "--mark"])
     assert f"{EARLIER}: templates.\n\nText.\n" in path.read_text(encoding="utf-8")
     capsys.readouterr()
-    assert provenance.main(["--results", str(tmp_path), "joint"]) == 0
+    assert provenance.main(["--root", str(tmp_path), "joint"]) == 0
     assert capsys.readouterr().out == ""
     assert recorded(path.read_text(encoding="utf-8")) == now
     assert path.read_text(encoding="utf-8").endswith("learning " + str(LEARNING) + ".\n\nText.\n")

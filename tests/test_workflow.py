@@ -14,7 +14,7 @@ WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(
 JOBS = WORKFLOW["jobs"]
 RUNS = [(name, step["run"]) for name, job in JOBS.items() for step in job["steps"] if "run" in step]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+MAKEFILE = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("Makefile", "systems/targets.mk"))
 
 
 def requirements(extra: str):

@@ -13,6 +13,7 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Callable
 
 from nonproj.cli.arguments import (
     EXIT_ERROR,
@@ -38,23 +39,8 @@ EXIT_BROKEN_PIPE = 141
 _COLLECT_AFTER = 100_000
 """New objects after which the collector runs: to look through all that imports make takes 0.1 s of a start."""
 
-SYSTEMS: dict[str, tuple[str, str]] = {
-    "constituency": ("nonproj.systems.constituency.command", "phrase structure and tags: train, parse, evaluate"),
-    "lexicalised": (
-        "nonproj.systems.constituency.lexicalised_command",
-        "phrase structure and dependencies jointly: train, parse",
-    ),
-    "translate": (
-        "nonproj.systems.translation.command",
-        "train phrase-based translation, and translate with a proof of optimality",
-    ),
-    "tsp": ("nonproj.systems.tsp.command", "find tours that are proven to be shortest, for files of TSPLIB95"),
-    "mrf": ("nonproj.systems.mrf.command", "find the most probable labels of a Markov random field (UAI file)"),
-}
-"""Commands of `nonproj.systems`: the module with ``add_arguments`` and ``run``, and what it does.
-
-A module is imported only if its command is named.
-"""
+MOVED = ("constituency", "lexicalised", "translate", "tsp", "mrf")
+"""Commands of earlier versions that ``nonproj-systems`` has now."""
 
 _DECODING_OPTIONS = {f"--{no}{name}" for name in ("projective", "exact", "full", "joint", "tag") for no in ("", "no-")}
 _DECODING_OPTIONS |= {"--single-root", "--multi-root", "--max-iterations", "--max-words", "--search-limit"}
@@ -65,8 +51,8 @@ ON_ERROR = ("stop", "skip", "copy")
 log = logging.getLogger("nonproj")
 
 
-def build_parser(system: str = "") -> Arguments:
-    """Return the parser of the command line, with the arguments of one of the `SYSTEMS`."""
+def build_parser() -> Arguments:
+    """Return the parser of the command line."""
     parser = Arguments(
         prog="nonproj",
         description="A non-projective dependency parser that certifies which trees are provably optimal.",
@@ -86,9 +72,6 @@ def build_parser(system: str = "") -> Arguments:
         ("compile", "compile all kernels now, as for an image, and print the folder that keeps them", lambda _: None),
         ("serve", "serve models over HTTP, with a start page and the REST interface of UDPipe", _add_serve),
     ]
-    for name, (module, text) in SYSTEMS.items():
-        add_arguments = importlib.import_module(module).add_arguments if name == system else lambda _: None
-        table.append((name, text, add_arguments))
     parser.add_commands("command", "COMMAND", table)
     return parser
 
@@ -210,9 +193,12 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     >>> options.command, options.model, options.input, options.output
     ('parse', 'danish.nonproj', 'in.conll', '-')
     """
-    named = next((word for word in words if not word.startswith("-")), "")
-    parser = build_parser(named)
+    parser = build_parser()
     commands = parser.commands
+    named = next((word for word in words if not word.startswith("-")), "")
+    if named in MOVED:
+        where = f"pip install ./systems in a checkout of nonproj, then nonproj-systems {named}"
+        parser.exit(EXIT_ERROR, f"nonproj: '{named}' is a command of the package nonproj-systems now: {where}\n")
     parser.check_options(words)
     options, extra = parser.parse_known_args(words)
     if options.command in ("parse", "evaluate"):  # argparse leaves files behind options in ``extra``
@@ -264,9 +250,8 @@ def _assign_evaluate_files(options: argparse.Namespace, files: list[str], parser
     return files[3:]
 
 
-def _start_logging(options: argparse.Namespace) -> None:
-    """Log to standard error: training and serving from level INFO on, others with ``-v`` only."""
-    default = logging.INFO if options.command in ("train", "serve") else logging.WARNING
+def start_logging(options: argparse.Namespace, default: int = logging.WARNING) -> None:
+    """Log to standard error from a level on, from lower ones with ``-v``, from higher ones with ``-q``."""
     level = default + 10 * (options.quiet - options.verbose)
     handler = logging.StreamHandler(sys.stderr)
     form = "%(asctime)s %(levelname)s %(message)s" if level <= logging.DEBUG else "%(message)s"
@@ -291,49 +276,69 @@ def main(arguments: list[str] | None = None) -> int:
         0; 1 if ``--on-error`` left something out; 2 for an error, with one line on standard error; 129 after SIGHUP,
         130 after Ctrl-C, 143 after SIGTERM; 141 if the output pipe is closed.
     """
+    return run_program("nonproj", _run, arguments)
+
+
+def run_program(name: str, run: Callable[[list[str], bool], int], arguments: list[str] | None = None) -> int:
+    """Run a program, report its errors in one line, and return its exit code, as `main` does.
+
+    Parameters
+    ----------
+    name : str
+        As messages begin.
+    run : callable
+        From the arguments, and whether the process ends with them, to the exit code.
+    arguments : list of str, optional
+        By default those of the process.
+    """
     _open_standard_streams()
     if arguments is None:
         gc.set_threshold(_COLLECT_AFTER)
     try:
-        return _run(sys.argv[1:] if arguments is None else arguments, last=arguments is None)
+        return _flushed(run, sys.argv[1:] if arguments is None else arguments, arguments is None)
     except NonprojError as error:
-        sys.stderr.write(f"nonproj: {error}\n")
+        sys.stderr.write(f"{name}: {error}\n")
         return EXIT_ERROR
     except (KeyboardInterrupt, Terminated) as error:
         number = error.args[0] if isinstance(error, Terminated) else signal.SIGINT
-        sys.stderr.write(f"nonproj: {MESSAGES[number]}\n")
+        sys.stderr.write(f"{name}: {MESSAGES[number]}\n")
         return 128 + number
     except MemoryError:
-        sys.stderr.write("nonproj: there is not enough memory\n")
+        sys.stderr.write(f"{name}: there is not enough memory\n")
         return EXIT_ERROR
     except BrokenPipeError:
         _discard_output()
         return EXIT_BROKEN_PIPE
     except OSError as error:  # such as a full disk
         reason = "standard output is closed" if error.errno == errno.EBADF else str(error.strerror or error).lower()
-        sys.stderr.write(f"nonproj: {one_line(reason)}\n")
+        sys.stderr.write(f"{name}: {one_line(reason)}\n")
         _discard_output()
         return EXIT_ERROR
 
 
-def _run(words: list[str], last: bool) -> int:
-    """Run the command, and flush what it or the help has printed."""
+def _flushed(run: Callable[[list[str], bool], int], words: list[str], last: bool) -> int:
+    """Run a program, and flush what it or the help has printed."""
     try:
-        options = parse_arguments(words)
-        if options.version:
-            from nonproj import __version__
-
-            sys.stdout.write(f"nonproj {__version__}\n")
-            return 0
-        _start_logging(options)
-        with Signals(patient=options.command == "train", last=last):
-            module = SYSTEMS.get(options.command, (f"nonproj.cli.{options.command}",))[0]
-            command = importlib.import_module(module)
-            if last:
-                _import_without_blas()
-            return command.run(options)
+        return run(words, last)
     finally:
         sys.stdout.flush()
+
+
+def _run(words: list[str], last: bool) -> int:
+    """Run the command."""
+    options = parse_arguments(words)
+    if options.version:
+        from nonproj import __version__
+
+        sys.stdout.write(f"nonproj {__version__}\n")
+        return 0
+    start_logging(options, logging.INFO if options.command in ("train", "serve") else logging.WARNING)
+    with Signals(patient=options.command == "train", last=last):
+        command = importlib.import_module(f"nonproj.cli.{options.command}")
+        if last:
+            _import_without_blas()
+        code: int = command.run(options)
+        return code
 
 
 def _import_without_blas() -> None:

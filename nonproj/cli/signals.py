@@ -64,13 +64,15 @@ class Signals:
         Whether the first Ctrl-C may take its time: training finishes a sentence and saves a model.
     last : bool
         Whether the process ends after this: an interrupt then no longer prints a traceback.
+    name : str
+        The program's, in messages.
     """
 
     received: int | None = None
     heeded = threading.Event()
 
-    def __init__(self, patient: bool, last: bool):
-        self.patient, self.last = patient, last
+    def __init__(self, patient: bool, last: bool, name: str = "nonproj"):
+        self.patient, self.last, self.name = patient, last, name
         self._finished = threading.Event()
         self._old: dict[signal.Signals, Any] = {}
 
@@ -113,6 +115,6 @@ class Signals:
                 continue
             if again or not (Signals.heeded.wait(PATIENCE) and self._finished.wait(UNWINDING)):
                 with contextlib.suppress(OSError):
-                    os.write(2, f"nonproj: {MESSAGES[number]}\n".encode())
+                    os.write(2, f"{self.name}: {MESSAGES[number]}\n".encode())
                 remove_temporaries()
                 os._exit(128 + number)

@@ -1,0 +1,250 @@
+"""Weighted grammars from trees: counts, smoothing, closure of unary chains, and the arrays that parsing needs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nonproj.errors import SizeError
+from nonproj_systems.constituency.brackets import TOP, Tree
+from nonproj_systems.constituency.symbols import (
+    BETWEEN,
+    LOWER,
+    TAG,
+    UPPER,
+    Annotation,
+    Rule,
+    Symbol,
+    rules_of,
+    without_loops,
+)
+
+LONGEST_CHAIN = 4
+"""Unary branches in a row, at most."""
+
+MAX_RULES, MAX_STEPS = 5_000_000, 100_000_000
+"""Limits of the rules of a grammar, and of the steps by which chains of unary branches are joined."""
+
+Counts = Mapping[Rule, float]
+
+
+class Tables(NamedTuple):
+    """A grammar as arrays, for kernels.
+
+    Attributes
+    ----------
+    first_binary, first_unary : ndarray of shape (S + 1,), int32
+        The rules whose left child, or only child, is symbol ``s`` are ``first[s]`` to ``first[s + 1] - 1``.
+    binary_parent, binary_right : ndarray of shape (B,), int32
+    binary_score : ndarray of shape (B,), float64
+        Log-probabilities.
+    unary_parent : ndarray of shape (U,), int32
+    unary_score : ndarray of shape (U,), float64
+    coarse : ndarray of shape (S,), int32
+        The symbol of the coarser grammar that each symbol refines; -1 without one.
+    """
+
+    first_binary: np.ndarray
+    binary_parent: np.ndarray
+    binary_right: np.ndarray
+    binary_score: np.ndarray
+    first_unary: np.ndarray
+    unary_parent: np.ndarray
+    unary_score: np.ndarray
+    coarse: np.ndarray
+
+
+class Grammar(NamedTuple):
+    """Symbols, rules between them, and the chains that unary rules stand for.
+
+    Attributes
+    ----------
+    symbols : list of Symbol
+    root : int
+        The symbol of complete trees.
+    tables : Tables
+        Unary rules are numbered after the binary rules.
+    chains : list of tuple of str
+        For each unary rule the categories that it puts above its child, from the top down.
+    """
+
+    symbols: list[Symbol]
+    root: int
+    tables: Tables
+    chains: list[tuple[str, ...]]
+
+    @property
+    def n_binary(self) -> int:
+        """Number of binary rules."""
+        return len(self.tables.binary_parent)
+
+
+def count_rules(trees: Iterable[Tree], annotation: Annotation) -> dict[Rule, float]:
+    """Return how often each rule derives some of the trees."""
+    counts: dict[Rule, float] = defaultdict(float)
+    for tree in trees:
+        for rule in rules_of(without_loops(tree), annotation):
+            counts[rule] += 1.0
+    return dict(counts)
+
+
+def relative_frequencies(counts: Counts) -> dict[Rule, float]:
+    """Return the probability of each rule among those of its parent."""
+    totals: dict[Symbol, float] = defaultdict(float)
+    for rule, count in counts.items():
+        totals[rule.parent] += count
+    return {rule: count / totals[rule.parent] for rule, count in counts.items()}
+
+
+def smoothed_by_parent(counts: Counts, weight: float, floor: float = 0.0) -> dict[Rule, float]:
+    """Return rule probabilities, smoothed by those of the same phrases below any parent.
+
+    Parameters
+    ----------
+    counts : mapping of Rule to float
+        Of rules whose phrases remember their parent.
+    weight : float
+        The probabilities below any parent count as if a rule's parent symbol had been seen so often with them.
+    floor : float
+        Rules that were not seen below a parent are left out if their probability would be lower.
+
+    Raises
+    ------
+    SizeError
+        The rules would be too many.
+    """
+    general: dict[Rule, float] = defaultdict(float)
+    totals: dict[Symbol, float] = defaultdict(float)
+    parents: dict[str, set[str]] = defaultdict(set)
+    for rule, count in counts.items():
+        general[_any_parent(rule)] += count
+        totals[rule.parent] += count
+        parents[rule.parent.label].add(rule.parent.parent)
+    found = {}
+    shares = relative_frequencies(general)
+    if sum(len(parents[rule.parent.label]) for rule in shares) > MAX_RULES:
+        raise SizeError(f"more than {MAX_RULES} rules below any parent")
+    for rule, share in shares.items():
+        for parent in parents[rule.parent.label]:
+            specific = _with_parent(rule, parent)
+            total, count = totals.get(specific.parent, 0.0), counts.get(specific, 0.0)
+            probability = (count + weight * share) / (total + weight)
+            if count or probability > floor:
+                found[specific] = probability
+    return found
+
+
+def _any_parent(rule: Rule) -> Rule:
+    """Return a rule without the parent that its phrase remembers."""
+    inner = (_moved(child, "") if _is_same_phrase(rule, child) else child for child in rule.children)
+    return Rule(_moved(rule.parent, ""), tuple(inner))
+
+
+def _with_parent(rule: Rule, parent: str) -> Rule:
+    """Return a rule whose phrase remembers a parent."""
+    inner = (_moved(child, parent) if _is_same_phrase(rule, child) else child for child in rule.children)
+    return Rule(_moved(rule.parent, parent), tuple(inner))
+
+
+def _moved(symbol: Symbol, parent: str) -> Symbol:
+    return symbol._replace(parent=parent)
+
+
+def _is_same_phrase(rule: Rule, child: Symbol) -> bool:
+    """Return whether a child is a symbol of the parent's own phrase, and so remembers the same parent."""
+    return child.kind in (LOWER, BETWEEN)
+
+
+def coarser(counts: Counts) -> dict[Rule, float]:
+    """Return the counts of a grammar whose symbols remember nothing."""
+    found: dict[Rule, float] = defaultdict(float)
+    for rule, count in counts.items():
+        found[Rule(coarse_symbol(rule.parent), tuple(map(coarse_symbol, rule.children)))] += count
+    return dict(found)
+
+
+def coarse_symbol(symbol: Symbol) -> Symbol:
+    """Return the symbol that remembers nothing."""
+    return Symbol(symbol.kind, symbol.label)
+
+
+def compile_grammar(probabilities: Mapping[Rule, float], coarse: Grammar | None = None) -> Grammar:
+    """Return a grammar in the form for parsing: unary chains joined, rules sorted by their left child.
+
+    Parameters
+    ----------
+    probabilities : mapping of Rule to float
+        Unary rules are from one upper symbol to an upper, lower or tag symbol.
+    coarse : Grammar, optional
+        The coarser grammar by which parsing with this one is pruned.
+
+    Raises
+    ------
+    SizeError
+        The chains are too many to be joined.
+    """
+    symbols = sorted({symbol for rule in probabilities for symbol in (rule.parent, *rule.children)})
+    number = {symbol: i for i, symbol in enumerate(symbols)}
+    unary, binary = {}, []
+    for rule, probability in probabilities.items():
+        parent, children = number[rule.parent], [number[child] for child in rule.children]
+        if len(children) == 1:
+            unary[parent, children[0]] = float(np.log(probability))
+        else:
+            binary.append((children[0], children[1], parent, float(np.log(probability))))
+    closed = sorted((child, parent, *found) for (parent, child), found in _closure(unary, symbols).items())
+    binary.sort()
+    size = np.arange(len(symbols) + 1)
+    columns = [np.array(column) for column in zip(*binary, strict=True)] or [np.zeros(0)] * 4
+    projection = np.full(len(symbols), -1)
+    if coarse is not None:
+        coarse_number = {symbol: i for i, symbol in enumerate(coarse.symbols)}
+        projection = np.array([coarse_number[coarse_symbol(symbol)] for symbol in symbols])
+    tables = Tables(
+        np.searchsorted(columns[0], size).astype(np.int32),
+        columns[2].astype(np.int32),
+        columns[1].astype(np.int32),
+        columns[3].astype(np.float64),
+        np.searchsorted([rule[0] for rule in closed], size).astype(np.int32),
+        np.array([rule[1] for rule in closed], np.int32),
+        np.array([rule[2] for rule in closed], np.float64),
+        projection.astype(np.int32),
+    )
+    root = next(i for i, symbol in enumerate(symbols) if symbol.kind == UPPER and symbol.label == TOP)
+    return Grammar(symbols, root, tables, [rule[3] for rule in closed])
+
+
+def _closure(unary: Mapping[tuple[int, int], float], symbols: list[Symbol]) -> dict[str, Any]:
+    """Return the best chain from each upper symbol down to each lower one or tag: its score and its categories.
+
+    The step from the upper to the lower symbol of the same phrase adds no category.
+    """
+    steps: dict[int, list[Any]] = defaultdict(list)
+    for (parent, child), score in unary.items():
+        steps[parent].append((child, score))
+    found, count = {}, 0
+    for start in steps:
+        layer = {start: (0.0, (symbols[start].label,))}
+        best = dict(layer)
+        for _ in range(LONGEST_CHAIN):
+            reached = {}
+            for symbol, (score, chain) in layer.items():
+                count += len(steps.get(symbol, ()))
+                if count > MAX_STEPS:
+                    raise SizeError(f"more than {MAX_STEPS} steps from one symbol to another")
+                for child, step in steps.get(symbol, ()):
+                    kind, value = symbols[child].kind, score + step
+                    longer = (*chain, symbols[child].label) if kind == UPPER else chain
+                    if value > best.get(child, (-np.inf,))[0]:
+                        best[child] = reached[child] = (value, longer)
+            layer = reached
+        for child, (score, chain) in best.items():
+            kind = symbols[child].kind
+            if kind == TAG:
+                found[start, child] = (score, chain)
+            elif kind == LOWER:  # the lower symbol brings the last category itself
+                found[start, child] = (score, chain[:-1])
+    return found

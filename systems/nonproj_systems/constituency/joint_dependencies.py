@@ -1,0 +1,272 @@
+"""The best tree of Model 1 plus a dependency parser, by dual decomposition (Rush et al. 2010, sections 4.2 and 7.1).
+
+The problem is ``max f(y) + gamma g(l(y))``: ``f`` is the log-probability of a lexicalised tree ``y``, ``g`` the score
+of the dependencies ``l(y)`` that its lexical heads imply.  The shared variables are the arcs.  One oracle is the chart,
+the other is the dependency parser's own decoder over projective trees, itself exact by dual decomposition and branch
+and bound.  An arc that only one of the two allows after pruning is forbidden to both; the arcs of Model 1's best tree
+are always allowed, so there is a solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nonproj.dual.branch_and_bound import search_trusted
+from nonproj.dual.options import DualOptions, SearchOptions
+from nonproj.errors import SizeError
+from nonproj.parts.arcs import arc_space_from_mask
+from nonproj.parts.space import part_space, tree_score
+from nonproj.pipeline import Parser
+from nonproj.relaxation.branch_and_bound import SearchResult, branch_and_bound
+from nonproj.relaxation.primal import from_oracle
+from nonproj.relaxation.problem import Problem
+from nonproj.relaxation.solver import Limits, RelaxationResult, solve
+from nonproj.relaxation.steps import Halving, PerIncrease, Progress
+from nonproj.relaxation.subgradient import Subgradient
+from nonproj.types import PartSpace, Sentence
+from nonproj_systems.constituency.brackets import Tree
+from nonproj_systems.constituency.hypergraph import Hypergraph, best_derivation, restricted
+from nonproj_systems.constituency.lexicalised import Lexicalised, LexicalisedParser, flat
+
+GAMMA = 0.02
+"""Weight of the dependency parser's scores, chosen on the development files of the WSJ sample."""
+
+MAX_ITERATIONS = 50
+
+SEARCH_ITERATIONS = 250
+"""Iterations of the root node of branch and bound, at most."""
+
+EXACT_WORK = SearchOptions(work_per_word=10**10)
+"""Work limit of the dependency oracle, hours for each word: its value is a maximum, not only a bound."""
+
+HARD_BONUS = 1e6
+"""Bonus of each given dependency in the hard combination; more than any log-probability."""
+
+
+class JointParse(NamedTuple):
+    """A tree of both models, and what is known about it.
+
+    Attributes
+    ----------
+    tree : Tree
+    heads : ndarray of shape (n + 1,), int32
+        Its dependencies.
+    value, bound : float
+        Its objective, and an upper bound of all trees' objectives.
+    certified : bool
+        Whether the tree is proven to be the best.
+    status : str
+        As `nonproj.relaxation.solver.RelaxationResult`; ``optimal`` after branch and bound, ``none`` where Model 1 has
+        no tree.
+    iterations : int
+    alone : Lexicalised
+        The tree of Model 1 alone.
+    """
+
+    tree: Tree
+    heads: np.ndarray
+    value: float
+    bound: float
+    certified: bool
+    status: str
+    iterations: int
+    alone: Lexicalised
+
+
+class Instance(NamedTuple):
+    """The joint problem of one sentence.
+
+    Attributes
+    ----------
+    graph : Hypergraph
+        The lexicalised trees; its arc ``a + 1`` is arc ``a`` of ``parts``.
+    parts : PartSpace
+        The parts of the dependency parser.
+    scores : ndarray of shape (P,), float64
+        Their scores, multiplied by gamma.
+    options : DualOptions
+        Of the dependency parser, for projective trees with one root.
+    """
+
+    graph: Hypergraph
+    parts: PartSpace
+    scores: np.ndarray
+    options: DualOptions
+
+    def phrases(self, scores: np.ndarray) -> tuple[float, np.ndarray, Any]:
+        """Oracle: the best lexicalised tree; its solution is the edges of the derivation."""
+        value, edges = best_derivation(self.graph, np.concatenate([[0.0], scores]))
+        arcs = self.graph.arc[edges]
+        chosen = np.zeros(len(scores))
+        chosen[arcs[arcs > 0] - 1] = 1.0
+        return value, chosen, edges
+
+    def dependencies(self, scores: np.ndarray) -> tuple[float, np.ndarray, Any]:
+        """Oracle: the best dependency tree; its solution is the heads."""
+        total = self.scores.copy()
+        total[: len(scores)] += scores
+        found = search_trusted(self.parts, total, self.options, EXACT_WORK)
+        if not found.certified:  # sets of part types without compiled automata are not searched
+            raise SizeError("the dependency parser's decoder left a gap; a parser of the usual part types is expected")
+        arcs = self.parts.arcs
+        return found.bound, (found.tree[arcs.modifier] == arcs.head).astype(np.float64), found.tree
+
+    def objective(self, edges: np.ndarray) -> float:
+        """Return the objective of a derivation."""
+        return float(self.graph.score[edges].sum()) + tree_score(self.parts, self.scores, self.heads(edges))
+
+    def heads(self, edges: np.ndarray) -> np.ndarray:
+        """Return the heads of a derivation, int32[n + 1]."""
+        arcs, heads = self.graph.arc[edges], np.full(len(self.parts.arcs.start) - 1, -1, np.int32)
+        numbers = arcs[arcs > 0] - 1
+        heads[self.parts.arcs.modifier[numbers]] = self.parts.arcs.head[numbers]
+        return heads
+
+    @property
+    def problem(self) -> Problem:
+        """The two oracles over the arcs."""
+        return Problem([self.phrases, self.dependencies], len(self.parts.arcs.head))
+
+
+def make_instance(
+    graph: Hypergraph, allowed: np.ndarray, score: Callable[..., Any], types: Any, options: DualOptions
+) -> Instance | None:
+    """Return the joint problem over the arcs that both sides allow; None if no tree is left.
+
+    Parameters
+    ----------
+    graph : Hypergraph
+        As `nonproj_systems.constituency.collins_chart.chart` makes it.
+    allowed : ndarray of shape (N, N), bool
+        The arcs that the dependency parser allows.
+    score : callable
+        Returns the scores of a `PartSpace`, float64[P].
+    types : sequence of part types or names
+        The set of part types.
+    options : DualOptions
+    """
+    n_nodes, allowed = len(allowed), allowed.ravel().copy()
+    allowed[0] = True
+    smaller = restricted(graph, allowed[graph.arc])
+    if smaller is None:
+        return None
+    mask = np.zeros(n_nodes * n_nodes, np.bool_)
+    mask[smaller.arc] = True
+    mask[0] = False
+    arcs = arc_space_from_mask(mask.reshape(n_nodes, n_nodes))
+    number = np.zeros(n_nodes * n_nodes, np.int32)
+    number[arcs.head * n_nodes + arcs.modifier] = np.arange(1, len(arcs.head) + 1)
+    parts = part_space(arcs, types)
+    return Instance(smaller._replace(arc=number[smaller.arc]), parts, score(parts), options)
+
+
+@dataclass
+class JointParser:
+    """Parses tagged sentences with Model 1 and a dependency parser jointly.
+
+    Parameters
+    ----------
+    phrases : LexicalisedParser
+    dependencies : Parser
+        Its tagger gives missing tags.
+    gamma : float
+        Weight of the dependency parser's scores.
+    max_iterations : int
+        K.
+    exact : bool
+        Whether to continue by branch and bound without a certificate.
+    rule : callable, optional
+        A step rule of `nonproj.relaxation.steps`; by default that of Rush et al. (2010), appendix B.
+    """
+
+    phrases: LexicalisedParser
+    dependencies: Parser
+    gamma: float = GAMMA
+    max_iterations: int = MAX_ITERATIONS
+    exact: bool = False
+    rule: Callable[[Progress], float] | None = None
+
+    def instance(self, sentence: Sentence, graph: Hypergraph, alone: np.ndarray) -> Instance:
+        """Return the joint problem of a sentence.
+
+        Parameters
+        ----------
+        sentence : Sentence
+            With tags.
+        graph : Hypergraph
+            The trees of Model 1.
+        alone : ndarray of shape (n + 1,), int32
+            The heads of its best tree.
+        """
+        tokens = self.dependencies.encode(sentence)
+        arcs, n_nodes = self.dependencies.prune(tokens), len(alone)
+        allowed = np.zeros((n_nodes, n_nodes), np.bool_)
+        allowed[arcs.head, arcs.modifier] = True
+        allowed[alone[1:], np.arange(1, n_nodes)] = True
+        options = self.dependencies.options._replace(projective=True, single_root=True)
+
+        def score(parts: PartSpace) -> np.ndarray:
+            return self.gamma * self.dependencies.score(tokens, parts.arcs)[1]
+
+        return make_instance(graph, allowed, score, self.dependencies.scorer.types, options)
+
+    def relax(self, instance: Instance, callback: Callable[[RelaxationResult], Any] | None = None):
+        """Return what dual decomposition finds, a `RelaxationResult`, or a `SearchResult` if branch and bound ran."""
+        method, repair = Subgradient(self.rule or Halving()), from_oracle(instance.objective)
+        limits = Limits(self.max_iterations, grace=0)
+        found = solve(instance.problem, method, repair=repair, limits=limits, callback=callback)
+        if found.certified or not self.exact:
+            return found
+        searched = self.search(instance, found.best_multipliers)
+        searched.iterations += found.iterations
+        return searched
+
+    def search(self, instance: Instance, start: np.ndarray) -> SearchResult:
+        """Return the best tree and its proof by branch and bound, from given multipliers.
+
+        Its steps are ``size / (t + 1)`` after ``t`` increases of the dual, since steps that are halved soon vanish.
+        """
+        method, limits = Subgradient(PerIncrease(size=0.5)), Limits(SEARCH_ITERATIONS)
+        repair = from_oracle(instance.objective)
+        return branch_and_bound(instance.problem, method, repair=repair, limits=limits, start=start)
+
+    def parse(self, words: Sequence[str], tags: Sequence[str]) -> JointParse:
+        """Return the best tree of both models."""
+        sentence = tagged_sentence(words, tags)
+        graph = self.phrases.chart(words, tags)
+        if graph is None:
+            tree = flat(words, tags)
+            return JointParse(tree.tree, tree.heads, -np.inf, np.inf, False, "none", 0, tree)
+        score, edges = best_derivation(graph, np.zeros((len(words) + 1) ** 2))
+        alone = self.phrases.read(graph, edges, score, words, tags)
+        instance = self.instance(sentence, graph, alone.heads)
+        found = self.relax(instance)
+        heads = instance.heads(found.solution)
+        tree = self.phrases.tree(instance.graph, found.solution, words, tags)
+        values = found.primal_value, found.dual_bound, found.certified, found.status, found.iterations
+        return JointParse(tree, heads, *values, alone)
+
+    def hard(self, words: Sequence[str], tags: Sequence[str]) -> Lexicalised:
+        """Return the best tree of Model 1 with the dependencies of the dependency parser's best tree.
+
+        Where Model 1 has no tree with all of these dependencies, one with as many of them as possible (the baseline of
+        Rush et al. 2010, section 7.1, which does not say what it does there).
+        """
+        graph = self.phrases.chart(words, tags)
+        if graph is None:
+            return flat(words, tags)
+        heads = self.dependencies.parse(tagged_sentence(words, tags)).decoded.tree
+        bonus = np.zeros((len(words) + 1) ** 2)
+        bonus[heads[1:] * (len(words) + 1) + np.arange(1, len(words) + 1)] = HARD_BONUS
+        edges = best_derivation(graph, bonus)[1]
+        return self.phrases.read(graph, edges, float(graph.score[edges].sum()), words, tags)
+
+
+def tagged_sentence(words: Sequence[str], tags: Sequence[str]) -> Sentence:
+    """Return a tagged sentence as the dependency parser takes it."""
+    rows = [[str(i), word, "_", tag, tag, *"_____"] for i, (word, tag) in enumerate(zip(words, tags, strict=True), 1)]
+    return Sentence(rows)

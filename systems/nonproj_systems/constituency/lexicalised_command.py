@@ -1,0 +1,183 @@
+"""The command ``nonproj-systems lexicalised``: Model 1 of Collins, alone or jointly with a dependency parser."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+from nonproj.errors import DataError, NonprojError, SizeError
+from nonproj_systems.constituency.command import read_given, tell
+
+
+def add_arguments(parser) -> None:
+    """Add the arguments of the command to its parser."""
+    actions = [
+        ("train", "train Model 1 on trees in brackets", _add_train),
+        ("parse", "parse sentences: one per line, words separated by blanks", _add_parse),
+    ]
+    parser.add_commands("action", "ACTION", actions)
+
+
+def _add_train(parser) -> None:
+    add = parser.add_argument
+    add("trees", nargs="+", metavar="TREES", help="files of trees, or folders of such files (*.mrg)")
+    add("-o", "--output", required=True, metavar="MODEL", help="the model file to write")
+    text = "write the trees' dependencies as CoNLL-X, on which 'nonproj train' trains the dependency parser"
+    add("--conll", metavar="FILE", help=text)
+    text = "minimum count: rarer words are treated as unknown (default: 3)"
+    add("--rare", type=_positive, default=3, metavar="N", help=text)
+
+
+def _add_parse(parser) -> None:
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a model made by 'nonproj-systems lexicalised train'")
+    add("input", nargs="?", default="-", metavar="IN", help="the sentences (default: standard input)")
+    add("-o", "--output", default="-", metavar="OUT", help="the file of trees (default: standard output)")
+    text = "a dependency parser made by 'nonproj train': parse jointly, and tag words by its tagger"
+    add("-d", "--dependencies", metavar="PARSER", help=text)
+    add("--tagged", action="store_true", help="each word has its tag, as in dog/NN")
+    add("--hard", action="store_true", help="give the best dependency tree to Model 1, instead of parsing jointly")
+    add("--gamma", type=_weight, metavar="X", help="weight of the dependency parser's scores (default: 0.02)")
+    text = "iterations of the subgradient method per sentence (default: 50)"
+    add("--max-iterations", type=_positive, default=50, metavar="K", help=text)
+    add("--exact", action="store_true", help="continue by branch and bound where no certificate is found")
+
+
+def _positive(text: str) -> int:
+    """Return a positive integer."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive integer")
+    return int(text)
+
+
+def _weight(text: str) -> float:
+    """Return a weight."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0.0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 0")
+    return value
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run one action; return the exit code."""
+    if options.action is None:
+        raise NonprojError("lexicalised: an action is expected: train or parse")
+    return {"train": _train, "parse": _parse}[options.action](options)
+
+
+def _train(options: argparse.Namespace) -> int:
+    from nonproj.io.files import open_output
+    from nonproj_systems.constituency.collins import Collins
+    from nonproj_systems.constituency.lexicalised import conll_lines
+
+    trees = read_given(options)
+    model = Collins.train(trees, options.rare)
+    model.save(options.output)
+    if options.conll:
+        with open_output(options.conll) as stream:
+            stream.writelines(line for tree in trees for line in conll_lines(tree))
+    tell(options, f"{options.output}: {len(trees)} trees, {len(model.words)} words, {len(model.states)} states")
+    return 0
+
+
+def _parse(options: argparse.Namespace) -> int:
+    from nonproj.io.files import open_output
+    from nonproj_systems.progress import progress
+
+    find = _finder(options)
+    statuses, began = Counter(), time.process_time()
+    with open_output(options.output) as stream:
+        for line, tokens in progress(_sentences(options.input), "parsing", bool(options.quiet)):
+            text = ""
+            if tokens:
+                try:
+                    tree, status = find(*_split(options, line, tokens))
+                except SizeError as error:
+                    raise DataError(_name(options.input), line, str(error)) from None
+                text = str(tree)
+                statuses[status] += 1
+            stream.write(f"{text}\n")
+    found = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
+    tell(options, f"{statuses.total()} sentences: {found or 'none'}; {time.process_time() - began:.1f} s")
+    return 0
+
+
+def _finder(options: argparse.Namespace):
+    """Return the function that finds the tree of words and tags, and says what is known about it."""
+    from nonproj_systems.constituency.joint_dependencies import GAMMA, JointParser, tagged_sentence
+    from nonproj_systems.constituency.lexicalised import LexicalisedParser
+
+    phrases = LexicalisedParser.load(options.model)
+    if options.dependencies is None:
+        if not options.tagged:
+            raise NonprojError(
+                "words need tags: --tagged for words with tags, or --dependencies for a parser that tags"
+            )
+        if options.hard or options.exact or options.gamma is not None:
+            raise NonprojError("--hard, --exact and --gamma need a parser of dependencies: --dependencies PARSER")
+
+        def alone(words, tags):
+            found = phrases.parse(words, tags)
+            return found.tree, "parsed" if found.score > -math.inf else "outside the grammar"
+
+        return alone
+    from nonproj.model import Model
+    from nonproj.pipeline import Parser
+
+    parser = Parser(Model.load(options.dependencies), tags="all")
+    if parser.analyzer is None and not options.tagged:
+        raise NonprojError(f"{options.dependencies}: this model has no tagger; words need tags: --tagged")
+    gamma = GAMMA if options.gamma is None else options.gamma
+    joint = JointParser(phrases, parser, gamma, options.max_iterations, options.exact)
+
+    def both(words, tags):
+        """Return the tree of both models, and how it was found."""
+        if tags is None:
+            tags = [row[4] for row in parser.tag([tagged_sentence(words, "_" * len(words))])[0].rows]
+        if options.hard:
+            return joint.hard(words, tags).tree, "parsed"
+        found = joint.parse(words, tags)
+        status = "outside the grammar" if found.status == "none" else "not certified"
+        return found.tree, "certified" if found.certified else status
+
+    return both
+
+
+def _split(options: argparse.Namespace, line: int, tokens: list[str]) -> tuple[list[str], list[str] | None]:
+    """Return the words of a line and, if they have any, their tags."""
+    from nonproj_systems.constituency.brackets import escaped
+
+    tags = None
+    if options.tagged:
+        pairs = [token.rpartition("/") for token in tokens]
+        for token, (word, _, tag) in zip(tokens, pairs, strict=True):
+            if not word or not tag:
+                text = f"{token!r} has no tag; a word with its tag is expected, as in dog/NN"
+                raise DataError(_name(options.input), line, text)
+        tokens, tags = [word for word, _, _ in pairs], [escaped(tag) for _, _, tag in pairs]
+    return [escaped(word) for word in tokens], tags
+
+
+def _name(path: str) -> str:
+    """Return how errors call the input."""
+    return "<stdin>" if path == "-" else path
+
+
+def _sentences(path: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of each line and its tokens."""
+    from nonproj.io.files import open_input, stream_error, text_lines
+
+    stream, name, closing = open_input(path)
+    number = 0
+    with closing:
+        try:
+            for number, line in enumerate(text_lines(stream), 1):
+                yield number, line.split()
+        except (OSError, UnicodeDecodeError, EOFError) as error:
+            raise stream_error(error, name, number) from None

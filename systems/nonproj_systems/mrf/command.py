@@ -1,0 +1,108 @@
+"""The command ``nonproj-systems mrf``: most probable labels of a file in the UAI format."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.description = "Find the most probable labels of a pairwise Markov random field, an upper bound, and a proof."
+    add = parser.add_argument
+    add("file", metavar="FILE.uai", help="a field in the UAI format; functions of one or two variables")
+    add("-o", "--output", metavar="OUT.MPE", help="file to write the labels to, in the UAI format for results")
+    text = "auto: message passing, then reduction, variable elimination and clusters (default); "
+    text += "trws: message passing alone; trees: the subgradient method over spanning trees"
+    add("--method", choices=("auto", "trws", "trees"), default="auto", help=text)
+    add("--exact", action="store_true", help="close remaining gaps by branch and bound")
+    add("--seconds", type=_seconds, metavar="SECONDS", help="processor seconds after which nothing new is begun")
+    add("--iterations", type=_positive, default=1000, metavar="N", help="iterations at most (default: 1000)")
+    add("--json", action="store_true", help="print all figures as JSON")
+
+
+def _positive(text: str) -> int:
+    """Return a positive integer."""
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= 10**9):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive integer")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    """Return a time."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.0 < seconds <= 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of seconds")
+    return seconds
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command; scores are natural logarithms of the product of the functions."""
+    from nonproj.errors import ConfigError
+
+    if options.exact and options.method != "auto":
+        raise ConfigError("--exact", f"the method {options.method} cannot branch; use auto")
+    from nonproj_systems.mrf.inference import infer
+    from nonproj_systems.mrf.uai import read_uai, write_mpe
+
+    field = read_uai(options.file)
+    seconds = {} if options.seconds is None else {"seconds": options.seconds}
+    with _Bar(options) as bar:
+        found = infer(
+            field,
+            options.method,
+            exact=options.exact,
+            max_iterations=options.iterations,
+            progress=bar.update,
+            **seconds,
+        )
+    if options.output and found.value > float("-inf"):
+        write_mpe(found.labels, options.output)
+    figures = {
+        "nodes": field.n_nodes,
+        "edges": field.n_edges,
+        "value": found.value,
+        "bound": found.bound,
+        "status": found.status,
+        "iterations": found.iterations,
+        "clusters": found.clusters,
+        "branches": found.branches,
+        "seconds": round(found.seconds, 3),
+    }
+    # Labels on standard output stay alone there.
+    stream = sys.stderr if options.output == "-" else sys.stdout
+    if options.json:
+        known = {name: None if value in (float("inf"), float("-inf")) else value for name, value in figures.items()}
+        stream.write(json.dumps(known) + "\n")
+    else:
+        lines = [f"{name:<11}{value}" for name, value in figures.items()]
+        stream.write("\n".join(lines) + "\n")
+    return 0
+
+
+class _Bar:
+    """Bound and value on a terminal."""
+
+    def __init__(self, options: argparse.Namespace):
+        self._bar, self._shown = None, not options.quiet and sys.stderr.isatty()
+
+    def __enter__(self) -> _Bar:
+        if self._shown:
+            from tqdm import tqdm
+
+            self._bar = tqdm(desc="iterations", leave=False, file=sys.stderr)
+        return self
+
+    def __exit__(self, *_) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def update(self, bound: float, value: float) -> None:
+        """Show an iteration."""
+        if self._bar is not None:
+            self._bar.set_postfix_str(f"bound {bound:.6g}, value {value:.6g}", refresh=False)
+            self._bar.update()

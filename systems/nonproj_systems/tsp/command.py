@@ -1,0 +1,97 @@
+"""The command ``nonproj-systems tsp``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+
+from nonproj.errors import ConfigError, DependencyError, one_line
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE", help="symmetric problems of TSPLIB95 (type TSP)")
+    add("-o", "--output", metavar="TOUR", help="write the tour as a file of TSPLIB95; for one FILE only")
+    add("--picture", metavar="PNG", help="draw the tour, the 1-tree and the course of the bound; for one FILE only")
+    add("--json", action="store_true", help="print results, tours included, as lines of JSON")
+    text = "processor seconds for each problem, after which the tour and the bound so far are reported (default: none)"
+    add("--seconds", type=_seconds, default=math.inf, metavar="S", help=text)
+    add("--kicks", type=_count, default=1000, metavar="K", help="kicks of the local search per city (default: 1000)")
+    add("--no-cuts", action="store_true", help="1-trees only, without the linear programs that look for cuts")
+    add("--seed", type=_count, default=1, metavar="N", help="seed of the local search (default: 1)")
+
+
+def _seconds(text: str) -> float:
+    """Return a time."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0.0 <= seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return seconds
+
+
+def _count(text: str) -> int:
+    """Return a number that may be 0."""
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 999999999")
+    return int(text)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Solve the problems one by one; return the exit code."""
+    for name in ("output", "picture"):
+        if getattr(options, name) and len(options.files) > 1:
+            raise ConfigError(f"--{name}", f"there are {len(options.files)} problems; it is for one only")
+    from nonproj_systems.tsp.instance import read
+    from nonproj_systems.tsp.output import as_data, describe, save_picture, write_tour
+    from nonproj_systems.tsp.solver import Options, solve
+
+    if options.picture:
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError:
+            raise DependencyError("--picture needs matplotlib: pip install matplotlib") from None
+    limits = Options(options.seconds, kicks=options.kicks, cuts=not options.no_cuts, seed=options.seed)
+    for path in options.files:
+        instance = read(path)
+        name = instance.name or path
+        with _Bar(name, options.quiet) as bar:
+            result = solve(instance, limits, bar)
+        line = json.dumps(as_data(name, result)) if options.json else describe(name, result)
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+        if options.output:
+            write_tour(options.output, name, result)
+        if options.picture:
+            save_picture(options.picture, instance, result)
+    return 0
+
+
+class _Bar:
+    """Shows nodes, bound and length on a terminal while a problem is solved."""
+
+    def __init__(self, name: str, quiet: bool):
+        self._name, self._bar = name, None
+        self._shown = not quiet and sys.stderr.isatty()
+
+    def __enter__(self):
+        if self._shown:
+            from tqdm import tqdm
+
+            self._bar = tqdm(desc=one_line(self._name), unit=" nodes", leave=False, file=sys.stderr)
+        return self
+
+    def __exit__(self, *details):
+        if self._bar is not None:
+            self._bar.close()
+
+    def __call__(self, result) -> None:
+        """Show the result so far."""
+        if self._bar is not None:
+            self._bar.set_postfix_str(f"length {result.value}, bound {result.bound:.1f}", refresh=False)
+            self._bar.update(result.nodes - self._bar.n)

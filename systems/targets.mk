@@ -1,0 +1,43 @@
+# The targets of the package in this folder, for the repository's Makefile, which includes this file.
+
+SYSTEMS = $(VENV)/.systems
+SYSTEMS_BOUNDS = $(wildcard $(patsubst %,systems/tests/test_%.py,constituency lexicalised lexicalised_joint mrf mrf_search \
+	mrf_tasks tsp* translation*)) $(addprefix systems/nonproj_systems/,constituency mrf tsp translation)
+
+.PHONY: setup-systems test-systems test-systems-bounds attack-systems types-systems docs-systems dist-systems
+
+setup-systems: $(SYSTEMS) ## install the papers' other systems into .venv too; see systems/README.md
+
+$(SYSTEMS): $(READY) systems/pyproject.toml
+	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+		$(foreach file,$(CONSTRAINTS),--constraint "$(file)" $(patsubst %,--constraint "%",$(wildcard systems/$(file)))) \
+		--editable '.[test]' --editable './systems[test]' >&2
+	@touch $@
+
+test-systems: $(SYSTEMS) ## run the tests of the other systems
+	@$(PYTEST) systems/tests systems/nonproj_systems $(ARGS)
+
+test-systems-bounds: $(SYSTEMS) ## run the tests of their kernels with bounds checking
+	@NUMBA_BOUNDSCHECK=1 $(PYTEST) $(SYSTEMS_BOUNDS) $(ARGS)
+
+reproduce-systems-%: $(SYSTEMS)
+	@"$(BIN)/python" -m systems.experiments $* --data "$(DATA)" $(ARGS)
+
+attack-systems: $(SYSTEMS) ## attack the models of the other systems: SECONDS=1800 SEED=1; see systems/attack/README.md
+	@"$(BIN)/python" -m systems.attack all --seconds $(SECONDS) --seed $(SEED) $(ARGS)
+
+types: types-systems
+
+types-systems: $(READY) ## check the types of the other systems; a part of types
+	@cd systems && "$(abspath $(BIN))/python" -m mypy
+
+docs: docs-systems
+
+docs-systems: $(SYSTEMS) ## write the reference of their commands; a part of docs
+	@"$(BIN)/python" systems/docs/reference.py
+
+dist-systems: dist ## build wheel and sdist of the other systems too, check both, use each in an empty environment
+	@rm -rf systems/build systems/*.egg-info
+	@"$(BIN)/python" -m build --outdir dist systems
+	@"$(BIN)/python" -m twine check --strict dist/nonproj_systems-*
+	@"$(BIN)/python" systems/tests/installed.py dist/nonproj-*.whl dist/nonproj_systems-*

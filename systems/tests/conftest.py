@@ -1,0 +1,21 @@
+"""What the tests of the systems need, of the repository's own tests too."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT), str(ROOT / "tests")]  # `experiments`, `attack`, `toy` and `pages`
+
+os.environ["NONPROJ_SILENT"] = "1"  # what a test expects on standard error does not depend on what is compiled already
+
+
+@pytest.fixture(scope="session")
+def treebanks() -> Path:
+    """The folder of real treebanks; tests that want it are skipped where there is none."""
+    folder = Path(os.environ.get("NONPROJ_TREEBANKS") or ROOT.parent / "shared" / "treebanks")
+    if not folder.is_dir():
+        pytest.skip(f"no treebanks in {folder}")
+    return folder

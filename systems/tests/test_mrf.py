@@ -1,0 +1,278 @@
+"""Markov random fields: kernels equal their twins; covers; oracles, fast loops and the relaxation library agree."""
+
+import naive_mrf as naive
+import numpy as np
+import pytest
+
+from nonproj.relaxation.coordinate import CoordinateDescent
+from nonproj.relaxation.solver import Limits, solve
+from nonproj.relaxation.steps import AppendixA, Constant, PerIncrease, Polyak
+from nonproj.relaxation.subgradient import Subgradient
+from nonproj_systems.mrf.cover import COVERS, chains, make_forests, rows_and_columns, single_edges, spanning_forests
+from nonproj_systems.mrf.decomposition import decompose
+from nonproj_systems.mrf.model import MRF, grid, grid_edges
+from nonproj_systems.mrf.oracles import ForestOracle, groups, local_search, make_problem
+from nonproj_systems.mrf.trws import decode, improve, n_messages, sweep
+
+SEEDS = range(60)
+
+
+def random(seed, **options):
+    """Return a random field as raw lists, and as an `MRF`; every second one has ties."""
+    raw = naive.random_field(np.random.default_rng(seed), integers=seed % 2 == 1, **options)
+    return raw, MRF(*raw)
+
+
+def raw_grid(height, width, unary, tables):
+    """Return a grid as the twin has it."""
+    return list(unary.reshape(height * width, -1)), naive.grid_edges(height, width), list(tables)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_scores_equal_the_definition(seed):
+    raw, field = random(seed)
+    for labels in list(naive.all_labels(raw))[:50]:
+        assert abs(field.score(labels) - naive.score(raw, labels)) < 1e-9
+    assert all(np.array_equal(field.table(e), table) for e, table in enumerate(raw[2]))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sweeps_equal_the_twin(seed):
+    raw, field = random(seed, n=7)
+    graph, messages, slack = field.graph, np.zeros(n_messages(field.graph)), np.empty(len(field.graph.unary))
+    theirs, bounds, best = naive.new_messages(raw), [], naive.maximum(raw)
+    for k in range(8):
+        bounds.append(sweep(graph, graph.unary, messages, k % 2 == 0, slack))
+        assert abs(bounds[-1] - naive.sweep(raw, theirs, k % 2 == 0)) < 1e-9
+        for (e, i), message in theirs.items():
+            begin = graph.message[e, int(graph.ends[e, 1] == i)]
+            assert np.abs(messages[begin : begin + len(message)] - message).max() < 1e-9
+    assert min(bounds) >= best - 1e-9 and (np.diff(bounds) <= 1e-9).all()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_slack_of_a_state_bounds_all_labels_with_it(seed):
+    raw, field = random(seed, n=6)
+    graph, messages, slack = field.graph, np.zeros(n_messages(field.graph)), np.empty(len(field.graph.unary))
+    with_state, bound = np.concatenate([rows[:, 1] for rows in naive.max_marginals(raw)]), np.inf
+    for k in range(8):
+        before = bound
+        bound = sweep(graph, graph.unary, messages, k % 2 == 0, slack)
+        if k > 1:
+            assert (with_state <= before - slack + 1e-9).all()
+    assert (slack >= 0.0).all()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_local_search_ends_where_no_single_label_can_be_better(seed):
+    raw, field = random(seed, n=7)
+    graph, messages, slack = field.graph, np.zeros(n_messages(field.graph)), np.empty(len(field.graph.unary))
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(field.n_states)
+    expected = naive.improve(raw, labels)
+    assert abs(improve(graph, graph.unary, labels) - naive.score(raw, expected)) < 1e-9
+    assert labels.tolist() == expected or seed % 2 == 1  # ties may go either way
+    for forward in (True, False):
+        sweep(graph, graph.unary, messages, forward, slack)
+    value = decode(graph, graph.unary, messages, True, labels)
+    assert abs(value - naive.score(raw, naive.improve(raw, labels))) < 1e-9
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_trees_are_solved_by_passing_messages(seed):
+    """A chain along the order of the nodes is one of the chains, so bound and decoded labels are the optimum."""
+    rng = np.random.default_rng(seed)
+    unary = [rng.standard_normal(k) for k in rng.integers(1, 5, 6)]
+    tables = [rng.standard_normal((len(a), len(b))) for a, b in zip(unary, unary[1:], strict=False)]
+    raw = unary, [(i, i + 1) for i in range(5)], tables
+    graph = MRF(*raw).graph
+    messages, slack, labels = np.zeros(n_messages(graph)), np.empty(len(graph.unary)), np.zeros(6, np.int64)
+    bound = sweep(graph, graph.unary, messages, False, slack)
+    assert abs(bound - naive.maximum(raw)) < 1e-9
+    assert abs(decode(graph, graph.unary, messages, True, labels) - bound) < 1e-9
+
+
+@pytest.mark.parametrize("name", COVERS)
+@pytest.mark.parametrize("seed", range(0, 30, 3))
+def test_covers_are_forests_with_all_edges(name, seed):
+    rng = np.random.default_rng(seed)
+    height, width = rng.integers(1, 5, 2).tolist()
+    fields = [grid(np.zeros((height, width, 2)), np.eye(2))]
+    fields += [] if name == "rows" else [random(seed, n=9)[1]]
+    for field in fields:
+        cover = COVERS[name](field)
+        assert set(np.concatenate([np.empty(0), *cover]).astype(int).tolist()) == set(range(field.n_edges))
+        for edges in cover:
+            pairs = field.graph.ends[edges].tolist()
+            nodes = sorted({i for pair in pairs for i in pair})
+            assert naive.components(pairs, nodes) == len(nodes) - len(pairs)  # no cycles
+        if name == "trees":
+            whole = naive.components(field.graph.ends.tolist(), range(field.n_nodes))
+            assert all(len(edges) == field.n_nodes - whole for edges in cover)
+        if name == "chains":
+            for edges in cover:
+                path = field.graph.ends[edges]
+                assert (np.sort(path, axis=1)[1:, 0] == np.sort(path, axis=1)[:-1, 1]).all()
+    if name == "trees" and height > 1 < width:
+        assert len(spanning_forests(fields[0])) == 2
+
+
+def test_a_cover_with_a_cycle_or_a_missing_edge_is_refused():
+    triangle = MRF(np.zeros((3, 2)), [[0, 1], [1, 2], [0, 2]], np.eye(2))
+    with pytest.raises(ValueError, match="^forest 0 has a cycle; trees are expected$"):
+        make_forests(triangle, [np.arange(3)])
+    with pytest.raises(ValueError, match="^edge 2 is in no forest; each edge must be in one or more$"):
+        make_forests(triangle, [np.arange(2)])
+    with pytest.raises(ValueError, match="^rows and columns are those of a grid; the field has no shape$"):
+        rows_and_columns(triangle)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_oracles_equal_enumeration(seed):
+    """Maxima, max-marginals and marginals of a forest, with the scores of multipliers and shares."""
+    rng = np.random.default_rng(seed)
+    _, field = random(seed, n=6, density=0.4)
+    forests = make_forests(field, spanning_forests(field))
+    for f in range(len(forests.begin) - 1):
+        oracle = ForestOracle(field, forests, f)
+        a, b = forests.begin[f : f + 2]
+        scores = (
+            rng.standard_normal(len(oracle.view)) if seed % 2 == 0 else np.round(rng.standard_normal(len(oracle.view)))
+        )
+        nodes = forests.node[a:b].tolist()
+        extra = np.split(scores, np.cumsum(field.n_states[nodes])[:-1])
+        graph = field.graph
+        own = [graph.unary[graph.first[i] : graph.first[i + 1]] for i in nodes]
+        unary = [s * u + x for s, u, x in zip(forests.node_share[a:b], own, extra, strict=True)]
+        inner = [p for p in range(a, b) if forests.parent[p] >= 0]
+        edges = [(nodes.index(i), nodes.index(j)) for i, j in graph.ends[forests.edge[inner]].tolist()]
+        raw = unary, edges, [forests.edge_share[p] * field.table(forests.edge[p]) for p in inner]
+        value, chosen, labels = oracle(scores)
+        assert abs(value - naive.maximum(raw)) < 1e-9 and abs(naive.score(raw, labels) - value) < 1e-9
+        assert np.flatnonzero(chosen).tolist() == (np.cumsum([0, *map(len, unary)])[:-1] + labels).tolist()
+        expected = np.concatenate(naive.max_marginals(raw))
+        assert np.allclose(oracle.max_marginals(scores), expected, atol=1e-9)
+        value, means = naive.marginals(raw, 0.7)
+        smoothed = oracle.marginals(scores, 0.7)
+        assert abs(smoothed[0] - value) < 1e-9 and np.allclose(smoothed[1], np.concatenate(means), atol=1e-9)
+
+
+RULES = [PerIncrease(size=1.0), AppendixA(), Polyak(), Constant(0.25)]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+@pytest.mark.parametrize("seed", range(6))
+def test_the_compiled_loop_equals_the_library_step_by_step(seed, rule):
+    """With a constant step of a power of 2 all numbers are exact, so even ties are decided alike."""
+    rng = np.random.default_rng(seed)
+    exact = isinstance(rule, Constant)
+    field = grid(*naive.random_grid(rng, 5, 4, 3, integers=exact))
+    for cover in (rows_and_columns(field), spanning_forests(field), *([] if exact else [single_edges(field)])):
+        limits = Limits(50)
+        theirs = solve(make_problem(field, cover), Subgradient(rule), repair=local_search(field), limits=limits)
+        ours = decompose(field, cover, rule, limits)
+        assert np.allclose(ours.trace.dual, theirs.trace.dual, rtol=0, atol=1e-9)
+        assert np.allclose(ours.trace.primal, theirs.trace.primal, rtol=0, atol=1e-9)
+        assert np.allclose(ours.trace.step, theirs.trace.step, rtol=0, atol=1e-9)
+        assert (ours.status, ours.certified, ours.iterations) == (theirs.status, theirs.certified, theirs.iterations)
+        assert ours.solution.tolist() == theirs.solution.tolist()
+        assert abs(ours.dual_bound - theirs.dual_bound) < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_sweeps_are_coordinate_descent_over_chains(seed):
+    """From the multipliers that messages stand for, both visit the nodes in order and reach the same bounds."""
+    _, field = random(seed, n=7)
+    graph, messages, slack = field.graph, np.zeros(n_messages(field.graph)), np.empty(len(field.graph.unary))
+    cover = chains(field)
+    if not cover:
+        pytest.skip("no edges")
+    problem, forests = make_problem(field, cover), make_forests(field, cover)
+    for forward in (True, False):
+        bound = sweep(graph, graph.unary, messages, forward, slack)
+    multipliers = _multipliers(field, problem, forests, cover, messages)
+    for forward in (True, False, True, False):
+        order = groups(field) if forward else groups(field)[::-1]
+        method, seen = CoordinateDescent(order), []
+        limits = Limits(2, tolerance=-1.0)
+        found = solve(
+            problem, method, start=multipliers, limits=limits, callback=lambda r, seen=seen: seen.append(r.multipliers)
+        )
+        assert abs(found.trace.dual[0] - bound) < 1e-8
+        bound = sweep(graph, graph.unary, messages, forward, slack)
+        if len(seen) < 2:  # the chains agree
+            break
+        assert abs(found.trace.dual[1] - bound) < 1e-8
+        multipliers = seen[1]
+
+
+def _multipliers(field, problem, forests, cover, messages):
+    """Return what messages stand for: each chain's share of all that come to a node, less those along the chain."""
+    graph, scores = field.graph, np.zeros(len(problem.variable))
+    for f, edges in enumerate(cover):
+        for p in range(forests.begin[f], forests.begin[f + 1]):
+            i = forests.node[p]
+            at = slice(forests.copy[p], forests.copy[p + 1])
+            for e in graph.incident[graph.start[i] : graph.start[i + 1]].tolist():
+                begin = graph.message[e, int(graph.ends[e, 1] == i)]
+                message = messages[begin : begin + field.n_states[i]]
+                scores[at] += (forests.node_share[p] - (e in edges)) * message
+    return -scores[problem.tied]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([], [], []), "there are no nodes; one or more are expected"),
+        (([[0.0], []], [], []), "node 1 has no states; one or more are expected"),
+        (([[0.0, np.nan]], [], []), "a score of node 0 is nan; a finite number or -inf is expected"),
+        (([[0.0], [-np.inf]], [], []), "all states of node 1 are forbidden"),
+        (([[0.0], [0.0]], [[0, 2]], [[[1.0]]]), "edge 0 joins 0 and 2; nodes from 0 to 1 are expected"),
+        (([[0.0], [0.0]], [[1, 1]], [[[1.0]]]), "edge 0 joins node 1 to itself; two different nodes are expected"),
+        (
+            ([[0.0], [0.0]], [[0, 1], [1, 0]], [[[1.0]]] * 2),
+            "edge 1 joins the nodes of edge 0; one edge with the sum of their tables is expected",
+        ),
+        (([[0.0], [0.0]], [[0, 1]], []), "1 edges have 0 tables; one for each is expected"),
+        (([[0.0], [0.0, 1.0]], [[0, 1]], [np.eye(2)]), "the table of edge 0 has the shape (2, 2); (1, 2) is expected"),
+        (
+            ([[0.0], [0.0]], [[0, 1]], [[[np.inf]]]),
+            "a score of a pair is NaN or +inf; a finite number or -inf is expected",
+        ),
+        ((np.zeros((2, 2)), [[0, 1]], np.eye(3)), "the table of all edges has the shape (3, 3); (2, 2) is expected"),
+        (
+            (np.zeros((2, 2)), [[0, 1]], np.zeros((2, 2, 2))),
+            "the tables have the shape (2, 2, 2); (1, 2, 2) is expected",
+        ),
+        (
+            (np.zeros((2, 2)), [[0, 1]], np.eye(2), [1.0, 2.0]),
+            "weights have the shape (2,); 1 finite numbers are expected",
+        ),
+        (
+            (np.zeros((2, 2)), [[0, 1]], np.where(np.eye(2) > 0.0, 0.0, -np.inf), [1.0]),
+            "a table with weights has the score -inf; give such tables without weights",
+        ),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(arguments, message):
+    with pytest.raises(ValueError) as error:
+        MRF(*arguments)
+    assert str(error.value) == message
+
+
+def test_a_score_needs_a_state_for_each_node():
+    with pytest.raises(ValueError, match="^a state for each of 2 nodes is expected, counted from 0$"):
+        MRF(np.zeros((2, 2)), [], []).score([0, 2])
+    with pytest.raises(
+        ValueError, match=r"^the scores of a grid have the shape \(2, 2\); \(height, width, states\) is"
+    ):
+        grid(np.zeros((2, 2)), np.eye(2))
+
+
+def test_one_table_serves_many_edges():
+    weights = np.random.default_rng(0).random(7)
+    shared = grid(np.zeros((2, 3, 2)), np.eye(2), weights)
+    apart = MRF(np.zeros((6, 2)), naive.grid_edges(2, 3), [w * np.eye(2) for w in weights])
+    assert len(shared.graph.values) == 4 and grid_edges(2, 3).tolist() == list(map(list, naive.grid_edges(2, 3)))
+    for labels in np.ndindex(*[2] * 6):
+        assert abs(shared.score(labels) - apart.score(labels)) < 1e-12

@@ -1,0 +1,26 @@
+"""Runs cases of the attack."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from attack import campaign  # noqa: E402
+
+
+def run_cases(lane: campaign.Lane, out: Path, count: int, failures: int = 1000) -> campaign.Results:
+    """Run so many cases of a lane, or until so many have failed."""
+    cases, results = lane.case, campaign.Results(lane.name, 5, "test")
+
+    def limited(rng, number):
+        if number >= count or len(results.failures) >= failures:
+            raise campaign.ExhaustedError
+        return cases(rng, number)
+
+    lane.case = limited
+    try:
+        return campaign.run(lane, results, out, 600.0)
+    finally:
+        lane.case = cases
