@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import sacrebleu
 
 from experiments.store import Row, appearing, read_rows, write_rows
 from nonproj_systems.translation.decoding import decode
@@ -169,11 +170,7 @@ def weights(model: Row, bleu: str) -> str:
 
 
 def score_bleu(rows: list[Row], references: list[str]) -> str:
-    """Return the lower-cased BLEU of ``sacrebleu`` as text, ``-`` without that package."""
-    try:
-        import sacrebleu
-    except ImportError:
-        return "-"
+    """Return the lower-cased BLEU of ``sacrebleu`` as text."""
     texts = [detokenize(str(row["text"]).split()[1:]) for row in rows]
     return f"{sacrebleu.corpus_bleu(texts, [references], lowercase=True).score:.2f}"
 

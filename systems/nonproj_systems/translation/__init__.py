@@ -15,7 +15,6 @@
 - `translator`: a sentence in, its translation and certificate out
 - `stack`: stack decoding, for comparison
 - `program`: the integer program of the same problem
-- `bleu`: BLEU of tokens, for tuning
-- `tuning`: weights by coordinate search
+- `tuning`: weights by coordinate search for BLEU
 - `command`: the command line
 """

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nonproj_systems.translation.bleu import bleu
 from nonproj_systems.translation.model import TranslationModel
 from nonproj_systems.translation.stack import decode_by_stacks
 
@@ -23,6 +22,21 @@ def evaluate(model: TranslationModel, source: Sequence[Any], target: Sequence[An
         instance, texts = model.instance(tokens)
         found.append([word for option in decode_by_stacks(instance, beam) for word in texts[option]])
     return bleu(found, target)
+
+
+def bleu(found: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> float:
+    """Return the BLEU score of tokens with one reference, from 0 to 100, without smoothing, by ``sacrebleu``.
+
+    Examples
+    --------
+    >>> round(bleu([["a", "b", "c", "d", "e"]], [["a", "b", "c", "d", "f"]]), 2)
+    66.87
+    """
+    from sacrebleu.metrics.bleu import BLEU  # takes longer to import than all that decoding needs
+
+    lines, expected = ([" ".join(tokens) for tokens in side] for side in (found, references))
+    score: float = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(lines, [expected]).score
+    return score
 
 
 def tune(
