@@ -80,6 +80,8 @@ sys.exit(f"imported {{heavy}}" if heavy else 0)
     ("words", "message"),
     [
         (["trian"], "unknown command 'trian'; did you mean train?"),
+        (["tsp", "a.tsp", "--no-cuts"], "'tsp' is a command of the package nonproj-systems now: pip install"),
+        (["-q", "mrf"], "'mrf' is a command of the package nonproj-systems now: pip install"),
         (["train", "--eopchs", "3"], "nonproj train: unknown option --eopchs; did you mean --epochs?"),
         (["train", "--epoch", "3"], "unknown option --epoch; did you mean --epochs?"),
         (["train", "--lr", "3"], "unknown option --lr (try"),
