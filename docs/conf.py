@@ -28,7 +28,9 @@ include_patterns = [
     "benchmarks/README.md",
     "results/*.md",
     "systems/README.md",
-    "systems/[a-z]*/*.md",
+    "systems/docs/**",
+    "systems/attack/README.md",
+    "systems/results/*.md",
 ]
 exclude_patterns = ["docs/_*/**", "build/**", ".venv/**", "data/**", "models/**"]
 templates_path = [str(ROOT / "docs" / "_templates")]

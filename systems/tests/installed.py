@@ -23,7 +23,8 @@ FIELD = "MARKOV\n2\n2 2\n1\n2 0 1\n4 1 2 8 1\n"
 
 def missing(package: Path) -> list[str]:
     """Return the modules that should be in a package and are not."""
-    expected = {path.relative_to(SYSTEMS).as_posix() for path in (SYSTEMS / "nonproj_systems").rglob("*.py")}
+    paths = [*(SYSTEMS / "nonproj_systems").rglob("*.py"), SYSTEMS / "nonproj_systems" / "py.typed"]
+    expected = {path.relative_to(SYSTEMS).as_posix() for path in paths}
     if package.suffix == ".whl":
         with zipfile.ZipFile(package) as wheel:
             return sorted(expected - set(wheel.namelist()))

@@ -33,6 +33,8 @@ def test_every_package_is_installed():
     folders = {path.parent.relative_to(SYSTEMS) for path in PACKAGE.rglob("*.py")}
     assert {".".join(folder.parts) for folder in folders} == set(SETTINGS["tool"]["setuptools"]["packages"])
     assert all((SYSTEMS / folder / "__init__.py").is_file() for folder in folders)
+    assert SETTINGS["tool"]["setuptools"]["package-data"] == {"nonproj_systems": ["py.typed"]}
+    assert (PACKAGE / "py.typed").is_file()
 
 
 def test_both_distributions_have_one_version():
