@@ -4,7 +4,7 @@ SYSTEMS = $(VENV)/.systems
 SYSTEMS_BOUNDS = $(wildcard $(patsubst %,systems/tests/test_%.py,constituency lexicalised lexicalised_joint mrf mrf_search \
 	mrf_tasks tsp* translation*)) $(addprefix systems/nonproj_systems/,constituency mrf tsp translation)
 
-.PHONY: setup-systems test-systems test-systems-bounds attack-systems types-systems docs-systems dist-systems
+.PHONY: setup-systems test-systems test-systems-bounds attack-systems types-systems docs-systems dist-systems clean-systems
 
 setup-systems: $(SYSTEMS) ## install the papers' other systems into .venv too; see systems/README.md
 
@@ -41,3 +41,8 @@ dist-systems: dist ## build wheel and sdist of the other systems too, check both
 	@"$(BIN)/python" -m build --outdir dist systems
 	@"$(BIN)/python" -m twine check --strict dist/nonproj_systems-*
 	@"$(BIN)/python" systems/tests/installed.py dist/nonproj-*.whl dist/nonproj_systems-*
+
+clean: clean-systems
+
+clean-systems: ## remove what was generated of the other systems; a part of clean
+	@rm -rf systems/build systems/*.egg-info systems/.pytest_cache systems/.mypy_cache systems/docs/api
