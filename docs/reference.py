@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the checkout's package, not an installed one
 
+from nonproj.cli.arguments import Arguments  # noqa: E402
 from nonproj.cli.main import build_parser  # noqa: E402
 from nonproj.options.config import Config, options  # noqa: E402
 
@@ -75,15 +76,14 @@ def invocation(action: argparse.Action) -> str:
     return ", ".join(f"`{name} {values}`" for name in action.option_strings)
 
 
-def arguments(parser: argparse.ArgumentParser) -> list[tuple[str, str]]:
+def arguments(parser: Arguments) -> list[tuple[str, str]]:
     """Return the arguments of a command, without those that all commands have."""
     common = {"help", "verbose", "quiet"}
-    shown = [action for action in parser._actions if action.dest not in common and action.help is not argparse.SUPPRESS]
-    shown = [action for action in shown if not isinstance(action, argparse._SubParsersAction)]
+    shown = [each for each in parser.arguments if each.dest not in common and each.help is not argparse.SUPPRESS]
     return [(invocation(action), (action.help or "") % {"default": action.default}) for action in shown]
 
 
-def commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+def commands(parser: Arguments) -> Iterator[Arguments]:
     """Yield the commands of a parser that do something, those of commands included."""
     for command in parser.commands.values():
         if command.commands:
@@ -92,12 +92,12 @@ def commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParse
             yield command
 
 
-def command_page(head: str = COMMANDS, parser: argparse.ArgumentParser | None = None) -> str:
+def command_page(head: str = COMMANDS, parser: Arguments | None = None) -> str:
     """Return the page of all commands of a parser, by default nonproj's: a table of arguments for each."""
     parser = parser or build_parser()
     shared = [("`-h`, `--help`", "print the arguments of the command and exit")]
     first = next(commands(parser))
-    shared += [(invocation(each), each.help) for each in first._actions if each.dest in ("verbose", "quiet")]
+    shared += [(invocation(each), each.help) for each in first.arguments if each.dest in ("verbose", "quiet")]
     page = f"{head}\n## All commands\n\n{table(('argument', 'meaning'), shared)}"
     for command in commands(parser):
         page += f"\n## {command.prog}\n\n{command.description}\n"

@@ -211,6 +211,48 @@ def test_the_finder_of_private_names_sees_all_forms():
     assert private_names(path, tree) == {"io.files._one", "trees.pruning._two", "model._four"}
 
 
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+OF_LIBRARIES = {"nonproj/_kernel.py: _cache"}  # where numba's `cache=True` puts the cache of a function
+
+PUBLIC = NOT_PRIVATE | {"_", "_exit"}
+"""Extension attributes of spaCy, and `os._exit`, are public too."""
+
+
+def is_private(name: str) -> bool:
+    """Return whether a name starts with one underscore."""
+    return name.startswith("_") and not name.startswith("__")
+
+
+def defined_names(tree: ast.Module) -> set[str]:
+    """Return what a file defines or assigns: names, attributes, functions and classes."""
+    found = {node.name for node in ast.walk(tree) if isinstance(node, DEFINITIONS)}
+    found |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    attributes = {node for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    own = {node for node in attributes if isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self"}
+    return found | {node.attr for node in own}
+
+
+def used_names(tree: ast.Module) -> set[str]:
+    """Return the private attributes and imported names that a file uses."""
+    attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    return {name for name in attributes | {name[-1] for name in imports(tree, ())} if is_private(name)}
+
+
+def test_private_names_of_libraries_are_not_used():
+    """A private name that is used and nowhere defined here belongs to a library."""
+    paths = FILES + OTHERS + [ROOT / "docs" / "reference.py"]
+    defined = PUBLIC.union(*(defined_names(parse(path)) for path in paths))
+    found = {f"{relative(path)}: {name}" for path in paths for name in used_names(parse(path)) - defined}
+    check_breaches(found, OF_LIBRARIES, "OF_LIBRARIES")
+
+
+def test_the_finder_of_names_of_libraries_sees_all_forms():
+    tree = ast.parse("import a\nfrom b import _c, d\nself._e = a._f(self._g)\ndef _h(): a._i = d.__j__")
+    assert defined_names(tree) == {"_h", "_e"}
+    assert used_names(tree) == {"_c", "_e", "_f", "_g", "_i"}
+
+
 TWINS = sorted([*(ROOT / "tests").glob("naive_*.py"), *(ROOT / "systems" / "tests").glob("naive_*.py")])
 
 

@@ -138,7 +138,7 @@ def test_the_reference_names_all_options_and_commands():
     text = (DOCS / "commands.md").read_text(encoding="utf-8")
     for name, command in build_parser().commands.items():
         assert f"\n## nonproj {name}" in text
-        for word in command._option_string_actions:
+        for word in (word for action in command.arguments for word in action.option_strings):
             assert f"`{word}" in text, word
 
 

@@ -358,7 +358,7 @@ async def ask(port: int):
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
     writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
     await writer.drain()
-    reader._transport.pause_reading()
+    writer.transport.pause_reading()
     return reader, writer
 
 
@@ -383,7 +383,7 @@ def test_clients_that_do_not_read_are_dropped_and_others_are_not(monkeypatch):
         for _, writer in idle:
             writer.close()
         reader, writer = await ask(port)
-        reader._transport.resume_reading()
+        writer.transport.resume_reading()
         header = await reader.readuntil(b"\r\n\r\n")
         body = await reader.readexactly(20_000_000)
         writer.close()

@@ -6,5 +6,6 @@
 - `resumable`: ``parse --resume``
 - `signals`: Ctrl-C, SIGTERM and SIGHUP
 - `provenance`: what a model remembers of its files and of the software
+- `lazy_import`: an import that waits until it is needed
 - `common`: what the commands share: loading a model, decoding options, workers, progress
 """

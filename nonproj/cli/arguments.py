@@ -17,34 +17,68 @@ class Arguments(argparse.ArgumentParser):
 
     Attributes
     ----------
+    arguments : list of argparse.Action
+        Its arguments, those of its groups included, in the order in which they were added.
     commands : dict of str to Arguments
         The parsers of its commands.
     """
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(allow_abbrev=False, **options)
+        self.arguments: list[argparse.Action] = []
         self.commands: dict[str, Arguments] = {}
+        super().__init__(allow_abbrev=False, **options)
 
     def error(self, message: str) -> NoReturn:
         """Print one line and exit with code 2."""
         self.exit(EXIT_ERROR, f"{self.prog}: {one_line(message)} (try '{self.prog} --help')\n")
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            kind = "command" if isinstance(action, argparse._SubParsersAction) else argparse._get_action_name(action)
-            known = [str(choice) for choice in action.choices]
-            self.error(f"unknown {kind} {value!r}{nearest(str(value), known)}; known: {', '.join(known)}")
+    def add_argument(self, *names: str, **options: Any) -> argparse.Action:
+        """Add an argument; the message for a value that is not among its ``choices`` names the closest one."""
+        return self.add_to(super().add_argument, *names, **options)
+
+    def add_group(self, title: str) -> Group:
+        """Add a group of arguments, which has a title in the help."""
+        return Group(self, self.add_argument_group(title))
+
+    def add_alternatives(self) -> Group:
+        """Add a group of arguments, of which only one may be given."""
+        return Group(self, self.add_mutually_exclusive_group())
+
+    def add_to(self, add: Callable[..., argparse.Action], *names: str, **options: Any) -> argparse.Action:
+        """Add an argument by a function of a group; further parameters as for `add_argument`."""
+        if "choices" in options:
+            options["type"] = self._one_of("/".join(names), options["choices"], options.get("type", str))
+        action = add(*names, **options)
+        self.arguments.append(action)
+        return action
+
+    def _one_of(self, name: str, choices: Iterable[Any], convert: Callable[[str], Any]) -> Callable[[str], Any]:
+        def value_of(text: str) -> Any:
+            """Return the choice that a text is."""
+            try:
+                value = convert(text)
+            except ValueError:
+                value = None
+            if value not in choices:
+                self._unknown(name, text, [str(choice) for choice in choices])
+            return value
+
+        return value_of
+
+    def _unknown(self, kind: str, word: str, known: list[str]) -> NoReturn:
+        self.error(f"unknown {kind} {word!r}{nearest(word, known)}; known: {', '.join(known)}")
 
     def check_options(self, words: list[str]) -> None:
-        """Report an unknown long option first, before any missing argument."""
-        known = [text for text in self._option_string_actions if text.startswith("--")]
+        """Report an unknown command or long option first, before any missing argument."""
+        known = [text for action in self.arguments for text in action.option_strings if text.startswith("--")]
         for number, word in enumerate(words):
             name = word.partition("=")[0]
             if word == "--":
                 break
             if self.commands and not word.startswith("-"):
-                if word in self.commands:
-                    self.commands[word].check_options(words[number + 1 :])
+                if word not in self.commands:
+                    self._unknown("command", word, list(self.commands))
+                self.commands[word].check_options(words[number + 1 :])
                 break
             if word.startswith("--") and name not in known:
                 self.error(f"unknown option {name}{nearest(name, known)}")
@@ -68,6 +102,27 @@ class Arguments(argparse.ArgumentParser):
             add("-q", "--quiet", action="count", default=0, help="fewer messages: no progress bars, only warnings")
             add_arguments(command)
             self.commands[name] = command
+
+
+class Group:
+    """Arguments of a parser that stand together in its help, or exclude each other.
+
+    Parameters
+    ----------
+    parser : Arguments
+    group : group of argparse
+    """
+
+    def __init__(self, parser: Arguments, group: Any) -> None:
+        self._parser, self._group = parser, group
+
+    def add_argument(self, *names: str, **options: Any) -> argparse.Action:
+        """Add an argument; parameters as for `Arguments.add_argument`."""
+        return self._parser.add_to(self._group.add_argument, *names, **options)
+
+    def add_alternatives(self) -> Group:
+        """Add a group within this one, of which only one argument may be given."""
+        return Group(self._parser, self._group.add_mutually_exclusive_group())
 
 
 def nearest(word: str, known: list[str]) -> str:
@@ -104,7 +159,7 @@ def probability(text: str) -> float:
 
 def add_reading(parser: Arguments) -> None:
     """Add the options for reading treebanks."""
-    add = parser.add_argument_group("reading of treebanks").add_argument
+    add = parser.add_group("reading of treebanks").add_argument
     add(
         "--strict",
         action="store_true",
@@ -115,14 +170,14 @@ def add_reading(parser: Arguments) -> None:
 
 def add_workers(parser: Arguments, cluster: bool = True) -> None:
     """Add the options for processes and, unless told otherwise, clusters."""
-    group = parser.add_argument_group("workers")
-    add = group.add_mutually_exclusive_group().add_argument
+    group = parser.add_group("workers")
+    add = group.add_alternatives().add_argument
     add("-j", "--jobs", type=jobs, metavar="N", help="number of processes (default: 1; -1: one per core)")
     if cluster:
         add_scheduler(group, add, "use the workers of the Dask cluster at tcp://HOST:8786")
 
 
-def add_scheduler(group: Any, add: Callable[..., Any], text: str) -> None:
+def add_scheduler(group: Group, add: Callable[..., Any], text: str) -> None:
     """Add the options for a Dask cluster; ``add`` adds what excludes ``--jobs``."""
     add("--scheduler", type=address, metavar="ADDRESS", help=text)
     text = "time to wait for the scheduler and its first worker (default: 10)"
@@ -152,8 +207,8 @@ def seconds(text: str) -> float:
 
 def add_plain_text(parser: Arguments) -> None:
     """Add the options for plain text."""
-    group = parser.add_argument_group("plain text; by default the input is CoNLL-X or CoNLL-U")
-    add, const = group.add_mutually_exclusive_group().add_argument, "store_const"
+    group = parser.add_group("plain text; by default the input is CoNLL-X or CoNLL-U")
+    add, const = group.add_alternatives().add_argument, "store_const"
     text = "the input is text, to be split into sentences and words; blank lines separate paragraphs"
     add("--text", dest="plain", action=const, const="text", help=text)
     add("--lines", dest="plain", action=const, const="lines", help="text with one sentence per line")
@@ -167,7 +222,7 @@ def add_plain_text(parser: Arguments) -> None:
 
 def add_tagging(parser: Arguments) -> None:
     """Add the options for tags."""
-    add = parser.add_argument_group("tagging").add_mutually_exclusive_group().add_argument
+    add = parser.add_group("tagging").add_alternatives().add_argument
     text = "predict all tags, features and lemmas (default: those that are _)"
     add("--tag", dest="tags", action="store_const", const="all", default="missing", help=text)
     add("--no-tag", dest="tags", action="store_const", const="none", help="leave tags as they are")
@@ -175,10 +230,10 @@ def add_tagging(parser: Arguments) -> None:
 
 def add_decoding(parser: Arguments) -> None:
     """Add the options for decoding."""
-    group = parser.add_argument_group("decoding options; they override the model's")
+    group = parser.add_group("decoding options; they override the model's")
     add, optional = group.add_argument, argparse.BooleanOptionalAction
     add("--projective", action=optional, help="projective trees only")
-    add_root = group.add_mutually_exclusive_group().add_argument
+    add_root = group.add_alternatives().add_argument
     add_root("--single-root", action="store_true", default=None, help="exactly one root per tree")
     add_root("--multi-root", dest="single_root", action="store_false", default=None, help="one or more roots per tree")
     add("--max-iterations", type=int, metavar="K", help="maximum iterations of the subgradient method per sentence")

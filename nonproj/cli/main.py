@@ -31,6 +31,7 @@ from nonproj.cli.arguments import (
     probability,
     seconds,
 )
+from nonproj.cli.lazy_import import import_blas_when_needed
 from nonproj.cli.signals import MESSAGES, Signals, Terminated
 from nonproj.errors import NonprojError, one_line
 
@@ -91,7 +92,7 @@ def _add_train(parser: Arguments) -> None:
     add("--resume", action="store_true", help="continue from MODEL.checkpoint, if it exists")
     text = "set a configuration option; may be repeated"
     add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help=text)
-    group = parser.add_argument_group("workers")
+    group = parser.add_group("workers")
     add = group.add_argument
     text = "processes that train the perceptrons of training.models in parallel (default: 1; -1: one per core)"
     add("-j", "--jobs", type=jobs, metavar="N", help=text)
@@ -159,7 +160,7 @@ def _add_evaluate(parser: Arguments) -> None:
 def _add_inspect(parser: Arguments) -> None:
     parser.add_argument("model", metavar="MODEL", help="a model made by 'nonproj train'")
     parser.add_argument("--verify", action="store_true", help="check all checksums")
-    form = parser.add_mutually_exclusive_group()
+    form = parser.add_alternatives()
     form.add_argument("--json", action="store_true", help="print as JSON")
     text = "print a model card: treebank, licence, figures, options, use and limits, as Markdown"
     form.add_argument("--card", action="store_true", help=text)
@@ -336,22 +337,9 @@ def _run(words: list[str], last: bool) -> int:
     with Signals(patient=options.command == "train", last=last):
         command = importlib.import_module(f"nonproj.cli.{options.command}")
         if last:
-            _import_without_blas()
+            import_blas_when_needed()
         code: int = command.run(options)
         return code
-
-
-def _import_without_blas() -> None:
-    """Import numba's functions of arrays, if a command needs numba, without those of linear algebra.
-
-    No kernel uses these, and to find them numba imports half of SciPy, 0.1 s of a start.
-    """
-    if "numba" in sys.modules and "scipy.linalg" not in sys.modules:
-        sys.modules["scipy.linalg"] = None  # type: ignore[assignment]  # an import of it fails
-        try:
-            importlib.import_module("numba.np.arraymath")
-        finally:
-            del sys.modules["scipy.linalg"]
 
 
 def _open_standard_streams() -> None:
