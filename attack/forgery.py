@@ -6,7 +6,6 @@ import copy
 import hashlib
 import json
 import random
-import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -14,8 +13,10 @@ import numpy as np
 
 from nonproj.container import FORMAT
 
-START, ALIGNMENT = 64, 64
-_PRELUDE = struct.Struct("<8sQQQ")
+START, ALIGNMENT = 8, 64
+METADATA, ZEROS = "__metadata__", "0" * 64
+BEGINNING = f'{{"{METADATA}":{{"nonproj":"{FORMAT}","checksum":"'.encode()
+CODES = {"float32": "F32", "float64": "F64", "int16": "I16", "int32": "I32", "int64": "I64", "uint8": "U8"}
 
 STRANGE: list = [None, True, False, -1, 0, 1, 2, 3, 255, 1 << 31, 1 << 40, 1 << 63, 1 << 70, 0.5, -0.0, 1e308, 5e-324]
 STRANGE += [
@@ -29,8 +30,8 @@ STRANGE += [
     "\x1b[2J",
     "é" * 300,
     "auto",
-    "float32",
-    "int16",
+    "F32",
+    "I16",
 ]
 STRANGE += [[], [1], [[]], ["a", "a"], {}, {"a": 1}, {"a": {"b": 1}}, "h.pos m.pos", "h.form", "between.pos", [0, 1]]
 """Values that replace those of a header."""
@@ -40,81 +41,99 @@ ARRAYS = ["zeros", "ones", "largest", "smallest", "random", "nan", "inf", "tiny"
 
 
 class Parts(NamedTuple):
-    """The content of a model file: its header as JSON, and its arrays by name."""
+    """The content of a model file: its header as JSON, and its arrays by name.
+
+    The header has the values, and ``arrays``: for each name what safetensors says of it, and its digest.
+    """
 
     header: dict
     arrays: dict[str, np.ndarray]
 
 
+class Text(str):
+    """A JSON text, which takes the place of a value as it is."""
+
+
 def take_apart(data: bytes) -> Parts:
     """Return the parts of a model file."""
-    _, _, length, _ = _PRELUDE.unpack(data[:32])
-    header = json.loads(data[START : START + length].decode("utf-8", "surrogatepass"))
-    arrays = {}
-    for entry in header["arrays"]:
-        count = int(np.prod(entry["shape"]))
-        array = np.frombuffer(data, np.dtype(entry["dtype"]).newbyteorder("<"), count, entry["offset"])
-        arrays[entry["name"]] = array.reshape(entry["shape"]).copy()
-    return Parts(header, arrays)
+    start = START + int.from_bytes(data[:START], "little")
+    entries = json.loads(data[START:start].decode("utf-8", "surrogatepass"))
+    values = {name: json.loads(text) for name, text in entries.pop(METADATA).items() if name != "checksum"}
+    digests, arrays = values.pop("digests"), {}
+    del values["nonproj"]
+    names = {code: name for name, code in CODES.items()}
+    for name, entry in entries.items():
+        begin, count = start + entry["data_offsets"][0], int(np.prod(entry["shape"]))
+        array = np.frombuffer(data, np.dtype(names[entry["dtype"]]).newbyteorder("<"), count, begin)
+        arrays[name] = array.reshape(entry["shape"]).copy()
+    described = {name: entry | {"digest": digests[name]} for name, entry in entries.items()}
+    return Parts({"arrays": described, **values}, arrays)
 
 
-def put_together(header: dict | list, blocks: list[bytes], room: int = 0, raw: bytes | None = None) -> bytes:
-    """Return a model file whose checksum is right, and whose offsets are if they were those of the original.
-
-    Parameters
-    ----------
-    header : JSON value
-        Its arrays' offsets are set anew where they are there, in order.
-    blocks : list of bytes
-        The content of the arrays.
-    room : int
-        Blanks behind the header.
-    raw : bytes, optional
-        The header's text, instead of that of ``header``.
-    """
+def put_together(header: object, arrays: dict[str, np.ndarray]) -> bytes:
+    """Return a model file whose checksum is right, and whose offsets are if they were those of the original."""
     entries = header.get("arrays") if isinstance(header, dict) else None
-    entries = [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
-    text, positions = b"", []
-    for _ in range(8):  # the offsets depend on the length of the header, and the other way round
-        text = raw if raw is not None else encode(header)
-        position, positions = START + len(text) + room, []
-        for entry, block in zip(entries, blocks, strict=False):
-            position = -(-position // ALIGNMENT) * ALIGNMENT
-            positions.append(position)
-            if "offset" in entry and not isinstance(entry["offset"], str):
-                entry["offset"] = position
-            position += len(block)
-        if raw is not None or encode(header) == text:
-            break
-    text += b" " * room
-    body = bytearray(START + len(text))
-    for position, block in zip(positions, blocks, strict=False):
-        body += bytes(max(position - len(body), 0)) + block
-    prelude = _PRELUDE.pack(b"\x93nonproj", FORMAT, len(text), len(body))
-    body[:START] = prelude + hashlib.blake2b(prelude + text, digest_size=32).digest()
-    body[START : START + len(text)] = text
-    return bytes(body)
+    order = sorted(arrays, key=lambda name: -arrays[name].itemsize if arrays[name].nbytes % ALIGNMENT else -ALIGNMENT)
+    position = 0
+    for name in order:
+        end, entry = position + arrays[name].nbytes, entries.get(name) if isinstance(entries, dict) else None
+        if isinstance(entry, dict) and isinstance(entry.get("data_offsets"), list):
+            entry["data_offsets"] = [position, end]
+        position = end
+    return signed(text_of(header), b"".join(arrays[name].tobytes() for name in order))
 
 
-def encode(header) -> bytes:
-    """Return a header's text as nonproj writes it."""
+def text_of(header: object) -> bytes:
+    """Return the text of a header, with zeros for the digits of its checksum."""
+    if not isinstance(header, dict):
+        return encode(header)
+    entries = header.get("arrays")
+    described = entries if isinstance(entries, dict) else {}
+    stated = {name: entry["digest"] for name, entry in described.items() if _has_digest(entry)}
+    digests = stated if isinstance(entries, dict) else entries
+    metadata = {"nonproj": str(FORMAT), "checksum": ZEROS, "digests": encode(digests).decode("utf-8", "surrogatepass")}
+    for name, value in header.items():
+        if name != "arrays":
+            text = value if isinstance(value, Text) else encode(value).decode("utf-8", "surrogatepass")
+            metadata[name] = str(text)
+    return encode({METADATA: metadata} | {name: _without_digest(entry) for name, entry in described.items()})
+
+
+def _has_digest(entry: object) -> bool:
+    return isinstance(entry, dict) and "digest" in entry
+
+
+def _without_digest(entry: object) -> object:
+    return {key: value for key, value in entry.items() if key != "digest"} if isinstance(entry, dict) else entry
+
+
+def signed(text: bytes, body: bytes = b"") -> bytes:
+    """Return a model file of this header, padded and with the right checksum, and what is behind it."""
+    text = text.ljust(-(-(START + len(text)) // ALIGNMENT) * ALIGNMENT - START)
+    length, digits = len(text).to_bytes(START, "little"), slice(len(BEGINNING), len(BEGINNING) + len(ZEROS))
+    checksum = hashlib.blake2b(length + text[: digits.start] + text[digits.stop :], digest_size=32).hexdigest().encode()
+    return length + text[: digits.start] + checksum + text[digits.stop :] + body
+
+
+def encode(header: object) -> bytes:
+    """Return a value's text as nonproj writes it."""
     return json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 def assemble(parts: Parts) -> bytes:
     """Return the model file of these parts, with right digests where the header still describes the arrays."""
-    for entry in parts.header["arrays"] if isinstance(parts.header.get("arrays"), list) else []:
-        if isinstance(entry, dict) and isinstance(entry.get("name"), str) and entry["name"] in parts.arrays:
-            content = np.ascontiguousarray(parts.arrays[entry["name"]])
+    for name, entry in parts.header["arrays"].items() if isinstance(parts.header.get("arrays"), dict) else ():
+        if isinstance(entry, dict) and name in parts.arrays:
+            content = np.ascontiguousarray(parts.arrays[name])
             entry["digest"] = hashlib.blake2b(content.tobytes(), digest_size=16).hexdigest()
-    return put_together(parts.header, [np.ascontiguousarray(array).tobytes() for array in parts.arrays.values()])
+    return put_together(parts.header, parts.arrays)
 
 
 def damage(rng: random.Random, data: bytes) -> bytes:
     """Return a model file with damage that a checksum may notice: flipped, lost, inserted or repeated bytes."""
     for _ in range(rng.choice((1, 1, 2, 3))):
         place, change = rng.randrange(len(data) + 1), rng.randrange(6)
-        place = rng.randrange(START + 1) if rng.random() < 0.3 else place
+        place = rng.randrange(2 * ALIGNMENT) if rng.random() < 0.3 else place
         if change < 3 and place < len(data):
             data = data[:place] + bytes([data[place] ^ (1 << rng.randrange(8))]) + data[place + 1 :]
         elif change == 3:
@@ -132,9 +151,11 @@ def forge(rng: random.Random, parts: Parts) -> bytes:
     arrays = dict(parts.arrays)
     change = rng.randrange(10)
     if change == 0:
-        text = bytearray(encode(header))
+        data = put_together(header, arrays)
+        start = START + int.from_bytes(data[:START], "little")
+        text = bytearray(data[START:start])
         text[rng.randrange(len(text))] ^= 1 << rng.randrange(8)
-        return put_together(header, [array.tobytes() for array in arrays.values()], raw=bytes(text))
+        return signed(bytes(text), data[start:])
     if change <= 4:
         for _ in range(rng.choice((1, 1, 1, 2, 4))):
             replace_somewhere(rng, header)
@@ -325,6 +346,4 @@ def change_array(
         with np.errstate(all="ignore"):
             new = new.astype(rng.choice(("float32", "float64", "int16", "int32", "uint8")))
     arrays[name] = new
-    for entry in header["arrays"]:
-        if entry["name"] == name:
-            entry["shape"], entry["dtype"] = list(new.shape), new.dtype.name
+    header["arrays"][name] |= {"shape": list(new.shape), "dtype": CODES[new.dtype.name]}

@@ -1,19 +1,20 @@
 """The file of a model: JSON values and arrays, safe to load from untrusted sources and memory-mapped.
 
-The file, all numbers little-endian::
+The file is one of `safetensors <https://github.com/huggingface/safetensors>`_, which many tools read: the length of a
+header (u64, little-endian), the header, and the arrays, raw, little-endian, in C order, without anything between them.
+The header is JSON in UTF-8, padded by blanks so that the arrays begin at a multiple of 64 bytes::
 
-    0    8 bytes    "\\x93nonproj"
-    8    u64        format, 4
-    16   u64        bytes of the header
-    24   u64        bytes of the file
-    32   32 bytes   BLAKE2b of bytes 0 to 31 and the header
-    64   header     JSON in UTF-8: an object, of which "arrays" describes the arrays
-    ...  arrays     raw, in C order, each at a multiple of 64 bytes, in the header's order, zeros between them
+    {"__metadata__": {"nonproj": "5", "checksum": "...", "digests": "{...}", "labels": "[...]", ...},
+     "parser": {"dtype": "I16", "shape": [8388608], "data_offsets": [0, 16777216]}, ...}
 
-The header gives the name, dtype, shape, offset and BLAKE2b digest of each array.  Nothing in the file is executed or
-decompressed.  Everything that is needed to find the arrays is checked; what they and the other values mean is checked
-by those who use them.  The digests of the arrays are checked on request only, because reading all arrays would take
-the time that mapping saves.
+Metadata are strings: the version of the format, BLAKE2b of the header without these 64 digits, that of each array, and
+the values, each as JSON.  Arrays whose size is a multiple of 64 bytes, as of all weight tables, come first, so they
+begin where a line of the cache does; all others at a multiple of the size of their items.
+
+This is a reader of its own, which maps what it reads, leaves it writable and checks more than that of safetensors.
+Nothing in the file is executed or decompressed.  Everything that is needed to find the arrays is checked; what they and
+the other values mean is checked by those who use them.  The digests of the arrays are checked on request only, because
+reading all arrays would take the time that mapping saves.
 """
 
 from __future__ import annotations
@@ -24,38 +25,44 @@ import mmap
 import os
 import re
 import stat
-import struct
 from collections.abc import Iterator, Mapping
+from itertools import accumulate, chain
 from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from nonproj.errors import FileError, ModelError
-from nonproj.io.files import open_binary
+from nonproj.io.files import MODEL_MAGIC, OLD_MODEL_MAGIC, is_model, open_binary
 from nonproj.io.temporary import reason
 from nonproj.strings import NAME, fits
 
-MAGIC = b"\x93nonproj"
-"""The first bytes of a model file; no text starts with them."""
-
-FORMAT = 4
+FORMAT = 5
 """The version of the format that is written and read; models of earlier versions must be trained again."""
+
+_START = 8
+_BEGINNING = MODEL_MAGIC + str(FORMAT).encode() + b'","checksum":"'
+_DIGITS = slice(len(_BEGINNING), len(_BEGINNING) + 64)
+"""The place of the checksum in a header."""
+
+_VERSION = re.compile(re.escape(MODEL_MAGIC) + rb'([0-9]{1,9})"')
 
 DTYPES = {name: np.dtype(name).newbyteorder("<") for name in ("float32", "float64", "int16", "int32", "int64", "uint8")}
 """The dtypes that arrays may have."""
 
-MAX_HEADER, MAX_NODES, MAX_DEPTH = 1 << 28, 1 << 22, 12
-"""Limits of a header: its bytes, the number of objects and lists in it, and how deep they are nested."""
+_CODES = {"float32": "F32", "float64": "F64", "int16": "I16", "int32": "I32", "int64": "I64", "uint8": "U8"}
+_NAMES = {code: name for name, code in _CODES.items()}
 
-_PRELUDE = struct.Struct("<8sQQQ")
-_START = 64
+MAX_HEADER, MAX_NODES, MAX_DEPTH = 100_000_000, 1 << 22, 12
+"""Limits of a header: its bytes, as in safetensors, the number of objects and lists, and how deep they are nested."""
+
+_METADATA = "__metadata__"
 _ALIGNMENT = 64
 _MAX_ARRAYS = 10_000
 _MAX_DIMENSION = 1 << 40
 _BYTES = "<bytes>"
-_CONTROL = re.compile("[\x7f-\x9f]")
+_CONTROL = re.compile(b"\xc2[\x80-\x9f]")
 _ESCAPED = re.compile(r'\\[^"t/]')
 
 
@@ -73,8 +80,10 @@ def write(path: str | Path, values: Mapping[str, Any], arrays: Mapping[str, np.n
     ----------
     path : str or Path
     values : mapping of str to JSON values
-        None of them is called ``arrays``; strings without control characters other than tabs.
+        None of them is called ``nonproj``, ``checksum`` or ``digests``; strings without control characters other than
+        tabs.
     arrays : mapping of str to ndarray
+        None of them is called ``__metadata__``.
 
     Raises
     ------
@@ -107,40 +116,35 @@ def chunks(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Itera
         if array.dtype.name not in DTYPES:
             raise ValueError(f"weights[{name!r}] is {array.dtype}, one of {', '.join(DTYPES)} expected")
         stored[name] = np.ascontiguousarray(array, DTYPES[array.dtype.name]).reshape(array.shape)
-    header, offsets, size = _encode(values, stored)
+    order = sorted(stored, key=lambda name: _rank(stored[name]))
+    header = _encode(values, stored, order)
     if len(header) > MAX_HEADER:
         raise ValueError(f"a header of {len(header)} bytes; at most {MAX_HEADER} are allowed")
-    return _chunks(header, stored, offsets, size)
+    return chain([header], (stored[name].reshape(-1).view(np.uint8).data for name in order))
 
 
-def _chunks(header: bytes, arrays: Mapping[str, np.ndarray], offsets: list[int], size: int) -> Iterator[Any]:
-    prelude = _PRELUDE.pack(MAGIC, FORMAT, len(header), size)
-    position = _START + len(header)
-    yield prelude + _checksum(prelude, header) + header
-    for array, offset in zip(arrays.values(), offsets, strict=True):
-        yield bytes(offset - position)
-        yield array.reshape(-1).view(np.uint8).data
-        position = offset + array.nbytes
+def _rank(array: np.ndarray) -> int:
+    """Return the place of an array among others: all begin at a multiple of the size of their items."""
+    return -_ALIGNMENT if array.nbytes % _ALIGNMENT == 0 else -array.itemsize
 
 
-def _encode(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> tuple[bytes, list[int], int]:
-    """Return the header, the offset of each array and the size of the file."""
-    entries: list[dict[str, Any]] = [
-        {"name": name, "dtype": array.dtype.name, "shape": array.shape, "digest": _digest(array), "offset": 1 << 60}
-        for name, array in arrays.items()
-    ]
-    content = {"arrays": entries, **values}
-    length = len(_json(content))  # offsets depend on the length of the header, so it is padded for large ones
-    position, offsets = _START + length, []
-    for entry, array in zip(entries, arrays.values(), strict=True):
-        entry["offset"] = -(-position // _ALIGNMENT) * _ALIGNMENT
-        offsets.append(entry["offset"])
-        position = entry["offset"] + array.nbytes
-    return _json(content).ljust(length), offsets, position
+def _encode(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray], order: list[str]) -> bytes:
+    """Return the length of the header, and the header."""
+    ends = dict(zip(order, accumulate(arrays[name].nbytes for name in order), strict=True))
+    digests = {name: _digest(array) for name, array in arrays.items()}
+    metadata = {"nonproj": str(FORMAT), "checksum": "0" * 64, "digests": _json(digests)}
+    content: dict[str, Any] = {_METADATA: metadata | {name: _json(value) for name, value in values.items()}}
+    for name, array in arrays.items():
+        offsets = [ends[name] - array.nbytes, ends[name]]
+        content[name] = {"dtype": _CODES[array.dtype.name], "shape": array.shape, "data_offsets": offsets}
+    header = _json(content).encode()
+    header = header.ljust(-(-(_START + len(header)) // _ALIGNMENT) * _ALIGNMENT - _START)
+    length = len(header).to_bytes(_START, "little")
+    return length + header[: _DIGITS.start] + _checksum(length, header) + header[_DIGITS.stop :]
 
 
-def _json(content: dict[str, Any]) -> bytes:
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+def _json(content: object) -> str:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
 
 
 def _digest(array: np.ndarray) -> str:
@@ -148,8 +152,17 @@ def _digest(array: np.ndarray) -> str:
     return hashlib.blake2b(little.reshape(-1).view(np.uint8).data, digest_size=16).hexdigest()
 
 
-def _checksum(prelude: bytes | bytearray, header: bytes | bytearray) -> bytes:
-    return hashlib.blake2b(prelude + header, digest_size=32).digest()
+def _checksum(length: bytes | bytearray, header: bytes | bytearray) -> bytes:
+    """Return the digits of the checksum of a header, which it does not cover."""
+    digest = hashlib.blake2b(length, digest_size=32)
+    digest.update(header[: _DIGITS.start])
+    digest.update(header[_DIGITS.stop :])
+    return digest.hexdigest().encode()
+
+
+def checksum_of(stream: BinaryIO) -> bytes:
+    """Return the checksum that a file states, which covers all of its content, as 64 digits; it is not verified."""
+    return stream.read(_START + _DIGITS.stop)[_START:][_DIGITS]
 
 
 def read(path: str | Path, mapped: bool = True, verified: bool = False) -> Contents:
@@ -186,7 +199,7 @@ def _contents(path: str | Path, mapped: bool) -> bytearray | mmap.mmap:
         if not stat.S_ISREG(status.st_mode):
             raise ModelError(f"{path}: not a model: not a regular file")
         with open(path, "rb") as stream:
-            if stream.read(len(MAGIC)) != MAGIC:
+            if not is_model(stream.read(_ALIGNMENT)):
                 raise ModelError(f"{path}: not a model of nonproj")
             if mapped:
                 return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
@@ -200,98 +213,135 @@ def _contents(path: str | Path, mapped: bool) -> bytearray | mmap.mmap:
 
 def _decode(data: bytearray | mmap.mmap, path: str, verified: bool = False) -> Contents:
     """Return the values of the header, and arrays that are views of ``data``."""
-    values, position = _header(data, path)
-    entries, arrays = values.pop("arrays", None), {}
-    if type(entries) is not list or len(entries) > _MAX_ARRAYS:
-        raise ModelError(f"{path}: not a model: the header has no list of up to {_MAX_ARRAYS} arrays")
-    for entry in entries:
-        name, array, position = _array(data, entry, position, path)
-        if name in arrays:
-            raise ModelError(f"{path}: the array '{name}' occurs twice")
-        if verified and _digest(array) != entry["digest"]:
+    header, start = _header(data, path)
+    try:
+        content = _loaded(header.decode(), path)
+    except UnicodeDecodeError:
+        raise ModelError(f"{path}: damaged: the header is not UTF-8") from None
+    metadata = content.pop(_METADATA) if type(content) is dict else None
+    if type(metadata) is not dict or not all(type(text) is str for text in metadata.values()):
+        raise ModelError(f"{path}: not a model: the header has no metadata, or some that are not text")
+    values = {name: _value(text, path) for name, text in metadata.items() if name not in ("nonproj", "checksum")}
+    if not _is_shallow(values):
+        raise ModelError(f"{path}: damaged: the header is nested more than {MAX_DEPTH} deep")
+    digests = values.pop("digests", None)
+    names = digests.keys() if type(digests) is dict and {type(text) for text in digests.values()} <= {str} else None
+    if names != content.keys() or len(content) > _MAX_ARRAYS:
+        raise ModelError(f"{path}: not a model: the header has no digests of up to {_MAX_ARRAYS} arrays")
+    arrays = _arrays(data, content, start, path)
+    for name, array in arrays.items():
+        if verified and _digest(array) != digests[name]:
             raise ModelError(f"{path}: damaged: the array '{name}' does not match its checksum")
-        arrays[name] = array
-    if position != len(data):
-        raise ModelError(f"{path}: {len(data) - position} bytes belong to no array")
     return Contents(values, arrays)
 
 
-def _header(data: bytearray | mmap.mmap, path: str) -> tuple[dict[str, Any], int]:
+def _header(data: bytearray | mmap.mmap, path: str) -> tuple[bytes | bytearray, int]:
     """Return the header and its end, after checking its checksum."""
-    if data[: len(MAGIC)] != MAGIC:
+    if data[: len(OLD_MODEL_MAGIC)] == OLD_MODEL_MAGIC:
+        version = int.from_bytes(data[8:16], "little")
+        raise ModelError(f"{path}: format {version}, of an earlier version of nonproj; train the model again")
+    found = _VERSION.match(data[_START : 2 * _ALIGNMENT])
+    if not found:
         raise ModelError(f"{path}: not a model of nonproj")
-    if len(data) < _START:
-        raise ModelError(f"{path}: incomplete: {len(data)} bytes")
-    prelude = data[: _PRELUDE.size]
-    _, version, length, size = _PRELUDE.unpack(prelude)
+    version, length = int(found[1]), int.from_bytes(data[:_START], "little")
     if version > FORMAT:
         raise ModelError(
             f"{path}: format {version}; this version of nonproj reads formats up to {FORMAT}, a newer one is needed"
         )
-    if 1 <= version < FORMAT:
-        raise ModelError(f"{path}: format {version}, of an earlier version of nonproj; train the model again")
-    if len(data) < size:
-        raise ModelError(f"{path}: incomplete: {len(data)} bytes of {size}")
-    header = data[_START : _START + length] if length < min(size, MAX_HEADER + 1) else b""
-    if version < 1 or len(data) > size or _checksum(prelude, header) != data[_PRELUDE.size : _START]:
+    end = _START + length
+    if length > MAX_HEADER:
+        raise ModelError(f"{path}: damaged: a header of {length} bytes; at most {MAX_HEADER} are allowed")
+    if end > len(data):
+        raise ModelError(f"{path}: incomplete: {len(data)} bytes, the header alone has {end}")
+    header = data[_START:end]
+    if not header.startswith(_BEGINNING) or header[_DIGITS] != _checksum(data[:_START], header):
         raise ModelError(f"{path}: damaged: the header does not match its checksum")
-    return _parsed(header, path), _START + length
+    return header, end
 
 
-def _parsed(header: bytes | bytearray, path: str) -> dict[str, Any]:
-    """Return the JSON object in a header: shallow, without surrogates and control characters other than tabs."""
-    if header.count(b"[") + header.count(b"{") > MAX_NODES:
+def _value(text: str, path: str) -> Any:
+    """Return what a JSON text says; strings in it have no surrogates and no control characters other than tabs."""
+    pairs = text.replace(r"\\", "") if "\\" in text else ""  # backslashes are in strings only, and read in pairs
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        data = b"\x7f"
+    if b"\x7f" in data or _CONTROL.search(data) or _ESCAPED.search(pairs):
+        raise ModelError(f"{path}: damaged: the header has a control character or half of a surrogate pair")
+    return _loaded(text, path)
+
+
+def _loaded(text: str, path: str) -> Any:
+    """Return what a JSON text of limited size says."""
+    if text.count("[") + text.count("{") > MAX_NODES:
         raise ModelError(f"{path}: damaged: the header has more than {MAX_NODES} objects and lists")
     try:
-        text = header.decode()
-    except UnicodeDecodeError:
-        raise ModelError(f"{path}: damaged: the header is not UTF-8") from None
-    pairs = text.replace(r"\\", "") if "\\" in text else ""  # backslashes are in strings only, and read in pairs
-    if _ESCAPED.search(pairs) or _CONTROL.search(text):
-        raise ModelError(f"{path}: damaged: the header has a control character or half of a surrogate pair")
-    try:
-        content = json.loads(text)
+        return json.loads(text)
     except RecursionError:
-        content = None
+        raise ModelError(f"{path}: damaged: the header is nested more than {MAX_DEPTH} deep") from None
     except ValueError:
         raise ModelError(f"{path}: damaged: the header is not JSON") from None
-    if content is None or not _is_shallow(content):
-        raise ModelError(f"{path}: damaged: the header is nested more than {MAX_DEPTH} deep")
-    if type(content) is not dict:
-        raise ModelError(f"{path}: not a model: the header is not an object")
-    return content
 
 
-def _is_shallow(content: object) -> bool:
+def _is_shallow(content: dict[str, Any]) -> bool:
     """Return whether objects and lists are nested less deep than the limit, without recursion."""
     level: list[Any] = [content]
     for _ in range(MAX_DEPTH + 1):
-        inner = (node.values() if type(node) is dict else node for node in level if type(node) in (dict, list))
-        level = [child for children in inner for child in children if type(child) in (dict, list)]
+        inner = [node.values() if type(node) is dict else node for node in level]
+        mixed = [children for children in inner if not {dict, list}.isdisjoint(map(type, children))]
+        level = [child for children in mixed for child in children if type(child) in (dict, list)]
         if not level:
             return True
     return False
 
 
-def _array(data: bytearray | mmap.mmap, entry: object, position: int, path: str) -> tuple[str, np.ndarray, int]:
-    """Return the name of an array, the array and its end; it must start at or just after ``position``."""
-    if not isinstance(entry, dict):
-        raise ModelError(f"{path}: an array without a name")
-    name, dtype, shape, offset = (entry.get(key) for key in ("name", "dtype", "shape", "offset"))
-    if type(name) is not str or not fits(name, NAME) or type(entry.get("digest")) is not str:
-        raise ModelError(f"{path}: an array without a name or digest")
-    if type(dtype) is not str or dtype not in DTYPES:
-        raise ModelError(f"{path}: the array '{name}' has the dtype {dtype}, one of {', '.join(DTYPES)} expected")
+class _Entry(NamedTuple):
+    """What a header says of an array: its place among the bytes behind the header is ``begin`` to ``end``."""
+
+    begin: int
+    end: int
+    name: str
+    dtype: str
+    shape: list[int]
+
+
+def _arrays(data: bytearray | mmap.mmap, content: dict[str, Any], start: int, path: str) -> dict[str, np.ndarray]:
+    """Return the arrays by name; they lie in the file one behind the other, and nothing else does."""
+    entries = [_entry(name, entry, path) for name, entry in content.items()]
+    position = 0
+    for entry in sorted(entries):
+        if entry.begin != position or (start + position) % DTYPES[entry.dtype].itemsize:
+            raise ModelError(f"{path}: the array '{entry.name}' has an invalid offset")
+        position = entry.end
+    if start + position > len(data):
+        raise ModelError(f"{path}: incomplete: {len(data)} bytes of {start + position}")
+    if start + position < len(data):
+        raise ModelError(f"{path}: damaged: {len(data) - start - position} bytes belong to no array")
+    return {entry.name: _array(data, entry, start, path) for entry in entries}
+
+
+def _entry(name: str, entry: object, path: str) -> _Entry:
+    """Return what the header says of an array, after checking it."""
+    if not fits(name, NAME) or not isinstance(entry, dict):
+        raise ModelError(f"{path}: an array without a name or description")
+    code, shape, offsets = (entry.get(key) for key in ("dtype", "shape", "data_offsets"))
+    if type(code) is not str or code not in _NAMES:
+        raise ModelError(f"{path}: the array '{name}' has another dtype than {', '.join(_NAMES)}")
     if type(shape) is not list or len(shape) > 4 or not all(type(d) is int and 0 <= d <= _MAX_DIMENSION for d in shape):
         raise ModelError(f"{path}: the array '{name}' has an invalid shape")
-    size = prod(shape)
-    if type(offset) is not int or offset % _ALIGNMENT or not position <= offset < position + _ALIGNMENT:
+    if type(offsets) is not list or len(offsets) != 2 or not all(type(offset) is int for offset in offsets):
         raise ModelError(f"{path}: the array '{name}' has an invalid offset")
-    end = offset + size * DTYPES[dtype].itemsize
-    if end > len(data):
-        raise ModelError(f"{path}: the array '{name}' extends beyond the file")
+    begin, end = offsets
+    if end - begin != prod(shape) * DTYPES[_NAMES[code]].itemsize:
+        raise ModelError(f"{path}: the array '{name}' has an invalid shape")
+    return _Entry(begin, end, name, _NAMES[code], shape)
+
+
+def _array(data: bytearray | mmap.mmap, entry: _Entry, start: int, path: str) -> np.ndarray:
+    """Return an array."""
+    dtype, size = DTYPES[entry.dtype], prod(entry.shape)
     try:
-        array = np.frombuffer(data, DTYPES[dtype], size, offset) if size else np.empty(0, DTYPES[dtype])
-        return name, array.reshape(shape).astype(dtype, copy=False), end
+        array = np.frombuffer(data, dtype, size, start + entry.begin) if size else np.empty(0, dtype)
+        return array.reshape(entry.shape).astype(entry.dtype, copy=False)
     except ValueError:
-        raise ModelError(f"{path}: the array '{name}' has an invalid shape") from None
+        raise ModelError(f"{path}: the array '{entry.name}' has an invalid shape") from None

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from nonproj import container
-from nonproj.container import MAGIC as MAGIC
 from nonproj.errors import ConfigError, ModelError
 from nonproj.model_checks import problem_of
 from nonproj.options.config import Config

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
-import struct
 import zipfile
 
 import numpy as np
 import pytest
 
-from nonproj import container
+from attack import forgery
 from nonproj.errors import ModelError
 
 
-def signed(header: bytes, rest: bytes = b"") -> bytes:
-    """A file with this header, of which the checksum is right."""
-    prelude = struct.pack("<8sQQQ", container.MAGIC, container.FORMAT, len(header), 64 + len(header) + len(rest))
-    return prelude + hashlib.blake2b(prelude + header, digest_size=32).digest() + header + rest
+def signed(text: str) -> bytes:
+    """A file of which one value is this JSON text; the checksum is right."""
+    return forgery.put_together({"arrays": {}, "kind": forgery.Text(text)}, {})
 
 
 def refused(load, path, content: bytes | None = None) -> str:
@@ -35,11 +32,13 @@ def refused(load, path, content: bytes | None = None) -> str:
 def check_nesting(load, path) -> None:
     """Nesting never becomes a RecursionError, wherever it is: too deep for the reader of JSON, or only for others."""
     for depth in (13, 100, 900, 100_000):
-        text = b'{"kind":' + b"[" * depth + b"]" * depth + b"}"
-        assert refused(load, path, signed(text)) == "damaged: the header is nested more than 12 deep"
-        text = b'{"arrays":[],"config":' + b'{"a":' * depth + b"1" + b"}" * depth + b"}"
-        assert refused(load, path, signed(text)) == "damaged: the header is nested more than 12 deep"
-    assert "more than 4194304 objects and lists" in refused(load, path, signed(b"[" + b"[]," * (1 << 22) + b"[]]"))
+        for text in ("[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth):
+            assert refused(load, path, signed(text)) == "damaged: the header is nested more than 12 deep"
+            behind = forgery.text_of({"arrays": {}})[:-1] + b',"a":' + text.encode() + b"}"
+            said = refused(load, path, forgery.signed(behind))
+            assert said.startswith(("damaged: the header is nested", "not a model"))
+    many = "[" + "[]," * (1 << 22) + "[]]"
+    assert "more than 4194304 objects and lists" in refused(load, path, signed(many))
 
 
 def check_other_formats(load, path) -> None:
@@ -59,17 +58,21 @@ def check_other_formats(load, path) -> None:
 
 
 NONSENSE = [
-    b'{"a":"\\ud800"}',
-    b'{"a":"\xed\xa0\x80"}',
-    b'{"a":"\\u0000"}',
-    b'{"a":"\\n"}',
-    b'{"\\r":1}',
-    b'{"a":"\x7f"}',
-] + [b'{"a":"\xc2\x85"}', b'{"a":"\\\\\\u001b"}', b'{"a":"\x1b"}', b"\xff", b"1" * 6000, b"[]", b"{}", b""]
-"""Headers with control characters, and what is no header."""
+    '{"a":"\\ud800"}',
+    '{"a":"\ud800"}',
+    '{"a":"\\u0000"}',
+    '{"a":"\\n"}',
+    '{"\\r":1}',
+    '{"a":"\x7f"}',
+    '"\x85"',
+]
+NONSENSE += ['{"a":"\\\\\\u001b"}', '{"a":"\x1b"}', '"\\ud83d\\ude00"', "1" * 6000, "{", "", "NaN,"]
+"""Values with control characters, and what is no value."""
 
 
-def check_nonsense(load, path, text: bytes) -> None:
-    """It is said in one line what is wrong with a header."""
-    message = refused(load, path, signed(text))
-    assert message.startswith(("damaged: the header ", "not a model: "))
+def check_nonsense(load, path, text: str) -> None:
+    """It is said in one line what is wrong with a value."""
+    assert refused(load, path, signed(text)).startswith("damaged: the header ")
+    escaped = "".join(f"\\u{ord(character):04x}" for character in text)
+    header = forgery.text_of({"arrays": {}, "kind": forgery.Text()}).replace(b'd":""', f'd":"{escaped}"'.encode())
+    assert refused(load, path, forgery.signed(header)).startswith("damaged: the header ")

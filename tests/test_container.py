@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from containers import NONSENSE, check_nesting, check_nonsense, check_other_formats, refused
 
+from attack import forgery
 from nonproj import container
 from nonproj.errors import FileError
 from nonproj.model import Model
 
 LOADERS = [Model.load, Model.verify]
+
+
+CUT = [b"", b"}", b"}}", b'"}}', b'","a":1}}', b'","a":"x\xff"}}', b'"},"a":1}', b'","digests":"[]"}}']
+CUT += [b'","digests":"{\\"a\\":\\"\\"}"}}', b'","digests":"{\\"a\\":\\"\\"}"},"a":[]}']
+"""Ends of headers without something that must be there."""
 
 
 def write(path, values, arrays):
@@ -51,6 +59,50 @@ def test_archives_and_arrays_of_numpy_are_refused(load, tmp_path):
 @pytest.mark.parametrize("text", NONSENSE)
 def test_headers_with_control_characters_and_other_nonsense(load, text, tmp_path):
     check_nonsense(load, tmp_path / "m", text)
+
+
+@pytest.mark.parametrize("load", LOADERS, ids=lambda load: load.__qualname__)
+@pytest.mark.parametrize("rest", CUT)
+def test_headers_without_what_must_be_there(load, rest, tmp_path):
+    header = forgery.BEGINNING + forgery.ZEROS.encode() + rest
+    message = refused(load, tmp_path / "m", forgery.signed(header))
+    assert message.startswith(("damaged: the header ", "not a model: ", "an array without "))
+
+
+def test_objects_and_lists_are_counted_in_what_a_value_says(tmp_path, monkeypatch):
+    monkeypatch.setattr(container, "MAX_NODES", 1000)
+    header = forgery.text_of({"arrays": {}, "kind": forgery.Text("[" + "[]," * 1000 + "[]]")})
+    for content in (header, header.replace(b"[", b"\\u005b")):
+        message = refused(container.read, tmp_path / "m", forgery.signed(content))
+        assert message == "damaged: the header has more than 1000 objects and lists"
+
+
+def test_a_header_that_is_too_long_is_not_read(tmp_path):
+    content = forgery.put_together({"arrays": {}}, {})
+    for length in (container.MAX_HEADER + 1, (1 << 64) - 1):
+        message = refused(container.read, tmp_path / "m", length.to_bytes(8, "little") + content[8:])
+        assert message == f"damaged: a header of {length} bytes; at most 100000000 are allowed"
+
+
+def test_other_tools_read_models(tmp_path):
+    """The library of safetensors, with all its checks: the same arrays, and the values as text."""
+    library = pytest.importorskip("safetensors.numpy")
+    from safetensors import safe_open
+
+    shapes = [(), (0,), (3,), (64,), (0, 3), (5, 3), (2, 1, 4)]
+    arrays = {f"{d}{i}": np.full(s, 7, d) for d in container.DTYPES for i, s in enumerate(shapes)}
+    values = {"words": ["ä", "\\", '"', "\\n", "a\tb"], "x": 0.1}
+    container.write(tmp_path / "m", values, arrays)
+    found = library.load_file(tmp_path / "m")
+    assert found.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert found[name].dtype == array.dtype
+        np.testing.assert_array_equal(found[name], array)
+    with safe_open(tmp_path / "m", "numpy") as stream:
+        metadata = stream.metadata()
+    assert {name: json.loads(metadata[name]) for name in values} == values
+    library.save_file(arrays, tmp_path / "other")
+    assert refused(container.read, tmp_path / "other") == "not a model of nonproj"
 
 
 def test_backslashes_are_read_in_pairs(tmp_path):

@@ -93,13 +93,16 @@ def test_arrays_have_the_types_that_kernels_are_compiled_for(tmp_path, mapped):
     assert Model.verify(path).weights["parser"][0] != 3.0
 
 
-def test_arrays_are_aligned_to_cache_lines(tmp_path):
+def test_arrays_are_aligned(tmp_path):
+    """To lines of the cache, as all tables, if their size is a multiple of these; else to their items."""
     path = tmp_path / "a.nonproj"
+    others = {"u1": np.ones(3, np.uint8), "i2": np.ones(5, np.int16), "f8": np.ones(7), "i4": np.ones(9, np.int32)}
     for padding in range(8):  # whatever the length of the header
-        model = a_model()
+        model = a_model(others)
         model.meta["padding"] = "x" * padding
         model.save(path)
-        assert all(a.__array_interface__["data"][0] % 64 == 0 for a in Model.load(path).weights.values())
+        for name, array in Model.load(path).weights.items():
+            assert array.__array_interface__["data"][0] % (array.itemsize if name in others else 64) == 0
 
 
 def test_mapping_reads_no_weights(tmp_path):
@@ -178,32 +181,38 @@ def test_files_that_are_not_models(tmp_path):
     os.mkfifo(path)
     assert failure(path) == "not a model: not a regular file"  # and does not wait for a writer
     path.unlink()
-    for content in (b"", b"1\tDet\t_\n", b"\x93NUMPY\x01\x00" * 20, b"\x93nonprok" + bytes(100)):
+    foreign = (100).to_bytes(8, "little") + b'{"__metadata__":{"format":"pt"}}'.ljust(100)
+    for content in (b"", b"1\tDet\t_\n", b"\x93NUMPY\x01\x00" * 20, b"\x93nonprok" + bytes(100), foreign):
         path.write_bytes(content)
         assert failure(path) == "not a model of nonproj"
 
 
 def test_models_of_other_formats(tmp_path):
     path = tmp_path / "a.nonproj"
-    content = bytearray(a_model().to_bytes())
+    content = a_model().to_bytes()
 
     def with_version(version: int) -> str:
-        content[8:16] = version.to_bytes(8, "little")
-        path.write_bytes(content)
+        stated = f'"nonproj":"{FORMAT}"'.encode()
+        path.write_bytes(content.replace(stated, f'"nonproj":"{version}"'.encode(), 1))
         return failure(path)
 
     assert with_version(FORMAT + 1).startswith(
         f"format {FORMAT + 1}; this version of nonproj reads formats up to {FORMAT}"
     )
-    assert with_version(1) == "format 1, of an earlier version of nonproj; train the model again"
-    assert with_version(0).startswith("damaged")
+    assert with_version(FORMAT - 1).startswith("damaged")
+    for version in (3, 4):
+        path.write_bytes(b"\x93nonproj" + version.to_bytes(8, "little") + bytes(100))
+        assert failure(path) == f"format {version}, of an earlier version of nonproj; train the model again"
 
 
 def test_incomplete_models(tmp_path):
     path, content = tmp_path / "a.nonproj", a_model().to_bytes()
-    for size in (8, 63, 64, 500, len(content) - 1):
+    for size in (64, 500, len(content) - 5000, len(content) - 1):
         path.write_bytes(content[:size])
         assert failure(path).startswith(f"incomplete: {size} bytes")
+    for size in (8, 30):
+        path.write_bytes(content[:size])
+        assert failure(path) == "not a model of nonproj"
 
 
 def test_verify_detects_a_flipped_bit_in_every_array(tmp_path):

@@ -19,8 +19,8 @@ from nonproj.cli.signals import heed, heeding
 from nonproj.compiling import compile_for_parsing
 from nonproj.errors import ConfigError, FileError, ModelError
 from nonproj.io.checks import Rules
-from nonproj.io.files import A_MODEL, identity, is_direct
-from nonproj.model import MAGIC, Model
+from nonproj.io.files import A_MODEL, identity, is_direct, is_model
+from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
 from nonproj.workers.pool import InProcess
 
@@ -30,7 +30,7 @@ def load_model(path: str, treebank: str) -> Model:
 
     Errors tell if the treebank is a model, or the model a treebank.
     """
-    given = _beginning(treebank).startswith(MAGIC)
+    given = is_model(_beginning(treebank))
     try:
         model = Model.load_trained(path)
     except ModelError as error:

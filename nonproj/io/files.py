@@ -27,8 +27,8 @@ Opened: TypeAlias = "tuple[Any, str, contextlib.AbstractContextManager[Any]]"
 Source: TypeAlias = "str | Path | BinaryIO | TextIO | Opened"
 StreamError: TypeAlias = "OSError | EOFError | OverflowError | UnicodeDecodeError | zlib.error"
 
-MODEL_MAGIC = b"\x93nonproj"
-"""What a model's file begins with."""
+MODEL_MAGIC, OLD_MODEL_MAGIC = b'{"__metadata__":{"nonproj":"', b"\x93nonproj"
+"""What a model's file has behind its first 8 bytes, and what that of an earlier version begins with."""
 
 A_MODEL = "a model of nonproj; a treebank or a text is expected here"
 """What is wrong with a model in the place of data."""
@@ -137,6 +137,17 @@ def _lines(stream: Any, limit: int) -> Iterator[Any]:
         yield line
 
 
+def is_model(beginning: bytes) -> bool:
+    """Return whether the beginning of a file, 64 bytes or more, is that of a model, of whatever version.
+
+    Examples
+    --------
+    >>> is_model(bytes(8) + MODEL_MAGIC + b"5"), is_model(b"1\tRegn")
+    (True, False)
+    """
+    return beginning[8:].startswith(MODEL_MAGIC) or beginning.startswith(OLD_MODEL_MAGIC)
+
+
 def stream_error(error: StreamError, name: str, number: int) -> DataError | FileError:
     """Return the error for a stream that could not be read beyond line ``number``.
 
@@ -145,7 +156,8 @@ def stream_error(error: StreamError, name: str, number: int) -> DataError | File
     >>> print(stream_error(EOFError(), "a.conll.gz", 7))
     a.conll.gz:8: the gzip data end here, incomplete
     """
-    if isinstance(error, UnicodeDecodeError) and not number and error.object.startswith(MODEL_MAGIC):
+    first = error.object if isinstance(error, UnicodeDecodeError) else error.args[-1] if error.args else None
+    if not number and type(first) is bytes and is_model(first):
         return FileError(name, A_MODEL)
     if isinstance(error, UnicodeDecodeError):
         number += 1 + error.object.count(b"\n", 0, error.start)

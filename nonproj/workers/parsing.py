@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO, TypeAlias
 
+from nonproj.container import checksum_of
 from nonproj.errors import DataError, ModelError, NonprojError
 from nonproj.evaluation.certificates import DEFAULT_TEXT, ParseRecord, TextOptions, annotate
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
@@ -65,10 +66,10 @@ class ModelRef(NamedTuple):
 
 
 def fingerprint(path: str | Path) -> bytes:
-    """Return the 32-byte checksum in a model file, which covers all of its content: see `nonproj.model`."""
+    """Return the checksum in a model file, which covers all of its content: see `nonproj.container`."""
     try:
         with open(path, "rb") as stream:
-            return stream.read(64)[32:]
+            return checksum_of(stream)
     except OSError as error:
         raise ModelError(f"{path}: {reason(error)}") from None
 

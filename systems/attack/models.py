@@ -94,10 +94,8 @@ def damage(rng: random.Random, data: bytes) -> bytes:
     change = rng.randrange(4)
     if change == 0:
         depth = rng.choice((10, 13, 500, 990, 20_000))
-        text = (
-            b'{"kind":"translation","version":2,"values":' + b'{"a":' * depth + b"1" + b"}" * depth + b',"arrays":[]}'
-        )
-        return forgery.put_together({}, [], raw=text)
+        nested = forgery.Text('{"a":' * depth + "1" + "}" * depth)
+        return forgery.put_together({"kind": "translation", "version": 2, "values": nested, "arrays": {}}, {})
     if change == 1:
         return rng.choice((b"PK\x03\x04", b"\x93NUMPY\x01\x00")) + data[rng.randrange(16) :]
     return forgery.damage(rng, data)
