@@ -233,7 +233,7 @@ class NonprojComponent:
 
     @cached_property
     def _has_universal_tags(self) -> bool:
-        """Whether the column UPOS of the model's tagger has tags of Universal Dependencies, and not a treebank's own."""
+        """Whether the tags that the model's tagger has for UPOS are those of Universal Dependencies."""
         analyzer = self.parser.analyzer
         tags = analyzer.tagger.tags.tags if analyzer is not None and analyzer.tagger is not None else []
         return {tag[0] for tag in tags} <= UNIVERSAL | {"_"}
