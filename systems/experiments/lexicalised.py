@@ -120,7 +120,7 @@ def _sentence(number: int, gold: Tree, models: Models, gammas: tuple[float, ...]
     rows = [_row(number, "Model 1", gold, alone.tree, alone.heads, time.process_time() - began)]
     if full:
         began = time.process_time()
-        heads = models.dependencies.parse(sentence).decoded.tree
+        heads = models.dependencies.parse(sentence).decoded.heads
         rows.append(_row(number, "dependencies", gold, None, heads, time.process_time() - began))
         found = JointParser(phrases, models.dependencies).hard(words, tags)
         rows.append(
@@ -166,7 +166,7 @@ def _row(number: int, system: str, gold: Tree, tree: Tree | None, heads: np.ndar
     """Return a row: brackets, dependencies, and what else is known."""
     counts = compare(gold, tree) if tree is not None else Counts()
     counted = [tag not in DELETED_TAGS for tag in gold.tags()]
-    right = [a == b for a, b in zip(dependencies(gold), heads[1:].tolist(), strict=True)]
+    right = [a == b for a, b in zip(dependencies(gold), heads.tolist(), strict=True)]
     row = {"sentence": number, "system": system, "words": len(counted), "seconds": seconds}
     row |= {"gold": counts.gold, "parsed": counts.parsed, "matched": counts.matched}
     row |= {"arcs": sum(counted), "right": sum(r and c for r, c in zip(right, counted, strict=True))}

@@ -105,7 +105,7 @@ def test_oracles_are_exact_and_consistent(graphs):
         arcs, rng = instance.parts.arcs, np.random.default_rng(seed)
         scores = rng.normal(size=len(arcs.head))
         value, chosen, edges = instance.phrases(scores)
-        heads = instance.heads(edges)
+        heads = instance.tree(edges)
         np.testing.assert_array_equal(chosen, (heads[arcs.modifier] == arcs.head).astype(float))
         assert value == pytest.approx(instance.graph.score[edges].sum() + scores @ chosen)
         every = list(naive.derivations(instance.graph, len(instance.graph.items) - 1))
@@ -117,7 +117,7 @@ def test_oracles_are_exact_and_consistent(graphs):
         total = instance.scores.copy()
         total[: len(scores)] += scores
         assert value == pytest.approx(tree_score(instance.parts, total, heads))
-        trees = {tuple(instance.heads(np.array(edges))) for edges in every}
+        trees = {tuple(instance.tree(np.array(edges))) for edges in every}
         assert value >= max(tree_score(instance.parts, total, np.array(tree)) for tree in trees) - 1e-9
 
 

@@ -53,8 +53,8 @@ class JointParse(NamedTuple):
     Attributes
     ----------
     tree : Tree
-    heads : ndarray of shape (n + 1,), int32
-        Its dependencies.
+    heads : ndarray of shape (n,), int32
+        Its dependencies: the head of each word, from 1; 0 is the root.
     value, bound : float
         Its objective, and an upper bound of all trees' objectives.
     certified : bool
@@ -106,7 +106,7 @@ class Instance(NamedTuple):
         return value, chosen, edges
 
     def dependencies(self, scores: np.ndarray) -> tuple[float, np.ndarray, Any]:
-        """Oracle: the best dependency tree; its solution is the heads."""
+        """Oracle: the best dependency tree; its solution is the tree, int32[N]."""
         total = self.scores.copy()
         total[: len(scores)] += scores
         found = search_trusted(self.parts, total, self.options, EXACT_WORK)
@@ -117,10 +117,14 @@ class Instance(NamedTuple):
 
     def objective(self, edges: np.ndarray) -> float:
         """Return the objective of a derivation."""
-        return float(self.graph.score[edges].sum()) + tree_score(self.parts, self.scores, self.heads(edges))
+        return float(self.graph.score[edges].sum()) + tree_score(self.parts, self.scores, self.tree(edges))
 
     def heads(self, edges: np.ndarray) -> np.ndarray:
-        """Return the heads of a derivation, int32[n + 1]."""
+        """Return the heads of a derivation, int32[n]."""
+        return self.tree(edges)[1:]
+
+    def tree(self, edges: np.ndarray) -> np.ndarray:
+        """Return the dependency tree of a derivation, int32[N], -1 for the root."""
         arcs, heads = self.graph.arc[edges], np.full(len(self.parts.arcs.start) - 1, -1, np.int32)
         numbers = arcs[arcs > 0] - 1
         heads[self.parts.arcs.modifier[numbers]] = self.parts.arcs.head[numbers]
@@ -199,14 +203,14 @@ class JointParser:
             With tags.
         graph : Hypergraph
             The trees of Model 1.
-        alone : ndarray of shape (n + 1,), int32
+        alone : ndarray of shape (n,), int32
             The heads of its best tree.
         """
         tokens = self.dependencies.encode(sentence)
-        arcs, n_nodes = self.dependencies.prune(tokens), len(alone)
+        arcs, n_nodes = self.dependencies.prune(tokens), len(alone) + 1
         allowed = np.zeros((n_nodes, n_nodes), np.bool_)
         allowed[arcs.head, arcs.modifier] = True
-        allowed[alone[1:], np.arange(1, n_nodes)] = True
+        allowed[alone, np.arange(1, n_nodes)] = True
         options = self.dependencies.options._replace(projective=True, single_root=True)
 
         def score(parts: PartSpace) -> np.ndarray:
@@ -259,9 +263,9 @@ class JointParser:
         graph = self.phrases.chart(words, tags)
         if graph is None:
             return flat(words, tags)
-        heads = self.dependencies.parse(tagged_sentence(words, tags)).decoded.tree
+        heads = self.dependencies.parse(tagged_sentence(words, tags)).decoded.heads
         bonus = np.zeros((len(words) + 1) ** 2)
-        bonus[heads[1:] * (len(words) + 1) + np.arange(1, len(words) + 1)] = HARD_BONUS
+        bonus[heads * (len(words) + 1) + np.arange(1, len(words) + 1)] = HARD_BONUS
         edges = best_derivation(graph, bonus)[1]
         return self.phrases.read(graph, edges, float(graph.score[edges].sum()), words, tags)
 

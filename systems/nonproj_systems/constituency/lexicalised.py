@@ -39,8 +39,8 @@ class Lexicalised(NamedTuple):
     ----------
     tree : Tree
         Without NPB.
-    heads : ndarray of shape (n + 1,), int32
-        The dependencies that its lexical heads imply, ``heads[0] == -1``.
+    heads : ndarray of shape (n,), int32
+        The dependencies that its lexical heads imply: the head of each word, from 1; 0 is the root.
     score : float
         Log-probability; minus infinity where the model has no tree, and this one is flat.
     """
@@ -66,7 +66,7 @@ class LexicalisedParser:
     >>> parser = LexicalisedParser(Collins.train(trees))
     >>> found = parser.parse(["the", "dog", "sees", "me"], ["DT", "NN", "VBZ", "PRP"])
     >>> str(found.tree), found.heads.tolist()
-    ('(TOP (S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (PRP me)))))', [-1, 2, 3, 0, 3])
+    ('(TOP (S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (PRP me)))))', [2, 3, 0, 3])
     """
 
     def __init__(self, model: Collins, thresholds: Sequence[float] = THRESHOLDS):
@@ -150,17 +150,17 @@ def conll_lines(tree: Tree) -> list[str]:
 def flat(words: Sequence[str], tags: Sequence[str]) -> Lexicalised:
     """Return the tree of a sentence that cannot be parsed: all words in one phrase, each headed by the last."""
     leaves = tuple(Tree(tag, (), word) for word, tag in zip(words, tags, strict=True))
-    heads = np.full(len(words) + 1, len(words), np.int32)
-    heads[0], heads[-1] = -1, 0
+    heads = np.full(len(words), len(words), np.int32)
+    heads[-1] = 0
     return Lexicalised(Tree(TOP, (Tree("FRAG", leaves),)), heads, -np.inf)
 
 
 def read_heads(graph: Hypergraph, edges: np.ndarray, n_words: int) -> np.ndarray:
-    """Return the heads of a derivation, int32[n + 1]."""
-    heads = np.full(n_words + 1, -1, np.int32)
+    """Return the heads of a derivation, int32[n]."""
+    heads = np.full(n_words, -1, np.int32)
     arcs = graph.arc[edges]
     arcs = arcs[arcs > 0]
-    heads[arcs % (n_words + 1)] = arcs // (n_words + 1)
+    heads[arcs % (n_words + 1) - 1] = arcs // (n_words + 1)
     return heads
 
 
