@@ -393,13 +393,6 @@ def test_the_page_shows_the_results():
     assert all(f"| `{name}` |" in report.INTRODUCTION for name in LANES)
 
 
-<<<<<<< HEAD
-=======
-UNMEASURED = {"exact", "tagger", "segmenter", "network", "confidence", "text", "server"}
-"""Lanes without figures yet; delete those that the page has."""
-
-
->>>>>>> d4494d4 (Move the papers' other systems to a package of their own)
 def test_the_campaign_reached_its_targets_without_a_failure():
     """The figures of the page are those of finished runs."""
     assert not [failure for result in RESULTS for failure in result["failures"]]
