@@ -63,7 +63,7 @@ def test_every_parameter_is_documented_and_has_the_default_of_the_configuration(
 
 def test_not_fitted(tmp_path):
     parser = DependencyParser()
-    for method in (parser.predict, parser.parse, parser.score, parser.predict_with_certificates):
+    for method in (parser.predict, parser.parse_all, parser.score, parser.predict_with_certificates):
         with pytest.raises(NotFittedError):
             method(sentences(1))
     with pytest.raises(NotFittedError):

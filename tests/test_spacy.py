@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from nonproj.learning.trainer import train
 from nonproj.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline import Parser
+from nonproj.tagging.tagset import TagSet
 
 spacy = pytest.importorskip("spacy")
 from spacy import displacy  # noqa: E402
@@ -177,6 +179,7 @@ class Analyzer:
     """A tagger that knows the toy language."""
 
     columns = (2, 3, 4, 5)
+    tagger = SimpleNamespace(tags=TagSet([(tag, "_", "_") for tag in sorted(set(TAGS.values()))]))
 
     def annotate(self, batch, overwrite=False):
         """Return the rows, with the tags of the toy language, where there are none or everywhere."""
@@ -220,6 +223,8 @@ def test_tags_of_other_treebanks_are_no_error(path, monkeypatch):
     """The coarse tags and features of CoNLL-X are not those of Universal Dependencies."""
 
     class Foreign(Analyzer):
+        tagger = SimpleNamespace(tags=TagSet([("N", "NC", "_")]))
+
         def annotate(self, batch, overwrite=False):
             return [[[*row[:2], "l", "N", "NC", "sg|def", *row[6:]] for row in s.rows] for s in batch]
 
@@ -347,9 +352,13 @@ def test_invalid_options_are_named_when_the_component_is_added(path, config, err
         pipeline(path, **config)
 
 
-def test_a_missing_model_is_named_at_the_first_document():
+def test_a_missing_model_is_named_when_the_component_is_added():
     with pytest.raises(ModelError, match=r"none.nonproj: no such file"):
-        pipeline("none.nonproj")("hus")
+        pipeline("none.nonproj")
+
+
+def test_a_component_without_a_model_says_so_at_the_first_document():
+    """A pipeline that is read from disk adds its components before their models."""
     nlp = spacy.blank("da")
     nlp.add_pipe("nonproj")
     with pytest.raises(ModelError, match="'nonproj'.* has no model"):
