@@ -239,4 +239,4 @@ def test_what_else_is_refused(arguments, named, message):
 def test_labels_that_do_not_count_are_not_looked_at():
     labels = np.zeros((3, 3, 2))
     labels[:, 0] = labels[1, 1] = labels[2, 2] = np.nan
-    assert decode_scores(np.zeros((3, 3)), label_scores=labels).labels.tolist() == [-1, 0, 0]
+    assert decode_scores(np.zeros((3, 3)), label_scores=labels).labels.tolist() == [0, 0]
