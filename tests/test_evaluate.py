@@ -246,7 +246,7 @@ def test_certificates_and_speed():
     sentence, heads, labels = cases(5)[0]
     evaluation = Evaluation()
     for agreed, certified, iterations in ((True, True, 3), (False, True, 10), (False, False, 200), (True, True, 0)):
-        decoded = Decoded(np.array(heads[1:]), 1.0, 1.0, agreed, certified, iterations, 0.5)
+        decoded = Decoded(np.array(heads), 1.0, 1.0, agreed, certified, iterations, 0.5)
         evaluation.add(sentence, heads[1:], labels, decoded)
     assert evaluation.as_dict()["speed"] is None
     evaluation.seconds = 0.5

@@ -53,7 +53,7 @@ def error_tables(
     >>> gold = Sentence([[str(i), form, "_", tag, "_", "_", "_", label, "_", "_"] for i, form, tag, label in
     ...                  ((1, "Det", "P", "subj"), (2, "regner", "V", "ROOT"))], np.array([-1, 2, 0]))
     >>> evaluation = Evaluation()
-    >>> evaluation.add(gold, [-1, 2, 0], ["dobj", "ROOT"])
+    >>> evaluation.add(gold, [2, 0], ["dobj", "ROOT"])
     >>> errors = error_tables([evaluation])
     >>> errors["tables"]["tag"][0]
     {'name': 'P', 'words': 1, 'uas': [1.0], 'las': [0.0]}

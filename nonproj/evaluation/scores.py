@@ -103,7 +103,7 @@ class Evaluation:
     >>> gold = Sentence([[str(i), form, "_", "_", "_", "_", "_", label, "_", "_"] for i, form, label in
     ...                  ((1, "Det", "subj"), (2, "regner", "ROOT"), (3, ".", "pnct"))], np.array([-1, 2, 0, 2]))
     >>> evaluation = Evaluation()
-    >>> evaluation.add(gold, [-1, 2, 0, 1], ["subj", "ROOT", "pnct"])
+    >>> evaluation.add(gold, [2, 0, 1], ["subj", "ROOT", "pnct"])
     >>> evaluation.uas, evaluation.as_dict()["with_punctuation"]["uas"]
     (1.0, 0.6666666666666666)
     """
