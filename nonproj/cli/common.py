@@ -10,7 +10,7 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -19,10 +19,10 @@ from nonproj.cli.signals import heed, heeding
 from nonproj.compiling import compile_for_parsing
 from nonproj.errors import ConfigError, FileError, ModelError
 from nonproj.io.checks import Rules
-from nonproj.io.files import A_MODEL, identity, is_direct, is_model
+from nonproj.io.files import A_MODEL, Opened, identity, is_direct, is_model
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
-from nonproj.workers.pool import InProcess
+from nonproj.workers.pool import InProcess, Workers
 
 
 def load_model(path: str, treebank: str) -> Model:
@@ -99,7 +99,7 @@ def decoding_options(decoding: DecodingConfig, options: argparse.Namespace) -> D
     return dataclasses.replace(decoding, **given)
 
 
-def worker_pool(options: argparse.Namespace):
+def worker_pool(options: argparse.Namespace) -> AbstractContextManager[Workers | None]:
     """Return the context manager of the requested workers; it yields None where this process does all the work."""
     if getattr(options, "scheduler", None):
         from nonproj.workers.cluster import Cluster  # imports asyncio, which other commands do not need
@@ -133,14 +133,14 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | 
     known = {identity(path, 0): name for name, path in inputs.items() if path}
     for name, path in outputs.items():
         place = identity(path, 1) if path else None
-        if place is None:
+        if place is None or path is None:
             continue
         if place in known and (known[place] != replaceable or path == "-" or is_direct(path)):
             raise FileError("<stdout>" if path == "-" else path, f"{name} is the same file as the {known[place]}")
         known[place], replaceable = name, ""
 
 
-def progress_bar(options: argparse.Namespace, source: tuple[Any, ...] | None = None) -> Callable[..., Any]:
+def progress_bar(options: argparse.Namespace, source: Opened | None = None) -> Callable[..., Any]:
     """Return ``progress(iterable, description)``, which heeds signals and shows a bar on a terminal.
 
     Where ``source``, the result of `open_input`, is a file, the bar shows how much of it has been read.
@@ -150,15 +150,17 @@ def progress_bar(options: argparse.Namespace, source: tuple[Any, ...] | None = N
     from tqdm import tqdm
 
     bar = partial(tqdm, leave=False, file=sys.stderr)
+    if source is None:
+        return lambda items, description: heeding(bar(items, description))
     with suppress(OSError, AttributeError):
-        facts = os.fstat(source[0].fileno())
+        facts = os.fstat(source.stream.fileno())
         if stat.S_ISREG(facts.st_mode):
             bar = partial(bar, total=facts.st_size, unit="B", unit_scale=True)
-            return lambda items, description: heeding(_by_bytes(items, source[0], bar(desc=description)))
+            return lambda items, description: heeding(_by_bytes(items, source.stream, bar(desc=description)))
     return lambda items, description: heeding(bar(items, description))
 
 
-def _by_bytes(items: Iterable[Any], stream: BinaryIO, bar) -> Iterator[Any]:
+def _by_bytes(items: Iterable[Any], stream: BinaryIO, bar: Any) -> Iterator[Any]:
     """Yield the items, and show the position in the stream that they are read from."""
     with bar:
         for item in items:

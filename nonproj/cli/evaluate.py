@@ -25,7 +25,7 @@ from nonproj.evaluation.report import comparison_report, error_report, ud_report
 from nonproj.evaluation.scores import Evaluation, evaluate
 from nonproj.evaluation.significance import compare
 from nonproj.io import conll
-from nonproj.io.files import open_input
+from nonproj.io.files import Opened, open_input
 from nonproj.types import Sentence
 from nonproj.workers.parsing import ModelRef, evaluate_text, make_parser
 
@@ -82,7 +82,7 @@ def _calibrate(options: argparse.Namespace) -> int:
     decoding = dataclasses.replace(decoding_options(model.config.decoding, options), confidence=True)
     compile_ahead(options, model, decoding)
     source = open_input(options.gold)
-    with source[2]:
+    with source.closing:
         gold = progress_bar(options, source)(_gold(options, source), "evaluate")
         parser = make_parser(model, decoding, options.tags)
         if options.from_text:
@@ -108,7 +108,7 @@ def _official_scores(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     return result, ud_report(options.parsed, scores)
 
 
-def _gold(options: argparse.Namespace, source: tuple[Any, ...] | None = None) -> Iterator[Sentence]:
+def _gold(options: argparse.Namespace, source: Opened | None = None) -> Iterator[Sentence]:
     return conll.read(source or options.gold, reading_rules(options, require_heads=True))
 
 
@@ -121,7 +121,8 @@ def _evaluate_files(options: argparse.Namespace) -> tuple[Evaluation, Evaluation
     sentences = list(_gold(options))
     outputs = [list(_parsed(options, path)) for path in options.parsed]
     labelled = all(any(set(s.labels) - {"_"} for s in file) for file in (sentences, *outputs))
-    return *(evaluate(sentences, output) for output in outputs), labelled
+    first, second = (evaluate(sentences, output) for output in outputs)
+    return first, second, labelled
 
 
 def _evaluate_model(options: argparse.Namespace) -> Evaluation:
@@ -130,7 +131,7 @@ def _evaluate_model(options: argparse.Namespace) -> Evaluation:
     decoding, source = decoding_options(model.config.decoding, options), open_input(options.gold)
     compile_ahead(options, model, decoding)
     progress = progress_bar(options, source)
-    with source[2], worker_pool(options) as workers:
+    with source.closing, worker_pool(options) as workers:
         if workers:
             rules = reading_rules(options, require_heads=True)
             return evaluate_text(workers, ModelRef.of(options.model, decoding, options.tags), source, progress, rules)

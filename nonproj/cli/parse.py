@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     if options.plain:
         plain = TextInput(options.plain, options.token_ranges).within(decoding.cut_words, decoding.max_words)
     text = TextOptions(options.stats_comments, options.keep_deps, rules, plain, confidence, options.on_error)
-    with source[2]:
+    with source.closing:
         if options.resume:
             totals = resumable.parse(options, model, decoding, text, source)
         else:

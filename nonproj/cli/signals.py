@@ -115,6 +115,6 @@ class Signals:
                 continue
             if again or not (Signals.heeded.wait(PATIENCE) and self._finished.wait(UNWINDING)):
                 with contextlib.suppress(OSError):
-                    os.write(2, f"{self.name}: {MESSAGES[number]}\n".encode())
+                    os.write(2, f"{self.name}: {MESSAGES[signal.Signals(number)]}\n".encode())
                 remove_temporaries()
                 os._exit(128 + number)

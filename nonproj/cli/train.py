@@ -101,10 +101,10 @@ def _outputs(options: argparse.Namespace, config: Config, train: str, test: str 
         check_folder(output)
     checkpoint = None if is_direct(output) else Path(f"{options.output}.checkpoint")
     held_out, folder = config.treebank.held_out, config.features.folder
-    inputs = {"treebank": train, "configuration": options.config, "test file": test}
+    inputs: dict[str, str | None] = {"treebank": train, "configuration": options.config, "test file": test}
     inputs["held-out file"] = held_out if isinstance(held_out, str) else None
     inputs |= {f"template file {path.name}": str(path) for path in Path(folder or os.devnull).glob("*")}
-    check_outputs({"model": options.output, "checkpoint": checkpoint and str(checkpoint)}, inputs)
+    check_outputs({"model": options.output, "checkpoint": str(checkpoint) if checkpoint else None}, inputs)
     return output, checkpoint
 
 

@@ -8,11 +8,13 @@ the Lagrange multipliers: see `nonproj.dual.exclusion`.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
 from nonproj.automata.compiled import compiled_starts
-from nonproj.types import PartSpace
+from nonproj.types import ArcSpace, PartSpace
 
 
 def losses(parts: PartSpace, scores: np.ndarray, heads: np.ndarray, single_root: bool) -> np.ndarray:
@@ -47,7 +49,9 @@ def losses(parts: PartSpace, scores: np.ndarray, heads: np.ndarray, single_root:
 
 
 @kernel
-def _fill_losses(arcs, starts, scores, heads, single_root, loss):
+def _fill_losses(
+    arcs: ArcSpace, starts: Any, scores: np.ndarray, heads: np.ndarray, single_root: bool, loss: np.ndarray
+) -> None:
     """Write float64[N]."""
     n_nodes = heads.shape[0]
     into, y = np.zeros(n_nodes, np.int64), np.zeros(arcs.head.shape[0], np.bool_)
@@ -84,7 +88,7 @@ def _fill_losses(arcs, starts, scores, heads, single_root, loss):
 
 
 @inlined_kernel
-def _is_below(heads, word, ancestor):
+def _is_below(heads: np.ndarray, word: Any, ancestor: Any) -> bool:
     """Return whether a word is in the subtree of another."""
     while word > 0 and word != ancestor:
         word = heads[word]
@@ -92,7 +96,7 @@ def _is_below(heads, word, ancestor):
 
 
 @inlined_kernel
-def _move(arcs, into, y, a, second):
+def _move(arcs: ArcSpace, into: np.ndarray, y: np.ndarray, a: int, second: int) -> None:
     """Put arc ``a``, and a second one unless it is -1, in the place of the arcs into the same words."""
     m = arcs.modifier[a]
     y[into[m]], y[a], into[m] = False, True, a
@@ -102,7 +106,7 @@ def _move(arcs, into, y, a, second):
 
 
 @inlined_kernel
-def _move_back(arcs, heads, into, y, one, other):
+def _move_back(arcs: ArcSpace, heads: np.ndarray, into: np.ndarray, y: np.ndarray, one: int, other: int) -> None:
     """Put back the tree's arcs into two words."""
     for m in (one, other):
         y[into[m]] = False
@@ -112,7 +116,15 @@ def _move_back(arcs, heads, into, y, one, other):
 
 
 @kernel
-def _fall(arcs, starts, scores, into, y, touched, of_heads):
+def _fall(
+    arcs: ArcSpace,
+    starts: Any,
+    scores: np.ndarray,
+    into: np.ndarray,
+    y: np.ndarray,
+    touched: np.ndarray,
+    of_heads: np.ndarray,
+) -> float:
     """Return by how much the score of all parts whose head is one of four words, not all different, has fallen."""
     total = 0.0
     for i in range(4):
@@ -126,7 +138,7 @@ def _fall(arcs, starts, scores, into, y, touched, of_heads):
 
 
 @kernel
-def _value_of_head(arcs, starts, scores, into, y, h):
+def _value_of_head(arcs: ArcSpace, starts: Any, scores: np.ndarray, into: np.ndarray, y: np.ndarray, h: int) -> float:
     """Return the score of the arcs from a head and of all other parts whose head it is."""
     out, out_start, first, total = arcs.out, arcs.out_start, arcs.out_start[2 * h], 0.0
     size, row = arcs.out_start[2 * h + 2] - first, np.int64(-1)
@@ -151,7 +163,7 @@ def _value_of_head(arcs, starts, scores, into, y, h):
 
 
 @kernel
-def _place_below(arcs, third, into, h):
+def _place_below(arcs: ArcSpace, third: Any, into: np.ndarray, h: int) -> Any:
     """Return the first grand-sibling part of a head under its head in the tree; 0 if there are none."""
     if third is None or third.grandsibling.shape[0] == 0 or h == 0:
         return np.int64(0)
@@ -163,7 +175,7 @@ def _place_below(arcs, third, into, h):
 
 
 @kernel
-def _third_order(third, scores, q, below, path):
+def _third_order(third: Any, scores: np.ndarray, q: int, below: int, path: tuple[Any, Any, int]) -> float:
     """Return the score of the third-order parts of a transition; ``path`` are the two modifiers before it, and its own.
 
     ``below`` is the first grand-sibling part of the half-automaton ``q``.

@@ -168,7 +168,15 @@ def _checked(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:
 
 
 @kernel
-def _estimate(heads, labels, trees, features, label, tag, probabilities):
+def _estimate(
+    heads: Additive,
+    labels: Additive,
+    trees: Additive,
+    features: np.ndarray,
+    label: np.ndarray,
+    tag: np.ndarray,
+    probabilities: np.ndarray,
+) -> float:
     """Write the probabilities of heads, and of heads with labels, to float64[2, n]; return that of the tree."""
     n = features.shape[0]
     total, weakest = 0.0, np.inf
@@ -185,7 +193,7 @@ def _estimate(heads, labels, trees, features, label, tag, probabilities):
 
 
 @inlined_kernel
-def _log_odds(model, features, label, tag):
+def _log_odds(model: Additive, features: np.ndarray, label: int, tag: int) -> float:
     """Return the sum of all functions."""
     knots, values = model.knots, model.values
     total, last = model.bias[0], knots.shape[1] - 1

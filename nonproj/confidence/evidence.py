@@ -14,7 +14,7 @@ from nonproj.dual.options import DualOptions
 from nonproj.dual.subgradient import ARC_WORK, CONTRACTION_WORK, WORD_WORK
 from nonproj.scoring.labels import two_best as two_best
 from nonproj.scoring.vocabulary import MARGIN, UNKNOWN, Tokens
-from nonproj.types import Decoded, PartSpace
+from nonproj.types import ArcSpace, Decoded, PartSpace
 
 FEATURES = (
     "marginal",
@@ -155,7 +155,7 @@ def gather(case: Case, tag_column: int | None, options: DualOptions, limit: floa
     _fill_features(parts.arcs, heads, case.marginals, loss, bounds, margins, case.tokens.atoms, facts, features)
     if case.tag_margins is not None:
         _fill_tag_features(heads, np.minimum(case.tag_margins, LARGE), features)
-    if case.kind == "text":
+    if case.text_margins is not None:
         _fill_text_features(heads, case.text_margins.astype(np.float64), features)
     tags = case.tokens.atoms[MARGIN + 1 : MARGIN + n_nodes, tag_column] if tag_column is not None else case.labels * 0
     return Evidence(features, case.labels.astype(np.int64), tags.astype(np.int64), case.kind)
@@ -182,7 +182,17 @@ def affordable(parts: PartSpace, heads: np.ndarray, loss: np.ndarray, limit: flo
 
 
 @kernel
-def _fill_features(arcs, heads, marginals, loss, bounds, margins, atoms, facts, features):
+def _fill_features(
+    arcs: ArcSpace,
+    heads: np.ndarray,
+    marginals: np.ndarray,
+    loss: np.ndarray,
+    bounds: np.ndarray,
+    margins: np.ndarray,
+    atoms: np.ndarray,
+    facts: tuple[float, float, float],
+    features: np.ndarray,
+) -> None:
     """Write the columns `FEATURES`."""
     score, iterations, limit = facts
     n_nodes = heads.shape[0]
@@ -214,7 +224,7 @@ def _fill_features(arcs, heads, marginals, loss, bounds, margins, atoms, facts, 
 
 
 @kernel
-def _fill_tag_features(heads, margins, features):
+def _fill_tag_features(heads: np.ndarray, margins: np.ndarray, features: np.ndarray) -> None:
     """Write the columns `TAG_FEATURES`."""
     for m in range(1, heads.shape[0]):
         row, h = features[m - 1], heads[m]
@@ -222,7 +232,7 @@ def _fill_tag_features(heads, margins, features):
 
 
 @kernel
-def _fill_text_features(heads, margins, features):
+def _fill_text_features(heads: np.ndarray, margins: np.ndarray, features: np.ndarray) -> None:
     """Write the columns `TEXT_FEATURES`; ``margins`` are those of `nonproj.types.Sentence`, float64[N, 2]."""
     n_nodes = heads.shape[0]
     begin, end, inside = margins[0, 1], margins[n_nodes - 1, 1], LARGE

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from spacy import registry, util
+from spacy import util
 from spacy.attrs import DEP, HEAD, SENT_START
 from spacy.language import Language
 from spacy.parts_of_speech import IDS
@@ -101,12 +101,10 @@ class NonprojComponent:
             raise ValueError(f"max_words: {max_words!r} is invalid, a positive integer expected")
         self.name, self.source, self.tags, self.sentences, self.max_words = name, model, tags, sentences, max_words
         self.decoding = {"single_root": True} | (decoding or {})
-        self._rule, self._handle_error = Sentencizer(), util.raise_error
+        self._rule = Sentencizer()
+        self._handle_error: Callable[..., Any] = util.raise_error
         self._parser: Parser | None = None
-        for kind, names in _EXTENSIONS.items():
-            for extension in names:
-                if not kind.has_extension(extension):
-                    kind.set_extension(extension, default=None)
+        _set_extensions()
         if model is not None:
             self._use(Model.load_trained(model))
 
@@ -133,7 +131,8 @@ class NonprojComponent:
             wanted += ["tagger", "morphologizer", "lemmatizer"]
         scores: dict[str, Any] = {}
         for name in wanted:
-            scores |= registry.scorers.get(f"spacy.{name}_scorer.v1")()(chosen, **options)
+            make_scorer: Any = util.registry.scorers.get(f"spacy.{name}_scorer.v1")
+            scores |= make_scorer()(chosen, **options)
         return scores
 
     def _use(self, model: Model) -> None:
@@ -153,7 +152,8 @@ class NonprojComponent:
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Parse a stream of documents; the sentences of a batch are parsed together."""
-        for docs in util.minibatch(stream, batch_size):
+        minibatch: Any = util.minibatch
+        for docs in minibatch(stream, batch_size):
             try:
                 self._annotate(docs)
                 yield from docs
@@ -183,7 +183,8 @@ class NonprojComponent:
         kept = self.sentences == "auto" and len(doc) > 1 and doc.has_annotation("SENT_START")
         limit = len(doc) if kept else self.max_words
         starts = {token.i for token in doc if token.is_sent_start} if kept else self._starts(doc)
-        spans, new = [], False
+        spans: list[list[int]] = []
+        new = False
         for token in doc:
             new = new or token.i in starts
             if not spans or (not token.is_space and spans[-1][2] and (new or spans[-1][2] == limit)):
@@ -218,8 +219,9 @@ class NonprojComponent:
                     _set_tags(doc[first:last], sentence, self.tags == "all", self._has_universal_tags)
             numbers = [doc.vocab.strings.add(label or "dep") for label in labels]
             columns = (heads - np.arange(len(doc))).astype(np.uint64), np.array(numbers, np.uint64)
-            doc.from_array([HEAD, DEP], np.stack(columns, axis=1))
-            doc.from_array([SENT_START], starts.astype(np.uint64))  # spaCy derives it from heads, which may cross
+            annotated: Any = doc  # whose stubs know neither numpy's arrays nor all of its methods
+            annotated.from_array([HEAD, DEP], np.stack(columns, axis=1))
+            annotated.from_array([SENT_START], starts.astype(np.uint64))  # spaCy derives it from heads, which may cross
         for (first, last), (_, parse) in zip(spans, parses, strict=True):
             decoded, extended = parse.decoded, doc[first:last]._
             extended.certified, extended.gap = bool(decoded.certified), float(decoded.bound - decoded.score)
@@ -298,6 +300,15 @@ def make_nonproj(
     return found
 
 
+def _set_extensions() -> None:
+    """Declare the attributes of documents, spans and tokens, unless another component has."""
+    kind: Any
+    for kind, names in _EXTENSIONS.items():
+        for extension in names:
+            if not kind.has_extension(extension):
+                kind.set_extension(extension, default=None)
+
+
 # -- between tokens and rows -------------------------------------------------------------------------------------------
 
 
@@ -345,6 +356,7 @@ def _set_tags(span: Span, sentence: Sentence, overwrite: bool, universal: bool) 
     Tags of Universal Dependencies go to ``pos``, those of the treebank to ``tag``: XPOS, or, where there is none and
     UPOS has no universal tags (``universal``), UPOS.
     """
+    token: Any  # whose stubs lack `set_morph`
     for token, row in zip(_words(span), sentence.rows, strict=True):
         lemma, upos, xpos, feats = row[LEMMA : FEATS + 1]
         if lemma != "_" and (overwrite or not token.lemma_):

@@ -16,13 +16,28 @@ import zlib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TextIO, TypeAlias
 
 from nonproj.errors import DataError, FileError
 from nonproj.io.temporary import open_temporary, reason, replacing
 
-Opened: TypeAlias = "tuple[Any, str, contextlib.AbstractContextManager[Any]]"
-"""What `open_input` returns: a stream of bytes or text, its name, and a context that closes it."""
+
+class Opened(NamedTuple):
+    """What `open_input` returns.
+
+    Attributes
+    ----------
+    stream : BinaryIO or TextIO
+    name : str
+        The path, or ``<stdin>``, ``<stream>``.
+    closing : context manager
+        Closes the stream if `open_input` opened it.
+    """
+
+    stream: Any
+    name: str
+    closing: contextlib.AbstractContextManager[Any]
+
 
 Source: TypeAlias = "str | Path | BinaryIO | TextIO | Opened"
 StreamError: TypeAlias = "OSError | EOFError | OverflowError | UnicodeDecodeError | zlib.error"
@@ -43,13 +58,13 @@ def open_input(source: Source) -> Opened:
 
     Parameters
     ----------
-    source : str, Path, stream or tuple
+    source : str, Path, stream or Opened
         A file, ``-`` for standard input, an open stream of bytes or text, or the result of this function.
 
     Returns
     -------
-    tuple
-        The stream; its name; and a context that closes it if it was opened here.
+    Opened
+        The stream, its name, and a context that closes it if it was opened here.
 
     Raises
     ------
@@ -62,19 +77,19 @@ def open_input(source: Source) -> Opened:
     >>> name
     '<stream>'
     """
-    if isinstance(source, tuple):
+    if isinstance(source, Opened):
         return source
     left_open = contextlib.nullcontext()
     if hasattr(source, "read"):
         name = getattr(source, "name", None)
-        return source, name if isinstance(name, str) else "<stream>", left_open
+        return Opened(source, name if isinstance(name, str) else "<stream>", left_open)
     if str(source) == "-":
-        return getattr(sys.stdin, "buffer", sys.stdin), "<stdin>", left_open
+        return Opened(getattr(sys.stdin, "buffer", sys.stdin), "<stdin>", left_open)
     try:
         stream = open(os.fspath(source), "rb")  # noqa: SIM115 (closed by the context)
     except OSError as error:
         raise FileError(str(source), reason(error)) from None
-    return stream, str(source), stream
+    return Opened(stream, str(source), stream)
 
 
 def text_lines(stream: BinaryIO | TextIO, limit: int = sys.maxsize - 1) -> Iterator[str]:

@@ -9,12 +9,11 @@ import contextlib
 import io
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
-from typing import BinaryIO, NamedTuple, TextIO
+from typing import NamedTuple
 
 from nonproj.io.checks import BOM, DEFAULT_RULES, LINE_COST, Rules
 from nonproj.io.conll import sentences_of
-from nonproj.io.files import byte_lines, open_input, stream_error
+from nonproj.io.files import Source, byte_lines, open_input, stream_error
 from nonproj.io.strict import SentenceIds
 from nonproj.types import Sentence
 
@@ -46,7 +45,7 @@ class Piece(NamedTuple):
         )
 
 
-def split(source: str | Path | BinaryIO | TextIO, size: int = 1 << 16, rules: Rules = DEFAULT_RULES) -> Iterator[Piece]:
+def split(source: Source, size: int = 1 << 16, rules: Rules = DEFAULT_RULES) -> Iterator[Piece]:
     """Split a treebank between sentences, without parsing their columns.
 
     Parameters

@@ -10,15 +10,18 @@ caller; `nonproj.programs.price_and_cut` computes them with a model.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from nonproj.parts.constraints import Rows, at_most, rows_of
 from nonproj.programs.pricing import ADDED, SCORED, UNSCORED, promising_parts, violated_arc_gp, violated_cutsets
-from nonproj.programs.solver import Program
-from nonproj.programs.tree_polytope import Rows, at_most, rows_of
+from nonproj.programs.solver import Entries, Program
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.types import Decoded
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 _TOLERANCE = 1e-6
 """Violations of rows up to this count as none; the solver's own tolerance is 1e-7."""
@@ -72,7 +75,7 @@ DEFAULTS = PricingOptions()
 
 
 def price_and_cut(
-    arc_scores, upper_bounds, score: Callable[..., Any], options: PricingOptions = DEFAULTS
+    arc_scores: ArrayLike, upper_bounds: ArrayLike, score: Callable[..., Any], options: PricingOptions = DEFAULTS
 ) -> tuple[Decoded, PricingCounts]:
     """Solve the linear program of a grandparent model over all arcs, scoring few grandparent parts.
 
@@ -122,7 +125,7 @@ def price_and_cut(
 
 
 def full_program(
-    arc_scores, score: Callable[..., Any], options: PricingOptions = DEFAULTS
+    arc_scores: ArrayLike, score: Callable[..., Any], options: PricingOptions = DEFAULTS
 ) -> tuple[Decoded, PricingCounts]:
     """Solve the same program by brute force, with parameters, results and errors as for `price_and_cut`.
 
@@ -134,7 +137,7 @@ def full_program(
     >>> full_program(np.ones((4, 4)), lambda parts: np.ones(len(parts)))[0].bound
     5.0
     """
-    n_nodes = len(arc_scores)
+    n_nodes = len(np.asarray(arc_scores))
     master = _RestrictedMaster(arc_scores, np.full((n_nodes,) * 3, np.inf), score, options)
     master.lazy_rows = False
     master.add_initial_columns(np.argwhere(_is_part(n_nodes)))
@@ -154,7 +157,9 @@ def _is_part(n_nodes: int) -> np.ndarray:
 class _RestrictedMaster:
     """The restricted master problem, and the columns and rows of its arcs, grandparent parts and cutsets."""
 
-    def __init__(self, arc_scores, upper_bounds, score: Callable[..., Any], options: PricingOptions):
+    def __init__(
+        self, arc_scores: ArrayLike, upper_bounds: ArrayLike, score: Callable[..., Any], options: PricingOptions
+    ):
         self.arc_scores, self.optimistic = _check(arc_scores, upper_bounds, options)
         self.n_nodes = n_nodes = len(self.arc_scores)
         self.score, self.options = score, options
@@ -169,7 +174,8 @@ class _RestrictedMaster:
         self.lazy_rows = True
         self.program = Program()
         heads = np.ones(n_nodes - 1 + options.single_root)
-        self.program.add_rows(Rows(*np.zeros((2, 0), np.int64), np.zeros(0), heads, heads))
+        nothing = np.zeros(0, np.int64)
+        self.program.add_rows(Rows(nothing, nothing, np.zeros(0), heads, heads))
 
     def add_arcs(self, h: np.ndarray, m: np.ndarray) -> None:
         """Add columns of arcs that have none, with their rows OneGP."""
@@ -211,7 +217,7 @@ class _RestrictedMaster:
     def _add_columns(self, scores: np.ndarray, column: np.ndarray, row: np.ndarray) -> int:
         """Add columns with ones in some rows."""
         # Without upper bounds: rows imply them, and duals of bounds would be missing from the reduced costs.
-        return self.program.add_columns(scores / self.scale, 0.0, np.inf, (column, row, np.ones(len(row))))
+        return self.program.add_columns(scores / self.scale, 0.0, np.inf, Entries(column, row, np.ones(len(row))))
 
     def score_parts(self, parts: np.ndarray) -> None:
         """Score those of some distinct grandparent parts that have no score."""
@@ -334,7 +340,7 @@ class _RestrictedMaster:
         return Decoded(heads, score, bound, agreed, certified, self.iterations, 0.0), counts
 
 
-def _check(arc_scores, upper_bounds, options: PricingOptions) -> tuple[np.ndarray, np.ndarray]:
+def _check(arc_scores: ArrayLike, upper_bounds: ArrayLike, options: PricingOptions) -> tuple[np.ndarray, np.ndarray]:
     """Validate the arguments; return copies, with 0 where there is no arc and minus infinity where there is no part."""
     arc_scores, upper_bounds = np.array(arc_scores, np.float64), np.asarray(upper_bounds, np.float64)
     if arc_scores.ndim != 2 or arc_scores.shape[0] != arc_scores.shape[1] or not len(arc_scores):

@@ -6,11 +6,12 @@ is in `nonproj.programs.solver`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nonproj.automata.compiled import is_compiled
+from nonproj.parts.base import PartType
 from nonproj.parts.constraints import Rows
 from nonproj.parts.grandparent import FAMILIES, check_families, grandparent_rows
 from nonproj.parts.sibling import sibling_pairs
@@ -20,6 +21,9 @@ from nonproj.programs.solver import Program
 from nonproj.programs.tree_polytope import commodities, multi_commodity, one_head, single_commodity
 from nonproj.trees.arborescence import maximum_arborescence_sparse
 from nonproj.types import ArcSpace, Decoded, PartSpace
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 RELAXATIONS, SIBLINGS = ("single", "multi", "compact"), ("paths", "pairs")
 """Relaxations of the arborescence polytope, and rows that tie transitions to arcs; see `LinearOptions`."""
@@ -76,7 +80,9 @@ class Fractional(NamedTuple):
     nodes: int
 
 
-def linear_program(parts: PartSpace, scores, options: LinearOptions = DEFAULTS) -> tuple[Decoded, Fractional]:
+def linear_program(
+    parts: PartSpace, scores: ArrayLike, options: LinearOptions = DEFAULTS
+) -> tuple[Decoded, Fractional]:
     """Solve a linear relaxation of parsing, or the integer program itself.
 
     Parameters
@@ -125,21 +131,23 @@ def linear_program(parts: PartSpace, scores, options: LinearOptions = DEFAULTS) 
     >>> decoded[:5], fractional.values[:4].tolist()
     ((array([-1,  0,  1], dtype=int32), 9.0, 9.0, True, True), [1.0, 0.0, 0.0, 1.0])
     """
-    scores, arcs = check_scores(parts, scores, finite=True), parts.arcs
+    checked, arcs = check_scores(parts, scores, finite=True), parts.arcs
     _check_options(options)
     # Raises a clearer error than an infeasible program would.
     maximum_arborescence_sparse(arcs, np.zeros(len(arcs.head)), options.single_root)
     program = Program(options.seconds)
-    add_tree(program, arcs, scores[: len(arcs.head)], options.relaxation, options.single_root)
-    copies = _add_parts(program, parts, scores, options)
+    add_tree(program, arcs, checked[: len(arcs.head)], options.relaxation, options.single_root)
+    copies = _add_parts(program, parts, checked, options)
     if options.integer:
         # Integral arcs make the other columns integral.
         program.set_integer(np.arange(len(arcs.head)))
-    fractional = _read(program, parts, scores, copies, program.solve())
-    return _project(program, parts, scores, fractional, options), fractional
+    fractional = _read(program, parts, checked, copies, program.solve())
+    return _project(program, parts, checked, fractional, options), fractional
 
 
-def add_tree(program: Program, arcs: ArcSpace, costs, relaxation: str = "multi", single_root: bool = False) -> None:
+def add_tree(
+    program: Program, arcs: ArcSpace, costs: ArrayLike, relaxation: str = "multi", single_root: bool = False
+) -> None:
     """Add the arcs to an empty program, as columns ``0 .. A - 1``, then the flows and their rows.
 
     ``costs``, float64[A], are the scores of the arcs; for the other parameters see `LinearOptions`.
@@ -192,7 +200,7 @@ def _add_parts(program: Program, parts: PartSpace, scores: np.ndarray, options: 
     return None
 
 
-def _constraints(part_type, arcs: ArcSpace, start: np.ndarray, first: int, options: LinearOptions) -> Rows:
+def _constraints(part_type: PartType, arcs: ArcSpace, start: np.ndarray, first: int, options: LinearOptions) -> Rows:
     """Return the rows of a part type, in the variant that the options ask for."""
     if part_type.name == "sibling" and options.siblings == "pairs" and options.relaxation != "compact":
         return sibling_pairs(arcs, start, first)
@@ -201,7 +209,7 @@ def _constraints(part_type, arcs: ArcSpace, start: np.ndarray, first: int, optio
     return part_type.constraints(arcs, start, first)
 
 
-def _read(program: Program, parts: PartSpace, scores, copies: Copies | None, status: str) -> Fractional:
+def _read(program: Program, parts: PartSpace, scores: np.ndarray, copies: Copies | None, status: str) -> Fractional:
     """Return the value of each part; all zero if there is no solution."""
     x = program.values
     if len(x) != program.n_columns or not np.isfinite(x).all():
@@ -218,7 +226,9 @@ def _read(program: Program, parts: PartSpace, scores, copies: Copies | None, sta
     return Fractional(values, float(values @ scores), status, program.n_columns, program.n_rows, program.nodes)
 
 
-def _project(program: Program, parts: PartSpace, scores, fractional: Fractional, options: LinearOptions) -> Decoded:
+def _project(
+    program: Program, parts: PartSpace, scores: np.ndarray, fractional: Fractional, options: LinearOptions
+) -> Decoded:
     """Project a solution to a tree; return it with its certificate."""
     heads = maximum_arborescence_sparse(parts.arcs, fractional.values[: len(parts.arcs.head)], options.single_root)
     score = tree_score(parts, scores, heads)

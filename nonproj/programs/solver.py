@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nonproj.programs.tree_polytope import Rows
+from nonproj.parts.constraints import Rows
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+class Entries(NamedTuple):
+    """Entries of a sparse matrix, each with its column, its row and its value."""
+
+    columns: ArrayLike
+    rows: ArrayLike
+    values: ArrayLike
 
 
 class Program:
@@ -65,17 +76,19 @@ class Program:
         """Number of rows."""
         return self._highs.getNumRow()
 
-    def add_columns(self, costs, lower=0.0, upper=1.0, entries: tuple[Any, ...] | None = None) -> int:
+    def add_columns(
+        self, costs: ArrayLike, lower: ArrayLike = 0.0, upper: ArrayLike = 1.0, entries: Entries | None = None
+    ) -> int:
         """Append columns, with costs float64[C] and bounds; return the number of the first.
 
-        ``entries`` are (columns, rows, values) in existing rows; columns count from 0 among the new ones.
+        ``entries`` are in existing rows; their columns count from 0 among the new ones.
         """
         costs, first = np.ascontiguousarray(costs, np.float64), self.n_columns
         if not np.isfinite(costs).all():  # HiGHS accepts such costs and reports a wrong optimum
             wrong = int(np.isfinite(costs).argmin())
             raise ValueError(f"costs[{wrong}] is {costs[wrong]}; costs must be finite")
         bounds = _bounds(len(costs), lower, upper)
-        start, index, value = _compress(len(costs), *(entries or ([], [], [])))
+        start, index, value = _compress(len(costs), *(entries or Entries([], [], [])))
         self._check(self._highs.addCols(len(costs), costs, *bounds, len(index), start, index, value), "columns")
         return first
 
@@ -87,7 +100,7 @@ class Program:
         self._check(self._highs.addRows(len(rows.lower), *bounds, len(index), start, index, value), "rows")
         return first
 
-    def set_integer(self, columns) -> None:
+    def set_integer(self, columns: ArrayLike) -> None:
         """Restrict some columns to integers."""
         columns = np.ascontiguousarray(columns, np.int32)
         kinds = np.full(len(columns), int(self._api.HighsVarType.kInteger), np.uint8)
@@ -136,13 +149,13 @@ class Program:
         """Branch-and-bound nodes of the last `solve`; 0 for a linear program."""
         return max(0, self._highs.getInfo().mip_node_count)
 
-    def _check(self, status, what: str) -> None:
+    def _check(self, status: Any, what: str) -> None:
         """Raise an error if HiGHS rejected its input."""
         if status == self._api.HighsStatus.kError:
             raise ValueError(f"HiGHS rejects these {what}: a number is out of range")
 
 
-def _highspy():
+def _highspy() -> Any:
     """Import HiGHS, which is an optional dependency."""
     try:
         import highspy
@@ -153,7 +166,7 @@ def _highspy():
     return highspy
 
 
-def _bounds(size: int, lower, upper) -> list[np.ndarray]:
+def _bounds(size: int, lower: ArrayLike, upper: ArrayLike) -> list[np.ndarray]:
     """Return both bounds as float64[size]; raise an error if a lower one exceeds its upper one."""
     bounds = [np.array(np.broadcast_to(np.asarray(bound, np.float64), size)) for bound in (lower, upper)]
     right = bounds[0] <= bounds[1]
@@ -163,7 +176,9 @@ def _bounds(size: int, lower, upper) -> list[np.ndarray]:
     return bounds
 
 
-def _compress(size: int, outer, inner, value) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _compress(
+    size: int, outer: ArrayLike, inner: ArrayLike, value: ArrayLike
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Convert triplets to compressed rows (or columns): int32 starts, int32 indices, float64 values."""
     outer = np.asarray(outer, np.int64)
     order = np.argsort(outer, kind="stable")

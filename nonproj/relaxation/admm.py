@@ -7,9 +7,12 @@ one by calls for maxima (Martins 2012).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from nonproj.relaxation.evaluation import Evaluator
+from nonproj.relaxation.problem import Oracle
 from nonproj.relaxation.solver import Iteration
 
 RATIO, FACTOR, ADAPTING = 10.0, 2.0, 200
@@ -37,7 +40,8 @@ class ADMM:
         if not penalty > 0:
             raise ValueError(f"penalty is {penalty}; a number above 0 is expected")
         self.penalty, self.max_inner = penalty, max_inner
-        self.size, self.average = penalty, None
+        self.size = penalty
+        self.average: np.ndarray | None = None
 
     def start(self, evaluator: Evaluator, multipliers: np.ndarray) -> None:
         """Begin with empty active sets."""
@@ -62,9 +66,9 @@ class ADMM:
                 copies[part] = self._evaluator.ask("quadratic", i, scores[part], near, self.size)
             else:
 
-                def maximise(values, i=i):
+                def maximise(scores: np.ndarray, i: int = i) -> Any:
                     """Ask oracle ``i`` for its maximum."""
-                    return self._evaluator.ask("__call__", i, values)
+                    return self._evaluator.ask("__call__", i, scores)
 
                 copies[part] = active.solve(maximise, scores[part], near, self.size, self.max_inner)
         average = problem.average(copies)
@@ -102,7 +106,9 @@ class ActiveSet:
         self._points, self._own = np.empty((0, len(counts))), np.empty(0)
         self._weights = np.empty(0)
 
-    def solve(self, maximise, scores: np.ndarray, centre: np.ndarray, penalty: float, max_calls: int) -> np.ndarray:
+    def solve(
+        self, maximise: Oracle, scores: np.ndarray, centre: np.ndarray, penalty: float, max_calls: int
+    ) -> np.ndarray:
         """Return the maximum; stops at ``max_calls`` calls with a point that is nearly one."""
         counts = self._counts
         if len(self._points):

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nonproj.relaxation.primal import Completion, Proposal, Repair, complete
 from nonproj.relaxation.problem import Problem
 from nonproj.relaxation.solver import Limits, Method, RelaxationResult, solve
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 OPTIMAL, INFEASIBLE, OPEN = "optimal", "infeasible", "open"
 """How a search ends: proven; without any solution; with open nodes when its limit was hit."""
@@ -64,7 +67,7 @@ def branch_and_bound(
     limits: Limits = Limits(),  # noqa: B008
     node_limits: Limits = Limits(max_iterations=50),  # noqa: B008
     max_nodes: int = 1000,
-    start=None,
+    start: ArrayLike | None = None,
 ) -> SearchResult:
     """Find the best solution of a problem, and prove it.
 
@@ -121,7 +124,7 @@ class _Search:
     def __init__(self, problem: Problem, method: Method, repair: Repair, limits: Limits):
         self.problem, self.method, self.repair, self.limits = problem, method, repair, limits
         self.result, self.fathomed, self.bonus = SearchResult(), -np.inf, 1.0
-        self.open: list[tuple[float, int, dict[str, Any], RelaxationResult]] = []
+        self.open: list[tuple[float, int, dict[int, int], RelaxationResult]] = []
 
     def settled(self, bound: float) -> bool:
         """Return whether nothing under this bound can be better than the incumbent."""
@@ -145,7 +148,12 @@ class _Search:
         return proposal.own, proposal.solutions
 
     def bound(
-        self, problem: Problem, fixed: dict[str, Any], limits: Limits, start, parent: float = np.inf
+        self,
+        problem: Problem,
+        fixed: dict[int, int],
+        limits: Limits,
+        start: ArrayLike | None,
+        parent: float = np.inf,
     ) -> RelaxationResult:
         """Bound a node, and keep it open unless it is fathomed."""
         found = solve(
@@ -185,7 +193,7 @@ class _Search:
             self.split(-bound, fixed, found)
             self.record()
 
-    def split(self, bound: float, fixed: dict[str, Any], found: RelaxationResult) -> None:
+    def split(self, bound: float, fixed: dict[int, int], found: RelaxationResult) -> None:
         """Bound both children of a node."""
         variable = _branching_variable(found, fixed)
         preferred = int(found.average[variable] >= 0.5)
@@ -198,7 +206,7 @@ class _Search:
             elif self.possible(child, variable):
                 self.bound(self.problem.fixed(child, self.bonus), child, self.limits, found.best_multipliers, bound)
 
-    def possible(self, fixed: dict[str, Any], variable: int) -> bool:
+    def possible(self, fixed: dict[int, int], variable: int) -> bool:
         """Return whether each oracle that sees the last fixed variable has a solution with all fixed values."""
         problem = self.problem
         for i, view in enumerate(problem.views):
@@ -228,7 +236,7 @@ class _Search:
         return result
 
 
-def _branching_variable(found: RelaxationResult, fixed: dict[str, Any]) -> int:
+def _branching_variable(found: RelaxationResult, fixed: dict[int, int]) -> int:
     """Return the variable that was disputed most and is not fixed; among equals, the one nearest to one half."""
     free = np.array([j not in fixed for j in range(len(found.disputes))])
     rank = found.disputes - np.abs(found.average - 0.5)

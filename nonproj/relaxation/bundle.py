@@ -53,7 +53,8 @@ class Bundle:
         if step is not None and not step > 0:
             raise ValueError(f"step is {step}; a number above 0 is expected")
         self.step, self.capacity, self.tolerance = step, capacity, tolerance
-        self.size, self.average, self.ending = step or 1.0, None, CONVERGED
+        self.size, self.ending = step or 1.0, CONVERGED
+        self.average: np.ndarray | None = None
 
     def start(self, evaluator: Evaluator, multipliers: np.ndarray) -> None:
         """Begin with an empty model."""

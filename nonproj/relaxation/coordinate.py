@@ -32,7 +32,7 @@ class CoordinateDescent:
     Needs oracles with ``max_marginals`` and variables of 0 and 1; knows no linear constraints.
     """
 
-    average = None
+    average: np.ndarray | None = None
 
     def __init__(self, groups: Sequence[Any] = (), simultaneous: bool = False):
         self.groups, self.simultaneous, self.size = groups, simultaneous, 1.0
@@ -62,11 +62,11 @@ class CoordinateDescent:
         problem, before = self._evaluator.problem, iteration.evaluation.multipliers
         scores = problem.scores(before)
         parts = [scores[problem.part(i)] for i in range(len(problem.oracles))]  # views: they move with the scores
-        known: list[np.ndarray | None] = [None] * len(parts)
+        known: dict[int, np.ndarray] = {}
         moves = []
         for block, share in zip(self._blocks, self._shares, strict=True):
             for i, _ in block:
-                if known[i] is None:
+                if i not in known:
                     known[i] = self._evaluator.ask("max_marginals", i, parts[i])
             changes = _even([_advantages(known[i], where) for i, where in block])
             for (i, where), change in zip(block, changes, strict=True):
@@ -74,7 +74,7 @@ class CoordinateDescent:
                     moves.append((i, where, share * change))
                 elif change.any():
                     parts[i][where] += change
-                    known[i] = None
+                    del known[i]
         for i, where, change in moves:
             parts[i][where] += change
         after = -scores[problem.tied]

@@ -91,7 +91,8 @@ class Evaluator:
         scores = problem.scores(multipliers)
         for i in range(len(problem.oracles)):
             part = problem.part(i)
-            if self._scores[i] is None or not np.array_equal(self._scores[i], scores[part]):
+            known = self._scores[i]
+            if known is None or not np.array_equal(known, scores[part]):
                 self._call(i, scores[part])
                 called += 1
         dual = sum(self._values) + problem.constant(multipliers)

@@ -6,14 +6,18 @@ and as examples.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nonproj.relaxation.problem import Oracle
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
-def _log_sum(values: np.ndarray, temperature: float, axis=None):
+
+def _log_sum(values: np.ndarray, temperature: float, axis: int | None = None) -> Any:
     """Return ``temperature * log(sum(exp(values / temperature)))`` without overflow."""
     top = values.max(axis=axis, keepdims=True)
     total = np.exp((values - top) / temperature).sum(axis=axis, keepdims=True)
@@ -44,7 +48,7 @@ class Enumerated:
     [[4.0, 2.0], [2.0, 4.0]]
     """
 
-    def __init__(self, variables, scores):
+    def __init__(self, variables: ArrayLike, scores: ArrayLike):
         self.variables = np.atleast_2d(np.asarray(variables, np.float64))
         self.scores = np.asarray(scores, np.float64).reshape(-1)
         if not len(self.scores) or len(self.variables) != len(self.scores):
@@ -88,7 +92,7 @@ class Choice:
     [0.0, 0.75, 0.25]
     """
 
-    def __init__(self, scores):
+    def __init__(self, scores: ArrayLike):
         self.scores = np.asarray(scores, np.float64).reshape(-1)
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray, int]:
@@ -138,7 +142,7 @@ class Chain:
     (2.0, array([1., 0., 1., 0.]), (0, 0))
     """
 
-    def __init__(self, unary, pairwise):
+    def __init__(self, unary: ArrayLike, pairwise: ArrayLike):
         self.unary = np.atleast_2d(np.asarray(unary, np.float64))
         n, k = self.unary.shape
         self.pairwise = np.broadcast_to(np.asarray(pairwise, np.float64), (n - 1, k, k))
@@ -170,7 +174,7 @@ class Chain:
         value = _log_sum(totals[0], temperature)
         return value, np.exp((totals - value) / temperature).ravel()
 
-    def _both_ways(self, scores: np.ndarray, join) -> np.ndarray:
+    def _both_ways(self, scores: np.ndarray, join: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Return for each label at each position what ``join`` makes of the sequences through it, float64[n, k]."""
         unary = self.unary + scores.reshape(self.unary.shape)
         forward, backward = np.zeros_like(unary), np.zeros_like(unary)

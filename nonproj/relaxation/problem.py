@@ -8,9 +8,12 @@ oracles agree on the variables that they share, and linear constraints hold.  La
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 class Oracle(Protocol):
@@ -41,7 +44,7 @@ class Constraints(NamedTuple):
     equal: np.ndarray
 
 
-def _constraints(matrix, rhs, equal: bool) -> Constraints:
+def _constraints(matrix: Any, rhs: ArrayLike, equal: bool) -> Constraints:
     """Return validated constraints of one kind."""
     matrix = matrix.tocsr() if hasattr(matrix, "tocsr") else np.atleast_2d(np.asarray(matrix, np.float64))
     rhs = np.atleast_1d(np.asarray(rhs, np.float64))
@@ -53,7 +56,7 @@ def _constraints(matrix, rhs, equal: bool) -> Constraints:
     return Constraints(matrix, rhs, np.full(len(rhs), equal))
 
 
-def at_most(matrix, rhs) -> Constraints:
+def at_most(matrix: Any, rhs: ArrayLike) -> Constraints:
     """Return the constraints ``matrix @ x <= rhs``; the matrix may be sparse.
 
     Examples
@@ -64,13 +67,13 @@ def at_most(matrix, rhs) -> Constraints:
     return _constraints(matrix, rhs, False)
 
 
-def at_least(matrix, rhs) -> Constraints:
+def at_least(matrix: Any, rhs: ArrayLike) -> Constraints:
     """Return the constraints ``matrix @ x >= rhs``, as ``-matrix @ x <= -rhs``."""
     found = _constraints(matrix, rhs, False)
     return Constraints(-found.matrix, -found.rhs, found.equal)
 
 
-def equal_to(matrix, rhs) -> Constraints:
+def equal_to(matrix: Any, rhs: ArrayLike) -> Constraints:
     """Return the constraints ``matrix @ x == rhs``."""
     return _constraints(matrix, rhs, True)
 
@@ -206,7 +209,7 @@ class Problem:
         """Return the mean of each variable's copies, float64[n_variables]."""
         return np.bincount(self.variable, weights=copies, minlength=self.n_variables) / self.seen_by
 
-    def check_multipliers(self, multipliers) -> np.ndarray:
+    def check_multipliers(self, multipliers: ArrayLike | None) -> np.ndarray:
         """Return a copy of given multipliers, or raise a ValueError that says why they would give no bound."""
         if multipliers is None:
             return np.zeros(self.n_multipliers)
@@ -220,7 +223,11 @@ class Problem:
         return multipliers
 
     def extended(
-        self, oracles: Sequence[Oracle] = (), views: Sequence[Any] = (), constraints=(), n_variables: int | None = None
+        self,
+        oracles: Sequence[Oracle] = (),
+        views: Sequence[Any] = (),
+        constraints: Constraints | Sequence[Constraints] = (),
+        n_variables: int | None = None,
     ) -> Problem:
         """Return the problem with more oracles, constraints and variables; `carry` takes its multipliers along."""
         n_variables = self.n_variables if n_variables is None else n_variables
@@ -253,7 +260,8 @@ class Shifted:
     """
 
     def __init__(self, oracle: Oracle, scores: np.ndarray, constant: float):
-        self.oracle, self._scores, self._constant = oracle, scores, constant
+        self._scores, self._constant = scores, constant
+        self.oracle: Any = oracle  # with as many methods as it has
         for name in ("max_marginals", "marginals", "quadratic"):
             if hasattr(oracle, name):
                 setattr(self, name, getattr(self, f"_{name}"))
@@ -310,7 +318,7 @@ def _check_views(views: tuple[np.ndarray, ...], n_oracles: int, n_variables: int
             raise ValueError(f"the view of oracle {i} has a variable twice")
 
 
-def _stack(constraints, n_variables: int) -> Constraints:
+def _stack(constraints: Constraints | Sequence[Constraints], n_variables: int) -> Constraints:
     """Return all constraints as one."""
     given = [constraints] if isinstance(constraints, Constraints) else list(constraints)
     given = [each for each in given if len(each.rhs)]

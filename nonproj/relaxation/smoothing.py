@@ -37,14 +37,16 @@ class AcceleratedGradient:
         if not (temperature > 0 and 0 < decay < 1):
             raise ValueError("a temperature above 0 and a decay between 0 and 1 are expected")
         self.temperature, self.decay, self.lowest = temperature, decay, lowest
-        self.size, self.average = 1.0, None
+        self.size = 1.0
+        self.average: np.ndarray | None = None
 
     def start(self, evaluator: Evaluator, multipliers: np.ndarray) -> None:
         """Begin at the first temperature."""
         evaluator.require("smoothing", "marginals")
         self._evaluator, self._now, self.size, self.average = evaluator, self.temperature, 1.0, None
         self._restart(multipliers)
-        self._current, self._gradient = None, np.zeros(len(multipliers))
+        self._current: float | None = None
+        self._gradient = np.zeros(len(multipliers))
 
     def _restart(self, multipliers: np.ndarray) -> None:
         """Forget the momentum."""

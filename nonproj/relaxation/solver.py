@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from nonproj.relaxation.evaluation import WRONG, Evaluation, Evaluator
 from nonproj.relaxation.primal import Proposal, Repair
 from nonproj.relaxation.problem import Problem
 from nonproj.relaxation.trace import Trace
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 GRACE_ITERATIONS = 10
 """Iterations after the duality gap has closed: tied oracles mostly agree one or two iterations later."""
@@ -81,6 +84,11 @@ class Limits(NamedTuple):
     wall_seconds: float = np.inf
 
 
+def _empty() -> np.ndarray:
+    """Return an array without entries: there has been no iteration yet."""
+    return np.empty(0)
+
+
 @dataclass
 class RelaxationResult:
     """What a method has found; also what callbacks and methods see after each iteration.
@@ -120,10 +128,10 @@ class RelaxationResult:
     status: str = LIMIT
     iterations: int = 0
     calls: int = 0
-    multipliers: np.ndarray | None = None
-    best_multipliers: np.ndarray | None = None
-    average: np.ndarray | None = None
-    disputes: np.ndarray | None = None
+    multipliers: np.ndarray = field(default_factory=_empty)
+    best_multipliers: np.ndarray = field(default_factory=_empty)
+    average: np.ndarray = field(default_factory=_empty)
+    disputes: np.ndarray = field(default_factory=_empty)
     trace: Trace = field(default_factory=Trace)
 
 
@@ -181,7 +189,7 @@ def solve(
     method: Method,
     *,
     repair: Repair | None = None,
-    start=None,
+    start: ArrayLike | None = None,
     limits: Limits = Limits(),  # noqa: B008
     callback: Callable[[RelaxationResult], object] | None = None,
     incumbent: float = -np.inf,
@@ -259,7 +267,7 @@ def solve(
 class _Run:
     """The state of one call of `solve`."""
 
-    def __init__(self, problem, method, repair, limits: Limits, incumbent: float):
+    def __init__(self, problem: Problem, method: Method, repair: Repair | None, limits: Limits, incumbent: float):
         self.problem, self.method, self.repair, self.limits = problem, method, repair, limits
         self.incumbent, self.grace, self.last_gain = incumbent, limits.grace, 0
         self.weight, self.total = 0.0, np.zeros(len(problem.variable))

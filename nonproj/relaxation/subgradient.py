@@ -36,7 +36,7 @@ class Subgradient:
     solution of it.
     """
 
-    average = None
+    average: np.ndarray | None = None
 
     def __init__(self, rule: Callable[[Progress], float] | None = None):
         self.rule, self.size = rule or TargetLevel(), 0.0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from nonproj.relaxation.oracles import Enumerated
 from nonproj.relaxation.primal import Repair
 from nonproj.relaxation.problem import Constraints, Problem, carry
 from nonproj.relaxation.solver import Limits, Method, RelaxationResult, solve
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 Separate = Callable[[Problem, RelaxationResult], Problem | None]
 
@@ -22,23 +26,23 @@ class TighteningResult:
 
     Attributes
     ----------
+    problem : Problem
+        The tightened problem.
     solution : object
         The best solution of all rounds.
     primal_value, dual_bound : float
         Its objective, and the lowest bound of all rounds.
     certified : bool
         Whether the solution is proven optimal.
-    problem : Problem
-        The tightened problem.
     rounds : list of RelaxationResult
         The result of each round; each has at least the constraints of the one before.
     """
 
+    problem: Problem
     solution: Any = None
     primal_value: float = -np.inf
     dual_bound: float = np.inf
     certified: bool = False
-    problem: Problem | None = None
     rounds: list[RelaxationResult] = field(default_factory=list)
 
 
@@ -50,7 +54,7 @@ def tighten(
     repair: Repair | None = None,
     limits: Limits = Limits(),  # noqa: B008
     max_rounds: int = 20,
-    start=None,
+    start: ArrayLike | None = None,
 ) -> TighteningResult:
     """Solve a relaxation again and again, each time with more constraints or clusters, until the solution is certified.
 
@@ -78,9 +82,10 @@ def tighten(
     ValueError, TypeError
         As `solve`.
     """
-    found, multipliers = TighteningResult(problem=problem), start
+    found, multipliers = TighteningResult(problem), start
     for _ in range(max_rounds):
-        result = solve(found.problem, method, repair=repair, limits=limits, start=multipliers)
+        found.problem = problem
+        result = solve(problem, method, repair=repair, limits=limits, start=multipliers)
         found.rounds.append(result)
         if result.primal_value > found.primal_value or found.solution is None:
             found.solution, found.primal_value = result.solution, result.primal_value
@@ -88,11 +93,11 @@ def tighten(
         best = found.primal_value
         closed = best > -np.inf and found.dual_bound - best <= limits.tolerance * (1.0 + abs(best))
         found.certified = result.certified or closed
-        tighter = None if found.certified else separate(found.problem, result)
+        tighter = None if found.certified else separate(problem, result)
         if tighter is None:
             break
-        multipliers = carry(found.problem, tighter, result.best_multipliers)
-        found.problem = tighter
+        multipliers = carry(problem, tighter, result.best_multipliers)
+        problem = tighter
     return found
 
 
@@ -140,16 +145,15 @@ def clusters(most_solutions: int = 10_000) -> Separate:
 
     def separate(problem: Problem, result: RelaxationResult) -> Problem | None:
         """Join the two parts whose variables disputed most; None where no two can be joined."""
-        parts = [i for i, oracle in enumerate(problem.oracles) if isinstance(oracle, Enumerated)]
+        parts = [(i, oracle) for i, oracle in enumerate(problem.oracles) if isinstance(oracle, Enumerated)]
         best, pair = 0, None
-        for position, i in enumerate(parts):
-            for j in parts[position + 1 :]:
-                size = len(problem.oracles[i].scores) * len(problem.oracles[j].scores)
-                union = np.union1d(problem.views[i], problem.views[j])
-                disputes = int(result.disputes[union].sum())
-                new = len(union) > max(len(problem.views[i]), len(problem.views[j]))
-                if (i, j) not in joined and new and size <= most_solutions and disputes > best:
-                    best, pair = disputes, (i, j)
+        for (i, first), (j, second) in itertools.combinations(parts, 2):
+            size = len(first.scores) * len(second.scores)
+            union = np.union1d(problem.views[i], problem.views[j])
+            disputes = int(result.disputes[union].sum())
+            new = len(union) > max(len(problem.views[i]), len(problem.views[j]))
+            if (i, j) not in joined and new and size <= most_solutions and disputes > best:
+                best, pair = disputes, (i, j)
         if pair is None:
             return None
         joined.add(pair)
@@ -162,6 +166,8 @@ def clusters(most_solutions: int = 10_000) -> Separate:
 def join(problem: Problem, i: int, j: int) -> tuple[Enumerated, np.ndarray]:
     """Return two enumerated parts as one of score 0 over the variables of both, and its view."""
     first, second = problem.oracles[i], problem.oracles[j]
+    if not (isinstance(first, Enumerated) and isinstance(second, Enumerated)):
+        raise TypeError(f"oracles {i} and {j} are expected to be Enumerated")
     left, right = problem.views[i], problem.views[j]
     _, here, there = np.intersect1d(left, right, return_indices=True)
     agree = (first.variables[:, None, here] == second.variables[None, :, there]).all(axis=2)

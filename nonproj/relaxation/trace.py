@@ -62,7 +62,7 @@ class Trace:
         """Best dual minus best primal value at each iteration."""
         return self.best_dual - self.best_primal
 
-    def plot(self, axes=None):
+    def plot(self, axes: Any = None) -> Any:
         """Plot current and best values (figures 7 and 8, left) and the gap (figure 8, right); return the figure.
 
         Parameters
@@ -90,7 +90,7 @@ class Trace:
         return axes[0].figure
 
 
-def plot_duals(traces: Mapping[str, Trace], against: str = "iterations", axes=None):
+def plot_duals(traces: Mapping[str, Trace], against: str = "iterations", axes: Any = None) -> Any:
     """Plot the dual values of several traces by name, as for the step sizes of figure 9; return the figure.
 
     Parameters
@@ -116,7 +116,7 @@ def plot_duals(traces: Mapping[str, Trace], against: str = "iterations", axes=No
     return axes.figure
 
 
-def _axes(n: int):
+def _axes(n: int) -> Any:
     """Return the axes of a new figure."""
     try:
         import matplotlib.pyplot as pyplot

@@ -13,7 +13,6 @@ import re
 import sys
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO
 
 from nonproj.errors import ConfigError, DataError
@@ -159,9 +158,7 @@ def read_text(source: Source, segmenter: Any, options: TextInput | None = None) 
             yield sentence
 
 
-def split_text(
-    source: str | Path | BinaryIO | TextIO, options: TextInput | None = None, size: int = _BLOCK
-) -> Iterator[TextPiece]:
+def split_text(source: Source, options: TextInput | None = None, size: int = _BLOCK) -> Iterator[TextPiece]:
     """Divide a text into pieces, without segmenting it.
 
     Parameters

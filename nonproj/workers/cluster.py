@@ -8,7 +8,7 @@ import logging
 import socket
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
 from urllib.parse import urlsplit
@@ -125,18 +125,19 @@ class Cluster:
     def _check_versions(self) -> None:
         """Raise unless scheduler and workers have this version: a worker dies of a call that it cannot import."""
         program = "__import__('nonproj').__version__"  # a string needs no package to be passed on
-        found = {f"the worker {place}": v for place, v in self.client.run(eval, program, on_error="return").items()}
+        answers = self.client.run(eval, program, on_error="return")
+        found: dict[str, object] = {f"the worker {place}": v for place, v in answers.items()}
         try:
             found["the scheduler"] = self.client.run_on_scheduler(eval, program)
         except ImportError as error:
             found["the scheduler"] = error
         for place, version in found.items():
             if version != __version__:
-                found = "no nonproj" if isinstance(version, Exception) else f"nonproj {version}"
-                raise ClusterError(f"{self.address}: {_versions_differ(place, found, __version__)}")
+                other = "no nonproj" if isinstance(version, Exception) else f"nonproj {version}"
+                raise ClusterError(f"{self.address}: {_versions_differ(place, other, __version__)}")
 
     @contextlib.contextmanager
-    def _translating(self, future=None) -> Iterator[None]:
+    def _translating(self, future: Any = None) -> Iterator[None]:
         """Report a lost connection; errors of the call itself, whose future is given, and timeouts are left alone."""
         try:
             yield
@@ -146,7 +147,7 @@ class Cluster:
             text = "lost the connection to the scheduler, or all workers that held some data"
             raise LostError(f"{self.address}: {text}") from None
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self._close()
 
     def _close(self) -> None:
@@ -162,12 +163,12 @@ class Cluster:
             self._size, self._counted = max(self._threads(), 1), now
         return self._size
 
-    def submit(self, function: Callable[..., Any], *arguments):
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Submit a call and return its future; arguments may be futures."""
         with self._translating():
             return self.client.submit(_call, __version__, function, *arguments, pure=False, retries=2)
 
-    def result(self, future, function: Callable[..., Any], arguments: tuple[Any, ...]):
+    def result(self, future: Any, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         """Return the result of a call that was submitted with the same function and arguments."""
         from distributed import KilledWorker
 
@@ -182,14 +183,14 @@ class Cluster:
         except KilledWorker:
             raise ClusterError(f"{self.address}: one call kills every worker that runs it") from None
 
-    def keep(self, function: Callable[..., Any], *arguments):
+    def keep(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Have a worker call a function and keep the result for later calls; return its future.
 
         The scheduler keeps the arguments, so that another worker can recompute the result.
         """
         return self.submit(function, *arguments)
 
-    def share(self, value):
+    def share(self, value: Any) -> Any:
         """Send a value to every worker and return its future, which may be an argument of calls."""
         try:
             with self._translating():
@@ -197,7 +198,7 @@ class Cluster:
         except TimeoutError:
             raise LostError(f"{self.address}: there are no workers to send data to") from None
 
-    def _result(self, future):
+    def _result(self, future: Any) -> Any:
         """Wait while there are workers; translate errors."""
         from distributed import KilledWorker
         from distributed import TimeoutError as Late
@@ -227,7 +228,7 @@ class Cluster:
             return sum(self.client.nthreads().values())
 
 
-def _call(version: str, function: Callable[..., Any], *arguments):
+def _call(version: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Run a call on a worker, which must have the version of the caller."""
     if version != __version__:
         place = f"the worker {socket.gethostname()}"
@@ -250,7 +251,7 @@ def _silence() -> None:
 async def _greet(address: str, timeout: float) -> None:
     """Exchange greetings with a scheduler; a client would wait forever for those of another kind of server."""
     from distributed import Security
-    from distributed.comm import connect
+    from distributed.comm.core import connect
 
     arguments = Security().get_connection_args("client")
     greeting = connect(address, timeout=timeout, **arguments)

@@ -27,10 +27,10 @@ from nonproj.io.temporary import reason
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
 from nonproj.pipeline import Parser
-from nonproj.text.input import TextPiece, split_text, split_text_units
+from nonproj.text.input import TextInput, TextPiece, split_text, split_text_units
 from nonproj.text.output import renumber
 from nonproj.types import Sentence
-from nonproj.workers.pool import in_order
+from nonproj.workers.pool import Workers, in_order
 from nonproj.workers.units import UnitWriter, parse_units
 
 TEXT_PIECE = 1 << 14
@@ -157,7 +157,8 @@ Task: TypeAlias = "Piece | TextPiece | Broken | str"
 def parse_piece(reference: ModelRef, options: TextOptions, piece: Task) -> ParsedPiece:
     """Parse the sentences of a piece, up to the first error or, as the options say, without what is broken."""
     parser, _ = parser_of(reference)
-    stream, records = io.StringIO(newline=""), []
+    stream = io.StringIO(newline="")
+    records: list[ParseRecord | Broken] = []
     if options.on_error != STOP:
         units = list(_units(parser, options, piece))
         writer = UnitWriter(stream, options, records.append)
@@ -165,8 +166,7 @@ def parse_piece(reference: ModelRef, options: TextOptions, piece: Task) -> Parse
         numbered = sum(isinstance(unit, Sentence) for unit in units)
         return ParsedPiece(stream.getvalue(), records, None, numbered, writer.pending)
     errors: list[NonprojError] = []
-    sentences = piece.read(parser.segmenter, options.plain) if options.plain else piece.read(options.rules)
-    parses = parser.parse_all(conll.until_error(sentences, errors))
+    parses = parser.parse_all(conll.until_error(_sentences(parser, options, piece), errors))
     try:
         items = annotate(parses, options.comments, records.append, options.confidence)
         conll.write(items, stream, keep_deps=options.keep_deps)
@@ -175,10 +175,19 @@ def parse_piece(reference: ModelRef, options: TextOptions, piece: Task) -> Parse
     return ParsedPiece(stream.getvalue(), records, errors[0] if errors else None, len(records))
 
 
+def _sentences(parser: Parser, options: TextOptions, piece: Task) -> Iterable[Sentence]:
+    """Return the sentences of a piece of text or of a treebank."""
+    if isinstance(piece, TextPiece):
+        return piece.read(parser.segmenter, options.plain or TextInput())
+    if isinstance(piece, Piece):
+        return piece.read(options.rules)
+    raise TypeError("a piece is expected where the first error ends the job")
+
+
 def _units(parser: Parser, options: TextOptions, piece: Task) -> Iterable[Sentence | Broken | str]:
     """Return the sentences of a piece, and what is broken."""
     if isinstance(piece, TextPiece):
-        return piece.read(parser.segmenter, options.plain)
+        return _sentences(parser, options, piece)
     return units_of_piece(piece, options.rules) if isinstance(piece, Piece) else [piece]
 
 
@@ -227,13 +236,13 @@ class Joined:
 
 
 def parse_text(
-    workers, reference: ModelRef, source, stream: TextIO, options: TextOptions = DEFAULT_TEXT
+    workers: Workers, reference: ModelRef, source: Source, stream: TextIO, options: TextOptions = DEFAULT_TEXT
 ) -> Iterator[ParseRecord | Broken]:
     """Parse a treebank or plain text with workers and write the text that one process would write.
 
     Parameters
     ----------
-    workers : Processes or Cluster
+    workers : Workers
     reference : ModelRef
     source : str, Path or stream
         See `nonproj.io.conll.read` and `nonproj.text.input.read_text`.
@@ -262,14 +271,16 @@ def parse_text(
             raise parsed.error
 
 
-def evaluate_text(workers, reference: ModelRef, source, progress: Callable[..., Any], rules: Rules) -> Evaluation:
+def evaluate_text(
+    workers: Workers, reference: ModelRef, source: Source, progress: Callable[..., Any], rules: Rules
+) -> Evaluation:
     """Parse and evaluate a treebank with workers; ``seconds`` is their total time divided by their number.
 
     ``progress(iterable, description)`` wraps a loop over the sentences; ``rules`` say how they are read.
     """
     evaluation, seconds, pieces = Evaluation(), 0.0, 0
 
-    def sentences():
+    def sentences() -> Iterator[int]:
         """Collect the pieces, and yield once for each sentence, for the progress bar."""
         nonlocal seconds, pieces
         tasks = ((reference, rules, piece) for piece in splitting.split(source, rules=rules))

@@ -10,8 +10,8 @@ threads could be more than 2.5 times as fast as one.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol
 
 from nonproj.errors import ClusterError, NonprojError
 
@@ -23,6 +23,30 @@ OWN_THREADS = "nonproj-"
 """How the names of threads begin that hold no lock and no state that a forked worker needs."""
 
 
+class Workers(Protocol):
+    """What runs calls: `Processes`, `Cluster`, `InProcess`."""
+
+    @property
+    def size(self) -> int:
+        """How many calls run at a time."""
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Submit a call and return its future, which has ``done``."""
+
+    def result(self, future: Any, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        """Return the result of a call that was submitted with the same function and arguments."""
+
+
+class SharingWorkers(Workers, Protocol):
+    """Workers that keep data from one call to the next: `Cluster`, `InProcess`."""
+
+    def keep(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Let a worker call a function and keep the result; return what stands for it among arguments of calls."""
+
+    def share(self, value: Any) -> Any:
+        """Send a value to all workers; return what stands for it among arguments of calls."""
+
+
 class InProcess:
     """This process as the only worker; a context manager."""
 
@@ -31,10 +55,10 @@ class InProcess:
     def __enter__(self) -> InProcess:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         pass
 
-    def submit(self, function: Callable[..., Any], *arguments) -> InProcess:
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> InProcess:
         """Defer the call to `result`."""
         return self
 
@@ -42,15 +66,15 @@ class InProcess:
         """Return False: calls are deferred."""
         return False
 
-    def result(self, future, function: Callable[..., Any], arguments: tuple[Any, ...]):
+    def result(self, future: Any, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         """Run the deferred call."""
         return function(*arguments)
 
-    def keep(self, function: Callable[..., Any], *arguments):
+    def keep(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function and return its result."""
         return function(*arguments)
 
-    def share(self, value):
+    def share(self, value: Any) -> Any:
         """Return the value itself, which may be an argument of calls."""
         return value
 
@@ -60,7 +84,7 @@ class LostError(ClusterError):
 
 
 def in_order(
-    workers, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], rehearse: bool = False
+    workers: Workers, function: Callable[..., Any], tasks: Iterable[Sequence[Any]], rehearse: bool = False
 ) -> Iterator[Any]:
     """Run calls on workers and yield the results in the order of the tasks.
 
@@ -68,7 +92,7 @@ def in_order(
 
     Parameters
     ----------
-    workers : Processes or Cluster
+    workers : Workers
     function : callable
         Importable by name.
     tasks : iterable of tuple
@@ -82,18 +106,20 @@ def in_order(
     NonprojError
         Raised by ``function``; or by ``tasks``, after the results of all tasks before the error.
     """
-    tasks, pending, failure, more = iter(tasks), deque(), None, True
-    if rehearse and hasattr(workers, "rehearse") and (first := next(tasks, None)):
-        yield workers.rehearse(function, *first)
+    waiting, more, failure = iter(tasks), True, None
+    pending: deque[tuple[Any, Sequence[Any]]] = deque()
+    rehearsal = getattr(workers, "rehearse", None) if rehearse else None
+    if rehearsal and (first := next(waiting, None)):
+        yield rehearsal(function, *first)
     while pending or more:
         while more and len(pending) < AHEAD * workers.size and not (pending and pending[0][0].done()):
             try:
-                arguments = next(tasks, None)
+                task = next(waiting, None)
             except NonprojError as error:
-                arguments, failure = None, error
-            more = arguments is not None
-            if more:
-                pending.append((workers.submit(function, *arguments), arguments))
+                task, failure = None, error
+            more = task is not None
+            if task is not None:
+                pending.append((workers.submit(function, *task), task))
         if pending:
             future, arguments = pending.popleft()
             yield workers.result(future, function, arguments)

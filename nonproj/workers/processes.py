@@ -26,7 +26,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from multiprocessing.connection import Connection, Pipe
-from typing import Any
+from typing import Any, NamedTuple
 
 from nonproj._kernel import SILENT, compiling
 from nonproj.errors import ClusterError
@@ -53,6 +53,14 @@ _ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 log = logging.getLogger("nonproj")
 
 
+class _Call(NamedTuple):
+    """A call that waits for a process."""
+
+    future: Future[Any]
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
 class Processes:
     """Worker processes on this machine; a context manager.
 
@@ -73,47 +81,46 @@ class Processes:
         self.size = count if count != -1 else cores()
 
     def __enter__(self) -> Processes:
-        self._calls, self._lock = queue.SimpleQueue(), threading.Lock()
-        self._alive: set[Worker] | None = set()
+        self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
+        self._lock, self._closed = threading.Lock(), False
+        self._alive: set[Worker] = set()
         self._threads: list[threading.Thread] = []
         self._rehearsed = self._started = False
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._lock:
-            alive, self._alive = self._alive, None
-        for process in alive:
+            self._closed = True
+        for process in self._alive:
             process.kill()
         for _ in self._threads:
             self._calls.put(None)
         for thread in self._threads:
             thread.join()
 
-    def rehearse(self, function: Callable[..., Any], *arguments):
+    def rehearse(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run a call in this process and return its result; workers inherit what it has loaded and compiled."""
         result = function(*arguments)
         self._rehearsed = True
         return result
 
-    def submit(self, function: Callable[..., Any], *arguments) -> Future[Any]:
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Submit a call and return its future."""
         if not self._threads:
             self._begin()
-        future = Future()
-        self._calls.put((future, function, arguments))
+        future: Future[Any] = Future()
+        self._calls.put(_Call(future, function, arguments))
         return future
 
-    def result(self, future: Future[Any], function: Callable[..., Any], arguments: tuple[Any, ...]):
+    def result(self, future: Future[Any], function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         """Return the result of a call that was submitted with the same function and arguments."""
         return future.result()
 
     def _begin(self) -> None:
         """Fork the workers, if that is worth while and safe; start the threads that attend to them."""
-        forked: list[Worker | None] = [None] * self.size
-        if self._rehearsed and can_fork():
-            forked = list(_fork(self.size))
-            self._alive.update(forked)
-        for number, process in enumerate(forked, 1):
+        forked = list(_fork(self.size)) if self._rehearsed and can_fork() else []
+        self._alive.update(forked)
+        for number, process in enumerate(forked or [None] * self.size, 1):
             name = f"{OWN_THREADS}worker-{number}"
             self._threads.append(threading.Thread(target=self._attend, args=(process,), daemon=True, name=name))
             self._threads[-1].start()
@@ -121,16 +128,17 @@ class Processes:
     def _attend(self, process: Worker | None) -> None:
         """Run calls, one after the other, in one process and those that replace it; None starts one when needed."""
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited: Ctrl-C is for the main process alone
-        while self._alive is not None and (call := self._calls.get()):
-            future, function, arguments = call
+        while not self._closed and (call := self._calls.get()):
+            future = call.future
             try:
-                message = pickle.dumps((function, arguments))
+                message = pickle.dumps((call.function, call.arguments))
                 for _ in range(DEATHS):
                     process = process or self._start()
                     reply = process.call(message)
                     if reply:
                         break
-                    process = self._bury(process)
+                    self._bury(process)
+                    process = None
                 else:
                     text = "one call kills every worker process, perhaps for lack of memory; fewer --jobs need less"
                     raise ClusterError(text)
@@ -142,7 +150,7 @@ class Processes:
     def _start(self) -> Worker:
         """Start a process, unless the pool is closed."""
         with self._lock:
-            if self._alive is None:
+            if self._closed:
                 raise ClusterError("the worker processes are closed")
             process = WorkerProcess(silent=self._started)
             self._started = True
@@ -152,7 +160,7 @@ class Processes:
     def _bury(self, process: Worker) -> None:
         """Remove a dead process."""
         with self._lock:
-            if self._alive is not None:
+            if not self._closed:
                 self._alive.remove(process)
                 log.info("a worker process died; another repeats its call")
         process.kill()
@@ -255,7 +263,8 @@ def _fork(count: int) -> Iterator[ForkedProcess]:
 
 def serve(descriptor: int) -> None:
     """Run the calls that arrive on a socket, until the process at its other end closes it or ends."""
-    connection, calls = Connection(descriptor), queue.SimpleQueue()
+    connection = Connection(descriptor)
+    calls: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(connection, calls), daemon=True).start()
     while True:
         message = calls.get()
@@ -292,7 +301,7 @@ def _send(connection: Connection, reply: bytes) -> None:
         os._exit(0)
 
 
-def _receive(connection: Connection, calls: queue.SimpleQueue[Any]) -> None:
+def _receive(connection: Connection, calls: queue.SimpleQueue[bytes]) -> None:
     """Receive calls; at the end of the stream end this process at once, even in the middle of a call."""
     while True:
         try:
