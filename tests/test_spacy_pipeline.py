@@ -1,0 +1,143 @@
+"""The component in spaCy's own ways: evaluation, labels, tags, and what is said when it is added."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+from toy import raw_treebank, read, treebank
+
+from nonproj.errors import ModelError
+from nonproj.learning.trainer import train
+from nonproj.options.config import Config
+
+spacy = pytest.importorskip("spacy")
+
+from spacy.training import Example  # noqa: E402 (spaCy may be missing)
+
+OPTIONS = {
+    "segmenter.epochs": 0,
+    "tagger.epochs": 3,
+    "features.bits": 14,
+    "pruner.bits": 14,
+    "labeler.bits": 14,
+    "training.epochs": 3,
+}
+WORDS = ["den", "hund", "ser", "hus", "."]
+TAGS = ["DET", "NOUN", "VERB", "NOUN", "PUNCT"]
+HEADS, LABELS = [1, 2, 2, 2, 2], ["det", "nsubj", "ROOT", "obj", "punct"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A folder of models: of universal tags, of a treebank's tags beside them, of coarse tags that are not universal."""
+    folder = tmp_path_factory.mktemp("spacy")
+    universal = raw_treebank(80).replace("\tNOUN\tNOUN\t", "\tNOUN\tNN\t").replace("\tVERB\tVERB\t", "\tVERB\tVB\t")
+    coarse = raw_treebank(80).replace("\tNOUN\tNOUN\t", "\tN\t_\t").replace("\tVERB\tVERB\t", "\tV\t_\t")
+    for name, text in {"universal": universal, "coarse": coarse}.items():
+        train(read(text), Config().with_overrides(OPTIONS)).save(folder / name)
+    train(read(treebank(80)), Config().with_overrides(OPTIONS | {"tagger.epochs": 0})).save(folder / "untagged")
+    return folder
+
+
+def pipeline(path: Path, **config):
+    """A pipeline of this component only."""
+    nlp = spacy.blank("da")
+    nlp.add_pipe("nonproj", config={"model": str(path)} | config)
+    return nlp
+
+
+def gold(nlp, heads=HEADS, labels=LABELS):
+    """An example of the right tags and these trees."""
+    doc = nlp.make_doc(" ".join(WORDS))
+    reference = {"heads": heads, "deps": labels, "pos": TAGS, "tags": TAGS, "lemmas": WORDS}
+    return Example.from_dict(doc, reference | {"sent_starts": [True] + [False] * 4})
+
+
+# -- scores ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_pipeline_is_evaluated_by_spacys_scores(folder):
+    nlp = pipeline(folder / "universal")
+    scores = nlp.evaluate([gold(nlp)])
+    assert {"dep_uas", "dep_las", "sents_f", "pos_acc", "tag_acc", "lemma_acc", "dep_las_per_type"} <= set(scores)
+    assert (scores["dep_uas"], scores["dep_las"], scores["sents_f"], scores["pos_acc"]) == (1.0, 1.0, 1.0, 1.0)
+    wrong = nlp.evaluate([gold(nlp, heads=[1, 2, 2, 1, 2]), gold(nlp, labels=["amod", *LABELS[1:]])])
+    # One head of the first four words is wrong, and one label: spaCy leaves out punctuation.
+    assert wrong["dep_uas"] == pytest.approx(7 / 8)
+    assert wrong["dep_las"] == pytest.approx(6 / 8)
+
+
+def test_tags_are_scored_only_if_the_component_sets_them(folder):
+    for nlp in (pipeline(folder / "untagged"), pipeline(folder / "universal", tags="none")):
+        scores = nlp.get_pipe("nonproj").score([gold(nlp)])
+        assert "dep_uas" in scores
+        assert not {"pos_acc", "tag_acc", "lemma_acc"} & set(scores)
+
+
+def test_the_weights_of_scores_are_those_of_trees(folder):
+    weights = pipeline(folder / "untagged").config["training"]["score_weights"]
+    assert sum(weight or 0.0 for weight in weights.values()) == pytest.approx(1.0)
+    assert weights["dep_las"] > 0
+
+
+# -- labels ------------------------------------------------------------------------------------------------------------
+
+
+def test_labels_are_those_of_the_model_with_spacys_root(folder):
+    nlp = pipeline(folder / "universal")
+    labels = nlp.get_pipe("nonproj").labels
+    assert nlp.pipe_labels["nonproj"] == list(labels)
+    assert len(set(labels)) == len(labels)
+    assert {"ROOT", "det", "nsubj", "obj", "acl", "punct", "amod"} <= set(labels)
+    assert {token.dep_ for token in nlp("den hund ser hus sovende .")} <= set(labels)
+
+
+def test_a_component_without_a_model_has_no_labels():
+    nlp = spacy.blank("da")
+    assert nlp.add_pipe("nonproj").labels == ()
+
+
+# -- models ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_missing_model_is_named_when_the_component_is_added(tmp_path):
+    nlp = spacy.blank("da")
+    with pytest.raises(ModelError, match=r"none\.nonproj: no such file"):
+        nlp.add_pipe("nonproj", config={"model": str(tmp_path / "none.nonproj")})
+    assert "nonproj" not in nlp.pipe_names
+
+
+def test_a_pipeline_on_disk_needs_no_other_file(folder, tmp_path):
+    """The model is in the pipeline's folder: the file that it came from may be gone, but not before it is written."""
+    copy = tmp_path / "copy.nonproj"
+    copy.write_bytes((folder / "universal").read_bytes())
+    nlp = pipeline(copy)
+    nlp.to_disk(tmp_path / "pipeline")
+    copy.unlink()
+    loaded = spacy.load(tmp_path / "pipeline")
+    again = pickle.loads(pickle.dumps(loaded.get_pipe("nonproj")))
+    text = "den hund ser hus ."
+    expected = [(token.head.i, token.dep_, token.pos_, token.tag_) for token in nlp(text)]
+    for doc in (loaded(text), again(loaded.make_doc(text))):
+        assert [(token.head.i, token.dep_, token.pos_, token.tag_) for token in doc] == expected
+    with pytest.raises(ModelError, match="no such file"):
+        pipeline(copy)
+
+
+# -- tags --------------------------------------------------------------------------------------------------------------
+
+
+def test_universal_tags_go_to_pos_and_those_of_the_treebank_to_tag(folder):
+    doc = pipeline(folder / "universal")(" ".join(WORDS))
+    assert [token.pos_ for token in doc] == TAGS
+    assert [token.tag_ for token in doc] == ["DET", "NN", "VB", "NN", "PUNCT"]
+
+
+def test_coarse_tags_that_are_not_universal_go_to_tag(folder):
+    """No ``pos`` is made of tags that only look like universal ones."""
+    doc = pipeline(folder / "coarse")(" ".join(WORDS))
+    assert [token.pos_ for token in doc] == [""] * 5
+    assert [token.tag_ for token in doc][1:4] == ["N", "V", "N"]
+    assert doc.has_annotation("TAG", require_complete=True)

@@ -1,0 +1,197 @@
+"""Words, sentences and documents as objects: arcs between words, sequences, JSON, CoNLL-U, streams of pairs."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+from pathlib import Path
+
+import naive_trees
+import numpy as np
+import pytest
+from toy import raw_treebank, read
+
+import nonproj
+from nonproj.document import Document, ParsedSentence
+from nonproj.io import conll
+from nonproj.io.objects import from_words
+from nonproj.learning.trainer import train
+from nonproj.options.config import Config
+from nonproj.parses import Parse
+from nonproj.types import Decoded
+
+OPTIONS = {"features.bits": 14, "pruner.bits": 14, "labeler.bits": 14, "training.epochs": 2}
+
+
+def parsed(*heads: int) -> ParsedSentence:
+    """A sentence of made-up words with these heads, 0 for the root."""
+    tree = np.array([-1, *heads], np.int32)
+    labels = ["dep" if head else "root" for head in heads]
+    words = [f"w{number}" for number in range(1, len(heads) + 1)]
+    return ParsedSentence(from_words(words), Parse(Decoded(tree, 2.0, 2.5, False, False, 7, 1.0, 3), labels, None))
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory) -> Path:
+    """A model file of the toy language."""
+    path = tmp_path_factory.mktemp("words") / "toy.nonproj"
+    train(read(raw_treebank(60)), Config().with_overrides(OPTIONS)).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def nlp(path):
+    """A parser of the toy language."""
+    return nonproj.load(path)
+
+
+# -- arcs between words ------------------------------------------------------------------------------------------------
+
+
+def reaches(heads: list[int], word: int, ancestor: int) -> bool:
+    """Whether the path from a word to the root passes an ancestor."""
+    while word and word != ancestor:
+        word = heads[word - 1]
+    return word == ancestor
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_parents_children_and_subtrees_in_all_trees(n):
+    for tree in naive_trees.all_trees(n):
+        heads = [int(head) for head in tree[1:]]
+        sentence = parsed(*heads)
+        for word in sentence:
+            head = heads[word.id - 1]
+            assert word.head == head
+            assert (word.parent.id if word.parent else 0) == head
+            assert [child.id for child in word.children] == [m for m in range(1, n + 1) if heads[m - 1] == word.id]
+            below = [m for m in range(1, n + 1) if reaches(heads, m, word.id)]
+            assert [each.id for each in word.subtree] == below
+            assert all(child.parent == word for child in word.children)
+
+
+def test_a_subtree_may_have_gaps():
+    sentence = parsed(2, 0, 2, 1)
+    assert [word.form for word in sentence[0].subtree] == ["w1", "w4"]
+    assert sentence[1].subtree == sentence.words
+    assert sentence[1].parent is None
+
+
+def test_words_are_equal_by_what_they_are():
+    one, same, other = parsed(2, 0), parsed(2, 0), parsed(0, 1)
+    assert one[0] == same[0] and one[0] is not same[0]
+    assert one[0] != other[0]
+    assert len({one[0], same[0], other[0]}) == 2
+    assert "sentence" not in repr(one[0])
+
+
+def test_a_word_as_a_dictionary_has_all_its_attributes_but_the_sentence():
+    word = parsed(2, 0)[0]
+    found = word.to_dict()
+    assert json.loads(json.dumps(found)) == found
+    assert found == {name: getattr(word, name) for name in word.__slots__ if name != "sentence"}
+
+
+# -- sequences ---------------------------------------------------------------------------------------------------------
+
+
+def test_documents_and_sentences_are_sequences():
+    one, two = parsed(2, 0), parsed(0)
+    doc = Document("w1 w2 w1", [one, two])
+    assert (len(doc), len(doc[0]), len(doc[-1])) == (2, 2, 1)
+    assert list(doc) == doc[:] == [one, two]
+    assert [word.form for sentence in doc for word in sentence] == ["w1", "w2", "w1"]
+    assert doc.words == [*one, *two]
+    assert one[:1] == [one[0]] and one[-1].id == 2
+    with pytest.raises(IndexError):
+        doc[2]
+    with pytest.raises(IndexError):
+        one[2]
+
+
+def test_heads_have_an_entry_for_each_word():
+    sentence = parsed(3, 1, 0)
+    assert sentence.heads.tolist() == [3, 1, 0] == [word.head for word in sentence]
+    assert sentence.heads.dtype == np.int32 and len(sentence.heads) == len(sentence)
+    assert sentence.decoded.tree.tolist() == [-1, 3, 1, 0]
+
+
+def test_a_document_without_sentences():
+    doc = Document("")
+    assert (len(doc), list(doc), doc.words, doc.certified, doc.gap) == (0, [], [], True, 0)
+    assert (doc.to_conllu(), doc.to_json()) == ("", {"text": "", "sentences": []})
+
+
+# -- JSON and CoNLL-U --------------------------------------------------------------------------------------------------
+
+
+def test_json_has_words_trees_and_certificates():
+    doc = Document("w1 w2", [parsed(2, 0)])
+    found = doc.to_json()
+    assert json.loads(json.dumps(found)) == found
+    (sentence,) = found["sentences"]
+    assert (found["text"], sentence["text"]) == ("w1 w2", "w1 w2")
+    assert sentence["words"] == [word.to_dict() for word in doc.words]
+    assert (sentence["certified"], sentence["score"], sentence["bound"]) == (False, 2.0, 2.5)
+    assert (doc.certified, doc.gap) == (False, 0.5)
+
+
+def test_json_of_parsed_text_names_places_in_the_text(nlp):
+    text = "Den hund ser hus.  Hus kender\nden kat."
+    found = json.loads(json.dumps(nlp(text).to_json()))
+    assert found["text"] == text
+    assert [text[w["start"] : w["end"]] for s in found["sentences"] for w in s["words"]] == [
+        w["form"] for s in found["sentences"] for w in s["words"]
+    ]
+
+
+def test_conllu_has_the_same_heads_and_labels():
+    for certificates in (False, True):
+        text = Document("", [parsed(2, 0), parsed(0, 1, 1)]).to_conllu(certificates)
+        found = list(conll.read(io.StringIO(text)))
+        assert [each.heads.tolist() for each in found] == [[2, 0], [0, 1, 1]]
+        assert [each.labels for each in found] == [["dep", "root"], ["root", "dep", "dep"]]
+        assert text.count("# nonproj certified = false\n") == (2 if certificates else 0)
+
+
+# -- streams -----------------------------------------------------------------------------------------------------------
+
+
+def outlines(docs) -> list:
+    """The text and trees of documents."""
+    return [(doc.text, [sentence.heads.tolist() for sentence in doc]) for doc in docs]
+
+
+TEXTS = ["Den hund ser hus. Hus kender kat.", "", "Stor kat jager den mand.", "  \n", "Hus ser."]
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 64])
+def test_pairs_come_back_with_what_belongs_to_them(nlp, batch_size):
+    given = [(text, {"number": number}) for number, text in enumerate(TEXTS)]
+    found = list(nlp.pipe(iter(given), as_tuples=True, batch_size=batch_size))
+    assert [context for _, context in found] == [context for _, context in given]
+    assert all(context is own for (_, context), (_, own) in zip(found, given, strict=True))
+    assert outlines(doc for doc, _ in found) == outlines(nlp(text) for text in TEXTS)
+    assert outlines(nlp.pipe(TEXTS, batch_size=batch_size)) == outlines(doc for doc, _ in found)
+
+
+def test_a_stream_is_read_no_further_than_a_batch(nlp):
+    """With batches of one sentence, a text is parsed before the texts behind it are read."""
+    read_so_far = []
+
+    def endless():
+        for number in itertools.count():
+            read_so_far.append(number)
+            yield "Hus ser.", number
+
+    stream = nlp.pipe(endless(), as_tuples=True, batch_size=1)
+    assert [next(stream)[1] for _ in range(3)] == [0, 1, 2]
+    assert len(read_so_far) <= 4
+
+
+def test_batches_change_no_tree_of_sentences(nlp):
+    sentences = [["Den", "hund", "ser", "hus", "."], ["Hus"], ["Stor", "kat", "jager", "den", "mand", "."]] * 3
+    expected = [nlp.parse(sentence).heads.tolist() for sentence in sentences]
+    for batch_size in (1, 4, 64):
+        assert [s.heads.tolist() for s in nlp.parse_all(sentences, batch_size=batch_size)] == expected
