@@ -58,7 +58,7 @@ class DecodedScores(NamedTuple):
     labels: Int32s | None = None
 
 
-def decode_scores(
+def decode_scores(  # noqa: PLR0913 (options by name, for users)
     arc_scores: ArrayLike,
     siblings: ArrayLike | None = None,
     grandparents: ArrayLike | None = None,

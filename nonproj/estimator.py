@@ -142,7 +142,7 @@ class DependencyParser(BaseEstimator):
 
     _made: tuple[tuple[Any, ...], Parser] | None
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (scikit-learn's parameters are those of the constructor)
         self,
         parts: str | Sequence[str] = "grandparent",
         *,

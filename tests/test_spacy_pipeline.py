@@ -31,7 +31,7 @@ HEADS, LABELS = [1, 2, 2, 2, 2], ["det", "nsubj", "ROOT", "obj", "punct"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """A folder of models: of universal tags, of a treebank's tags beside them, of coarse tags that are not universal."""
+    """Models with universal tags and those of a treebank, with coarse tags that are not universal, and without tags."""
     folder = tmp_path_factory.mktemp("spacy")
     universal = raw_treebank(80).replace("\tNOUN\tNOUN\t", "\tNOUN\tNN\t").replace("\tVERB\tVERB\t", "\tVERB\tVB\t")
     coarse = raw_treebank(80).replace("\tNOUN\tNOUN\t", "\tN\t_\t").replace("\tVERB\tVERB\t", "\tV\t_\t")

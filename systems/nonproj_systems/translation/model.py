@@ -182,7 +182,12 @@ def _check(values: Mapping[str, Any], table: PhraseTable, lm: Automaton) -> None
     weights = values["weights"]
     if type(weights) is not dict or not all(type(x) is float and abs(x) <= _LARGEST for x in weights.values()):
         raise ValueError("weights are not numbers")
-    n_states, n_target = len(lm.last_word), len(values["target"])
+    _check_arrays(table, lm, len(values["target"]))
+
+
+def _check_arrays(table: PhraseTable, lm: Automaton, n_target: int) -> None:
+    """Raise a ValueError if an array of the phrases or of the language model has a number out of its range."""
+    n_states = len(lm.last_word)
     n_phrases, n_nodes = len(table.target_start) - 1, len(table.child) + 1
     starts = ((lm.arc_start, n_states, len(lm.arc_word)), (table.entry_start, n_nodes, len(table.target)))
     for start, size, total in (*starts, (table.target_start, n_phrases, len(table.target_words))):
