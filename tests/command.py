@@ -42,6 +42,22 @@ def wait_until(condition, process: subprocess.Popen) -> None:
         time.sleep(0.02)
 
 
+def wait_for_work(process: subprocess.Popen, seconds: float) -> None:
+    """Wait until a process has used this much more processor time, however busy the machine is, or has ended."""
+    before = processor_seconds(process.pid)
+    while process.poll() is None and processor_seconds(process.pid) - before < seconds:
+        time.sleep(0.01)
+
+
+def processor_seconds(pid: int) -> float:
+    """Return the processor time that a process has used; infinite if it has ended."""
+    try:
+        times = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[11:13]
+    except OSError:
+        return float("inf")
+    return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+
+
 def slowdown() -> float:
     """Return how many times longer than alone a process takes just now, at least 1: limits of time are multiplied."""
     wall, own = time.monotonic(), time.thread_time()

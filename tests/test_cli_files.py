@@ -110,7 +110,7 @@ def test_redirected_output_is_not_truncated(here, name):
 
 
 def test_a_model_may_be_written_to_a_pipe(here):
-    assert shell(f"nonproj train t -o >(cat >n) {' '.join(SMALL)}; sleep 1").returncode == 0
+    assert shell(f"nonproj train t -o >(cat >n) {' '.join(SMALL)}; wait $!").returncode == 0
     assert main(["inspect", "n", "--verify", "--json"]) == 0
     assert not [name for name in os.listdir() if "checkpoint" in name]
 

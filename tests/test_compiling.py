@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gc
 import importlib
+import itertools
 import os
 import pkgutil
 import subprocess
 import sys
-import time
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -174,14 +175,22 @@ model, path = {str(GOLDEN / "model.nonproj")!r}, {str(GOLDEN / "input.conll")!r}
 
 
 def test_a_terminal_counts_the_kernels(monkeypatch, capsys):
-    counts = iter(range(3, 1000))
+    counts, counted = itertools.count(3), threading.Event()
     watch = SimpleNamespace(seconds=0.0, told=False)
     monkeypatch.setattr(common, "compiling", watch)
-    monkeypatch.setattr(common, "count_cached", lambda: next(counts))
+
+    def count() -> int:
+        """One more at each look."""
+        found = next(counts)
+        if found > 4:
+            counted.set()
+        return found
+
+    monkeypatch.setattr(common, "count_cached", count)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     with common.counting_kernels():
         watch.seconds = 2.0
-        time.sleep(0.8)
+        assert counted.wait(60)
     lines = capsys.readouterr().err.split("\r")
     assert lines[:2] == ["", f"{LINE}: 1 done"] and lines[-1] == f"{LINE}: {len(lines) - 1} done\n"
 

@@ -80,17 +80,21 @@ def test_an_error_of_the_tasks_follows_the_results_before_it(count):
     assert seen == list(range(count))
 
 
-def test_processes_run_in_parallel_and_return_errors():
+def test_processes_run_in_parallel_and_return_errors(tmp_path):
     with processes.Processes(2) as workers:
-        pids = set(pool.in_order(workers, _slow_pid, ((0.05,) for _ in range(12))))
+        pids = set(pool.in_order(workers, _meet, [(str(tmp_path),)] * 12))
         with pytest.raises(ZeroDivisionError):
             list(pool.in_order(workers, divmod, [(1, 1), (1, 0)]))
     assert len(pids) == 2
     assert os.getpid() not in pids
 
 
-def _slow_pid(seconds: float) -> int:
-    time.sleep(seconds)
+def _meet(folder: str) -> int:
+    """Wait until another process runs this, too, and return the number of this one."""
+    Path(folder, str(os.getpid())).touch()
+    deadline = time.monotonic() + 60
+    while len(os.listdir(folder)) < 2:
+        assert time.monotonic() < deadline
     return os.getpid()
 
 
@@ -250,11 +254,18 @@ def test_processes_end_with_their_parent(folder, tmp_path, number, code, message
 
 
 def test_the_share_of_a_killed_process_is_parsed_again(here):
-    Path("long.conll").write_text(treebank(3000), encoding="utf-8")
+    Path("long.conll").write_text(treebank(8000), encoding="utf-8")
     process = start("parse", "toy.nonproj", "long.conll", "-o", "two.conll", "--jobs", "2")
+    written = 0
+
+    def works() -> bool:
+        """Whether there are two workers, and more has been written."""
+        sizes = [path.stat().st_size for path in Path().glob(".*") if path.exists()]
+        return len(running(process.pid)) == 3 and max(sizes, default=0) > written
+
     for _ in range(2):
-        wait_until(lambda: len(running(process.pid)) == 3, process)
-        time.sleep(0.5)
+        wait_until(works, process)
+        written = max(path.stat().st_size for path in Path().glob(".*"))
         os.kill(max(set(map(int, running(process.pid))) - {process.pid}), signal.SIGKILL)
     _, error = process.communicate(timeout=100)
     assert (process.returncode, error) == (0, b"")

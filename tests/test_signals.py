@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from command import ROOT, SMALL, heed, run, slowdown, start, wait_until
+from command import ROOT, SMALL, heed, run, slowdown, start, wait_for_work, wait_until
 from toy import treebank
 
 from nonproj.cli.main import main
@@ -46,11 +47,14 @@ def temporary_files(folder: Path) -> list[Path]:
 
 
 def send(process: subprocess.Popen, *numbers: int, gap: float = 0.0) -> tuple[bytes, float]:
-    """Send signals; return what the process still writes to standard error, and the seconds until it ends."""
+    """Send signals, each ``gap`` seconds of its work after the one before.
+
+    Return what the process still writes to standard error, and the seconds until it ends.
+    """
     for number in numbers:
         process.send_signal(number)
         began = time.monotonic()
-        time.sleep(gap)
+        wait_for_work(process, gap)
     _, error = process.communicate(timeout=60)
     return error, time.monotonic() - began
 
@@ -62,7 +66,7 @@ def test_a_signal_ends_parsing_at_once_and_leaves_nothing(folder, tmp_path, sour
     words = [str(folder / "toy.nonproj"), str(folder / source), "-o", str(tmp_path / "out"), "--stats"]
     process = start("parse", *words, str(tmp_path / "stats"), "--no-exact", "--max-iterations", "100000000")
     wait_until(lambda: len(temporary_files(tmp_path)) == 2, process)
-    time.sleep(1.5)
+    wait_for_work(process, 1.0)
     error, seconds = send(process, number)
     assert (process.returncode, error) == (code, message)
     assert not list(tmp_path.iterdir())
@@ -84,20 +88,25 @@ def test_two_interrupts_of_training_print_no_traceback(folder, tmp_path, gap):
 def test_an_ending_process_makes_no_more_temporary_files(tmp_path):
     """Its other threads may be writing just then."""
     program = f"""
-import os, threading, time
+import os, threading
 from pathlib import Path
 from nonproj.io.files import open_binary
 from nonproj.io.temporary import remove_temporaries
+written = 0
 def write(path):
+    global written
     while True:
         with open_binary(path) as stream:
             stream.write(b"one")
+        written += 1
 for number in range(40):
     if not (child := os.fork()):
         threading.Thread(target=write, args=(Path({str(tmp_path)!r}, "a"),), daemon=True).start()
-        time.sleep(0.002 * number)
+        while written < number % 8:
+            pass
         remove_temporaries()
-        time.sleep(0.02)
+        for _ in range(20_000):
+            pass
         os._exit(0)
     os.waitpid(child, 0)
 """
@@ -136,7 +145,7 @@ def test_ignored_signals_stay_ignored(folder, tmp_path):
     process = start("parse", *words, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     for _ in range(20):
         process.send_signal(signal.SIGHUP)
-        time.sleep(0.05)
+        wait_for_work(process, 0.02)
     assert process.wait(timeout=60) == 0
     assert (tmp_path / "out").exists()
 
@@ -146,8 +155,8 @@ def test_handlers_are_restored():
     before, threads = [signal.getsignal(number) for number in numbers], threading.active_count()
     with pytest.raises(Terminated), Signals(patient=False, last=False):
         os.kill(os.getpid(), signal.SIGTERM)
-        for _ in heeding(range(1000)):
-            time.sleep(0.01)
+        for _ in heeding(itertools.repeat(None)):
+            pass
     assert list(heeding(range(3))) == [0, 1, 2]
     assert [signal.getsignal(number) for number in numbers] == before
     assert signal.set_wakeup_fd(-1) == -1
