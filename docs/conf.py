@@ -1,6 +1,6 @@
-"""How Sphinx builds the site: `make docs`.
+"""Sphinx configuration of the documentation site (`make docs`).
 
-The sources are the Markdown files where they are, in docs/ and beside the code: their links work on a code host, too.
+The sources are the Markdown files in docs/ and beside the code, so their links also work on a code host.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ numpydoc_show_class_members = False
 
 
 def _plain_links(app, docname: str, source: list[str]) -> None:
-    """Replace links to folders and to files that are no pages by their text: the site does not contain them."""
+    """Replace links to folders and to files that are not pages by their text, because the site does not contain them."""
     folder = (ROOT / docname).parent
 
     def replace(match: re.Match) -> str:
@@ -72,6 +72,6 @@ def _skip_fields(app, what: str, name: str, obj, skip: bool, options) -> bool | 
 
 
 def setup(app) -> None:
-    """Connect the functions above."""
+    """Register the handlers above."""
     app.connect("source-read", _plain_links)
     app.connect("autodoc-skip-member", _skip_fields)

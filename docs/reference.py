@@ -1,8 +1,8 @@
-"""Write the reference pages from the code: docs/options.md from the configuration, docs/commands.md from the commands.
+"""Generate the reference pages from the code: docs/options.md from the configuration, docs/commands.md from the commands.
 
     python docs/reference.py            # write both pages
 
-tests/test_documentation.py holds the pages equal to what this program returns.
+tests/test_documentation.py checks that the pages are up to date.
 """
 
 from __future__ import annotations
@@ -23,20 +23,19 @@ from nonproj.options.config import Config, options  # noqa: E402
 
 OPTIONS = """# All options
 
-The options of a configuration file and of `--set SECTION.KEY=VALUE`; [your own treebank](treebank.md) shows how to
-set them. This page is made from `nonproj.options.config` by `docs/reference.py`.
+These options can be set in a configuration file or by `--set SECTION.KEY=VALUE`; [your own treebank](treebank.md) shows how.
+`docs/reference.py` generates this page from `nonproj.options.config`.
 """
 
 COMMANDS = """# The commands
 
-`nonproj COMMAND --help` prints the same. A file may be `-` (standard input or output), or end in `.gz`. The exit code
-is 0, or 2 after an error ([errors and limits](errors.md)). This page is made from the parsers of arguments by
-`docs/reference.py`.
+`nonproj COMMAND --help` prints the same information. A file may be `-` (standard input or output) or end in `.gz`. The exit code
+is 0, or 2 after an error ([errors and limits](errors.md)). `docs/reference.py` generates this page from the argument parsers.
 """
 
 
 def cell(text: str) -> str:
-    """Return a text as the cell of a table."""
+    """Return a text escaped for a table cell."""
     return text.replace("|", "\\|").replace("\n", " ")
 
 
@@ -47,13 +46,13 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 
 def value(default: object) -> str:
-    """Return a default as YAML writes it."""
+    """Return a default value as written in YAML."""
     words = {True: "true", False: "false", None: "null"}
     return words[default] if default is None or isinstance(default, bool) else str(default)
 
 
 def option_page() -> str:
-    """Return the page of all options, a table for each section of the configuration."""
+    """Return the page of all options, with one table per section of the configuration."""
     summaries = {
         field.name: field.default_factory.__doc__ for field in fields(Config) if "option" not in field.metadata
     }
@@ -66,7 +65,7 @@ def option_page() -> str:
 
 
 def invocation(action: argparse.Action) -> str:
-    """Return how an argument is written."""
+    """Return the usage form of an argument."""
     if not action.option_strings:
         return f"`{action.metavar or action.dest}`"
     if action.nargs == 0:
@@ -77,14 +76,14 @@ def invocation(action: argparse.Action) -> str:
 
 
 def arguments(parser: Arguments) -> list[tuple[str, str]]:
-    """Return the arguments of a command, without those that all commands have."""
+    """Return the arguments of a command, except those common to all commands."""
     common = {"help", "verbose", "quiet"}
     shown = [each for each in parser.arguments if each.dest not in common and each.help is not argparse.SUPPRESS]
     return [(invocation(action), (action.help or "") % {"default": action.default}) for action in shown]
 
 
 def commands(parser: Arguments) -> Iterator[Arguments]:
-    """Yield the commands of a parser that do something, those of commands included."""
+    """Yield the leaf commands of a parser, including subcommands."""
     for command in parser.commands.values():
         if command.commands:
             yield from commands(command)
@@ -93,7 +92,7 @@ def commands(parser: Arguments) -> Iterator[Arguments]:
 
 
 def command_page(head: str = COMMANDS, parser: Arguments | None = None) -> str:
-    """Return the page of all commands of a parser, by default nonproj's: a table of arguments for each."""
+    """Return the page of all commands of a parser (by default nonproj's), with one table of arguments per command."""
     parser = parser or build_parser()
     shared = [("`-h`, `--help`", "print the arguments of the command and exit")]
     first = next(commands(parser))

@@ -38,7 +38,7 @@ tested on the test file: with its gold tags, with predicted ones, and on its pla
 tags are predicted. There a word that is not in the gold file is wrong, and so is a tree whose sentence is not. The
 text is made of the file's tokens, with a blank between them except behind `SpaceAfter=No`; Danish has none of these.
 Nothing was tuned on a test file. `python -m experiments confidence` makes this page, for the models it finds in
-`models/confidence`; it trains those that are missing. [How sure the parser is](../docs/confidence.md) explains the
+`models/confidence`; it trains those that are missing. [Confidence](../docs/confidence.md) explains the
 method, and `nonproj evaluate -m MODEL GOLD --calibration [--tag | --text]` makes the figures of one line.
 
 All figures are per cent, of all words, punctuation included. ECE is the expected calibration error over ten bins of
