@@ -80,8 +80,8 @@ sys.exit(f"imported {{heavy}}" if heavy else 0)
     ("words", "message"),
     [
         (["trian"], "unknown command 'trian'; did you mean train?"),
-        (["tsp", "a.tsp", "--no-cuts"], "'tsp' is a command of the package nonproj-systems now: pip install"),
-        (["-q", "mrf"], "'mrf' is a command of the package nonproj-systems now: pip install"),
+        (["tsp", "a.tsp", "--no-cuts"], "'tsp' has moved to the package nonproj-systems: pip install"),
+        (["-q", "mrf"], "'mrf' has moved to the package nonproj-systems: pip install"),
         (["train", "--eopchs", "3"], "nonproj train: unknown option --eopchs; did you mean --epochs?"),
         (["train", "--epoch", "3"], "unknown option --epoch; did you mean --epochs?"),
         (["train", "--lr", "3"], "unknown option --lr (try"),
@@ -233,9 +233,9 @@ def test_branch_and_bound_certifies_what_the_subgradient_method_does_not(here, c
     assert all(fact["nodes"] == 0 and fact["iterations"] == 1 for fact in plain)
     gaps = sum(not fact["certified"] for fact in plain)
     assert gaps
-    assert capsys.readouterr().err == f"{gaps} of {len(plain)} sentences without a certificate; --exact searches on\n"
+    assert capsys.readouterr().err == f"{gaps} of {len(plain)} sentences without a certificate; use --exact\n"
     assert main([*words, "--search-limit", "1"]) == 0
-    assert " sentences without a certificate; --search-limit buys more\n" in capsys.readouterr().err
+    assert " sentences without a certificate; raise --search-limit\n" in capsys.readouterr().err
     assert main([*words, "--search-limit", "100000000"]) == 0
     assert capsys.readouterr().err == ""
     found = [json.loads(line) for line in Path("s.jsonl").read_text().splitlines()]

@@ -215,7 +215,7 @@ def test_memory_is_bounded_for_a_gzip_bomb(here):
 def test_swapped_files_and_raw_text(here, capsys):
     for words in (["parse", "t", "m"], ["parse", "-m", "t", "m"], ["evaluate", "-m", "t", "m"]):
         assert main(words) == 2
-        assert re.fullmatch(r"nonproj: t: .*; m is one: are the two swapped\?\n", capsys.readouterr().err)
+        assert re.fullmatch(r"nonproj: t: .*; m is one: did you swap the two\?\n", capsys.readouterr().err)
     assert main(["parse", "t", "t2"]) == 2
     assert "swapped" not in capsys.readouterr().err
     Path("raw").write_text("Det regner i dag.\n")
@@ -282,9 +282,9 @@ def test_the_progress_bar_knows_the_size_of_the_file(here, monkeypatch, packed):
         (["train", "m", "-o", "new"], "m: a model of nonproj; a treebank or a text is expected here"),
         (
             ["parse", "t", "t2"],
-            "t: not a model of nonproj, but a treebank; name a model that 'nonproj train' has written",
+            "t: not a model of nonproj, but a treebank; a model written by 'nonproj train' is expected",
         ),
-        (["parse", "t", "m"], "t: not a model of nonproj; m is one: are the two swapped?"),
+        (["parse", "t", "m"], "t: not a model of nonproj; m is one: did you swap the two?"),
         (["parse", "c", "t"], "c: not a model of nonproj"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, list) else "",

@@ -210,4 +210,4 @@ def test_compiling_everything_prints_the_folder(monkeypatch, capsys):
     assert done and capsys.readouterr().out == "/there\n"
     monkeypatch.setattr(compile_command, "kept_in", lambda: None)
     assert main(["compile"]) == 2
-    assert capsys.readouterr().err.startswith("nonproj: NONPROJ_CACHE: there is no folder to keep compiled kernels in")
+    assert capsys.readouterr().err.startswith("nonproj: NONPROJ_CACHE: there is no folder for compiled kernels")

@@ -149,7 +149,7 @@ def test_a_model_without_a_classifier_says_so_in_one_line(path, treebank, words,
         (["parse", "MODEL", "IN", "--mark-unsure"], "--mark-unsure: needs --min-confidence"),
         (["evaluate", "IN", "IN", "--calibration"], "--calibration needs --model"),
         (["evaluate", "-m", "MODEL", "IN", "--diagram", "x.png"], "--diagram needs --calibration"),
-        (["evaluate", "-m", "MODEL", "IN", "--text"], "--text applies to --calibration"),
+        (["evaluate", "-m", "MODEL", "IN", "--text"], "--text needs --calibration"),
     ],
 )
 def test_wrong_options_are_refused(path, treebank, words, message, capsys):

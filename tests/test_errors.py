@@ -181,4 +181,4 @@ def test_command(tmp_path, capsys):
     assert "by tag" not in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["evaluate", "--ud", "--errors", gold, a])
-    assert "--errors needs files of the same words" in capsys.readouterr().err
+    assert "--errors needs files with the same words" in capsys.readouterr().err

@@ -117,7 +117,7 @@ def test_the_command_line_decodes_jointly(path, tmp_path, capsys):
     assert main(["parse", "--joint", "--full", str(path), str(tmp_path / "in.conll"), "-o", str(out)]) == 2
     assert "tags are not decided over all arcs; leave out --full" in capsys.readouterr().err
     assert main(["parse", "--joint", "--no-tag", str(path), str(tmp_path / "in.conll"), "-o", str(out)]) == 2
-    assert capsys.readouterr().err == "nonproj: --joint: --no-tag leaves no tags to decide; leave out one of the two\n"
+    assert capsys.readouterr().err == "nonproj: --joint: excludes --no-tag, because it predicts tags\n"
 
 
 def test_a_model_without_a_tagger_is_refused(path):

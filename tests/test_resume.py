@@ -236,7 +236,7 @@ def test_an_input_that_changes_meanwhile_is_noticed(here, monkeypatch, capsys):
     append = Partial.append
     monkeypatch.setattr(Partial, "append", lambda *args: append(*args) or os.utime("moving.conll", (1, 1)))
     assert main(["parse", "toy.nonproj", "moving.conll", "-o", "out", "--resume"]) == 2
-    assert "moving.conll: has changed meanwhile" in capsys.readouterr().err
+    assert "moving.conll: has changed during the run" in capsys.readouterr().err
     assert not Path("out").exists()
 
 

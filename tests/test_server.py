@@ -360,7 +360,7 @@ def test_errors_of_the_command_are_one_line(path, tmp_path):
         for words, message in (
             ([str(path), "--port", port], f"nonproj: 127.0.0.1:{port}: cannot be listened on: address already in use"),
             ([str(path), "--host", "none.invalid"], "nonproj: none.invalid:8001: cannot be listened on: "),
-            ([str(path), str(copy)], "another model is called 'toy-2', too"),
+            ([str(path), str(copy)], "another model is also called 'toy-2'"),
             (["none.nonproj"], "nonproj: none.nonproj: no such file"),
             ([str(path), "--port", "99999"], "99999 is not a number from 0 to 65535"),
             ([], "the following arguments are required: MODEL"),

@@ -85,8 +85,8 @@ def test_given_tags_are_left_alone_and_replaced_on_request(here):
 def test_without_tagging_words_stay_untagged_and_a_warning_states_the_share(here, capsys):
     text = Path("untagged.conll").read_text(encoding="utf-8")
     assert columns(parse("tagger.nonproj", "untagged.conll", "--no-tag"), slice(0, 6)) == columns(text, slice(0, 6))
-    message = "100 % of the words have no tag, or one that the model was not trained with; "
-    closing = r"([1-9]|1[0-5]) of 15 sentences without a certificate; --search-limit buys more\n"
+    message = "100 % of the words have no tag or one unseen in training; "
+    closing = r"([1-9]|1[0-5]) of 15 sentences without a certificate; raise --search-limit\n"
     error = capsys.readouterr().err
     assert re.fullmatch(f"({closing})?" + re.escape(f"{message}--tag predicts all tags\n"), error), error
     # Weights of tags that are never missing in training leave all arcs and wide gaps, which a longer search closes.

@@ -455,7 +455,7 @@ def test_rules_of_spacy_are_stored(monkeypatch):
     pytest.importorskip("spacy")
     treebank = list(conll.read(io.StringIO(ONE_WORD)))
     with pytest.raises(
-        ConfigError, match="^segmenter.language: xq is invalid, auto, null or the code of a language that spaCy has"
+        ConfigError, match="^segmenter.language: xq is invalid, auto, null or the code of a language supported by spaCy"
     ):
         Segmenter.fit(treebank, SegmenterConfig(language="xq"))
     meta, arrays = Segmenter.fit(treebank, SegmenterConfig(language="sv")).state()

@@ -1,4 +1,4 @@
-"""The parser of arguments, kinds of values, and the groups of options that commands share."""
+"""The argument parser, types of values, and the groups of options that commands share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Arguments(argparse.ArgumentParser):
     Attributes
     ----------
     arguments : list of argparse.Action
-        Its arguments, those of its groups included, in the order in which they were added.
+        All arguments, including those of its groups, in the order in which they were added.
     commands : dict of str to Arguments
         The parsers of its commands.
     """
@@ -33,19 +33,19 @@ class Arguments(argparse.ArgumentParser):
         self.exit(EXIT_ERROR, f"{self.prog}: {one_line(message)} (try '{self.prog} --help')\n")
 
     def add_argument(self, *names: str, **options: Any) -> argparse.Action:
-        """Add an argument; the message for a value that is not among its ``choices`` names the closest one."""
+        """Add an argument; the error for a value that is not in ``choices`` suggests the closest one."""
         return self.add_to(super().add_argument, *names, **options)
 
     def add_group(self, title: str) -> Group:
-        """Add a group of arguments, which has a title in the help."""
+        """Add a group of arguments with a title in the help."""
         return Group(self, self.add_argument_group(title))
 
     def add_alternatives(self) -> Group:
-        """Add a group of arguments, of which only one may be given."""
+        """Add a group of mutually exclusive arguments."""
         return Group(self, self.add_mutually_exclusive_group())
 
     def add_to(self, add: Callable[..., argparse.Action], *names: str, **options: Any) -> argparse.Action:
-        """Add an argument by a function of a group; further parameters as for `add_argument`."""
+        """Add an argument through a group's method; further parameters as for `add_argument`."""
         if "choices" in options:
             options["type"] = self._one_of("/".join(names), options["choices"], options.get("type", str))
         action = add(*names, **options)
@@ -54,7 +54,7 @@ class Arguments(argparse.ArgumentParser):
 
     def _one_of(self, name: str, choices: Iterable[Any], convert: Callable[[str], Any]) -> Callable[[str], Any]:
         def value_of(text: str) -> Any:
-            """Return the choice that a text is."""
+            """Return the choice with this text."""
             try:
                 value = convert(text)
             except ValueError:
@@ -84,14 +84,14 @@ class Arguments(argparse.ArgumentParser):
                 self.error(f"unknown option {name}{nearest(name, known)}")
 
     def add_commands(self, dest: str, metavar: str, table: Iterable[tuple[str, str, Callable[..., Any]]]) -> None:
-        """Add commands of this parser, all with the options for more and fewer messages.
+        """Add commands to this parser, each with the options ``--verbose`` and ``--quiet``.
 
         Parameters
         ----------
         dest, metavar : str
-            The name of the chosen command in the result, and in the help.
+            Name of the chosen command in the result, and in the help.
         table : iterable of (str, str, callable)
-            For each command its name, what it does, and what adds its arguments to its parser.
+            Name, description, and a function that adds the command's arguments to its parser.
         """
         group = self.add_subparsers(dest=dest, metavar=metavar, parser_class=Arguments)
         for name, text, add_arguments in table:
@@ -105,7 +105,7 @@ class Arguments(argparse.ArgumentParser):
 
 
 class Group:
-    """Arguments of a parser that stand together in its help, or exclude each other.
+    """Arguments of a parser that are grouped in its help or mutually exclusive.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class Group:
         return self._parser.add_to(self._group.add_argument, *names, **options)
 
     def add_alternatives(self) -> Group:
-        """Add a group within this one, of which only one argument may be given."""
+        """Add a group of mutually exclusive arguments within this one."""
         return Group(self._parser, self._group.add_mutually_exclusive_group())
 
 
@@ -159,17 +159,17 @@ def probability(text: str) -> float:
 
 def add_reading(parser: Arguments) -> None:
     """Add the options for reading treebanks."""
-    add = parser.add_group("reading of treebanks").add_argument
+    add = parser.add_group("treebank input").add_argument
     add(
         "--strict",
         action="store_true",
-        help="reject what the validator of Universal Dependencies rejects (levels 1, 2)",
+        help="apply the rules of the Universal Dependencies validator (levels 1 and 2)",
     )
-    add("--max-line", type=positive, metavar="BYTES", help="longest line that is accepted (default: 1048576)")
+    add("--max-line", type=positive, metavar="BYTES", help="maximum length of a line (default: 1048576)")
 
 
 def add_workers(parser: Arguments, cluster: bool = True) -> None:
-    """Add the options for processes and, unless told otherwise, clusters."""
+    """Add the options for processes and, by default, clusters."""
     group = parser.add_group("workers")
     add = group.add_alternatives().add_argument
     add("-j", "--jobs", type=jobs, metavar="N", help="number of processes (default: 1; -1: one per core)")
@@ -178,7 +178,7 @@ def add_workers(parser: Arguments, cluster: bool = True) -> None:
 
 
 def add_scheduler(group: Group, add: Callable[..., Any], text: str) -> None:
-    """Add the options for a Dask cluster; ``add`` adds what excludes ``--jobs``."""
+    """Add the options for a Dask cluster; ``add`` adds an argument that excludes ``--jobs``."""
     add("--scheduler", type=address, metavar="ADDRESS", help=text)
     text = "time to wait for the scheduler and its first worker (default: 10)"
     group.add_argument("--scheduler-timeout", type=seconds, default=10.0, metavar="SECONDS", help=text)
@@ -195,7 +195,7 @@ def address(text: str) -> str:
 
 
 def seconds(text: str) -> float:
-    """Return a time."""
+    """Return a number of seconds."""
     try:
         seconds = float(text)
     except ValueError:
@@ -214,16 +214,16 @@ def add_plain_text(parser: Arguments) -> None:
     add("--lines", dest="plain", action=const, const="lines", help="text with one sentence per line")
     text = "one sentence per line, its words separated by blanks"
     add("--words", dest="plain", action=const, const="words", help=text)
-    text = "write the place of each token in the text into MISC, as in TokenRange=0:5"
+    text = "write the character offsets of each token into MISC, as in TokenRange=0:5"
     group.add_argument("--token-ranges", action="store_true", help=text)
-    text = "longest sentence of text, in words; longer runs are cut where a sentence end is likeliest (default: 128)"
+    text = "maximum words per sentence; longer runs are split at their most probable boundary (default: 128)"
     group.add_argument("--cut-words", type=int, metavar="N", help=text)
 
 
 def add_tagging(parser: Arguments) -> None:
     """Add the options for tags."""
     add = parser.add_group("tagging").add_alternatives().add_argument
-    text = "predict all tags, features and lemmas (default: those that are _)"
+    text = "predict all tags, features and lemmas (default: only those that are _)"
     add("--tag", dest="tags", action="store_const", const="all", default="missing", help=text)
     add("--no-tag", dest="tags", action="store_const", const="none", help="leave tags as they are")
 
@@ -236,12 +236,21 @@ def add_decoding(parser: Arguments) -> None:
     add_root = group.add_alternatives().add_argument
     add_root("--single-root", action="store_true", default=None, help="exactly one root per tree")
     add_root("--multi-root", dest="single_root", action="store_false", default=None, help="one or more roots per tree")
-    add("--max-iterations", type=int, metavar="K", help="maximum iterations of the subgradient method per sentence")
-    add("--max-words", type=int, metavar="N", help="longest sentence, in words; longer ones are refused")
+    add(
+        "--max-iterations",
+        type=int,
+        metavar="K",
+        help="maximum number of iterations of the subgradient method per sentence",
+    )
+    add("--max-words", type=int, metavar="N", help="maximum sentence length in words; longer sentences are an error")
     add("--exact", action=optional, help="close remaining duality gaps by branch and bound")
     add("--search-limit", type=int, metavar="N", help="work limit, in Viterbi transitions per word")
-    add("--full", action=optional, help="decode over all arcs, without pruning: certificates are of the whole model")
-    text = "decide tags and trees jointly: of plain text, of sentences without tags, and of all with --tag"
+    add(
+        "--full",
+        action=optional,
+        help="decode over all arcs, without pruning, so certificates hold for the whole model",
+    )
+    text = "predict tags and trees jointly for plain text and untagged sentences; with --tag, for all sentences"
     add("--joint", action=optional, help=text)
 
 
@@ -252,11 +261,11 @@ def add_show(parser: Arguments) -> None:
     add("--gold", metavar="GOLD", help="the same sentences with gold trees: errors are shown and analysed")
     text = "the same sentences parsed by another parser: both are shown and, with --gold, compared"
     add("--other", metavar="PARSE", help=text)
-    add("-m", "--model", metavar="MODEL", help="parse FILE with a model, and show that")
+    add("-m", "--model", metavar="MODEL", help="parse FILE with a model and show the result")
     text = "file to write: a report as .html, a single tree as .svg, .png, .pdf or .tex (default: draw in the terminal)"
     add("-o", "--output", metavar="OUT", help=text)
-    add("--sentence", metavar="K", help="only the sentence with this number, from 1, or this sent_id")
-    text = "record the course of dual decomposition for so many sentences, those that took longest (default: 10)"
+    add("--sentence", metavar="K", help="only the sentence with this number (from 1) or this sent_id")
+    text = "record the course of dual decomposition for the N sentences with the most iterations (default: 10)"
     add("--course", type=positive, nargs="?", const=10, metavar="N", help=text)
     add_reading(parser)
     add_tagging(parser)

@@ -1,4 +1,4 @@
-"""What the commands share: loading a model, decoding options, workers, progress."""
+"""Functions shared by the commands: loading a model, decoding options, workers, progress."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from nonproj.workers.pool import InProcess, Workers
 def load_model(path: str, treebank: str) -> Model:
     """Load a model for parsing; a checkpoint is an error.
 
-    Errors tell if the treebank is a model, or the model a treebank.
+    If a model is given as the treebank, or a treebank as the model, the error says so.
     """
     given = is_model(_beginning(treebank))
     try:
         model = Model.load_trained(path)
     except ModelError as error:
         if given:
-            raise ModelError(f"{error}; {treebank} is one: are the two swapped?") from None
+            raise ModelError(f"{error}; {treebank} is one: did you swap the two?") from None
         if _TREEBANK.match(_beginning(path)):
-            raise ModelError(f"{error}, but a treebank; name a model that 'nonproj train' has written") from None
+            raise ModelError(f"{error}, but a treebank; a model written by 'nonproj train' is expected") from None
         raise
     if given:
         raise FileError(treebank, A_MODEL)
@@ -48,7 +48,7 @@ _TREEBANK = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:#[^\n]*\n\s*)*1(?:-\d+)?\t[^\t\
 
 
 def _beginning(path: str) -> bytes:
-    """Return the first bytes of a file; none of what is no file."""
+    """Return the first bytes of a file, or no bytes if it cannot be read."""
     with suppress(OSError, ValueError):
         if os.path.isfile(path):
             with open(path, "rb") as stream:
@@ -58,14 +58,14 @@ def _beginning(path: str) -> bytes:
 
 @contextmanager
 def counting_kernels() -> Iterator[None]:
-    """Count the kernels on a terminal while they are compiled, if that takes more than a second."""
+    """Show the number of compiled kernels on a terminal while compilation takes more than a second."""
     if compiling.told or not sys.stderr.isatty():
         yield
         return
     done, before, began = threading.Event(), count_cached(), compiling.seconds
 
     def watch() -> None:
-        """Write the number of kernels after a second of compiling."""
+        """Write the number of kernels after a second of compilation."""
         while compiling.seconds - began < 1.0:
             if done.wait(0.1):
                 return
@@ -85,22 +85,22 @@ def counting_kernels() -> Iterator[None]:
 
 
 def compile_ahead(options: argparse.Namespace, model: Model, decoding: DecodingConfig) -> None:
-    """Compile what parsing with a model takes, on two cores, before its first sentence and before workers start."""
+    """Compile the kernels that a model needs, on two cores, before its first sentence and before workers start."""
     with counting_kernels():
         compile_for_parsing(options.model, model, decoding)
 
 
 def decoding_options(decoding: DecodingConfig, options: argparse.Namespace) -> DecodingConfig:
-    """Return the model's decoding options, overridden by those of the command line."""
+    """Return the model's decoding options, overridden by the command line."""
     names = {field.name for field in dataclasses.fields(decoding)}
     given = {name: value for name, value in vars(options).items() if name in names and value is not None}
     if options.joint and getattr(options, "tags", None) == "none":
-        raise ConfigError("--joint", "--no-tag leaves no tags to decide; leave out one of the two")
+        raise ConfigError("--joint", "excludes --no-tag, because it predicts tags")
     return dataclasses.replace(decoding, **given)
 
 
 def worker_pool(options: argparse.Namespace) -> AbstractContextManager[Workers | None]:
-    """Return the context manager of the requested workers; it yields None where this process does all the work."""
+    """Return the context manager of the requested workers; it yields None if this process does all the work."""
     if getattr(options, "scheduler", None):
         from nonproj.workers.cluster import Cluster  # imports asyncio, which other commands do not need
 
@@ -115,18 +115,18 @@ def worker_pool(options: argparse.Namespace) -> AbstractContextManager[Workers |
 
 
 def reading_rules(options: argparse.Namespace, **rules: bool) -> Rules:
-    """Return how the command line wants treebanks to be read."""
+    """Return the rules for reading treebanks given by the command line."""
     limit = {"max_line": options.max_line} if options.max_line else {}
     return Rules(strict=options.strict, **limit, **rules)
 
 
 def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | None], replaceable: str = "") -> None:
-    """Raise if an output is one of the inputs or another output.
+    """Raise an error if an output is also an input or another output.
 
     Parameters
     ----------
     outputs, inputs : mapping of str to str or None
-        What a file is, and its path; ``-`` is standard output or input.
+        From the role of a file to its path; ``-`` is standard output or input.
     replaceable : str
         The input that the first output may replace, unless it is written directly.
     """
@@ -141,9 +141,9 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | 
 
 
 def progress_bar(options: argparse.Namespace, source: Opened | None = None) -> Callable[..., Any]:
-    """Return ``progress(iterable, description)``, which heeds signals and shows a bar on a terminal.
+    """Return ``progress(iterable, description)``, which checks for signals and shows a bar on a terminal.
 
-    Where ``source``, the result of `open_input`, is a file, the bar shows how much of it has been read.
+    If ``source``, the result of `open_input`, is a file, the bar shows the share of it that has been read.
     """
     if options.quiet or not sys.stderr.isatty():
         return lambda items, description: heeding(items)
@@ -161,7 +161,7 @@ def progress_bar(options: argparse.Namespace, source: Opened | None = None) -> C
 
 
 def _by_bytes(items: Iterable[Any], stream: BinaryIO, bar: Any) -> Iterator[Any]:
-    """Yield the items, and show the position in the stream that they are read from."""
+    """Yield the items, and show the position in the stream they are read from."""
     with bar:
         for item in items:
             yield item

@@ -12,9 +12,9 @@ from nonproj.warmup import compile_everything
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compile all kernels, and print the folder that holds them."""
+    """Compile all kernels, and print the cache folder."""
     if not kept_in():
-        raise FileError("NONPROJ_CACHE", "there is no folder to keep compiled kernels in; name one by this variable")
+        raise FileError("NONPROJ_CACHE", "there is no folder for compiled kernels; set this variable to one")
     with counting_kernels():
         compile_everything()
     sys.stdout.write(f"{kept_in()}\n")

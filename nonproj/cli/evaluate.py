@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 def _add_errors(
     options: argparse.Namespace, evaluations: list[Evaluation], labelled: bool, result: dict[str, Any], text: str
 ) -> tuple[dict[str, Any], str]:
-    """Return result and text, with error tables if they are asked for."""
+    """Return the result and its text, with error tables if requested."""
     if options.errors:
         errors = error_tables(evaluations, labelled=labelled)
         result, text = result | {"errors": errors}, text + error_report(errors)
@@ -63,7 +63,7 @@ def _add_errors(
 
 
 def _calibrate(options: argparse.Namespace) -> int:
-    """Compare the confidence of a model with what is right."""
+    """Measure the calibration of a model's confidence."""
     from nonproj.evaluation.calibration import (
         calibration_report,
         check_diagram,
@@ -98,7 +98,7 @@ def _calibrate(options: argparse.Namespace) -> int:
 
 
 def _official_scores(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
-    """Score one or two files by the official code of the CoNLL 2018 shared task."""
+    """Score one or two files with the official script of the CoNLL 2018 shared task."""
     from nonproj.evaluation.universal import ud_scores
 
     scores = [ud_scores(options.gold, path) for path in options.parsed]
@@ -117,7 +117,7 @@ def _parsed(options: argparse.Namespace, path: str) -> Iterator[Sentence]:
 
 
 def _evaluate_files(options: argparse.Namespace) -> tuple[Evaluation, Evaluation, bool]:
-    """Score two parsed files, and return if all files have labels; one whose labels are all ``_`` has none."""
+    """Score two parsed files, and return whether all files have labels; a file whose labels are all ``_`` has none."""
     sentences = list(_gold(options))
     outputs = [list(_parsed(options, path)) for path in options.parsed]
     labelled = all(any(set(s.labels) - {"_"} for s in file) for file in (sentences, *outputs))

@@ -22,7 +22,9 @@ def run(options: argparse.Namespace) -> int:
     elif options.json:
         description["verified"] = True if options.verify else None
         text = json.dumps(description, indent=2, ensure_ascii=False)
-        sys.stdout.write(text.encode("utf-8", "backslashreplace").decode() + "\n")  # lone surrogates as JSON has them
+        sys.stdout.write(
+            text.encode("utf-8", "backslashreplace").decode() + "\n"
+        )  # lone surrogates are escaped as in JSON
     else:
         sys.stdout.write(model_report(options.model, description, verified=options.verify))
     return 0

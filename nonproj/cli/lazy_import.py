@@ -1,4 +1,4 @@
-"""An import that waits until it is needed, for the start of the program."""
+"""A deferred import, which shortens the start of the program."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ BLAS = "scipy.linalg.cython_blas"
 
 
 class _Waiting(ModuleType):
-    """Stands for a module, which is imported when it is asked for an attribute."""
+    """A placeholder for a module that is imported on first access to an attribute."""
 
     def __getattr__(self, name: str) -> Any:
-        """Become the module, and return its attribute."""
+        """Replace the placeholder by the module, and return the attribute."""
         if sys.modules.get(self.__name__) is self:
             del sys.modules[self.__name__]
         module = importlib.import_module(self.__name__)
@@ -26,9 +26,10 @@ class _Waiting(ModuleType):
 
 
 def import_blas_when_needed() -> None:
-    """Have the import of `BLAS` wait until something in it is used.
+    """Defer the import of `BLAS` until one of its attributes is used.
 
-    Numba imports it to know whether it is there, and half of SciPy with it, a seventh of a start; no kernel needs it.
+    Numba imports it only to see whether it is available, and with it half of SciPy: a seventh of the start-up time.
+    No kernel uses it.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""The commands, their arguments, and how errors are reported.
+"""The commands, their arguments, and error reporting.
 
-This module imports nothing heavy, so ``nonproj --help`` and misspelt options are answered at once.
+This module imports nothing heavy, so ``nonproj --help`` and errors in options are fast.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ from nonproj.errors import NonprojError, one_line
 EXIT_BROKEN_PIPE = 141
 
 _COLLECT_AFTER = 100_000
-"""New objects after which the collector runs: to look through all that imports make takes 0.1 s of a start."""
+"""Number of new objects that triggers garbage collection; scanning the objects of all imports takes 0.1 s."""
 
 MOVED = ("constituency", "lexicalised", "translate", "tsp", "mrf")
-"""Commands of earlier versions that ``nonproj-systems`` has now."""
+"""Commands of earlier versions that are now in ``nonproj-systems``."""
 
 _DECODING_OPTIONS = {f"--{no}{name}" for name in ("projective", "exact", "full", "joint", "tag") for no in ("", "no-")}
 _DECODING_OPTIONS |= {"--single-root", "--multi-root", "--max-iterations", "--max-words", "--search-limit"}
 
 ON_ERROR = ("stop", "skip", "copy")
-"""As `nonproj.io.broken.ON_ERROR`, which takes longer to import."""
+"""A copy of `nonproj.io.broken.ON_ERROR`, which takes longer to import."""
 
 log = logging.getLogger("nonproj")
 
 
 def build_parser() -> Arguments:
-    """Return the parser of the command line."""
+    """Return the argument parser of the command line."""
     parser = Arguments(
         prog="nonproj",
         description="A non-projective dependency parser that certifies which trees are provably optimal.",
@@ -70,7 +70,11 @@ def build_parser() -> Arguments:
             add_show,
         ),
         ("inspect", "describe a model", _add_inspect),
-        ("compile", "compile all kernels now, as for an image, and print the folder that keeps them", lambda _: None),
+        (
+            "compile",
+            "compile all kernels in advance, for example in a container image, and print the cache folder",
+            lambda _: None,
+        ),
         ("serve", "serve models over HTTP, with a start page and the REST interface of UDPipe", _add_serve),
     ]
     parser.add_commands("command", "COMMAND", table)
@@ -90,14 +94,16 @@ def _add_train(parser: Arguments) -> None:
     add("--epochs", type=int, metavar="N", help="training epochs of the perceptron")
     add("--seed", type=int, metavar="N", help="seed of all random choices")
     add("--resume", action="store_true", help="continue from MODEL.checkpoint, if it exists")
-    text = "set a configuration option; may be repeated"
+    text = "set a configuration option (repeatable)"
     add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help=text)
     group = parser.add_group("workers")
     add = group.add_argument
-    text = "processes that train the perceptrons of training.models in parallel (default: 1; -1: one per core)"
+    text = (
+        "number of processes that train the perceptrons of training.models in parallel (default: 1; -1: one per core)"
+    )
     add("-j", "--jobs", type=jobs, metavar="N", help=text)
     add_scheduler(group, add, "train with the Dask cluster at tcp://HOST:8786")
-    text = "parts of the treebank to train on in parallel (default: one per worker)"
+    text = "number of shards of the treebank, trained in parallel (default: one per worker)"
     add("--shards", type=positive, metavar="N", help=text)
     add_reading(parser)
 
@@ -112,20 +118,20 @@ def _add_parse(parser: Arguments) -> None:
     add("--nbest", type=positive, metavar="K", help=text)
     text = "obey Head=3, NotHead=5 and Deprel=obj in MISC, or HEAD and DEPREL where they are not _"
     add("--constraints", choices=("misc", "head"), help=text)
-    text = "write the probabilities that heads, and heads and labels, are right into MISC, as in Confidence=0.97"
+    text = "write the probability of each head, and of head and label, into MISC, as in Confidence=0.97"
     add("--confidence", dest="write_confidence", action="store_true", help=text)
-    text = "leave out heads (_) that are less probable than P, and labels that are less probable with their heads"
+    text = "replace heads, and labels with their heads, whose probability is below P by _"
     add("--min-confidence", type=probability, metavar="P", help=text)
-    add("--mark-unsure", action="store_true", help="mark these in MISC, as in Unsure=Head, instead of leaving them out")
+    add(
+        "--mark-unsure",
+        action="store_true",
+        help="with --min-confidence: keep such heads and labels and mark them in MISC, as in Unsure=Head",
+    )
     add("--stats", metavar="FILE", help="write score, bound and certificate of each tree as lines of JSON")
     add("--stats-comments", action="store_true", help="write them as comments above each sentence")
-    text = (
-        "with what is broken in the input: stop; skip it, or copy its lines, report it at the end, and exit with code 1"
-    )
+    text = "malformed input: stop; or skip it or copy its lines, report it at the end, and exit with code 1"
     add("--on-error", choices=ON_ERROR, default="stop", help=f"{text} (default: stop)")
-    text = (
-        "keep what is done in OUT.partial, and continue from it if it exists; input, model and options must be the same"
-    )
+    text = "keep completed work in OUT.partial and continue from it if it exists; input, model and options must match"
     add("--resume", action="store_true", help=text)
     add("--keep-deps", action="store_true", help="keep DEPS where HEAD changes (default: DEPS becomes _)")
     add_plain_text(parser)
@@ -141,13 +147,13 @@ def _add_evaluate(parser: Arguments) -> None:
     text = "treebank with gold heads; a parsed file of the same sentences, or two to compare by a permutation test"
     add("files", nargs="*", metavar="GOLD [PARSED | A B]", help=text)
     add("-m", "--model", metavar="MODEL", help="parse GOLD with a model, and score the result")
-    text = "the CoNLL 2018 table, from sentences and words on, by the official code; tokens may differ"
+    text = "the table of the CoNLL 2018 shared task, by the official script; tokens may differ"
     add("--ud", action="store_true", help=text)
     text = "add tables of errors: by label, tag, arc length, depth, sentence length, and confused labels"
     add("--errors", action="store_true", help=text)
-    text = "with -m: how well confidence agrees with what is right, instead of scores"
+    text = "with -m: measure the calibration of the confidence instead of accuracy"
     add("--calibration", action="store_true", help=text)
-    text = "with --calibration: of trees parsed from the plain text of GOLD; words and sentences not in GOLD are wrong"
+    text = "with --calibration: parse the plain text of GOLD; words and sentences not in GOLD count as errors"
     add("--text", dest="from_text", action="store_true", help=text)
     add("--diagram", metavar="FILE", help="with --calibration: draw reliability diagrams (.png, .svg or .pdf)")
     add("--json", action="store_true", help="print all figures as JSON")
@@ -159,7 +165,7 @@ def _add_evaluate(parser: Arguments) -> None:
 
 def _add_inspect(parser: Arguments) -> None:
     parser.add_argument("model", metavar="MODEL", help="a model made by 'nonproj train'")
-    parser.add_argument("--verify", action="store_true", help="check all checksums")
+    parser.add_argument("--verify", action="store_true", help="verify all checksums")
     form = parser.add_alternatives()
     form.add_argument("--json", action="store_true", help="print as JSON")
     text = "print a model card: treebank, licence, figures, options, use and limits, as Markdown"
@@ -170,17 +176,23 @@ def _add_serve(parser: Arguments) -> None:
     add = parser.add_argument
     add("models", nargs="+", metavar="MODEL", help="models made by 'nonproj train'; the first is the default")
     add("--host", default="127.0.0.1", help="interface to listen on (default: 127.0.0.1, this machine only)")
-    add("--port", type=port, default=8001, metavar="N", help="port; 0 is any that is free (default: 8001)")
-    add("-j", "--jobs", type=jobs, metavar="N", help="number of processes that parse (default: 1; -1: one per core)")
-    text = "time limit of the work on a request, and in which it should be answered (default: 30)"
+    add("--port", type=port, default=8001, metavar="N", help="port; 0 for any free port (default: 8001)")
+    add("-j", "--jobs", type=jobs, metavar="N", help="number of worker processes (default: 1; -1: one per core)")
+    text = "limit on the processing time of a request, and target for its response time (default: 30)"
     add("--timeout", type=seconds, default=30.0, metavar="SECONDS", help=text)
-    add("--max-bytes", type=positive, default=1 << 20, metavar="N", help="size limit of a request (default: 1048576)")
-    add("--waiting", type=positive, default=200, metavar="N", help="requests that may wait (default: 200)")
-    text = "limit of the memory of a process that parses (default: 4096)"
+    add(
+        "--max-bytes",
+        type=positive,
+        default=1 << 20,
+        metavar="N",
+        help="maximum size of a request in bytes (default: 1048576)",
+    )
+    add("--waiting", type=positive, default=200, metavar="N", help="maximum number of waiting requests (default: 200)")
+    text = "memory limit of a worker process (default: 4096)"
     add("--max-worker-memory", type=positive, default=4096, metavar="MIB", help=text)
-    text = "name by which the server may be asked for, beside localhost; * is any; may be repeated"
+    text = "allowed host name of the server besides localhost; * allows any (repeatable)"
     add("--allowed-host", action="append", default=[], metavar="NAME", help=text)
-    text = "origin of web pages that may ask, such as https://example.org; * is any; may be repeated"
+    text = "allowed origin of web pages, such as https://example.org; * allows any (repeatable)"
     add("--allowed-origin", action="append", default=[], metavar="ORIGIN", help=text)
     add_decoding(parser)
 
@@ -199,10 +211,10 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     named = next((word for word in words if not word.startswith("-")), "")
     if named in MOVED:
         where = f"pip install ./systems in a checkout of nonproj, then nonproj-systems {named}"
-        parser.exit(EXIT_ERROR, f"nonproj: '{named}' is a command of the package nonproj-systems now: {where}\n")
+        parser.exit(EXIT_ERROR, f"nonproj: '{named}' has moved to the package nonproj-systems: {where}\n")
     parser.check_options(words)
     options, extra = parser.parse_known_args(words)
-    if options.command in ("parse", "evaluate"):  # argparse leaves files behind options in ``extra``
+    if options.command in ("parse", "evaluate"):  # argparse puts files after options into ``extra``
         behind = [word for word in extra if word == "-" or not word.startswith("-")]
         extra = [word for word in extra if word not in behind]
         assign = _assign_parse_files if options.command == "parse" else _assign_evaluate_files
@@ -238,21 +250,21 @@ def _assign_evaluate_files(options: argparse.Namespace, files: list[str], parser
     if (options.calibration or options.diagram) and not (options.model and options.calibration):
         parser.error("--calibration needs --model, and --diagram needs --calibration")
     if options.from_text and not options.calibration:
-        parser.error("--text applies to --calibration; parse the text by 'nonproj parse --text' to compare it by --ud")
+        parser.error("--text needs --calibration; to score parsed text, use 'nonproj parse --text' and evaluate --ud")
     if options.calibration and (options.jobs not in (None, 1) or options.joint or options.errors):
-        parser.error("--calibration is without --jobs, --joint and --errors")
+        parser.error("--calibration excludes --jobs, --joint and --errors")
     if options.ud and options.model:
-        parser.error("--ud compares files; write one by 'nonproj parse' first")
+        parser.error("--ud compares files; write one with 'nonproj parse' first")
     if options.ud and options.errors:
-        parser.error("--errors needs files of the same words, without --ud")
+        parser.error("--errors needs files with the same words and excludes --ud")
     if options.ud and (options.strict or options.max_line):
-        parser.error("--ud reads files by its own rules, without --strict and --max-line")
+        parser.error("--ud reads files by its own rules and excludes --strict and --max-line")
     options.gold = options.gold[0]
     return files[3:]
 
 
 def start_logging(options: argparse.Namespace, default: int = logging.WARNING) -> None:
-    """Log to standard error from a level on, from lower ones with ``-v``, from higher ones with ``-q``."""
+    """Log to standard error at a level that ``-v`` lowers and ``-q`` raises."""
     level = default + 10 * (options.quiet - options.verbose)
     handler = logging.StreamHandler(sys.stderr)
     form = "%(asctime)s %(levelname)s %(message)s" if level <= logging.DEBUG else "%(message)s"
@@ -274,8 +286,8 @@ def main(arguments: list[str] | None = None) -> int:
     Returns
     -------
     int
-        0; 1 if ``--on-error`` left something out; 2 for an error, with one line on standard error; 129 after SIGHUP,
-        130 after Ctrl-C, 143 after SIGTERM; 141 if the output pipe is closed.
+        0; 1 if ``--on-error`` skipped or copied anything; 2 for an error, with one line on standard error; 129 for
+        SIGHUP, 130 for Ctrl-C, 143 for SIGTERM; 141 if the output pipe is closed.
     """
     return run_program("nonproj", _run, arguments)
 
@@ -286,11 +298,11 @@ def run_program(name: str, run: Callable[[list[str], bool], int], arguments: lis
     Parameters
     ----------
     name : str
-        As messages begin.
+        Prefix of messages.
     run : callable
-        From the arguments, and whether the process ends with them, to the exit code.
+        Takes the arguments, and whether the process ends afterwards; returns the exit code.
     arguments : list of str, optional
-        By default those of the process.
+        By default the arguments of the process.
     """
     _open_standard_streams()
     if arguments is None:
@@ -318,7 +330,7 @@ def run_program(name: str, run: Callable[[list[str], bool], int], arguments: lis
 
 
 def _flushed(run: Callable[[list[str], bool], int], words: list[str], last: bool) -> int:
-    """Run a program, and flush what it or the help has printed."""
+    """Run a program, and flush its output."""
     try:
         return run(words, last)
     finally:
@@ -343,7 +355,7 @@ def _run(words: list[str], last: bool) -> int:
 
 
 def _open_standard_streams() -> None:
-    """Put a stream that fails in place of each standard stream that is closed, so that no file gets its descriptor."""
+    """Replace each closed standard stream by one that fails, so that no file is assigned its descriptor."""
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:
             usable = os.O_WRONLY if number != 1 else os.O_RDONLY  # messages to a closed standard error are dropped
@@ -357,5 +369,5 @@ def _open_standard_streams() -> None:
 
 
 def _discard_output() -> None:
-    """Discard what the interpreter flushes at exit."""
+    """Discard the output that the interpreter flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

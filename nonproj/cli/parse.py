@@ -36,7 +36,7 @@ from nonproj.workers.parsing import ModelRef, keep, make_parser, parse_text
 from nonproj.workers.units import UnitWriter, parse_units
 
 _MANY_UNKNOWN = 0.05
-"""Share of words with unknown tags from which on a warning is due: tags of treebanks are a closed class."""
+"""Share of words with unknown tags that triggers a warning: the tags of a treebank are a closed class."""
 
 log = logging.getLogger("nonproj")
 
@@ -44,11 +44,11 @@ log = logging.getLogger("nonproj")
 def run(options: argparse.Namespace) -> int:
     """Parse a file or a stream; the output is renamed to its final name when it is complete.
 
-    Return 1 if ``--on-error`` has left something out or copied it, else 0.
+    Return 1 if ``--on-error`` skipped or copied anything, else 0.
     """
     outputs = {"output": options.output, "--stats": options.stats}
     replaceable = "input"
-    if options.resume:  # a run that is killed just before its end still needs its input
+    if options.resume:  # a run killed just before its end still needs its input
         outputs["--resume"], replaceable = resumable.partial_of(options), ""
     check_outputs(outputs, {"model": options.model, "input": options.input}, replaceable=replaceable)
     model = load_model(options.model, options.input)
@@ -106,7 +106,7 @@ def _parse(
 
 
 def _units(parser: Parser, source: Opened, text: TextOptions) -> Iterable[Any]:
-    """Return the sentences of the input; unless errors end parsing, with what is broken."""
+    """Return the sentences of the input, including malformed ones unless errors stop the run."""
     if text.plain:
         read = read_text if text.on_error == STOP else read_text_units
         return read(source, parser.segmenter, text.plain)
@@ -119,19 +119,21 @@ def _summarise(totals: ParseLog, decoding: DecodingConfig, has_tagger: bool, sec
     log.info(message, totals.sentences, totals.words, seconds, totals.certified)
     if totals.certified < totals.sentences:
         open_ = totals.sentences - totals.certified
-        hint = "--search-limit buys more" if decoding.exact else "--exact searches on"
+        hint = "raise --search-limit" if decoding.exact else "use --exact"
         log.warning("%d of %d sentences without a certificate; %s", open_, totals.sentences, hint)
     if totals.unknown_tags > _MANY_UNKNOWN * totals.words:
         share = 100 * totals.unknown_tags / totals.words
         hint = "--tag predicts all tags" if has_tagger else "the model has no tagger"
-        text = "%.0f %% of the words have no tag, or one that the model was not trained with; %s"
+        text = "%.0f %% of the words have no tag or one unseen in training; %s"
         log.warning(text, share, hint)
     if totals.full:
-        log.info("%d of them over all arcs; pruning had hidden %d of the trees", totals.full, totals.changed)
+        log.info(
+            "%d of them over all arcs; for %d, pruning had removed an arc of the best tree", totals.full, totals.changed
+        )
 
 
 def _report(totals: ParseLog, options: argparse.Namespace) -> None:
-    """Write what ``--on-error`` has left out or copied, and where."""
+    """Report what ``--on-error`` has skipped or copied, and where."""
     if not totals.refused:
         return
     done = "copied" if options.on_error == COPY else "left out"
@@ -139,14 +141,14 @@ def _report(totals: ParseLog, options: argparse.Namespace) -> None:
         lines = f"line {unit.first}" if unit.first == unit.last else f"lines {unit.first} to {unit.last}"
         log.error("%s", one_line(f"{unit.error()} ({lines})"))
     if totals.refused > len(totals.broken):
-        hint = "all are in the file of --stats" if options.stats else "--stats lists all"
+        hint = "the --stats file lists all" if options.stats else "--stats lists all"
         log.error("and %d more; %s", totals.refused - len(totals.broken), hint)
     what = "broken lines" if options.plain else "broken sentences"
     log.error("nonproj: %d %s %s, %d sentences parsed", totals.refused, what, done, totals.sentences)
 
 
 def _confidence(options: argparse.Namespace, model: Model) -> ConfidenceOutput:
-    """Return what is written about confidence; raise `ModelError` if it is asked for and the model has none."""
+    """Return what to write about confidence; raise `ModelError` if it is requested and the model has none."""
     if options.mark_unsure and options.min_confidence is None:
         raise ConfigError("--mark-unsure", "needs --min-confidence")
     output = ConfidenceOutput(options.write_confidence, options.min_confidence or 0.0, options.mark_unsure)
@@ -154,12 +156,12 @@ def _confidence(options: argparse.Namespace, model: Model) -> ConfidenceOutput:
         if "confidence" not in model.components:
             raise ModelError(no_classifier(options.model))
         if options.joint:
-            raise ConfigError("--joint", "no confidence is known where tags and trees are decided jointly")
+            raise ConfigError("--joint", "confidence is not available with joint decoding of tags and trees")
     return output
 
 
 def _flushed(items: Iterable[Any], streams: list[TextIO]) -> Iterator[Any]:
-    """Yield the items, and flush after each is written."""
+    """Yield the items, and flush the output after each."""
     for item in items:
         yield item
         for stream in streams:

@@ -1,4 +1,4 @@
-"""What a model remembers of its files, and of the software that trained it."""
+"""The record of a model's files, and of the software that trained it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def provenance(config: Config, train: str, test: str | None, held_out: int) -> d
     Parameters
     ----------
     config : Config
-        ``treebank.name`` and ``treebank.licence`` are taken over.
+        Provides ``treebank.name`` and ``treebank.licence``.
     train, test : str
-        The files; pipes and standard input have no digest.
+        Paths of the files; pipes and standard input have no digest.
     held_out : int
         Number of sentences held out.
     """
@@ -37,7 +37,7 @@ def provenance(config: Config, train: str, test: str | None, held_out: int) -> d
 
 
 def digest(path: str) -> str | None:
-    """Return the SHA-256 of a regular file, None for anything that can be read only once.
+    """Return the SHA-256 of a regular file, and None for anything that can be read only once.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def digest(path: str) -> str | None:
 
 
 def licence_beside(path: str) -> str | None:
-    """Return the first line of the licence file in a treebank's folder, None if there is none that can be read."""
+    """Return the first line of the licence file in a treebank's folder, or None if there is no readable one."""
     for name in _LICENCES:
         try:
             lines = (Path(path).parent / name).read_text(encoding="utf-8").splitlines()

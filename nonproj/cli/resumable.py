@@ -1,4 +1,4 @@
-"""``nonproj parse --resume``: a job that continues where a killed run has ended."""
+"""``nonproj parse --resume``: a job that continues after a killed run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def partial_of(options: argparse.Namespace) -> str:
 def parse(
     options: argparse.Namespace, model: Model, decoding: DecodingConfig, text: TextOptions, source: Opened
 ) -> ParseLog:
-    """Parse task by task; what is done is kept in ``OUT.partial``, and put together when all is done."""
+    """Parse task by task; completed tasks are kept in ``OUT.partial``, and concatenated at the end."""
     before = _age(options.input)
     reference = ModelRef.of(options.model, decoding, options.tags)
     keep(reference, model)
@@ -48,7 +48,7 @@ def parse(
         for _ in progress_bar(options, source)(job.run(pool, reference, source), "parse"):
             pass
         if _age(options.input) != before:
-            raise FileError(options.input, f"has changed meanwhile; remove {partial.path} and begin again")
+            raise FileError(options.input, f"has changed during the run; remove {partial.path} and start again")
         for record in partial.records():
             stream.write(record.output.decode("utf-8", "surrogateescape"))
             if lines:
@@ -58,7 +58,7 @@ def parse(
 
 
 def _digest(task: Task) -> str:
-    """Return the digest of a task, whatever the input is called."""
+    """Return the digest of a task, independent of the name of the input."""
     return task_digest(task if isinstance(task, str) else task._replace(path=""))
 
 
@@ -70,7 +70,7 @@ def _age(path: str) -> tuple[int, int]:
 def _facts(
     options: argparse.Namespace, decoding: DecodingConfig, text: TextOptions, reference: ModelRef
 ) -> dict[str, Any]:
-    """Return what must be the same where a job is resumed."""
+    """Return the properties that must be the same when a job is resumed."""
     form = text.plain.format if text.plain else "treebank"
     named: dict[str, Any] = {f"decoding.{name}": value for name, value in dataclasses.asdict(decoding).items()}
     named |= {"--tag": options.tags, "the format of the input": form, "--token-ranges": options.token_ranges}
@@ -83,7 +83,7 @@ def _facts(
 
 
 class _Job:
-    """A job and what is done of it.
+    """A job and its completed tasks.
 
     Attributes
     ----------
@@ -96,9 +96,9 @@ class _Job:
         self.totals, self.joined = ParseLog(self.lines if options.stats else None), Joined(text.plain is not None)
 
     def run(self, pool: Any, reference: ModelRef, source: Opened) -> Iterator[ParseRecord | Broken]:
-        """Parse what is left, and yield its records once they are kept.
+        """Parse the remaining tasks, and yield their records once they are saved.
 
-        Broken sentences are found in their tasks even if they end the job, so that it can be resumed to skip them.
+        Malformed sentences are found task by task even if they stop the job, so that it can be resumed with ``skip``.
         """
         tolerant = self.text._replace(on_error=SKIP) if self.text.on_error == STOP else self.text
         tasks, digests = tasks_of(source, tolerant), deque[str]()
@@ -114,12 +114,12 @@ class _Job:
             yield from parsed.records
 
     def _restore(self, tasks: Iterator[Task]) -> None:
-        """Pass over the tasks that are done, and continue from the state behind them."""
+        """Skip the completed tasks, and continue from the state after them."""
         state = None
         for record in self.partial.records():
             task = next(tasks, None)
             if task is None or _digest(task) != record.task:
-                raise FileError(str(self.partial.path), "is damaged: it is not of this input; remove it")
+                raise FileError(str(self.partial.path), "is damaged: it does not match this input; remove it")
             state = record.state
         if state is None:
             return
@@ -130,11 +130,11 @@ class _Job:
         except (KeyError, TypeError, ValueError):
             raise FileError(str(self.partial.path), "is damaged; remove it") from None
         if self.totals.refused and on_error != self.text.on_error:
-            message = f"--on-error was {on_error} when this job was begun, and is {self.text.on_error}"
-            raise FileError(str(self.partial.path), f"{message}; restore it, or remove this file to begin again")
+            message = f"--on-error was {on_error} when this job was started, and is now {self.text.on_error}"
+            raise FileError(str(self.partial.path), f"{message}; restore it, or remove this file to start again")
 
     def _keep(self, task: str, parsed: ParsedPiece) -> None:
-        """Keep what has been done of a task; raise the error of what is broken if that ends the job."""
+        """Save the result of a task; raise the error of a malformed sentence if it stops the job."""
         for record in parsed.records:
             if isinstance(record, Broken) and self.text.on_error == STOP:
                 raise record.error()

@@ -14,7 +14,7 @@ from nonproj.options.config import DecodingConfig
 from nonproj.workers.parsing import ModelRef
 
 MAX_WORDS = 1000
-"""Longest sentence, unless ``--max-words`` or the model's option is lower: memory grows with the square."""
+"""Maximum sentence length, unless ``--max-words`` or the model's option is lower: memory grows with its square."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
         for path in options.models:
             name = Path(path).name.removesuffix(".nonproj")
             if name in models:
-                raise ConfigError(path, f"another model is called {name!r}, too; names of files must differ")
+                raise ConfigError(path, f"another model is also called {name!r}; file names must differ")
             copy = stack.enter_context(private_copy(path))
             models[name] = ModelRef.of(copy.path, _decoding(copy.model, options))
             descriptors += copy.descriptors
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _decoding(model: Model, options: argparse.Namespace) -> DecodingConfig:
-    """Return how a model decodes."""
+    """Return the decoding options of a model."""
     decoding = decoding_options(model.config.decoding, options)
     if options.max_words is None:
         decoding = dataclasses.replace(decoding, max_words=min(decoding.max_words, MAX_WORDS))

@@ -26,7 +26,7 @@ from nonproj.report.items import Item, choose, from_files, from_parses, with_tre
 from nonproj.workers.parsing import make_parser
 
 SINGLE = (".svg", ".png", ".pdf", ".tex")
-"""What a single tree is written as."""
+"""Formats of a single tree."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -48,9 +48,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _suffix(options: argparse.Namespace) -> str:
-    """Return what the output is written as; raise if it is none of what is known, or options do not fit."""
+    """Return the format of the output; raise an error if it is unknown, or options do not fit."""
     if options.course and not options.model:
-        raise ConfigError("--course", "the course of dual decomposition needs a model: -m MODEL")
+        raise ConfigError("--course", "--course needs a model: -m MODEL")
     if options.output is None:
         return ""
     suffix = next((each for each in (".html", *SINGLE) if options.output.lower().endswith(each)), None)
@@ -68,7 +68,7 @@ def _parser(options: argparse.Namespace) -> Parser:
 
 
 def _items(options: argparse.Namespace, parser: Parser | None) -> Iterator[Item]:
-    """Yield the sentences with all trees that are asked for."""
+    """Yield the sentences with all requested trees."""
     source = open_input(options.file)
     if parser:
         sentences = conll.read(source, reading_rules(options, ignore_heads=True))
@@ -92,7 +92,7 @@ def _draw(items: Iterator[Item]) -> None:
 
 
 def certificate_line(numbers: dict[str, Any]) -> str:
-    """Return a certificate in words; an empty string where nothing is known of one."""
+    """Return a certificate in words; an empty string if there is none."""
     if "certified" not in numbers:
         return ""
     if not numbers["certified"]:
@@ -108,7 +108,8 @@ def _write_single(options: argparse.Namespace, items: Iterator[Item], suffix: st
     found = list(islice(items, 2))
     if len(found) > 1:
         raise ConfigError(
-            "--sentence", f"{suffix} holds one tree, and {options.file} has more: choose one, or write .html"
+            "--sentence",
+            f"{suffix} holds one tree and {options.file} has several: choose one with --sentence, or write .html",
         )
     picture = found[0].picture()
     if suffix in (".svg", ".tex"):
@@ -126,7 +127,7 @@ def _write_single(options: argparse.Namespace, items: Iterator[Item], suffix: st
 
 
 def _write_report(options: argparse.Namespace, items: Iterator[Item], parser: Parser | None) -> None:
-    """Write the page with all sentences."""
+    """Write the report on all sentences."""
     from nonproj.report.page import Names, write_report
 
     names = Names(options.model or options.file, options.gold, options.other)
@@ -135,7 +136,7 @@ def _write_report(options: argparse.Namespace, items: Iterator[Item], parser: Pa
 
 
 def _courses(options: argparse.Namespace, parser: Parser | None) -> int:
-    """Return for how many sentences the course of dual decomposition is recorded: a single one has it unasked."""
+    """Return the number of sentences whose course of dual decomposition is recorded; always that of a single one."""
     if parser is None or not (options.course or options.sentence):
         return 0
     from nonproj.report.courses import check_courses

@@ -1,9 +1,9 @@
-"""Signals that end the command line.
+"""Signals that end the command line program.
 
-An exception that a signal handler raises can strike anywhere, even inside a call of a kernel, where it has crashed the
-process; and Python runs no handler before a kernel returns, which may take many seconds.  A thread therefore learns of
-signals at once.  Loops over sentences ask whether there was one and raise an exception, so that ``with`` blocks remove
-temporary files; if none asks within `PATIENCE`, the thread removes the files and ends the process.
+An exception raised by a signal handler can occur anywhere, even inside a call of a kernel, where it has crashed the
+process; and Python runs no handler before a kernel returns, which may take many seconds.  Therefore a thread receives
+signals immediately.  Loops over sentences poll for signals and raise an exception, so that ``with`` blocks remove
+temporary files; if no loop polls within `PATIENCE`, the thread removes the files and ends the process.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from nonproj.io.temporary import remove_temporaries
 from nonproj.workers.pool import OWN_THREADS
 
 PATIENCE = 0.5
-"""Seconds that the main thread has to heed a signal."""
+"""Seconds within which the main thread must react to a signal."""
 
 UNWINDING = 10.0
 """Seconds that it then has to clean up."""
 
 MESSAGES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
-"""What a signal does to the process."""
+"""Message for each signal."""
 
 
 class Terminated(BaseException):
@@ -33,7 +33,7 @@ class Terminated(BaseException):
 
 
 def heeding(items: Iterable[Any]) -> Iterator[Any]:
-    """Yield the items; after a signal raise `KeyboardInterrupt` or `Terminated` before the next one or the end."""
+    """Yield the items; after a signal raise `KeyboardInterrupt` or `Terminated` before the next item or the end."""
     for item in items:
         heed()
         yield item
@@ -48,24 +48,24 @@ def heed() -> None:
 
 
 def _record(number: int, _: object) -> None:
-    """Record the first signal, in the main thread: at the end of the input it may be there before the other thread."""
+    """Record the first signal in the main thread: at the end of the input it may come before the other thread runs."""
     if Signals.received is None:
         Signals.received = number
 
 
 class Signals:
-    """A context in which the first signal is left to `heeding`, if that runs, and the second ends the process.
+    """A context in which `heeding`, if it runs, handles the first signal, and the second ends the process.
 
-    Signals that were ignored stay ignored, as under ``nohup``; outside the main thread nothing is changed.
+    Signals that were ignored stay ignored, as under ``nohup``; outside the main thread the context does nothing.
 
     Parameters
     ----------
     patient : bool
-        Whether the first Ctrl-C may take its time: training finishes a sentence and saves a model.
+        Whether the first Ctrl-C may take long to act: training finishes a sentence and saves a model.
     last : bool
-        Whether the process ends after this: an interrupt then no longer prints a traceback.
+        Whether the process ends afterwards: an interrupt then no longer prints a traceback.
     name : str
-        The program's, in messages.
+        Name of the program, for messages.
     """
 
     received: int | None = None
@@ -103,7 +103,7 @@ class Signals:
         self.heeded.clear()
 
     def _watch(self) -> None:
-        """Record the first signal; end the process at the second, or if nobody heeds the first."""
+        """Record the first signal; end the process at the second, or if nothing handles the first."""
         first = True
         while data := os.read(self._reader, 1):
             number = data[0]

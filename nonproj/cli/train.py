@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     config = _config(options)
     path, test_path = options.train or config.treebank.train, options.test or config.treebank.test
     if not path:
-        raise ConfigError("treebank.train", "there is nothing to train on; name a treebank")
+        raise ConfigError("treebank.train", "no training file; name a treebank")
     output, checkpoint = _outputs(options, config, path, test_path)
     rules = reading_rules(options, require_heads=True)
     sentences = list(conll.read(path, rules))
@@ -45,9 +45,7 @@ def run(options: argparse.Namespace) -> int:
     progress = progress_bar(options)
     local = options.jobs not in (None, 1)
     if local and (options.scheduler or options.shards or config.training.models == 1):
-        raise ConfigError(
-            "jobs", "processes train the perceptrons of training.models, without --scheduler and --shards"
-        )
+        raise ConfigError("jobs", "--jobs needs training.models > 1 and excludes --scheduler and --shards")
     with worker_pool(options) as workers:
         model = train(
             sentences,
@@ -62,34 +60,34 @@ def run(options: argparse.Namespace) -> int:
         )
     model.meta |= provenance(config, path, test_path, len(held_out))
     model.save(output)
-    log.info("%s is written", one_line(str(output)))
+    log.info("wrote %s", one_line(str(output)))
     if model.meta["interrupted"]:
         if checkpoint:
-            log.warning("%s is kept; the same command with --resume continues from it", one_line(str(checkpoint)))
+            log.warning("kept %s; continue with the same command and --resume", one_line(str(checkpoint)))
         return EXIT_INTERRUPTED
     if checkpoint:
         checkpoint.unlink(missing_ok=True)
     if test:
         _evaluate(model, test, progress)
-        if checkpoint:  # otherwise a device or a pipe, which cannot be written again
+        if checkpoint:  # without one, the output is a device or a pipe and cannot be rewritten
             model.save(output)
     return 0
 
 
 def _evaluate(model: Model, test: list[Sentence], progress: Callable[..., Any] | None) -> None:
-    """Print how good a model is on a test file, and let it remember that."""
+    """Evaluate a model on a test file, print the table, and record it in the model."""
     parser = Parser(model, tags=tested_tags(model.config))
     parses: list[Any] = []
     evaluation = evaluate_parser(parser, test, warm_up=WARM_UP, progress=progress, on_parse=parses.append)
     sys.stdout.write(evaluation.table())
-    tags = "of the file, missing ones predicted" if parser.tags == "missing" else "predicted"
+    tags = "from the file; missing ones are predicted" if parser.tags == "missing" else "predicted"
     model.meta["test"] = figures_of_test(evaluation.as_dict()) | {"tags": tags}
     if all(parse.confidence is not None for parse in parses):
         model.meta["calibration"] = calibration_of_test(judge(zip(test, parses, strict=True)))
 
 
 def _outputs(options: argparse.Namespace, config: Config, train: str, test: str | None) -> tuple[Path, Path | None]:
-    """Return the paths of model and checkpoint, none of them an input; a device or a pipe has no checkpoint."""
+    """Return the paths of model and checkpoint, neither of them an input; a device or a pipe has no checkpoint."""
     output = Path(options.output)
     if options.output == "-":
         raise FileError("-", "a model needs a file name")
@@ -109,7 +107,7 @@ def _outputs(options: argparse.Namespace, config: Config, train: str, test: str 
 
 
 def _config(options: argparse.Namespace) -> Config:
-    """Return the configuration, overridden by the command-line options."""
+    """Return the configuration with the command line's overrides."""
     overrides = {}
     for text in options.set:
         key, equals, value = text.partition("=")
@@ -125,7 +123,7 @@ def _config(options: argparse.Namespace) -> Config:
     }
     overrides |= {key: value for key, value in named.items() if value is not None}
     config = Config.load(options.config) if options.config else Config()
-    if options.train:  # the configuration's files are of another treebank
+    if options.train:  # the configuration's files belong to another treebank
         share = config.treebank.held_out
         share = TreebankConfig().held_out if isinstance(share, str) else share
         config = dataclasses.replace(config, treebank=TreebankConfig(held_out=share, root=config.treebank.root))
@@ -133,7 +131,7 @@ def _config(options: argparse.Namespace) -> Config:
 
 
 def _hold_out(sentences: list[Sentence], wanted: str | float, rules: Rules) -> tuple[list[Sentence], list[Sentence]]:
-    """Return training and held-out sentences: the last share of the training file, or another file."""
+    """Return training and held-out sentences: the last part of the training file, or another file."""
     if isinstance(wanted, str):
         return sentences, list(conll.read(wanted, rules))
     kept = len(sentences) - int(len(sentences) * wanted)

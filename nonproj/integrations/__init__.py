@@ -1,4 +1,4 @@
-"""Adapters to other libraries, which are imported only here.
+"""Adapters to other libraries, which are imported only in these modules.
 
-- `spacy`: a component of spaCy's pipelines
+- `spacy`: a component for spaCy pipelines
 """

@@ -1,4 +1,4 @@
-"""A component of spaCy's pipelines: ``nlp.add_pipe("nonproj", config={"model": "greek.nonproj"})``."""
+"""A component for spaCy pipelines: ``nlp.add_pipe("nonproj", config={"model": "greek.nonproj"})``."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from nonproj.types import Sentence
 from nonproj.workers.parsing import make_parser
 
 SENTENCES = ("auto", "segmenter", "rule")
-"""Where sentences start: as set before, or else as the model's segmenter or, where it has none, spaCy's rule says;
-always as the segmenter says; always as spaCy's rule says."""
+"""Where sentences start: as set before, or else by the model's segmenter or, if it has none, by spaCy's rule;
+always by the segmenter; always by spaCy's rule."""
 
 ROOT_LABEL = "ROOT"
-"""The label of roots, which spaCy's own models and its matchers use."""
+"""The label of roots in spaCy's own models and matchers."""
 
 UNIVERSAL = frozenset(IDS) - {"", "CONJ", "EOL", "SPACE"}
-"""The tags of Universal Dependencies, which alone are values of ``token.pos``."""
+"""The tags of Universal Dependencies, the only values of ``token.pos``."""
 
 SCORES = {"dep_uas": 0.4, "dep_las": 0.4, "sents_f": 0.2, "dep_las_per_type": None, "sents_p": None, "sents_r": None}
-"""What ``nlp.evaluate`` computes of trees and sentences, with default weights."""
+"""The metrics of trees and sentences that ``nlp.evaluate`` computes, with default weights."""
 
 _MODEL_FILE = "model.nonproj"
 _META = "nonproj"
-"""The key of a pipeline's meta data: the components whose models are in its folder when it is written to disk."""
+"""Key of a pipeline's metadata: the components whose models are in its folder when it is written to disk."""
 
 _EXTENSIONS = {
     Doc: ("certified", "gap", "confidence"),
@@ -52,30 +52,30 @@ _EXTENSIONS = {
 
 
 class NonprojComponent:
-    """Tags and parses documents, whose tokens are those of the pipeline; threads may share it.
+    """Tags and parses documents, using the tokens of the pipeline; threads may share it.
 
-    Sets heads, crossing arcs included, labels (``ROOT`` for roots), sentence starts and, as far as ``tags`` says, tags,
-    morphology and lemmas; ``doc._.certified`` (whether every tree is proved to be the best) and ``doc._.gap`` (the sum
-    of the gaps); and ``certified``, ``gap``, ``score`` and ``bound`` of the spans in ``doc.sents``.  Tokens of white
-    space are attached to the word before them and are not parsed.
+    Sets heads (arcs may cross), labels (``ROOT`` for roots), sentence starts and, depending on ``tags``, tags,
+    morphology and lemmas; ``doc._.certified`` (whether every tree is proven optimal) and ``doc._.gap`` (the sum
+    of the gaps); and ``certified``, ``gap``, ``score`` and ``bound`` of the spans in ``doc.sents``.  Whitespace tokens
+    are attached to the word before them and are not parsed.
 
-    If the model has a confidence classifier, ``token._.confidence`` is the probability that the head is right,
-    ``token._.label_confidence`` that head and label are, ``span._.confidence`` that all heads of a sentence are, and
+    If the model has a confidence classifier, ``token._.confidence`` is the probability that the head is correct,
+    ``token._.label_confidence`` that of head and label, ``span._.confidence`` that of all heads of a sentence, and
     ``doc._.confidence`` is the mean over all tokens; otherwise they are None.
 
     Parameters
     ----------
     name : str
     model : str or None
-        The model file.  None if the component is going to be read from disk or bytes.
+        The model file; None if the component is going to be read from disk or bytes.
     tags : {"missing", "all", "none"}
-        Which tags, morphology and lemmas the model's tagger sets: those that no component has set, all, or none.
+        Which tags, morphology and lemmas the model's tagger sets: those that no other component has set, all, or none.
     sentences : {"auto", "segmenter", "rule"}
         See `SENTENCES`.
     max_words : int
-        Sentences that the segmenter or the rule finds are cut into pieces of so many tokens.
+        Maximum number of tokens of a sentence found by the segmenter or the rule; longer ones are split.
     decoding : dict
-        Options of the section ``decoding`` to change.  Trees have one root, as spaCy expects of a sentence.
+        Options of the section ``decoding`` to change.  Trees have one root, as spaCy expects.
 
     Raises
     ------
@@ -117,13 +117,13 @@ class NonprojComponent:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of arcs; ``ROOT`` stands for those of roots."""
+        """The labels of arcs, with ``ROOT`` for roots."""
         return tuple(dict.fromkeys([ROOT_LABEL, *self._parser.model.labels])) if self._parser else ()
 
     def score(self, examples: Iterable[Example], **options: Any) -> dict[str, Any]:
         """Return the scores of trees, sentences, tags, morphology and lemmas, for ``nlp.evaluate``.
 
-        Those are spaCy's own: ``dep_uas`` and ``dep_las`` (without punctuation), ``sents_f``, and, if the model has a
+        The metrics are spaCy's: ``dep_uas`` and ``dep_las`` (without punctuation), ``sents_f``, and, if the model has a
         tagger, ``tag_acc``, ``pos_acc``, ``morph_acc`` and ``lemma_acc``.
         """
         wanted, chosen = ["parser"], list(examples)
@@ -143,7 +143,7 @@ class NonprojComponent:
     # -- documents -----------------------------------------------------------------------------------------------------
 
     def __call__(self, doc: Doc) -> Doc:
-        """Parse a document, which is changed and returned."""
+        """Parse a document in place and return it."""
         try:
             self._annotate([doc])
         except Exception as error:
@@ -161,11 +161,11 @@ class NonprojComponent:
                 self._handle_error(self.name, self, docs, error)
 
     def set_error_handler(self, handler: Callable[..., Any]) -> None:
-        """Set what is done about errors; called by ``nlp.set_error_handler``."""
+        """Set the error handler; called by ``nlp.set_error_handler``."""
         self._handle_error = handler
 
     def get_error_handler(self) -> Callable[..., Any]:
-        """Return what is done about errors."""
+        """Return the error handler."""
         return self._handle_error
 
     def _annotate(self, docs: list[Doc]) -> None:
@@ -179,7 +179,7 @@ class NonprojComponent:
             position += len(bounds)
 
     def _spans(self, doc: Doc) -> list[tuple[int, int]]:
-        """Return the first token of each sentence and the one after its last; each has a word."""
+        """Return the first token of each sentence and the one after its last; each sentence has a word."""
         kept = self.sentences == "auto" and len(doc) > 1 and doc.has_annotation("SENT_START")
         limit = len(doc) if kept else self.max_words
         starts = {token.i for token in doc if token.is_sent_start} if kept else self._starts(doc)
@@ -235,7 +235,7 @@ class NonprojComponent:
 
     @cached_property
     def _has_universal_tags(self) -> bool:
-        """Whether the tags that the model's tagger has for UPOS are those of Universal Dependencies."""
+        """Whether the tagger's UPOS tags are those of Universal Dependencies."""
         analyzer = self.parser.analyzer
         tags = analyzer.tagger.tags.tags if analyzer is not None and analyzer.tagger is not None else []
         return {tag[0] for tag in tags} <= UNIVERSAL | {"_"}
@@ -289,7 +289,7 @@ def make_nonproj(
 ) -> NonprojComponent:
     """Return the component that spaCy calls "nonproj"; see `NonprojComponent`.
 
-    The model of a pipeline that is read from disk is in its folder, and the file it once came from need not exist.
+    A pipeline read from disk has its model in its folder, so the original model file need not exist.
     """
     own = nlp.meta.setdefault(_META, [])
     if model is not None and name in own and not Path(model).exists():
@@ -317,7 +317,7 @@ def _words(span: Span) -> list[Token]:
 
 
 def _sentence(span: Span, tags: str) -> Sentence:
-    """Return the words of a span, with the tags that are to be kept."""
+    """Return the words of a span, with the tags to keep."""
     rows = []
     for number, token in enumerate(_words(span), 1):
         row = [str(number), " ".join(token.text.split()), *["_"] * (len(COLUMNS) - 2)]
@@ -329,7 +329,7 @@ def _sentence(span: Span, tags: str) -> Sentence:
 
 
 def _set_tree(span: Span, parse: Parse, heads: np.ndarray, labels: list[str]) -> None:
-    """Fill in the heads and labels of a sentence; white space depends on the word before it, or on the first."""
+    """Fill in the heads and labels of a sentence; whitespace depends on the word before it, or on the first."""
     places = [token.i for token in _words(span)]
     for place, head, label in zip(places, parse.decoded.heads.tolist(), parse.labels, strict=True):
         heads[place] = places[head - 1] if head else place
@@ -351,9 +351,9 @@ def _set_confidence(span: Span, confidence: Confidence) -> None:
 
 
 def _set_tags(span: Span, sentence: Sentence, overwrite: bool, universal: bool) -> None:
-    """Set the tags of the words, where there are none or all.
+    """Set the tags of the words that have none, or of all words.
 
-    Tags of Universal Dependencies go to ``pos``, those of the treebank to ``tag``: XPOS, or, where there is none and
+    Tags of Universal Dependencies go to ``pos``, those of the treebank to ``tag``: XPOS or, if there is none and
     UPOS has no universal tags (``universal``), UPOS.
     """
     token: Any  # whose stubs lack `set_morph`

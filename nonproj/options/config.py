@@ -19,7 +19,7 @@ from nonproj.options.network import NetworkConfig
 from nonproj.options.schema import Option, Section, dotted, option, section_type, show, text
 
 MAX_PRICE = 10**9
-"""The highest price of a non-projective tree."""
+"""Maximum price of a non-projective tree."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,10 @@ class TreebankConfig(Section, name="treebank"):
         0.1, "held-out fraction of the training file, from its end, or a file", (float, str), low=0, high=1, below=True
     )
     root: str = option("auto", "roots per tree; auto: as in the training data", (), ("auto", "single", "multi"))
-    name: str | None = text("its name, for the model's card")
-    licence: str | None = text("its licence, for the model's card; null: that of a file beside it, if there is one")
+    name: str | None = text("name of the treebank, for the model card")
+    licence: str | None = text(
+        "licence of the treebank, for the model card; null: from the licence file in its folder, if any"
+    )
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class FeaturesConfig(Section, name="features"):
 
     folder: str | None = option(None, "folder of feature templates; null: the built-in ones", (str,), (None,))
     clusters: str | None = option(
-        None, "file of word clusters: a bit string, a tab and a word on each line; null: none", (str,), (None,)
+        None, "file of word clusters: each line has a bit string, a tab and a word; null: none", (str,), (None,)
     )
     bits: int = option(23, "log2 of the size of the weight table", (int,), low=10, high=28)
     rare: int = option(1, "minimum count: rarer strings are treated as unknown", (int,), low=1)
@@ -56,10 +58,17 @@ class PrunerConfig(Section, name="pruner"):
     learning_rate: float = option(0.1, "learning rate of stochastic gradient descent", (float,), low=0, above=True)
     bits: int = option(20, "log2 of the size of the weight table", (int,), low=10, high=28)
     threshold: float = option(
-        1e-4, "minimum marginal in training, as a fraction of the best head's", (float,), low=0, high=1, above=True
+        1e-4,
+        "minimum marginal of a candidate arc in training, relative to the word's best head",
+        (float,),
+        low=0,
+        high=1,
+        above=True,
     )
     max_heads: int = option(10, "maximum number of candidate heads per word", (int,), low=1, high=10**9)
-    folds: int = option(5, "folds for jackknifed pruning of the training data; 0: none", (int,), (0,), low=2)
+    folds: int = option(
+        5, "number of folds for cross-fitted pruning of the training data; 0: none", (int,), (0,), low=2
+    )
 
 
 @dataclass(frozen=True)
@@ -68,21 +77,21 @@ class TrainingConfig(Section, name="training"):
 
     epochs: int = option(10, "training epochs", (int,), low=1)
     decoder: str = option("relaxed", "relaxed: head automata only; dual: trees", (), ("relaxed", "dual"))
-    margin: float = option(300.0, "margin per wrong arc by which the gold tree should score higher", (float,), low=0)
+    margin: float = option(300.0, "required margin of the gold tree, per wrong arc", (float,), low=0)
     shuffle: bool = option(True, "shuffle the sentences in each epoch", (bool,))
     models: int = option(
         1,
-        "number of perceptrons, trained on the sentences in other orders, whose mean is the model",
+        "number of perceptrons, trained with different sentence orders and averaged",
         (int,),
         low=1,
         high=64,
     )
     average_from: int = option(
-        3, "epoch from which the weights are averaged; training of fewer epochs averages all", (int,), low=1
+        3, "first epoch of averaging; if training has fewer epochs, all are averaged", (int,), low=1
     )
     tags: str = option(
         "both",
-        "tags to train on: gold, predicted by jackknifing, or a copy with each",
+        "tags to train on: gold, predicted (by jackknifing), or both: one copy of each sentence with each",
         (),
         ("gold", "predicted", "both"),
     )
@@ -94,19 +103,19 @@ class DecodingConfig(Section, name="decoding"):
 
     max_iterations: int = option(250, "iteration limit of the subgradient method", (int,), low=1, high=10**9)
     exact: bool = option(True, "close remaining duality gaps by branch and bound", (bool,))
-    search_limit: int = option(600_000, "work limit, in Viterbi transitions per word", (int,), low=0, high=10**12)
+    search_limit: int = option(600_000, "maximum work, in Viterbi transitions per word", (int,), low=0, high=10**12)
     full: bool = option(False, "decode over all arcs, without pruning; ten times slower", (bool,))
     step: str = option("polyak", "step size rule; paper: the rule of Koo et al. 2010", (), ("polyak", "paper"))
-    beta: float = option(0.5, "fraction of each arc score assigned to the arborescence", (float,), low=0, high=1)
+    beta: float = option(0.5, "share of each arc score assigned to the arborescence", (float,), low=0, high=1)
     tau: float = option(
-        0.5, "fraction of the rest assigned to the head's automaton, not to the modifier's", (float,), low=0, high=1
+        0.5, "share of the rest assigned to the head's automaton instead of the modifier's", (float,), low=0, high=1
     )
     projective: str | bool = option(
         "auto", "projective trees only; auto: if under 0.1 % of training arcs are non-projective", (bool,), ("auto",)
     )
     crossing: str | float = option(
         "auto",
-        "price of a tree with non-projective arcs, in units of its score; auto: as learnt in training",
+        "penalty on the score of a tree with non-projective arcs; auto: as learnt in training",
         (float,),
         ("auto",),
         low=0,
@@ -114,29 +123,41 @@ class DecodingConfig(Section, name="decoding"):
     )
     single_root: str | bool = option("auto", "one root per tree; auto: as in the training data", (bool,), ("auto",))
     threshold: float = option(
-        0.005, "minimum marginal in parsing, as a fraction of the best head's", (float,), low=0, high=1, above=True
+        0.005,
+        "minimum marginal of a candidate arc in parsing, relative to the word's best head",
+        (float,),
+        low=0,
+        high=1,
+        above=True,
     )
-    tolerance: float = option(1e-9, "duality gap that counts as zero, relative to the largest score", (float,), low=0)
+    tolerance: float = option(
+        1e-9, "largest duality gap that counts as zero, relative to the largest score", (float,), low=0
+    )
     nbest: int = option(1, "number of trees per sentence, best first", (int,), low=1, high=10_000)
     constraints: str = option(
         "none",
-        "trees obey Head, NotHead and Deprel in MISC, or HEAD and DEPREL where not _",
+        "constraints on the trees: Head, NotHead and Deprel in MISC, or HEAD and DEPREL where not _",
         (),
         ("none", "misc", "head"),
     )
-    confidence: bool = option(True, "compute how probable it is that heads, labels and trees are right", (bool,))
-    joint: bool = option(
-        False, "decide tags and trees jointly, where a sentence has no tags or all are replaced", (bool,)
-    )
-    tag_weight: float = option(10.0, "joint decoding: weight of the tagger's score of the tags", (float,), low=0)
+    confidence: bool = option(True, "estimate the probability that heads, labels and trees are correct", (bool,))
+    joint: bool = option(False, "predict tags and trees jointly if a sentence has no tags or all are replaced", (bool,))
+    tag_weight: float = option(10.0, "joint decoding: weight of the tagger's score", (float,), low=0)
     tag_gap: float = option(
-        40.0, "joint decoding: maximum loss of the tagger's score of a candidate tag", (float,), low=0
+        40.0,
+        "joint decoding: maximum score difference, under the tagger, of a candidate tag from the best tag",
+        (float,),
+        low=0,
     )
-    tag_candidates: int = option(3, "joint decoding: maximum number of tags per word", (int,), low=1, high=100)
-    max_words: int = option(5000, "longest sentence, in words; longer ones are refused", (int,), low=1, high=10_000)
+    tag_candidates: int = option(
+        3, "joint decoding: maximum number of candidate tags per word", (int,), low=1, high=100
+    )
+    max_words: int = option(
+        5000, "maximum sentence length in words; longer sentences are an error", (int,), low=1, high=10_000
+    )
     cut_words: int = option(
         128,
-        "plain text: longest sentence, in words; a longer run without a sentence end is cut where one is likeliest",
+        "plain text: maximum sentence length in words; longer runs are split at their most probable boundary",
         (int,),
         low=2,
         high=1000,
@@ -148,17 +169,17 @@ class LabelerConfig(Section, name="labeler"):
     """The model that labels the arcs of a tree."""
 
     epochs: int = option(8, "training epochs; 0: one label for all arcs", (int,), low=0)
-    margin: float = option(40.0, "margin by which the gold label should score higher", (float,), low=0)
+    margin: float = option(40.0, "required margin of the gold label", (float,), low=0)
     bits: int = option(22, "log2 of the size of the weight table", (int,), low=12, high=28)
     pairs: bool = option(
         True,
-        "score labels of adjacent modifiers and of consecutive arcs in pairs, and choose all labels of a tree together",
+        "score pairs of labels of adjacent modifiers and of consecutive arcs, and choose the labels of a tree jointly",
         (bool,),
     )
-    joint: bool = option(True, "score labels with the arcs; only with templates in labelled_arc.yaml", (bool,))
+    joint: bool = option(True, "score labels together with the arcs; needs templates in labelled_arc.yaml", (bool,))
     joint_margin: float = option(
         40.0,
-        "margin by which the gold label should score higher where labels are scored with the arcs",
+        "required margin of the gold label when labels are scored together with the arcs",
         (float,),
         low=0,
     )
@@ -169,15 +190,19 @@ class TaggerConfig(Section, name="tagger"):
     """The tagger and the lemmatizer."""
 
     epochs: int = option(5, "training epochs; 0: no tagger", (int,), low=0, high=10**6)
-    restarts: int = option(3, "training runs; their weights are averaged", (int,), low=1, high=1000)
-    margin: float = option(20.0, "margin per wrong tag by which the gold tags should score higher", (float,), low=0)
+    restarts: int = option(3, "number of training runs whose weights are averaged", (int,), low=1, high=1000)
+    margin: float = option(20.0, "required margin of the gold tags, per wrong tag", (float,), low=0)
     bits: int = option(20, "log2 of the size of each weight table", (int,), low=12, high=28)
-    lexicon_folds: int = option(10, "folds for jackknifed lexicons in training", (int,), low=2, high=1000)
+    lexicon_folds: int = option(10, "number of folds for jackknifed lexicons in training", (int,), low=2, high=1000)
     max_tags: int = option(6, "maximum number of candidate tags per word", (int,), low=1, high=100)
     threshold: float = option(
-        250.0, "maximum loss of score, by the first-order pass, of a candidate tag", (float,), low=0, above=True
+        250.0,
+        "maximum score difference, in the first-order pass, of a candidate tag from the best tag",
+        (float,),
+        low=0,
+        above=True,
     )
-    folds: int = option(5, "folds for jackknifed tags of the training data", (int,), low=2, high=1000)
+    folds: int = option(5, "number of folds for jackknifed tags of the training data", (int,), low=2, high=1000)
 
 
 @dataclass(frozen=True)
@@ -186,7 +211,7 @@ class ConfidenceConfig(Section, name="confidence"):
 
     share: float = option(
         0.1,
-        "fraction of the training sentences that a second parser leaves out, to learn the classifier from; 0: none",
+        "share of training sentences for the classifier, parsed by a second parser trained on the others; 0: none",
         (float,),
         low=0,
         high=0.5,
@@ -198,23 +223,25 @@ class ConfidenceConfig(Section, name="confidence"):
 class SegmenterConfig(Section, name="segmenter"):
     """The models that find tokens and sentences in plain text."""
 
-    epochs: int = option(6, "training epochs; 0: rules", (int,), low=0, high=10**6)
+    epochs: int = option(6, "training epochs; 0: use rules", (int,), low=0, high=10**6)
     learning_rate: float = option(0.1, "learning rate of stochastic gradient descent", (float,), low=0, above=True)
     bits: int = option(
         18,
-        "log2 of the size of the weight table of tokens; that of sentences is four times as large",
+        "log2 of the size of the weight table for tokens; the table for sentences is four times as large",
         (int,),
         low=10,
         high=24,
     )
-    copies: int = option(1, "varied copies of the text to train on, with other line ends", (int,), low=0, high=100)
-    threshold: float = option(0.0, "minimum score of a sentence end", (float,), low=-50, high=50)
+    copies: int = option(
+        1, "number of additional copies of the training text, with varied line breaks", (int,), low=0, high=100
+    )
+    threshold: float = option(0.0, "minimum score of a sentence boundary", (float,), low=-50, high=50)
     language: str | None = field(
         default="auto",
         metadata={
             "option": LanguageOption(
                 "auto",
-                "language of the rules, where the treebank has no raw text; auto: as its words show, if they are "
+                "language of the rules for a treebank without raw text; auto: detected from its words, among "
                 "Basque, Danish, Dutch or English",
                 (str,),
                 (None, "auto", "da"),
@@ -223,7 +250,7 @@ class SegmenterConfig(Section, name="segmenter"):
     )
 
 
-_DEFAULT_PARTS: Any = "grandparent"  # a name of a set; construction replaces it by the names of its types
+_DEFAULT_PARTS: Any = "grandparent"  # name of a set; the constructor replaces it with the names of its types
 
 
 @dataclass(frozen=True)
@@ -271,7 +298,7 @@ class Config(Section):
         return _build(cls, values)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return nested dictionaries of JSON values; `from_dict` is the inverse."""
+        """Return nested dictionaries of JSON values; the inverse of `from_dict`."""
         return asdict(self) | {"parts": list(self.parts)}
 
     def with_overrides(self, overrides: Mapping[str, object], *, text: bool = False) -> Config:
@@ -280,9 +307,9 @@ class Config(Section):
         Parameters
         ----------
         overrides : mapping
-            From dotted names, as in ``decoding.tau``, to values.
+            From dotted names, such as ``decoding.tau``, to values.
         text : bool
-            Whether strings are texts of values, as on the command line.
+            Whether strings are to be parsed, as on the command line.
 
         Examples
         --------

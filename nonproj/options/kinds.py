@@ -1,4 +1,4 @@
-"""Kinds of options that need a check of their own."""
+"""Types of options with checks of their own."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ af am ar az bg bn bo ca cs da de dsb el en es et eu fa fi fo fr ga gd grc gu he 
 ky la lb lg lij lt lv mk ml mr ms nb ne nl nn pl pt ro ru sa si sk sl sq sr sv ta te th ti tl tn tr tt uk ur vi xx yo zh
 """
 LANGUAGES = frozenset(_CODES.split())
-"""The languages of spaCy's rules.  A name is looked up here and never imported as it stands: models name languages."""
+"""The languages of spaCy's rules.  Models name languages, so a name is looked up here and never imported."""
 
 
 class PartsOption(Option):
-    """A set of part types: its name, or the names of the types; checked against those that are registered."""
+    """A set of part types: its name, or the names of registered types."""
 
     @property
     def expected(self) -> str:
-        """What would be right, in words."""
+        """The allowed values in words."""
         return "the name of a set or a list of part types"
 
     def check(self, key: str, value: object) -> tuple[str, ...]:
-        """Return the names of the part types in their usual order; a string may name a set, or types with commas."""
-        from nonproj.parts.registry import PART_SETS, part_set  # imports numba, which the other options do not need
+        """Return the names of the part types in canonical order; a string may name a set, or types with commas."""
+        from nonproj.parts.registry import PART_SETS, part_set  # imports numba, which no other option needs
 
         if isinstance(value, str) and value not in PART_SETS and "," in value:
             value = [name.strip() for name in value.split(",")]
@@ -41,8 +41,8 @@ class LanguageOption(Option):
 
     @property
     def expected(self) -> str:
-        """What would be right, in words."""
-        return "auto, null or the code of a language that spaCy has, such as da,"
+        """The allowed values in words."""
+        return "auto, null or the code of a language supported by spaCy, such as da,"
 
     def check(self, key: str, value: object) -> str | None:
         """Return the validated value."""

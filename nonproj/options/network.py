@@ -15,17 +15,17 @@ class NetworkConfig(Section, name="network"):
     size: int = option(128, "number of hidden units", (int,), low=1, high=4096)
     weight: float = option(
         0.2,
-        "factor of its scores of arcs, in nats, as a fraction of training.margin",
+        "factor of the arc scores (in nats), relative to training.margin",
         (float,),
         low=0,
         high=100,
     )
     label_weight: float = option(
         0.5,
-        "factor of its scores of labels, in nats, as a fraction of labeler.margin",
+        "factor of the label scores (in nats), relative to labeler.margin",
         (float,),
         low=0,
         high=100,
     )
-    dropout: float = option(0.3, "fraction of hidden units that are left out in training", (float,), low=0, high=0.9)
+    dropout: float = option(0.3, "share of hidden units dropped in training", (float,), low=0, high=0.9)
     learning_rate: float = option(0.03, "learning rate of AdaGrad", (float,), low=0, above=True)

@@ -1,4 +1,4 @@
-"""Declarations of options: fields of frozen dataclasses with help texts and allowed values.
+"""Declarations of options as fields of frozen dataclasses, with help texts and allowed values.
 
 A dataclass of options is a `Section`, which validates itself; the parser's options are in `nonproj.options.config`.
 """
@@ -26,7 +26,7 @@ class Option:
     help : str
         The help text.
     kinds : tuple of type
-        Allowed types, of ``int``, ``float``, ``bool`` and ``str``; empty where only ``choices`` are allowed.
+        Allowed types, among ``int``, ``float``, ``bool`` and ``str``; empty if only ``choices`` are allowed.
     choices : tuple
         Allowed values in addition to those of the kinds.
     low, high : float
@@ -65,7 +65,7 @@ class Option:
         return f" from {self.low:.10g} to {self.high:.10g}" if not (self.above or self.below) else f" {low} and {high}"
 
     def check(self, key: str, value: object) -> Any:
-        """Return the validated value; an integer is converted where a float is expected, text never.
+        """Return the validated value; an integer is converted if a float is expected, text never is.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Option:
         return type(value) is bool or (low and high)  # false for NaN
 
     def parse(self, key: str, text: str) -> Any:
-        """Return the validated value of a text on the command line.
+        """Return the validated value of a text from the command line.
 
         A path is the text itself; everything else is a number or a YAML scalar.
         """
@@ -118,7 +118,7 @@ def _number(text: str) -> float | None:
 
 
 def show(value: object) -> str:
-    """Return a value as YAML writes it, truncated if long; text is quoted where it looks like another value.
+    """Return a value in YAML syntax, truncated if long; strings that look like other values are quoted.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class TextOption(Option):
 
     @property
     def expected(self) -> str:
-        """What would be right, in words."""
+        """The allowed values in words."""
         return "null or a text"
 
 
@@ -159,7 +159,7 @@ def option(default: object, *arguments: Any, **bounds: Any) -> Any:
 
 
 def text(help: str) -> Any:
-    """Return a dataclass field that declares an option of a text, null by default.
+    """Return a dataclass field that declares a text option, null by default.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def text(help: str) -> Any:
 
 
 class Section:
-    """Base class of frozen dataclasses of options, which are validated on construction; takes the section's name."""
+    """Base class of frozen dataclasses of options, validated on construction; takes the section's name."""
 
     _name: ClassVar[str] = ""
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -188,7 +188,7 @@ class Section:
 
 
 def section_type(item: Field[Any]) -> type[Section]:
-    """Return the section that a field of a dataclass holds."""
+    """Return the section in a field of a dataclass."""
     found = item.default_factory
     if not isinstance(found, type) or not issubclass(found, Section):
         raise TypeError(f"{item.name} is neither an option nor a section")
