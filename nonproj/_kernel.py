@@ -1,6 +1,6 @@
-"""The project's only njit, and the folder where its compiled code is kept.
+"""The project's only use of ``njit``, and the cache folder of its compiled code.
 
-Numba's cache looks at the file of a kernel, but not at the files of the kernels that it calls or of the constants that
+Numba's cache checks the file of a kernel, but not the files of the kernels that it calls or of the constants that
 it compiles in, so an edited helper would leave its callers stale (numba issue 1833).  The folder is therefore named by
 a digest of every source that a kernel can reach through imports, of the versions involved and of the flags that change
 the generated code.  Kernels of another package, made by the same decorators, have a folder of their own, named by its
@@ -44,7 +44,7 @@ _IMPORT = re.compile(rb"\n(?:from|import) (\.*)([\w.]*)(?: import (\([^)]*\)|.*)
 
 
 def source_digest(package: Path = _PACKAGE, user: tuple[str, Path] | None = None) -> str:
-    """Return a digest of all that determines the compiled code, 16 hexadecimal digits.
+    """Return a digest of everything that determines the compiled code, 16 hexadecimal digits.
 
     Parameters
     ----------
@@ -64,11 +64,11 @@ def source_digest(package: Path = _PACKAGE, user: tuple[str, Path] | None = None
 
 
 def _kernel_sources(packages: dict[str, Path]) -> dict[str, bytes]:
-    """Return the modules with kernels and all that they import, directly or not, when they are loaded: name to text.
+    """Return the source of the modules with kernels and of everything they import, directly or not: name to text.
 
-    A regular expression finds imports in a tenth of the time of a syntax tree.
+    A regular expression finds imports ten times as fast as a syntax tree.
     """
-    texts, inside = {}, {}  # of each module: its text, and the package that relative imports begin at
+    texts, inside = {}, {}  # for each module: its text, and the base package of relative imports
     for package, folder in packages.items():
         for path in folder.rglob("*.py"):
             parts = (package, *path.relative_to(folder).with_suffix("").parts)
@@ -88,12 +88,12 @@ def _kernel_sources(packages: dict[str, Path]) -> dict[str, bytes]:
 
 
 def cache_folder(user: tuple[str, Path] | None = None) -> Path | None:
-    """Return the folder of compiled code for this very source; ``NONPROJ_CACHE`` moves its parent.
+    """Return the folder of compiled code for the current sources; ``NONPROJ_CACHE`` moves its parent.
 
     With ``user``, as for `source_digest`, the folder of another package's kernels.
 
-    Numba runs what it finds there.  So where the user's own folder cannot be written to, it is one among the temporary
-    files that nobody else can write to, or else a new one, removed at exit; None where nothing can be written.
+    Numba executes the code in it.  So if the user's own folder is not writable, a folder among the temporary files is
+    used that nobody else can write to, or else a new one, removed at exit; None if nothing can be written.
     """
     digest = source_digest(user=user)
     try:
@@ -115,16 +115,16 @@ def cache_folder(user: tuple[str, Path] | None = None) -> Path | None:
     except OSError:
         return None
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    text = "others may write to %s; code is compiled for this process only. Set NONPROJ_CACHE to a folder of your own"
+    text = "others can write to %s, so compiled code is not kept; set NONPROJ_CACHE to a folder of your own"
     logging.getLogger("nonproj").warning(text, shared)
     return folder
 
 
 def _make_private(folder: Path) -> bool:
-    """Make a folder unless it exists; return whether it is a folder, no link, and this user's alone."""
+    """Make a folder unless it exists; return whether it is a folder, not a link, and writable by this user only."""
     above = os.stat(folder.parent)
     if above.st_mode & 0o022 and not above.st_mode & stat.S_ISVTX:
-        return False  # others may rename what is in it
+        return False  # others may rename its contents
     with contextlib.suppress(FileExistsError):
         os.mkdir(folder, 0o700)
     found = os.lstat(folder)
@@ -138,7 +138,7 @@ _FOLDER = cache_folder()
 def _folder_of(package: str) -> Path | None:
     """Return the folder of the compiled code of a package or module by its name, without dots.
 
-    A module that is no package, such as a script, has the folder of nonproj: a file there is named by the source of
+    A module outside any package, such as a script, uses the folder of nonproj: a file there is named by the source of
     its own kernel.
     """
     paths = [Path(path) for path in getattr(sys.modules.get(package), "__path__", ())]
@@ -146,7 +146,7 @@ def _folder_of(package: str) -> Path | None:
 
 
 def kept_in() -> Path | None:
-    """Return the folder where this process keeps compiled code; None if it keeps or compiles none."""
+    """Return the folder where this process caches compiled code; None if it caches or compiles none."""
     return None if _config.DISABLE_JIT else _FOLDER
 
 
@@ -156,32 +156,32 @@ def count_cached() -> int:
 
 
 def is_cached(name: str) -> bool:
-    """Return whether a kernel, such as ``score._score_parts``, is in the cache, for whatever types of arguments."""
+    """Return whether a kernel, such as ``score._score_parts``, is in the cache, for any argument types."""
     return _FOLDER is not None and any(_FOLDER.glob(f"*/{name}-*{ENDING}"))
 
 
 NOTICE = "nonproj: compiling kernels, once for each version of nonproj"
 NOTICE_AFTER = 2.0
-"""Seconds of compiling after which a process says so, once, by a warning of the logger ``nonproj.compiling``: on
+"""Seconds of compilation after which a process reports it, once, by a warning of the logger ``nonproj.compiling``: on
 standard error, unless logging is configured otherwise."""
 
 SILENT = "NONPROJ_SILENT"
-"""The environment variable, not empty, of a process that does not say so, because another one does."""
+"""If not empty, this environment variable suppresses the warning, because another process gives it."""
 
 
 _log = logging.getLogger("nonproj.compiling")
 
 
 class _Compiling(event.Listener):
-    """Knows how long this process has been compiling, says so, and pauses the garbage collector meanwhile.
+    """Measures and reports the compilation time of this process, and pauses the garbage collector meanwhile.
 
-    What numba makes mostly stays; to look through it again and again takes an eighth of the time.  As a context it
-    stands for the time of waiting for another process that compiles.
+    Most of numba's objects stay alive, and scanning them repeatedly takes an eighth of the time.  As a context it
+    counts the time spent waiting for another process that compiles.
 
     Attributes
     ----------
     told : bool
-        Whether the user knows that this process compiles; if so, nothing is said any more.
+        Whether the user has been told that this process compiles; if so, nothing more is reported.
     """
 
     def __init__(self) -> None:
@@ -200,7 +200,7 @@ class _Compiling(event.Listener):
         return self._seconds + (time.monotonic() - self._begin if self.active else 0.0)
 
     def on_start(self, event: object) -> None:
-        """Note that a kernel, maybe one called by that which is being compiled, is compiled from now on."""
+        """Record the start of a compilation, which may be nested in another one."""
         if not self._depth:
             self._begin, self._collecting = time.monotonic(), gc.isenabled()
             gc.disable()
@@ -211,7 +211,7 @@ class _Compiling(event.Listener):
         self._depth += 1
 
     def on_end(self, event: object) -> None:
-        """Note that it is compiled."""
+        """Record the end of a compilation."""
         self._depth -= 1
         if not self._depth:
             self._seconds += time.monotonic() - self._begin
@@ -221,14 +221,14 @@ class _Compiling(event.Listener):
                 gc.enable()
 
     def _tell(self) -> None:
-        """Say that kernels are being compiled, unless it has been said."""
+        """Report that kernels are being compiled, once."""
         if not self.told:
             self.told = True
             _log.warning(NOTICE)
 
     @property
     def silent(self) -> bool:
-        """Whether nothing is said, as for ``--quiet``."""
+        """Whether reports are off, as for ``--quiet``."""
         return not _log.isEnabledFor(logging.WARNING)
 
     def __enter__(self) -> None:
@@ -246,7 +246,7 @@ _register("numba:compile", compiling)
 def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Compile a function lazily, without the global interpreter lock, cached on disk.
 
-    No fast mathematics: recurrences start at minus infinity and agreement is exact.
+    Fast mathematics is off: recurrences start at minus infinity, and agreement must be exact.
     """
     return _compile(function, inline="never")
 
@@ -254,8 +254,8 @@ def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
 def inlined_kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Compile a function as part of each kernel that calls it.
 
-    For what is called once a part: a call that hands over a tuple of arrays copies them all, and that costs more than
-    the work.
+    For functions called once per part: calling a separate kernel copies a tuple of arrays, which costs more than the
+    function itself.
     """
     return _compile(function, inline="always")
 
@@ -264,6 +264,6 @@ def _compile(function: Callable[_P, _R], inline: Literal["never", "always"]) -> 
     folder = _folder_of(function.__module__.partition(".")[0])
     compiled: Any = numba.njit(function, nogil=True, fastmath=False, inline=inline)
     if folder is not None and not _config.DISABLE_JIT:
-        compiled._cache = KernelCache(function, folder)  # what `cache=True` does, with numba's own class
-    typed: Callable[_P, _R] = compiled  # dispatchers have no types of arguments
+        compiled._cache = KernelCache(function, folder)  # as `cache=True` does with numba's own class
+    typed: Callable[_P, _R] = compiled  # dispatchers have no argument types
     return typed

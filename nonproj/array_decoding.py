@@ -1,4 +1,4 @@
-"""Trees from scores of one's own: arrays of numpy or torch in, trees with certificates out."""
+"""Trees from user-supplied scores: arrays of numpy or torch in, trees with certificates out."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
 
 
 class DecodedScores(NamedTuple):
-    """The trees of a batch of ``B`` sentences, padded to ``n`` words; of one sentence without the first axis.
+    """The trees of a batch of ``B`` sentences, padded to ``n`` words; without the first axis for a single sentence.
 
     Attributes
     ----------
     heads : ndarray of shape (B, n), int32
-        The head of each word, from 1; 0 is the root, and -1 stands for padding.
+        The head of each word, from 1; 0 is the root, and -1 is padding.
     scores, bounds : ndarray of shape (B,), float64
-        The score of each tree, and an upper bound on all trees.
+        The score of each tree, and an upper bound on the scores of all trees.
     certified : ndarray of shape (B,), bool
-        Whether the tree is proven to be the best: no tree scores more, by more than ``1e-9 * (scale + |score|)``, where
+        Whether the tree is proven optimal: no tree scores higher by more than ``1e-9 * (scale + |score|)``, where
         ``scale`` is the largest absolute score of an arc that a best tree may have, or of a sibling or grandparent.
     status : ndarray of shape (B,), str
-        ``"optimal"`` where certified, ``"limit"`` where the work was used up: then the tree is the best that was seen.
+        ``"optimal"`` if certified, ``"limit"`` if the search reached its work limit: then it is the best tree found.
     marginals : ndarray of shape (B, N, N), float64, or None
-        The probability of each arc by the first-order model, if asked for; ``N = n + 1`` nodes, of which 0 is the root.
+        The probability of each arc under the first-order model, if requested; ``N = n + 1`` nodes, 0 is the root.
     trees : list of list of Decoded, or None
-        The k best trees of each sentence, if asked for.
+        The k best trees of each sentence, if requested.
     labels : ndarray of shape (B, n), int32, or None
-        The number of the label of each word's arc in the best tree, if labels have scores; -1 for padding.
+        The index of the label of each word's arc in the best tree, if there are label scores; -1 for padding.
     """
 
     heads: Int32s
@@ -73,38 +73,38 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
 ) -> DecodedScores:
     """Find the best trees under scores given as arrays.
 
-    Batches are padded arrays with ``lengths``, or lists with an array for each sentence.
+    Batches are padded arrays with ``lengths``, or lists with one array per sentence.
 
     Parameters
     ----------
     arc_scores : array-like of shape (N, N) or (B, N, N), or list of arrays of shape (N, N)
         ``arc_scores[..., h, m]`` of the arc from head ``h`` to modifier ``m``; node 0 is the root, words count from 1.
-        Minus infinity forbids an arc, and so does a score below -1e8 that is a million times as far below zero as all
-        higher ones are from zero, such as ``torch.finfo(torch.float32).min``: see `nonproj.trees.domain`.  The diagonal
-        and column 0 are ignored.  Tensors of torch on the CPU are read in place, float32 or float64; they must be
+        Minus infinity forbids an arc; so does a score below -1e8 whose absolute value is a million times those of all
+        higher scores, such as ``torch.finfo(torch.float32).min``: see `nonproj.trees.domain`.  The diagonal
+        and column 0 are ignored.  Torch tensors on the CPU are read in place, float32 or float64; they must be
         detached.
     siblings : array-like of shape (N, N, N) or (B, N, N, N), optional
         ``siblings[..., h, s, m]`` where ``m`` is the next modifier of ``h`` after ``s`` on the same side, outward from
-        the head; ``s == h`` where ``m`` is the first on its side.
+        the head; ``s == h`` if ``m`` is the first on its side.
     grandparents : array-like of the same shape, optional
         ``grandparents[..., g, h, m]`` of the arcs from ``g`` to ``h`` and from ``h`` to ``m``.
     label_scores : array-like of shape (N, N, L) or (B, N, N, L), optional
         ``label_scores[..., h, m, l]`` is added to the score of the arc if it has label ``l``; minus infinity forbids
-        the label there.  The trees are then the best ones with the best label of each arc.
+        this label.  The result is the best labelled tree.
     single_root : bool
         Whether exactly one word is headed by the root.
     projective : bool
         Whether arcs may not cross.
     lengths : array-like of shape (B,), int, optional
-        The number of words of each sentence, where they are padded; by default ``N - 1``.
+        Number of words of each sentence in a padded batch; by default ``N - 1``.
     marginals : bool
         Whether to compute the probability of each arc, ``P(tree) = exp(sum of its arc_scores) / Z``.  Siblings,
-        grandparents and ``projective`` have no part in it.  With ``label_scores`` it is a distribution over trees with
-        labels, and an arc's probability is the sum over its labels.
+        grandparents and ``projective`` do not affect it.  With ``label_scores`` this is a distribution over labelled
+        trees, and an arc's probability is the sum over its labels.
     k : int
-        How many trees to find for each sentence, best first.
+        Number of trees per sentence, best first.
     work_per_word : int
-        Limit of the search, in Viterbi transitions for each word (and tree); 0: dual decomposition without search.  See
+        Maximum work of the search, in Viterbi transitions per word (and tree); 0: dual decomposition only.  See
         `nonproj.dual.options.SearchOptions`.
 
     Returns
@@ -114,13 +114,13 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
     Raises
     ------
     ValueError
-        If shapes do not fit, a score is NaN, plus infinity or above 1e290 in absolute value, one of siblings or
-        grandparents is not finite or too low to be added to the others, or a sentence has no tree.
+        If shapes do not match, a score is NaN, plus infinity or above 1e290 in absolute value, a sibling or
+        grandparent score is not finite or too low to be added to the others, or a sentence has no tree.
 
     Notes
     -----
     Arcs alone: Chu-Liu-Edmonds, or Eisner's algorithm.  With siblings or grandparents: dual decomposition and branch
-    and bound (Koo et al. 2010), over all arcs that are not forbidden, up to 2 N^3 parts.
+    and bound (Koo et al. 2010), over all allowed arcs, up to 2 N^3 parts.
 
     Examples
     --------
@@ -171,18 +171,18 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
 
 
 def _fitting(batch: ArrayBatch, arcs: ArrayBatch, name: str) -> Float32s | Float64s:
-    """Return the scores of a batch; raise `ValueError` unless they are of the same sentences as those of arcs."""
+    """Return the scores of a batch; raise `ValueError` unless its shape matches that of the arc scores."""
     same = batch.values.shape[:3] == arcs.values.shape and np.array_equal(
         [] if batch.lengths is None else batch.lengths, [] if arcs.lengths is None else arcs.lengths
     )
     if not same:
         own, other = (each.values.shape[not each.many :] for each in (batch, arcs))
-        raise ValueError(f"{name} has shape {own}, which does not fit {other} of arc_scores")
+        raise ValueError(f"{name} has shape {own}, which does not match {other} of arc_scores")
     return batch.values
 
 
 def _labels_of(heads: Int32s, labels: Int32s) -> Int32s:
-    """Return the label of each node's arc, int32[B, N]; -1 where there is no word."""
+    """Return the label of each node's arc, int32[B, N]; -1 for the root and padding."""
     sentence, word = np.nonzero(heads >= 0)
     found = np.full(heads.shape, -1, np.int32)
     found[sentence, word] = labels[sentence, heads[sentence, word], word]
@@ -190,9 +190,9 @@ def _labels_of(heads: Int32s, labels: Int32s) -> Int32s:
 
 
 def _decode_labels(scores: np.ndarray, batch: ArrayBatch, lengths: Int64s) -> tuple[Float64s, Float64s, Int32s]:
-    """Return the scores of arcs with their best labels, and with all labels summed up, and the best labels.
+    """Return the arc scores with best labels, the arc scores with labels summed out, and the best labels.
 
-    The three have the shape (B, N, N); ``scores`` are those of arcs without labels, ``batch`` those of labels.
+    All three have shape (B, N, N); ``scores`` are arc scores without labels, ``batch`` label scores.
     """
     best, total, labels = np.zeros(scores.shape), np.zeros(scores.shape), np.zeros(scores.shape, np.int32)
     for b, length in enumerate(lengths.tolist()):
@@ -215,7 +215,7 @@ def _decode_labels(scores: np.ndarray, batch: ArrayBatch, lengths: Int64s) -> tu
 
 
 def _is_arc(n_nodes: int) -> Bools:
-    """Return which pairs of nodes can be arcs, bool[N, N]."""
+    """Return which pairs of nodes are possible arcs, bool[N, N]."""
     found = ~np.eye(n_nodes, dtype=np.bool_)
     found[:, 0] = False
     return found
@@ -240,7 +240,7 @@ def _status(certified: Bools) -> np.ndarray:
 
 
 def _raise(status: int, number: int) -> None:
-    """Raise the error of a status, with the number of the sentence."""
+    """Raise the error for a status, with the index of the sentence."""
     try:
         check_status(status)
     except ValueError as error:
@@ -248,9 +248,9 @@ def _raise(status: int, number: int) -> None:
 
 
 def _check_arcs(scores: np.ndarray, batch: str) -> Bools:
-    """Return which arcs of a sentence are candidates, bool[N, N]; raise `ValueError` if a score is out of the domain.
+    """Return the candidate arcs of a sentence, bool[N, N]; raise `ValueError` if a score is out of the domain.
 
-    ``batch`` is what indices of the user's arrays begin with.
+    ``batch`` is the prefix of indices into the user's arrays.
     """
     counts = _is_arc(len(scores))
     values = scores.astype(np.float64)
@@ -263,7 +263,7 @@ def _check_arcs(scores: np.ndarray, batch: str) -> Bools:
     wrong = np.argwhere(counts & (np.abs(values) > LARGEST))
     if len(wrong):
         h, m = wrong[0]
-        raise ValueError(f"arc_scores[{batch}{h}, {m}] is {scores[h, m]}; sums need at most {LARGEST}")
+        raise ValueError(f"arc_scores[{batch}{h}, {m}] is {scores[h, m]}; the maximum absolute value is {LARGEST}")
     return counts
 
 
@@ -271,7 +271,7 @@ def _check_arcs(scores: np.ndarray, batch: str) -> Bools:
 def _decode_batch(
     scores: Float32s | Float64s, lengths: Int64s, single_root: bool, heads: Int32s, totals: Float64s
 ) -> tuple[int, int]:
-    """Write heads and score of each sentence; return the number of the first that has no tree, and its status."""
+    """Write heads and score of each sentence; return the index of the first one without a tree, and its status."""
     for b in range(scores.shape[0]):
         n_nodes = lengths[b] + 1
         if n_nodes == 1:
@@ -324,7 +324,7 @@ def _decode_each(
     lengths: np.ndarray,
     decode: Callable[[np.ndarray, dict[str, np.ndarray], int], list[Decoded]],
 ) -> DecodedScores:
-    """Return the best trees, one sentence after the other."""
+    """Return the best trees of all sentences."""
     heads, trees = np.full(scores.shape[:2], -1, np.int32), []
     for b, length in enumerate(lengths.tolist()):
         n_nodes = length + 1
@@ -358,7 +358,7 @@ def _decode(
         place = parts.names.index(name)
         a, b, c = parts.types[place].rows(arcs, parts.starts[place]).nodes.T
         last = c >= n_nodes  # after the last sibling
-        first = b >= n_nodes  # before the first one, which the head itself stands for
+        first = b >= n_nodes  # before the first one, represented by the head itself
         middle, end = np.where(first, a, b), np.where(last, 0, c)
         scores[parts.range(name)] = np.where(last, 0.0, cube[a, middle, end])
         _check_parts(name, batch, scores, parts.range(name), (a, middle, end))
@@ -371,11 +371,11 @@ def _decode(
 
 
 def _check_parts(name: str, batch: str, scores: Float64s, place: slice, nodes: tuple[np.ndarray, ...]) -> None:
-    """Raise `ValueError` if a score of parts, ``scores[place]``, is out of the domain; name it as the user does."""
+    """Raise `ValueError` if a part score, ``scores[place]``, is out of the domain, named as in the user's arrays."""
     own = scores[place]
     for wrong, reason in (
         (~np.isfinite(own), "a finite score is expected; only an arc can be forbidden"),
-        (np.abs(own) > LARGEST, f"sums need at most {LARGEST} in absolute value"),
+        (np.abs(own) > LARGEST, f"the maximum absolute value is {LARGEST}"),
         (own <= highest_forbidden(scores), "it is too low to be added to the others; only an arc can be forbidden"),
     ):
         if wrong.any():
@@ -385,7 +385,7 @@ def _check_parts(name: str, batch: str, scores: Float64s, place: slice, nodes: t
 
 
 def _all_marginals(scores: np.ndarray, lengths: np.ndarray, single_root: bool) -> np.ndarray:
-    """Return the marginals of all sentences, 0 where they are padded."""
+    """Return the marginals of all sentences, 0 for padding."""
     found = np.zeros(scores.shape)
     for b, length in enumerate(lengths.tolist()):
         if length:

@@ -1,7 +1,7 @@
-"""Compiling what a parser needs before it is needed, on two cores.
+"""Compilation, on two cores, of the kernels that a parser needs.
 
-Numba compiles a kernel at its first call, one after the other.  The kernels of decoding take as long as all others of
-a parse together, so another process compiles them meanwhile; its results are found in the cache on disk.
+Numba compiles a kernel at its first call, one after the other.  The kernels for decoding take as long to compile as all
+others together, so another process compiles them concurrently; this process then finds them in the cache on disk.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ SCORING = ("score._score_parts", "marginals._marginals", "labels._score_labels")
 """Kernels that every parse needs: module and name."""
 
 PRICED = ("projective.best_projective_tree", "projective.is_projective")
-"""Kernels that a price of non-projective trees needs."""
+"""Kernels for the price of non-projective trees."""
 
 CONFIDENCE = ("evidence._fill_features", "exclusion._exclude", "classifier._estimate")
-"""Kernels that confidence needs."""
+"""Kernels for confidence."""
 
 PAIRS = ("label_pairs._score_label_pairs", "label_decoding._decode_labels")
-"""Kernels that pairs of labels need."""
+"""Kernels for pairs of labels."""
 
 
 def compile_for_parsing(path: str, model: Model, decoding: DecodingConfig) -> None:
-    """Compile the kernels that parsing with a model takes, unless they are in the cache already.
+    """Compile the kernels needed to parse with a model, unless they are in the cache already.
 
     Parameters
     ----------
     path : str
-        The model's file, for the other process.
+        The model file, for the other process.
     model : Model
     decoding : DecodingConfig
     """
@@ -69,7 +69,7 @@ def compile_for_parsing(path: str, model: Model, decoding: DecodingConfig) -> No
 
 
 def needed_kernels(parts: tuple[str, ...], projective: bool) -> tuple[str, ...]:
-    """Return the kernels by which to see whether those of a parse are compiled, as keys of the cache.
+    """Return the kernels whose presence in the cache shows that parsing needs no compilation, as cache keys.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def needed_kernels(parts: tuple[str, ...], projective: bool) -> tuple[str, ...]:
 
 
 def compile_scoring(parser: Parser) -> None:
-    """Pass a sentence through all stages but decoding."""
+    """Pass a sentence through all stages except decoding."""
     rows = [[str(i), "_", "_", "_", "_", "_", "_", "_", "_", "_"] for i in (1, 2, 3)]
     tokens = parser.encode(Sentence(rows, None))
     parser.score(tokens, parser.prune(tokens))
@@ -99,7 +99,7 @@ def compile_scoring(parser: Parser) -> None:
         margins = np.ones(3), np.ones(3), np.ones((4, 2), np.float32)
         case = Case(tokens, parts, scores, np.full(n_arcs, 0.3), decoded, np.zeros((3, n_arcs)), np.arange(3), *margins)
         parser.classifier.confidence(parser.evidence(case, np.inf))
-    maximum_arborescence(np.zeros((3, 3)))  # pruning needs it for most files, but not for most sentences
+    maximum_arborescence(np.zeros((3, 3)))  # pruning needs it in most files, but only for few sentences
 
 
 def compile_decoding(parser: Parser) -> None:
@@ -114,7 +114,7 @@ def compile_decoding(parser: Parser) -> None:
 
 @contextmanager
 def helper(module: str, *arguments: str) -> Iterator[None]:
-    """Run a module of the package in another process meanwhile, and wait for its end; its failure has no effect."""
+    """Run a module of the package in another process, and wait for it at the end; its failure is ignored."""
     folder = str(Path(nonproj.__file__).resolve().parents[1])
     path = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
     process = subprocess.Popen(

@@ -1,19 +1,19 @@
-"""The file of a model: JSON values and arrays, safe to load from untrusted sources and memory-mapped.
+"""The model file: JSON values and arrays, safe to load from untrusted sources and memory-mapped.
 
-The file is one of `safetensors <https://github.com/huggingface/safetensors>`_, which many tools read: the length of a
-header (u64, little-endian), the header, and the arrays, raw, little-endian, in C order, without anything between them.
-The header is JSON in UTF-8, padded by blanks so that the arrays begin at a multiple of 64 bytes::
+The file is in the `safetensors <https://github.com/huggingface/safetensors>`_ format, which many tools read: the length
+of a header (u64, little-endian), the header, and the arrays, raw, little-endian, in C order, without gaps.
+The header is JSON in UTF-8, padded with blanks so that the arrays begin at a multiple of 64 bytes::
 
     {"__metadata__": {"nonproj": "5", "checksum": "...", "digests": "{...}", "labels": "[...]", ...},
      "parser": {"dtype": "I16", "shape": [8388608], "data_offsets": [0, 16777216]}, ...}
 
 Metadata are strings: the version of the format, BLAKE2b of the header without these 64 digits, that of each array, and
-the values, each as JSON.  Arrays whose size is a multiple of 64 bytes, as of all weight tables, come first, so they
-begin where a line of the cache does; all others at a multiple of the size of their items.
+the values, each as JSON.  Arrays whose size is a multiple of 64 bytes, such as all weight tables, come first, so they
+are aligned to cache lines; all others are aligned to the size of their items.
 
-This is a reader of its own, which maps what it reads, leaves it writable and checks more than that of safetensors.
-Nothing in the file is executed or decompressed.  Everything that is needed to find the arrays is checked; what they and
-the other values mean is checked by those who use them.  The digests of the arrays are checked on request only, because
+This reader is our own: it maps the file, leaves the arrays writable and checks more than the safetensors library.
+Nothing in the file is executed or decompressed.  Everything needed to locate the arrays is checked here; the meaning of
+arrays and values is checked by their users.  The digests of the arrays are checked on request only, because
 reading all arrays would take the time that mapping saves.
 """
 
@@ -39,7 +39,7 @@ from nonproj.io.temporary import reason
 from nonproj.strings import NAME, fits
 
 FORMAT = 5
-"""The version of the format that is written and read; models of earlier versions must be trained again."""
+"""The version of the format that is written and read; models of earlier versions must be retrained."""
 
 _START = 8
 _BEGINNING = MODEL_MAGIC + str(FORMAT).encode() + b'","checksum":"'
@@ -49,13 +49,13 @@ _DIGITS = slice(len(_BEGINNING), len(_BEGINNING) + 64)
 _VERSION = re.compile(re.escape(MODEL_MAGIC) + rb'([0-9]{1,9})"')
 
 DTYPES = {name: np.dtype(name).newbyteorder("<") for name in ("float32", "float64", "int16", "int32", "int64", "uint8")}
-"""The dtypes that arrays may have."""
+"""The allowed dtypes of arrays."""
 
 _CODES = {"float32": "F32", "float64": "F64", "int16": "I16", "int32": "I32", "int64": "I64", "uint8": "U8"}
 _NAMES = {code: name for name, code in _CODES.items()}
 
 MAX_HEADER, MAX_NODES, MAX_DEPTH = 100_000_000, 1 << 22, 12
-"""Limits of a header: its bytes, as in safetensors, the number of objects and lists, and how deep they are nested."""
+"""Limits of a header: size in bytes, as in safetensors, number of objects and lists, and depth of nesting."""
 
 _METADATA = "__metadata__"
 _ALIGNMENT = 64
@@ -67,23 +67,23 @@ _ESCAPED = re.compile(r'\\[^"t/]')
 
 
 class Contents(NamedTuple):
-    """What is in a file: the header's values without the description of the arrays, and these by name."""
+    """The contents of a file: the header's values without the descriptions of the arrays, and the arrays by name."""
 
     values: dict[str, Any]
     arrays: dict[str, np.ndarray]
 
 
 def write(path: str | Path, values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """Write a file, which is replaced only when the new content is complete.
+    """Write a file atomically.
 
     Parameters
     ----------
     path : str or Path
     values : mapping of str to JSON values
-        None of them is called ``nonproj``, ``checksum`` or ``digests``; strings without control characters other than
+        Keys other than ``nonproj``, ``checksum`` and ``digests``; strings without control characters other than
         tabs.
     arrays : mapping of str to ndarray
-        None of them is called ``__metadata__``.
+        Names other than ``__metadata__``.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def write(path: str | Path, values: Mapping[str, Any], arrays: Mapping[str, np.n
 
 
 def chunks(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Iterator[Any]:
-    """Return an iterator over the content of a file, the arrays without a copy; parameters and errors as `write`."""
+    """Return an iterator over a file's contents, without copying the arrays; parameters and errors as for `write`."""
     stored = {}
     for name, array in arrays.items():
         if array.dtype.name not in DTYPES:
@@ -119,12 +119,12 @@ def chunks(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Itera
     order = sorted(stored, key=lambda name: _rank(stored[name]))
     header = _encode(values, stored, order)
     if len(header) > MAX_HEADER:
-        raise ValueError(f"a header of {len(header)} bytes; at most {MAX_HEADER} are allowed")
+        raise ValueError(f"a header of {len(header)} bytes; the maximum is {MAX_HEADER}")
     return chain([header], (stored[name].reshape(-1).view(np.uint8).data for name in order))
 
 
 def _rank(array: np.ndarray) -> int:
-    """Return the place of an array among others: all begin at a multiple of the size of their items."""
+    """Return the sort key of an array: every array begins at a multiple of the size of its items."""
     return -_ALIGNMENT if array.nbytes % _ALIGNMENT == 0 else -array.itemsize
 
 
@@ -153,7 +153,7 @@ def _digest(array: np.ndarray) -> str:
 
 
 def _checksum(length: bytes | bytearray, header: bytes | bytearray) -> bytes:
-    """Return the digits of the checksum of a header, which it does not cover."""
+    """Return the digits of a header's checksum, which are not covered by it."""
     digest = hashlib.blake2b(length, digest_size=32)
     digest.update(header[: _DIGITS.start])
     digest.update(header[_DIGITS.stop :])
@@ -161,7 +161,7 @@ def _checksum(length: bytes | bytearray, header: bytes | bytearray) -> bytes:
 
 
 def checksum_of(stream: BinaryIO) -> bytes:
-    """Return the checksum that a file states, which covers all of its content, as 64 digits; it is not verified."""
+    """Return the checksum stored in a file, which covers all of its contents, as 64 digits; it is not verified."""
     return stream.read(_START + _DIGITS.stop)[_START:][_DIGITS]
 
 
@@ -180,13 +180,13 @@ def read(path: str | Path, mapped: bool = True, verified: bool = False) -> Conte
     Raises
     ------
     ModelError
-        The file cannot be read, is no such file, is incomplete or damaged, or has another format.
+        The file cannot be read, is not a model, is incomplete or damaged, or has another format.
     """
     return _decode(_contents(path, mapped), str(path), verified)
 
 
 def from_bytes(data: bytes) -> Contents:
-    """Return what the bytes of a file contain; errors as for `read`."""
+    """Return the contents of a file given as bytes; errors as for `read`."""
     return _decode(bytearray(data), _BYTES)
 
 
@@ -207,7 +207,7 @@ def _contents(path: str | Path, mapped: bool) -> bytearray | mmap.mmap:
             return bytearray(stream.read())
     except OSError as error:
         raise ModelError(f"{path}: {reason(error)}") from None
-    except ValueError as error:  # a null byte in the name; a file that shrinks while it is opened
+    except ValueError as error:  # a null byte in the name; a file that shrinks while being opened
         raise ModelError(f"{path}: {error}") from None
 
 
@@ -239,18 +239,18 @@ def _header(data: bytearray | mmap.mmap, path: str) -> tuple[bytes | bytearray, 
     """Return the header and its end, after checking its checksum."""
     if data[: len(OLD_MODEL_MAGIC)] == OLD_MODEL_MAGIC:
         version = int.from_bytes(data[8:16], "little")
-        raise ModelError(f"{path}: format {version}, of an earlier version of nonproj; train the model again")
+        raise ModelError(f"{path}: format {version}, from an earlier version of nonproj; retrain the model")
     found = _VERSION.match(data[_START : 2 * _ALIGNMENT])
     if not found:
         raise ModelError(f"{path}: not a model of nonproj")
     version, length = int(found[1]), int.from_bytes(data[:_START], "little")
     if version > FORMAT:
         raise ModelError(
-            f"{path}: format {version}; this version of nonproj reads formats up to {FORMAT}, a newer one is needed"
+            f"{path}: format {version}; this version of nonproj reads formats up to {FORMAT}, install a newer one"
         )
     end = _START + length
     if length > MAX_HEADER:
-        raise ModelError(f"{path}: damaged: a header of {length} bytes; at most {MAX_HEADER} are allowed")
+        raise ModelError(f"{path}: damaged: a header of {length} bytes; the maximum is {MAX_HEADER}")
     if end > len(data):
         raise ModelError(f"{path}: incomplete: {len(data)} bytes, the header alone has {end}")
     header = data[_START:end]
@@ -260,19 +260,19 @@ def _header(data: bytearray | mmap.mmap, path: str) -> tuple[bytes | bytearray, 
 
 
 def _value(text: str, path: str) -> Any:
-    """Return what a JSON text says; strings in it have no surrogates and no control characters other than tabs."""
-    pairs = text.replace(r"\\", "") if "\\" in text else ""  # backslashes are in strings only, and read in pairs
+    """Return the value of a JSON text; its strings have no surrogates and no control characters other than tabs."""
+    pairs = text.replace(r"\\", "") if "\\" in text else ""  # backslashes occur only in strings; match them in pairs
     try:
         data = text.encode()
     except UnicodeEncodeError:
         data = b"\x7f"
     if b"\x7f" in data or _CONTROL.search(data) or _ESCAPED.search(pairs):
-        raise ModelError(f"{path}: damaged: the header has a control character or half of a surrogate pair")
+        raise ModelError(f"{path}: damaged: the header has a control character or a lone surrogate")
     return _loaded(text, path)
 
 
 def _loaded(text: str, path: str) -> Any:
-    """Return what a JSON text of limited size says."""
+    """Return the value of a JSON text of limited size."""
     if text.count("[") + text.count("{") > MAX_NODES:
         raise ModelError(f"{path}: damaged: the header has more than {MAX_NODES} objects and lists")
     try:
@@ -284,7 +284,7 @@ def _loaded(text: str, path: str) -> Any:
 
 
 def _is_shallow(content: dict[str, Any]) -> bool:
-    """Return whether objects and lists are nested less deep than the limit, without recursion."""
+    """Return whether the nesting of objects and lists is within the limit, without recursion."""
     level: list[Any] = [content]
     for _ in range(MAX_DEPTH + 1):
         inner = [node.values() if type(node) is dict else node for node in level]
@@ -296,7 +296,7 @@ def _is_shallow(content: dict[str, Any]) -> bool:
 
 
 class _Entry(NamedTuple):
-    """What a header says of an array: its place among the bytes behind the header is ``begin`` to ``end``."""
+    """The header's description of an array: its bytes are ``begin`` to ``end`` after the header."""
 
     begin: int
     end: int
@@ -306,7 +306,7 @@ class _Entry(NamedTuple):
 
 
 def _arrays(data: bytearray | mmap.mmap, content: dict[str, Any], start: int, path: str) -> dict[str, np.ndarray]:
-    """Return the arrays by name; they lie in the file one behind the other, and nothing else does."""
+    """Return the arrays by name; they must be contiguous and fill the file."""
     entries = [_entry(name, entry, path) for name, entry in content.items()]
     position = 0
     for entry in sorted(entries):
@@ -321,7 +321,7 @@ def _arrays(data: bytearray | mmap.mmap, content: dict[str, Any], start: int, pa
 
 
 def _entry(name: str, entry: object, path: str) -> _Entry:
-    """Return what the header says of an array, after checking it."""
+    """Return the header's description of an array, after checking it."""
     if not fits(name, NAME) or not isinstance(entry, dict):
         raise ModelError(f"{path}: an array without a name or description")
     code, shape, offsets = (entry.get(key) for key in ("dtype", "shape", "data_offsets"))

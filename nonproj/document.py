@@ -44,11 +44,11 @@ class Word:
     label : str
         The label of the arc from the head.
     start, end : int or None
-        Where the token is in the text; the words of a multiword token share its place.  None without a text.
+        Character offsets of the token in the text; the words of a multiword token share them.  None without a text.
     confidence, label_confidence : float or None
-        The probability that the head is right, and that head and label are; None if the model does not tell.
+        The probability that the head is correct, and that head and label are; None without a classifier.
     sentence : ParsedSentence
-        The sentence that it is a word of.
+        The sentence of the word.
 
     Examples
     --------
@@ -77,17 +77,17 @@ class Word:
 
     @property
     def parent(self) -> Word | None:
-        """The word that is its head; None if that is the root."""
+        """The head as a word; None if it is the root."""
         return self.sentence[self.head - 1] if self.head else None
 
     @property
     def children(self) -> list[Word]:
-        """The words whose head it is, in the order of the sentence."""
+        """The modifiers of the word, in the order of the sentence."""
         return [word for word in self.sentence if word.head == self.id]
 
     @property
     def subtree(self) -> list[Word]:
-        """The word and all that depend on it, directly or not, in the order of the sentence; they may have gaps."""
+        """The word and all its descendants, in the order of the sentence; not always contiguous."""
         heads, inside = self.sentence.heads.tolist(), {self.id}
         while more := {word for word, head in enumerate(heads, 1) if head in inside} - inside:
             inside |= more
@@ -99,7 +99,7 @@ class Word:
 
 
 WORD_FIELDS = tuple(each.name for each in fields(Word) if each.name != "sentence")
-"""The attributes of a word that describe it."""
+"""The attributes of a word in its dictionary form."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -109,7 +109,7 @@ class ParsedSentence:
     Attributes
     ----------
     sentence : Sentence
-        Words and tags, comments and multiword tokens.
+        Words, tags, comments and multiword tokens.
     parse : Parse
         The tree, its certificate and its candidate arcs.
     offsets : list of (int, int), or None
@@ -158,7 +158,7 @@ class ParsedSentence:
 
     @property
     def words(self) -> list[Word]:
-        """The words with all that is known about them."""
+        """The words with all their attributes."""
         places: Sequence[tuple[int | None, int | None]] = self.offsets or [(None, None)] * len(self)
         sure = self.confidence
         pairs = zip(sure.heads.tolist(), sure.labels.tolist(), strict=True) if sure else [(None, None)] * len(self)
@@ -170,7 +170,7 @@ class ParsedSentence:
 
     @property
     def heads(self) -> Int32s:
-        """The head of each word, int32[n]: ``heads[i]`` is that of word ``i + 1``; 0 is the root."""
+        """The head of each word, int32[n]: ``heads[i]`` is the head of word ``i + 1``; 0 is the root."""
         return self.parse.decoded.heads
 
     @property
@@ -180,12 +180,12 @@ class ParsedSentence:
 
     @property
     def confidence(self) -> Confidence | None:
-        """The probabilities that heads, labels and the tree are right; None if the model does not tell."""
+        """The probabilities that heads, labels and the tree are correct; None without a classifier."""
         return self.parse.confidence
 
     @property
     def others(self) -> list[ParsedSentence]:
-        """The same sentence with its next best trees, best first, if ``decoding.nbest`` asks for more than one."""
+        """The same sentence with its next best trees, best first, if ``decoding.nbest`` is above 1."""
         return [ParsedSentence(self.sentence, parse, self.offsets) for parse in self.parse.others or ()]
 
     @property
@@ -218,7 +218,7 @@ class ParsedSentence:
 
     @property
     def decoded(self) -> Decoded:
-        """The tree and all that the decoder tells about it."""
+        """The tree and the decoder's statistics."""
         return self.parse.decoded
 
     @property
@@ -228,7 +228,7 @@ class ParsedSentence:
 
     @property
     def bound(self) -> float:
-        """No tree over the candidate arcs scores higher."""
+        """Upper bound on the score of any tree over the candidate arcs."""
         return float(self.decoded.bound)
 
     @property
@@ -238,7 +238,7 @@ class ParsedSentence:
 
     @property
     def certified(self) -> bool:
-        """Whether the tree is proved to be the best over its candidate arcs."""
+        """Whether the tree is proven optimal over its candidate arcs."""
         return bool(self.decoded.certified)
 
     @property
@@ -248,7 +248,7 @@ class ParsedSentence:
 
     @property
     def text(self) -> str:
-        """The text of the sentence: the comment ``# text``, or else the tokens, joined by blanks."""
+        """The text of the sentence: the comment ``# text``, or else the tokens, separated by blanks."""
         for line in self.sentence.lines:
             if line.startswith("# text ="):
                 return line.removeprefix("# text =").strip()
@@ -265,7 +265,7 @@ class ParsedSentence:
         return conll.replace(self.sentence, self.decoded.heads, self.labels, comments)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the sentence as a dictionary for `json.dumps`: ``text``, ``words`` and what `statistics` has."""
+        """Return the sentence as a dictionary for `json.dumps`: ``text``, ``words`` and the values of `statistics`."""
         return {"text": self.text, "words": [word.to_dict() for word in self.words], **self.statistics}
 
     def to_networkx(self) -> networkx.DiGraph:
@@ -330,12 +330,12 @@ class Document:
 
     @property
     def certified(self) -> bool:
-        """Whether every tree is proved to be the best over its candidate arcs."""
+        """Whether every tree is proven optimal over its candidate arcs."""
         return all(sentence.certified for sentence in self.sentences)
 
     @property
     def gap(self) -> float:
-        """The gaps of all sentences together."""
+        """The sum of the gaps of all sentences."""
         return sum(sentence.gap for sentence in self.sentences)
 
     def to_conllu(self, certificates: bool = False) -> str:
@@ -349,8 +349,8 @@ class Document:
     def to_frame(self) -> pandas.DataFrame:
         """Return a ``pandas.DataFrame`` with a row for each word.
 
-        Its columns are ``sentence``, the index in `sentences`, the fields of `Word`, and ``certified``.  Probabilities
-        are NaN where the model does not tell.
+        Its columns are ``sentence`` (the index in `sentences`), the fields of `Word`, and ``certified``.  Probabilities
+        are NaN without a classifier.
         """
         import pandas
 
@@ -366,7 +366,7 @@ class Document:
         return frame.astype(whole | sure | {"certified": bool})
 
     def to_networkx(self) -> networkx.DiGraph:
-        """Return a ``networkx.DiGraph`` of all trees; nodes are pairs: the index of the sentence, the word's number."""
+        """Return a ``networkx.DiGraph`` of all trees; nodes are pairs (index of the sentence, number of the word)."""
         import networkx
 
         graph = networkx.DiGraph(text=self.text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class NonprojError(Exception):
-    """Base class of all errors caused by input, options or the environment, not by a bug.
+    """Base class of all errors caused by input, options or the environment rather than a bug.
 
     The arguments are the place, if any, and the message.
     """
@@ -14,9 +14,9 @@ class NonprojError(Exception):
 
 
 def one_line(text: str) -> str:
-    """Return a text as one short line of printable characters: others are escaped, a long middle is left out.
+    """Return a text as one short line of printable characters: others are escaped, and the middle of a long one is cut.
 
-    Names and values in a message come from files, and may hold anything.
+    Names and values in a message come from files and may contain anything.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class DataError(NonprojError):
     path, line : str and int
         The file, as the user named it (``<stdin>`` for standard input), and the line number, counted from 1.
     message : str
-        What is wrong, and what is expected.
+        What is wrong, and what was expected.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class ConfigError(NonprojError):
     key : str
         The option's dotted name, as in ``decoding.max_iterations``, or the path of the file.
     message : str
-        What is wrong, and what is expected.
+        What is wrong, and what was expected.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class ConfigError(NonprojError):
 
 
 class FileError(NonprojError):
-    """A file, given as the user named it, cannot be opened, read or written for the reason in the message."""
+    """A file, named as by the user, cannot be opened, read or written for the reason in the message."""
 
     def __init__(self, path: str, message: str):
         super().__init__(path, message)

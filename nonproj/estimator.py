@@ -50,10 +50,10 @@ _KEYS = {
     "single_root": "decoding.single_root",
     "random_state": "seed",
 }
-"""The option of `Config` that each parameter sets."""
+"""From each parameter to its option in `Config`."""
 
 _DECODING = [name for name, key in _KEYS.items() if key.startswith("decoding.")]
-"""The parameters that parsing depends on, not only training."""
+"""The parameters that affect parsing, not only training."""
 
 _NOTHING = "X has no words, or only punctuation; there is nothing to score"
 
@@ -63,13 +63,13 @@ _CONLLX = {"cpostag", "postag", "upostag", "xpostag", "phead", "pdeprel"}
 _DEFAULT = Config()
 
 Treebank: TypeAlias = "str | Path | Iterable[Sentence | TokenList]"
-"""What an estimator takes: the path of a treebank, or sentences."""
+"""The input of an estimator: the path of a treebank, or sentences."""
 
 log = logging.getLogger("nonproj")
 
 
 class Predictions(list[Any]):
-    """A list that NumPy converts into an array of objects, as `sklearn.model_selection.cross_val_predict` needs it.
+    """A list that NumPy converts into an array of objects, as required by `sklearn.model_selection.cross_val_predict`.
 
     Examples
     --------
@@ -88,26 +88,26 @@ class DependencyParser(BaseEstimator):
     """A non-projective dependency parser, with the defaults of `nonproj.options.config.Config`.
 
     All methods take sentences ``X`` as a list or generator of `nonproj.types.Sentence` or ``conllu.TokenList`` (also
-    mixed), or as the path of a CoNLL-X or CoNLL-U file.  Once it is fitted, threads may share it.  ``max_iterations``,
-    ``exact``, ``projective`` and ``single_root`` can be changed later by ``set_params``; the others are for `fit`.
+    mixed), or as the path of a CoNLL-X or CoNLL-U file.  Threads may share a fitted parser.  ``max_iterations``,
+    ``exact``, ``projective`` and ``single_root`` can be changed later by ``set_params``; the others affect only `fit`.
 
     Parameters
     ----------
     parts : {"third", "grandparent", "sibling", "arc"} or list of str, default="grandparent"
-        The part types that are scored: those of third order, too, arcs, siblings and grandparents (G+S), arcs and
-        siblings, arcs alone; or a list.
+        The part types of the model: third-order parts; arcs, siblings and grandparents (G+S); arcs and
+        siblings; arcs alone; or a list.
     epochs : int
         Training epochs of the perceptron.
     margin : float
-        Margin per wrong arc by which the gold tree should score higher; 0 for the plain perceptron.
+        Required margin of the gold tree, per wrong arc; 0 for the plain perceptron.
     bits : int
         log2 of the size of the weight table.
     threshold : float
-        Heads whose marginal is below this fraction of the best head's are pruned in training.
+        Heads whose marginal is below this share of the best head's are pruned in training.
     max_heads : int
         Maximum number of candidate heads per word.
     folds : int
-        Number of folds for pruning the training data by jackknifing; 0 for a single pruner.
+        Number of folds for cross-fitted pruning of the training data; 0 for a single pruner.
     labeler_epochs : int
         Training epochs of the labeler.
     tags : {"gold", "predicted", "both"}
@@ -122,9 +122,9 @@ class DependencyParser(BaseEstimator):
     single_root : bool or "auto"
         Whether trees have exactly one root; "auto" follows the training sentences.
     random_state : int, RandomState instance or None
-        Seed of the order of the sentences.
+        Seed for the order of the sentences.
     n_jobs : int or None
-        Number of processes that parse, -1 for one per core; training uses one.  Starting them takes some seconds.
+        Number of parsing processes, -1 for one per core; training uses one.  Starting them takes a few seconds.
     verbose : int
         1 for messages on standard error during training, 2 for progress bars, too.
 
@@ -217,13 +217,13 @@ class DependencyParser(BaseEstimator):
     def predict_with_certificates(self, X: Treebank) -> list[Decoded]:
         """Return the tree of each sentence with its score, bound and certificate.
 
-        If ``certified``, no tree over the arcs left by pruning scores higher.
+        If ``certified``, no tree over the candidate arcs scores higher.
         """
         check_is_fitted(self)
         return Predictions(parse.decoded for _, parse in self._parse_all(_sentences(X, ignore_heads=True)))
 
     def predict_with_confidence(self, X: Treebank) -> list[tuple[np.ndarray, Confidence | None]]:
-        """Return each sentence's heads, int32[n], and how probably they are right; None without a classifier."""
+        """Return each sentence's heads, int32[n], and how probably they are correct; None without a classifier."""
         check_is_fitted(self)
         parses = self._parse_all(_sentences(X, ignore_heads=True))
         return Predictions((parse.decoded.heads, parse.confidence) for _, parse in parses)
@@ -236,7 +236,7 @@ class DependencyParser(BaseEstimator):
         return [_annotated(original, *pair) for original, pair in zip(originals, parses, strict=True)]
 
     def evaluate(self, X: Treebank, y: Sequence[Sequence[int]] | None = None) -> Evaluation:
-        """Return all figures of a comparison with the gold trees, such as ``uas``, ``las`` and rates of certificates.
+        """Return all metrics of the comparison with the gold trees, such as ``uas``, ``las`` and certificate rates.
 
         Parameters are as for `fit`.
 
@@ -265,7 +265,7 @@ class DependencyParser(BaseEstimator):
         return found
 
     def _parse_all(self, sentences: list[Sentence]) -> Iterator[tuple[Sentence, Parse]]:
-        """Parse with the processes that were asked for."""
+        """Parse with the requested number of processes."""
         if self.n_jobs in (None, 1):
             return self._parser.parse_all(sentences)
         if not isinstance(self.n_jobs, int | np.integer) or not (self.n_jobs == -1 or self.n_jobs > 0):
@@ -296,7 +296,7 @@ class DependencyParser(BaseEstimator):
 
     @property
     def _parser(self) -> Parser:
-        """The parser by today's parameters, which is made again when they have changed."""
+        """The parser with the current parameters, rebuilt when they have changed."""
         key = tuple(getattr(self, name) for name in _DECODING)
         known = self._made
         if known is None or known[0] != key:
@@ -358,19 +358,19 @@ def las_scorer(estimator: DependencyParser, X: Treebank, y: Sequence[Sequence[in
 
 
 def _plain(value: Any) -> Any:
-    """Return a value without NumPy's types."""
+    """Return a value as a plain Python type."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _value_error(error: ConfigError) -> ValueError:
-    """Return the error about an option as one about a parameter."""
+    """Return an error about an option as one about a parameter."""
     names = {key: name for name, key in _KEYS.items()} | {"treebank.train": "X"}
     return ValueError(f"{names.get(error.key, error.key)}: {error.message}")
 
 
 @contextlib.contextmanager
 def _messages(verbose: int) -> Iterator[Any]:
-    """Show messages of training while the context lasts; yields the function that shows progress, or None."""
+    """Show training messages inside the context; yields the progress function, or None."""
     if not verbose:
         yield None
         return

@@ -1,9 +1,9 @@
 """Compiled kernels on disk, shared by all environments of a user that have the same sources and versions.
 
-Numba names a kernel's file by the folder of its source, so that each environment compiles anew, and keeps an index that
-processes which write at the same time overwrite.  Here a file is named by the module, the function and a digest of the
-types of its arguments, of the processor and of its source.  It is complete when it appears, and it repeats what its
-name says, so a process can only find what itself would have written.
+Numba names a kernel's file by the folder of its source, so each environment compiles anew, and keeps an index that
+concurrent writers overwrite.  Here a file is named by the module, the function and a digest of its argument
+types, of the processor and of its source.  It is complete when it appears, and it repeats the contents of its
+name, so a process can only find what it would have written itself.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ _dumps: Callable[[object], bytes] = dumps
 
 
 class KernelCache(FunctionCache):
-    """Takes the place of numba's cache of a function.
+    """Replaces numba's cache of a function.
 
     Parameters
     ----------
     function : callable
-        The function that is compiled.
+        The compiled function.
     folder : Path
-        Of all kernels; its name stands for whatever they depend on beside their own source.
+        The folder of all kernels; its name covers everything they depend on besides their own source.
     """
 
     def __init__(self, function: Callable[..., Any], folder: Path):
-        # The attributes of numba's class, whose methods compute keys and pack and unpack what was compiled.
+        # The attributes of numba's class, whose methods compute keys and serialize compiled code.
         self._name, self._py_func = repr(function), function
         self._impl, self._cache_path, self._enabled = _Packing(function, folder), str(folder), True
         self._cache_file: Any = KernelFiles(function, folder)
 
 
 class KernelFiles:
-    """The files of a kernel: one for each key, which are the types of its arguments and the processor.
+    """The files of a kernel: one for each key, made of the argument types and the processor.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class KernelFiles:
         self._start = folder / package / f"{Path(self._path).stem}.{function.__qualname__}-{line}"
 
     def load(self, key: object) -> object | None:
-        """Return what was saved for a key, or None; a damaged file is as good as none."""
+        """Return the data saved for a key, or None; a damaged file counts as missing."""
         with contextlib.suppress(Exception), open(self._file(key), "rb") as stream:
             saved, data = pickle.load(stream)
             if saved == key:
@@ -77,7 +77,7 @@ class KernelFiles:
         return None
 
     def save(self, key: object, data: object) -> None:
-        """Write what was compiled for a key; without space for it, later processes compile again."""
+        """Save the data for a key; if the disk is full, later processes compile again."""
         path = self._file(key)
         temporary = path.with_name(f"{path.name}.tmp.{uuid.uuid4().hex[:16]}")
         try:
@@ -89,7 +89,7 @@ class KernelFiles:
                 temporary.unlink()
 
     def flush(self) -> None:
-        """Forget everything that was saved."""
+        """Remove everything that was saved."""
         for path in self._start.parent.glob(f"{self._start.name}.*{ENDING}"):
             path.unlink(missing_ok=True)
 
@@ -99,14 +99,14 @@ class KernelFiles:
 
 
 class _Packing(CompileResultCacheImpl):
-    """Packs and unpacks what was compiled."""
+    """Serializes compiled code."""
 
     def __init__(self, function: Callable[..., Any], folder: Path):
         self._lineno, self._locator = function.__code__.co_firstlineno, _Place(inspect.getfile(function), folder)
 
 
 class _Place:
-    """What numba asks about the place of a cache."""
+    """Numba's interface for the location of a cache."""
 
     def __init__(self, file: str, folder: Path):
         self._py_file, self._folder = file, folder
@@ -121,7 +121,7 @@ class _Place:
 
 @cache
 def _digest_of(path: str) -> str:
-    """Return a digest of a file's content, and of its path where there is no such file."""
+    """Return a digest of a file's contents, or of its path if there is no such file."""
     try:
         content = Path(path).read_bytes()
     except OSError:

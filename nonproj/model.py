@@ -22,7 +22,7 @@ from nonproj.scoring.vocabulary import Encoder
 from nonproj.strings import escaped
 
 LABEL_LINES = "label_lines"
-"""The array that says which labels an arc may have, of models that score labels with the arcs."""
+"""The array of allowed labels per arc, in models that score labels with the arcs."""
 
 _FIELDS = {"config": dict, "templates": dict, "vocabularies": dict, "labels": list, "meta": dict, "components": dict}
 
@@ -48,8 +48,8 @@ class Model:
     meta : dict
         Training history; JSON values only.
     components : dict of str to dict
-        What the tagger, the segmenter, the network and the confidence classifier need beside their arrays, JSON values
-        only; the arrays are in ``weights``, as ``tagger.NAME`` and so on.  A parser need not have them.
+        State of the tagger, the segmenter, the network and the confidence classifier, JSON values only; the arrays are
+        in ``weights``, as ``tagger.NAME`` and so on.  All of them are optional.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class Model:
         return Encoder(self.vocabularies, Clusters.from_state(*state) if state else None)
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a file, which is replaced only when the new content is complete.
+        """Write the model to a file atomically.
 
         Raises
         ------
@@ -131,13 +131,13 @@ class Model:
         Raises
         ------
         ModelError
-            The file is not a model, is incomplete or damaged, has another format, or has what no parser could use.
+            The file is not a model, is incomplete or damaged, has another format, or is unusable for parsing.
         """
         return _model(container.read(path, mmap), str(path))
 
     @classmethod
     def load_trained(cls, path: str | Path) -> Model:
-        """Read a model for parsing; errors as for `load`, and if the file is a checkpoint of training."""
+        """Read a model for parsing; errors as for `load`, also for a checkpoint of training."""
         model = cls.load(path)
         if not model.is_trained:
             raise ModelError(f"{path}: a checkpoint, not a model; finish it with 'nonproj train ... --resume'")
@@ -145,7 +145,7 @@ class Model:
 
     @property
     def is_trained(self) -> bool:
-        """Whether training is complete; a checkpoint has not all weights."""
+        """Whether training is complete; a checkpoint lacks some weights."""
         return "parser" in self.weights
 
     @classmethod
@@ -174,7 +174,7 @@ def _model(contents: container.Contents, path: str) -> Model:
     """Return the model in a file, after checking everything in its header."""
     header = contents.values
     if "kind" in header:
-        raise ModelError(f"{path}: a model for {header['kind']}, not of a parser")
+        raise ModelError(f"{path}: a model for {header['kind']}, not for parsing")
     if any(type(header.get(name)) is not kind for name, kind in _FIELDS.items()):
         raise ModelError(f"{path}: not a model: the header lacks one of {', '.join(_FIELDS)}")
     try:

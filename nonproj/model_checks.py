@@ -1,4 +1,4 @@
-"""What makes a model usable: kernels and writers rely on all of these conditions."""
+"""The conditions of a usable model, all of which kernels and writers rely on."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from nonproj.options.config import Config
 
 TABLES = ("parser", "pruner", "labeler", "perceptron", "total")
-"""Arrays that are weight tables: kernels index them by hash and rely on their size being a power of two."""
+"""Arrays that are weight tables: kernels index them by hash and need their size to be a power of two."""
 
 COMPONENTS = ("tagger", "segmenter", "confidence", "clusters", "network")
-"""Parts of a pipeline that a model may have beside its parser; they check their own arrays when they are built."""
+"""Optional components of a model besides its parser; each checks its own arrays when it is built."""
 
 _MAX_EPOCHS, _MAX_RECORDS = 100_000, 1000
 
@@ -79,10 +79,10 @@ def _problem_of_lines(model: ModelFields) -> str | None:
 
 
 def _problem_of_weights(weights: dict[str, np.ndarray]) -> str | None:
-    """Return why a parser cannot use these arrays, or None; integers are not read, so their pages stay unmapped."""
+    """Return why a parser cannot use these arrays, or None; integer arrays are not read: their pages stay unmapped."""
     for name, table in weights.items():
         sizes = [1 << bits for bits in range(LABEL_BITS + CODE_BITS if name == "labeler" else CODE_BITS, 32)]
-        kind = name.rstrip("0123456789")  # the perceptrons of a checkpoint after the first have a number
+        kind = name.rstrip("0123456789")  # in a checkpoint, perceptrons after the first are numbered
         dtypes = {"total": ("float64",), "perceptron": ("float32",)}.get(kind, ("float32", "int16"))
         if kind not in TABLES:
             continue
@@ -104,7 +104,7 @@ def _problem_of_options(config: Config) -> str | None:
 
 
 def _problem_of_history(meta: dict[str, Any]) -> str | None:
-    """Return why the training history is not of the form that reports show: single values, records, a list of these."""
+    """Return why reports cannot show the training history (single values, records, one list of records), or None."""
     log = meta.get("log", [])
     if type(log) is not list or len(log) > _MAX_EPOCHS:
         return f"the log of training is not a list of up to {_MAX_EPOCHS} records"

@@ -23,7 +23,7 @@ from nonproj.types import Float64s, Int32s, Sentence
 from nonproj.workers.parsing import make_parser
 
 C = TypeVar("C")
-"""The type of what belongs to a text."""
+"""The type of the context of a text."""
 
 
 def load(path: str | Path, *, tags: str = "missing", **decoding: Any) -> TextParser:
@@ -32,7 +32,7 @@ def load(path: str | Path, *, tags: str = "missing", **decoding: Any) -> TextPar
     Parameters
     ----------
     path : str or Path
-        A file that ``nonproj train`` or `DependencyParser.save` has written.
+        A file written by ``nonproj train`` or `DependencyParser.save`.
     tags : {"missing", "all", "none"}
         Which tags, features and lemmas are predicted; see `nonproj.pipeline.Parser`.
     **decoding
@@ -68,13 +68,13 @@ class TextParser:
     tags : {"missing", "all", "none"}
         Which tags are predicted; see `load`.
     name : str
-        What ``repr`` and warnings call the model.
+        Name of the model in ``repr`` and warnings.
 
     Attributes
     ----------
     model : Model
     parser : Parser
-        The stages one by one.
+        Access to the single stages.
     """
 
     def __init__(
@@ -98,14 +98,14 @@ class TextParser:
         Parameters
         ----------
         text : str
-            Plain text of any length, whose paragraphs are separated by empty lines.
+            Plain text of any length; empty lines separate paragraphs.
 
         Raises
         ------
         TypeError
             ``text`` is not a string.
         DataError
-            The text has half of a surrogate pair.
+            The text has a lone surrogate.
         """
         return next(self.pipe([text]))
 
@@ -124,9 +124,9 @@ class TextParser:
         ----------
         texts : iterable of str, or of pairs
         batch_size : int
-            Number of sentences that are parsed together.
+            Number of sentences parsed together.
         as_tuples : bool
-            ``texts`` are pairs of a text and anything that belongs to it; pairs of the document and that are yielded.
+            Whether ``texts`` are pairs of a text and a context of any kind; the results are then pairs, too.
 
         Raises
         ------
@@ -145,7 +145,7 @@ class TextParser:
         contexts: deque[Any] = deque()
 
         def first() -> Iterator[Any]:
-            """Yield the texts, and keep what belongs to them until they are parsed."""
+            """Yield the texts, and keep their contexts until they are parsed."""
             for text, context in texts:
                 contexts.append(context)
                 yield text
@@ -175,16 +175,16 @@ class TextParser:
             yield Document(text)
 
     def _document(self, text: str, parsed: list[tuple[Any, ...]]) -> Document:
-        """Return a text with its parsed sentences, and find the places of their words in it."""
+        """Return a text with its parsed sentences, and compute the character offsets of their words."""
         try:
             places = locate(text, [sentence for sentence, _ in parsed])
-        except ValueError:  # letters have been composed, or there are control characters between tokens
+        except ValueError:  # normalization composed letters, or there are control characters between tokens
             places = [token_ranges(sentence) for sentence in self.segment(text, TextInput(ranges=True))]
         pairs = zip(parsed, places, strict=True)
         return Document(text, [ParsedSentence(sentence, parse, place) for (sentence, parse), place in pairs])
 
     def nbest(self, text: str, k: int) -> list[list[ParsedSentence]]:
-        """Return for each sentence of a text its k best trees, best first; fewer where there are no more.
+        """Return the k best trees of each sentence of a text, best first; fewer if a sentence has fewer.
 
         Raises
         ------
@@ -200,7 +200,7 @@ class TextParser:
         return [[each, *each.others] for each in document.sentences]
 
     def marginals(self, text: str) -> list[Float64s]:
-        """Return for each sentence of a text the probability of each arc under the first-order model that prunes.
+        """Return the probability of each arc, for each sentence of a text, under the first-order model of the pruner.
 
         Returns
         -------
@@ -216,13 +216,13 @@ class TextParser:
         return [self.parser.marginals(tokens) for tokens in self._encoded(text)]
 
     def samples(self, text: str, count: int, seed: int = 0) -> list[Int32s]:
-        """Draw trees for each sentence of a text from the first-order model that prunes.
+        """Draw trees for each sentence of a text from the first-order model of the pruner.
 
         Parameters
         ----------
         text : str
         count : int
-            How many for each sentence.
+            Number of trees per sentence.
         seed : int
 
         Returns
@@ -240,16 +240,16 @@ class TextParser:
         return [sample_trees(each, count, single_root=single_root, seed=rng) for each in scores]
 
     def _encoded(self, text: str) -> list[Tokens]:
-        """Return the words of each sentence of a text, tagged, as integers."""
+        """Return the tagged words of each sentence of a text, encoded as integers."""
         return [self.parser.encode(sentence) for sentence in self.parser.tag(self.segment(text))]
 
     def segment(self, text: str, options: TextInput | None = None) -> list[Sentence]:
-        """Return the sentences and words of a text, without tags and trees; longer sentences than allowed are cut."""
+        """Return the sentences and words of a text, without tags and trees; sentences that are too long are split."""
         options = (options or TextInput()).within(self.parser.cut_words, self.parser.max_words)
         return self.parser.segmenter.segment(text, options)
 
     def parse(self, tokens: Sequence[Any]) -> ParsedSentence:
-        """Return a parsed sentence that has been split into words already.
+        """Parse a single sentence that has already been split into words.
 
         Parameters
         ----------
@@ -259,7 +259,7 @@ class TextParser:
         Raises
         ------
         ValueError
-            There are no words, or not of this kind.
+            There are no words, or they have the wrong type.
         DataError
             The sentence is malformed or too long.
 
@@ -278,7 +278,7 @@ class TextParser:
         sentences : iterable, str or Path
             Each as for `parse`; or the path of a CoNLL-X or CoNLL-U file.
         batch_size : int
-            Number of sentences that are parsed together.
+            Number of sentences parsed together.
         """
         if isinstance(sentences, str | Path):
             stream = conll.read(sentences, ignore_heads=True)
@@ -292,7 +292,7 @@ class TextParser:
 
 
 def _restore(data: bytes, decoding: DecodingConfig, tags: str, name: str) -> TextParser:
-    """Return a parser that was pickled."""
+    """Return an unpickled parser."""
     return TextParser(Model.from_bytes(data), decoding, tags, name=name)
 
 

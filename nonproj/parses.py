@@ -16,19 +16,19 @@ class Parse(NamedTuple):
     Attributes
     ----------
     decoded : Decoded
-        The tree and its certificate, which is about ``arcs``.
+        The tree and its certificate, which covers ``arcs``.
     labels : list of str
         The label of each word's arc, n strings.
     arcs : ArcSpace
-        The candidate arcs: those that pruning left, or all.
+        The candidate arcs: those left after pruning, or all.
     pruned : Decoded or None
-        The best tree over the arcs that pruning left, if the tree was then decoded over all arcs.
+        The best tree over the arcs left after pruning, if the sentence was then decoded over all arcs.
     unknown_tags : int
-        Number of words without a tag, or with a tag that did not occur in training.
+        Number of words without a tag, or with a tag not seen in training.
     others : tuple of Parse, or None
-        The next best trees, best first, if ``decoding.nbest`` asks for more than one.
+        The next best trees, best first, if ``decoding.nbest`` is above 1.
     confidence : Confidence or None
-        The probabilities that heads, labels and the tree are right; None if the model has no classifier, or
+        The probabilities that heads, labels and the tree are correct; None if the model has no classifier, or
         ``decoding.confidence`` is off.
     """
 
@@ -42,11 +42,11 @@ class Parse(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        """Whether pruning had hidden this tree."""
+        """Whether decoding over all arcs found a better tree than the one over the candidate arcs."""
         return self.pruned is not None and not np.array_equal(self.pruned.tree, self.decoded.tree)
 
     def _repr_html_(self) -> str:
-        """Return the tree for notebooks, over the words' numbers: the words are in the sentence."""
+        """Return the tree for notebooks, over the numbers of the words: the words are in the sentence."""
         from nonproj.pictures.content import Picture, arcs_of
         from nonproj.pictures.svg import in_notebook
 

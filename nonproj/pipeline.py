@@ -1,4 +1,4 @@
-"""Parsing, stage by stage: a sentence in, a labelled tree and its certificate out."""
+"""The parsing pipeline, stage by stage: a sentence in, a labelled tree and its certificate out."""
 
 from __future__ import annotations
 
@@ -41,24 +41,24 @@ from nonproj.trees.pruning import prune
 from nonproj.types import ArcSpace, Decoded, Float64s, PartSpace, Sentence
 
 FULL_WORDS, FULL_WORDS_THIRD = 160, 50
-"""Longer sentences have too many parts to be parsed without pruning: 2 n^3, at this length 8 million, or with parts of
-third order 5 n^4 / 12, at this length 3 million."""
+"""Maximum sentence length for parsing without pruning: the number of parts is 2 n^3, at this length 8 million, or with
+third-order parts 5 n^4 / 12, at this length 3 million."""
 
 FULL_EFFORT, THIRD_EFFORT = 100, 10
-"""How many times the search limit decoding over all arcs, or with parts of third order, may use."""
+"""Factor on the search limit for decoding over all arcs, without and with third-order parts."""
 
 TAGS = ("missing", "all", "none")
-"""Which tags the tagger predicts."""
+"""Values of ``tags``: which tags the tagger predicts."""
 
 BATCH = 64
-"""Sentences that pass each stage together, so that the stage finds its weights in the cache."""
+"""Number of sentences that pass each stage together, so that the stage finds its weights in the cache."""
 
 PAIRS = 1 << 18
-"""Pairs of words of the sentences that pass each stage together: a limit of the memory that long ones take."""
+"""Maximum number of word pairs of the sentences that pass a stage together, which limits the memory for long ones."""
 
 
 class Parser:
-    """Parses sentences with a trained model; threads may share it: what it remembers of words belongs to a thread.
+    """Parses sentences with a trained model; threads may share it, because its caches of words are per thread.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Parser:
 
     @LoadedOnce
     def segmenter(self) -> Segmenter:
-        """What finds the sentences and words of plain text: the model's, or else rules."""
+        """The segmenter for plain text: the model's, or else one by rules."""
         state = self.model.component("segmenter")
         segmenter = Segmenter.from_state(*state) if state else Segmenter.unicode()
         segmenter.with_margins = self.classifier is not None and self.classifier.text is not None
@@ -119,17 +119,17 @@ class Parser:
 
     @LoadedOnce
     def classifier(self) -> Classifier | None:
-        """What turns evidence into probabilities; None if the model has none, or ``decoding.confidence`` is off."""
+        """The confidence classifier; None if the model has none, or ``decoding.confidence`` is off."""
         state = self.model.component("confidence") if self.confident else None
         return Classifier.from_state(*state) if state else None
 
     def with_nbest(self, k: int) -> Parser:
-        """Return the same parser for another number of trees, ``decoding.nbest``; the two share all that is loaded.
+        """Return the same parser for another number of trees, ``decoding.nbest``; the two share all loaded components.
 
         Raises
         ------
         ConfigError
-            ``k`` is not from 1 to 10,000, or several trees cannot be found.
+            ``k`` is not from 1 to 10,000, or k best trees are not supported.
         """
         _ = self.analyzer, self.classifier  # loaded now, and not once for each number
         found = copy.copy(self)
@@ -139,11 +139,11 @@ class Parser:
         return found
 
     def tag(self, sentences: list[Sentence]) -> list[Sentence]:
-        """Return the sentences with the tags, features and lemmas that the tagger is asked for."""
+        """Return the sentences with the requested tags, features and lemmas predicted."""
         return self.tag_with_margins(sentences)[0]
 
     def tag_with_margins(self, sentences: list[Sentence]) -> tuple[list[Sentence], list[Float64s | None]]:
-        """Return the sentences of `tag`, and for each how sure the tagger is of its tags; None if they were given.
+        """Return the sentences of `tag`, and for each the margins of its predicted tags; None if the tags were given.
 
         See `nonproj.tagging.analyzer.Analyzer.annotate_with_margins`.
         """
@@ -159,7 +159,7 @@ class Parser:
         return tagged, margins
 
     def _lacks_tags(self, sentence: Sentence) -> bool:
-        """Return whether a word lacks its tag or lemma, or all words their features, which single words may lack."""
+        """Return whether a word lacks its tag or lemma, or all words lack features, which single words may lack."""
         rows = sentence.rows
         for column in self.analyzer.columns if self.analyzer else ():
             absent = [row[column] for row in rows].count("_")
@@ -168,12 +168,12 @@ class Parser:
         return False
 
     def parse(self, sentence: Sentence, tag_margins: Float64s | None = None) -> Parse:
-        """Parse one sentence, whose gold heads and labels are ignored, and whose tags are taken as they are.
+        """Parse one sentence; its gold heads and labels are ignored, and its tags are used unchanged.
 
-        ``tag_margins`` tells the confidence classifier that the model's own tagger has set them, and how sure it is.
+        ``tag_margins`` tells the confidence classifier that the model's own tagger has set the tags, and their margins.
 
-        Raises `DataError` if it is longer than ``decoding.max_words`` or takes more memory than there is, or if no tree
-        obeys its constraints.
+        Raises `DataError` if the sentence is longer than ``decoding.max_words``, needs too much memory, or no tree
+        satisfies its constraints.
         """
         check_length(sentence, self.max_words)
         try:
@@ -189,12 +189,12 @@ class Parser:
         ----------
         sentences : iterable of Sentence
         batch_size : int
-            Sentences taken from the stream at a time; with 1, each is parsed before the next is read.
+            Number of sentences read from the stream at a time; with 1, each is parsed before the next is read.
 
         Yields
         ------
         Sentence
-            The sentence, with the tags that it was parsed with.
+            The sentence, with the tags used for parsing.
         Parse
         """
         for group in batches(sentences, batch_size):
@@ -205,7 +205,7 @@ class Parser:
     def try_all(
         self, sentences: Iterable[Sentence], batch_size: int = BATCH
     ) -> Iterator[tuple[Sentence, Parse | DataError]]:
-        """Yield what `parse_all` yields, and the error in place of the parse of a sentence that cannot be parsed."""
+        """Yield the results of `parse_all`, with an error instead of a parse for a sentence that cannot be parsed."""
         for group in batches(sentences, batch_size):
             parsed = self.parse_all(group, batch_size)
             done = 0
@@ -220,14 +220,14 @@ class Parser:
                     parsed = self.parse_all(group[done:], batch_size)
 
     def _parse_group(self, sentences: list[Sentence], tag_margins: list[Float64s | None]) -> Iterable[Parse]:
-        """Parse sentences together, or one by one up to the first that is too large or has no tree."""
+        """Parse sentences together, or one by one up to the first one that is too large or has no tree."""
         if max(map(len, sentences)) <= self.max_words:
             with contextlib.suppress(MemoryError, SizeError, DataError):
                 return self._parse_batch(sentences, tag_margins)
         return map(self.parse, sentences, tag_margins)
 
     def _parse_batch(self, sentences: list[Sentence], tag_margins: list[Float64s | None]) -> list[Parse]:
-        """Parse sentences stage by stage; ``tag_margins`` are None where the tagger has not set the tags."""
+        """Parse sentences stage by stage; ``tag_margins`` are None for those with given tags."""
         tokens = [self.encode(sentence) for sentence in sentences]
         constraints = [read_constraints(sentence, self.constraints) for sentence in sentences]
         batch, demanded = join(tokens), [self.demanded(each) for each in constraints]
@@ -239,7 +239,7 @@ class Parser:
         narrow: Iterable[Decoded | None] = [None] * len(sentences)
         if self.full:
             arcs, decoded, narrow = zip(*map(self.widen, tokens, arcs, decoded, constraints), strict=True)
-            known = None  # other arcs than those of the trees
+            known = None  # arcs other than those of the trees
         labelled = self.labeler.label(batch, [each.tree for each in decoded], known, demanded)
         confidence: Iterable[Confidence | None] = [None] * len(sentences)
         if self.classifier is not None:
@@ -256,10 +256,10 @@ class Parser:
         return [Parse(*parse) for parse in parses]
 
     def evidence(self, case: Case, limit: float) -> Evidence:
-        """Return what the confidence classifier looks at; ``limit`` is as for `gather`."""
+        """Return the features of the confidence classifier; ``limit`` is as for `gather`."""
         arcs, heads = case.parts.arcs, case.decoded.tree
         if self.full and np.count_nonzero(heads[arcs.modifier] == arcs.head) < len(heads) - 1:
-            # A tree that pruning had hidden: over the candidate arcs and its own.
+            # A tree found by decoding over all arcs: use the candidate arcs and its own.
             p, mask = self.marginals(case.tokens), np.zeros((len(heads), len(heads)), np.bool_)
             mask[arcs.head, arcs.modifier] = True
             mask[heads[1:], np.arange(1, len(heads))] = True
@@ -270,18 +270,18 @@ class Parser:
         return gather(case, self._tag_column, self.options, limit)
 
     def _check_nbest(self) -> None:
-        """Raise `ConfigError` if several trees for each sentence cannot be found."""
+        """Raise `ConfigError` if k best trees are not supported."""
         if self.full:
-            raise ConfigError("decoding.nbest", "several trees are found among pruned arcs only; leave out --full")
+            raise ConfigError("decoding.nbest", "k best trees are only available over pruned arcs; omit --full")
         types = self.scorer.types
         if len(types) > 1 and not has_compiled_automata(types):
             names = ",".join(part_type.name for part_type in types)
-            raise ConfigError("decoding.nbest", f"several trees cannot be found for the part types {names}")
+            raise ConfigError("decoding.nbest", f"k best trees are not available for the part types {names}")
 
     def _decode_all(
         self, scored: list[tuple[PartSpace, np.ndarray]], tokens: list[Any], arcs: list[Any], constraints: list[Any]
     ) -> tuple[list[Decoded], list[Any], list[Any]]:
-        """Return the best tree of each sentence, the next best ones, and what `search_recorded` has recorded."""
+        """Return the best tree of each sentence, the next best ones, and the record of `search_recorded`."""
         if self.nbest == 1 or self.classifier is not None:
             found = [self.decode_recorded(*s) for s in scored]
             decoded, lowest = [each[0] for each in found], [each[1] for each in found]
@@ -295,7 +295,7 @@ class Parser:
         return decoded, others, lowest if self.classifier is not None else [None] * len(scored)
 
     def _count_unknown_tags(self, tokens: Tokens) -> int:
-        """Return the number of words whose tag did not occur in training."""
+        """Return the number of words whose tag was not seen in training."""
         return (
             int(np.count_nonzero(tokens.atoms[:, self._tag_column] == UNKNOWN)) if self._tag_column is not None else 0
         )
@@ -309,7 +309,7 @@ class Parser:
     ) -> tuple[ArcSpace, np.ndarray]:
         """Return the candidate arcs of a sentence under its constraints, and their marginals, float64[A].
 
-        ``first`` are the first-order scores, if they are known.  Raises `DataError` if no tree obeys the constraints.
+        ``first`` are the first-order scores, if known.  Raises `DataError` if no tree satisfies the constraints.
         """
         try:
             p = self.marginals(tokens, constraints.allowed if constraints else None, first)
@@ -318,7 +318,7 @@ class Parser:
         except ValueError as error:
             if constraints is None:
                 raise
-            raise DataError(sentence.path, sentence.line, f"no tree obeys the constraints: {error}") from None
+            raise DataError(sentence.path, sentence.line, f"no tree satisfies the constraints: {error}") from None
 
     def prune(self, tokens: Tokens, allowed: np.ndarray | None = None) -> ArcSpace:
         """Return the candidate arcs, by the marginals of the first-order model, among those ``allowed``, bool[N, N]."""
@@ -329,7 +329,7 @@ class Parser:
     ) -> np.ndarray:
         """Return the marginals of the first-order model over the arcs that are ``allowed``, float64[N, N].
 
-        ``first`` are its scores, if they are known; those of other arcs are overwritten.
+        ``first`` are its scores, if known; those of forbidden arcs are overwritten.
         """
         scores = self.first_order_scores(tokens) if first is None else first
         if allowed is not None:
@@ -341,7 +341,7 @@ class Parser:
         return self.first_order_batch(alone(tokens))[0]
 
     def first_order_batch(self, batch: Batch) -> list[np.ndarray]:
-        """Return what `first_order_scores` returns, for each sentence of a batch."""
+        """Return the result of `first_order_scores` for each sentence of a batch."""
         return dense_scores_of_batch(batch, self.pruner_table, *self._table("pruner"))
 
     def _prune(self, p: np.ndarray) -> ArcSpace:
@@ -357,15 +357,15 @@ class Parser:
     def score(
         self, tokens: Tokens, arcs: ArcSpace, constraints: Constraints | None = None
     ) -> tuple[PartSpace, np.ndarray]:
-        """Number the parts over the arcs and score them, float64[P], with the labels that are demanded, if any."""
+        """Number the parts over the arcs and score them, float64[P], with the required labels, if any."""
         return self.score_batch(alone(tokens), [arcs], [self.demanded(constraints)])[0][0]
 
     def score_batch(
         self, batch: Batch, arcs: Sequence[ArcSpace], demanded: Sequence[Mapping[int, int]] = ()
     ) -> tuple[list[tuple[PartSpace, np.ndarray]], Known | None]:
-        """Return what `score` returns, for each sentence of a batch, and what `Scorer.score_batch` knows of labels.
+        """Return the result of `score` for each sentence of a batch, and the label information of `Scorer.score_batch`.
 
-        ``demanded`` are for each sentence what `demanded` returns.
+        ``demanded`` has the result of `demanded` for each sentence.
         """
         spaces, count = [], 0
         for each in arcs:
@@ -377,7 +377,7 @@ class Parser:
         return list(zip(spaces, scores, strict=True)), known
 
     def demanded(self, constraints: Constraints | None) -> dict[int, int]:
-        """Return the numbers of the labels that are demanded of some words, those that the model knows."""
+        """Return the indices of the labels required for some words, as far as the model knows them."""
         labels = constraints.labels if constraints else {}
         return {word: self.model.labels.index(label) for word, label in labels.items() if label in self.model.labels}
 

@@ -1,9 +1,9 @@
-"""The schema of the strings in model files: what they may contain, how long they may be, and how many.
+"""The schema of the strings in model files: their characters, maximum lengths and maximum counts.
 
-Models come from anywhere, and what is in them gets into output, messages and tables.  Every loader checks its strings
-by a `Kind`; training leaves out what does not fit, or refuses it with its line, so that each model it writes can be
-read.  The longest columns fit together into what a reader accepts: a sentence of the most words that
-``decoding.max_words`` allows, with the longest strings in each column, stays below the limit of a sentence's lines.
+Models come from untrusted sources, and their strings reach output, messages and tables.  Every loader checks its
+strings by a `Kind`; training omits invalid strings, or refuses them with their line, so that every model it writes can
+be read.  The limits fit those of the reader: a sentence with the maximum number of words
+(``decoding.max_words``) and the longest strings in each column stays below the limit on a sentence's lines.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ _SHOWN = 40
 
 
 class Kind(NamedTuple):
-    """What strings of one kind may be.
+    """The constraints on strings of one kind.
 
     Attributes
     ----------
     what : str
-        Their name in messages.
+        Name of such a string in messages.
     longest : int
-        The greatest length, in characters.
+        Maximum length in characters.
     most : int
-        The greatest number of them.
+        Maximum number of strings.
     empty : bool
         Whether a string may be empty.
     blanks : bool
-        Whether it may have blanks.
+        Whether it may contain blanks.
     tabs : bool
-        Whether it may have tabs.  No string has other control characters, or halves of surrogate pairs.
+        Whether it may contain tabs.  Other control characters and lone surrogates are never allowed.
     """
 
     what: str
@@ -59,11 +59,11 @@ NAME = Kind("name", 200, 10_000, empty=True)
 TEXT = Kind("text", 4096, 1 << 20, empty=True)
 
 MOST_WORDS, LONGEST_EXPANSION = 20, 200
-"""A multiword token stands for so many words at most, of so many characters together."""
+"""Maximum number of words of a multiword token, and maximum number of their characters together."""
 
 
 def fits(text: str, kind: Kind) -> bool:
-    """Return whether a string is of a kind.
+    """Return whether a string satisfies the constraints of a kind.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def fits(text: str, kind: Kind) -> bool:
 
 
 def problem(values: object, kind: Kind) -> str | None:
-    """Return why a value of a model is not a list of strings of a kind, or None.
+    """Return why a value of a model is not a valid list of strings of a kind, or None.
 
     Examples
     --------
@@ -87,14 +87,14 @@ def problem(values: object, kind: Kind) -> str | None:
     if len(values) > kind.most:
         return f"{len(values)} times a {kind.what}, at most {kind.most} are allowed"
     everything = "".join(values)
-    usual = everything.isprintable() and (kind.blanks or " " not in everything)  # the quick way for nearly all models
+    usual = everything.isprintable() and (kind.blanks or " " not in everything)  # the fast path for nearly all models
     if usual and (kind.empty or "" not in values) and max(map(len, values), default=0) <= kind.longest:
         return None
     return next(filter(None, (_problem(value, kind) for value in values)), None)
 
 
 def check(values: object, kind: Kind, owner: str) -> list[str]:
-    """Return a list of strings of a kind; raise `ModelError`, which begins with the owner, if it is none."""
+    """Return a list of strings of a kind; raise `ModelError`, whose message begins with the owner, if it is invalid."""
     found = problem(values, kind)
     if found:
         raise ModelError(f"{owner}: {found}")
@@ -103,7 +103,7 @@ def check(values: object, kind: Kind, owner: str) -> list[str]:
 
 
 def problem_of_record(record: object) -> str | None:
-    """Return why a value is not a record, single values by names, or None."""
+    """Return why a value is not a record of single values by name, or None."""
     if type(record) is not dict:
         return "a record of names and values expected"
     found = problem(list(record), NAME) or problem([value for value in record.values() if type(value) is str], TEXT)
@@ -118,9 +118,9 @@ def problem_of_record(record: object) -> str | None:
 
 
 def escaped(value: Any) -> Any:
-    """Return JSON values with all strings of the kind `TEXT`: what they may not have is escaped, the rest cut off.
+    """Return JSON values with all strings of the kind `TEXT`: forbidden characters are escaped, long strings cut.
 
-    For what names files, in which anything can occur.
+    Used for file names, which may contain anything.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def _problem(text: str, kind: Kind) -> str | None:
     if not text and not kind.empty:
         return f"a {kind.what} is empty"
     if (_CONTROL_BUT_TABS if kind.tabs else _CONTROL).search(text):
-        return f"the {kind.what} '{shown}' has a control character or half of a surrogate pair"
+        return f"the {kind.what} '{shown}' has a control character or a lone surrogate"
     if not kind.blanks and text and text.split() != [text]:
         return f"the {kind.what} '{shown}' has a blank"
     return None

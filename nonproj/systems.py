@@ -1,3 +1,5 @@
-"""Says where the other systems of the papers are."""
+"""Raises an error that says where the papers' other systems are."""
 
-raise ImportError("nonproj.systems is the package nonproj_systems now: pip install ./systems in a checkout of nonproj")
+raise ImportError(
+    "nonproj.systems has moved to the package nonproj_systems: pip install ./systems in a checkout of nonproj"
+)

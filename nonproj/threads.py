@@ -1,7 +1,7 @@
-"""What threads that share a parser need: caches of each thread's own, and attributes that are loaded once.
+"""Support for threads that share a parser: per-thread caches, and attributes that are loaded once.
 
-Nothing that parsing changes is shared.  So no lock is held while a sentence is parsed, and kernels, which release the
-global interpreter lock, run at the same time.
+Everything that parsing changes is per thread.  So no lock is held while a sentence is parsed, and kernels, which
+release the global interpreter lock, run concurrently.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class PerThread(Generic[T]):
-    """A cache that each thread has of its own; it ends with the thread, and copies and pickles are empty.
+    """A cache with one instance per thread; it is freed with the thread, and copies and pickles are empty.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class PerThread(Generic[T]):
         return self.renewed() if found is None else found
 
     def renewed(self) -> T:
-        """Replace the cache of the calling thread by a new one, and return that."""
+        """Replace the cache of the calling thread by a new one, and return it."""
         self._caches.own = made = self._make()
         return made
 
@@ -54,9 +54,9 @@ class PerThread(Generic[T]):
 
 
 class LoadedOnce(Generic[T]):
-    """An attribute that is made when it is asked for; threads that ask at the same time wait for the first.
+    """An attribute that is computed on first access; threads that access it concurrently wait for the first.
 
-    It takes the place of `functools.cached_property`, which has one lock for all objects or, from Python 3.12 on, none.
+    It replaces `functools.cached_property`, which has one lock for all objects or, from Python 3.12 on, none.
 
     Examples
     --------

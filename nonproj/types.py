@@ -1,10 +1,10 @@
-"""The data structures that most packages share, with their shapes.
+"""The data structures shared by most packages, with their shapes.
 
-Symbols, the same in all files: ``n`` words, ``N = n + 1`` nodes (node 0 is the root), ``h`` head, ``m`` modifier, ``s``
-previous sibling, ``g`` grandparent, ``A`` candidate arcs, ``P`` parts of all types.
+Symbols, with the same meaning in all files: ``n`` words, ``N = n + 1`` nodes (node 0 is the root), ``h`` head, ``m``
+modifier, ``s`` previous sibling, ``g`` grandparent, ``A`` candidate arcs, ``P`` parts of all types.
 
-A tree has two forms.  ``heads``, ``int32[n]``, is what users meet: an entry for each word, 1-based, 0 for the root.
-``tree``, ``int32[N]``, is what decoders and kernels work with: an entry for each node, ``tree[0] == -1``.
+A tree has two forms.  ``heads``, ``int32[n]``, is the public form: an entry for each word, 1-based, 0 for the root.
+``tree``, ``int32[N]``, is the form of decoders and kernels: an entry for each node, ``tree[0] == -1``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 if TYPE_CHECKING:  # importing numpy.typing takes as long as the rest of this module
     from numpy.typing import NDArray
 
-# Arrays by the type of their numbers; shapes are in the docstrings.
+# Arrays by element type; shapes are in the docstrings.
 Bools: TypeAlias = "NDArray[np.bool_]"
 Int8s: TypeAlias = "NDArray[np.int8]"
 Int16s: TypeAlias = "NDArray[np.int16]"
@@ -33,7 +33,7 @@ Float64s: TypeAlias = "NDArray[np.float64]"
 
 @dataclass(slots=True)
 class Sentence:
-    """One sentence of a CoNLL-X or CoNLL-U file, without loss.
+    """One sentence of a CoNLL-X or CoNLL-U file, lossless.
 
     Attributes
     ----------
@@ -42,14 +42,14 @@ class Sentence:
     tree : ndarray of shape (N,), int32, or None
         The gold tree, ``tree[0] == -1``; None when the column HEAD is absent (``_``) for any word.  See also `heads`.
     lines : list of str
-        The untouched lines, comments and blank separators included, each with its own line ending.
+        The unchanged lines, including comments and blank separators, each with its own line ending.
     word_lines : list of int
         ``lines[word_lines[i]]`` is the line of word ``i + 1``.
     path, line : str and int
-        The file it came from, and the number, from 1, of its first line there.
+        The file of the sentence, and the number, from 1, of its first line there.
     margins : ndarray of shape (N, 2), float32, or None
-        How sure the segmenter is of each word's token, and the score of a sentence end after it: positive where it has
-        found one.  The root's row has the score of the sentence end before the first word.  None if the words, or
+        The segmenter's margin for each word's token, and the score of a sentence boundary after it: positive if it
+        found one.  The root's row has the score of the boundary before the first word.  None if the words, or
         sentences of words, were given.  See `nonproj.text.margins`.
     """
 
@@ -81,7 +81,7 @@ class Sentence:
 
 
 class ArcSpace(NamedTuple):
-    """The arcs that may be used, sorted by modifier and head, and the same arcs outward from each head.
+    """The candidate arcs, sorted by modifier and head, and the same arcs outward from each head.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class ArcSpace(NamedTuple):
 
 
 class PartRows(NamedTuple):
-    """The parts of one type as rows of words and geometric codes, which is all that features look at.
+    """The parts of one type as rows of words and geometric codes, from which features are extracted.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class PartSpace:
     types : tuple of PartType
         The set of part types, arcs first.
     starts : tuple of ndarray, int64
-        For each type what its ``number`` returned: where its parts lie.
+        For each type the result of its ``number``: the layout of its parts.
     offsets : tuple of int
         The parts of type ``i`` are ``offsets[i]:offsets[i + 1]``; the last entry is ``P``.
     """
@@ -151,14 +151,14 @@ class PartSpace:
         return tuple(part_type.name for part_type in self.types)
 
     def start(self, name: str) -> np.ndarray:
-        """Return where the parts of a type lie; empty where the set has no such type."""
+        """Return the layout of the parts of a type; empty if the set does not include it."""
         for part_type, start in zip(self.types, self.starts, strict=True):
             if part_type.name == name:
                 return start
         return _NO_PARTS
 
     def range(self, name: str) -> slice:
-        """Return the parts of a type as a slice of the flat vectors; empty where the set has no such type."""
+        """Return the parts of a type as a slice of the flat vectors; empty if the set does not include it."""
         start = self.start(name)
         return slice(int(start[0]), int(start[-1])) if len(start) else slice(0, 0)
 
@@ -167,26 +167,26 @@ _NO_PARTS = np.empty(0, np.int64)
 
 
 class Decoded(NamedTuple):
-    """A tree, and what is known about it.
+    """A tree and its certificate.
 
     Attributes
     ----------
     tree : ndarray of shape (N,), int32
         The head of each node; ``tree[0] == -1``.  See also `heads`.
     score : float
-        The tree's score under the whole model (the primal value), less the price of crossing if it has one.
+        The tree's score under the whole model (the primal value), less the price of crossing arcs, if any.
     bound : float
         The lowest dual value seen: no tree over the same arcs scores higher.
     agreed : bool
-        The two subproblems returned the same arcs: the papers' certificate.
+        Whether the two subproblems returned the same arcs: the papers' certificate.
     certified : bool
-        Agreed, or ``bound - score <= tolerance * (scale + |score|)``, see `nonproj.dual.options.DualOptions`.
+        Agreed, or ``bound - score <= tolerance * (scale + |score|)``; see `nonproj.dual.options.DualOptions`.
     iterations : int
-        Iterations of the subgradient method (0 where none was needed).
+        Number of iterations of the subgradient method (0 if none was needed).
     recomputed : float
         Share of head automata decoded over all iterations, from 0 to 1.
     nodes : int
-        Nodes of a search for the best tree, after the first; 0 without a search.
+        Number of nodes of the search after the root node; 0 without a search.
     """
 
     tree: Int32s

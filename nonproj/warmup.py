@@ -67,7 +67,7 @@ def sentences() -> list[Sentence]:
 
 
 def compile_everything() -> None:
-    """Compile every kernel, those of decoding in another process."""
+    """Compile every kernel; those for decoding are compiled in another process."""
     with helper("nonproj.warmup", "decode"):
         analyze(sentences())
         score()
@@ -118,7 +118,7 @@ def segment(treebank: list[Sentence]) -> None:
 
 
 def decide_jointly(model: Model, treebank: list[Sentence]) -> None:
-    """Decide tags and trees jointly, with all candidate tags of a word."""
+    """Decode tags and trees jointly, with all candidate tags of a word."""
     decoding = dataclasses.replace(model.config.decoding, tag_gap=1e9, tag_weight=1.0)
     for _ in JointParser(model, decoding, "all").parse_all(treebank):
         pass

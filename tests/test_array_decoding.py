@@ -106,7 +106,7 @@ def with_entry(shape, place, number):
             (np.zeros((2, 3)),),
             r"arc_scores has shape \(2, 3\); \(N, N\) or \(B, N, N\) with N = words",
         ),
-        ((np.zeros((3, 3)), np.zeros((2, 2, 2))), r"siblings has shape \(2, 2, 2\), which does not fit \(3, 3\)"),
+        ((np.zeros((3, 3)), np.zeros((2, 2, 2))), r"siblings has shape \(2, 2, 2\), which does not match \(3, 3\)"),
         (
             (with_entry((2, 3, 3), (1, 0, 1), np.nan),),
             r"arc_scores\[1, 0, 1\] is nan; a finite score is expected, or minus infinity",
@@ -220,9 +220,9 @@ def test_lists_of_sentences_are_padded_batches():
         (([[1.0, 2.0], [3.0]],), {}, "arc_scores has rows of different lengths"),
         (([np.zeros((2, 2)), np.zeros((3, 2))],), {}, r"arc_scores\[1\] has shape \(3, 2\); \(N, N\) with N"),
         (([np.zeros((2, 2)), np.zeros((3, 3))],), {"lengths": [1, 2]}, "lengths is for padded arrays"),
-        (([np.zeros((2, 2)), np.zeros((3, 3))], [np.zeros((3, 3, 3)), np.zeros((2, 2, 2))]), {}, "does not fit"),
+        (([np.zeros((2, 2)), np.zeros((3, 3))], [np.zeros((3, 3, 3)), np.zeros((2, 2, 2))]), {}, "does not match"),
         ((np.zeros((3, 3)),), {"label_scores": np.zeros((3, 3))}, r"label_scores has shape \(3, 3\); \(N, N, L\) or"),
-        ((np.zeros((3, 3)),), {"label_scores": np.zeros((2, 2, 4))}, "does not fit"),
+        ((np.zeros((3, 3)),), {"label_scores": np.zeros((2, 2, 4))}, "does not match"),
         (
             (np.zeros((2, 3, 3)),),
             {"label_scores": with_entry((2, 3, 3, 2), (1, 0, 2, 1), np.nan)},

@@ -37,7 +37,7 @@ def assert_avoided(shared: Path, caplog) -> None:
     assert_private(folder)
     assert shared not in (folder, *folder.parents)
     assert folder.parent == shared.parent
-    assert [record.getMessage().split(";")[0] for record in caplog.records] == [f"others may write to {shared}"]
+    assert [record.getMessage().split(",")[0] for record in caplog.records] == [f"others can write to {shared}"]
 
 
 def test_the_user_s_folder_is_used_where_it_can_be_written_to(tmp_path, monkeypatch):
@@ -92,7 +92,7 @@ def test_a_folder_of_another_user_is_not_used(shared, monkeypatch, caplog):
     folder = cache_folder()
     assert folder.parent == shared.parent
     assert folder.name != "nonproj-4000000"
-    assert "others may write to" in caplog.text
+    assert "others can write to" in caplog.text
 
 
 def test_a_folder_that_others_could_rename_is_not_used(shared, caplog):
@@ -127,5 +127,5 @@ def test_a_folder_for_one_process_is_removed_at_its_end(shared):
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.startswith(f"{shared.parent}/nonproj-")
     assert not Path(done.stdout.strip()).exists()
-    assert done.stderr.startswith(f"others may write to {shared}; ")
+    assert done.stderr.startswith(f"others can write to {shared}, ")
     assert done.stderr.count("\n") == 1

@@ -114,10 +114,12 @@ def test_the_command_line_obeys_and_names_what_it_cannot(path, tmp_path, capsys)
     assert capsys.readouterr().err.endswith(expected)
     (tmp_path / "in").write_text(text + text.replace("Head=0", "Head=2"))
     assert main(words) == 2
-    assert "in:5: no tree obeys the constraints: no tree spans the words: some cannot be" in capsys.readouterr().err
+    assert "in:5: no tree satisfies the constraints: no tree spans the words: some cannot be" in capsys.readouterr().err
     (tmp_path / "in").write_text(text + text.replace("Head=1", "Head=0"))
     assert main(words) == 2
-    assert "in:5: no tree obeys the constraints: no tree with a single root spans the words" in capsys.readouterr().err
+    assert (
+        "in:5: no tree satisfies the constraints: no tree with a single root spans the words" in capsys.readouterr().err
+    )
     assert not (tmp_path / "out").exists()
 
 

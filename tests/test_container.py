@@ -42,7 +42,7 @@ def test_round_trip(tmp_path):
 
 def test_a_model_of_another_kind(tmp_path):
     write(tmp_path / "m", {}, {"a": np.ones(1)})
-    assert refused(Model.load, tmp_path / "m") == "a model for toy, not of a parser"
+    assert refused(Model.load, tmp_path / "m") == "a model for toy, not for parsing"
 
 
 @pytest.mark.parametrize("load", LOADERS, ids=lambda load: load.__qualname__)
@@ -81,7 +81,7 @@ def test_a_header_that_is_too_long_is_not_read(tmp_path):
     content = forgery.put_together({"arrays": {}}, {})
     for length in (container.MAX_HEADER + 1, (1 << 64) - 1):
         message = refused(container.read, tmp_path / "m", length.to_bytes(8, "little") + content[8:])
-        assert message == f"damaged: a header of {length} bytes; at most 100000000 are allowed"
+        assert message == f"damaged: a header of {length} bytes; the maximum is 100000000"
 
 
 def test_other_tools_read_models(tmp_path):
@@ -124,7 +124,7 @@ def test_what_cannot_be_written(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"weights\['a'\] is object"):
         write(tmp_path / "m", {}, {"a": np.array([{}], object)})
     monkeypatch.setattr(container, "MAX_HEADER", 1000)
-    with pytest.raises(ValueError, match="a header of .* bytes; at most 1000 are allowed"):
+    with pytest.raises(ValueError, match="a header of .* bytes; the maximum is 1000"):
         write(tmp_path / "m", {"a": "b" * 1000}, {})
     assert not list(tmp_path.iterdir())
     with pytest.raises(FileError, match="cannot be written: there is no folder"):

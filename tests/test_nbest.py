@@ -80,7 +80,7 @@ def test_one_tree_is_the_default_and_the_first_of_several(path, tmp_path):
         (["--nbest", "0"], "argument --nbest: 0 is not a positive integer"),
         (
             ["--nbest", "3", "--full"],
-            "decoding.nbest: several trees are found among pruned arcs only; leave out --full",
+            "decoding.nbest: k best trees are only available over pruned arcs; omit --full",
         ),
         (["--nbest", "3", "--joint"], "decoding.nbest: tags are decided for the best tree only; leave out --joint"),
         (["--nbest", "10001"], "decoding.nbest: 10001 is invalid, an integer from 1 to 10000 expected"),

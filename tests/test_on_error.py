@@ -147,7 +147,7 @@ def test_constraints_that_no_tree_obeys_break_a_sentence(here, capsys):
     code, output = parse("bad.conll", "--constraints", "head", "--on-error", "copy")
     assert code == 1
     assert output.decode().endswith("".join(rows))
-    assert "no tree obeys the constraints" in capsys.readouterr().err
+    assert "no tree satisfies the constraints" in capsys.readouterr().err
 
 
 def test_a_long_report_names_the_first_hundred(here, capsys):

@@ -40,7 +40,7 @@ def test_importing_what_has_moved_says_where_it_is(code):
     with pytest.raises(ImportError) as caught:
         exec(code, {})
     assert str(caught.value) == (
-        "nonproj.systems is the package nonproj_systems now: pip install ./systems in a checkout of nonproj"
+        "nonproj.systems has moved to the package nonproj_systems: pip install ./systems in a checkout of nonproj"
     )
 
 

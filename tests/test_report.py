@@ -256,5 +256,5 @@ def test_partial_trees(beside, tmp_path, monkeypatch, capsys):
     assert data["sentences"][0]["h"][0] == [2, -1, 0, -1]
     tiles = {name: value for value, name, _ in data["tiles"]}
     assert tiles["words with a head"] == "50.00 %"
-    assert tiles.get("heads right, of these") == ("100.00 %" if "--gold" in beside else None)
+    assert tiles.get("correct heads among these") == ("100.00 %" if "--gold" in beside else None)
     assert main(["show", "gold.conllu", "--other", "parsed.conllu", "-o", "a.html"]) == 0

@@ -1,6 +1,6 @@
-"""Confidence: the probability that a head, an arc with its label, or a whole tree is right.
+"""Confidence: the probability that a head, an arc with its label, or a whole tree is correct.
 
-- `alternatives`: what it costs to give a word another head, by the trees that differ in one or two arcs
-- `evidence`: what is known about each word of a parsed sentence, as numbers
-- `classifier`: from evidence to probabilities, by additive models that are stored with the parser
+- `alternatives`: the loss of score from giving a word another head, over trees that differ in one or two arcs
+- `evidence`: the features of each word of a parsed sentence
+- `classifier`: from features to probabilities, by additive models stored with the parser
 """

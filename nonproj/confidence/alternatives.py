@@ -1,9 +1,9 @@
-"""What it costs to give a word another head: the best of the trees that differ from a given one in one or two arcs.
+"""The loss of giving a word another head: the best of the trees that differ from a given one in one or two arcs.
 
-A word moves to another candidate head outside its own subtree.  Or it moves to a head inside, and that word takes its
-former head.  The best tree without an arc scores at least as much as the best of these, so what is returned is an upper
-bound on the difference between the best tree with the arc and the best tree without it.  The lower bound comes from
-the Lagrange multipliers: see `nonproj.dual.exclusion`.
+A word moves to another candidate head outside its own subtree.  Or it moves to a head inside, and that head takes over
+the word's former head.  The best tree without an arc scores at least as much as the best of these, so the result is an
+upper bound on the difference between the best tree with the arc and the best tree without it.  The lower bound comes
+from the Lagrange multipliers: see `nonproj.dual.exclusion`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nonproj.types import ArcSpace, PartSpace
 
 
 def losses(parts: PartSpace, scores: np.ndarray, heads: np.ndarray, single_root: bool) -> np.ndarray:
-    """Return by how much the best of these trees with another head of each word scores less than the given tree.
+    """Return, for each word, the given tree's score minus that of the best of these trees in which it has another head.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def losses(parts: PartSpace, scores: np.ndarray, heads: np.ndarray, single_root:
     Returns
     -------
     ndarray of shape (N,), float64
-        Infinite for words that no such tree gives another head, and for the root; negative if a tree is better.
+        Infinite for the root, and for words that have the same head in all these trees; negative if a tree is better.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def _is_below(heads: np.ndarray, word: Any, ancestor: Any) -> bool:
 
 @inlined_kernel
 def _move(arcs: ArcSpace, into: np.ndarray, y: np.ndarray, a: int, second: int) -> None:
-    """Put arc ``a``, and a second one unless it is -1, in the place of the arcs into the same words."""
+    """Replace the arcs into the same words by arc ``a`` and a second one, unless it is -1."""
     m = arcs.modifier[a]
     y[into[m]], y[a], into[m] = False, True, a
     if second >= 0:
@@ -107,7 +107,7 @@ def _move(arcs: ArcSpace, into: np.ndarray, y: np.ndarray, a: int, second: int) 
 
 @inlined_kernel
 def _move_back(arcs: ArcSpace, heads: np.ndarray, into: np.ndarray, y: np.ndarray, one: int, other: int) -> None:
-    """Put back the tree's arcs into two words."""
+    """Restore the tree's arcs into two words."""
     for m in (one, other):
         y[into[m]] = False
         for a in range(arcs.start[m], arcs.start[m + 1]):
@@ -139,7 +139,7 @@ def _fall(
 
 @kernel
 def _value_of_head(arcs: ArcSpace, starts: Any, scores: np.ndarray, into: np.ndarray, y: np.ndarray, h: int) -> float:
-    """Return the score of the arcs from a head and of all other parts whose head it is."""
+    """Return the score of the arcs from a head and of all other parts with this head."""
     out, out_start, first, total = arcs.out, arcs.out_start, arcs.out_start[2 * h], 0.0
     size, row = arcs.out_start[2 * h + 2] - first, np.int64(-1)
     if starts.grandparent.shape[0] > 0 and h > 0:
@@ -164,7 +164,7 @@ def _value_of_head(arcs: ArcSpace, starts: Any, scores: np.ndarray, into: np.nda
 
 @kernel
 def _place_below(arcs: ArcSpace, third: Any, into: np.ndarray, h: int) -> Any:
-    """Return the first grand-sibling part of a head under its head in the tree; 0 if there are none."""
+    """Return the first grand-sibling part of a head under its head in the tree; 0 if there is none."""
     if third is None or third.grandsibling.shape[0] == 0 or h == 0:
         return np.int64(0)
     size = np.int64(0)
@@ -176,7 +176,7 @@ def _place_below(arcs: ArcSpace, third: Any, into: np.ndarray, h: int) -> Any:
 
 @kernel
 def _third_order(third: Any, scores: np.ndarray, q: int, below: int, path: tuple[Any, Any, int]) -> float:
-    """Return the score of the third-order parts of a transition; ``path`` are the two modifiers before it, and its own.
+    """Return the score of the third-order parts of a transition; ``path`` has the previous two modifiers and its own.
 
     ``below`` is the first grand-sibling part of the half-automaton ``q``.
     """

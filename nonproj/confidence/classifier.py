@@ -1,8 +1,8 @@
-"""From evidence to probabilities, by additive models that are stored with the parser.
+"""From features to probabilities, by additive models stored with the parser.
 
-A model adds up a piecewise linear function of each feature, and a number for the word's label and for its tag; the sum
-is the log-odds.  One model is for heads, one for the labels of right heads, and one for whole trees, whose features
-follow from the probabilities of the heads.  There are three of them for each kind of evidence: words with given tags,
+A model adds a piecewise linear function of each feature and a value for the word's label and for its tag; the sum
+is the log-odds.  One model is for heads, one for the labels of correct heads, and one for whole trees, whose features
+follow from the probabilities of the heads.  There are three such models for each kind of input: words with given tags,
 words with predicted tags, and words found in plain text.  `nonproj.learning.confidence` trains them.
 """
 
@@ -18,22 +18,22 @@ from nonproj.confidence.evidence import KINDS, LARGE, Evidence
 from nonproj.errors import ModelError
 
 TREE_FEATURES = ("all heads", "weakest head", "words")
-"""What the probability of a tree is computed from: the logarithm of minus the sum of the log-probabilities of the heads
-(by which they would all be right, were they independent), the log-odds of the least certain, the logarithm of the
+"""The features of a tree: the logarithm of minus the sum of the log-probabilities of the heads
+(that all are correct, if they were independent), the log-odds of the least certain head, the logarithm of the
 number of words."""
 
 
 class Confidence(NamedTuple):
-    """Probabilities that a parse is right.
+    """Probabilities that a parse is correct.
 
     Attributes
     ----------
     heads : ndarray of shape (n,), float64
-        That each word's head is right.
+        That each word's head is correct.
     labels : ndarray of shape (n,), float64
-        That each word's head and label are right.
+        That each word's head and label are correct.
     tree : float
-        That all heads are right.
+        That all heads are correct.
     """
 
     heads: np.ndarray
@@ -47,9 +47,9 @@ class Additive(NamedTuple):
     Attributes
     ----------
     knots, values : ndarray of shape (F, K), float64
-        The function of each feature: its values at some places, linear between, constant outside.
+        The function of each feature: its values at the knots, linear between, constant outside.
     labels, tags : ndarray of shape (L,) and (T,), float64
-        What each label and tag adds; nothing, if the number is larger.
+        The value for each label and tag; zero for larger indices.
     bias : ndarray of shape (1,), float64
     """
 
@@ -69,14 +69,14 @@ class Models(NamedTuple):
 
 
 class Classifier(NamedTuple):
-    """The models for each kind of evidence; at least one kind has some.
+    """The models for each kind of input; at least one kind has some.
 
     Attributes
     ----------
     limit : float
         See `nonproj.confidence.evidence.gather`.
     given, tagged, text : Models or None
-        For words with given tags, with tags of the parser's tagger, and for words of its segmenter.
+        For words with given tags, with tags from the parser's tagger, and found by its segmenter.
     """
 
     limit: float
@@ -85,7 +85,7 @@ class Classifier(NamedTuple):
     text: Models | None = None
 
     def models(self, kind: str) -> tuple[str, Models]:
-        """Return the models for a kind of evidence, or else for the most similar kind, and its name."""
+        """Return the models for a kind of input, or else for the most similar kind, and its name."""
         for name in _INSTEAD[kind]:
             found: Models | None = getattr(self, name)
             if found is not None:
@@ -101,7 +101,7 @@ class Classifier(NamedTuple):
         return Confidence(probabilities[0], probabilities[1], tree)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return JSON values and arrays from which `from_state` makes the same classifier."""
+        """Return JSON values and arrays from which `from_state` rebuilds the classifier."""
         kinds = {kind: list(KINDS[kind]) for kind in KINDS if getattr(self, kind) is not None}
         arrays = {
             f"{kind}.{name}.{field}": array
@@ -118,14 +118,14 @@ class Classifier(NamedTuple):
         Raises
         ------
         ModelError
-            If it is not one: shapes and values are checked, which the kernel relies on.
+            If it is invalid: the kernel relies on shapes and values, so all are checked.
         """
         if set(meta) != {"features", "limit"} or type(meta["limit"]) is not float or not meta["limit"] >= 0.0:
             raise ModelError("the confidence classifier lacks its features or its limit")
         kinds = meta["features"]
         known = {kind: list(columns) for kind, columns in KINDS.items()}
         if not isinstance(kinds, dict) or not kinds or any(known.get(kind) != kinds[kind] for kind in kinds):
-            raise ModelError("the confidence classifier has the features of another version; train the model again")
+            raise ModelError("the confidence classifier has the features of another version; retrain the model")
         return cls(meta["limit"], **{kind: _checked_models(arrays, kind) for kind in kinds})
 
 
@@ -135,17 +135,17 @@ _INSTEAD = {
     "tagged": ("tagged", "given", "text"),
     "text": ("text", "tagged", "given"),
 }
-"""The kinds whose models are used for a kind of evidence: the first one that has some."""
+"""For each kind of input, the kinds whose models may be used, in order of preference."""
 
 
 def with_columns(features: np.ndarray, count: int) -> np.ndarray:
-    """Return the first columns of evidence; those that are missing are as where nothing is in doubt."""
+    """Return the first feature columns; missing ones get the values of certain decisions."""
     missing = np.full((len(features), max(0, count - features.shape[1])), LARGE)
     return np.ascontiguousarray(np.concatenate([features[:, :count], missing], axis=1))
 
 
 def _checked_models(arrays: Mapping[str, np.ndarray], kind: str) -> Models:
-    """Return the models of a kind; raise `ModelError` if arrays are missing or unsound."""
+    """Return the models of a kind; raise `ModelError` if arrays are missing or invalid."""
     models = []
     for name, count in zip(Models._fields, (len(KINDS[kind]), len(KINDS[kind]), len(TREE_FEATURES)), strict=True):
         model = Additive(*(_checked(arrays, f"{kind}.{name}.{field}") for field in Additive._fields))
@@ -160,7 +160,7 @@ def _checked_models(arrays: Mapping[str, np.ndarray], kind: str) -> Models:
 
 
 def _checked(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:
-    """Return an array of float64, none of them so large that sums overflow; raise `ModelError` if it is not one."""
+    """Return an array of float64, bounded so that sums cannot overflow; raise `ModelError` if it is invalid."""
     array = arrays.get(name)
     if array is None or array.dtype != np.float64 or not (np.abs(array) <= _LARGEST).all():
         raise ModelError(f"the confidence classifier's array '{name}' is missing or has no finite numbers of float64")

@@ -1,4 +1,4 @@
-"""What is known about each word of a parsed sentence, as numbers."""
+"""The features of each word of a parsed sentence, from which confidence is estimated."""
 
 from __future__ import annotations
 
@@ -32,44 +32,46 @@ FEATURES = (
     "marginal of head",
     "label of head",
 )
-"""The first columns of `Evidence.features`, which do not depend on where words and tags come from.
+"""The first columns of `Evidence.features`, which do not depend on the origin of words and tags.
 
-``marginal`` is the log-odds of the arc in the first-order model.  ``loss`` and ``difference`` are an upper and a lower
-bound of the difference between the best tree with the arc and the best tree without it, under the whole model.
-``label`` is the difference between the scores of the two best labels.  ``distance`` is the signed logarithm of that
-between head and word, 0 for the root; ``words``, ``iterations`` and ``candidates`` are logarithms, too.  ``unknown``
-counts the attributes of the word that did not occur in training.  The last four are about other arcs: that into the
-head, and the least certain of those out of the word.
+``marginal`` is the log-odds of the arc under the first-order model.  ``loss`` and ``difference`` are an upper and a
+lower bound on the difference between the best tree with the arc and the best tree without it, under the whole model.
+``label`` is the difference between the scores of the two best labels.  ``distance`` is the signed logarithm of the
+distance between head and word, 0 for the root; ``words``, ``iterations`` and ``candidates`` are logarithms, too.
+``unknown`` counts the attributes of the word that were not seen in training.  The last four are about other arcs: the
+arc into the
+head, and the least certain arc from the word.
 """
 
 TAG_FEATURES = ("tag", "tag of head")
-"""The columns behind these: how much better the tags of the word and of its head are than others, by the tagger."""
+"""The next columns: the tagger's score margins of the tags of the word and of its head."""
 
 TEXT_FEATURES = ("token", "token of head", "begin", "end", "inside", "between", "boundary of root")
-"""The last columns: how sure the segmenter is, by `nonproj.types.Sentence.margins`, of the tokens of the word and of
-its head, of the two boundaries of the sentence, that no sentence ends inside of it, and that none ends between the two
-words.  ``boundary of root`` is the less certain of the sentence's boundaries for words whose head is the root."""
+"""The last columns: the segmenter's margins, by `nonproj.types.Sentence.margins`, for the tokens of the word and of
+its head, for the two boundaries of the sentence, and for the absence of a boundary within it and between the two
+words.  ``boundary of root`` is the smaller margin of the sentence's boundaries for words whose head is the root."""
 
 KINDS = {
     "given": FEATURES,
     "tagged": (*FEATURES, *TAG_FEATURES),
     "text": (*FEATURES, *TAG_FEATURES, *TEXT_FEATURES),
 }
-"""The columns that are known about words with given tags, with tags of the parser's own tagger, and about words that
-its own segmenter has found."""
+"""The columns available for words with given tags, for words with tags from the parser's own tagger, and for words
+found by
+its own segmenter."""
 
 WORK_PER_WORD = 100_000
-"""Work of all bounds of a sentence, for each word, in the unit of `nonproj.dual.options.SearchOptions`."""
+"""Maximum work per word for all bounds of a sentence, in the unit of `nonproj.dual.options.SearchOptions`."""
 
 LARGE = 1e6
-"""In the place of differences that are larger, or infinite because there is no other tree."""
+"""Maximum difference; it also replaces infinite ones, where there is no other tree."""
 
 _LARGEST_ODDS = 12.0
 _TAG, _TEXT = len(FEATURES), len(FEATURES) + len(TAG_FEATURES)
 
 
 class Case(NamedTuple):
-    """A parsed sentence of ``n`` words, as `gather` takes it.
+    """A parsed sentence of ``n`` words, the input of `gather`.
 
     Attributes
     ----------
@@ -84,11 +86,11 @@ class Case(NamedTuple):
     labels : ndarray of shape (n,), int64
         The number of each arc's label.
     label_margins : ndarray of shape (n,), float64
-        By how much it scores more than any other.
+        The margin of its score over any other label.
     tag_margins : ndarray of shape (n,), float64, or None
-        How sure the parser's own tagger is of the tags; None where they are given.
+        The margins of the tags of the parser's own tagger; None if the tags are given.
     text_margins : ndarray of shape (N, 2), float32, or None
-        How sure its own segmenter is: see `nonproj.types.Sentence.margins`.
+        The margins of its own segmenter: see `nonproj.types.Sentence.margins`.
     """
 
     tokens: Tokens
@@ -104,12 +106,12 @@ class Case(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """Which of `KINDS` of evidence there is."""
+        """The kind of input, one of `KINDS`."""
         return "given" if self.tag_margins is None else "tagged" if self.text_margins is None else "text"
 
 
 class Evidence(NamedTuple):
-    """What is known about ``n`` words.
+    """The features of ``n`` words.
 
     Attributes
     ----------
@@ -128,18 +130,18 @@ class Evidence(NamedTuple):
 
 
 def gather(case: Case, tag_column: int | None, options: DualOptions, limit: float) -> Evidence:
-    """Return what is known about each word.
+    """Return the features of each word.
 
     Parameters
     ----------
     case : Case
-    tag_column : int or None
+    The index of the tags in ``case.tokens.atoms``.
         The column of tags in ``case.tokens.atoms``.
     options : DualOptions
         Those of the decoder.
     limit : float
-        Where ``loss`` is larger, ``difference`` is not computed and equals it; so it does for the words of highest loss
-        where computing it would take more than `WORK_PER_WORD`.
+        If ``loss`` is larger, ``difference`` is not computed and equals it; likewise for the words of highest loss
+        if computing it would exceed `WORK_PER_WORD`.
     """
     parts, scores, heads = case.parts, case.scores, case.decoded.tree
     n_nodes = len(heads)
@@ -162,7 +164,7 @@ def gather(case: Case, tag_column: int | None, options: DualOptions, limit: floa
 
 
 def affordable(parts: PartSpace, heads: np.ndarray, loss: np.ndarray, limit: float) -> np.ndarray:
-    """Return the words whose bound is computed, bool[N]: those of least loss up to the limits of loss and of work.
+    """Return the words whose bound is computed, bool[N]: those of least loss within the limits on loss and work.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""What ``nonproj show`` makes: a page on which one looks through a treebank, and single trees.
+"""The output of ``nonproj show``: an HTML report on a treebank, and single trees.
 
 - `items`: sentences with their trees, certificates and confidence, from files or from a model
 - `analysis`: figures, tables and plots of errors, of certificates and of confidence
 - `courses`: the course of dual decomposition on some sentences
 - `plots`: plots as SVG, by Vega-Lite
-- `page`: one HTML file with all of them, from the template `report.html`, its style and its scripts
+- `page`: one HTML file with all of these, from the template `report.html`, its style and its scripts
 """

@@ -19,13 +19,13 @@ from nonproj.report.items import Item
 from nonproj.report.plots import figure, reliability_plot, scores_plot
 
 Table = dict[str, Any]
-"""``title``, ``note``, ``columns`` (with ``name`` and ``kind``) and ``rows``, as the page's script reads them."""
+"""``title``, ``note``, ``columns`` (with ``name`` and ``kind``) and ``rows``, as read by the page's script."""
 
 Tile = tuple[str, str, str]
-"""A figure, its name and its explanation."""
+"""A value, its name and its explanation."""
 
 SHOWN = 40
-"""Rows of a table at most: the most frequent labels, tags or confusions."""
+"""Maximum number of rows of a table: the most frequent labels, tags or confusions."""
 
 TITLES = {
     "sentence_length": ("By sentence length", "length"),
@@ -43,7 +43,7 @@ log = logging.getLogger("nonproj")
 def evaluations_of(items: Sequence[Item]) -> tuple[list[Evaluation], bool]:
     """Return the evaluation of each parser against the gold trees, and whether all trees have labels.
 
-    Without gold trees the other parser stands in for them, so that scores are shares of agreement.
+    Without gold trees the other parser takes their place, so that scores are shares of agreement.
     """
     trees, expected = [[(item.heads, item.labels) for item in items]], [item.gold for item in items if item.gold]
     others = [item.other for item in items if item.other]
@@ -62,7 +62,7 @@ def evaluations_of(items: Sequence[Item]) -> tuple[list[Evaluation], bool]:
 
 
 def analyse(items: Sequence[Item], names: Sequence[str]) -> tuple[list[Tile], list[Table], str]:
-    """Return the tiles, the tables and the plots, as HTML, of a report; see `nonproj.report.page.Content`.
+    """Return the tiles, the tables and the plots (as HTML) of a report; see `nonproj.report.page.Content`.
 
     Parameters
     ----------
@@ -100,14 +100,14 @@ def _trees(item: Item) -> list[np.ndarray]:
 
 
 def _partial_tiles(items: Sequence[Item]) -> list[Tile]:
-    """Return what can be told where words have no head: how many have one, and how many of these are right."""
+    """Return the figures for partial trees: how many words have a head, and how many of these heads are correct."""
     heads = np.concatenate([item.heads for item in items])
-    tiles = [(_percent(float(np.mean(heads >= 0))), "words with a head", "the others have been left out")]
+    tiles = [(_percent(float(np.mean(heads >= 0))), "words with a head", "the others were omitted")]
     if all(item.gold is not None for item in items):
         gold = np.concatenate([heads_of(item.gold) for item in items if item.gold is not None])
         if (heads >= 0).any():
             right = float(np.mean((heads == gold)[heads >= 0]))
-            tiles.append((_percent(right), "heads right, of these", "words with a head, punctuation included"))
+            tiles.append((_percent(right), "correct heads among these", "words with a head, punctuation included"))
     return tiles
 
 
@@ -185,7 +185,7 @@ def _error_tables(errors: dict[str, Any], names: list[str], gold: bool) -> list[
         columns = [{"name": "gold", "kind": "label"}, {"name": "predicted", "kind": "label"}]
         columns += _columns(names, "words", "count")
         rows = [[pair["gold"], pair["predicted"], *pair["counts"]] for pair in errors["confusions"][:SHOWN]]
-        note = "Labels that are predicted in place of others, wherever the head is."
+        note = "Labels predicted instead of others, regardless of the head."
         tables.append({"title": "Confused labels", "note": note, "columns": columns, "rows": rows})
     if not gold:
         for table in tables:
@@ -203,7 +203,7 @@ def _note(key: str, count: int) -> str:
 
 
 def judged(items: Sequence[Item]) -> Judged | None:
-    """Return the confidence of all words for which it is known, and whether their heads are right; None without any."""
+    """Return the confidence of all words that have one, and whether their heads are correct; None without any."""
     pairs = [
         (share, bool(head == right))
         for item in items
@@ -249,7 +249,7 @@ def _plots(errors: dict[str, Any], names: list[str]) -> list[tuple[str, dict[str
 
 
 def _rendered(plots: list[tuple[str, dict[str, Any]]]) -> str:
-    """Return the plots as HTML; nothing where the library is missing, which is logged."""
+    """Return the plots as HTML; nothing, with a log message, if the library is missing."""
     if not plots:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""The course of dual decomposition on some sentences, as the page shows it."""
+"""The course of dual decomposition on selected sentences, as shown in the report."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from nonproj.types import ArcSpace
 
 
 def check_courses(parser: Parser) -> None:
-    """Raise `ConfigError` if a model's decoder makes no iterations that can be shown."""
+    """Raise `ConfigError` if the iterations of a model's decoder cannot be shown."""
     if type(parser) is not Parser:
-        raise ConfigError("--course", "it is not recorded where tags and trees are decided jointly; leave out --joint")
+        raise ConfigError("--course", "not available with joint decoding of tags and trees; omit --joint")
     names = tuple(part_type.name for part_type in parser.scorer.types)
     if not has_compiled_automata(parser.scorer.types):
         reason = "are decoded without iterations" if len(names) == 1 else "have no compiled automata"
@@ -28,22 +28,22 @@ def check_courses(parser: Parser) -> None:
 
 
 def courses_of(items: Sequence[Item], parser: Parser, count: int) -> dict[int, dict[str, Any]]:
-    """Return for the sentences that took most iterations what the page shows of their course.
+    """Return the report's data on the course of decoding, for the sentences with the most iterations.
 
     Parameters
     ----------
     items : sequence of Item
-        As the parser returned them.
+        The results of the parser.
     parser : Parser
     count : int
-        How many sentences.
+        Number of sentences.
 
     Returns
     -------
     dict
         For each index in ``items`` a dictionary with ``k``, a list with dual, primal, heads, the words whose arc in the
-        tree is disputed, and disputed arcs that are not in the tree (head, word, and 2 for those that are only taken as
-        edges to grandparents); and ``chart``, an SVG, unless the library is missing.
+        tree is disputed, and disputed arcs that are not in the tree (head, word, and 2 for those chosen only as
+        edges to grandparents); and ``chart``, an SVG, if the library is installed.
     """
     order = sorted(range(len(items)), key=lambda i: (-items[i].statistics.get("iterations", 0), i))
     found: dict[int, dict[str, Any]] = {}
@@ -64,7 +64,7 @@ def courses_of(items: Sequence[Item], parser: Parser, count: int) -> dict[int, d
 
 
 def _as_list(iteration: Iteration, arcs: ArcSpace) -> list[Any]:
-    """Return an iteration as the page's script reads it."""
+    """Return an iteration as read by the page's script."""
     y = iteration.tree[arcs.modifier] == arcs.head
     z, second = iteration.z == 1, iteration.z_grandparent == 1
     missing = arcs.modifier[y & ~(z & second)].tolist()

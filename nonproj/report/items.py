@@ -31,11 +31,11 @@ class Item(NamedTuple):
         A word without a head has -1.
     labels : list of str
     confidence : list of float, or None
-        The probability that each head is right.
+        The probability that each head is correct.
     statistics : dict
-        What is known of the certificate, as `nonproj.evaluation.certificates.statistics` has it; perhaps nothing.
+        The certificate, as from `nonproj.evaluation.certificates.statistics`; possibly empty.
     gold, other : Sentence or None
-        The same words with the gold tree, and with that of another parser.
+        The same words with the gold tree, and with the tree of another parser.
     """
 
     number: int
@@ -53,7 +53,7 @@ class Item(NamedTuple):
         return comment(self.sentence, "sent_id")
 
     def picture(self) -> Picture:
-        """Return the picture of the tree, beside the gold tree or else that of the other parser."""
+        """Return the picture of the tree, compared with the gold tree or else with that of the other parser."""
         return picture_of(self.sentence, self.heads, self.labels, self.gold or self.other, self.confidence)
 
 
@@ -74,7 +74,7 @@ def comment(sentence: Sentence, name: str) -> str:
 
 
 def read_statistics(sentence: Sentence) -> dict[str, Any]:
-    """Return the numbers of the comments that ``nonproj parse --stats-comments`` writes.
+    """Return the numbers in the comments written by ``nonproj parse --stats-comments``.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def read_statistics(sentence: Sentence) -> dict[str, Any]:
 
 
 def from_files(sentences: Iterable[Sentence]) -> Iterator[Item]:
-    """Yield the sentences of a parsed file, whose words may lack heads; raise `DataError` where all do."""
+    """Yield the sentences of a parsed file, some of whose words may lack heads; raise `DataError` if all do."""
     for number, sentence in enumerate(sentences, 1):
         confidence, numbers = confidence_of(sentence), read_statistics(sentence)
         yield Item(number, sentence, heads_of(sentence), sentence.labels, confidence, numbers)
@@ -116,7 +116,7 @@ def with_trees(items: Iterable[Item], trees: Iterable[Sentence], field: str) -> 
     kept: list[Item] = []
 
     def sentences() -> Iterator[Sentence]:
-        """Yield the sentences of the items, as trees of their file."""
+        """Yield the sentences of the items with the trees of one file."""
         for item in items:
             kept.append(item)
             yield _with_heads(item.sentence, item.heads)

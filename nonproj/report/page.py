@@ -1,4 +1,4 @@
-"""The page of a report: one file without links to any other, whose data a script draws sentence by sentence."""
+"""The HTML report: one self-contained file whose script draws the data sentence by sentence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from nonproj.report.plots import CHART
 
 
 class Names(NamedTuple):
-    """Where the trees of a report come from.
+    """The sources of the trees of a report.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Names(NamedTuple):
 
 
 class Content(NamedTuple):
-    """What a page has beside its sentences.
+    """The contents of a report besides its sentences.
 
     Attributes
     ----------
@@ -66,15 +66,15 @@ class _Numbers(dict[str, int]):
 
 
 def page_data(items: Iterable[Item], names: Names, content: Content) -> dict[str, Any]:
-    """Return what the page's script reads.
+    """Return the data for the page's script.
 
     Returns
     -------
     dict
-        ``trees`` with their names; ``pairs`` of trees that can be shown together and the one ``beside`` at first; the
+        ``trees`` with their names; ``pairs`` of trees that can be shown together and the initial one, ``beside``; the
         strings ``labels``, ``tags`` and ``feats``; ``tiles``, ``tables``; and ``sentences``, each with ``w`` (forms),
         ``t`` (tags) and ``f`` (features), ``h`` (heads of each tree), ``l`` (labels of each tree), ``i`` (``sent_id``),
-        ``p`` (its line), ``c`` (confidence in per cent), ``q`` (that of the whole tree), ``s`` (certificate, gap,
+        ``p`` (its line), ``c`` (confidence in per cent), ``q`` (confidence of the whole tree), ``s`` (certificate, gap,
         iterations, nodes), ``r`` (from right to left), and what `nonproj.report.courses` adds.
     """
     labels, tags, feats = _Numbers({"": 0}), _Numbers({"": 0}), _Numbers({"": 0})
@@ -94,7 +94,7 @@ def page_data(items: Iterable[Item], names: Names, content: Content) -> dict[str
 
 
 def _trees(names: Names) -> tuple[list[dict[str, Any]], list[list[int]], int]:
-    """Return the trees of each sentence, the pairs that can be shown, and the tree that is first shown beside."""
+    """Return the trees of each sentence, the pairs that can be shown, and the tree initially shown beside."""
     trees = [{"name": _short(names.parsed), "gold": False}]
     if names.other:
         trees.append({"name": _short(names.other), "gold": False})
@@ -115,7 +115,7 @@ def _short(path: str) -> str:
 
 
 def _sentence(item: Item, labels: _Numbers, tags: _Numbers, feats: _Numbers) -> dict[str, Any]:
-    """Return a sentence as the script reads it."""
+    """Return a sentence as read by the script."""
     rows = item.sentence.rows
     trees = [(item.heads.tolist(), item.labels)]
     trees += [(heads_of(each).tolist(), each.labels) for each in (item.other, item.gold) if each is not None]
@@ -150,8 +150,8 @@ def _absent(column: str) -> str:
 def render(data: dict[str, Any], title: str, plots: str = "") -> str:
     """Return the page: template, style, scripts and data in one text.
 
-    Scripts and styles are allowed by their digests only, so nothing that data may smuggle in is ever run; nothing is
-    loaded from anywhere.
+    Only scripts and styles with known digests are allowed, so nothing injected through data is ever run; nothing is
+    loaded from other addresses.
     """
     files = importlib.resources.files("nonproj.report")
     read = {name: files.joinpath(name).read_text(encoding="utf-8") for name in _FILES}
@@ -176,7 +176,7 @@ def _digest(content: str) -> str:
 
 
 def embedded(data: object) -> str:
-    """Return data as JSON that may stand in HTML, whatever its strings hold.
+    """Return data as JSON that is safe within HTML, for any strings.
 
     Examples
     --------
@@ -208,9 +208,9 @@ def write_report(
     items : iterable of Item
     names : Names
     parser : Parser, optional
-        What parsed the sentences; it records courses of dual decomposition.
+        The parser of the sentences, which records courses of dual decomposition.
     courses : int
-        For so many sentences, those that took most iterations.
+        Number of sentences whose course is recorded: those with the most iterations.
     """
     found = list(items)
     trees = [tree["name"] for tree in _trees(names)[0]]

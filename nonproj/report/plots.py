@@ -10,12 +10,12 @@ from typing import Any
 from nonproj.pictures.images import converter
 
 COLOURS = ("#0072b2", "#d55e00")
-"""Of the first and the second parser, after Okabe and Ito."""
+"""Colours of the first and the second parser, after Okabe and Ito."""
 
 WIDTH, HEIGHT = 380, 190
 
 CHART = {"left": 64, "width": 560, "top": 10, "bottom": 150}
-"""Where the axes of the course of a bound are, for a mark at an iteration."""
+"""Positions of the axes in plots of the course of a bound, for a mark at an iteration."""
 
 _CONFIG = {
     "background": None,
@@ -37,7 +37,7 @@ def figure(title: str, specification: dict[str, Any]) -> str:
 
 
 def scores_plot(values: Sequence[dict[str, Any]], names: Sequence[str], title: str) -> dict[str, Any]:
-    """Return the specification of scores by bin, a line for each parser, with points as large as bins have words.
+    """Return the specification of scores by bin: a line for each parser, with point sizes by the number of words.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def scores_plot(values: Sequence[dict[str, Any]], names: Sequence[str], title: s
     names : sequence of str
         The parsers.
     title : str
-        Of the bins.
+        Title of the bins.
     """
     order = list(dict.fromkeys(value["bin"] for value in values))
     lowest = min((value["score"] for value in values), default=0.0)
@@ -96,7 +96,7 @@ def reliability_plot(rows: Sequence[tuple[float, float, int]]) -> dict[str, Any]
 def bounds_plot(dual: Sequence[float], primal: Sequence[float]) -> dict[str, Any]:
     """Return the specification of the course of dual decomposition: the dual, the lowest bound, and the best tree.
 
-    Its axes lie as `CHART` says, so that a script can mark an iteration.
+    Its axes are at the positions in `CHART`, so that a script can mark an iteration.
     """
     values, low, high = [], float("inf"), float("-inf")
     for k, (upper, lower) in enumerate(zip(dual, primal, strict=True), 1):

@@ -40,7 +40,7 @@ def test_models_of_another_kind_or_version(tmp_path):
 
     assert refused(load("toy", 2), path) == "a model for toy of version 1, 2 expected; train it again"
     assert refused(load("other", 1), path) == "a model for toy, one for other expected"
-    assert refused(Model.load, path) == "a model for toy, not of a parser"
+    assert refused(Model.load, path) == "a model for toy, not for parsing"
     container.write(path, {"config": {}}, {})
     assert refused(load("toy", 1), path) == "a model of a parser, one for toy expected"
 
@@ -74,7 +74,7 @@ def test_what_cannot_be_written(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"weights\['a'\] is object"):
         models.write(tmp_path / "m", "toy", 2, {}, {"a": np.array([{}], object)})
     monkeypatch.setattr(container, "MAX_HEADER", 1000)
-    with pytest.raises(ValueError, match="a header of .* bytes; at most 1000 are allowed"):
+    with pytest.raises(ValueError, match="a header of .* bytes; the maximum is 1000"):
         models.write(tmp_path / "m", "toy", 2, {"a": "b" * 1000}, {})
     assert not list(tmp_path.iterdir())
     with pytest.raises(FileError, match="cannot be written: there is no folder"):
