@@ -1,4 +1,4 @@
-"""Generate the reference pages from the code: docs/options.md from the configuration, docs/commands.md from the commands.
+"""Generate two reference pages from the code: docs/options.md from the configuration, docs/commands.md from the parsers.
 
     python docs/reference.py            # write both pages
 
@@ -23,14 +23,15 @@ from nonproj.options.config import Config, options  # noqa: E402
 
 OPTIONS = """# All options
 
-These options can be set in a configuration file or by `--set SECTION.KEY=VALUE`; [your own treebank](treebank.md) shows how.
-`docs/reference.py` generates this page from `nonproj.options.config`.
+These options can be set in a configuration file or by `--set SECTION.KEY=VALUE`; [your own treebank](treebank.md) shows
+how. `docs/reference.py` generates this page from `nonproj.options.config`.
 """
 
 COMMANDS = """# The commands
 
-`nonproj COMMAND --help` prints the same information. A file may be `-` (standard input or output) or end in `.gz`. The exit code
-is 0, or 2 after an error ([errors and limits](errors.md)). `docs/reference.py` generates this page from the argument parsers.
+`nonproj COMMAND --help` prints the same information. A file may be `-` (standard input or output) or end in `.gz`. The
+exit code is 0, or 2 after an error ([errors and limits](errors.md)). `docs/reference.py` generates this page from the
+argument parsers.
 """
 
 

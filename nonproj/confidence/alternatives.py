@@ -52,7 +52,7 @@ def losses(parts: PartSpace, scores: np.ndarray, heads: np.ndarray, single_root:
 def _fill_losses(
     arcs: ArcSpace, starts: Any, scores: np.ndarray, heads: np.ndarray, single_root: bool, loss: np.ndarray
 ) -> None:
-    """Write float64[N]."""
+    """Write the result to float64[N]."""
     n_nodes = heads.shape[0]
     into, y = np.zeros(n_nodes, np.int64), np.zeros(arcs.head.shape[0], np.bool_)
     for m in range(1, n_nodes):
@@ -125,7 +125,7 @@ def _fall(
     touched: np.ndarray,
     of_heads: np.ndarray,
 ) -> float:
-    """Return by how much the score of all parts whose head is one of four words, not all different, has fallen."""
+    """Return the decrease of the score of all parts whose head is one of four words, not all distinct."""
     total = 0.0
     for i in range(4):
         h = touched[i]
