@@ -1,4 +1,4 @@
-"""Generate two reference pages from the code: docs/options.md from the configuration, docs/commands.md from the parsers.
+"""Generate two reference pages: docs/options.md from the configuration, docs/commands.md from the argument parsers.
 
     python docs/reference.py            # write both pages
 
