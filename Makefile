@@ -47,14 +47,12 @@ FETCH = "$(BIN)/python" data_scripts/fetch.py $(LANG) --out "$(DATA)" --paths $(
 	$(if $(ARCHIVE),--archive "$(ARCHIVE)")
 PATHS = paths=$$($(FETCH)) && train=$$(echo "$$paths" | sed -n 1p) && test=$$(echo "$$paths" | sed -n 2p)
 NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); make it by: make train LANG=$(LANG) PARTS=$(PARTS)" >&2; exit 2; }
-DECODE_TESTS = $(wildcard $(patsubst %,tests/test_%.py,parts arborescence projective automata general_automata \
-	part_types marginals prune dual lagrange relaxation relaxation_methods relaxation_errors relaxation_papers \
-	relaxation_page oracle_marginals linear_program column_generation branch_and_bound k_best array_decoding \
-	sampling)) \
-	$(addprefix nonproj/,trees automata dual programs relaxation)
+DECODE_TESTS = $(addprefix tests/,trees parts automata dual relaxation programs) $(addprefix nonproj/,trees automata dual programs relaxation)
+# The tests of kernels; what compares solvers, or Python with Python, has no bounds to check.
+BOUNDS_TESTS = $(addprefix tests/,trees parts automata dual joint scoring/test_scoring.py learning/test_learning.py \
+	programs/test_column_generation.py) $(addprefix nonproj/,trees automata dual programs) -k 'not integer_program and not sizes'
 
 THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent third)))
-LEARN_TESTS = tests/test_scoring.py tests/test_learning.py
 
 .PHONY: help setup train evaluate parse models test test-decode test-bounds test-python attack bench bench-text bench-full reproduce docs dist lint types clean
 
@@ -107,10 +105,10 @@ test-decode: $(WARM) ## run only the tests of the decoders
 	@$(PYTEST) $(DECODE_TESTS) $(ARGS)
 
 test-bounds: $(READY) ## run the tests of kernels with bounds checking
-	@NUMBA_BOUNDSCHECK=1 $(PYTEST) $(DECODE_TESTS) $(LEARN_TESTS) $(ARGS)
+	@NUMBA_BOUNDSCHECK=1 $(PYTEST) $(BOUNDS_TESTS) $(ARGS)
 
 test-python: $(READY) ## run the tests of decoders and scores uncompiled, for coverage; takes minutes
-	@NUMBA_DISABLE_JIT=1 $(PYTEST) -W ignore::RuntimeWarning $(DECODE_TESTS) tests/test_scoring.py $(ARGS)
+	@NUMBA_DISABLE_JIT=1 $(PYTEST) -W ignore::RuntimeWarning $(DECODE_TESTS) tests/scoring/test_scoring.py $(ARGS)
 
 attack: $(WARM) ## attack everything that is read, and kill it while it runs: SECONDS=1800 SEED=1; see attack/README.md
 	@"$(BIN)/python" -m attack all --seconds $(SECONDS) --seed $(SEED) $(ARGS)

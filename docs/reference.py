@@ -2,7 +2,7 @@
 
     python docs/reference.py            # write both pages
 
-tests/test_documentation.py checks that the pages are up to date.
+tests/project/test_documentation.py checks that the pages are up to date.
 """
 
 from __future__ import annotations

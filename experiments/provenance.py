@@ -5,7 +5,7 @@
     python -m experiments.provenance joint        # record this version on a page written by hand, after measuring
 
 A record is a paragraph below the title of a page, or of one of its sections.  Nothing but the repository is read, and
-nothing trained, so `tests/test_provenance.py` finds stale pages at once.  Of the code, only the number
+nothing trained, so `tests/project/test_provenance.py` finds stale pages at once.  Of the code, only the number
 `nonproj.learning.trainer.LEARNING` is part of a record.
 """
 

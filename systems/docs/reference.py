@@ -2,7 +2,7 @@
 
     python systems/docs/reference.py
 
-systems/tests/test_systems_documentation.py holds the page equal to what this program returns.
+systems/tests/project/test_systems_documentation.py holds the page equal to what this program returns.
 """
 
 from __future__ import annotations

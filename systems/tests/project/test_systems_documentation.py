@@ -1,0 +1,76 @@
+"""The pages of the systems, which must keep up with the program."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from experiments.provenance import sections
+from nonproj.cli.main import parse_arguments as parse_nonproj
+from nonproj_systems.cli import parse_arguments
+from systems.experiments.__main__ import NAMES
+from systems.experiments.__main__ import parse_arguments as parse_experiments
+
+ROOT = Path(__file__).resolve().parents[3]
+
+SYSTEMS = ROOT / "systems"
+PAGES = sorted([SYSTEMS / "README.md", *SYSTEMS.glob("docs/*.md")])
+SECTIONS = {name: section for name, section in sections().items() if section[0].startswith("systems/")}
+
+
+def test_all_pages_with_snippets_are_run():
+    tests = "".join(path.read_text(encoding="utf-8") for path in (SYSTEMS / "tests").glob("test_*.py"))
+    run = set(re.findall(r'run_page\("(.*?)"', tests))
+    assert {p.relative_to(ROOT).as_posix() for p in PAGES if "```python\n" in p.read_text(encoding="utf-8")} == run
+
+
+def test_commands_of_the_pages_parse():
+    found = 0
+    for path in PAGES:
+        for block in re.findall(r"^```sh\n(.*?)^```$", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
+            for command in re.findall(r"(?:^|\| )(nonproj(?:-systems)? .+)$", block.replace("\\\n", " "), re.MULTILINE):
+                program, *words = shlex.split(command.split(" # ")[0].split(" > ")[0])
+                parse = parse_arguments if program == "nonproj-systems" else parse_nonproj
+                assert parse(words).command == words[0], f"{path}: {command}"
+                found += 1
+    assert found > 10
+
+
+def test_the_reference_is_that_of_the_code():
+    spec = importlib.util.spec_from_file_location("systems_reference", SYSTEMS / "docs" / "reference.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    text = (SYSTEMS / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert text == module.page(), "run: python systems/docs/reference.py"
+    assert len(re.findall("^## nonproj-systems ", text, re.MULTILINE)) == 9
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_a_page_of_results_is_of_this_version_or_says_what_has_changed(name):
+    page, _, of = SECTIONS[name]
+    from experiments.provenance import recorded
+
+    text = (ROOT / page).read_text(encoding="utf-8")
+    made, now = recorded(text), of()
+    assert made, f"{page} has no record"
+    advice = "run the experiment again, or say so by: python -m experiments.provenance --mark"
+    assert made.line(now) in text, f"{page}: {', '.join(made.changed(now))} changed since; {advice}"
+
+
+def test_every_page_of_results_has_a_record_and_every_experiment_a_page():
+    present = sorted((SYSTEMS / "results").glob("*.md"))
+    assert sorted(SECTIONS) == sorted(NAMES) == [path.stem for path in present]
+    for path in present:
+        assert path.read_text(encoding="utf-8").count("Made from: ") == 1, path
+
+
+def test_the_command_line_of_the_experiments(capsys):
+    assert parse_experiments(["tsp"]).results == SYSTEMS / "results"
+    assert parse_experiments(["tsp", "--short"]).results == SYSTEMS / "results" / "short"
+    with pytest.raises(SystemExit, match="2"):
+        parse_experiments(["table1"])
+    assert "choose from" in capsys.readouterr().err

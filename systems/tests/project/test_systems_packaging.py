@@ -1,0 +1,121 @@
+"""What of the systems is installed, what that needs, and where what was in nonproj is now."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import itertools
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import nonproj
+import nonproj_systems
+from nonproj.cli.main import MOVED, main
+from nonproj_systems import cli
+
+SYSTEMS = Path(__file__).resolve().parents[2]
+PACKAGE = SYSTEMS / "nonproj_systems"
+SETTINGS = tomllib.loads((SYSTEMS / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = SETTINGS["project"]
+
+
+def canonical(name):
+    """The name of a distribution as indices compare it."""
+    return re.sub("[-_.]+", "-", name).lower()
+
+
+def test_every_package_is_installed():
+    folders = {path.parent.relative_to(SYSTEMS) for path in PACKAGE.rglob("*.py")}
+    assert {".".join(folder.parts) for folder in folders} == set(SETTINGS["tool"]["setuptools"]["packages"])
+    assert all((SYSTEMS / folder / "__init__.py").is_file() for folder in folders)
+    assert SETTINGS["tool"]["setuptools"]["package-data"] == {"nonproj_systems": ["py.typed"]}
+    assert (PACKAGE / "py.typed").is_file()
+
+
+def test_both_distributions_have_one_version():
+    assert PROJECT["version"] == nonproj_systems.__version__ == nonproj.__version__
+    assert f"nonproj=={nonproj.__version__}" in PROJECT["dependencies"]
+    assert (SYSTEMS / "LICENSE").read_bytes() == (SYSTEMS.parent / "LICENSE").read_bytes()
+
+
+def test_every_library_is_declared():
+    """Whatever the package imports when it is used is a dependency, or part of an extra."""
+    wanted = [*PROJECT["dependencies"], *itertools.chain(*PROJECT["optional-dependencies"].values())]
+    declared = {canonical(re.match(r"[\w.-]+", text)[0]) for text in wanted}
+    distributions, found = importlib.metadata.packages_distributions(), {}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
+            found |= {name.partition(".")[0]: path for name in names}
+    libraries = found.keys() - sys.stdlib_module_names - {"nonproj_systems", "__future__"}
+    assert {"nonproj", "numpy", "matplotlib"} <= libraries
+    for name in libraries:
+        owners = {canonical(owner) for owner in distributions.get(name, [name])}
+        assert owners & declared, f"{found[name]} imports {name}"
+
+
+def test_the_lowest_versions_are_those_of_the_project():
+    lines = [
+        line
+        for folder in (SYSTEMS.parent, SYSTEMS)
+        for line in (folder / "tests" / "lowest.txt").read_text(encoding="utf-8").splitlines()
+        if not line.startswith("#")
+    ]
+    assert len(lines) == len({line.partition("==")[0] for line in lines})
+    extras = PROJECT["optional-dependencies"]
+    wanted = [*PROJECT["dependencies"], *extras["pictures"], *extras["experiments"], *extras["test"]]
+    assert {each.replace(">=", "==") for each in wanted if ">=" in each} <= set(lines)
+
+
+def test_what_the_type_checker_ignores_is_named():
+    overrides = SETTINGS["tool"]["mypy"]["overrides"]
+    loose = [name for rule in overrides if rule.get("ignore_errors") for name in rule["module"]]
+    assert loose == sorted(set(loose))
+    assert all((SYSTEMS / f"{name.replace('.', '/')}.py").is_file() for name in loose)
+    for path in PACKAGE.rglob("*.py"):
+        assert not re.search(r"# type: ignore(?!\[[a-z-]+\])|# mypy:", path.read_text(encoding="utf-8")), path
+
+
+# -- what was in nonproj -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_the_commands_are_those_that_nonproj_had(name, capsys):
+    assert set(cli.COMMANDS) == set(MOVED)
+    with pytest.raises(SystemExit, match="2"):
+        main([name, "--whatever"])
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1 and line.endswith(f"nonproj-systems {name}\n")
+    with pytest.raises(SystemExit, match="0"):
+        cli.main([name, "--help"])
+    assert f"nonproj-systems {name}" in capsys.readouterr().out
+
+
+def test_the_program_starts_and_says_what_it_expects():
+    program = [sys.executable, "-m", "nonproj_systems"]
+
+    def run(*words):
+        return subprocess.run([*program, *words], capture_output=True, text=True, check=False)
+
+    assert run("--version").stdout == f"nonproj-systems {nonproj.__version__}\n"
+    for words, message in (
+        ([], "a command is expected: constituency, lexicalised, translate, tsp, mrf"),
+        (["tps"], "unknown command 'tps'; did you mean tsp?; known: constituency, lexicalised, translate, tsp, mrf"),
+        (["tsp", "a.tsp", "--cut"], "unknown option --cut; did you mean --no-cuts?"),
+    ):
+        done = run(*words)
+        assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1
+        assert message in done.stderr and done.stderr.startswith("nonproj-systems")
+
+
+def test_a_command_imports_its_system_only():
+    code = "import sys; from nonproj_systems.cli import build_parser; build_parser('tsp')"
+    code += "; print([name for name in sys.modules if name.startswith('nonproj_systems.') or name == 'numba'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "['nonproj_systems.cli', 'nonproj_systems.tsp', 'nonproj_systems.tsp.command']\n"

@@ -1,0 +1,400 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from toy import treebank
+
+from nonproj.cli.main import main
+
+ROOT = Path(__file__).resolve().parents[2]
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
+SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "labeler.bits=16"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A folder with a treebank and a model trained on it."""
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "train.conll").write_text(treebank(60), encoding="utf-8")
+    (folder / "test.conll").write_text(treebank(15, seed=1) + "\n\n", encoding="utf-8")
+    arguments = ["train", str(folder / "train.conll"), "-o", str(folder / "toy.nonproj"), "--epochs", "3", "-qq"]
+    assert main([*arguments, *SMALL]) == 0
+    return folder
+
+
+@pytest.fixture
+def here(folder, tmp_path, monkeypatch) -> Path:
+    """An empty folder to work in, with links to the treebank and the model."""
+    for path in folder.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def start(*arguments: str, **options) -> subprocess.Popen:
+    """Start the program as a process of its own."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+    # A shell that runs the tests in the background has SIGINT ignored, and its children inherit that.
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen([sys.executable, "-m", "nonproj", *arguments], env=ENVIRONMENT, preexec_fn=heed, **pipes)
+
+
+def columns(text: str) -> list[list[str]]:
+    """All columns but HEAD and DEPREL."""
+    return [line.split("\t")[:6] + line.split("\t")[8:] for line in text.splitlines(keepends=True)]
+
+
+# -- what needs no model -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [["--help"], ["train", "--help"], ["parse", "--modle"]])
+def test_help_imports_nothing_heavy(words):
+    program = f"""
+import sys
+from nonproj.cli.main import main
+try:
+    main({words!r})
+except SystemExit:
+    pass
+heavy = {{"numpy", "numba", "sklearn", "yaml", "tqdm", "conllu"}} & set(sys.modules)
+sys.exit(f"imported {{heavy}}" if heavy else 0)
+"""
+    command = [sys.executable, "-c", program]
+    result = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["trian"], "unknown command 'trian'; did you mean train?"),
+        (["tsp", "a.tsp", "--no-cuts"], "'tsp' has moved to the package nonproj-systems: pip install"),
+        (["-q", "mrf"], "'mrf' has moved to the package nonproj-systems: pip install"),
+        (["train", "--eopchs", "3"], "nonproj train: unknown option --eopchs; did you mean --epochs?"),
+        (["train", "--epoch", "3"], "unknown option --epoch; did you mean --epochs?"),
+        (["train", "--lr", "3"], "unknown option --lr (try"),
+        (["parse", "--modle=a"], "nonproj parse: unknown option --modle; did you mean --model?"),
+        (["parse"], "a model is expected: MODEL or -m MODEL"),
+        (["parse", "-m", "a", "b", "c"], "unknown argument 'c'"),
+        (["train", "-o", "a", "--part", "arc"], "unknown option --part; did you mean --parts?"),
+        (["parse", "-m", "a", "--single-root", "--multi-root"], "not allowed with"),
+        (["evaluate"], "expected GOLD PARSED, GOLD A B or -m MODEL GOLD"),
+        (["evaluate", "a"], "expected GOLD PARSED, GOLD A B or -m MODEL GOLD"),
+        (["evaluate", "a", "b", "-m", "c"], "expected GOLD PARSED, GOLD A B or -m MODEL GOLD"),
+        (["evaluate", "--ud", "a"], "nonproj evaluate: expected --ud GOLD A [B] (try"),
+        (["evaluate", "a", "b", "--json", "c", "d"], "unknown argument 'd'"),
+        (["evaluate", "a", "b", "--multi-root"], "--multi-root applies to parsing and needs --model"),
+        ([], "a command is expected: train, parse, evaluate, show, inspect, compile, serve"),
+    ],
+)
+def test_usage_errors_are_one_line(words, message, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    error = capsys.readouterr().err
+    assert left.value.code == 2
+    assert message in error
+    assert error.startswith("nonproj")
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["parse", "-m", "none.nonproj", "a"], "none.nonproj"),
+        (["train", "none.conll", "-o", "m"], "none.conll: no such file"),
+        (["train", "bad.conll", "-o", "m"], "bad.conll:2: 2 columns, 10 expected"),
+        (["train", "bad.conll", "-o", "none/m"], "none/m: cannot be written: there is no folder 'none'"),
+        (["train", "a", "-o", "m", "--set", "training.epoch=3"], "training.epoch"),
+        (["train", "a", "-o", "m", "--set", "training.epochs"], "section.key=value is expected after --set"),
+        (["train", "a", "-o", "m", "--epochs", "0"], "training.epochs: 0"),
+        (["train", "good.conll", "-o", "m", "--held-out", "1.5"], "treebank.held_out: 1.5"),
+        (["train", "good.conll", "-o", "m", "--test", "none.conll"], "none.conll: no such file"),
+        (["evaluate", "good.conll", "none.conll"], "none.conll: no such file"),
+        (["inspect", "bad.conll"], "bad.conll"),
+    ],
+)
+def test_errors_are_one_line(words, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("good.conll").write_text(treebank(3), encoding="utf-8")
+    Path("bad.conll").write_text("1\ta\t_\tA\tA\t_\t0\troot\t_\t_\n2\tb\n\n", encoding="utf-8")
+    assert main(words) == 2
+    output, error = capsys.readouterr()
+    assert output == ""
+    assert message in error
+    assert error.startswith("nonproj: ")
+    assert error.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.conll", "good.conll"]
+
+
+# -- parse -------------------------------------------------------------------------------------------------------------
+
+
+def test_parse_changes_two_columns_only(here):
+    assert main(["parse", "-m", "toy.nonproj", "test.conll", "-o", "out.conll"]) == 0
+    text, parsed = Path("test.conll").read_text(encoding="utf-8"), Path("out.conll").read_text(encoding="utf-8")
+    assert columns(parsed) == columns(text)
+    assert main(["parse", "-m", "toy.nonproj", "out.conll", "-o", "again.conll"]) == 0
+    assert Path("again.conll").read_text(encoding="utf-8") == parsed  # the input's heads are not looked at
+
+
+def test_parse_reads_pipes_and_gzip(here, monkeypatch, capsysbinary):
+    main(["parse", "-m", "toy.nonproj", "test.conll", "-o", "out.conll"])
+    parsed, data = Path("out.conll").read_bytes(), Path("test.conll").read_bytes()
+    Path("test.conll.gz").write_bytes(gzip.compress(data))
+    assert main(["parse", "-m", "toy.nonproj", "test.conll.gz", "-o", "out.conll.gz"]) == 0
+    assert gzip.decompress(Path("out.conll.gz").read_bytes()) == parsed
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert main(["parse", "-m", "toy.nonproj"]) == 0
+    assert capsysbinary.readouterr().out == parsed
+
+
+def test_parse_may_write_its_own_input(here):
+    main(["parse", "-m", "toy.nonproj", "test.conll", "-o", "out.conll"])
+    Path("same.conll").write_bytes(Path("test.conll").read_bytes())
+    assert main(["parse", "-m", "toy.nonproj", "same.conll", "-o", "same.conll"]) == 0
+    assert Path("same.conll").read_bytes() == Path("out.conll").read_bytes()
+
+
+def test_statistics(here):
+    arguments = ["parse", "-m", "toy.nonproj", "test.conll", "--stats", "s.jsonl", "-o", "out.conll"]
+    assert main([*arguments, "--stats-comments"]) == 0
+    facts = [json.loads(line) for line in Path("s.jsonl").read_text().splitlines()]
+    assert [fact["sentence"] for fact in facts] == list(range(1, 16))
+    lines = Path("test.conll").read_text(encoding="utf-8").splitlines()
+    for fact in facts:
+        assert lines[fact["line"] - 1].startswith("1\t")
+        assert fact["path"] == "test.conll"
+        assert fact["gap"] == fact["bound"] - fact["score"] >= -1e-6
+        assert fact["certified"] or not fact["agreed"]
+    comments = [line for line in Path("out.conll").read_text(encoding="utf-8").splitlines() if line.startswith("# ")]
+    certified = [line for line in comments if line.startswith("# nonproj certified = ")]
+    assert certified == [f"# nonproj certified = {json.dumps(fact['certified'])}" for fact in facts]
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [(["a", "-o", "b", "--stats", "b"], "output"), (["a", "--stats", "a"], "input"), (["a", "--stats", "-"], "output")],
+)
+def test_statistics_do_not_overwrite_another_file(here, capsys, words, name):
+    Path("a").write_text(treebank(1), encoding="utf-8")
+    assert main(["parse", "-m", "toy.nonproj", *words]) == 2
+    assert f"--stats is the same file as the {name}" in capsys.readouterr().err
+    assert Path("a").read_text(encoding="utf-8") == treebank(1)
+    assert main(["parse", "-m", "toy.nonproj", "a", "-o", os.devnull, "--stats", os.devnull]) == 0
+
+
+@pytest.mark.parametrize(
+    "option", ["--single-root", "--projective", "--no-projective", "--max-iterations=1", "--exact"]
+)
+def test_decoding_options(here, option):
+    from nonproj.evaluation.scores import nonprojective
+    from nonproj.io.conll import read
+
+    assert main(["parse", "-m", "toy.nonproj", "test.conll", "-o", "out.conll", option, "--stats", "s.jsonl"]) == 0
+    facts = [json.loads(line) for line in Path("s.jsonl").read_text().splitlines()]
+    sentences = list(read("out.conll"))
+    assert len(facts) == len(sentences) == 15
+    if option == "--single-root":
+        assert all((sentence.heads == 0).sum() == 1 for sentence in sentences)
+    elif option == "--no-projective":
+        assert any(nonprojective(sentence.heads).any() for sentence in sentences)
+    elif option == "--projective":
+        assert not any(nonprojective(sentence.heads).any() for sentence in sentences)
+    elif option == "--exact":
+        assert all(fact["certified"] for fact in facts)
+    else:
+        unsearched = [fact for fact in facts if not fact["nodes"]]
+        assert unsearched and all(fact["iterations"] == 1 for fact in unsearched)
+
+
+def test_branch_and_bound_certifies_what_the_subgradient_method_does_not(here, capsys):
+    from nonproj.model import Model
+
+    model = Model.load("toy.nonproj")
+    table = model.weights["parser"]
+    model.weights["parser"] = np.random.default_rng(0).integers(-99, 99, table.shape).astype(table.dtype)
+    model.weights["pruner"] = np.zeros_like(model.weights["pruner"])  # as good as nothing is pruned
+    model.save("wild.nonproj")
+    words = ["parse", "-m", "wild.nonproj", "test.conll", "-o", "out.conll", "--max-iterations=1", "--stats", "s.jsonl"]
+    assert main([*words, "--no-exact"]) == 0
+    plain = [json.loads(line) for line in Path("s.jsonl").read_text().splitlines()]
+    assert all(fact["nodes"] == 0 and fact["iterations"] == 1 for fact in plain)
+    gaps = sum(not fact["certified"] for fact in plain)
+    assert gaps
+    assert capsys.readouterr().err == f"{gaps} of {len(plain)} sentences without a certificate; use --exact\n"
+    assert main([*words, "--search-limit", "1"]) == 0
+    assert " sentences without a certificate; raise --search-limit\n" in capsys.readouterr().err
+    assert main([*words, "--search-limit", "100000000"]) == 0
+    assert capsys.readouterr().err == ""
+    found = [json.loads(line) for line in Path("s.jsonl").read_text().splitlines()]
+    assert any(fact["nodes"] for fact in found)
+    for fact, before in zip(found, plain, strict=True):
+        assert fact["certified"]
+        assert before["score"] <= fact["score"] + 1e-6
+        assert fact["bound"] <= before["bound"] + 1e-6
+        assert fact["nodes"] == 0 or not before["certified"]
+
+
+def test_broken_input_leaves_no_output(here, capsys):
+    Path("bad.conll").write_text(treebank(2) + "1\ta\n\n", encoding="utf-8")
+    before = set(here.iterdir())
+    assert main(["parse", "-m", "toy.nonproj", "bad.conll", "-o", "out.conll", "--stats", "s.jsonl"]) == 2
+    assert "2 columns, 10 expected" in capsys.readouterr().err
+    assert set(here.iterdir()) == before
+
+
+def test_pipes_are_answered_at_once_and_interrupted_without_a_traceback(here):
+    process = start("parse", "-m", "toy.nonproj", "--stats", "s.jsonl")
+    process.stdin.write(treebank(1).encode())
+    process.stdin.flush()
+    assert process.stdout.readline().startswith(b"1\t")
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert error == b"nonproj: interrupted\n"
+    assert not [path for path in here.iterdir() if "s.jsonl" in path.name]
+
+
+def test_closed_output_pipe(here):
+    Path("long.conll").write_text(treebank(2000), encoding="utf-8")
+    process = start("parse", "-m", "toy.nonproj", "long.conll")
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=60) == 141
+
+
+# -- evaluate and inspect ----------------------------------------------------------------------------------------------
+
+
+def test_evaluate_a_file_or_a_model(here, capsys):
+    main(["parse", "-m", "toy.nonproj", "test.conll", "-o", "out.conll"])
+    assert main(["evaluate", "test.conll", "--json", "out.conll"]) == 0
+    of_file = json.loads(capsys.readouterr().out)
+    assert main(["evaluate", "-m", "toy.nonproj", "test.conll", "--json"]) == 0
+    of_model = json.loads(capsys.readouterr().out)
+    for scope in ("without_punctuation", "with_punctuation"):
+        assert of_file[scope] == of_model[scope]
+    assert of_file["certificates"] is None
+    assert of_model["certificates"]["sentences"] == of_model["sentences"] == 15
+    assert of_model["speed"]["words_per_second"] > 0
+    assert of_model["without_punctuation"]["uas"] > 0.9  # a language that is easy to learn
+    assert main(["evaluate", "test.conll", "out.conll"]) == 0
+    assert "unlabelled attachment (UAS)" in capsys.readouterr().out
+
+
+def test_evaluate_compares_two_files(here, capsys):
+    lines = Path("test.conll").read_text(encoding="utf-8").splitlines(keepends=True)
+    Path("worse.conll").write_text("".join(line.replace("\tnsubj\t", "\tother\t") for line in lines), encoding="utf-8")
+    assert main(["evaluate", "test.conll", "--json", "test.conll", "worse.conll"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["first"], result["second"], result["sentences"]) == ("test.conll", "worse.conll", 15)
+    assert result["uas"] == {"first": 1.0, "second": 1.0, "difference": 0.0, "p": 1.0}
+    assert result["las"]["second"] < 1.0 == result["las"]["first"]
+    assert result["las"]["difference"] == pytest.approx(1 - result["las"]["second"])
+    assert 0 < result["las"]["p"] < 0.05
+    assert main(["evaluate", "test.conll", "test.conll", "worse.conll"]) == 0
+    text = capsys.readouterr().out
+    assert "15 sentences" in text and "labelled attachment (LAS)" in text and f"{result['las']['p']:.4f}" in text
+
+
+def test_compared_files_without_labels_have_no_las(here, capsys):
+    lines = Path("test.conll").read_text(encoding="utf-8").splitlines()
+    rows = [line.split("\t") for line in lines]
+    text = "".join("\t".join([*row[:7], "_", *row[8:]] if len(row) == 10 else row) + "\n" for row in rows)
+    Path("bare.conll").write_text(text, encoding="utf-8")
+    assert main(["evaluate", "test.conll", "bare.conll", "test.conll", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["las"] is None
+
+
+def test_compared_files_must_have_the_gold_sentences(here, capsys):
+    lines = Path("test.conll").read_text(encoding="utf-8").splitlines(keepends=True)
+    columns = lines[1].split("\t")
+    Path("other.conll").write_text(
+        "".join([lines[0], "\t".join([columns[0], "?", *columns[2:]]), *lines[2:]]), encoding="utf-8"
+    )
+    assert main(["evaluate", "test.conll", "test.conll", "other.conll"]) == 2
+    expected = f"nonproj: other.conll:2: FORM is '?', but {columns[1]!r} in test.conll:2; 'nonproj evaluate --ud' "
+    assert capsys.readouterr() == ("", expected + "compares files whose tokens differ\n")
+
+
+def test_inspect(here, capsys):
+    assert main(["inspect", "toy.nonproj", "--verify", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["verified"] is True
+    assert facts["config"]["training"]["epochs"] == len(facts["training"]["log"]) == 3
+    assert facts["weights"]["parser"]["entries"] == 1 << 16
+    assert 0 < facts["weights"]["parser"]["nonzero"] < 1
+    assert facts["labels"] == 7
+    assert main(["inspect", "toy.nonproj"]) == 0
+    text = capsys.readouterr().out
+    assert "toy.nonproj: a model of arc, sibling, grandparent" in text
+    assert "training.epochs" in text
+
+
+def test_damaged_model(here, capsys):
+    data = bytearray(Path("toy.nonproj").read_bytes())
+    data[-100] ^= 1
+    Path("damaged.nonproj").write_bytes(data)
+    assert main(["inspect", "--verify", "damaged.nonproj"]) == 2
+    assert "damaged.nonproj" in capsys.readouterr().err
+
+
+# -- train -------------------------------------------------------------------------------------------------------------
+
+
+def test_train_and_evaluate(here, capsys):
+    arguments = ["train", "train.conll", "-o", "m.nonproj", "--epochs", "2", "--parts", "sibling", "--seed", "7"]
+    assert main([*arguments, *SMALL, "--test", "test.conll", "--held-out", "0.2"]) == 0
+    output, error = capsys.readouterr()
+    assert "unlabelled attachment (UAS)" in output
+    assert "training on 48 sentences" in error
+    assert "epoch 2: " in error
+    assert "held-out UAS" in error
+    assert not Path("m.nonproj.checkpoint").exists()
+    main(["inspect", "m.nonproj", "--json"])
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["config"]["parts"], facts["config"]["seed"]) == (["arc", "sibling"], 7)
+    assert facts["training"]["sentences"] == 48
+    last = facts["training"]["log"][-1]
+    main(["evaluate", "-m", "m.nonproj", "train.conll", "--json"])
+    figures = json.loads(capsys.readouterr().out)["without_punctuation"]
+    assert figures["uas"] == pytest.approx(last["uas"], abs=0.1)  # the held-out sentences are among these
+
+
+def test_interrupted_training_keeps_the_last_epoch_and_resumes(here, capsys):
+    arguments = ["train", "train.conll", "-o", "m.nonproj", "--parts", "arc", *SMALL]
+    process = start(*arguments, "--epochs", "100000")
+    for line in process.stderr:
+        if line.startswith(b"epoch 2:"):
+            break
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Traceback" not in error
+    assert b"--resume" in error
+    assert main(["parse", "-m", "m.nonproj", "test.conll", "-o", "out.conll"]) == 0
+    main(["inspect", "m.nonproj", "--json"])
+    facts = json.loads(capsys.readouterr().out)["training"]
+    assert facts["interrupted"]
+    assert len(facts["log"]) >= 2
+    done = len(facts["log"]) + 1
+    assert main([*arguments, "--epochs", str(done), "--resume", "-qq"]) == 0
+    assert not Path("m.nonproj.checkpoint").exists()
+    straight = ["train", "train.conll", "-o", "n.nonproj", "--parts", "arc", *SMALL, "--epochs", str(done), "-qq"]
+    assert main(straight) == 0
+    for name in ("m", "n"):
+        main(["parse", "-m", f"{name}.nonproj", "test.conll", "-o", f"{name}.conll"])
+    assert Path("m.conll").read_bytes() == Path("n.conll").read_bytes()

@@ -1,0 +1,329 @@
+"""The command line and its files: none is lost, whatever the streams are, and swapped or wrong files get a hint."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from toy import treebank
+
+from nonproj.cli.main import build_parser, main
+from nonproj.io import conll
+from nonproj.io.checks import DEFAULT_RULES
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "--epochs", "1", "--parts", "arc", "-qq"]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> bytes:
+    """The content of a small model."""
+    folder = tmp_path_factory.mktemp("model")
+    (folder / "train.conll").write_text(treebank(30), encoding="utf-8")
+    assert main(["train", str(folder / "train.conll"), "-o", str(folder / "m"), *SMALL]) == 0
+    return (folder / "m").read_bytes()
+
+
+@pytest.fixture
+def here(model, tmp_path, monkeypatch) -> Path:
+    """A folder to work in, with a model ``m``, a treebank ``t`` and a configuration ``c``."""
+    (tmp_path / "m").write_bytes(model)
+    (tmp_path / "t").write_text(treebank(5), encoding="utf-8")
+    (tmp_path / "c").write_text("{treebank: {train: t, test: t2, held_out: 0.0}, training: {epochs: 1}}")
+    (tmp_path / "t2").write_text(treebank(2), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def shell(command: str, **options) -> subprocess.CompletedProcess:
+    """Run a command of the shell, in which nonproj is the program."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    prefix = f'nonproj() {{ {sys.executable} -m nonproj "$@"; }}\n'
+    shell = ["bash", "-c", prefix + command]
+    return subprocess.run(shell, capture_output=True, env=environment, check=False, timeout=200, **options)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("parse m t -o m", "m: output is the same file as the model"),
+        ("parse m t -o ./m", "./m: output is the same file as the model"),
+        ("parse m t -o link", "link: output is the same file as the model"),
+        ("parse m t -o twin", "twin: output is the same file as the model"),
+        ("parse m t --stats m", "m: --stats is the same file as the model"),
+        ("parse m t --stats t", "t: --stats is the same file as the input"),
+        ("parse m t -o o --stats o", "o: --stats is the same file as the output"),
+        ("parse m t --stats -", "<stdout>: --stats is the same file as the output"),
+        ("parse m t --stats /dev/stdout", "/dev/stdout: --stats is the same file as the output"),
+        ("parse m t -o /dev/stdout --stats /dev/fd/1", "/dev/fd/1: --stats is the same file as the output"),
+        ("train t -o t", "t: model is the same file as the treebank"),
+        ("train t -c c -o c", "c: model is the same file as the configuration"),
+        ("train -c c -o t", "t: model is the same file as the treebank"),
+        ("train -c c -o t2", "t2: model is the same file as the test file"),
+        ("train t --test t2 -o t2", "t2: model is the same file as the test file"),
+        ("train t --held-out t2 -o t2", "t2: model is the same file as the held-out file"),
+        ("train z.checkpoint -o z", "z.checkpoint: checkpoint is the same file as the treebank"),
+        ("train t --set features.folder=. -o t2", "t2: model is the same file as the template file t2"),
+        ("train t -o -", "-: a model needs a file name"),
+    ],
+)
+def test_no_output_is_an_input(here, capsys, words, message):
+    (here / "link").symlink_to("m")
+    os.link("m", "twin")
+    (here / "z.checkpoint").write_bytes(Path("t").read_bytes())
+    before = contents(here)
+    assert main(words.split()) == 2
+    assert capsys.readouterr() == ("", f"nonproj: {message}\n")
+    assert contents(here) == before
+
+
+def test_standard_output_is_not_the_input(here):
+    before = contents(here)
+    for command in ("nonproj parse m t >>t", "nonproj parse m t -o /dev/stdout >>t", "nonproj parse m >>t <t"):
+        result = shell(command)
+        assert result.returncode == 2 and b"output is the same file as the input" in result.stderr
+        assert contents(here) == before
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1"])
+def test_redirected_output_is_not_truncated(here, name):
+    assert main(["parse", "m", "t", "-o", "out"]) == 0
+    parsed = Path("out").read_text()
+    for command in (
+        f"echo before >file; nonproj parse m t -o {name} >>file; echo after >>file",
+        f"(echo before; nonproj parse m t -o {name}; echo after) >file",
+        f"exec 5>file; echo before >&5; nonproj parse m t -o {name} >&5; echo after >&5",
+        f"(echo before; nonproj parse m t --jobs 2 -o {name}; echo after) >file",
+    ):
+        assert shell(command).returncode == 0
+        assert Path("file").read_text() == f"before\n{parsed}after\n"
+
+
+def test_a_model_may_be_written_to_a_pipe(here):
+    assert shell(f"nonproj train t -o >(cat >n) {' '.join(SMALL)}; wait $!").returncode == 0
+    assert main(["inspect", "n", "--verify", "--json"]) == 0
+    assert not [name for name in os.listdir() if "checkpoint" in name]
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "message"),
+    [
+        ("parse m t >&-", 2, b"nonproj: standard output is closed\n"),
+        ("parse m t -o /dev/stdout >&-", 2, b"nonproj: standard output is closed\n"),
+        ("parse m t -o out >&-", 0, b""),
+        ("parse m t -o out >&- <&-", 0, b""),
+        ("parse m t -o out --jobs 2 >&- <&-", 0, b""),
+        ("parse m t -o out 2>&-", 0, b""),
+        ("parse m t -o out --stats - >&-", 2, b"nonproj: standard output is closed\n"),
+        ("parse m -o out <&-", 2, b"nonproj: <stdin>: this stream is closed\n"),
+        ("evaluate t - <&-", 2, b"nonproj: <stdin>: this stream is closed\n"),
+        ("evaluate t t >&-", 2, b"nonproj: standard output is closed\n"),
+        ("inspect m --json >&-", 2, b"nonproj: standard output is closed\n"),
+        ("--version >&-", 2, b"nonproj: standard output is closed\n"),
+        ("--help >&-", 2, b"nonproj: standard output is closed\n"),
+        ("inspect none 2>&-", 2, b""),
+        (
+            "parse m /dev/zero -o out",
+            2,
+            b"nonproj: /dev/zero:1: a line of more than 1048576 bytes; --max-line sets this limit\n",
+        ),
+    ],
+)
+def test_closed_streams(here, command, code, message):
+    result = shell(f"nonproj {command}")
+    assert (result.returncode, result.stderr) == (code, message)
+    assert (
+        code or main(["parse", "m", "t", "-o", "again"]) == 0 and Path("again").read_bytes() == Path("out").read_bytes()
+    )
+    assert not [name for name in os.listdir() if name.startswith(".nonproj")]
+
+
+def test_names_that_are_not_utf8(here, capsys):
+    name = os.fsdecode(b"caf\xe9\n\x1b")
+    os.rename("t", name)
+    assert main(["parse", "m", name, "-o", "out", "--stats", "s"]) == 0
+    lines = Path("s").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 5 and json.loads(lines[0])["path"] == "caf\\udce9\n\x1b"
+    assert main(["parse", "m", name + "x"]) == 2
+    assert capsys.readouterr().err == "nonproj: caf\\udce9\\n\\x1bx: no such file\n"
+    result = shell("nonproj evaluate t2 t2 $'caf\\xe9\\n\\e' --json; cp t2 $'\\xe9'; nonproj evaluate t2 t2 $'\\xe9'")
+    assert b"Traceback" not in result.stderr and b"\\udce9" in result.stdout
+
+
+def test_parse_ignores_heads_and_labels(here, capsys):
+    assert main(["parse", "m", "t", "-o", "expected"]) == 0
+    rows = [line.split("\t") for line in Path("t").read_text().splitlines()]
+    for head, label in (("1", "_"), ("99", ""), ("", "a b"), ("x", "\x1b")):
+        text = "".join("\t".join([*row[:6], head, label, *row[8:]] if len(row) == 10 else row) + "\n" for row in rows)
+        Path("odd").write_text(text)
+        assert main(["parse", "m", "odd", "-o", "out"]) == 0
+        assert Path("out").read_bytes() == Path("expected").read_bytes()
+    assert main(["parse", "m", "odd", "-o", "out", "--jobs", "2"]) == 0
+    assert Path("out").read_bytes() == Path("expected").read_bytes()
+    assert main(["evaluate", "-m", "m", "odd"]) == 2
+    assert "odd:1: HEAD is 'x'" in capsys.readouterr().err
+
+
+def test_enhanced_dependencies(here):
+    assert main(["parse", "m", "t", "-o", "out"]) == 0
+    [*sentences] = conll.read("out")
+    for sentence in sentences:  # the predicted heads, of which the first word's is changed
+        for index, row in zip(sentence.word_lines, sentence.rows, strict=True):
+            head = "0" if row[6] != "0" and row[0] == "1" else row[6]
+            sentence.lines[index] = "\t".join([*row[:6], head, row[7], f"{head}:x", "_"]) + "\n"
+    Path("enhanced").write_text("".join(line for sentence in sentences for line in sentence.lines))
+    for jobs in ([], ["--jobs", "2"]):
+        assert main(["parse", "m", "enhanced", "-o", "emptied", *jobs]) == 0
+        assert main(["parse", "m", "enhanced", "-o", "kept", "--keep-deps", *jobs]) == 0
+        for before, emptied, kept in zip(*map(conll.read, ("enhanced", "emptied", "kept")), strict=True):
+            assert [row[8] for row in kept.rows] == [row[8] for row in before.rows]
+            for old, new in zip(before.rows, emptied.rows, strict=True):
+                assert new[8] == ("_" if old[6] != new[6] else old[8])
+
+
+def test_limits_and_strict_rules(here, capsys):
+    for words, message in (
+        (["--max-line", "20"], "t:1: a line of more than 20 bytes; --max-line sets this limit"),
+        (["--strict"], "t:1: the sentence has 0 comments '# sent_id = ...', 1 expected (--strict)"),
+    ):
+        commands = (["parse", "m", "t"], ["parse", "m", "t", "--jobs", "2"], ["evaluate", "t", "t"])
+        for command in (*commands, ["evaluate", "-m", "m", "t"], ["train", "t", "-o", "n"]):
+            assert main([*command, *words]) == 2
+            assert capsys.readouterr() == ("", f"nonproj: {message}\n")
+    assert main(["parse", "m", "t", "--max-line", "200"]) == 0
+
+
+def test_help_states_the_default_limit():
+    assert f"(default: {DEFAULT_RULES.max_line})" in " ".join(build_parser().commands["parse"].format_help().split())
+
+
+def test_memory_is_bounded_for_a_gzip_bomb(here):
+    result = shell("head -c 300000000 /dev/zero | gzip -1 >bomb; ulimit -d 250000; nonproj parse m bomb -o out")
+    assert result.stderr == b"nonproj: bomb:1: a line of more than 1048576 bytes; --max-line sets this limit\n"
+
+
+def test_swapped_files_and_raw_text(here, capsys):
+    for words in (["parse", "t", "m"], ["parse", "-m", "t", "m"], ["evaluate", "-m", "t", "m"]):
+        assert main(words) == 2
+        assert re.fullmatch(r"nonproj: t: .*; m is one: did you swap the two\?\n", capsys.readouterr().err)
+    assert main(["parse", "t", "t2"]) == 2
+    assert "swapped" not in capsys.readouterr().err
+    Path("raw").write_text("Det regner i dag.\n")
+    assert main(["parse", "m", "raw"]) == 2
+    expected = "nonproj: raw:1: 1 column, 10 expected; plain text is parsed by 'nonproj parse --text'\n"
+    assert capsys.readouterr().err == expected
+    for words in (["--text"], ["--lines", "--jobs", "2"], ["--words"]):
+        assert main(["parse", "m", "t", *words, "-o", "out"]) == 2
+        expected = f"nonproj: t:1: ten columns between tabs: a file of CoNLL-U is parsed without {words[0]}\n"
+        assert capsys.readouterr().err == expected
+        assert not Path("out").exists() and not [name for name in os.listdir() if name.startswith(".nonproj")]
+
+
+def test_long_arguments_make_short_messages(capsys):
+    with pytest.raises(SystemExit):
+        main(["parse", "--" + "x\n" * 10**5])
+    assert len(capsys.readouterr().err) < 2000
+    with pytest.raises(SystemExit):
+        main(["train", "--lr", "1"])
+    assert "did you mean" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_progress_bar_knows_the_size_of_the_file(here, monkeypatch, packed):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    text = Path("t").read_bytes() * 400
+    if packed:
+        import gzip
+
+        text = gzip.compress(text)
+    Path("long").write_bytes(text)
+    total = {"total": len(text), "n": []}
+    import tqdm
+
+    class Bar(tqdm.tqdm):
+        def update(self, n=1):
+            total["n"].append(n)
+            assert self.total == len(text) and self.unit == "B"
+            return super().update(n)
+
+    monkeypatch.setattr(tqdm, "tqdm", Bar)
+    for command in (["parse", "m", "long", "-o", "out"], ["evaluate", "-m", "m", "long"]):
+        total["n"].clear()
+        monkeypatch.setattr(sys, "stderr", Terminal())
+        assert main(command) == 0
+        assert sum(total["n"]) == len(text)
+        assert all(n >= 0 for n in total["n"])
+
+
+# -- a file in the place of another ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["parse", "m", "m"], "m: a model of nonproj; a treebank or a text is expected here"),
+        (["parse", "--text", "m", "m"], "m: a model of nonproj; a treebank or a text is expected here"),
+        (["evaluate", "-m", "m", "m"], "m: a model of nonproj; a treebank or a text is expected here"),
+        (["evaluate", "t", "m"], "m: a model of nonproj; a treebank or a text is expected here"),
+        (["show", "m"], "m: a model of nonproj; a treebank or a text is expected here"),
+        (["train", "m", "-o", "new"], "m: a model of nonproj; a treebank or a text is expected here"),
+        (
+            ["parse", "t", "t2"],
+            "t: not a model of nonproj, but a treebank; a model written by 'nonproj train' is expected",
+        ),
+        (["parse", "t", "m"], "t: not a model of nonproj; m is one: did you swap the two?"),
+        (["parse", "c", "t"], "c: not a model of nonproj"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, list) else "",
+)
+def test_a_model_in_the_place_of_data_and_data_in_that_of_a_model(words, message, here, capsys):
+    assert main(words) == 2
+    assert capsys.readouterr().err == f"nonproj: {message}\n"
+
+
+# -- outputs that cannot be written ------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.mark.parametrize("name", ["-o", "--stats"])
+def test_a_full_device_is_named(name, here, capsys):
+    target = ["-o", "out"] if name == "--stats" else []
+    assert main(["parse", "-q", "m", "t", name, "/dev/full", *target]) == 2
+    assert capsys.readouterr().err == "nonproj: /dev/full: cannot be written: no space left on device\n"
+    assert not Path("out").exists()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_full_standard_output_is_named(here):
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "nonproj", "parse", "-q", "m", "t"]
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}
+        )
+    assert (done.returncode, done.stderr) == (2, "nonproj: <stdout>: cannot be written: no space left on device\n")
+
+
+def test_training_tries_its_folder_before_it_reads_anything(here, capsys, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("nonproj.io.temporary._temporary", refuse)
+    assert main(["train", "no-treebank", "-o", "new"]) == 2
+    assert capsys.readouterr().err == "nonproj: new: cannot be written: permission denied\n"
+    monkeypatch.undo()
+    assert main(["train", str(here / "no-treebank"), "-o", str(here / "new")]) == 2
+    assert capsys.readouterr().err == f"nonproj: {here / 'no-treebank'}: no such file\n"
+    assert sorted(path.name for path in here.iterdir()) == ["c", "m", "t", "t2"]

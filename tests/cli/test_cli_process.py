@@ -1,0 +1,194 @@
+"""The command line: order of arguments, full disks, long input, checkpoints, invalid weights."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+from toy import treebank
+
+from nonproj.cli.main import main
+from nonproj.io import conll
+from nonproj.model import Model
+from nonproj.options.config import Config
+from nonproj.pipeline import BATCH
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "--epochs", "2", "-qq"]
+
+INTERRUPTED = """
+import sys
+from nonproj.cli.main import main
+from nonproj.learning.perceptron import Perceptron
+update, calls = Perceptron.update, []
+def interrupted(self, example):
+    calls.append(0)
+    if len(calls) == 45:  # in the second epoch of thirty sentences
+        raise KeyboardInterrupt
+    return update(self, example)
+Perceptron.update = interrupted
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A folder with a treebank and a model trained on it."""
+    folder = tmp_path_factory.mktemp("process")
+    (folder / "train.conll").write_text(treebank(30), encoding="utf-8")
+    assert main(["train", str(folder / "train.conll"), "-o", str(folder / "toy.nonproj"), *SMALL]) == 0
+    return folder
+
+
+def run(*command: str, **options) -> subprocess.CompletedProcess:
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run([sys.executable, *command], env=environment, text=True, check=False, **options)
+
+
+def test_order_of_arguments_does_not_matter(folder, tmp_path):
+    model, source = str(folder / "toy.nonproj"), str(folder / "train.conll")
+    outputs = []
+    for i, words in enumerate(
+        (
+            ["-m", model, source, "-o", "OUT"],
+            ["-m", model, "-o", "OUT", source],
+            [model, source, "-o", "OUT"],
+            [model, "-o", "OUT", source],
+            ["-o", "OUT", model, source],
+            ["-o", "OUT", model, "--max-iterations", "250", source],
+        )
+    ):
+        out = tmp_path / str(i)
+        assert main(["parse", *(str(out) if word == "OUT" else word for word in words)]) == 0
+        outputs.append(out.read_bytes())
+    assert len(outputs[0]) > 1000
+    assert outputs.count(outputs[0]) == len(outputs)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "nonproj parse: a model is expected: MODEL or -m MODEL (try 'nonproj parse --help')\n"),
+        (["a", "b", "c"], "nonproj parse: unknown argument 'c' (try 'nonproj parse --help')\n"),
+        (["-m", "a", "b", "-o", "d", "c"], "nonproj parse: unknown argument 'c' (try 'nonproj parse --help')\n"),
+    ],
+)
+def test_too_few_or_too_many_files(words, message, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["parse", *words])
+    assert (left.value.code, capsys.readouterr().err) == (2, message)
+
+
+def test_resumed_training_gives_the_weights_of_uninterrupted_training(folder, tmp_path, capsys):
+    target, source = tmp_path / "a.nonproj", str(folder / "train.conll")
+    checkpoint = tmp_path / "a.nonproj.checkpoint"
+    arguments = ["train", source, "-o", str(target), *SMALL]
+    assert run("-c", INTERRUPTED, *arguments, capture_output=True).returncode == 130
+    assert len(Model.load(target).meta["log"]) == 1
+
+    assert main(["parse", str(checkpoint), source]) == 2
+    assert f"nonproj: {checkpoint}: a checkpoint, not a model" in capsys.readouterr().err
+
+    assert main([*arguments, "--resume"]) == 0
+    assert not checkpoint.exists()
+    whole, resumed = Model.load(folder / "toy.nonproj"), Model.load(target)
+    assert resumed.meta["interrupted"] is False
+    for name, weights in whole.weights.items():
+        np.testing.assert_array_equal(resumed.weights[name], weights, err_msg=name)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device")
+def test_full_disk(folder):
+    model, source = str(folder / "toy.nonproj"), str(folder / "train.conll")
+    with open("/dev/full", "wb") as full:
+        for words in (["parse", model, source], ["inspect", model], ["evaluate", source, source]):
+            result = run("-m", "nonproj", *words, stdout=full, stderr=subprocess.PIPE)
+            place = "<stdout>: cannot be written: " if words[0] == "parse" else ""
+            assert (result.returncode, result.stderr) == (2, f"nonproj: {place}no space left on device\n")
+    result = run("-m", "nonproj", "parse", model, source, "-o", "/dev/full", capture_output=True)
+    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
+
+
+def test_weights_that_are_not_finite(folder, tmp_path, capsys):
+    model = Model.load(folder / "toy.nonproj")
+    model.weights["parser"] = model.weights["parser"].astype(np.float32)
+    model.weights["parser"][5] = np.nan
+    path = tmp_path / "a.nonproj"
+    model.save(path)
+    assert main(["inspect", str(path), "--verify"]) == 2
+    assert capsys.readouterr().err == f"nonproj: {path}: cannot be used: some weights of 'parser' are not finite\n"
+
+
+def test_memory_does_not_grow_with_the_input(folder, tmp_path):
+    """Eight times as many batches, the same memory."""
+    source, out, stats = tmp_path / "many.conll", tmp_path / "out", tmp_path / "stats"
+    peaks = []
+    for copies in (1, 2, 16):  # the first run loads compiled code
+        count = copies * BATCH
+        source.write_text(copies * treebank(BATCH), encoding="utf-8")
+        tracemalloc.start()
+        words = ["parse", str(folder / "toy.nonproj"), str(source), "-o", str(out), "--stats", str(stats)]
+        assert main(words) == 0
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert sum(1 for _ in conll.read(out)) == count == len(stats.read_text().splitlines())
+    assert peaks[2] < peaks[1] + 2e5
+
+
+def test_statistics_are_strict_json(folder, tmp_path):
+    """No Infinity, which only some readers take."""
+    stats = tmp_path / "stats"
+    words = ["parse", str(folder / "toy.nonproj"), str(folder / "train.conll"), "-o", os.devnull, "--stats", str(stats)]
+    assert main([*words, "--max-iterations", "1"]) == 0
+    lines = stats.read_text().splitlines()
+    assert len(lines) == sum(1 for _ in conll.read(folder / "train.conll")) > 0
+    for line in lines:
+        facts = json.loads(line, parse_constant=pytest.fail)
+        assert facts["gap"] >= -1e-6 * max(1.0, abs(facts["bound"]))
+        assert facts["certified"] or not facts["agreed"]
+
+
+def test_evaluating_needs_gold_heads(folder, tmp_path, capsys):
+    bare = tmp_path / "bare.conll"
+    bare.write_text("1\thund\t_\tN\tN\t_\t_\t_\t_\t_\n\n")
+    for words in (["-m", str(folder / "toy.nonproj"), str(bare)], [str(bare), str(bare)]):
+        assert main(["evaluate", *words]) == 2
+        assert capsys.readouterr().err == f"nonproj: {bare}:1: HEAD is absent (_); gold heads are needed here\n"
+
+
+def test_files_of_the_configuration_belong_to_its_own_treebank(folder, tmp_path, capsys):
+    config = tmp_path / "c.yaml"
+    config.write_text("treebank: {train: no.conll, test: no.conll, held_out: no.conll}\ntraining: {epochs: 1}\n")
+    words = ["train", "-o", str(tmp_path / "m.nonproj"), "--config", str(config), "--set", "features.bits=16"]
+    assert main(words) == 2
+    assert capsys.readouterr().err == "nonproj: no.conll: no such file\n"
+    words.append(str(folder / "train.conll"))
+    assert main(words) == 0
+    output, error = capsys.readouterr()
+    assert output == ""
+    assert "training on 27 sentences" in error and "held-out UAS" in error  # a tenth, as by default
+    assert main([*words, "--test", str(folder / "train.conll"), "--held-out", "0"]) == 0
+    output, error = capsys.readouterr()
+    assert "30 sentences" in output and "training on 30 sentences" in error
+
+
+def test_built_in_configurations():
+    files = {path.stem: Config.load(path) for path in (ROOT / "configs").glob("*.yaml")}
+    assert set(files) >= {"danish", "dutch", "basque", "english", "english-ewt", "greek", "turkish", "smoke"}
+    sys.path.insert(0, str(ROOT / "data_scripts"))
+    try:
+        from treebanks import TREEBANKS
+    finally:
+        sys.path.pop(0)
+    for language, treebank_ in TREEBANKS.items():
+        named = files[language].treebank
+        assert (named.train, named.test) == (f"data/{treebank_.train}", f"data/{treebank_.test}")
+        third = files[f"{language}-third"]
+        assert third.parts == Config(parts="third").parts
+        assert third.treebank == named

@@ -1,0 +1,410 @@
+"""Evaluation against a naive implementation of the definitions, word by word."""
+
+import io
+import json
+import math
+import pathlib
+import random
+import sys
+import unicodedata
+
+import numpy as np
+import pytest
+
+from nonproj.cli.main import main
+from nonproj.errors import DataError
+from nonproj.evaluation.scores import Evaluation, evaluate, is_punctuation, nonprojective
+from nonproj.io import conll
+from nonproj.types import Decoded, Sentence
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FORMS = ("ord", "x", ".", ",", "``", "_", "$", "...", "«", "3.5", "--", "'s")
+
+
+def random_tree(generator, n):
+    """A tree of n words, head by head from a random order: any tree can come."""
+    order = generator.sample(range(1, n + 1), n)
+    heads = [-1] + [0] * n
+    for i, modifier in enumerate(order):
+        heads[modifier] = generator.choice([0, *order[:i]])
+    return heads
+
+
+def sentence_of(heads, labels, forms) -> Sentence:
+    rows = [
+        [str(i), form, "_", "N", "N", "_", str(head), label, "_", "_"]
+        for i, (form, head, label) in enumerate(zip(forms, heads[1:], labels, strict=True), 1)
+    ]
+    return Sentence(rows, np.array(heads, dtype=np.int32))
+
+
+def text_of(*sentences) -> str:
+    return "".join("".join("\t".join(row) + "\n" for row in s.rows) + "\n" for s in sentences)
+
+
+def cases(seed, count=12, longest=45):
+    """Random gold sentences with predicted heads and labels, the prediction near the gold."""
+    generator = random.Random(seed)
+    result = []
+    for _ in range(count):
+        n = generator.choice([1, 2, 3, 5, 8, 12, 20, 25, 33, longest])
+        gold = random_tree(generator, n)
+        predicted = list(gold) if generator.random() < 0.3 else random_tree(generator, n)
+        forms = [generator.choice(FORMS) for _ in range(n)]
+        labels = [generator.choice("abc") for _ in range(n)]
+        ours = list(labels) if generator.random() < 0.3 else [generator.choice("abc") for _ in range(n)]
+        result.append((sentence_of(gold, labels, forms), predicted, ours))
+    return result
+
+
+# The naive implementation
+
+
+def naive_below(heads, node, top):
+    while node not in (0, top):
+        node = heads[node]
+    return node == top
+
+
+def naive_nonprojective(heads, modifier):
+    low, high = min(heads[modifier], modifier), max(heads[modifier], modifier)
+    return any(not naive_below(heads, word, heads[modifier]) for word in range(low + 1, high))
+
+
+def naive_punctuation(form):
+    return all(unicodedata.category(character).startswith("P") for character in form)
+
+
+def ratio(flags):
+    flags = list(flags)
+    return sum(flags) / len(flags) if flags else None
+
+
+def naive_figures(data, with_punctuation):
+    words = []
+    for number, (sentence, predicted, labels) in enumerate(data):
+        gold = sentence.tree.tolist()
+        for m in range(1, len(gold)):
+            if with_punctuation or not naive_punctuation(sentence.rows[m - 1][1]):
+                head_right = gold[m] == predicted[m]
+                label_right = labels[m - 1] == sentence.rows[m - 1][7]
+                words.append((number, m, gold, predicted, head_right, label_right))
+
+    def arcs(of_kind):
+        """Precision and recall of the arcs for which of_kind(tree, modifier)."""
+        in_gold = {(number, m, gold[m]) for number, m, gold, _, _, _ in words if of_kind(gold, m)}
+        in_predicted = {(number, m, tree[m]) for number, m, _, tree, _, _ in words if of_kind(tree, m)}
+        common = in_gold & in_predicted
+        return {
+            "gold": len(in_gold),
+            "predicted": len(in_predicted),
+            "common": len(common),
+            "precision": len(common) / len(in_predicted) if in_predicted else None,
+            "recall": len(common) / len(in_gold) if in_gold else None,
+            "f1": 2 * len(common) / (len(in_gold) + len(in_predicted)) if in_gold or in_predicted else None,
+        }
+
+    def of_length(low, high):
+        return lambda heads, m: low <= (abs(heads[m] - m) if heads[m] else 0) <= high
+
+    def of_sentences(low, high):
+        chosen = [word for word in words if low <= len(word[2]) - 1 <= high]
+        return {
+            "sentences": len({word[0] for word in chosen}),
+            "words": len(chosen),
+            "uas": ratio(word[4] for word in chosen),
+            "las": ratio(word[4] and word[5] for word in chosen),
+        }
+
+    seen = sorted({word[0] for word in words})
+    return {
+        "words": len(words),
+        "uas": ratio(word[4] for word in words),
+        "las": ratio(word[4] and word[5] for word in words),
+        "label_accuracy": ratio(word[5] for word in words),
+        "complete": ratio(all(word[4] for word in words if word[0] == number) for number in seen),
+        "complete_labelled": ratio(all(word[4] and word[5] for word in words if word[0] == number) for number in seen),
+        "root_accuracy": ratio(word[4] for word in words if word[2][word[1]] == 0),
+        "nonprojective": arcs(naive_nonprojective),
+        "root": arcs(lambda heads, m: heads[m] == 0),
+        "by_arc_length": {
+            "root": arcs(of_length(0, 0)),
+            "1": arcs(of_length(1, 1)),
+            "2": arcs(of_length(2, 2)),
+            "3-6": arcs(of_length(3, 6)),
+            "7+": arcs(of_length(7, math.inf)),
+        },
+        "by_sentence_length": {
+            "1-10": of_sentences(1, 10),
+            "11-20": of_sentences(11, 20),
+            "21-30": of_sentences(21, 30),
+            "31-40": of_sentences(31, 40),
+            "41+": of_sentences(41, math.inf),
+        },
+    }
+
+
+def near(ours, theirs):
+    """Equal in structure, floats to rounding."""
+    if isinstance(theirs, dict):
+        return list(ours) == list(theirs) and all(near(ours[key], theirs[key]) for key in theirs)
+    return ours == (pytest.approx(theirs, abs=1e-12) if isinstance(theirs, float) else theirs)
+
+
+# Figures
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_figures_equal_the_definitions(seed):
+    data = cases(seed)
+    evaluation = Evaluation()
+    for sentence, heads, labels in data:
+        evaluation.add(sentence, np.array(heads[1:]), iter(labels))
+    figures = evaluation.as_dict()
+    assert near(figures["without_punctuation"], naive_figures(data, False))
+    assert near(figures["with_punctuation"], naive_figures(data, True))
+    assert figures["sentences"] == len(data) == len(evaluation)
+    assert figures["words"] == sum(len(sentence) for sentence, _, _ in data)
+    assert (evaluation.uas, evaluation.las) == tuple(figures["without_punctuation"][name] for name in ("uas", "las"))
+    assert json.loads(json.dumps(figures)) == figures
+
+
+def test_files_are_scored_like_trees_in_memory():
+    data = cases(3)
+    gold = text_of(*(sentence for sentence, _, _ in data))
+    outputs = [sentence_of(heads, labels, sentence.forms) for sentence, heads, labels in data]
+    by_file = evaluate(conll.read(io.StringIO(gold)), conll.read(io.StringIO(text_of(*outputs))))
+    in_memory = Evaluation()
+    for sentence, heads, labels in data:
+        in_memory.add(sentence, heads[1:], labels)
+    assert by_file.as_dict() == in_memory.as_dict()
+
+
+def test_gold_against_gold_is_perfect(treebanks):
+    counts = {"danish/danish_ddt_train.conll": (94343, 944), "dutch/nl_lassysmall-ud-test.conllu": None}
+    for name, published in counts.items():
+        evaluation = evaluate(conll.read(treebanks / name), conll.read(treebanks / name))
+        figures = evaluation.as_dict()["with_punctuation"]
+        assert {figures[key] for key in ("uas", "las", "label_accuracy", "complete_labelled", "root_accuracy")} == {1.0}
+        assert figures["nonprojective"]["precision"] == figures["nonprojective"]["recall"] == 1.0
+        if published is not None:
+            assert (figures["words"], figures["nonprojective"]["gold"]) == published
+
+
+def test_an_arc_that_crosses_in_one_tree_only_is_not_a_common_one():
+    """3 -> 1 passes over 2: it is non-projective where 2 hangs on 4, not where 2 hangs on 3."""
+    evaluation = Evaluation()
+    gold, predicted = [-1, 3, 3, 4, 0], [-1, 3, 4, 4, 0]
+    evaluation.add(sentence_of(gold, "dddd", "abcd"), predicted[1:])
+    arcs = evaluation.as_dict()["with_punctuation"]["nonprojective"]
+    assert arcs == {"gold": 0, "predicted": 1, "common": 0, "precision": 0.0, "recall": None, "f1": 0.0}
+    evaluation.add(sentence_of(predicted, "dddd", "abcd"), predicted[1:])
+    arcs = evaluation.as_dict()["with_punctuation"]["nonprojective"]
+    expected = {"gold": 1, "predicted": 2, "common": 1, "precision": 0.5, "recall": 1.0, "f1": pytest.approx(2 / 3)}
+    assert arcs == expected
+    lines = [line.split() for line in evaluation.table().splitlines() if line.startswith("non-projective arcs, ")]
+    assert [(line[2], line[-1]) for line in lines] == [
+        ("precision", "50.00"),
+        ("recall", "100.00"),
+        ("F1", "66.67"),
+        ("predicted", "2"),
+        ("gold", "1"),
+        ("in", "1"),
+    ]
+
+
+def test_unlabelled_trees():
+    data = cases(4)
+    evaluation = Evaluation()
+    for sentence, heads, _ in data:
+        evaluation.add(sentence, heads[1:])
+    figures = evaluation.as_dict()["without_punctuation"]
+    assert figures["uas"] == pytest.approx(naive_figures(data, False)["uas"])
+    assert evaluation.las is figures["label_accuracy"] is figures["complete_labelled"] is None
+    sentence, heads, labels = data[0]
+    with pytest.raises(ValueError, match="labels are given for some sentences but not for others"):
+        evaluation.add(sentence, heads[1:], labels)
+
+
+def test_empty_evaluation():
+    figures = Evaluation().as_dict()
+    assert (figures["sentences"], figures["words"], figures["without_punctuation"]["uas"]) == (0, 0, None)
+    assert "0 sentences" in Evaluation().table()
+
+
+def test_sentences_of_punctuation_only_do_not_count_without_it():
+    evaluation = Evaluation()
+    evaluation.add(sentence_of([-1, 0], "a", "!"), [0], "b")
+    evaluation.add(sentence_of([-1, 0, 1], "aa", "x!"), [2, 0], "aa")
+    figures = evaluation.as_dict()
+    assert figures["without_punctuation"]["complete"] == 0.0
+    assert figures["with_punctuation"]["complete"] == 0.5
+    assert figures["with_punctuation"]["complete_labelled"] == 0.0
+
+
+def test_certificates_and_speed():
+    sentence, heads, labels = cases(5)[0]
+    evaluation = Evaluation()
+    for agreed, certified, iterations in ((True, True, 3), (False, True, 10), (False, False, 200), (True, True, 0)):
+        decoded = Decoded(np.array(heads), 1.0, 1.0, agreed, certified, iterations, 0.5)
+        evaluation.add(sentence, heads[1:], labels, decoded)
+    assert evaluation.as_dict()["speed"] is None
+    evaluation.seconds = 0.5
+    figures = evaluation.as_dict()
+    assert figures["certificates"] == {"sentences": 4, "agreed": 0.5, "certified": 0.75, "mean_iterations": 53.25}
+    assert figures["speed"] == {
+        "seconds": 0.5,
+        "words_per_second": 8.0 * len(sentence),
+        "sentences_per_second": 8.0,
+    }
+    table = evaluation.table()
+    assert "50.00" in table and "75.00" in table and f"{8 * len(sentence)} words per second" in table
+
+
+def test_table_is_aligned_and_agrees_with_the_dictionary():
+    evaluation = Evaluation()
+    for sentence, heads, labels in cases(6):
+        evaluation.add(sentence, heads[1:], labels)
+    figures, lines = evaluation.as_dict(), evaluation.table().splitlines()
+    (attachment,) = [line for line in lines if "UAS)" in line]
+    expected = [f"{100 * figures[scope]['uas']:.2f}" for scope in ("without_punctuation", "with_punctuation")]
+    assert attachment.split()[-2:] == expected
+    assert len({len(line) for line in lines if line[-3:-2] == "." and "arcs" not in line}) == 1
+    assert not any(line != line.rstrip() for line in lines)
+
+
+# Non-projective arcs
+
+
+def every_tree(n):
+    def extend(heads):
+        if len(heads) == n + 1:
+            if all(naive_reaches_root(heads, m) for m in range(1, n + 1)):
+                yield heads
+            return
+        for head in range(n + 1):
+            yield from extend([*heads, head])
+
+    return extend([-1])
+
+
+def naive_reaches_root(heads, node):
+    for _ in heads:
+        if node == 0:
+            return True
+        node = heads[node]
+    return False
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_nonprojective_on_every_tree(n):
+    count = 0
+    for heads in every_tree(n):
+        count += 1
+        flags = nonprojective(np.array(heads[1:], dtype=np.int32))
+        assert flags.dtype == bool
+        assert flags.tolist() == [naive_nonprojective(heads, m) for m in range(1, n + 1)]
+    assert count == (n + 1) ** (n - 1)  # Cayley
+
+
+def test_nonprojective_on_long_trees():
+    generator = random.Random(7)
+    for n in (30, 64, 65, 200):
+        heads = random_tree(generator, n)
+        assert nonprojective(heads[1:]).tolist() == [naive_nonprojective(heads, m) for m in range(1, n + 1)]
+
+
+@pytest.mark.parametrize(
+    ("heads", "message"),
+    [
+        ([2, 1], "heads has a cycle, a tree is expected"),
+        ([1], "heads has a cycle, a tree is expected"),
+        ([0, 5], r"heads\[1\] is 5, a number from 0 to 2 expected"),
+        ([-1], r"heads\[0\] is -1, a number from 0 to 1 expected"),
+    ],
+)
+def test_nonprojective_rejects_what_is_not_a_tree(heads, message):
+    with pytest.raises(ValueError, match=message):
+        nonprojective(heads)
+
+
+def test_punctuation():
+    for form in (*FORMS, "。", "a.", "§", "–", "¿", "+", "<", "@", "%", "€", "1", " "):
+        assert is_punctuation(form) == naive_punctuation(form), form
+    assert [is_punctuation(form) for form in ("_", "``", "-LRB-", "%")] == [True, False, False, True]
+
+
+# Errors
+
+
+def files(gold: str, predicted: str, tmp_path):
+    paths = tmp_path / "gold.conll", tmp_path / "out.conll"
+    for path, text in zip(paths, (gold, predicted), strict=True):
+        path.write_text(text)
+    return paths
+
+
+def row(number, form, head="0"):
+    return f"{number}\t{form}\t_\t_\t_\t_\t{head}\tdep\t_\t_\n"
+
+
+TWO = row(1, "a") + row(2, "b") + "\n"
+HINT = "; 'nonproj evaluate --ud' compares files whose tokens differ"
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "message"),
+    [
+        (TWO, row(1, "a") + row(2, "B") + "\n", "{out}:2: FORM is 'B', but 'b' in {gold}:2" + HINT),
+        (TWO + TWO, TWO + row(1, "a") + "\n", "{out}:4: a sentence of 1 words, but of 2 in {gold}:4" + HINT),
+        (
+            "# x\n" + TWO,
+            "# y\n# z\n" + TWO[:-1] + row(3, "c") + "\n",
+            "{out}:3: a sentence of 3 words, but of 2 in {gold}:2" + HINT,
+        ),
+        (TWO + "# x\n" + TWO, TWO, "{out}:2: the sentences end here, after 1, but continue in {gold}:5"),
+        (TWO, TWO + TWO, "{gold}:2: the sentences end here, after 1, but continue in {out}:4"),
+        (TWO, row(1, "a") + row(2, "b", "_") + "\n", "{out}:1: HEAD is absent (_); evaluation needs a tree"),
+        (row(1, "a", "_"), row(1, "a"), "{gold}:1: HEAD is absent (_); evaluation needs gold heads"),
+    ],
+)
+def test_files_with_different_words(gold, predicted, message, tmp_path):
+    gold_path, predicted_path = files(gold, predicted, tmp_path)
+    with pytest.raises(DataError) as caught:
+        evaluate(conll.read(gold_path), conll.read(predicted_path))
+    assert str(caught.value) == message.format(gold=gold_path, out=predicted_path)
+
+
+def test_trees_of_the_wrong_size():
+    sentence, _, labels = cases(8)[0]
+    with pytest.raises(ValueError, match="heads has the shape"):
+        Evaluation().add(sentence, [-1, 0, 1] + [1] * len(sentence), labels)
+
+
+def test_a_rejected_sentence_is_not_counted():
+    evaluation = Evaluation()
+    sentence = sentence_of([-1, 0, 1], "ab", "xy")
+    for heads, labels in (([2, 1], "ab"), ([0, 1], "abc")):
+        with pytest.raises(ValueError, match="cycle|longer|shorter"):
+            evaluation.add(sentence, heads, labels)
+    evaluation.add(sentence, [0, 1], "ab")
+    assert evaluation.as_dict()["words"] == 2 and evaluation.las == 1.0
+
+
+@pytest.mark.parametrize(
+    ("library", "diagram", "message"),
+    [
+        (False, "a.png", "a reliability diagram needs the package matplotlib; pip install 'nonproj[pictures]'"),
+        (True, "a.txt", "a.txt: the name of a picture ends with .png, .svg or .pdf"),
+        (True, "none/a.png", "none/a.png: cannot be written: no such file"),
+    ],
+)
+def test_a_diagram_that_cannot_be_drawn_is_refused_before_anything_is_read(
+    library, diagram, message, monkeypatch, capsys
+):
+    if not library:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["evaluate", "-m", "no-model", "no-gold", "--calibration", "--diagram", diagram]) == 2
+    assert capsys.readouterr().err == f"nonproj: {message}\n"

@@ -1,0 +1,240 @@
+"""The scores of the CoNLL 2018 shared task against its own program, and our output against the validator."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nonproj.cli.main import main
+from nonproj.errors import DataError, DependencyError
+from nonproj.evaluation.universal import METRICS, ud_scores
+
+pytest.importorskip("udtools")
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = ("greek/el_gdt-ud-test.conllu", "english-ewt/en_ewt-ud-test.conllu")
+NUMBER, HEAD = 0, 6
+
+
+def sentences(path: Path, count: int) -> list[list[list[str]]]:
+    """The rows of so many sentences, without comments and empty nodes, DEPS emptied."""
+    found = []
+    for block in path.read_text(encoding="utf-8").strip("\n").split("\n\n")[:count]:
+        rows = [line.split("\t") for line in block.split("\n") if not line.startswith("#")]
+        found.append([[*row[:8], "_", row[9]] for row in rows if "." not in row[NUMBER]])
+    return found
+
+
+def text_of(treebank: list[list[list[str]]]) -> str:
+    return "".join("".join("\t".join(row) + "\n" for row in rows) + "\n" for rows in treebank)
+
+
+def join(first: list[list[str]], second: list[list[str]]) -> list[list[str]]:
+    """One sentence from two, as if the boundary had been missed: the root of the second depends on the first's."""
+    shift = max(int(row[NUMBER]) for row in first if "-" not in row[NUMBER])
+    root = next(row[NUMBER] for row in first if row[HEAD] == "0")
+    joined = [list(row) for row in first]
+    for row in second:
+        number = "-".join(str(int(part) + shift) for part in row[NUMBER].split("-"))
+        head = row[HEAD] if row[HEAD] == "_" else root if row[HEAD] == "0" else str(int(row[HEAD]) + shift)
+        joined.append([number, *row[1:HEAD], head, *row[HEAD + 1 :]])
+    return joined
+
+
+def split_last(rows: list[list[str]]) -> list[list[str]]:
+    """The same sentence, its last token cut in two where it has several characters."""
+    last = rows[-1]
+    covered = any(row[NUMBER].endswith(f"-{last[NUMBER]}") for row in rows)
+    if covered or len(last[1]) < 2:
+        return rows
+    tail = [str(int(last[NUMBER]) + 1), last[1][1:], *last[2:HEAD], last[NUMBER], "dep", "_", "_"]
+    return [*rows[:-1], [last[0], last[1][:1], *last[2:]], tail]
+
+
+def spoil(rows: list[list[str]], chance: random.Random) -> None:
+    """Change columns of some words, and the heads of leaves, which leaves a tree."""
+    words = [row for row in rows if "-" not in row[NUMBER]]
+    heads = {row[HEAD] for row in words}
+    for row in words:
+        for column, value in ((2, "x"), (3, "X"), (4, "Y"), (5, "Case=Nom"), (7, "dep")):
+            if chance.random() < 0.1:
+                row[column] = value
+        if row[NUMBER] not in heads and chance.random() < 0.2:
+            row[HEAD] = chance.choice(sorted(heads - {"0"}) or [row[HEAD]])
+
+
+def spoilt(treebank: list[list[list[str]]], seed: int) -> list[list[list[str]]]:
+    """A system's output for a treebank: wrong boundaries, tokens, tags, lemmas, heads and labels."""
+    chance, made = random.Random(seed), []
+    for rows in treebank:
+        rows = [list(row) for row in rows]
+        if chance.random() < 0.2:
+            rows = split_last(rows)
+        spoil(rows, chance)
+        if made and chance.random() < 0.15:
+            rows = join(made.pop(), rows)
+        made.append(rows)
+    return made
+
+
+def official(*words) -> str:
+    """The output of the shared task's own program."""
+    code = "import sys; from udtools.cli import main_eval; sys.exit(main_eval())"
+    command = [sys.executable, "-c", code, "--verbose", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture(scope="module", params=FILES)
+def files(request, treebanks, tmp_path_factory) -> tuple[Path, Path, Path]:
+    """A gold file and two outputs."""
+    gold = sentences(treebanks / request.param, 200)
+    folder = tmp_path_factory.mktemp("ud")
+    paths = tuple(folder / name for name in ("gold.conllu", "one.conllu", "two.conllu"))
+    for path, made in zip(paths, (gold, spoilt(gold, 1), spoilt(gold, 2)), strict=True):
+        path.write_text(text_of(made), encoding="utf-8")
+    return paths
+
+
+def test_the_table_is_that_of_the_official_program(files, capsys):
+    gold, system, _ = files
+    expected = official(gold, system).splitlines()
+    assert main(["evaluate", "--ud", str(gold), str(system)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [line for line in expected if not line.startswith(("ELAS", "EULAS"))]
+    figures = {line.split()[0]: float(line.split("|")[3]) for line in lines[2:]}
+    assert tuple(figures) == METRICS
+    assert all(0.0 < figure < 100.0 for figure in figures.values()), "each metric is put to the test"
+
+
+def test_counts_are_those_of_the_official_program(files):
+    gold, system, _ = files
+    rows = [line.replace("|", " ").split() for line in official("--counts", gold, system).splitlines()[2:]]
+    scores = ud_scores(gold, system)
+    for name, *counts in rows:
+        if name in scores:
+            found = [scores[name][key] for key in ("correct", "gold", "system", "aligned")]
+            assert [str(count) for count in found if count is not None] == counts[: 3 + (found[3] is not None)]
+
+
+def test_two_files_side_by_side_and_as_json(files, capsys):
+    gold, first, second = map(str, files)
+    assert main(["evaluate", "--ud", gold, first, second]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    scores = [ud_scores(gold, path) for path in (first, second)]
+    rows = {words[0]: words[1:] for words in map(str.split, lines[5:])}
+    assert lines[:2] == [f"A: {first}", f"B: {second}"] and tuple(rows) == METRICS
+    for name, cells in rows.items():
+        f1 = [100 * score[name]["f1"] for score in scores]
+        assert cells == [f"{f1[0]:.2f}", f"{f1[1]:.2f}", f"{f1[0] - f1[1]:+.2f}"]
+    assert main(["evaluate", "--ud", gold, first, second, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    expected = {"first": {"file": first, "scores": scores[0]}, "second": {"file": second, "scores": scores[1]}}
+    assert told == {"gold": gold} | expected
+    assert main(["evaluate", "--ud", gold, first, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"gold": gold, "system": expected["first"]}
+
+
+def test_compressed_files_and_long_chains(files, tmp_path):
+    gold, system, _ = files
+    packed = tmp_path / "gold.conllu.gz"
+    packed.write_bytes(gzip.compress(gold.read_bytes()))
+    assert ud_scores(packed, system) == ud_scores(gold, system)
+    chain = "".join(f"{i}\tw\t_\t_\t_\t_\t{i - 1}\tdep\t_\t_\n" for i in range(1, 5001)) + "\n"
+    limit = sys.getrecursionlimit()
+    assert ud_scores(io.StringIO(chain), io.StringIO(chain))["UAS"]["f1"] == 1.0
+    assert sys.getrecursionlimit() == limit
+
+
+ROW = "{}\t{}\t_\t_\t_\t_\t{}\tdep\t_\t_\n"
+GOOD = "# text = ab c\n" + ROW.format(1, "ab", 0) + ROW.format(2, "c", 1) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        (ROW.format(1, "ab", 2) + ROW.format(2, "c", 1) + "\n", 3, "cycle in the sentence that ends here"),
+        (ROW.format(1, "ab", 0) + ROW.format(2, "c", 0) + "\n", 3, "multiple roots in the sentence that ends here"),
+        (ROW.format(1, "ab", 0) + ROW.format(2, "c", 7) + "\n", 3, "HEAD '7' points outside of the sentence"),
+        (ROW.format(1, "ab", 0) + ROW.format(2, "c", "x") + "\n", 2, "udtools rejects the file: cannot parse HEAD 'x'"),
+        (GOOD + "1\tab\n\n", 5, "does not contain 10 tab-separated columns: '1\\tab'"),
+        (GOOD + GOOD[:-1], 7, "does not end with empty line"),
+        ("1-2\tabc" + "\t_" * 8 + "\n" + GOOD[14:].replace("\t1\tdep", "\t_\tdep"), 4, "cannot read the sentence"),
+        (GOOD.replace("ab\t", "aB\t"), 2, "the text continues with 'Bc', but with 'bc' in {gold}:2"),
+        (GOOD + GOOD, 6, "the text continues with 'abc', but ends in {gold}:3"),
+        (ROW.format(1, "ab", 0) + "\n", 1, "the text ends here, but continues with 'c' in {gold}:3"),
+        ("", 1, "the text ends here, but continues with 'abc' in {gold}:2"),
+    ],
+)
+def test_what_the_official_code_rejects_is_an_error_of_one_line(text, line, message, tmp_path, capsys):
+    gold, system = tmp_path / "gold.conllu", tmp_path / "system.conllu"
+    gold.write_text(GOOD)
+    system.write_text(text)
+    assert main(["evaluate", "--ud", str(gold), str(system)]) == 2
+    output, error = capsys.readouterr()
+    assert output == "" and error.count("\n") == 1
+    assert error.startswith(f"nonproj: {system}:{line}: ")
+    assert message.format(gold=gold) in error
+
+
+def test_bytes_that_are_no_text(tmp_path):
+    (tmp_path / "a").write_bytes(GOOD.encode() + b"1\t\xff\n")
+    with pytest.raises(DataError, match=r"a:5: byte 0xff is not UTF-8"):
+        ud_scores(tmp_path / "a", tmp_path / "a")
+
+
+def test_without_the_package_one_line_says_how_to_install_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "udtools.udeval", None)
+    with pytest.raises(DependencyError):
+        ud_scores("a", "b")
+    assert main(["evaluate", "--ud", "a", "b"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and error.endswith("run: pip install 'nonproj[ud]'\n")
+
+
+def test_nothing_of_the_package_is_imported_otherwise(tmp_path):
+    (tmp_path / "a.conllu").write_text(GOOD)
+    code = (
+        "import sys; from nonproj.cli.main import main; main(['evaluate', 'a.conllu', 'a.conllu']); "
+        "import nonproj.evaluation.universal; sys.exit(bool({'udtools', 'udapi'} & set(sys.modules)))"
+    )
+    options = {"cwd": tmp_path, "env": {"PYTHONPATH": str(ROOT)}, "capture_output": True, "check": False}
+    result = subprocess.run([sys.executable, "-c", code], **options)
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("words", [["-m", "m", "gold"], ["gold", "a", "--strict"], ["gold", "a", "--max-line", "9"]])
+def test_options_that_do_not_go_together(words, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["evaluate", "--ud", *words])
+    assert stop.value.code == 2
+    assert capsys.readouterr().err.startswith("nonproj evaluate: --ud ")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_parsed_files_pass_the_validator(name, treebanks, tmp_path):
+    """Level 2 of the validator, on trees without enhanced dependencies, which are not the parser's.
+
+    The gold files pass; so errors would be in what is written: format, comments, tokens, text, HEAD and DEPREL.
+    """
+    from udtools import Validator
+
+    gold, model, out = tmp_path / "gold.conllu", tmp_path / "m.nonproj", tmp_path / "out.conllu"
+    lines = []
+    for line in "\n\n".join((treebanks / name).read_text(encoding="utf-8").split("\n\n")[:60]).split("\n"):
+        row = line.split("\t")
+        if "." not in row[NUMBER] or line.startswith("#"):
+            lines.append("\t".join([*row[:8], "_", *row[9:]]) if len(row) == 10 else line)
+    gold.write_text("\n".join(lines) + "\n\n", encoding="utf-8")
+    config = ["--config", str(ROOT / "configs" / "smoke.yaml"), "--parts", "arc", "--epochs", "1", "-qq"]
+    assert main(["train", str(gold), *config, "-o", str(model)]) == 0
+    assert main(["parse", str(model), str(gold), "-o", str(out), "-qq"]) == 0
+    state = Validator(lang="ud", level=2, output=None).validate_files([str(out)])
+    assert not [str(incident) for incident in state.error_tracker if incident.is_error()]
+    assert out.read_bytes() != gold.read_bytes()

@@ -1,0 +1,384 @@
+"""The component of spaCy's pipelines, with the real library."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from toy import raw_treebank, read, sentences
+
+import nonproj
+from nonproj.errors import ConfigError, DataError, ModelError
+from nonproj.evaluation.scores import nonprojective
+from nonproj.io.objects import from_words
+from nonproj.learning.trainer import train
+from nonproj.model import Model
+from nonproj.options.config import Config
+from nonproj.pipeline import Parser
+from nonproj.tagging.tagset import TagSet
+
+spacy = pytest.importorskip("spacy")
+from spacy import displacy  # noqa: E402
+from spacy.language import Language  # noqa: E402
+from spacy.tokens import Doc  # noqa: E402
+
+from nonproj.integrations.spacy import NonprojComponent  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+OPTIONS = {
+    "segmenter.epochs": 0,
+    "tagger.epochs": 0,
+    "features.bits": 16,
+    "pruner.bits": 16,
+    "labeler.bits": 16,
+    "training.epochs": 4,
+}
+FULL = {"segmenter.epochs": 3, "tagger.epochs": 3}
+TAGS = {row[1]: row[3] for sentence in sentences(60) for row in sentence.rows}
+TEXT = "den hund ser hus sovende. stor kat jager den mand løbende.  hus kender hus."
+
+
+@Language.component("toy_tagger")
+def toy_tagger(doc):
+    """Set the only tag of each word of the toy language, as the tagger of another pipeline would."""
+    for token in doc:
+        if not token.is_space:
+            token.pos_ = token.tag_ = TAGS[token.text]
+    return doc
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory) -> Path:
+    """A model file of the toy language."""
+    path = tmp_path_factory.mktemp("spacy") / "toy.nonproj"
+    train(sentences(80), Config().with_overrides(OPTIONS)).save(path)
+    return path
+
+
+@pytest.fixture
+def nlp(path):
+    """A pipeline of the toy tagger and the parser."""
+    return pipeline(path)
+
+
+def pipeline(path, **config):
+    """Return a pipeline of the toy tagger and the parser."""
+    nlp = spacy.blank("da")
+    nlp.add_pipe("toy_tagger")
+    nlp.add_pipe("nonproj", config={"model": str(path)} | config)
+    return nlp
+
+
+def trees(doc) -> list[list[int]]:
+    """Return the heads of each sentence without white space, 0 for the root, numbered from 1."""
+    found = []
+    for sentence in doc.sents:
+        words = [token for token in sentence if not token.is_space]
+        number = {token.i: n for n, token in enumerate(words, 1)}
+        found.append([0 if token.head is token or token.head == token else number[token.head.i] for token in words])
+    return found
+
+
+def expected(path, doc) -> list:
+    """Return the parses of the same sentences by the parser itself, with one root."""
+    rows = [
+        [(str(i), token.text, "_", token.pos_ or "_", token.tag_ or "_") for i, token in enumerate(words, 1)]
+        for words in ([token for token in sentence if not token.is_space] for sentence in doc.sents)
+    ]
+    model = Model.load(path)
+    decoding = model.config.with_overrides({"decoding.single_root": True}).decoding
+    return [parse for _, parse in Parser(model, decoding).parse_all(map(from_words, rows))]
+
+
+# -- annotations -------------------------------------------------------------------------------------------------------
+
+
+def test_a_document_gets_trees_labels_and_certificates(nlp, path):
+    doc = nlp(TEXT)
+    assert [sentence.text.strip() for sentence in doc.sents] == [f"{part.strip()}." for part in TEXT.split(".")[:-1]]
+    crossing = 0
+    for sentence, heads, parse in zip(doc.sents, trees(doc), expected(path, doc), strict=True):
+        assert heads == parse.decoded.heads.tolist()
+        crossing += nonprojective(parse.decoded.heads).sum()
+        words = [token for token in sentence if not token.is_space]
+        for token, head, label in zip(words, heads, parse.labels, strict=True):
+            assert token.dep_ == (label if head else "ROOT")
+        assert sentence._.certified is bool(parse.decoded.certified)
+        assert (sentence._.score, sentence._.bound) == (parse.decoded.score, parse.decoded.bound)
+        assert sentence._.gap == parse.decoded.bound - parse.decoded.score
+    assert crossing >= 2
+    assert doc._.certified is True
+    assert doc._.gap == pytest.approx(0.0, abs=1e-6)
+    for attribute in ("DEP", "HEAD", "SENT_START"):
+        assert doc.has_annotation(attribute, require_complete=True)
+
+
+def test_white_space_depends_on_the_word_before_it_and_starts_no_sentence(nlp, path):
+    doc = nlp("  den hund  ser \n\n hus .\n\n hus kender hus .   ")
+    assert sum(token.is_space for token in doc) >= 5
+    for token in doc:
+        if token.is_space:
+            assert token.head.i == (max((t.i for t in doc[: token.i] if not t.is_space), default=token.head.i))
+            assert token.dep_ == "dep"
+    assert [len([t for t in sentence if not t.is_space]) for sentence in doc.sents] == [5, 4]
+    assert trees(doc) == [parse.decoded.heads.tolist() for parse in expected(path, doc)]
+    for empty in ("", "   ", "\n"):
+        assert nlp(empty)._.certified is True
+        assert nlp(empty)._.gap == 0.0
+
+
+def test_sentences_survive_any_crossing_arcs(path):
+    """SpaCy derives sentence starts from the leftmost descendants; ours must not depend on it."""
+    rng = np.random.default_rng(0)
+    component = NonprojComponent(model=str(path))
+    for size in (3, 30, 120):
+        doc = Doc(spacy.blank("da").vocab, words=["hus"] * (2 * size))
+        heads = []
+        for _ in range(2):
+            order = rng.permutation(size) + 1
+            tree = np.zeros(size + 1, np.int32)
+            tree[0] = -1
+            for i in range(1, size):
+                tree[order[i]] = order[rng.integers(i)]
+            heads.append(tree)
+        one = expected_parse(component, size)
+        parses = [(None, one._replace(decoded=one.decoded._replace(tree=tree))) for tree in heads]
+        component.tags = "none"  # there are no rows to take tags from
+        component._set(doc, [(0, size), (size, 2 * size)], parses)
+        assert trees(doc) == [tree[1:].tolist() for tree in heads]
+        assert [len(sentence) for sentence in doc.sents] == [size, size]
+        again = Doc(doc.vocab).from_bytes(doc.to_bytes())
+        assert trees(again) == trees(doc)
+        assert [sentence._.certified for sentence in again.sents] == [one.decoded.certified] * 2
+
+
+def expected_parse(component, size):
+    """Return some parse of a sentence of that length."""
+    return next(component.parser.parse_all([from_words(["hus"] * size)]))[1]
+
+
+def test_displacy_draws_the_tree(nlp):
+    doc = nlp("den hund ser hus sovende.")
+    svg = displacy.render(doc, style="dep", jupyter=False, options={"collapse_punct": False})
+    assert svg.count('class="displacy-arrow"') == len(doc) - 1
+    assert svg.count('class="displacy-word"') == len(doc)
+    for label in ("det", "nsubj", "obj", "acl", "punct"):
+        assert f">{label}</textPath>" in svg
+
+
+# -- tags and sentences of others --------------------------------------------------------------------------------------
+
+
+class Analyzer:
+    """A tagger that knows the toy language."""
+
+    columns = (2, 3, 4, 5)
+    tagger = SimpleNamespace(tags=TagSet([(tag, "_", "_") for tag in sorted(set(TAGS.values()))]))
+
+    def annotate(self, batch, overwrite=False):
+        """Return the rows, with the tags of the toy language, where there are none or everywhere."""
+        new = [[r[1].upper(), TAGS.get(r[1], "X"), f"x{TAGS.get(r[1])}", "Case=Nom"] for s in batch for r in s.rows]
+        rows = iter(new)
+        return [
+            [
+                [*r[:2], *(n if overwrite or o == "_" else o for n, o in zip(next(rows), r[2:6], strict=True)), *r[6:]]
+                for r in s.rows
+            ]
+            for s in batch
+        ]
+
+    def annotate_with_margins(self, batch, overwrite=False):
+        """Return the rows of `annotate`, and that it is sure of all tags."""
+        return self.annotate(batch, overwrite), [np.full(len(s.rows), np.inf) for s in batch]
+
+
+@pytest.mark.parametrize("tags", ["missing", "all", "none"])
+def test_tags_are_kept_overwritten_or_left_alone(path, tags, monkeypatch):
+    monkeypatch.setattr(Parser, "analyzer", Analyzer())
+    nlp = spacy.blank("da")
+    nlp.add_pipe("nonproj", config={"model": str(path), "tags": tags})
+    doc = nlp.make_doc("den hund ser hus .")
+    doc[1].pos_, doc[1].lemma_ = "PROPN", "mine"
+    doc[1].set_morph("Number=Sing")
+    doc = nlp(doc)
+    found = [(token.lemma_, token.pos_, token.tag_, str(token.morph)) for token in doc][:2]
+    first = ("DEN", "DET", "xDET", "Case=Nom")
+    assert (
+        found
+        == {
+            "missing": [first, ("mine", "PROPN", "xNOUN", "Number=Sing")],
+            "all": [first, ("HUND", "NOUN", "xNOUN", "Case=Nom")],
+            "none": [("", "", "", ""), ("mine", "PROPN", "", "Number=Sing")],
+        }[tags]
+    )
+
+
+def test_tags_of_other_treebanks_are_no_error(path, monkeypatch):
+    """The coarse tags and features of CoNLL-X are not those of Universal Dependencies."""
+
+    class Foreign(Analyzer):
+        tagger = SimpleNamespace(tags=TagSet([("N", "NC", "_")]))
+
+        def annotate(self, batch, overwrite=False):
+            return [[[*row[:2], "l", "N", "NC", "sg|def", *row[6:]] for row in s.rows] for s in batch]
+
+    monkeypatch.setattr(Parser, "analyzer", Foreign())
+    nlp = spacy.blank("da")
+    nlp.add_pipe("nonproj", config={"model": str(path)})
+    doc = nlp("den hund")
+    assert [(token.lemma_, token.pos_, token.tag_, str(token.morph)) for token in doc] == [("l", "", "NC", "")] * 2
+
+
+def test_sentence_starts_of_others_are_kept(path):
+    nlp = pipeline(path)
+    doc = nlp.make_doc("den hund ser hus . hus kender hus .")
+    for token in doc:
+        token.is_sent_start = token.i in (0, 2)
+    assert [sentence.start for sentence in nlp(doc).sents] == [0, 2]
+    rule = pipeline(path, sentences="rule")
+    doc = nlp.make_doc("den hund ser hus . hus kender hus .")
+    doc[2].is_sent_start = True
+    assert [sentence.start for sentence in rule(doc).sents] == [0, 5]
+    with_sentencizer = spacy.blank("da")
+    with_sentencizer.add_pipe("sentencizer", config={"punct_chars": ["ser"]})
+    with_sentencizer.add_pipe("nonproj", config={"model": str(path)})
+    assert [sentence.start for sentence in with_sentencizer("den hund ser hus . hus kender hus .").sents] == [0, 3]
+
+
+def test_everything_comes_from_a_model_of_text(tmp_path):
+    """Sentence starts, tags and lemmas of a blank pipeline."""
+    train(read(raw_treebank(120)), Config().with_overrides(OPTIONS | FULL)).save(tmp_path / "raw.nonproj")
+    text = "Den hund ser hus sovende. Stor kat jager den mand løbende.\n\nHus kender hus."
+    for nlp in (spacy.blank("da"), spacy.blank("xx")):
+        nlp.add_pipe("nonproj", config={"model": str(tmp_path / "raw.nonproj")})
+        doc = nlp(text)
+        assert [sentence[0].text for sentence in doc.sents] == ["Den", "Stor", "Hus"]
+        words = [token for token in doc if not token.is_space]
+        assert [token.pos_ for token in words] == [TAGS[token.text.lower()] for token in words]
+        assert [token.lemma_ for token in words] == [token.text.lower() for token in words]
+        assert [token.dep_ for token in words][:6] == ["det", "nsubj", "ROOT", "obj", "acl", "punct"]
+        assert words[4].head.text == "hund"
+        assert doc.has_annotation("TAG", require_complete=True)
+        assert doc._.certified
+    parsed = nonproj.load(tmp_path / "raw.nonproj")(text)
+    assert [s[0].start for s in parsed] == [sentence.start_char for sentence in doc.sents]
+    rule = spacy.blank("da")
+    config = {"model": str(tmp_path / "raw.nonproj"), "sentences": "rule"}
+    rule.add_pipe("nonproj", config=config)
+    assert len(list(rule("Hus ser.hus ser hus. hus").sents)) == 2
+
+
+def test_long_sentences_are_cut(path):
+    nlp = pipeline(path, max_words=7)
+    doc = nlp("stor lille " * 10 + " hund ser .")
+    assert [sum(not t.is_space for t in s) for s in doc.sents] == [7, 7, 7, 2]
+    assert sum(len(s) for s in doc.sents) == len(doc) == 24
+    limited = pipeline(path, decoding={"max_words": 3})
+    doc = limited.make_doc("den hund ser hus .")
+    doc[0].is_sent_start = True
+    for token in doc[1:]:
+        token.is_sent_start = False
+    with pytest.raises(DataError, match="max_words is 3"):
+        limited(doc)
+
+
+# -- pipelines ---------------------------------------------------------------------------------------------------------
+
+
+def test_pipe_equals_one_call_for_each_text(nlp):
+    texts = [TEXT, "", "hus kender hus.", " ", *[f"den {w} mand jager hus løbende." for w in ("stor", "lille")] * 30]
+    for text, doc in zip(texts, nlp.pipe(texts, batch_size=7), strict=True):
+        one = nlp(text)
+        assert doc.text == text
+        assert trees(doc) == trees(one)
+        assert [t.dep_ for t in doc] == [t.dep_ for t in one]
+        assert (doc._.certified, doc._.gap) == (one._.certified, one._.gap)
+    assert [trees(doc) for doc in nlp.pipe(texts[:4], n_process=2)] == [trees(nlp(text)) for text in texts[:4]]
+
+
+def test_errors_go_to_the_handler(path):
+    nlp = pipeline(path, decoding={"max_words": 3})
+    seen = []
+    nlp.set_error_handler(lambda name, component, docs, error: seen.append((name, len(docs), str(error))))
+    assert len(list(nlp.pipe(["hus ser.", "den hund ser hus.", "hus."], batch_size=1))) == 2
+    assert [(name, count) for name, count, _ in seen] == [("nonproj", 1)]
+    assert "max_words is 3" in seen[0][2]
+
+
+def test_a_pipeline_survives_disk_bytes_and_pickle(path, tmp_path):
+    copy = tmp_path / "gone.nonproj"
+    copy.write_bytes(path.read_bytes())
+    nlp = pipeline(copy, max_words=9)
+    before = nlp(TEXT)
+    nlp.to_disk(tmp_path / "pipeline")
+    content = nlp.to_bytes()
+    copy.unlink()
+    loaded = spacy.load(tmp_path / "pipeline")
+    assert loaded.get_pipe("nonproj").max_words == 9
+    from_bytes = spacy.blank("da")
+    from_bytes.add_pipe("toy_tagger")
+    from_bytes.add_pipe("nonproj").from_bytes(nlp.get_pipe("nonproj").to_bytes())
+    whole = spacy.blank("da")
+    whole.add_pipe("toy_tagger")
+    whole.add_pipe("nonproj")
+    whole.from_bytes(content)
+    for other in (loaded, from_bytes, whole):
+        assert trees(other(TEXT)) == trees(before)
+    component = pickle.loads(pickle.dumps(nlp.get_pipe("nonproj")))
+    assert trees(component(toy_tagger(nlp.make_doc(TEXT)))) == trees(before)
+    doc = Doc(nlp.vocab).from_bytes(before.to_bytes())
+    assert trees(doc) == trees(before)
+    assert doc._.certified is True
+    assert [s._.score for s in doc.sents] == [s._.score for s in before.sents]
+
+
+@pytest.mark.parametrize(
+    ("config", "error", "message"),
+    [
+        ({"sentences": "none"}, ValueError, "sentences: 'none' is invalid, one of auto, segmenter, rule expected"),
+        ({"max_words": 0}, ValueError, "max_words: 0"),
+        ({"decoding": {"exakt": True}}, ConfigError, "decoding.exakt"),
+        ({"model": str(ROOT / "README.md")}, ModelError, "not a model"),
+    ],
+)
+def test_invalid_options_are_named_when_the_component_is_added(path, config, error, message):
+    with pytest.raises(error, match=message):
+        pipeline(path, **config)
+
+
+def test_a_missing_model_is_named_when_the_component_is_added():
+    with pytest.raises(ModelError, match=r"none.nonproj: no such file"):
+        pipeline("none.nonproj")
+
+
+def test_a_component_without_a_model_says_so_at_the_first_document():
+    """A pipeline that is read from disk adds its components before their models."""
+    nlp = spacy.blank("da")
+    nlp.add_pipe("nonproj")
+    with pytest.raises(ModelError, match="'nonproj'.* has no model"):
+        nlp("hus")
+
+
+def test_spacy_finds_the_component_by_its_entry_point(path, tmp_path):
+    points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["spacy_factories"]
+    info = tmp_path / "nonproj-0.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: nonproj\nVersion: 0.0\n")
+    lines = "".join(f"{name} = {value}\n" for name, value in points.items())
+    (info / "entry_points.txt").write_text(f"[spacy_factories]\n{lines}")
+    code = f"""
+import sys
+sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}]
+import spacy
+nlp = spacy.blank("da")
+nlp.add_pipe("nonproj", config={{"model": {str(path)!r}}})
+print(nlp("hus kender hus .")._.certified, nlp.get_pipe("nonproj").__class__.__module__)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert run.stdout == "True nonproj.integrations.spacy\n", run.stderr

@@ -1,0 +1,378 @@
+"""Reading and writing of treebanks: lossless, with every error reported at its line."""
+
+import gzip
+import io
+import os
+import pathlib
+import random
+import subprocess
+import sys
+
+import conllu
+import numpy as np
+import pytest
+
+from nonproj.errors import DataError, FileError
+from nonproj.io import conll
+from nonproj.types import Sentence
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FILES = (
+    "danish/danish_ddt_train.conll",
+    "danish/danish_ddt_test.conll",
+    "dutch/nl_lassysmall-ud-train.conllu",
+    "dutch/nl_lassysmall-ud-test.conllu",
+    "basque/basque_conll2007_train.conll",
+    "basque/basque_conll2007_test.conll",
+    "english/wsj_sample_train.conll",
+    "english/wsj_sample_test.conll",
+)
+
+
+def word(number, head, form="w", label="dep") -> str:
+    return f"{number}\t{form}\t_\tN\tNN\t_\t{head}\t{label}\t_\t_\n"
+
+
+def words(*heads) -> str:
+    return "".join(word(number, head) for number, head in enumerate(heads, 1)) + "\n"
+
+
+def read(text: str | bytes, **options) -> list[Sentence]:
+    return list(conll.read(io.BytesIO(text if isinstance(text, bytes) else text.encode()), **options))
+
+
+def rewrite(text: str | bytes) -> bytes:
+    """Read, put every head and label in again, write."""
+    target = io.BytesIO()
+    source = io.BytesIO(text if isinstance(text, bytes) else text.encode())
+    conll.write(((s, s.heads, s.labels) if s.heads is not None else (s, None) for s in conll.read(source)), target)
+    return target.getvalue()
+
+
+GOOD = words(0, 1)
+
+CONLLU = """\
+# newdoc id = d1
+# text = vámonos al\tmar
+1-2\tvámonos\t_\t_\t_\t_\t_\t_\t_\t_
+1\tvamos\tir\tVERB\t_\tNumber=Plur\t0\troot\t_\t_
+2\tnos\tnosotros\tPRON\t_\t_\t1\tobj\t_\tSpaceAfter=No
+2.1\tya\tya\tADV\t_\t_\t_\t_\t1:advmod\t_
+3-4\tal\t_\t_\t_\t_\t_\t_\t_\t_
+3\ta\ta\tADP\t_\t_\t5\tcase\t_\t_
+4\tel\tel\tDET\t_\t_\t5\tdet\t_\t_
+5\tmar adentro\tmar\tNOUN\t_\t_\t1\tobl\t_\t_
+
+0.1\tpro\t_\tPRON\t_\t_\t_\t_\t1:nsubj\t_
+1\tllueve\tllover\tVERB\t_\t_\t0\troot\t_\t_
+
+"""
+
+
+# Without loss
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_round_trip_of_a_treebank_is_byte_identical(treebanks, name, tmp_path):
+    path = treebanks / name
+    target = tmp_path / "out.conll"
+    sentences = []
+
+    def trees():
+        for sentence in conll.read(path, require_heads=True):
+            sentences.append(sentence)
+            yield sentence, sentence.heads.copy(), sentence.labels
+
+    assert conll.write(trees(), target) == len(sentences)
+    assert target.read_bytes() == path.read_bytes()
+    for sentence in sentences[:: len(sentences) // 50]:
+        line = path.read_bytes().split(b"\n")[sentence.line + sentence.word_lines[-1] - 1].decode()
+        assert line.split("\t") == sentence.rows[-1] and sentence.rows[-1][0] == str(len(sentence))
+        assert sentence.heads.dtype == np.int32 and sentence.heads.shape == (len(sentence),)
+        assert sentence.heads.tolist() == [int(row[6]) for row in sentence.rows]
+
+
+def test_round_trip_through_gzip(treebanks, tmp_path):
+    path = treebanks / FILES[3]
+    packed, target = tmp_path / "in.conllu.gz", tmp_path / "out.conllu.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    conll.write(((s, s.heads) for s in conll.read(packed)), target)
+    assert target.read_bytes()[:2] == b"\x1f\x8b"
+    assert gzip.decompress(target.read_bytes()) == path.read_bytes()
+    misnamed = tmp_path / "plain.conllu"  # known by its content, not by its name
+    misnamed.write_bytes(packed.read_bytes())
+    assert len(list(conll.read(misnamed))) == 350
+
+
+COPY = "from nonproj.io import conll; conll.write(((s, s.heads) for s in conll.read('-')), '-')"
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_round_trip_through_standard_input_and_output(pack):
+    text = (CONLLU.replace("\n", "\r\n") + "\r\n \r\n").encode()
+    result = subprocess.run([sys.executable, "-c", COPY], input=pack(text), capture_output=True, cwd=ROOT, check=True)
+    assert result.stdout == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CONLLU,
+        CONLLU.replace("\n", "\r\n"),
+        "\ufeff" + CONLLU,
+        "\ufeff" + words(0),
+        "\ufeff\n" + words(0),
+        "\n \n" + words(0, 1) + "\n\n   \n" + words(0) + "\n\n",
+        words(2, 0).rstrip("\n"),
+        words(2, 0)[:-1],
+        words(0)[:-1] + "  \n" + words(0),
+        words(0).replace("\tw\t", "\ta\xa0 b\u2028\x85\x0c\t"),
+        words(0).replace("_\n", "_\r\n") + words(0),
+        words("_", "_"),
+        words("_", 0),
+    ],
+)
+def test_unusual_input_is_preserved(text):
+    assert rewrite(text) == text.encode()
+    assert "".join(line for s in read(text) for line in s.lines).encode() == text.encode()
+
+
+def test_random_files_round_trip():
+    generator = random.Random(1)
+    for _ in range(200):
+        text = generator.choice(["", "\ufeff"])
+        for _ in range(generator.randint(1, 4)):
+            text += generator.choice(["", "", "\n", " \r\n"]) + generator.choice(["", "# a = b\n", "#\n# x\tz\r\n"])
+            n = generator.randint(1, 5)
+            order = generator.sample(range(1, n + 1), n)
+            heads = {m: generator.choice([0, *order[:i]]) for i, m in enumerate(order)}
+            ranged = 0
+            for m in range(1, n + 1):
+                if m > ranged and m < n and generator.random() < 0.3:
+                    ranged = generator.randint(m + 1, n)
+                    text += f"{m}-{ranged}" + "\t_" * 9 + "\n"
+                text += word(m, heads[m], generator.choice(["#", "a b", "  ", "é", "_"]))
+                text += generator.choice(["", "", f"{m}.1" + "\t_" * 9 + "\n"])
+            text += generator.choice(["\n", "\r\n", "  \n"])
+        assert rewrite(text) == text.encode()
+
+
+def test_damaged_files_are_rejected_or_preserved():
+    """Whatever a byte is turned into: one line for the user, or a file that is written as it was."""
+    generator = random.Random(3)
+    outcomes = set()
+    for _ in range(4000):
+        data = bytearray((CONLLU + words(2, 0, 2)).encode())
+        for _ in range(generator.randint(1, 3)):
+            place = generator.randrange(len(data))
+            new = generator.choice([b"", b"\n", b"\r", b"\t", b" ", b"#", b"-", b".", b"0", b"9", b"_", b"\xff", b"\0"])
+            data[place : place + generator.randint(0, 1)] = new
+        try:
+            assert rewrite(bytes(data)) == data
+            outcomes.add("kept")
+        except DataError as error:
+            assert 1 <= error.line <= data.count(b"\n") + 1 and "\n" not in str(error)
+            outcomes.add(error.message.split()[0])
+    assert len(outcomes) > 5
+
+
+# What is read
+
+
+def test_multiword_tokens_and_empty_nodes_are_not_words():
+    first, second = read(CONLLU)
+    assert first.forms == ["vamos", "nos", "a", "el", "mar adentro"]
+    assert first.labels == ["root", "obj", "case", "det", "obl"]
+    assert first.heads.tolist() == [0, 1, 5, 5, 1]
+    assert (first.line, first.word_lines, second.line, second.word_lines) == (1, [3, 4, 7, 8, 9], 12, [1])
+    assert [first.lines[i].split("\t")[0] for i in first.word_lines] == ["1", "2", "3", "4", "5"]
+
+
+def test_absent_heads():
+    assert [s.heads for s in read(words("_", "_") + words(0, "_"))] == [None, None]
+    assert read(words("_"))[0].labels == ["dep"]
+
+
+def test_several_roots_and_long_sentences_are_valid():
+    assert read(words(0, 0, 0))[0].heads.tolist() == [0, 0, 0]
+    long = read(words(*range(1500)))[0]
+    assert long.heads.tolist() == [*range(1500)]
+
+
+def test_text_streams_paths_and_names(tmp_path):
+    path = tmp_path / "a.conll"
+    path.write_text(words(0), newline="")
+    with open(path, encoding="utf-8") as stream:
+        by_text = list(conll.read(stream))
+    assert by_text[0].path == str(path) == next(conll.read(str(path))).path == next(conll.read(path)).path
+    assert next(conll.read(io.StringIO(words(0)))).path == "<stream>"
+    assert next(conll.read(path)).rows == by_text[0].rows
+
+
+def test_a_pipe_is_answered_at_once():
+    end, start = os.pipe()
+    with open(end, "rb") as source, open(start, "wb", buffering=0) as sender:
+        sentences = conll.read(source)
+        for heads in ((2, 0), (0,), (0, 1, 2)):
+            sender.write(words(*heads).encode())  # nothing more is there to be read
+            assert next(sentences).heads.tolist() == [*heads]
+        sender.write(b"\n\n")
+        sender.close()
+        assert list(sentences) == []
+
+
+def test_memory_does_not_grow_with_the_stream():
+    class Endless(io.RawIOBase):
+        def readable(self):
+            return True
+
+        def readinto(self, buffer):
+            text = words(2, 0).encode()
+            buffer[: len(text)] = text
+            return len(text)
+
+    sentences = conll.read(io.BufferedReader(Endless()))
+    assert [next(sentences).line for _ in range(3)] == [1, 4, 7]
+
+
+# What is written
+
+
+def test_replace_changes_two_columns_only():
+    first, second = read(CONLLU.replace("\n", "\r\n"))
+    text = conll.replace(first, [2, 0, 2, 2, 2], ["a", "b", "c", "d", "e"])
+    before = [line.split("\t") for line in "".join(first.lines).split("\n")]
+    after = [line.split("\t") for line in text.split("\n")]
+    changed = [(i, j) for i, row in enumerate(after) for j, cell in enumerate(row) if cell != before[i][j]]
+    assert changed == [(i, j) for i in (3, 4, 7, 8, 9) for j in (6, 7) if after[i][j] != before[i][j]]
+    assert [(after[i][6], after[i][7]) for i in (3, 4, 7, 8, 9)] == [*zip("20222", "abcde", strict=True)]
+    assert "".join(first.lines) == CONLLU[: CONLLU.index("0.1")].replace("\n", "\r\n")  # the sentence is as it was
+    assert conll.replace(second, np.array([0], dtype=np.int32)) == "".join(second.lines)
+
+
+def test_enhanced_dependencies_are_emptied_where_the_head_changes():
+    text = "1\ta\t_\tX\t_\t_\t0\troot\t0:root\t_\n2\tb\t_\tX\t_\t_\t1\tdep\t1:dep|3:x\tA=B\n"
+    text += "3\tc\t_\tX\t_\t_\t1\tx\t2\tx\n\n"
+    [sentence] = read(text)
+    rows = [line.split("\t") for line in conll.replace(sentence, [0, 3, 2]).splitlines()]
+    assert [row[6:] for row in rows[:3]] == [
+        ["0", "root", "0:root", "_"],
+        ["3", "dep", "_", "A=B"],
+        ["2", "x", "2", "x"],
+    ]
+    kept = conll.replace(sentence, [0, 3, 1], keep_deps=True)
+    assert kept == text.replace("1\tdep\t1:dep", "3\tdep\t1:dep")
+    target = io.StringIO()
+    conll.write([(sentence, [0, 3, 1])], target, keep_deps=True)
+    assert target.getvalue() == kept
+
+
+def test_comments_precede_the_first_word():
+    first, second = read("\ufeff" + CONLLU.replace("\n", "\r\n"))
+    lines = conll.replace(first, first.heads, comments={"agreed": True, "newdoc id": "d 2\n3"}).split("\r\n")
+    assert lines[:4] == [
+        "\ufeff# newdoc id = d 2 3",
+        "# text = vámonos al\tmar",
+        "# agreed = True",
+        first.lines[2][:-2],
+    ]
+    assert conll.replace(second, second.heads, comments=[("gap", 0.5)]).startswith("# gap = 0.5\r\n0.1\tpro")
+    marked = read("\ufeff" + words(0))[0]
+    assert conll.replace(marked, marked.heads, comments={"a": 1}) == "\ufeff# a = 1\n" + words(0)
+    once = conll.replace(second, second.heads, comments={"gap": 1, "agreed": False})
+    again = read(once)[0]
+    assert conll.replace(again, again.heads, comments={"gap": 1, "agreed": False}) == once
+
+
+def test_sentences_without_lines_can_be_written():
+    rows = [row.split("\t") for row in words(0, 1).splitlines() if row]
+    assert conll.replace(Sentence(rows), [2, 0], ["x", "y"]) == word(1, 2, label="x") + word(2, 0, label="y") + "\n"
+
+
+def test_replace_checks_lengths():
+    sentence = read(words(0, 1))[0]
+    with pytest.raises(ValueError, match="heads has 1 entries, 2 expected, one for each word"):
+        conll.replace(sentence, [0])
+    with pytest.raises(ValueError, match="labels has 3 entries, 2 expected"):
+        conll.replace(sentence, [0, 1], "abc")
+
+
+def test_output_is_complete_or_absent(tmp_path):
+    path = tmp_path / "out.conll"
+    path.write_text("old")
+    with pytest.raises(DataError), conll.open_output(path) as stream:
+        conll.write(((s, s.heads) for s in conll.read(io.BytesIO((GOOD + "x\n").encode()))), stream)
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["out.conll"]
+    conll.write([(read(GOOD)[0], None)], path)
+    assert path.read_text() == GOOD
+    assert os.listdir(tmp_path) == ["out.conll"]
+
+
+def test_output_follows_links_and_writes_devices_directly(tmp_path):
+    target, link = tmp_path / "target.conll", tmp_path / "link.conll"
+    target.write_text("old")
+    link.symlink_to(target)
+    conll.write([(read(GOOD)[0], None)], link)
+    assert link.is_symlink() and target.read_text() == GOOD
+    if os.path.exists("/dev/null"):
+        assert conll.write([(read(GOOD)[0], None)], "/dev/null") == 1
+        assert not os.path.isfile("/dev/null")
+
+
+def test_files_that_cannot_be_written(tmp_path):
+    missing = tmp_path / "no" / "a.conll"
+    for path, message in (
+        (missing, f"cannot be written: there is no folder '{missing.parent}'"),
+        (tmp_path, "cannot be written: this is a folder, a file is expected"),
+    ):
+        with pytest.raises(FileError) as caught, conll.open_output(path):
+            pass
+        assert str(caught.value) == f"{path}: {message}"
+
+
+def test_import_is_light():
+    code = "import sys, nonproj.io.conll; assert not {'numba', 'conllu', 'sklearn'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+# The package conllu
+
+
+def test_conllu_objects_round_trip():
+    for token_list, sentence in zip(conllu.parse(CONLLU), read(CONLLU), strict=True):
+        ours = conll.from_conllu(token_list)
+        assert ours.rows == sentence.rows
+        assert ours.heads.tolist() == sentence.heads.tolist()
+        theirs = conll.to_conllu(ours, ours.heads, ours.labels)
+        assert theirs == token_list and theirs.serialize() == token_list.serialize()
+        assert isinstance(theirs, conllu.TokenList)
+
+
+def test_to_conllu_has_the_new_tree():
+    sentence = conll.from_conllu(conllu.parse(CONLLU)[0])
+    tree = conll.to_conllu(sentence, [2, 0, 2, 2, 2], ["a", "b", "c", "d", "e"])
+    parts = [(t["id"], t["head"], t["deprel"]) for t in tree if isinstance(t["id"], int)]
+    assert parts == [(1, 2, "a"), (2, 0, "b"), (3, 2, "c"), (4, 2, "d"), (5, 2, "e")]
+    assert len(tree) == 8 and tree.metadata["text"].startswith("vámonos")
+
+
+def test_conllu_objects_of_whole_treebanks(treebanks):
+    for name in (FILES[1], FILES[3], FILES[5]):
+        for sentence in list(conll.read(treebanks / name))[:50]:
+            back = conll.from_conllu(conll.to_conllu(sentence, sentence.heads))
+            assert back.heads.tolist() == sentence.heads.tolist()
+            assert (back.forms, back.labels) == (sentence.forms, sentence.labels)
+
+
+def test_conllu_forms_with_two_spaces():
+    sentence = read(word(1, 0, "a  b") + word(2, 1, "c") + "\n")[0]
+    tree = conll.to_conllu(sentence, [2, 0])
+    assert [(t["form"], t["head"]) for t in tree] == [("a  b", 2), ("c", 0)]
+
+
+def test_malformed_conllu_objects():
+    tokens = conllu.parse(CONLLU)[1]
+    tokens[-1]["head"] = 7
+    with pytest.raises(DataError, match="<conllu>:2: HEAD is '7', a number from 0 to 1 expected"):
+        conll.from_conllu(tokens)

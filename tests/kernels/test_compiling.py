@@ -1,0 +1,213 @@
+"""What the first parse compiles, and what it says meanwhile."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import itertools
+import os
+import pkgutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from command import run
+
+import nonproj
+from nonproj import _kernel
+from nonproj.cli import common
+from nonproj.cli import compile as compile_command
+from nonproj.cli.main import main
+from nonproj.compiling import helper, needed_kernels
+from nonproj.parts.registry import PART_SETS
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+SETS = tuple(PART_SETS.values())
+LINE = "nonproj: compiling kernels, once for each version of nonproj"
+
+
+@pytest.fixture(autouse=True)
+def _speaking(monkeypatch):
+    """Processes say that they compile, as they do outside tests."""
+    monkeypatch.delenv("NONPROJ_SILENT")
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
+def test_the_first_parse_compiles_what_it_needs_and_says_so_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("NONPROJ_CACHE", str(tmp_path / "cache"))
+    words = ("parse", str(GOLDEN / "model.nonproj"), str(GOLDEN / "input.conll"), "-o", str(tmp_path / "out.conll"))
+    first = run(*words)
+    assert (first.returncode, first.stdout, first.stderr.splitlines()[:1]) == (0, "", [LINE])
+    assert (tmp_path / "out.conll").read_bytes() == (GOLDEN / "pruned.conll").read_bytes()
+    kernels = {path.name.partition("-")[0]: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nbc")}
+    assert set(needed_kernels(PART_SETS["grandparent"], False)) <= set(kernels)
+    assert len(kernels) < 65
+    modules = {name.partition(".")[0] for name in kernels}
+    assert not modules & {"projective", "branch_and_bound", "perceptron", "relaxed", "general", "pricing", "chain"}
+    assert not {name for name in kernels if "panel" in name or name.endswith(("._add", "._add_labels"))}
+    second = run(*words)
+    assert (second.returncode, second.stdout, second.stderr) == (0, "", first.stderr.removeprefix(LINE + "\n"))
+    assert kernels == {path.name.partition("-")[0]: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nbc")}
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there are no kernels")
+def test_the_kernels_that_stand_for_a_stage_exist():
+    found = set()
+    for info in pkgutil.walk_packages(nonproj.__path__, "nonproj."):
+        if info.name.startswith(("nonproj.dual", "nonproj.trees", "nonproj.scoring")):
+            values = vars(importlib.import_module(info.name)).values()
+            kernels = [value.py_func for value in values if hasattr(value, "py_func")]
+            found |= {f"{f.__module__.rpartition('.')[2]}.{f.__name__}" for f in kernels}
+    for parts in SETS:
+        for projective in (False, True):
+            assert set(needed_kernels(parts, projective)) <= found
+    assert len(needed_kernels(("arc", "valency"), False)) == 3  # decoded by general automata
+
+
+def test_whether_a_kernel_is_cached_is_seen_from_its_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(_kernel, "_FOLDER", tmp_path)
+    (tmp_path / "trees_0").mkdir()
+    (tmp_path / "trees_0" / "marginals._marginals-70.0123456789abcdef.nbc").touch()
+    assert _kernel.count_cached() == 1
+    assert _kernel.is_cached("marginals._marginals")
+    assert not _kernel.is_cached("marginals._marg")
+    monkeypatch.setattr(_kernel, "_FOLDER", None)
+    assert not _kernel.is_cached("marginals._marginals") and _kernel.count_cached() == 0
+    assert _kernel.kept_in() is None
+
+
+def test_garbage_is_collected_again_after_compiling():
+    watch = _kernel._Compiling()
+    assert gc.isenabled() and not watch.active and watch.seconds == 0.0
+    for _ in range(2):
+        watch.on_start(None)
+        assert not gc.isenabled() and watch.active
+    watch.on_end(None)
+    assert not gc.isenabled()
+    watch.on_end(None)
+    assert gc.isenabled() and not watch.active and watch.seconds > 0.0
+    gc.disable()
+    try:
+        watch.on_start(None)
+        watch.on_end(None)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+@pytest.fixture
+def watch(monkeypatch, caplog) -> _kernel._Compiling:
+    """What says that kernels are compiled, after two seconds of it, which are short here."""
+    monkeypatch.setattr(_kernel, "NOTICE_AFTER", 0.2)
+    caplog.set_level("WARNING", "nonproj.compiling")  # other tests may have run quiet commands
+    return _kernel._Compiling()
+
+
+def wait_for(watch: _kernel._Compiling) -> None:
+    """Wait until it has been said."""
+    watch._timer.join()
+
+
+def test_long_compiling_is_said_once(watch, caplog):
+    with watch:
+        wait_for(watch)
+    for _ in range(3):
+        with watch:
+            wait_for(watch)
+    assert caplog.messages == [LINE]
+
+
+def test_many_short_kernels_count_together(watch, caplog, monkeypatch):
+    watch._seconds = 60.0
+    monkeypatch.setattr(_kernel, "NOTICE_AFTER", 60.0)
+    with watch:
+        wait_for(watch)
+    assert caplog.messages == [LINE]
+
+
+def test_short_compiling_is_not_said(watch, caplog, monkeypatch):
+    monkeypatch.setattr(_kernel, "NOTICE_AFTER", 60.0)
+    with watch:
+        timer = watch._timer
+    timer.join(10.0)
+    assert not timer.is_alive() and not watch.told
+    assert not caplog.messages
+
+
+def test_it_is_not_said_where_others_say_it(monkeypatch):
+    monkeypatch.setenv(_kernel.SILENT, "1")
+    watch = _kernel._Compiling()
+    with watch:
+        assert watch.told and watch._timer is None
+
+
+def test_quiet_commands_and_their_workers_do_not_say_it(tmp_path, capsys):
+    try:
+        assert main(["parse", "-q", str(tmp_path / "none"), str(tmp_path / "none")]) == 2
+        assert _kernel.compiling.silent
+    finally:
+        assert main(["parse", str(tmp_path / "none"), str(tmp_path / "none")]) == 2
+    assert not _kernel.compiling.silent
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
+@pytest.mark.parametrize(
+    "call", ["nonproj.decode_scores(np.zeros((4, 4)))", "DependencyParser.load(model).predict(path)"]
+)
+def test_python_says_that_it_compiles(call, tmp_path, monkeypatch):
+    """The process is ended once it has said so."""
+    monkeypatch.setenv("NONPROJ_CACHE", str(tmp_path))
+    program = f"""
+import numpy as np, nonproj
+from nonproj import DependencyParser, _kernel
+_kernel.NOTICE_AFTER = 0.01
+model, path = {str(GOLDEN / "model.nonproj")!r}, {str(GOLDEN / "input.conll")!r}
+{call}
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr.readline() == LINE + "\n"
+        finally:
+            process.kill()
+
+
+def test_a_terminal_counts_the_kernels(monkeypatch, capsys):
+    counts, counted = itertools.count(3), threading.Event()
+    watch = SimpleNamespace(seconds=0.0, told=False)
+    monkeypatch.setattr(common, "compiling", watch)
+
+    def count() -> int:
+        """One more at each look."""
+        found = next(counts)
+        if found > 4:
+            counted.set()
+        return found
+
+    monkeypatch.setattr(common, "count_cached", count)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with common.counting_kernels():
+        watch.seconds = 2.0
+        assert counted.wait(60)
+    lines = capsys.readouterr().err.split("\r")
+    assert lines[:2] == ["", f"{LINE}: 1 done"] and lines[-1] == f"{LINE}: {len(lines) - 1} done\n"
+
+
+def test_a_helper_that_fails_or_stays_does_no_harm(tmp_path):
+    with helper("nonproj.no_such_module"):
+        pass
+    with pytest.raises(KeyboardInterrupt), helper("http.server", "--bind", "127.0.0.1", "0"):
+        raise KeyboardInterrupt  # the server would stay for ever
+
+
+def test_compiling_everything_prints_the_folder(monkeypatch, capsys):
+    done = []
+    monkeypatch.setattr(compile_command, "compile_everything", lambda: done.append(True))
+    monkeypatch.setattr(compile_command, "kept_in", lambda: Path("/there"))
+    assert main(["compile"]) == 0
+    assert done and capsys.readouterr().out == "/there\n"
+    monkeypatch.setattr(compile_command, "kept_in", lambda: None)
+    assert main(["compile"]) == 2
+    assert capsys.readouterr().err.startswith("nonproj: NONPROJ_CACHE: there is no folder for compiled kernels")

@@ -1,0 +1,213 @@
+"""What is too large to be numbered or held is refused in one line, before memory is asked for."""
+
+from __future__ import annotations
+
+import io
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nonproj.parts.arcs
+from nonproj.cli.main import main
+from nonproj.errors import DataError, NonprojError, SizeError
+from nonproj.evaluation.certificates import TextOptions
+from nonproj.io import conll
+from nonproj.learning.trainer import train
+from nonproj.model import Model
+from nonproj.options.config import Config
+from nonproj.parts.arcs import MAX_PARTS, arc_space, arc_space_from_mask, full_arc_space
+from nonproj.parts.automaton import head_automata
+from nonproj.parts.space import part_space
+from nonproj.pipeline import Parser
+from nonproj.scoring.bounds import grandparent_bounds
+from nonproj.scoring.hashing import hash_tokens
+from nonproj.scoring.labels import label_parts, label_scores
+from nonproj.scoring.scorer import dense_arc_scores
+from nonproj.scoring.templates import compile_templates
+from nonproj.scoring.vocabulary import MAX_FEATURES, Encoder
+from nonproj.types import Sentence
+from nonproj.workers.parsing import ModelRef, parse_piece
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "model.nonproj"
+
+
+def words(count: int, feats: str = "_") -> Sentence:
+    """A sentence of equal words, the last of them the root."""
+    rows = [[str(i), "a", "a", "N", "N", feats, str((i + 1) % (count + 1)), "x", "_", "_"] for i in range(1, count + 1)]
+    return Sentence(rows, np.array([-1, *range(2, count + 1), 0], np.int32), path="long.conll", line=7)
+
+
+def text_of(*sentences: Sentence) -> str:
+    return "".join("\n".join("\t".join(row) for row in sentence.rows) + "\n\n" for sentence in sentences)
+
+
+def refused(call, *arguments) -> str:
+    """The message of a refusal that asks for little memory."""
+    tracemalloc.start()
+    with pytest.raises(SizeError) as caught:
+        call(*arguments)
+    assert tracemalloc.get_traced_memory()[1] < 100e6
+    tracemalloc.stop()
+    assert isinstance(caught.value, ValueError)
+    return str(caught.value)
+
+
+def test_more_parts_than_32_bits_count():
+    message = refused(part_space, full_arc_space(2343), "sibling")
+    start = "4301145070 parts up to type sibling over 2343 words; at most 100000000 are possible: "
+    assert message == start + "prune more (decoding.threshold, pruner.max_heads), or split the sentence"
+
+
+def test_more_grandparents_than_fit_beside_the_siblings():
+    arcs = full_arc_space(500)
+    assert len(part_space(arcs, "sibling")) < MAX_PARTS
+    assert refused(part_space, arcs, "grandparent").startswith("167042752 parts up to type grandparent over 500 words")
+
+
+def test_more_arcs_or_words_than_fit():
+    for call in (full_arc_space, lambda n: arc_space([0], [1], n)):
+        assert refused(call, 10_001).startswith("100020001 pairs of words over 10001 words; at most 100000000 ")
+    mask = np.broadcast_to(np.True_, (10_002, 10_002))
+    with pytest.raises(SizeError, match="100040004 pairs of words over 10001 words; "):
+        arc_space_from_mask(mask)
+
+
+def test_automata_of_more_moves_than_fit():
+    arcs = full_arc_space(100)
+    assert refused(head_automata, arcs, 200).startswith("408080000 states and moves of head automata over 100 words; ")
+    assert " states and moves of head automata over 100 words" in refused(head_automata, arcs, 1 << 40)
+    parts = part_space(full_arc_space(150), "sibling")
+    numbered = parts.arcs, parts.start("sibling"), np.zeros(len(parts))
+    assert "moves of head automata over 150 words" in refused(parts.types[1].automata, *numbered)
+
+
+def test_bounds_of_more_triples_than_fit():
+    spec = {"part": "grandparent", "codes": ["none"], "templates": ["g.pos h.pos m.pos"]}
+    sentence = words(600)
+    hashed = hash_tokens(Encoder({"pos": ["N"], "feat": []}).encode(sentence), compile_templates(spec, ["pos"]), 16)
+    message = refused(grandparent_bounds, hashed, np.zeros(16, np.float32))
+    assert message.startswith("217081801 triples over 600 words")
+
+
+def test_single_features_take_memory_in_proportion_to_the_words():
+    """They took 1.3 GB for six words of 2,400 features each, which they still may have."""
+    feats = [f"f{i}={i}" for i in range(2400)]
+    tokens = Encoder({"pos": ["N"], "feat": feats}).encode(words(6, "|".join(feats)))
+    assert np.diff(tokens.feat_start).tolist() == [0] + [MAX_FEATURES] * 6
+    first = Encoder({"pos": ["N"], "feat": feats}).encode(words(6, "|".join(["unknown", *feats[:MAX_FEATURES]])))
+    assert first.feat.tolist() == tokens.feat.tolist()
+    templates = ["h.pos m.pos", "h.pos m.pos h.feat m.feat"]
+    arcs = compile_templates({"part": "arc", "codes": ["direction"], "templates": templates}, ["pos"])
+    dense_arc_scores(tokens, arcs, np.zeros(1 << 12, np.float32))
+    labels = compile_templates({"part": "label", "codes": ["direction"], "templates": templates}, ["pos"])
+    label_scores(hash_tokens(tokens, labels, 1 << 12), label_parts(words(6).tree), 3, np.zeros(1 << 12, np.float32))
+
+
+# -- sentences ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return Model.load(GOLDEN)
+
+
+def limited(model: Model, **decoding) -> Parser:
+    return Parser(model, model.config.with_overrides({f"decoding.{k}": v for k, v in decoding.items()}).decoding)
+
+
+LONG = "long.conll:7: a sentence of 5001 words; decoding.max_words is 5000: split it, or raise the limit"
+
+
+def test_a_long_sentence_is_refused(model):
+    for call in (Parser(model).parse, lambda sentence: train([sentence], Config())):
+        with pytest.raises(DataError) as caught:
+            call(words(5001))
+        assert str(caught.value) == LONG
+    with pytest.raises(DataError, match="decoding.max_words is 9: "):
+        limited(model, max_words=9).parse(words(10))
+    assert len(limited(model, max_words=10).parse(words(10)).labels) == 10
+
+
+def test_the_sentences_before_are_parsed(model):
+    parser, group = limited(model, max_words=9), [words(3), words(4), words(10), words(5)]
+    parses = parser.parse_all(group)
+    assert [len(next(parses)[0]) for _ in range(2)] == [3, 4]
+    with pytest.raises(DataError, match="10 words"):
+        next(parses)
+
+
+def test_a_worker_returns_the_sentences_before_and_the_error(model):
+    class Piece:
+        def read(self, rules):
+            return iter([words(3), words(4), words(10), words(5)])
+
+    reference = ModelRef.of(GOLDEN, limited(model, max_words=9).model.config.decoding)
+    reference = reference._replace(decoding=model.config.with_overrides({"decoding.max_words": 9}).decoding)
+    parsed = parse_piece(reference, TextOptions(), Piece())
+    assert len(parsed.records) == 2
+    assert len(list(conll.read(io.StringIO(parsed.text)))) == 2
+    assert "10 words" in str(parsed.error)
+
+
+STAGES = ["Parser.marginals", "prune", "Parser.score_batch", "search_priced", "TreeLabeler.label"]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_memory_that_is_not_there(stage, model, monkeypatch):
+    def fail(*_, **__):
+        raise MemoryError("Unable to allocate 18.6 GiB")
+
+    parser = Parser(model)
+    monkeypatch.setattr(f"nonproj.pipeline.{stage}", fail)
+    with pytest.raises(DataError) as caught:
+        parser.parse(words(3))
+    assert str(caught.value) == "long.conll:7: a sentence of 3 words: there is not enough memory; split it"
+
+
+def test_too_many_parts_in_a_file(model, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(nonproj.parts.arcs, "MAX_PARTS", 100)
+    path = tmp_path / "a.conll"
+    path.write_text(text_of(words(2), words(40)))
+    assert main(["parse", str(GOLDEN), str(path)]) == 2
+    out, error = capsys.readouterr()
+    assert len(list(conll.read(io.StringIO(out)))) == 1
+    assert error.startswith(f"nonproj: {path}:4: a sentence of 40 words: ")
+    assert error.endswith("prune more (decoding.threshold, pruner.max_heads), or split the sentence\n")
+    assert error.count("\n") == 1
+
+
+def test_the_limit_on_the_command_line(tmp_path, capsys):
+    path = tmp_path / "a.conll"
+    path.write_text(text_of(words(3), words(12)))
+    assert main(["parse", str(GOLDEN), str(path), "--max-words", "11"]) == 2
+    out, error = capsys.readouterr()
+    assert len(list(conll.read(io.StringIO(out)))) == 1
+    message = "a sentence of 12 words; decoding.max_words is 11: split it, or raise the limit"
+    assert error == f"nonproj: {path}:5: {message}\n"
+    assert main(["parse", str(GOLDEN), str(path), "--max-words", "12"]) == 0
+    assert main(["parse", str(GOLDEN), str(path), "--max-words", "100000"]) == 2
+
+
+def test_memory_that_is_not_there_anywhere_else(monkeypatch, capsys):
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(Model, "load", fail)
+    assert main(["inspect", str(GOLDEN)]) == 2
+    assert capsys.readouterr().err == "nonproj: there is not enough memory\n"
+
+
+def test_a_forged_model_with_all_arcs(model, monkeypatch):
+    """It asks for every arc, and has all weights zero; before, part numbers overflowed."""
+    options = {"parts": ["arc", "sibling"], "pruner.max_heads": 10**9, "decoding.threshold": 5e-324}
+    tables = {name: np.zeros_like(table) for name, table in model.weights.items()}
+    templates = {name: spec for name, spec in model.templates.items() if name != "grandparent"}
+    forged = Model(model.config.with_overrides(options), model.vocabularies, templates, model.labels, tables, {})
+    parser = Parser(Model.from_bytes(forged.to_bytes()))
+    assert len(parser.prune(parser.encode(words(20))).head) == 400
+    everything = lambda sentence, *_: (full_arc_space(len(sentence)), None)  # noqa: E731
+    monkeypatch.setattr(parser, "candidates_of", everything)  # as it does, in 40 s
+    with pytest.raises(NonprojError, match="^long.conll:7: a sentence of 2343 words: 4301145070 parts up to "):
+        parser.parse(words(2343))

@@ -1,0 +1,73 @@
+"""ARCHITECTURE.md against the code: its table of packages, and every module, option and file that it names."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from nonproj.automata.compiled import COMPILED
+from nonproj.options.config import options
+from nonproj.parts.registry import PART_SETS
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "nonproj"
+TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+NAMES = sorted(set(re.findall(r"`([\w./*-]+)`", TEXT)))
+OPTIONS = {name for name, _ in options()}
+COMPONENTS = {
+    path.stem for path in PACKAGE.iterdir() if (path.is_dir() or path.suffix == ".py") and path.stem[:2] != "__"
+}
+
+
+def resolves(dotted: str) -> bool:
+    """Return whether a dotted name is a module of nonproj, or something in one."""
+    parts = dotted.removeprefix("nonproj.").split(".")
+    for split in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(["nonproj", *parts[:split]]))
+        except ModuleNotFoundError:
+            continue
+        for name in parts[split:]:
+            found = getattr(found, name, None)
+        return found is not None
+    return False
+
+
+def imported_by(component: str) -> set[str]:
+    """Return the packages and modules of nonproj that one of them imports anywhere."""
+    path = PACKAGE / component
+    files = path.rglob("*.py") if path.is_dir() else [path.with_suffix(".py")]
+    pattern = re.compile(r"^ *from nonproj\.(\w+)", re.MULTILINE)  # docstrings have >>> before it
+    return {name for file in files for name in pattern.findall(file.read_text(encoding="utf-8"))}
+
+
+def test_the_table_lists_every_package_and_module_and_imports_point_upwards():
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", TEXT.split("Imports point only upwards")[0], re.MULTILINE)
+    listed = [name for row in rows for name in re.findall(r"\w+", row)]
+    assert set(listed) == COMPONENTS
+    assert len(listed) == len(set(listed))
+    for position, name in enumerate(listed):
+        assert imported_by(name) - {name} <= set(listed[:position]), name
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if re.fullmatch(r"[a-z_]+(\.\w+)+", name)])
+def test_dotted_names_are_modules_options_or_files(name):
+    assert name in OPTIONS or (ROOT / name).exists() or resolves(name) or list(PACKAGE.rglob(name)), name
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "/" in name and not name.startswith("results/runs")])
+def test_paths_exist(name):
+    assert (ROOT / name).exists() or (PACKAGE / name).exists() or list(ROOT.glob(name)), name
+
+
+def test_usual_sets_have_compiled_automata():
+    """The page says that arcs alone need none, and the other usual sets have compiled ones."""
+    assert {types for types in PART_SETS.values() if len(types) > 1} <= set(COMPILED)
+
+
+def test_the_page_is_one_page():
+    assert TEXT.count("\n") <= 220
+    assert Path(ROOT / "examples" / "valency.py").is_file()

@@ -1,0 +1,366 @@
+"""Fetching and converting treebanks: known bytes, or an error that says what to do."""
+
+import hashlib
+import io
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRIPTS = ROOT / "data_scripts"
+
+
+@pytest.fixture
+def scripts(monkeypatch):
+    """The modules of data_scripts, as its programs see each other."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    import convert_ddt
+    import convert_nltk
+    import convert_ud
+    import fetch
+    import treebanks
+
+    yield {"ddt": convert_ddt, "nltk": convert_nltk, "ud": convert_ud, "fetch": fetch, "treebanks": treebanks}
+    for name in ("convert_ddt", "convert_nltk", "convert_ud", "fetch", "treebanks"):
+        sys.modules.pop(name)
+
+
+def run(*arguments, **variables):
+    environment = {key: value for key, value in os.environ.items() if key != "NONPROJ_TREEBANKS"} | variables
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)], capture_output=True, text=True, env=environment, check=False
+    )
+
+
+def sha256(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+# The Danish Dependency Treebank
+
+TEXT = """\
+<tei.2>
+<s>
+<W lemma="det" msd="PP3NSU-NU" in="2:subj|4:[subj]" out="">Det</W>
+<p>
+<W lemma="regne" msd="VADR=----A-" in="" out="-2:subj|1:pnct">reg ner</W>
+<W lemma="." msd="XP" in="-1:pnct" out="">.</W>
+</s>
+<W lemma="&amp;" msd="CC" in="1:&lt;mod&gt;|-3:ref" out=""> &amp; </W>
+<W lemma="saa" msd="RGU" in="-2:x|-1:[y]" out="">s\xe5</W>
+<W lemma="store" msd="ANP[CN]PU=[DI]U" in="-1:mod|-2:late" out="">store</W>
+"""
+
+
+def test_a_small_text(scripts):
+    first, second = scripts["ddt"].sentences(TEXT)
+    assert first.replace("\t", " ") == (
+        "1 Det _ P PP person=3|gender=neuter|number=sing|case=unmarked|reflexive=no|register=unmarked 2 subj _ _\n"
+        "2 regner _ V VA mood=indic|tense=present|voice=active 0 ROOT _ _\n"
+        "3 . _ X XP _ 2 pnct _ _\n\n"
+    )
+    tag = "degree=pos|gender=common/neuter|number=plur|case=unmarked|def=def/indef|transcat=unmarked"
+    assert [line.split("\t")[1:8] for line in second.splitlines()[:-1]] == [
+        ["&", "_", "C", "CC", "_", "2", "<mod>"],
+        ["s\xe5", "_", "RG", "RG", "degree=unmarked", "0", "ROOT"],  # its primary edge points at markup
+        ["store", "_", "A", "AN", tag, "2", "mod"],  # the first of two heads
+    ]
+
+
+def test_sentences_end_where_no_edge_passes(scripts):
+    words = [scripts["ddt"].Word("x", "XP", edges) for edges in ([(2, "a")], [], [], [], [(3, "b"), (5, "c")], [], [])]
+    assert list(scripts["ddt"].cut(words)) == [(0, 3), (3, 6), (6, 7)]
+    assert list(scripts["ddt"].cut([])) == []
+
+
+@pytest.mark.parametrize("as_folder", [False, True])
+def test_the_danish_files_are_the_known_ones(treebanks, tmp_path, as_folder):
+    source = treebanks / "danish" / "ddt-1.0-tag.tar.gz"
+    if as_folder:
+        with tarfile.open(source) as archive:
+            for member in archive:
+                if member.isfile() and member.name.endswith(".tag"):
+                    (tmp_path / pathlib.Path(member.name).name).write_bytes(archive.extractfile(member).read())
+        source = tmp_path
+    out = tmp_path / "out"
+    result = run(SCRIPTS / "convert_ddt.py", source, "--out", out)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    published = re.findall(r"sha256 ([0-9a-f]{64})", (treebanks / "danish" / "README.txt").read_text())
+    assert [sha256(out / f"danish_ddt_{part}.conll") for part in ("test", "train")] == published[:2]
+
+
+def test_danish_sources_that_are_none(tmp_path):
+    (tmp_path / "a.tar.gz").write_bytes(b"x" * 600)
+    (tmp_path / "dk").mkdir()
+    for source, message in (
+        ("a.tar.gz", "not a readable tar archive"),
+        ("none.tar.gz", "not a readable tar archive"),
+        ("dk", "holds no files named like 0001-dk.tag"),
+    ):
+        result = run(SCRIPTS / "convert_ddt.py", tmp_path / source, "--out", tmp_path / "out")
+        assert result.returncode == 2 and result.stderr.startswith(f"convert_ddt: {tmp_path / source}: {message}")
+        assert result.stderr.count("\n") == 1 and not (tmp_path / "out").exists()
+
+
+def test_a_damaged_danish_text_is_named(scripts, tmp_path):
+    (tmp_path / "0001-dk.tag").write_text('<W lemma="x" msd="QQZ" in="x:subj">x</W>\n')
+    with pytest.raises(scripts["treebanks"].TreebankError, match=r"0001-dk\.tag is not a DTAG file"):
+        scripts["ddt"].convert(tmp_path)
+
+
+# Basque and English
+
+
+def zipped(path, **members):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name.replace("__", "/").replace("_dot_", "."), data)
+    return path
+
+
+def test_basque_is_recoded(scripts, tmp_path, treebanks):
+    expected = [(treebanks / name).read_bytes() for name in scripts["treebanks"].TREEBANKS["basque"][:2]]
+    latin = [data.decode().encode("latin-1") for data in expected]
+    source = zipped(tmp_path / "conll2007.zip", conll2007__eus_dot_train=latin[0], conll2007__eus_dot_test=latin[1])
+    assert list(scripts["nltk"].convert_basque(source)) == expected
+    result = run(SCRIPTS / "convert_nltk.py", "basque", source, "--out", tmp_path / "out")
+    assert result.returncode == 0
+    assert (tmp_path / "out" / "basque_conll2007_test.conll").read_bytes() == expected[1]
+
+
+def test_english_gets_its_columns(scripts, tmp_path, treebanks):
+    """The way back: three columns from our file, cut into files of 20 sentences, make our file again."""
+    expected = [(treebanks / name).read_text() for name in scripts["treebanks"].TREEBANKS["english"][:2]]
+    blocks = "".join(expected).strip("\n").split("\n\n")
+    rows = [[line.split("\t") for line in block.split("\n")] for block in blocks]
+    texts = ["".join(f"{row[1]}\t{row[3]}\t{row[6]}\n" for row in block) for block in rows]
+    members = {
+        f"dependency_treebank__wsj_{number:04}_dot_dp": "\n".join(texts[start : start + 20])
+        for number, start in enumerate(range(0, len(texts), 20), 1)
+    }
+    members["dependency_treebank__README"] = "not a text"
+    source = zipped(tmp_path / "dependency_treebank.zip", **dict(reversed(members.items())))
+    assert [data.decode() for data in scripts["nltk"].convert_english(source)] == expected
+
+
+def test_sources_of_nltk_that_are_none(scripts, tmp_path):
+    error = scripts["treebanks"].TreebankError
+    (tmp_path / "a.zip").write_bytes(b"PK")
+    with pytest.raises(error, match="a.zip: not a readable zip archive"):
+        scripts["nltk"].convert_basque(tmp_path / "a.zip")
+    with pytest.raises(error, match=r"eus.train and eus.test expected, only eus.train found"):
+        scripts["nltk"].convert_basque(zipped(tmp_path / "b.zip", eus_dot_train=""))
+    with pytest.raises(error, match="c.zip: holds no files named like wsj_"):
+        scripts["nltk"].convert_english(zipped(tmp_path / "c.zip", x="y"))
+    with pytest.raises(error, match=r"wsj_0001\.dp: three columns expected in 'a b'"):
+        scripts["nltk"].convert_english(zipped(tmp_path / "d.zip", wsj_0001_dot_dp="a b\n"))
+    result = run(SCRIPTS / "convert_nltk.py", "english", tmp_path / "a.zip", "--out", tmp_path)
+    assert result.returncode == 2 and result.stderr.count("\n") == 1
+
+
+# Universal Dependencies
+
+
+def archive_of(path, top, members):
+    """A tar archive as GitHub makes it: everything in one folder."""
+    with tarfile.open(path, "w:gz") as archive:
+        for name, data in members.items():
+            member = tarfile.TarInfo(f"{top}/{name}")
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return path
+
+
+def ewt_repository(treebanks):
+    """The files of the repository, the way back: each document in a file of its own, and the lists in their order."""
+    members, lists = {"README.md": b"#", "not-to-release/sources/reviews/000000.xml.conllu": b"in no list"}, {}
+    for part in ("train", "dev", "test"):
+        text = (treebanks / "english-ewt" / f"en_ewt-ud-{part}.conllu").read_bytes()
+        names = []
+        for document in re.split(rb"(?m)^(?=# newdoc id)", text)[1:]:
+            group, _, name = document.split(b"\n", 1)[0].decode().removeprefix("# newdoc id = ").partition("-")
+            names.append(f"{group}/{name}.xml.conllu")
+            members[f"not-to-release/sources/{names[-1]}"] = document
+        lists[f"not-to-release/file-lists/files.{part}"] = "".join(f"{name}\n" for name in names).encode()
+    return dict(reversed((members | lists).items()))
+
+
+def test_ewt_is_put_together_from_its_documents(scripts, tmp_path, treebanks):
+    members = ewt_repository(treebanks)
+    assert len(members) == 540 + 318 + 316 + 3 + 2
+    source = archive_of(tmp_path / "ewt.tar.gz", "UD_English-EWT-x", members)
+    result = run(SCRIPTS / "convert_ud.py", "english-ewt", source, "--out", tmp_path / "out")
+    assert (result.returncode, result.stderr) == (0, "")
+    for name, _ in scripts["treebanks"].TREEBANKS["english-ewt"].files:
+        assert (tmp_path / "out" / pathlib.Path(name).name).read_bytes() == (treebanks / name).read_bytes()
+
+
+def test_greek_is_taken_from_an_archive_or_a_folder(scripts, tmp_path, treebanks):
+    names = [name for name, _ in scripts["treebanks"].TREEBANKS["greek"].files]
+    expected = tuple((treebanks / name).read_bytes() for name in names)
+    members = {pathlib.Path(name).name: data for name, data in zip(names, expected, strict=True)}
+    source = archive_of(tmp_path / "greek.tar.gz", "UD_Greek-GDT-x", dict(reversed(members.items())))
+    assert scripts["ud"].convert_greek(source) == scripts["ud"].convert_greek(treebanks / "greek") == expected
+
+
+def test_archives_that_are_none(scripts, tmp_path):
+    error, convert = scripts["treebanks"].TreebankError, scripts["ud"].CONVERTERS
+    (tmp_path / "a.tar.gz").write_bytes(b"x" * 600)
+    with pytest.raises(error, match=r"a\.tar\.gz: not a readable tar archive"):
+        convert["greek"](tmp_path / "a.tar.gz")
+    part = archive_of(tmp_path / "b.tar.gz", "b", {"el_gdt-ud-train.conllu": b"1"})
+    with pytest.raises(error, match=r"b\.tar\.gz: holds no file el_gdt-ud-test\.conllu; an archive of"):
+        convert["greek"](part)
+    part = archive_of(tmp_path / "c.tar.gz", "c", {"not-to-release/file-lists/files.train": b"email/none.xml.conllu\n"})
+    with pytest.raises(error, match=r"holds no file not-to-release/sources/email/none\.xml\.conllu"):
+        convert["english-ewt"](part)
+    result = run(SCRIPTS / "convert_ud.py", "greek", tmp_path / "a.tar.gz", "--out", tmp_path / "out")
+    assert result.returncode == 2 and result.stderr.count("\n") == 1 and not (tmp_path / "out").exists()
+
+
+def test_the_treebanks_with_raw_text_have_it(scripts, treebanks):
+    """The text is the tokens with spaces, but for one space of another kind in a sentence of English."""
+    odd = 0
+    for language in ("english-ewt", "greek"):
+        for name, _ in scripts["treebanks"].TREEBANKS[language].files:
+            for block in (treebanks / name).read_text(encoding="utf-8").strip("\n").split("\n\n"):
+                rows = [line.split("\t") for line in block.split("\n") if line[0] != "#"]
+                covered = [row[0].split("-") for row in rows if "-" in row[0]]
+                inside = {str(i) for first, last in covered for i in range(int(first), int(last) + 1)}
+                tokens = [row for row in rows if "." not in row[0] and row[0] not in inside]
+                text = "".join(row[1] + " " * ("SpaceAfter=No" not in row[9].split("|")) for row in tokens)
+                odd += f"# text = {text.rstrip(' ')}" not in block.split("\n")
+    assert odd == 1
+
+
+# Fetching
+
+
+@pytest.mark.parametrize("language", ["danish", "dutch", "basque", "english", "english-ewt", "greek"])
+def test_a_folder_of_treebanks_is_used_as_it_is(treebanks, language, tmp_path, scripts):
+    expected = [str(treebanks / name) for name, _ in scripts["treebanks"].TREEBANKS[language].files]
+    quiet = run(SCRIPTS / "fetch.py", language, "--out", tmp_path / "out", "--source", treebanks)
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
+    told = run(SCRIPTS / "fetch.py", language, "--out", tmp_path / "out", "--paths", NONPROJ_TREEBANKS=str(treebanks))
+    assert (told.returncode, told.stdout.splitlines()) == (0, expected)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_archive_is_converted_and_then_found(treebanks, tmp_path):
+    archive, out = treebanks / "danish" / "ddt-1.0-tag.tar.gz", tmp_path / "out"
+    arguments = SCRIPTS / "fetch.py", "danish", "--out", out, "--source", tmp_path, "--paths"
+    made = run(*arguments, "--archive", archive)
+    assert made.returncode == 0, made.stderr
+    train, test = map(pathlib.Path, made.stdout.splitlines())
+    assert train.read_bytes() == (treebanks / "danish" / "danish_ddt_train.conll").read_bytes()
+    found = run(*arguments)
+    assert (found.returncode, found.stdout, found.stderr) == (0, made.stdout, "")
+    test.write_bytes(test.read_bytes()[:-1])
+    damaged = run(*arguments)
+    assert damaged.returncode == 2 and damaged.stdout == "" and damaged.stderr.count("\n") == 1
+    assert f"{test}: SHA-256 is {sha256(test)}, " in damaged.stderr
+
+
+def test_urls_are_downloaded_and_converted(treebanks, tmp_path, scripts, monkeypatch):
+    """The same way as from the network, with local files behind the URLs."""
+    fetch, table = scripts["fetch"], scripts["treebanks"].TREEBANKS
+    dutch = table["dutch"]
+    sources = [(treebanks / name).as_uri() for name in dutch[:2]]
+    monkeypatch.setitem(table, "dutch", dutch._replace(sources=tuple(sources)))
+    monkeypatch.setitem(
+        table, "danish", table["danish"]._replace(sources=((treebanks / "danish/ddt-1.0-tag.tar.gz").as_uri(),))
+    )
+    greek = archive_of(tmp_path / "1485f849d.tar.gz", "UD_Greek-GDT", {
+        path.name: path.read_bytes() for path in (treebanks / "greek").iterdir()
+    })  # fmt: skip
+    monkeypatch.setitem(table, "greek", table["greek"]._replace(sources=(greek.as_uri(),)))
+    for language in ("dutch", "danish", "greek"):
+        paths = fetch.fetch(language, tmp_path / "out")
+        expected = [(treebanks / name).read_bytes() for name, _ in table[language].files]
+        assert [path.read_bytes() for path in paths] == expected
+    assert not [path for path in (tmp_path / "out").rglob("*") if path.name.startswith(".")]
+
+
+def test_downloads_that_fail_say_what_to_do(scripts, tmp_path, monkeypatch, capsys):
+    fetch, table = scripts["fetch"], scripts["treebanks"].TREEBANKS
+    missing = (tmp_path / "none.zip").as_uri()
+    monkeypatch.setitem(table, "basque", table["basque"]._replace(sources=(missing,)))
+    assert fetch.main(["basque", "--out", str(tmp_path / "out"), "--source", str(tmp_path)]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    last = told.err.splitlines()[-1]
+    assert last.startswith(f"fetch basque: {missing} cannot be downloaded (")
+    assert last.endswith("get it elsewhere and name it by --archive")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_wrong_archive_is_refused(scripts, tmp_path):
+    source = zipped(tmp_path / "conll2007.zip", eus_dot_train=b"1", eus_dot_test=b"2")
+    result = run(SCRIPTS / "fetch.py", "basque", "--out", tmp_path / "out", "--archive", source)
+    assert result.returncode == 2 and "made from conll2007.zip: SHA-256 is " in result.stderr
+    assert not (tmp_path / "out").exists()
+    result = run(SCRIPTS / "fetch.py", "dutch", "--out", tmp_path / "out", "--archive", tmp_path / "no")
+    assert (result.returncode, result.stderr) == (2, f"fetch dutch: {tmp_path / 'no'}: no such file or folder\n")
+    result = run(SCRIPTS / "fetch.py", "dutch", "--out", tmp_path / "out", "--source", tmp_path / "no")
+    assert (result.returncode, result.stderr) == (2, f"fetch dutch: {tmp_path / 'no'}: no such folder\n")
+
+
+def test_turkish_is_split_reproducibly(scripts, tmp_path):
+    blocks = [f"# text = {number}\n1\tx\n" for number in range(25)]
+    source = tmp_path / "turkish.whl"
+    with zipfile.ZipFile(source, "w") as wheel:
+        wheel.writestr("data/web.conllu", "\n".join(blocks).rstrip("\n"))
+    train, test = (data.decode() for data in scripts["fetch"].convert_turkish(source))
+    assert test == "".join(blocks[number] + "\n" for number in (9, 19))
+    assert train == "".join(block + "\n" for number, block in enumerate(blocks) if number not in (9, 19))
+    with pytest.raises(scripts["treebanks"].TreebankError, match="not the wheel of turkish-treebanks"):
+        scripts["fetch"].convert_turkish(zipped(tmp_path / "b.whl", x="y"))
+
+
+def test_packages_come_through_pip(scripts, tmp_path, monkeypatch):
+    fetch, seen = scripts["fetch"], []
+
+    def pip(command, **_):
+        seen.append(command)
+        if "good==1" in command:
+            (pathlib.Path(command[command.index("--dest") + 1]) / "good-1.whl").write_bytes(b"")
+        return subprocess.CompletedProcess(
+            command, int("good==1" not in command), "", "WARNING: w\nERROR: no such one\n"
+        )
+
+    monkeypatch.setattr(fetch.subprocess, "run", pip)
+    assert fetch.download("good==1", tmp_path).name == "good-1.whl"
+    assert seen[0][1:4] == ["-m", "pip", "download"] and not any("://" in part for part in seen[0])
+    (tmp_path / "good-1.whl").unlink()
+    with pytest.raises(scripts["treebanks"].TreebankError, match=r"bad==1 cannot be downloaded \(ERROR: no such one\)"):
+        fetch.download("bad==1", tmp_path)
+
+
+def test_every_treebank_is_described(scripts):
+    fetch, table = scripts["fetch"], scripts["treebanks"].TREEBANKS
+    assert sorted(table) == sorted(fetch.CONVERTERS)
+    assert sorted(table) == ["basque", "danish", "dutch", "english", "english-ewt", "greek", "turkish"]
+    for language, treebank in table.items():
+        assert len(treebank.files) in (2, 3)
+        for name, digest in treebank.files:
+            assert name.startswith(f"{language}/") and re.fullmatch("[0-9a-f]{64}", digest)
+
+
+def test_scripts_need_nothing_but_python(tmp_path):
+    """They run before the package is installed: without site packages and from any folder."""
+    for name in ("fetch.py", "convert_ddt.py", "convert_nltk.py", "convert_ud.py"):
+        result = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", f"import sys, runpy; sys.path.insert(0, {str(SCRIPTS)!r}); "
+             f"sys.argv = [{name!r}, '--help']; runpy.run_path({str(SCRIPTS / name)!r}, run_name='__main__')"],
+            capture_output=True, text=True, cwd=tmp_path, check=False,
+        )  # fmt: skip
+        assert result.returncode == 0 and result.stdout.startswith("usage:"), result.stderr
+    assert "nonproj" not in "".join(
+        line for path in SCRIPTS.glob("*.py") for line in io.StringIO(path.read_text()) if "import" in line
+    )

@@ -1,0 +1,158 @@
+"""The README and the pages of documentation, which must keep up with the program."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from toy import treebank
+
+from nonproj.cli.main import main, parse_arguments
+from nonproj.io import conll
+from nonproj.text.segmenter import Segmenter
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+OUTSIDE = [ROOT / f"{name}.md" for name in ("README", "ARCHITECTURE", "CHANGELOG", "CONTRIBUTING", "SECURITY")]
+NAMES = ["attack/README.md", "results/*.md", "benchmarks/*.md", "docs/**/*.md"]
+NAMES += ["systems/README.md", "systems/[a-z]*/*.md"]
+PAGES = sorted([*OUTSIDE, *(path for name in NAMES for path in ROOT.glob(name))])
+SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "labeler.bits=16"]
+RUN_HERE = [
+    "README.md",
+    "docs/confidence.md",
+    "docs/constraints.md",
+    "docs/nbest.md",
+    "docs/python.md",
+    "docs/scores.md",
+    "docs/spacy.md",
+]
+
+
+def name_of(path: Path) -> str:
+    """Return the name of a file in the repository."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """Return the blocks of code of a page."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Return a folder with the treebanks and the model that the pages name."""
+    folder = tmp_path_factory.mktemp("documentation")
+    for name, count, seed in (("train", 40, 0), ("test", 6, 1)):
+        (folder / f"{name}.conllu").write_text(treebank(count, seed), encoding="utf-8")
+    assert main(["train", str(folder / "train.conllu"), "-o", str(folder / "my.nonproj"), "-qq", *SMALL]) == 0
+    (folder / "models").mkdir()
+    shutil.copy(folder / "my.nonproj", folder / "models" / "turkish-grandparent.nonproj")
+    return folder
+
+
+@pytest.mark.parametrize("name", RUN_HERE)
+def test_the_snippets_of_a_page_run(name, folder, monkeypatch, capsys):
+    if name == "docs/spacy.md":
+        pytest.importorskip("spacy")
+        import nonproj.integrations.spacy  # noqa: F401 registers the component where the package is not installed
+    monkeypatch.chdir(folder)
+    program = "\n".join(blocks((ROOT / name).read_text(encoding="utf-8"), "python"))
+    exec(compile(program.replace("epochs=5", "epochs=5, bits=16"), name, "exec"), {})  # the pages are our own
+    shown = {"docs/python.md": "'punct')]", "docs/spacy.md": "'punct', ", "docs/nbest.md": "[2 3 0"}
+    assert shown.get(name, "") in capsys.readouterr().out
+
+
+def test_all_pages_with_snippets_are_run():
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    run = {*RUN_HERE, *re.findall(r'run_page\("(.*?)"', tests)}
+    with_snippets = {name_of(path) for path in PAGES if "```python\n" in path.read_text(encoding="utf-8")}
+    assert {name for name in with_snippets if not name.startswith("systems/")} == run
+
+
+def test_commands_of_the_pages_parse():
+    found = 0
+    for path in PAGES:
+        for block in blocks(path.read_text(encoding="utf-8"), "sh"):
+            for command in re.findall(r"(?:^|\| )(nonproj .+)$", block.replace("\\\n", " "), re.MULTILINE):
+                words = shlex.split(command.split(" # ")[0].split(" > ")[0])[1:]
+                assert parse_arguments(words).command == words[0], f"{path}: {command}"
+                found += 1
+    assert found > 30
+
+
+def test_targets_of_the_pages_exist():
+    makefiles = "".join(path.read_text() for path in (ROOT / "Makefile", *ROOT.glob("*/targets.mk")))
+    targets = set(re.findall(r"^([a-z][a-z-]*)(?:%)?:", makefiles, re.MULTILINE))
+    named = {word for path in PAGES for word in re.findall(r"^make ([a-z-]+)|`make ([a-z-]+)", path.read_text(), re.M)}
+    named = {first or second for first, second in named}
+    assert {"train", "test", "lint"} <= named
+    assert {name if not name.startswith("reproduce-") else "reproduce" for name in named} <= targets
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_links_exist(path):
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text):
+        assert (path.parent / target).exists(), target
+
+
+def test_every_page_is_in_a_table_of_contents():
+    listed = []
+    for path in PAGES:
+        for block in re.findall(r"```{toctree}\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL):
+            entries = [line for line in block.splitlines() if line and not line.startswith(":")]
+            listed += [name_of((path.parent / f"{entry}.md").resolve()) for entry in entries]
+    assert len(listed) == len(set(listed))
+    assert set(listed) == {name_of(path) for path in PAGES} - {"docs/index.md"}
+
+
+def reference():
+    """Import the program that writes the pages of reference."""
+    spec = importlib.util.spec_from_file_location("reference", DOCS / "reference.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(("name", "function"), [("options.md", "option_page"), ("commands.md", "command_page")])
+def test_the_reference_is_that_of_the_code(name, function):
+    expected = getattr(reference(), function)()
+    assert (DOCS / name).read_text(encoding="utf-8") == expected, "run: python docs/reference.py"
+
+
+def test_the_reference_names_all_options_and_commands():
+    """By the schema and the parser themselves, not by the program that wrote the pages."""
+    from nonproj.cli.main import build_parser
+    from nonproj.options.config import options
+
+    text = (DOCS / "options.md").read_text(encoding="utf-8")
+    for name, option in options():
+        assert re.search(rf"^\| `{re.escape(name)}` \| \S+ \| {re.escape(option.help)} \| ", text, re.MULTILINE), name
+    text = (DOCS / "commands.md").read_text(encoding="utf-8")
+    for name, command in build_parser().commands.items():
+        assert f"\n## nonproj {name}" in text
+        for word in (word for action in command.arguments for word in action.option_strings):
+            assert f"`{word}" in text, word
+
+
+@pytest.mark.parametrize("finder", ["rules", "trained"])
+def test_the_text_of_the_readme_has_the_sentences_it_promises(finder):
+    """By rules, and by a segmenter of the treebank of the model that the README names."""
+    text, count = re.search(r'doc = nlp\("(.*?)"\)\nlen\(doc\.sentences\)  # (\d)', README).groups()
+    segmenter = Segmenter.unicode()
+    if finder == "trained":
+        path = ROOT / "data" / "turkish" / "turkish_web_train.conllu"
+        if not path.is_file():
+            pytest.skip("the Turkish treebank is not there: make train fetches it")
+        segmenter = Segmenter.fit(list(itertools.islice(conll.read(path), 800)))
+    sentences = [sentence.forms for sentence in segmenter.segment(text)]
+    assert len(sentences) == int(count) > 1
+    assert "".join(map("".join, sentences)) == text.replace(" ", "")
+    assert all(words[-1] == "." for words in sentences)

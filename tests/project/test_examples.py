@@ -1,0 +1,242 @@
+"""The examples, which must keep up with the program."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from naive_trees import all_trees
+from toy import treebank
+
+from nonproj.cli.main import main
+from nonproj.dual.decomposition import dual_decomposition
+from nonproj.errors import ConfigError, ModelError
+from nonproj.io import conll
+from nonproj.learning.trainer import train
+from nonproj.model import Model
+from nonproj.options.config import Config
+from nonproj.parts.arcs import arc_space_from_mask
+from nonproj.parts.registry import PART_TYPES, register
+from nonproj.parts.space import part_space, restrict, tree_indicators, tree_score
+from nonproj.pipeline import Parser
+from nonproj.programs.linear_program import LinearOptions, linear_program
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "labeler.bits=16"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Return a folder with treebanks and a model."""
+    folder = tmp_path_factory.mktemp("examples")
+    for name, count, seed in (("train", 40, 0), ("test", 6, 1)):
+        (folder / f"{name}.conllu").write_text(treebank(count, seed), encoding="utf-8")
+    assert main(["train", str(folder / "train.conllu"), "-o", str(folder / "my.nonproj"), "-qq", *SMALL]) == 0
+    return folder
+
+
+def run(name: str, folder: Path, *words: str) -> str:
+    """Run an example and return its output."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+    command = [sys.executable, str(ROOT / "examples" / name), *words]
+    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def load(name: str):
+    """Import an example."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_all_examples_are_tested():
+    here = Path(__file__).read_text(encoding="utf-8")
+    examples = sorted((ROOT / "examples").glob("*.py"))
+    assert len(examples) >= 4
+    for path in examples:
+        assert f'run("{path.name}"' in here, path.name
+
+
+def test_show_trees(folder):
+    picture = run("show_trees.py", folder, "my.nonproj", "test.conllu", "-n", "2")
+    assert picture.count("test.conllu:") == 2
+    assert len(re.findall(r"^certified: |^no certificate: ", picture, re.MULTILINE)) == 2
+    assert len(re.findall(r"─> +\d+ \. +PUNCT +punct of \d+ \w+$", picture, re.MULTILINE)) == 2
+    (folder / "plain.conllu").write_text(f"# text = den hund ser.\n{treebank(1)}", encoding="utf-8")
+    picture = run("show_trees.py", folder, "my.nonproj", "plain.conllu", "--text")
+    assert re.findall(r"─? +\d (\w+|\.) +[A-Z]+ +\w+(?: of|$)", picture, re.MULTILINE) == ["den", "hund", "ser", "."]
+
+
+def test_train_and_parse(folder):
+    output = run("train_and_parse.py", folder, "train.conllu", "test.conllu", "--epochs", "2", "--parts", "arc")
+    accuracy = float(re.search(r"UAS ([\d.]+)", output)[1])
+    assert 50 < accuracy <= 100
+    assert "of 6 trees are provably the best" in output
+
+
+def test_parse_conllu_objects(folder):
+    output = run("parse_conllu_objects.py", folder, "my.nonproj", "test.conllu")
+    assert re.search(r"^\. <-punct- \d+$", output, re.MULTILINE)
+
+
+# -- scores of one's own -----------------------------------------------------------------------------------------------
+
+
+def test_biaffine(folder):
+    """Exact trees are no worse than heads chosen alone, and the scores that it saves are those of the test file."""
+    pytest.importorskip("torch")
+    output = run("biaffine.py", folder, "train.conllu", "test.conllu", "--epochs", "8", "--save", "scores.npz")
+    found = re.findall(
+        r"UAS of the best heads ([\d.]+) \((\d) of 6 are trees .*, of the best trees ([\d.]+)$", output, re.M
+    )
+    assert len(found) == 8
+    greedy, _, exact = map(float, found[-1])
+    assert exact >= greedy > 40
+    lengths = [len(sentence) for sentence in conll.read(folder / "test.conllu")]
+    with np.load(folder / "scores.npz") as file:
+        assert [file[name].shape for name in file.files] == [(n + 1, n + 1) for n in lengths]
+
+
+def test_the_gradient_of_the_biaffine_example():
+    """It is that of the matrix-tree theorem for a single root, by torch's own differentiation, in float64."""
+    torch = pytest.importorskip("torch")
+    module, chance = load("biaffine"), np.random.default_rng(0)
+    assert doctest.testmod(module).failed == 0
+    lengths, size = [5, 1, 3], 6
+    scores = torch.tensor(chance.normal(size=(3, size, size)), requires_grad=True)
+    heads = torch.zeros(3, size, dtype=torch.long)
+    for b, n in enumerate(lengths):
+        heads[b, 2 : n + 1] = torch.arange(1, n)
+    numbers = torch.zeros(3, size, dtype=torch.long)
+    batch = module.Batch(numbers, numbers, heads, torch.tensor(lengths))
+    (found,) = torch.autograd.grad(module.loss(scores, batch), scores)
+    total = 0
+    for b, n in enumerate(lengths):
+        weights = scores[b, : n + 1, : n + 1].exp() * (1 - torch.eye(n + 1))
+        laplacian = torch.diag(weights[1:, 1:].sum(0)) - weights[1:, 1:]
+        laplacian = torch.cat([weights[:1, 1:], laplacian[1:]])  # Koo et al. (2007), section 3.2
+        words = torch.arange(1, n + 1)
+        total += torch.logdet(laplacian) - scores[b, heads[b, words], words].sum()
+    (expected,) = torch.autograd.grad(total / sum(lengths), scores)
+    torch.testing.assert_close(found, expected)
+
+
+# -- a part type of one's own ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def valency():
+    """Import the example, which registers its part type; forget the type afterwards."""
+    yield load("valency")
+    del PART_TYPES["valency"]
+
+
+def accuracies(output: str) -> list[float]:
+    """Return the scores that the example prints, without and with valency."""
+    figures = re.findall(r"^(arc|arc \+ valency) +UAS ([\d.]+), ([\d.]+) % certified$", output, re.MULTILINE)
+    assert [name for name, *_ in figures] == ["arc", "arc + valency"]
+    assert float(figures[0][2]) == 100 and float(figures[1][2]) > 50
+    return [float(accuracy) for _, accuracy, _ in figures]
+
+
+def test_valency(folder):
+    assert min(accuracies(run("valency.py", folder, "train.conllu", "test.conllu", "--epochs", "2"))) > 50
+
+
+def test_valency_on_a_real_treebank(treebanks, folder):
+    paths = [str(treebanks / "danish" / f"danish_ddt_{part}.conll") for part in ("train", "test")]
+    if not all(Path(path).exists() for path in paths):
+        pytest.skip(f"no Danish treebank in {treebanks}")
+    without, having = accuracies(run("valency.py", folder, *paths, "-n", "300", "--epochs", "3"))
+    assert without > 75 and having > without - 1.5
+
+
+def random_problem(n_words: int, seed: int):
+    """Return random arcs, always with some tree, their parts with valency, and scores."""
+    chance = np.random.default_rng(seed)
+    mask = chance.random((n_words + 1, n_words + 1)) < 0.6
+    mask[0] = True
+    parts = part_space(arc_space_from_mask(mask), ["arc", "valency"])
+    return parts, chance.normal(size=len(parts))
+
+
+def score_by_definition(parts, scores, heads) -> float:
+    """Sum the scores of the arcs and counts of a tree."""
+    arcs = list(zip(parts.arcs.head.tolist(), parts.arcs.modifier.tolist(), strict=True))
+    total = 0.0
+    for modifier, head in enumerate(heads[1:], 1):
+        if (head, modifier) not in arcs:
+            return -np.inf
+        total += scores[arcs.index((head, modifier))]
+    for head in range(len(heads)):
+        for side, words in enumerate((range(1, head), range(head + 1, len(heads)))):
+            count = min(sum(heads[word] == head for word in words), 3)
+            total += scores[len(arcs) + 4 * (2 * head + side) + count]
+    return total
+
+
+def test_valency_parts_are_those_of_the_definition(valency):
+    for seed in range(5):
+        parts, scores = random_problem(4, seed)
+        keep = np.random.default_rng(seed).random(len(parts.arcs.head)) < 0.8
+        fewer, numbers = restrict(parts, keep)
+        for heads in all_trees(4):
+            expected = score_by_definition(parts, scores, heads)
+            assert tree_score(parts, scores, heads) == pytest.approx(expected)
+            restricted = tree_score(fewer, scores[numbers], heads)
+            assert restricted == -np.inf or restricted == pytest.approx(expected)
+
+
+def test_valency_decodes_the_best_tree(valency):
+    certified = 0
+    for seed in range(30):
+        parts, scores = random_problem(4, seed)
+        best = max(score_by_definition(parts, scores, heads) for heads in all_trees(4))
+        decoded = dual_decomposition(parts, scores)
+        assert decoded.score <= best + 1e-9 <= decoded.bound + 2e-9
+        certified += decoded.certified
+        assert not decoded.certified or decoded.score == pytest.approx(best)
+    assert certified > 15
+
+
+def test_valency_agrees_with_its_integer_program(valency):
+    pytest.importorskip("highspy")
+    for seed in range(10):
+        parts, scores = random_problem(7, seed)
+        exact, solution = linear_program(parts, scores, LinearOptions("single", integer=True))
+        assert exact.agreed, "the constraints leave exactly the parts of the tree"
+        np.testing.assert_allclose(solution.values, tree_indicators(parts, exact.tree), atol=1e-6)
+        decoded = dual_decomposition(parts, scores)
+        assert decoded.score <= exact.score + 1e-6 <= decoded.bound + 2e-6
+        assert not decoded.certified or decoded.score == pytest.approx(exact.score)
+
+
+def test_a_model_with_valency_needs_the_type(valency, folder):
+    config = {"parts": ["arc", "valency"], "training.epochs": 2, "pruner.folds": 0}
+    config |= {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16}
+    model = train(list(conll.read(folder / "train.conllu")), Config().with_overrides(config))
+    model.save(folder / "valency.nonproj")
+    sentences = list(conll.read(folder / "test.conllu"))
+    parsers = Parser(model), Parser(Model.load(folder / "valency.nonproj"))
+    for sentence in sentences:
+        first, second = (parser.parse(sentence).decoded for parser in parsers)
+        assert first.tree.tolist() == second.tree.tolist() and first.score == second.score
+    part_type = PART_TYPES.pop("valency")
+    try:
+        with pytest.raises(ModelError, match="no part type named valency is registered") as error:
+            Model.load(folder / "valency.nonproj")
+        assert "\n" not in str(error.value)
+        with pytest.raises(ConfigError, match="no part type named valency is registered"):
+            Config.from_dict({"parts": ["arc", "valency"]})
+    finally:
+        register(part_type)

@@ -1,0 +1,158 @@
+"""The Makefile, as far as it can be tested without setting anything up: what it would do, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MAKEFILES = "".join(path.read_text() for path in (ROOT / "Makefile", ROOT / "systems" / "targets.mk"))
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not there")
+
+
+def make(*words: str, folder: Path = ROOT, **environment: str) -> subprocess.CompletedProcess:
+    """Run make, outside of the make that may run these tests."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    return subprocess.run(
+        ["make", *words], cwd=folder, env=clean | environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_help_is_the_default_and_names_all_targets():
+    result = make()
+    lines = re.findall(r"^\.PHONY: (.*)$", MAKEFILES, re.MULTILINE)
+    phony = [target for line in lines for target in line.split()]
+    assert {"setup", "setup-systems"} <= set(phony)
+    assert result.returncode == 0
+    for target in phony:
+        assert re.search(rf"^  {target} +\w", result.stdout, re.MULTILINE), target
+
+
+def test_the_locale_is_no_treebank():
+    assert "fetch.py turkish" in make("-n", "train", LANG="da_DK.UTF-8").stdout
+    assert "fetch.py danish" in make("-n", "train", "LANG=danish", LANG="da_DK.UTF-8").stdout
+    probe = "--eval=probe: ; @echo $${LANG-none} $$LC_ALL"
+    assert make(probe, "probe", "LANG=danish", LANG="da_DK.UTF-8").stdout == "none C.UTF-8\n"
+
+
+def test_options_pass_through():
+    command = make(
+        "-n", "train", "LANG=basque", "PARTS=arc", "EPOCHS=3", "CONFIG=my.yaml", "TREEBANKS=there", "ARGS=--resume -v"
+    ).stdout
+    for part in ('--source "there"', '--config "my.yaml"', "--parts arc", "--epochs 3", "--resume -v"):
+        assert part in command
+    assert "-o models/basque-arc.nonproj" in command
+
+
+def test_an_unknown_treebank_is_refused():
+    result = make("train", "LANG=klingon")
+    assert result.returncode == 2
+    assert "LANG=klingon is not a known treebank; known: danish dutch" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("[ $# = 1 ] && echo Python 3.9.1 && exit; exit 1", "Python 3.11 or newer is needed, Python 3.9.1 found"),
+        (None, "is not there"),
+    ],
+)
+def test_an_old_python_is_refused(script, message, tmp_path):
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    python = tmp_path / "python"
+    if script:
+        python.write_text(f"#!/bin/sh\n{script}\n")
+        python.chmod(0o755)
+    result = make("setup", f"PYTHON={python}", folder=tmp_path)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_a_missing_model_is_named(tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / ".venv").mkdir()
+    for name in ("pyproject.toml", ".venv/.ready", ".venv/.warm"):
+        (tmp_path / name).touch()
+    result = make("evaluate", "LANG=dutch", "PARTS=arc", folder=tmp_path)
+    assert result.returncode == 2
+    assert "there is no models/dutch-arc.nonproj; make it by: make train LANG=dutch PARTS=arc" in result.stderr
+
+
+TARGETS = ["lint", "types", "test", "test-bounds", "setup-systems", "test-systems", "test-systems-bounds"]
+
+
+def ci(folder: Path, make: str) -> subprocess.CompletedProcess:
+    """Run .ci/run in a repository of its own, with a script in place of make."""
+    bin_ = folder / "bin"
+    for path in (folder / ".ci", bin_):
+        path.mkdir()
+    shutil.copy(ROOT / ".ci" / "run", folder / ".ci")
+    (bin_ / "make").write_text(f"#!/bin/sh\n{make}\n")
+    (bin_ / "make").chmod(0o755)
+    environment = os.environ | {"PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}"}
+    author = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for words in (["init", "-q"], ["add", "."], [*author, "commit", "-qm", "first"]):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    return subprocess.run(
+        [folder / ".ci" / "run", "JOBS=3"], env=environment, cwd="/", capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not there")
+@pytest.mark.parametrize(
+    ("make", "code", "said", "last"),
+    [
+        ("echo did $@", 0, TARGETS, ""),
+        ("echo did $@; test $1 != lint", 1, ["lint"], "FAILED: make lint"),
+        (
+            "echo did $@; test $1 != test-bounds",
+            1,
+            TARGETS[:4],
+            "FAILED: make test-bounds",
+        ),
+        (
+            "echo did $@; test $1 != test-systems-bounds",
+            1,
+            TARGETS,
+            "FAILED: make test-systems-bounds",
+        ),
+        (
+            "echo did $@; touch x",
+            1,
+            TARGETS,
+            "FAILED: the tests left something behind",
+        ),
+    ],
+)
+def test_continuous_integration_stops_at_the_first_fault(make, code, said, last, tmp_path):
+    result = ci(tmp_path, make)
+    assert result.returncode == code
+    assert re.findall(r"^did (.*) JOBS=3$", result.stdout, re.MULTILINE) == said
+    assert "".join(result.stderr.splitlines()[-1:]) == last
+    assert ("\npassed: " in result.stdout) == (code == 0)
+
+
+@pytest.mark.parametrize("target", re.findall(r"^(test[a-z-]*):", MAKEFILES, re.MULTILINE))
+def test_tests_run_on_as_many_cores_as_asked_for(target):
+    assert " -n 2" in make("-n", target).stdout
+    assert " -n 5" in make("-n", target, "JOBS=5").stdout
+    assert " -n " not in make("-n", target, "JOBS=1").stdout
+
+
+def test_the_attack_takes_as_long_as_asked_for():
+    command = make("-n", "attack", "SECONDS=90", "SEED=7", "ARGS=--out there").stdout
+    assert "-m attack all --seconds 90 --seed 7 --out there" in command
+
+
+def test_a_source_that_was_downloaded_by_hand():
+    for target in ("train", "evaluate"):
+        assert '--archive "there.tar"' in make("-n", target, "ARCHIVE=there.tar").stdout
+        assert "--archive" not in make("-n", target).stdout
+    assert "ARCHIVE=file" in make().stdout

@@ -1,0 +1,131 @@
+"""What is installed, and what importing the package gives."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.metadata
+import itertools
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import nonproj
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "nonproj"
+
+
+def test_public_names_exist():
+    assert len(nonproj.__all__) > 10
+    for name in nonproj.__all__:
+        assert getattr(nonproj, name) is not None
+    assert set(nonproj.__all__) <= set(dir(nonproj))
+    with pytest.raises(AttributeError, match="module 'nonproj' has no attribute 'pasre'"):
+        nonproj.pasre  # noqa: B018
+
+
+def test_importing_the_package_imports_nothing_else():
+    code = "import sys, nonproj; sys.exit(bool({'numpy', 'numba'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("code", ["import nonproj.systems.tsp.solver", "from nonproj import systems"])
+def test_importing_what_has_moved_says_where_it_is(code):
+    with pytest.raises(ImportError) as caught:
+        exec(code, {})
+    assert str(caught.value) == (
+        "nonproj.systems has moved to the package nonproj_systems: pip install ./systems in a checkout of nonproj"
+    )
+
+
+def test_every_package_is_installed():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    folders = {path.parent.relative_to(ROOT) for path in PACKAGE.rglob("*.py")}
+    assert {".".join(folder.parts) for folder in folders} | {"nonproj.features"} == set(settings["packages"])
+    assert all((ROOT / folder / "__init__.py").is_file() for folder in folders)
+
+
+def test_what_is_installed_holds_the_templates(tmp_path):
+    """Built from a copy, without the network, where setuptools is at hand; used from where it was built."""
+    pytest.importorskip("setuptools", minversion="77.0.3")
+    source, built = tmp_path / "source", tmp_path / "built"
+    for name in ("nonproj", "features"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source / name)
+    (source / "features" / "more").mkdir()
+    shutil.copy(ROOT / "features" / "arc.yaml", source / "features" / "more" / "arc.yaml")
+    code = f"import setuptools; setuptools.setup(script_args=['build', '--build-lib', {str(built)!r}])"
+    run = subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "Deprecat" not in run.stderr
+    templates = {str(path.relative_to(source)) for path in (source / "features").rglob("*.yaml")}
+    assert len(templates) >= 6
+    assert {str(path.relative_to(built / "nonproj")) for path in built.rglob("*.yaml")} == templates
+    code = f"import sys; sys.path.insert(0, {str(built)!r}); from nonproj.scoring import templates"
+    code += "; print(len(templates.load_templates()), templates.__file__)"
+    run = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False)
+    assert run.stdout.split() == ["5", str(built / "nonproj" / "scoring" / "templates.py")], run.stderr
+
+
+def test_types_of_the_public_names_are_installed():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    assert {"py.typed", "__init__.pyi"} <= set(settings["package-data"]["nonproj"])
+    assert (PACKAGE / "py.typed").is_file()
+    imported = re.findall(r"^from (\S+) import (\w+) as (\w+)$", (PACKAGE / "__init__.pyi").read_text(), re.MULTILINE)
+    assert {name for _, name, _ in imported} == set(nonproj.__all__) - {"__version__"}
+    for module, name, other in imported:
+        assert name == other and getattr(importlib.import_module(module), name) is getattr(nonproj, name)
+
+
+def test_what_the_type_checker_ignores_is_named():
+    """An ignored error names its code; and the list of modules that are not strict names existing modules once."""
+    for path in PACKAGE.rglob("*.py"):
+        assert not re.search(r"# type: ignore(?!\[[a-z-]+\])|# mypy:", path.read_text(encoding="utf-8")), path
+    overrides = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]["overrides"]
+    loose = [name for rule in overrides if rule.get("ignore_errors") for name in rule["module"]]
+    assert loose == sorted(set(loose))
+    assert all((ROOT / f"{name.replace('.', '/')}.py").is_file() for name in loose)
+    public = {
+        "__init__",
+        "array_decoding",
+        "document",
+        "errors",
+        "estimator",
+        "model",
+        "nlp",
+        "parses",
+        "pipeline",
+        "types",
+    }
+    assert not {f"nonproj.{name}" for name in public} & set(loose)
+
+
+def canonical(name):
+    """The name of a distribution as indices compare it."""
+    return re.sub("[-_.]+", "-", name).lower()
+
+
+def test_every_library_is_declared():
+    """Whatever the package imports, anywhere, is a dependency or part of an extra."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *itertools.chain(*project["optional-dependencies"].values())]
+    declared = {canonical(name) for text in wanted for name in re.findall(r"[\w.-]+", re.split(r"[<>=]", text)[0])}
+    distributions = importlib.metadata.packages_distributions()
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
+            found |= {name.partition(".")[0]: path for name in names}
+    libraries = found.keys() - sys.stdlib_module_names - {"nonproj", "__future__"}
+    assert {"numpy", "matplotlib", "threadpoolctl"} <= libraries
+    for name in libraries:
+        owners = {canonical(owner) for owner in distributions.get(name, [name])}
+        assert owners & declared, f"{found[name]} imports {name}"

@@ -1,0 +1,226 @@
+"""Word clusters: their file, their attributes, their templates, and models that have them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+from nonproj.cli.main import main
+from nonproj.errors import ConfigError, DataError, FileError, ModelError
+from nonproj.learning.preparation import load_features
+from nonproj.learning.trainer import train
+from nonproj.model import Model
+from nonproj.options.config import Config
+from nonproj.pipeline import Parser
+from nonproj.scoring.clusters import PREFIXES, Clusters
+from nonproj.scoring.templates import attributes_of, load_templates
+from nonproj.scoring.vocabulary import MARGIN, UNKNOWN, Encoder
+from nonproj.types import Sentence
+from tests import toy
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "data_scripts" / "fetch_clusters.py"
+
+LINES = "0010\thund\t7\n0010\tkat\t5\n00111111\thus\n01\tser\n1\t.\n"
+SMALL = {
+    "features.bits": 14,
+    "pruner.bits": 12,
+    "pruner.epochs": 1,
+    "pruner.folds": 0,
+    "labeler.bits": 14,
+    "labeler.epochs": 1,
+    "tagger.epochs": 0,
+    "segmenter.epochs": 0,
+    "training.epochs": 2,
+    "training.tags": "gold",
+    "confidence.share": 0.3,
+}
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "clusters.txt"
+    path.write_text(LINES, encoding="utf-8")
+    return path
+
+
+def words(*forms: str) -> Sentence:
+    return Sentence([[str(i), form, "_", "N", "N", "_", "0", "x", "_", "_"] for i, form in enumerate(forms, 1)])
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_word_has_the_bits_of_its_line(path, end):
+    path.write_bytes(("\ufeff" + LINES.replace("\n", end)).encode())
+    clusters, expected = Clusters.read(path), {}
+    for line in LINES.splitlines():
+        bits, word = line.split("\t")[:2]
+        expected[word] = {"cluster": bits, "cluster6": bits[:6], "cluster4": bits[:4]}
+    assert len(clusters) == len(expected)
+    assert {word: {name: clusters.of(word, name) for name in PREFIXES} for word in expected} == expected
+    assert clusters.of("HUND", "cluster") == "0010"
+    assert clusters.of("mand", "cluster") is None
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("0010 hund\n", 1),
+        ("01\tser\n0120\thund\n", 2),
+        ("01\tser\n\thund\n", 2),
+        ("01\tser\n01\t\n", 2),
+        ("01\tser\t3\t4\n", 1),
+        ("01\tser\n\n", 2),
+        ("0" * 65 + "\tser\n", 1),
+        ("01\tser\n11\thund\n10\tser\n", 3),
+    ],
+)
+def test_a_malformed_line_is_named(path, content, line):
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=f"^{re.escape(str(path))}:{line}: ") as caught:
+        Clusters.read(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"), [(None, "no such file"), (b"", "is empty"), (b"01\t\xff\n", "is not UTF-8")]
+)
+def test_what_is_no_file_of_clusters(path, content, problem):
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content)
+    with pytest.raises(FileError, match=problem):
+        Clusters.read(path)
+
+
+def test_state_and_damage(path):
+    clusters = Clusters.read(path)
+    description, arrays = clusters.state()
+    again = Clusters.from_state(description, arrays)
+    assert again.state()[1]["text"].tobytes() == arrays["text"].tobytes()
+    text = arrays["text"]
+    damaged = [
+        ({"words": 4}, {"text": text}),
+        ({}, {"text": text}),
+        (description, {}),
+        (description, {"text": text.astype(np.int32)}),
+        (description, {"text": text[:-3]}),
+        (description, {"text": np.frombuffer(text.tobytes().replace(b"0010", b"00x0"), np.uint8)}),
+        (description, {"text": np.frombuffer(text.tobytes().replace(b"\thus", b"\xff\thus"), np.uint8)}),
+    ]
+    for state in damaged:
+        with pytest.raises(ModelError, match="clusters are damaged"):
+            Clusters.from_state(*state)
+
+
+def test_encoder_numbers_the_clusters_of_words_it_has_not_seen(path):
+    clusters = Clusters.read(path)
+    encoder = Encoder.from_sentences([words("hund", "hus", "mand")], list(PREFIXES), 1, clusters)
+    assert encoder.vocabularies["cluster"] == ["0010", "00111111"]
+    assert encoder.vocabularies["cluster4"] == ["0010", "0011"]
+    atoms = encoder.encode(words("hund", "Kat", "mand", "ser")).atoms[MARGIN + 1 : -MARGIN]
+    assert (atoms[0] == atoms[1]).all()  # kat is in the cluster of hund
+    assert (atoms[2:] == UNKNOWN).all()  # a word without a cluster; a cluster without a word in training
+    without = Encoder(encoder.vocabularies).encode(words("hund")).atoms[MARGIN + 1]
+    assert (without == UNKNOWN).all()
+
+
+def test_templates_of_clusters_are_used_only_with_clusters(path):
+    plain, extended = load_templates(labelled=True), load_templates(labelled=True, clusters=True)
+    assert not PREFIXES.keys() & set(attributes_of(plain))
+    assert PREFIXES.keys() <= set(attributes_of(extended))
+    for name, spec in plain.items():
+        assert set(spec) == {"part", "codes", "templates"}
+        assert extended[name]["templates"][: len(spec["templates"])] == spec["templates"]
+    config = Config().with_overrides({"features.clusters": str(path)})
+    assert load_features(config, labelled=True)[0]["arc"] == extended["arc"]
+    assert load_features(Config(), labelled=True)[0]["arc"] == plain["arc"]
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ("clusters: h.cluster", "clusters is no list of texts"),
+        ("clusters: [h.clutser]", "'h.clutser': known attributes are"),
+        ("clusters: [s.cluster]", "'s.cluster': the words of this part are h, m"),
+        ("cluster: [h.cluster]", "no such key: cluster"),
+    ],
+)
+def test_broken_templates_of_clusters_are_errors_even_if_they_are_not_used(tmp_path, more, problem):
+    for name, spec in load_templates(parts="arc").items():
+        text = f"part: {spec['part']}\ncodes: [direction]\ntemplates: [h.pos]\n" + (more if name == "arc" else "")
+        (tmp_path / f"{name}.yaml").write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load_templates(tmp_path, "arc")
+    assert caught.value.key == str(tmp_path / "arc.yaml")
+    assert problem in caught.value.message
+
+
+def test_templates_that_name_clusters_need_them(tmp_path):
+    for name, spec in load_templates(parts="arc").items():
+        (tmp_path / f"{name}.yaml").write_text(
+            f"part: {spec['part']}\ncodes: [direction]\ntemplates: [h.pos m.cluster]\n"
+        )
+    config = Config(parts="arc").with_overrides({"features.folder": str(tmp_path)})
+    with pytest.raises(ConfigError, match=r"^features.clusters: .*the templates name cluster$"):
+        load_features(config, labelled=False)
+
+
+def test_a_model_keeps_its_clusters(path, tmp_path):
+    """Training, the second parser of confidence, and the model file."""
+    config = Config(parts="sibling").with_overrides(SMALL | {"features.clusters": str(path)})
+    model = train(toy.sentences(120), config)
+    path.unlink()
+    model.save(tmp_path / "toy.nonproj")
+    parser = Parser(Model.load(tmp_path / "toy.nonproj"))
+    assert parser.encoder.clusters is not None
+    known = parser.encode(words("hund", "kat", "ser"))
+    column = parser.encoder.attributes.index("cluster")
+    assert known.atoms[MARGIN + 1, column] == known.atoms[MARGIN + 2, column] > UNKNOWN
+    trained = Parser(model)
+    for sentence in toy.sentences(20, seed=1):
+        assert parser.parse(sentence).decoded.tree.tolist() == trained.parse(sentence).decoded.tree.tolist()
+    model.components["clusters"] = {"words": 3}
+    with pytest.raises(ModelError, match="clusters are damaged"):
+        Parser(model)
+
+
+def test_command_line_names_the_line(path, tmp_path, capsys):
+    path.write_text("0010\thund\nkat\n")
+    treebank = tmp_path / "toy.conll"
+    treebank.write_text(toy.treebank(5))
+    arguments = ["train", str(treebank), "-o", str(tmp_path / "a.nonproj"), "--set", f"features.clusters={path}"]
+    assert main(arguments) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"nonproj: {path}:2: a bit string")
+
+
+# Clusters from a Python package
+
+
+def run(*arguments):
+    command = [sys.executable, "-I", "-S", "-c", f"import sys, runpy; sys.path.insert(0, {str(SCRIPT.parent)!r}); "
+               f"sys.argv = sys.argv[1:]; runpy.run_path({str(SCRIPT)!r}, run_name='__main__')"]  # fmt: skip
+    return subprocess.run([*command, "x", *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
+def test_script_writes_the_words_of_a_package(tmp_path):
+    numbers = {".": 8, "the": 0b1011, "a b": 1, "tab\t": 3, "none": 0, "øl": 0b10, "rare": 5}
+    wheel = tmp_path / "lookups.whl"
+    with zipfile.ZipFile(wheel, "w") as package:
+        content = gzip.compress(json.dumps(numbers).encode())
+        package.writestr("spacy_lookups_data/data/de_lexeme_cluster.json.gz", content)
+    found = run("german", "--out", tmp_path, "--words", 4, "--archive", wheel)
+    path = tmp_path / "clusters" / "german.txt"
+    assert (found.returncode, found.stdout) == (0, f"{path}\n"), found.stderr
+    assert path.read_text(encoding="utf-8") == "0001\t.\n1101\tthe\n1000\ta b\n0100\tøl\n"
+    assert Clusters.read(path).of("The", "cluster4") == "1101"
+    for arguments in (("english", "--archive", wheel), ("german", "--archive", path), ("german", "--words", 0)):
+        failed = run(*arguments, "--out", tmp_path)
+        assert failed.returncode == 2 and len(failed.stderr.splitlines()) == 1

@@ -1,0 +1,191 @@
+"""Work that grows no faster than the text, on texts without blanks, without sentence ends and of equal words."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hard_texts import PATHOLOGICAL
+
+import nonproj
+from nonproj.automata.compiled import compiled_starts, count_work
+from nonproj.cli.main import main
+from nonproj.confidence import evidence
+from nonproj.dual import branch_and_bound, crossing
+from nonproj.dual.options import DEFAULTS, SearchOptions
+from nonproj.dual.subgradient import CONTRACTION_WORK
+from nonproj.io import conll
+from nonproj.io.objects import from_words
+from nonproj.model import Model
+from nonproj.options.config import DecodingConfig
+from nonproj.parts.arcs import arc_space, full_arc_space
+from nonproj.parts.space import part_space
+from nonproj.pipeline import Parser
+from nonproj.text import layout, rules
+from nonproj.text.characters import characters
+from nonproj.text.input import TextInput, read_text
+from nonproj.text.languages import LANGUAGES
+from nonproj.text.multiword import Multiwords
+from nonproj.text.output import restore
+from nonproj.text.rules import UnicodeRules
+from nonproj.text.segmenter import Segmenter
+from nonproj.trees.arborescence import best_arborescence, counted_arborescence
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "model.nonproj"
+DANISH = Segmenter(UnicodeRules(["bl.a.", "f.eks."], LANGUAGES["da"]), Multiwords.fit([]), "rules")
+
+
+class Counted(list):
+    """A list that counts how often it is looked at."""
+
+    looks = 0
+
+    def __getitem__(self, index):
+        self.looks += 1
+        return super().__getitem__(index)
+
+
+@pytest.mark.parametrize("unit", ["a", "aA", "a1.", "\u4e00\u4e01", "()"])
+def test_a_hash_does_not_read_all_of_a_long_chunk(unit, monkeypatch):
+    """The features of a place look at the chunk behind it, which has all but a hundred thousand characters."""
+    monkeypatch.setattr(layout, "mix", lambda h, value: h)  # kernels give plain integers, of more than 63 bits
+    text = layout.lay_out(characters(unit * (100_000 // len(unit))))
+    kind, run, codes = (Counted(array.tolist()) for array in (text.kind, text.run, text.lower))
+    layout.shape_hash.py_func(kind, run, 5, len(kind))
+    layout.string_hash.py_func(codes, 5, len(codes))
+    assert 1 <= kind.looks <= layout.MAX_SHAPE and 1 <= run.looks <= layout.MAX_SHAPE
+    assert codes.looks == layout.MAX_HASHED
+
+
+@pytest.mark.parametrize("name", PATHOLOGICAL)
+def test_rules_look_at_a_character_few_times(name, monkeypatch):
+    """Whether two characters are joined is asked in proportion to the length of the text."""
+    asked, joins = [], rules._Chunk.joins
+    monkeypatch.setattr(rules._Chunk, "joins", lambda chunk, i, patterns: asked.append(i) or joins(chunk, i, patterns))
+    text = PATHOLOGICAL[name](6000)
+    DANISH.finder.token_ends(text, layout.lay_out(characters(text)))
+    assert len(asked) <= 2 * len(text)
+
+
+@pytest.mark.parametrize("name", PATHOLOGICAL)
+def test_text_without_sentence_ends_is_cut(name):
+    """By default far below a thousand words; and nothing is lost."""
+    text, limit = PATHOLOGICAL[name](20_000), DecodingConfig().cut_words
+    assert limit < 200
+    options = TextInput().within(limit, 5000)
+    sentences = list(read_text(io.StringIO(text), DANISH, options))
+    assert restore(sentences) == text
+    assert max(map(len, sentences)) <= limit
+    if len(sentences) > 1 and name != "abbreviations":
+        assert min(map(len, sentences[:-1])) >= limit // 2 or set(".。") & set(text)
+
+
+def test_only_running_text_is_cut(tmp_path, capsys):
+    words = "ord " * 300
+    (tmp_path / "in.txt").write_text(words, encoding="utf-8")
+    lengths = {}
+    for name, more in {"text": [], "text 9": ["--cut-words", "9"], "lines": [], "words": []}.items():
+        arguments = ["parse", str(GOLDEN), str(tmp_path / "in.txt"), f"--{name.split()[0]}", "-q", *more]
+        assert main([*arguments, "-o", str(tmp_path / "out"), "--search-limit", "1000"]) == 0
+        lengths[name] = max(map(len, conll.read(tmp_path / "out")))
+    assert lengths == {"text": 128, "text 9": 9, "lines": 300, "words": 300}
+    rows = "".join(f"{i}\tord" + "\t_" * 8 + "\n" for i in range(1, 301))
+    (tmp_path / "in.conllu").write_text(rows + "\n", encoding="utf-8")
+    assert main(["parse", str(GOLDEN), str(tmp_path / "in.conllu"), "-o", str(tmp_path / "out"), "-q"]) == 0
+    assert [len(sentence) for sentence in conll.read(tmp_path / "out")] == [300]
+    assert max(map(len, nonproj.load(GOLDEN, cut_words=7).segment(words))) == 7
+    assert main(["parse", str(GOLDEN), str(tmp_path / "in.txt"), "--text", "--cut-words", "1"]) == 2
+    assert "decoding.cut_words: 1 is invalid" in capsys.readouterr().err
+
+
+# -- decoding ----------------------------------------------------------------------------------------------------------
+
+
+def nested_cycles(n: int):
+    """Arcs over n words whose best arborescence contracts cycles of two, each in the next, and their scores.
+
+    The best head of each word is the one before it, and that of the first the second; every word has ten heads.
+    """
+    pairs = {(0, m): -1e9 for m in range(1, n + 1)} | {(2, 1): 1e6}
+    for m in range(2, n + 1):
+        for k in range(1, 10):
+            if m - k > 0:
+                pairs[m - k, m] = 1e3 - k
+        pairs[m, m - 1] = pairs.get((m, m - 1), 500.0 - m)
+    heads, modifiers = zip(*pairs, strict=True)
+    arcs = arc_space(list(heads), list(modifiers), n)
+    return arcs, np.array([pairs[h, m] for h, m in zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True)])
+
+
+def test_contraction_looks_again_only_at_arcs_that_are_inside():
+    n = 300
+    arcs, scores = nested_cycles(n)
+    heads, other = np.empty(n + 1, np.int32), np.empty(n + 1, np.int32)
+    status, count = counted_arborescence(arcs, scores, False, heads)
+    assert status == 0 and best_arborescence(arcs, scores, False, other) == 0 and np.array_equal(heads, other)
+    assert n * n // 4 < count < n * n  # each of the n cycles scanned n / 2 words with ten arcs before
+
+
+def flat(n: int, name: str = "grandparent"):
+    """A sentence of equal words with ten candidate heads, the lowest, and its scores."""
+    pairs = [(h, m) for m in range(1, n + 1) for h in range(11) if h != m]
+    parts = part_space(arc_space(*map(list, zip(*pairs, strict=True)), n), name)
+    scores = np.zeros(len(parts))
+    scores[len(parts.arcs.head) :] = np.resize([3.0, -2.0, 0.0, 1.0, -4.0], len(parts) - len(parts.arcs.head))
+    return parts, scores
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+def test_the_limit_of_work_holds_for_equal_words(single_root, monkeypatch):
+    """All of it together, with contractions and the search for a projective tree, is at most one iteration more."""
+    parts, scores = flat(120)
+    spent, most = [], []
+
+    def recorded(function):
+        def run(*arguments):
+            found = function(*arguments)
+            spent.append(found[-1])
+            most.append(found[-1] / max(1, found[1]))
+            return found
+
+        return run
+
+    for name in ("descend", "minimise_dual"):
+        monkeypatch.setattr(branch_and_bound, name, recorded(getattr(branch_and_bound, name)))
+    limit, options = SearchOptions(work_per_word=50_000), DEFAULTS._replace(single_root=single_root)
+    found, _ = crossing.search_priced(parts, scores, 3.0, options, limit)
+    assert found.bound >= found.score
+    assert sum(spent) <= 120 * limit.work_per_word + 4 * max(most)
+    assert len(spent) > 1
+
+
+def test_contractions_count_as_work():
+    arcs, scores = nested_cycles(200)
+    parts = part_space(arcs, "sibling")
+    scores = np.append(scores, np.zeros(len(parts) - len(scores)))
+    count = counted_arborescence(arcs, 0.5 * scores[: len(arcs.head)], False, np.empty(201, np.int32))[1]
+    once = DEFAULTS._replace(max_iterations=1)
+    spent = branch_and_bound.search_counted(parts, scores, once, SearchOptions(search=False))[2]
+    assert spent > CONTRACTION_WORK * count > CONTRACTION_WORK * 200 * 50
+
+
+def test_the_evidence_of_equal_words_is_limited():
+    """Bounds are computed for the words of least loss, until the work is used up; for all words of other sentences."""
+    for n, everything in ((8, True), (400, False)):
+        parts = flat(n)[0] if n > 10 else part_space(full_arc_space(n), "grandparent")
+        heads, loss = np.array([-1, *range(n)], np.int32), np.arange(n + 1.0)[::-1].copy()
+        loss[0] = np.inf
+        wanted = evidence.affordable(parts, heads, loss, 1e9)
+        assert not wanted[0] and wanted[1:].all() == everything
+        first = np.flatnonzero(wanted)[0]
+        assert wanted[first:].all()  # those of least loss
+        costs = count_work(parts.arcs, compiled_starts(parts))
+        assert (costs + costs[heads])[wanted].sum() <= evidence.WORK_PER_WORD * (n + 1)
+
+
+def test_a_long_sentence_is_not_cut_by_the_parser():
+    sentence = from_words(["ord"] * 238)
+    parse = Parser(Model.load(GOLDEN)).parse(sentence)
+    assert len(parse.decoded.heads) == 238
