@@ -107,7 +107,7 @@ class TextParser:
         DataError
             The text has a lone surrogate.
         """
-        return next(self.pipe([text]))
+        return self._document(text, list(self.parser.parse_all(self.segment(_checked(text)))))
 
     @overload
     def pipe(
@@ -158,9 +158,7 @@ class TextParser:
         def sentences() -> Iterator[Sentence]:
             """Yield the sentences of all texts, and keep each text with its sentences until they are parsed."""
             for text in texts:
-                if not isinstance(text, str):
-                    raise TypeError(f"a text is of type {type(text).__name__}, a string is expected")
-                found = self.segment(text)
+                found = self.segment(_checked(text))
                 waiting.append((text, found))
                 yield from found
 
@@ -289,6 +287,13 @@ class TextParser:
 
     def __reduce__(self) -> tuple[Callable[..., TextParser], tuple[bytes, DecodingConfig, str, str]]:
         return _restore, (self.model.to_bytes(), self.decoding, self.tags, self.name)
+
+
+def _checked(text: object) -> str:
+    """Return a text, or raise TypeError if it is not a string."""
+    if not isinstance(text, str):
+        raise TypeError(f"a text is of type {type(text).__name__}, a string is expected")
+    return text
 
 
 def _restore(data: bytes, decoding: DecodingConfig, tags: str, name: str) -> TextParser:

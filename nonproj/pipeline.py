@@ -228,12 +228,16 @@ class Parser:
 
     def _parse_batch(self, sentences: list[Sentence], tag_margins: list[Float64s | None]) -> list[Parse]:
         """Parse sentences stage by stage; ``tag_margins`` are None for those with given tags."""
-        tokens = [self.encode(sentence) for sentence in sentences]
-        constraints = [read_constraints(sentence, self.constraints) for sentence in sentences]
-        batch, demanded = join(tokens), [self.demanded(each) for each in constraints]
-        first = self.first_order_batch(batch)
-        pruned = [self.candidates_of(*each) for each in zip(sentences, tokens, constraints, first, strict=True)]
-        arcs = [each[0] for each in pruned]
+        tokens, constraints, demanded, arcs, marginals = [], [], [], [], []
+        for sentence in sentences:
+            tokens.append(self.encoder.encode(sentence))
+            constraints.append(read_constraints(sentence, self.constraints))
+            demanded.append(self.demanded(constraints[-1]))
+        batch = join(tokens)
+        for each in zip(sentences, tokens, constraints, self.first_order_batch(batch), strict=True):
+            candidates, p = self.candidates_of(*each)
+            arcs.append(candidates)
+            marginals.append(p)
         scored, known = self.score_batch(batch, arcs, demanded)
         decoded, others, lowest = self._decode_all(scored, tokens, arcs, constraints)
         narrow: Iterable[Decoded | None] = [None] * len(sentences)
@@ -243,7 +247,6 @@ class Parser:
         labelled = self.labeler.label(batch, [each.tree for each in decoded], known, demanded)
         confidence: Iterable[Confidence | None] = [None] * len(sentences)
         if self.classifier is not None:
-            marginals = [each[1] for each in pruned]
             found = zip(tokens, scored, marginals, decoded, lowest, labelled, strict=True)
             cases = [Case(t, s[0], s[1], p, d, low, best[0], best[1]) for t, s, p, d, low, best in found]
             known_words = [sentence.margins for sentence in sentences]
@@ -378,8 +381,10 @@ class Parser:
 
     def demanded(self, constraints: Constraints | None) -> dict[int, int]:
         """Return the indices of the labels required for some words, as far as the model knows them."""
-        labels = constraints.labels if constraints else {}
-        return {word: self.model.labels.index(label) for word, label in labels.items() if label in self.model.labels}
+        if constraints is None:
+            return {}
+        numbers = {label: number for number, label in enumerate(self.model.labels)}
+        return {word: numbers[label] for word, label in constraints.labels.items() if label in numbers}
 
     def _table(self, name: str) -> tuple[np.ndarray, float]:
         """Return a weight table and its scale."""
