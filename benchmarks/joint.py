@@ -1,6 +1,6 @@
 """Tags and trees decided jointly against the pipeline, from gold tokens: accuracy, certificates and speed.
 
-    python -m benchmarks.joint MODEL GOLD [--set decoding.tag_gap=40 ...]
+    python -m benchmarks.joint MODEL GOLD [--set decoding.tag_beam=40 ...]
 
 Prints a table: correct words of each kind by both, and the p-value of a paired permutation test over sentences.  MLAS
 counts as in the CoNLL 2018 shared task, sentence by sentence, and needs ``udtools`` and a UD treebank.

@@ -119,7 +119,7 @@ def segment(treebank: list[Sentence]) -> None:
 
 def decide_jointly(model: Model, treebank: list[Sentence]) -> None:
     """Decode tags and trees jointly, with all candidate tags of a word."""
-    decoding = dataclasses.replace(model.config.decoding, tag_gap=1e9, tag_weight=1.0)
+    decoding = dataclasses.replace(model.config.decoding, tag_beam=1e9, tag_weight=1.0)
     for _ in JointParser(model, decoding, "all").parse_all(treebank):
         pass
 

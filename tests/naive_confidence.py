@@ -33,7 +33,7 @@ def nearby_trees(arcs, heads):
                     yield other
 
 
-def losses(arcs, heads, score, single_root):
+def costs(arcs, heads, score, single_root):
     """By how much the best nearby tree with another head of each word scores less; ``score`` is of a tree."""
     found = [math.inf] * len(heads)
     for other in nearby_trees(arcs, heads):

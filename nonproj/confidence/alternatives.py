@@ -1,4 +1,4 @@
-"""The loss of giving a word another head: the best of the trees that differ from a given one in one or two arcs.
+"""The cost of giving a word another head: the best of the trees that differ from a given one in one or two arcs.
 
 A word moves to another candidate head outside its own subtree.  Or it moves to a head inside, and that head takes over
 the word's former head.  The best tree without an arc scores at least as much as the best of these, so the result is an
@@ -17,7 +17,7 @@ from nonproj.automata.compiled import compiled_starts
 from nonproj.types import ArcSpace, PartSpace
 
 
-def losses(parts: PartSpace, scores: np.ndarray, heads: np.ndarray, single_root: bool) -> np.ndarray:
+def costs(parts: PartSpace, scores: np.ndarray, heads: np.ndarray, single_root: bool) -> np.ndarray:
     """Return, for each word, the given tree's score minus that of the best of these trees in which it has another head.
 
     Parameters
@@ -40,17 +40,17 @@ def losses(parts: PartSpace, scores: np.ndarray, heads: np.ndarray, single_root:
     >>> from nonproj.parts.arcs import full_arc_space
     >>> from nonproj.parts.space import part_space
     >>> parts = part_space(full_arc_space(2), "arc")
-    >>> losses(parts, np.array([1.0, 2.0, 4.0, 9.0]), np.array([-1, 0, 1], np.int32), False)
+    >>> costs(parts, np.array([1.0, 2.0, 4.0, 9.0]), np.array([-1, 0, 1], np.int32), False)
     array([inf,  4.,  4.])
     """
-    loss = np.full(len(heads), np.inf)
-    _fill_losses(parts.arcs, compiled_starts(parts), scores, heads, bool(single_root), loss)
-    return loss
+    cost = np.full(len(heads), np.inf)
+    _fill_costs(parts.arcs, compiled_starts(parts), scores, heads, bool(single_root), cost)
+    return cost
 
 
 @kernel
-def _fill_losses(
-    arcs: ArcSpace, starts: Any, scores: np.ndarray, heads: np.ndarray, single_root: bool, loss: np.ndarray
+def _fill_costs(
+    arcs: ArcSpace, starts: Any, scores: np.ndarray, heads: np.ndarray, single_root: bool, cost: np.ndarray
 ) -> None:
     """Write the result to float64[N]."""
     n_nodes = heads.shape[0]
@@ -82,9 +82,9 @@ def _fill_losses(
             _move(arcs, into, y, a, second)
             value = _fall(arcs, starts, scores, into, y, touched, of_heads)
             _move_back(arcs, heads, into, y, m, new if second >= 0 else m)
-            loss[m] = min(loss[m], value)
+            cost[m] = min(cost[m], value)
             if second >= 0:
-                loss[new] = min(loss[new], value)
+                cost[new] = min(cost[new], value)
 
 
 @inlined_kernel

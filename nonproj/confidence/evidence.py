@@ -8,7 +8,7 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.automata.compiled import compiled_starts, count_work, is_compiled
-from nonproj.confidence.alternatives import losses
+from nonproj.confidence.alternatives import costs
 from nonproj.dual.exclusion import exclusion_bounds
 from nonproj.dual.options import DualOptions
 from nonproj.dual.subgradient import ARC_WORK, CONTRACTION_WORK, WORD_WORK
@@ -18,7 +18,7 @@ from nonproj.types import ArcSpace, Decoded, PartSpace
 
 FEATURES = (
     "marginal",
-    "loss",
+    "cost",
     "difference",
     "label",
     "distance",
@@ -34,7 +34,7 @@ FEATURES = (
 )
 """The first columns of `Evidence.features`, which do not depend on the origin of words and tags.
 
-``marginal`` is the log-odds of the arc under the first-order model.  ``loss`` and ``difference`` are an upper and a
+``marginal`` is the log-odds of the arc under the first-order model.  ``cost`` and ``difference`` are an upper and a
 lower bound on the difference between the best tree with the arc and the best tree without it, under the whole model.
 ``label`` is the difference between the scores of the two best labels.  ``distance`` is the signed logarithm of the
 distance between head and word, 0 for the root; ``words``, ``iterations`` and ``candidates`` are logarithms, too.
@@ -140,21 +140,21 @@ def gather(case: Case, tag_column: int | None, options: DualOptions, limit: floa
     options : DualOptions
         Those of the decoder.
     limit : float
-        If ``loss`` is larger, ``difference`` is not computed and equals it; likewise for the words of highest loss
+        If ``cost`` is larger, ``difference`` is not computed and equals it; likewise for the words of highest cost
         if computing it would exceed `WORK_PER_WORD`.
     """
     parts, scores, heads = case.parts, case.scores, case.decoded.tree
     n_nodes = len(heads)
     if len(parts.types) == 1 or is_compiled(parts):
-        loss = losses(parts, scores, heads, options.single_root)
-        wanted = affordable(parts, heads, loss, limit)
+        cost = costs(parts, scores, heads, options.single_root)
+        wanted = affordable(parts, heads, cost, limit)
         bounds = exclusion_bounds(parts, scores, case.lowest, options, heads, wanted)
     else:  # no multipliers, and parts of other shapes
-        loss, bounds = np.full(n_nodes, np.inf), np.full(n_nodes, -np.inf)
+        cost, bounds = np.full(n_nodes, np.inf), np.full(n_nodes, -np.inf)
     features = np.zeros((n_nodes - 1, len(KINDS[case.kind])))
     facts = float(case.decoded.score), float(case.decoded.iterations), limit
     margins = case.label_margins.astype(np.float64)
-    _fill_features(parts.arcs, heads, case.marginals, loss, bounds, margins, case.tokens.atoms, facts, features)
+    _fill_features(parts.arcs, heads, case.marginals, cost, bounds, margins, case.tokens.atoms, facts, features)
     if case.tag_margins is not None:
         _fill_tag_features(heads, np.minimum(case.tag_margins, LARGE), features)
     if case.text_margins is not None:
@@ -163,8 +163,8 @@ def gather(case: Case, tag_column: int | None, options: DualOptions, limit: floa
     return Evidence(features, case.labels.astype(np.int64), tags.astype(np.int64), case.kind)
 
 
-def affordable(parts: PartSpace, heads: np.ndarray, loss: np.ndarray, limit: float) -> np.ndarray:
-    """Return the words whose bound is computed, bool[N]: those of least loss within the limits on loss and work.
+def affordable(parts: PartSpace, heads: np.ndarray, cost: np.ndarray, limit: float) -> np.ndarray:
+    """Return the words whose bound is computed, bool[N]: those of least cost within the limits on cost and work.
 
     Examples
     --------
@@ -174,11 +174,11 @@ def affordable(parts: PartSpace, heads: np.ndarray, loss: np.ndarray, limit: flo
     >>> affordable(parts, tree, np.array([np.inf, 4.0, 9.0]), 5.0).tolist()
     [False, True, False]
     """
-    n_nodes, wanted = len(heads), loss <= limit
-    costs = count_work(parts.arcs, compiled_starts(parts))
+    n_nodes, wanted = len(heads), cost <= limit
+    head_work = count_work(parts.arcs, compiled_starts(parts))
     tree = WORD_WORK * n_nodes + ARC_WORK * len(parts.arcs.head) + CONTRACTION_WORK * n_nodes**2  # at most
-    work = tree + costs + costs[heads]
-    order = np.flatnonzero(wanted)[np.argsort(loss[wanted], kind="stable")]
+    work = tree + head_work + head_work[heads]
+    order = np.flatnonzero(wanted)[np.argsort(cost[wanted], kind="stable")]
     wanted[order[np.cumsum(work[order]) > WORK_PER_WORD * n_nodes]] = False
     return wanted
 
@@ -188,7 +188,7 @@ def _fill_features(
     arcs: ArcSpace,
     heads: np.ndarray,
     marginals: np.ndarray,
-    loss: np.ndarray,
+    cost: np.ndarray,
     bounds: np.ndarray,
     margins: np.ndarray,
     atoms: np.ndarray,
@@ -208,13 +208,13 @@ def _fill_features(
                 p = marginals[a]
         p = min(max(p, 1e-9), 1.0 - 1e-9)
         odds[m] = min(max(np.log(p / (1.0 - p)), -_LARGEST_ODDS), _LARGEST_ODDS)
-        known = loss[m] <= limit and bounds[m] > -np.inf
-        difference[m] = min(score - bounds[m] if known else loss[m], LARGE)
+        known = cost[m] <= limit and bounds[m] > -np.inf
+        difference[m] = min(score - bounds[m] if known else cost[m], LARGE)
         counts[heads[m]] += 1.0
         weakest[heads[m]] = min(weakest[heads[m]], difference[m])
     for m in range(1, n_nodes):
         row, h = features[m - 1], heads[m]
-        row[0], row[1], row[2], row[3] = odds[m], min(loss[m], LARGE), difference[m], margins[m - 1]
+        row[0], row[1], row[2], row[3] = odds[m], min(cost[m], LARGE), difference[m], margins[m - 1]
         distance = np.log1p(abs(h - m))
         row[4] = 0.0 if h == 0 else (distance if h > m else -distance)
         row[5] = np.log(arcs.start[m + 1] - arcs.start[m])

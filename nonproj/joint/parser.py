@@ -62,7 +62,7 @@ class JointParser(Parser):
     model : Model
         With a tagger.
     decoding : DecodingConfig, optional
-        By default the model's; its options ``tag_weight``, ``tag_gap`` and ``tag_candidates`` are for joint decoding.
+        By default the model's; its options ``tag_weight``, ``tag_beam`` and ``tag_candidates`` are for joint decoding.
     tags : {"missing", "all", "none"}
         As for `Parser`.
 
@@ -148,7 +148,7 @@ class JointParser(Parser):
             np.concatenate([np.zeros((1, width, width, width)), chain.triple]),
         )
         first = np.concatenate([[0, 1], 1 + np.cumsum(chain.count)])
-        kept, fewer = prune_chain(full, first, self.decoding.tag_gap, self.decoding.tag_candidates)
+        kept, fewer = prune_chain(full, first, self.decoding.tag_beam, self.decoding.tag_candidates)
         scaled = ChainScores(*(self.decoding.tag_weight * array for array in fewer))
         counts = (kept >= 0).sum(axis=1)
         if counts.sum() == n_nodes:

@@ -143,7 +143,7 @@ class DecodingConfig(Section, name="decoding"):
     confidence: bool = option(True, "estimate the probability that heads, labels and trees are correct", (bool,))
     joint: bool = option(False, "predict tags and trees jointly if a sentence has no tags or all are replaced", (bool,))
     tag_weight: float = option(10.0, "joint decoding: weight of the tagger's score", (float,), low=0)
-    tag_gap: float = option(
+    tag_beam: float = option(
         40.0,
         "joint decoding: maximum score difference, under the tagger, of a candidate tag from the best tag",
         (float,),
@@ -317,7 +317,8 @@ class Config(Section):
         0.001
         """
         known, config = dict(options()), self
-        for key, value in overrides.items():
+        for given, value in overrides.items():
+            key = RENAMED.get(given, given)
             if key not in known:
                 raise _unknown(str(key), list(known))
             value = known[key].parse(key, value) if text and isinstance(value, str) else value
@@ -366,13 +367,18 @@ def options() -> Iterator[tuple[str, Option]]:
                 yield f"{outer.name}.{inner.name}", inner.metadata["option"]
 
 
+RENAMED = {"decoding.tag_gap": "decoding.tag_beam"}
+"""Options of earlier versions, which stored models and configuration files may have, and their names now."""
+
+
 def _build(cls: type[Section], values: object) -> Any:
     """Return a section, with its subsections, from nested mappings."""
     if not isinstance(values, Mapping):
         raise ConfigError(cls._name, f"{show(values)} is invalid, a mapping from options to values expected")
     known = {item.name: item for item in fields(cls)}
     arguments = {}
-    for name, value in values.items():
+    for given, value in values.items():
+        name = RENAMED.get(dotted(cls._name, given), str(given)).removeprefix(f"{cls._name}.")
         if name not in known:
             raise _unknown(dotted(cls._name, name), [dotted(cls._name, other) for other in known])
         if "option" in known[name].metadata:

@@ -72,19 +72,19 @@ def wide_marginals(scores: np.ndarray, single_root: bool, p: np.ndarray, strict:
     ([0.0, 0.731, 0.269], 3.313)
     """
     n_nodes, words = len(scores), np.arange(1, len(scores))
-    losses, best = _losses(scores)
+    deficits, best = _deficits(scores)
     tree = np.empty(n_nodes, np.int32)
-    status = best_arborescence_dense(-losses, single_root, tree)
+    status = best_arborescence_dense(-deficits, single_root, tree)
     if status != FOUND:
         return status, -np.inf
-    lost = float(losses[tree[1:], words].sum())
+    lost = float(deficits[tree[1:], words].sum())
     if lost > FURTHEST:
         if strict:
             reason = "no probabilities are known; divide all scores by a number"
             raise ValueError(f"the best tree scores {lost:.3g} less than the best heads of all words: {reason}")
         p[tree[1:], words] = 1.0
         return FOUND, float(scores[tree[1:], words].sum())
-    possible = losses <= lost * (1.0 + 1e-9) + NEGLIGIBLE  # other arcs lose more than the best tree loses in all
+    possible = deficits <= lost * (1.0 + 1e-9) + NEGLIGIBLE  # other arcs lose more than the best tree loses in all
     rates = np.where(possible, _number(scores) - _number(best), ZERO).T
     rates[:, 0] -= complex(0.0, ORDER * single_root)
     escape = np.full((n_nodes, n_nodes), ZERO)
@@ -98,7 +98,7 @@ def wide_marginals(scores: np.ndarray, single_root: bool, p: np.ndarray, strict:
     return FOUND, float(_logarithm(partition) + best[1:].astype(np.longdouble).sum())
 
 
-def _losses(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _deficits(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return how much less each arc scores than the best head of its word, plus infinity if absent; and the latter."""
     values = np.where(np.eye(len(scores), dtype=np.bool_), -np.inf, scores)
     values[:, 0] = -np.inf

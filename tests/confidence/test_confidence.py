@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from problems import ALL_SETS, KINDS, best_score, draw_problem, trees_over
 
-from nonproj.confidence.alternatives import losses
+from nonproj.confidence.alternatives import costs
 from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
 from nonproj.confidence.evidence import FEATURES, LARGE, TAG_FEATURES, TEXT_FEATURES, Case, Evidence, gather, two_best
 from nonproj.confidence.evidence import KINDS as EVIDENCE
@@ -34,7 +34,7 @@ def solved(seed, parts, kind, **options):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("parts", ALL_SETS)
 @pytest.mark.parametrize("single_root", [False, True])
-def test_losses_are_those_of_the_nearby_trees(parts, kind, single_root):
+def test_costs_are_those_of_the_nearby_trees(parts, kind, single_root):
     checked = 0
     for seed in range(30):
         if (problem := solved(seed, parts, kind, single_root=single_root)) is None:
@@ -44,8 +44,8 @@ def test_losses_are_those_of_the_nearby_trees(parts, kind, single_root):
         def score(tree, space=space, scores=scores):
             return naive_trees.score_of_tree(tree, space, scores)
 
-        expected = naive_confidence.losses(space.arcs, decoded.tree.tolist(), score, single_root)
-        found = losses(space, scores, decoded.tree, single_root)
+        expected = naive_confidence.costs(space.arcs, decoded.tree.tolist(), score, single_root)
+        found = costs(space, scores, decoded.tree, single_root)
         assert found == pytest.approx(np.array(expected), abs=1e-9)
         checked += int(np.isfinite(found).sum())
     assert checked > 50
@@ -54,8 +54,8 @@ def test_losses_are_those_of_the_nearby_trees(parts, kind, single_root):
 @pytest.mark.parametrize("projective", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("parts", ALL_SETS)
-def test_the_true_difference_is_between_bound_and_loss(parts, kind, projective):
-    """The best tree without an arc scores at most the bound; if trees may cross, at least the tree minus the loss.
+def test_the_true_difference_is_between_bound_and_cost(parts, kind, projective):
+    """The best tree without an arc scores at most the bound; if trees may cross, at least the tree minus the cost.
 
     The bound is below the tree's score wherever the relaxation has no gap: seldom for parts of third order.
     """
@@ -64,7 +64,7 @@ def test_the_true_difference_is_between_bound_and_loss(parts, kind, projective):
         if (problem := solved(seed, parts, kind, single_root=bool(seed % 3), projective=projective)) is None:
             continue
         space, scores, options, decoded, lowest = problem
-        heads, loss = decoded.tree, losses(space, scores, decoded.tree, options.single_root)
+        heads, cost = decoded.tree, costs(space, scores, decoded.tree, options.single_root)
         wanted = np.random.default_rng(seed).random(len(heads)) < 0.8
         bounds = exclusion_bounds(space, scores, lowest, options, heads, wanted)
         trees = trees_over(space.arcs, options.single_root, projective)
@@ -76,7 +76,7 @@ def test_the_true_difference_is_between_bound_and_loss(parts, kind, projective):
             elif others:
                 best = best_score(space, scores, others)
                 assert best <= bounds[m] + 1e-8
-                assert projective or decoded.score - best <= loss[m] + 1e-8
+                assert projective or decoded.score - best <= cost[m] + 1e-8
                 assert parts != "arc" or bounds[m] == pytest.approx(best)
                 if closed and best < decoded.score - 1e-8:
                     assert bounds[m] < decoded.score - 1e-8

@@ -86,7 +86,7 @@ def test_labels_and_heads_of_the_columns_are_obeyed(path):
 
 @pytest.mark.parametrize("kind", [Parser, JointParser])
 def test_every_way_of_decoding_obeys(path, kind):
-    ways = [{}, {"nbest": 3}, {"full": True}] if kind is Parser else [{"tag_gap": 1e9, "tag_weight": 0.0}]
+    ways = [{}, {"nbest": 3}, {"full": True}] if kind is Parser else [{"tag_beam": 1e9, "tag_weight": 0.0}]
     for way in ways:
         parser = parser_of(path, kind, constraints="misc", threshold=1e-9, **way)
         parser.tags = "all"

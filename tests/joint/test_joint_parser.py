@@ -55,7 +55,7 @@ def path(tmp_path_factory) -> Path:
 def joint_parser(path, **options):
     """A joint parser with wide limits for candidates."""
     model = Model.load(path)
-    wide = {"tag_gap": 1e9, "tag_candidates": 3, "tag_weight": 1.0} | options
+    wide = {"tag_beam": 1e9, "tag_candidates": 3, "tag_weight": 1.0} | options
     return JointParser(model, dataclasses.replace(model.config.decoding, **wide))
 
 
@@ -101,7 +101,7 @@ def test_given_tags_are_kept(path):
 def test_joint_decoding_is_an_option_of_load(path):
     """The toy language's tagger is sure of its tags, unless it is asked for all that are not impossible."""
     given = [s.forms for s in toy.sentences(12, seed=7)]
-    wide = {"tag_gap": 1e9, "tag_weight": 0.0}
+    wide = {"tag_beam": 1e9, "tag_weight": 0.0}
     expected = list(joint_parser(path, **wide).parse_all(map(from_words, given)))
     alone, jointly = nonproj.load(path), nonproj.load(path, joint=True, **wide)
     found = [sentence.upos for sentence in jointly.parse_all(given)]

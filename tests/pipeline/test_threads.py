@@ -151,7 +151,7 @@ def test_a_real_treebank(treebanks, tmp_path):
 
 
 def test_tags_and_trees_decided_jointly(path):
-    options = {"joint": True, "tag_gap": 1e9, "tag_candidates": 3}
+    options = {"joint": True, "tag_beam": 1e9, "tag_candidates": 3}
     alone, shared, given = nonproj.load(path, **options), nonproj.load(path, **options), texts(150, seed=1)
     assert isinstance(shared.parser, JointParser)
     assert by_threads(lambda text: written(shared(text)), given) == [written(alone(text)) for text in given]
@@ -246,7 +246,7 @@ def reached(root: object) -> dict[str, object]:
     return found
 
 
-@pytest.mark.parametrize("options", [{}, {"joint": True, "tag_gap": 1e9}, {"full": True}, {"nbest": 2}], ids=repr)
+@pytest.mark.parametrize("options", [{}, {"joint": True, "tag_beam": 1e9}, {"full": True}, {"nbest": 2}], ids=repr)
 def test_parsing_changes_nothing_that_is_shared(path, options):
     nlp = nonproj.load(path, **options)
     nlp(texts(1, seed=6)[0])  # loads tagger, segmenter and classifier
