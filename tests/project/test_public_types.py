@@ -17,7 +17,7 @@ import nonproj
 from nonproj import types as shared
 from nonproj.io import files
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
 NAMES = [name for name in nonproj.__all__ if name != "__version__"]
 
