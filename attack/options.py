@@ -15,7 +15,7 @@ from attack.properties import check_message, require
 from nonproj.cli.main import parse_arguments
 from nonproj.errors import ConfigError
 from nonproj.options.config import Config, options
-from nonproj.scoring.templates import attributes_of, compile_templates, load_templates
+from nonproj.scoring.templates import attributes_of, load_templates, part_templates
 
 VALUES = [
     "",
@@ -117,7 +117,7 @@ class Options(Lane):
         try:
             files = load_templates(str(folder), "grandparent")
             for spec in files.values():
-                compile_templates(spec, attributes_of(files))
+                part_templates(spec, attributes_of(files))
         except ConfigError as error:
             check_message(error)
             return "templates refused"

@@ -4,7 +4,7 @@ The file is in the `safetensors <https://github.com/huggingface/safetensors>`_ f
 of a header (u64, little-endian), the header, and the arrays, raw, little-endian, in C order, without gaps.
 The header is JSON in UTF-8, padded with blanks so that the arrays begin at a multiple of 64 bytes::
 
-    {"__metadata__": {"nonproj": "5", "checksum": "...", "digests": "{...}", "labels": "[...]", ...},
+    {"__metadata__": {"nonproj": "6", "checksum": "...", "digests": "{...}", "labels": "[...]", ...},
      "parser": {"dtype": "I16", "shape": [8388608], "data_offsets": [0, 16777216]}, ...}
 
 Metadata are strings: the version of the format, BLAKE2b of the header without these 64 digits, that of each array, and
@@ -38,7 +38,7 @@ from nonproj.io.files import MODEL_MAGIC, OLD_MODEL_MAGIC, is_model, open_binary
 from nonproj.io.temporary import reason
 from nonproj.strings import NAME, fits
 
-FORMAT = 5
+FORMAT = 6
 """The version of the format that is written and read; models of earlier versions must be retrained."""
 
 _START = 8
@@ -248,6 +248,8 @@ def _header(data: bytearray | mmap.mmap, path: str) -> tuple[bytes | bytearray, 
         raise ModelError(
             f"{path}: format {version}; this version of nonproj reads formats up to {FORMAT}, install a newer one"
         )
+    if version < FORMAT:
+        raise ModelError(f"{path}: format {version}, of an earlier version of nonproj; train the model again")
     end = _START + length
     if length > MAX_HEADER:
         raise ModelError(f"{path}: damaged: a header of {length} bytes; the maximum is {MAX_HEADER}")

@@ -30,7 +30,7 @@ from nonproj.scoring.batch import Batch, alone, join, join_words
 from nonproj.scoring.label_lines import TAG, LabelLines
 from nonproj.scoring.network import network_of
 from nonproj.scoring.scorer import Known, Scorer, dense_scores_of_batch
-from nonproj.scoring.templates import compile_templates
+from nonproj.scoring.templates import part_templates
 from nonproj.scoring.tree_labels import TreeLabeler
 from nonproj.scoring.vocabulary import UNKNOWN, Tokens
 from nonproj.tagging.analyzer import Analyzer
@@ -95,7 +95,7 @@ class Parser:
         table = model.weights.get(LABEL_LINES)
         lines = None if table is None else LabelLines(table, attributes.index(TAG))
         self.scorer = Scorer(model.templates, attributes, config.parts, len(model.labels), lines, network_of(model))
-        self.pruner_table = compile_templates(model.templates["pruner"], attributes)
+        self.pruner_table = part_templates(model.templates["pruner"], attributes)
         tables, margin = (self._table("labeler"), self._table("parser")), config.labeler.margin
         self.labeler = TreeLabeler(self.scorer, model.templates, attributes, len(model.labels), margin, tables)
         self._tag_column = attributes.index("pos") if "pos" in attributes else None

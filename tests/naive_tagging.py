@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import zlib
 from collections import Counter
 
 LEVELS = {"upos": 1, "pos": 2, "full": 3}
 """How many of UPOS, XPOS and FEATS each level of a tag looks at."""
 
 
-def crc(text):
-    """The hash of a text, of 32 bits."""
-    return zlib.crc32(text.encode("utf-8", "surrogatepass"))
+PLACES = hashlib.shake_128(b"nonproj: places").digest(8 * 2048)
+
+
+def text_hash(text):
+    """The hash of a text, of 32 bits: of its length, and of its characters by their places."""
+    factors = [int.from_bytes(PLACES[8 * k : 8 * k + 8], "little") | 1 for k in range(len(text))]
+    characters = sum(upper(factor * ord(c)) for factor, c in zip(factors, text, strict=True))
+    return (upper(0x8B1D52C793E640AF * len(text)) + characters) % 2**32
 
 
 def random64(text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 import unicodedata
@@ -50,17 +51,41 @@ def bases(text: str) -> str:
     return found
 
 
-def mix(h: int, *values: int) -> int:
-    """The hash of a hash and more numbers."""
-    for value in values:
-        h = ((h ^ int(value)) * 0x9E3779B97F4A7C15) % WORD
-        h ^= h >> 29
-    return h
+PLACES = hashlib.shake_128(b"nonproj: places").digest(8 * 2048)
+LENGTH = 0x8B1D52C793E640AF
+
+
+def share(factor: int, number: int) -> int:
+    """The upper half of a product of 64 bits."""
+    return factor * int(number) % WORD >> 32
+
+
+def sequence_hash(numbers: list[int], length: int) -> int:
+    """The hash of some numbers: that of their places, and of their length."""
+    factors = [int.from_bytes(PLACES[8 * k : 8 * k + 8], "little") | 1 for k in range(len(numbers))]
+    return (share(LENGTH, length) + sum(map(share, factors, numbers))) % 2**32
 
 
 def string_hash(text: str) -> int:
     """The hash of a string: its length, and its first characters in lower case."""
-    return mix(17, len(text), *(ord(c.lower()) for c in text[:24]))
+    return sequence_hash([ord(c.lower()) for c in text[:24]], len(text))
+
+
+def coefficient(text: str) -> int:
+    """A fixed odd number of 64 bits for a text."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") | 1
+
+
+def feature_hashes(part: str, templates: list[str], values: dict[str, int]) -> list[int]:
+    """The hash of each template's feature; ``values`` are those of its terms."""
+    found = []
+    for text in templates:
+        key = coefficient(f"{part}/{text}") >> 32
+        for term in text.split():
+            slot, name = term.split(".")
+            key += share(coefficient(f"{part}/{text}/{slot[0]}{int(slot[1:] or 0):+d}.{name}"), values[term])
+        found.append(key % 2**32)
+    return found
 
 
 def shape_hash(text: str) -> int:
@@ -69,7 +94,7 @@ def shape_hash(text: str) -> int:
     for c in bases(text):
         if kinds[-2:] != [kind(c)] * 2:
             kinds.append(kind(c))
-    return mix(5, *kinds[:16])
+    return sequence_hash(kinds[:16], min(len(kinds), 16))
 
 
 def chunks(text: str) -> list[tuple[int, int, int]]:
@@ -110,6 +135,88 @@ def _fitted(found: list) -> list:
     return result
 
 
+TEMPLATES = [
+    "c.one",
+    "c.lower c+1.lower",
+    "c.lower c+1.lower c-1.lower",
+    "c.lower c+1.lower c+2.lower",
+    "c.lower c+1.lower c-1.lower c+2.lower",
+    "c.lower c+1.lower c-1.lower c-2.lower",
+    "c.lower c+1.lower c+2.lower c+3.lower",
+    "c.lower c+1.lower c-1.lower c-2.lower c+2.lower c+3.lower",
+    "c.kind c+1.kind c-1.kind c-2.kind c+2.kind c+3.kind",
+    "c.kind c+1.kind c-1.kind c+2.kind",
+    "c.lower c+1.lower c.flags",
+    "c.lower c+1.lower c.place c.remaining",
+    "c.lower c+1.lower c.before c.after",
+    "c.token c+1.lower",
+    "c.rest c.kind",
+    "c.rest c.lower",
+    "c.chunk c.inside",
+    "c.left c.right",
+    "c.lower c+1.lower c.nextkind c.remaining",
+    "c.token c.nextkind c.remaining",
+    "c.following c+1.lower c.remaining",
+    "c.previous c+1.lower",
+    "c.kind c+1.kind c.known c.remaining",
+    "c.lower c+1.lower c.known",
+    "c.left c.kind c+1.kind c.length",
+    "c.left c+1.lower c.remaining c.nextkind",
+    "c.token c.rest",
+]
+
+SENTENCE_TEMPLATES = [
+    "t.one t.gap",
+    "t.word",
+    "t+1.word",
+    "t.word t+1.word",
+    "t.word t-1.word",
+    "t+1.word t+2.word",
+    "t.word t+1.word t-1.word",
+    "t.word t+1.word t+2.word",
+    "t.shape t+1.shape t.gap",
+    "t.shape t+1.shape t.gap t-1.shape",
+    "t.shape t+1.shape t.gap t+2.shape",
+    "t.shape t+1.shape t.gap t-1.shape t+2.shape",
+    "t.word t+1.shape",
+    "t.shape t+1.word",
+    "t.word t+1.shape t+2.shape",
+    "t.word t+1.shape t-1.word",
+    "t.shape t+1.word t+2.word",
+    "t-1.word",
+    "t+2.word",
+    "t.word t.gap",
+    "t+1.word t.gap",
+    "t-1.shape t-2.shape t.shape t+1.shape t.gap",
+    "t+2.shape t+3.shape t.shape t+1.shape t.gap",
+    "t-2.word t.last",
+    "t+3.word t+1.first",
+    "t.shape t+1.shape t.gap t.size",
+    "t-1.word t.shape t+1.shape",
+    "t+2.word t.shape t+1.shape",
+    "t.shape t+1.shape t.gap t.place",
+    "t.last t+1.first t+1.case t.place",
+    "t.word t.inside",
+    "t+1.word t.inside",
+    "t.shape t+1.shape t.gap t.inside",
+    "t.last t+1.first t+1.case t.word",
+    "t.last t+1.first t+1.case t+1.shape",
+    "t.last t+1.first t+1.case t.case t+2.case",
+    "t.suffix t+1.suffix",
+    "t-1.suffix t.suffix t+1.first",
+    "t.suffix t+1.suffix t+2.suffix",
+    "t.last t+1.suffix t+2.suffix",
+    "t.suffix t.last t+1.first t+1.case",
+    "t.last t+1.first t+1.case t.gap t+2.shape",
+    "t.last t+1.first t+1.case t-1.case t.case",
+    "t+1.suffix t.last t+1.first t+1.case",
+    "t+1.suffix t+2.suffix t.shape",
+    "t.last t+1.first t+1.case t-1.absent t+2.absent",
+    "t.word t-1.absent",
+    "t+1.word t.shape t.place",
+]
+
+
 def token_features(text: str, found: list, c: int, begin: int, i: int, known: dict, flags: int = 0) -> list[int]:
     """The hashes of the features of a token end after character ``i`` of chunk ``c``; the token began at ``begin``."""
     first, last, gap = found[c]
@@ -131,17 +238,19 @@ def token_features(text: str, found: list, c: int, begin: int, i: int, known: di
     next_kind = kind(text[found[c + 1][0]]) if follows else 0
     token, rest, whole = (string_hash(t) for t in (text[begin : i + 1], text[i + 1 : last], text[begin:last]))
     left, right = shape_hash(text[begin : i + 1]), shape_hash(text[i + 1 : last])
+    whole_chunk = string_hash(text[first:last])
     lexicon = (known(token) > 1) + 2 * (known(rest) > 1) + 4 * (known(whole) > 1)
-    pair, kinds = (mix(3, l0, l1),), (mix(4, k0, k1),)
-    templates = [
-        *((100,), pair, (*pair, p1), (*pair, n2), (*pair, p1, n2), (*pair, p1, p2), (*pair, n2, n3)),
-        *((*pair, p1, p2, n2, n3), (*kinds, kp1, kp2, kn2, kn3), (*kinds, kp1, kn2), (*pair, flags)),
-        *((*pair, place, remaining), (*pair, run[0], run[1] + 1), (token, l1), (rest, k0), (rest, l0)),
-        *((string_hash(text[first:last]), i - first), (left, right), (*pair, next_kind, remaining)),
-        *((token, next_kind, remaining), (following, l1, remaining), (previous, l1), (*kinds, lexicon, remaining)),
-        *((*pair, lexicon), (left, *kinds, i - begin), (left, l1, remaining, next_kind), (token, rest)),
-    ]
-    return [mix(t[0], *t[1:], 100 + n if n else 0) for n, t in enumerate(templates)]
+    characters = {"lower": (p2, p1, l0, l1, n2, n3), "kind": (kp2, kp1, k0, k1, kn2, kn3)}
+    values = {
+        f"c{d:+d}.{name}" if d else f"c.{name}": v for name, vs in characters.items() for d, v in enumerate(vs, -2)
+    }
+    of_place = {
+        **{"flags": flags, "place": place, "remaining": remaining, "before": run[0], "after": run[1] + 1},
+        **{"token": token, "rest": rest, "left": left, "right": right, "chunk": whole_chunk, "inside": i - first},
+        **{"previous": previous, "following": following, "nextkind": next_kind, "known": lexicon},
+        **{"length": i - begin, "one": 1},
+    }
+    return feature_hashes("tokens", TEMPLATES, values | {f"c.{name}": value for name, value in of_place.items()})
 
 
 def sentence_features(tokens: list, t: int, state: tuple, case: dict) -> list[int]:
@@ -160,24 +269,21 @@ def sentence_features(tokens: list, t: int, state: tuple, case: dict) -> list[in
     k0, k1, gap = kind(bases(forms[2])[-1]), kind(forms[3][0]), tokens[t][1]
     place = length if length < 4 else 4 + sum(length >= bound for bound in (4, 6, 12, 24))
     inside = place * 4 + min(brackets, 1) * 2 + quotes % 2
-    words, shapes, cases = (mix(1, w0, w1),), (mix(2, s0, s1, gap),), (mix(6, k0, k1, c1),)
-    templates = [
-        *((100, gap), (w0,), (w1,), words, (w0, wp), (w1, wn), (*words, wp), (*words, wn), shapes, (*shapes, sp)),
-        *((*shapes, sn), (*shapes, sp, sn), (w0, s1), (s0, w1), (w0, s1, sn), (w0, s1, wp), (s0, w1, wn), (wp,)),
-        *((wn,), (w0, gap), (w1, gap), (sp, spp, *shapes), (sn, snn, *shapes), (wpp, k0), (wnn, k1)),
-        *((*shapes, min(len(forms[2]), 4)), (wp, s0, s1), (wn, s0, s1), (*shapes, place), (*cases, place)),
-        *((w0, inside), (w1, inside), (*shapes, inside), (*cases, w0), (*cases, s1), (*cases, c0, cn), (x0, x1)),
-        *((xp, x0, k1), (x0, x1, xn), (k0, x1, xn), (x0, *cases), (*cases, gap, sn), (*cases, cp, c0), (x1, *cases)),
-        *((x1, xn, s0), (*cases, not forms[1], not forms[4]), (w0, not forms[1]), (w1, s0, place)),
-    ]
-    return [mix(100, gap) if not n else mix(t[0], *t[1:], 100 + n) for n, t in enumerate(templates)]
+    near = {
+        **{"word": (wpp, wp, w0, w1, wn, wnn), "shape": (spp, sp, s0, s1, sn, snn), "suffix": (0, xp, x0, x1, xn, 0)},
+        **{"case": (0, cp, c0, c1, cn, 0), "last": (0, 0, k0, 0, 0, 0), "first": (0, 0, 0, k1, 0, 0)},
+        "absent": [not form for form in forms],
+    }
+    values = {f"t{d:+d}.{name}" if d else f"t.{name}": v for name, vs in near.items() for d, v in enumerate(vs, -2)}
+    values |= {"t.gap": gap, "t.size": min(len(forms[2]), 4), "t.place": place, "t.inside": inside, "t.one": 1}
+    return feature_hashes("sentences", SENTENCE_TEMPLATES, values)
 
 
 def decide(rows: list[int], weights: np.ndarray) -> np.float32:
     """The score of features, summed in their order in single precision."""
     score, bits = np.float32(0.0), len(weights).bit_length() - 1
     for h in rows:
-        score += weights[h >> (64 - bits)]
+        score += weights[h >> (32 - bits)]
     return score
 
 
@@ -217,7 +323,7 @@ def score_ends(tokens: list, case, weights: np.ndarray, threshold: float) -> lis
         if gap != PARAGRAPH:
             score, bits = np.float32(-threshold), len(weights).bit_length() - 1
             for h in sentence_features(tokens, t, state, case):
-                score += weights[h >> (64 - bits)]
+                score += weights[h >> (32 - bits)]
         scores.append(float(score))
         if score > 0:
             state = (0, 0, 0)

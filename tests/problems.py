@@ -16,7 +16,7 @@ from nonproj.joint.space import ChainScores, joint_problem, joint_space
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.automaton import head_automata, moves
 from nonproj.parts.space import part_space, tree_score
-from nonproj.scoring.templates import attributes_of, compile_templates
+from nonproj.scoring.templates import attributes_of, part_templates
 from nonproj.scoring.vocabulary import Encoder
 from nonproj.types import Sentence
 
@@ -189,7 +189,7 @@ def draw_features(seed, spec, n):
     sentence = draw_sentence(rng, n)
     known = [draw_sentence(rng, 5), Sentence(sentence.rows[::2])]
     encoder = Encoder.from_sentences(known, attributes_of({"any": spec}), rare=1)
-    return rng, sentence, encoder, compile_templates(spec, encoder.attributes)
+    return rng, sentence, encoder, part_templates(spec, encoder.attributes)
 
 
 def draw_joint(rng, n, kind, most=3, pruned=True, chain_scale=1.0):

@@ -22,12 +22,12 @@ from nonproj.io.conll import with_rows
 from nonproj.learning.crossing import learn_price
 from nonproj.learning.mixing import Mixing, make_examples
 from nonproj.learning.network import learn_network
-from nonproj.learning.perceptron import start_epoch
 from nonproj.learning.preparation import Prepared
+from nonproj.linear.perceptron import start_epoch
+from nonproj.linear.weights import quantise
 from nonproj.model import LABEL_LINES, Model
 from nonproj.options.config import Config
 from nonproj.pipeline import Parser
-from nonproj.scoring.score import quantise
 from nonproj.scoring.vocabulary import FEAT, FIRST, Encoder, Tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.text.corpus import paragraphs, raw_text
@@ -134,7 +134,7 @@ def second_parser(trainer, spaces: list[ArcSpace], chosen: np.ndarray) -> Parser
     """Train a parser on some of the trainer's sentences."""
     weights = {
         "pruner": trainer.fit_pruner(chosen, "confidence: pruner").weights,
-        "labeler": trainer.fit_labeler(chosen, "confidence: labeler").averaged(),
+        "labeler": trainer.fit_labeler(chosen, "confidence: labeler").mean(),
         "parser": _second_weights(trainer, spaces, chosen),
     }
     tables = {name: quantise(table) for name, table in weights.items()}
@@ -175,7 +175,7 @@ def _second_weights(trainer, spaces: list[ArcSpace], chosen: np.ndarray) -> np.n
         else:
             missed = sum(perceptron.update(examples[i]) for i in trainer.progress(order, name))
         log.info("%s: %.1f s, %d training mistakes", name, time.perf_counter() - began, missed)
-    return perceptron.averaged()
+    return perceptron.mean()
 
 
 def known_strings(vocabularies: dict[str, list[str]], tokens: Sequence[Tokens]) -> dict[str, list[str]]:

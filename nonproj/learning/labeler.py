@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nonproj.learning.perceptron import average
+from nonproj.linear.perceptron import Averaged
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.label_decoding import label_tree
 from nonproj.scoring.label_pairs import PairScorer, labelled_tree
@@ -15,7 +15,7 @@ from nonproj.scoring.templates import TemplateTable
 from nonproj.scoring.vocabulary import Tokens
 
 
-class Labeler:
+class Labeler(Averaged):
     """An averaged perceptron over labels, or over labellings of trees.
 
     Parameters
@@ -35,13 +35,11 @@ class Labeler:
     def __init__(
         self, table: TemplateTable, n_labels: int, bits: int, margin: float = 0.0, pairs: PairScorer | None = None
     ):
+        super().__init__(bits)
         self.table = table
         self.pairs = pairs
         self.n_labels = n_labels
         self.margin = margin
-        self.weights = np.zeros(1 << bits, np.float32)
-        self.total = np.zeros(1 << bits, np.float64)
-        self.step = 1
 
     def epoch(self, examples: Sequence[tuple[Tokens, np.ndarray, np.ndarray]], order: np.ndarray) -> int:
         """Train once on the examples (tokens, heads, numbers of labels); return the number of wrong labels."""
@@ -64,7 +62,3 @@ class Labeler:
                 self.pairs.add(tokens, tree, gold, predicted, step, self.weights, self.total)
         self.step += 1
         return wrong
-
-    def averaged(self) -> np.ndarray:
-        """Return the mean of the weights over all steps, float32."""
-        return average(self.weights, self.total, self.step)

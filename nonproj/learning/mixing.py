@@ -17,6 +17,7 @@ import numpy as np
 from nonproj.dual.options import DualOptions
 from nonproj.errors import ConfigError
 from nonproj.learning.perceptron import Example, Perceptron
+from nonproj.linear.perceptron import Sparse, Update, mix, sparse
 from nonproj.parts.space import part_space
 from nonproj.scoring.label_lines import LabelLines
 from nonproj.scoring.scorer import Scorer
@@ -46,32 +47,6 @@ class Learner(NamedTuple):
         return Perceptron(scorer, self.bits, self.margin, self.options, self.relaxed, self.label_margin)
 
 
-class Sparse(NamedTuple):
-    """Entries of a weight table: their places, int64[K], ascending, and their values."""
-
-    places: np.ndarray
-    values: np.ndarray
-
-
-class ShardUpdate(NamedTuple):
-    """The result of one epoch on one shard.
-
-    Attributes
-    ----------
-    weights : Sparse
-        float32: the weights that have changed.
-    total : Sparse
-        float64: what to add to the running total.
-    steps, missed : int
-        Sentences, and words whose gold arc was missed.
-    """
-
-    weights: Sparse
-    total: Sparse
-    steps: int
-    missed: int
-
-
 def make_examples(
     tokens: list[Tokens],
     heads: list[np.ndarray],
@@ -84,7 +59,7 @@ def make_examples(
     return [Example(t, h, part_space(a, parts), g) for t, h, a, g in zip(tokens, heads, arcs, labels, strict=True)]
 
 
-def train_shard(learner: Learner, weights: Sparse, step: int, shard: list[Example], order: np.ndarray) -> ShardUpdate:
+def train_shard(learner: Learner, weights: Sparse, step: int, shard: list[Example], order: np.ndarray) -> Update:
     """Train one epoch on a shard.
 
     Parameters
@@ -103,7 +78,7 @@ def train_shard(learner: Learner, weights: Sparse, step: int, shard: list[Exampl
     before = perceptron.weights.copy()
     perceptron.step = step
     missed = sum(perceptron.update(shard[i]) for i in order)
-    return ShardUpdate(sparse(perceptron.weights, before), sparse(perceptron.total), len(order), missed)
+    return Update(sparse(perceptron.weights, before), sparse(perceptron.total), len(order), missed)
 
 
 def train_apart(workers, learner: Learner, perceptrons, orders, material: tuple) -> int:
@@ -135,32 +110,9 @@ def train_apart(workers, learner: Learner, perceptrons, orders, material: tuple)
     return missed
 
 
-def train_everything(learner: Learner, weights: Sparse, step: int, material: tuple, order: np.ndarray) -> ShardUpdate:
+def train_everything(learner: Learner, weights: Sparse, step: int, material: tuple, order: np.ndarray) -> Update:
     """Train one epoch on all sentences, in a process that keeps nothing; see `train_apart` and `train_shard`."""
     return train_shard(learner, weights, step, make_examples(*material), order)
-
-
-def sparse(table: np.ndarray, other: np.ndarray | float = 0.0) -> Sparse:
-    """Return the entries of a table that differ from those of another.
-
-    Examples
-    --------
-    >>> sparse(np.array([0.0, 2.0, 0.0, 3.0]))
-    Sparse(places=array([1, 3]), values=array([2., 3.]))
-    """
-    places = np.flatnonzero(table != other)
-    return Sparse(places, table[places])
-
-
-def mix(perceptron: Perceptron, updates: Sequence[ShardUpdate]) -> None:
-    """Update a perceptron by the uniform mean of the shards' updates, in the order of the shards."""
-    change = np.zeros(len(perceptron.weights))
-    for update in updates:
-        places, values = update.weights
-        change[places] += values.astype(np.float64) - perceptron.weights[places]
-        perceptron.total[update.total.places] += update.total.values / len(updates)
-    perceptron.weights[:] = perceptron.weights + change / len(updates)
-    perceptron.step += max(update.steps for update in updates)
 
 
 def check_shards(shards: int, sentences: int) -> None:
@@ -220,7 +172,7 @@ class Mixing:
         int
             Number of words whose gold arc was missed.
         """
-        updates: list[ShardUpdate] = []
+        updates: list[Update] = []
         for attempt in range(RESUBMISSIONS):
             try:
                 for _ in progress(self._train_shards(perceptron, order, updates)):
@@ -232,7 +184,7 @@ class Mixing:
         mix(perceptron, updates)
         return sum(update.missed for update in updates)
 
-    def _train_shards(self, perceptron: Perceptron, order: np.ndarray, updates: list[ShardUpdate]) -> Iterator[int]:
+    def _train_shards(self, perceptron: Perceptron, order: np.ndarray, updates: list[Update]) -> Iterator[int]:
         """Fill ``updates``, one for each shard; yield the steps as they are done."""
         updates.clear()
         weights = self.workers.share(sparse(perceptron.weights))

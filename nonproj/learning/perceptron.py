@@ -6,7 +6,6 @@ gold modifiers (and gold grandparent) of each word, the root included, against i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,12 +13,11 @@ import numpy as np
 from nonproj.automata.relaxed import decode_relaxed
 from nonproj.dual.decomposition import dual_decomposition
 from nonproj.dual.options import DualOptions
+from nonproj.linear.perceptron import Averaged
 from nonproj.parts.space import indicators, tree_indicators
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.vocabulary import Tokens
-from nonproj.types import Float32s, Float64s, PartSpace
-
-_AT_ONCE = 1 << 18  # weights whose mean is computed at a time
+from nonproj.types import PartSpace
 
 
 class Example(NamedTuple):
@@ -34,8 +32,8 @@ class Example(NamedTuple):
     labels: np.ndarray | None = None
 
 
-class Perceptron:
-    """The weights, their running total, and the update.
+class Perceptron(Averaged):
+    """The perceptron of all parts: its scorer, its inference, and the update.
 
     Parameters
     ----------
@@ -51,15 +49,6 @@ class Perceptron:
         Decode over Z, as the paper does; otherwise over trees, by dual decomposition.
     label_margin : float
         Where labels are scored with the arcs: score by which the gold label of a gold arc must win.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (2 ** bits,), float32
-        Sums of integers, exact up to 2 ** 24.
-    total : ndarray of shape (2 ** bits,), float64
-        The sum of all updates, each times its step, for lazy averaging.
-    step : int
-        The next update's number, from 1, or since `restart_average`.
     """
 
     def __init__(
@@ -71,14 +60,12 @@ class Perceptron:
         relaxed: bool = True,
         label_margin: float = 0.0,
     ):
+        super().__init__(bits)
         self.scorer = scorer
         self.margin = margin
         self.options = options
         self.relaxed = relaxed
         self.label_margin = label_margin
-        self.weights = np.zeros(1 << bits, np.float32)
-        self.total = np.zeros(1 << bits, np.float64)
-        self.step = 1
 
     def update(self, example: Example) -> int:
         """Learn from one sentence; return the number of words whose gold arc its decoding missed."""
@@ -123,50 +110,6 @@ class Perceptron:
         if self.relaxed and len(parts.types) > 1:
             return relaxed_indicators(parts, scores, self.options.tau)
         return tree_indicators(parts, dual_decomposition(parts, scores, self.options).tree)
-
-    def restart_average(self) -> None:
-        """Leave the weights so far out of the average."""
-        self.total[:] = 0.0
-        self.step = 1
-
-    def averaged(self) -> np.ndarray:
-        """Return the mean of the weights over all steps since the average was started, float32."""
-        return average(self.weights, self.total, self.step)
-
-
-def average(weights: Float32s, total: Float64s, step: int) -> Float32s:
-    """Return the mean of weights over all steps, from their running total, float32.
-
-    A part of the table at a time, because copies of it in float64 would take more memory than all else in training.
-
-    Examples
-    --------
-    >>> average(np.array([3.0, 1.0], np.float32), np.array([4.0, 0.0]), 2)
-    array([1., 1.], dtype=float32)
-    """
-    mean = np.empty_like(weights)
-    for begin in range(0, len(weights), _AT_ONCE):
-        part = slice(begin, begin + _AT_ONCE)
-        mean[part] = weights[part] - total[part] / step
-    return mean
-
-
-def start_epoch(epoch: int, perceptrons: Sequence[Perceptron], average_from: int) -> None:
-    """Restart the averages before epoch ``average_from``, counted from 1; ``epoch`` is the coming one, from 0."""
-    if epoch + 1 == average_from:
-        for perceptron in perceptrons:
-            perceptron.restart_average()
-
-
-def mean_weights(perceptrons: Sequence[Perceptron]) -> np.ndarray:
-    """Return the mean of the averaged weights of some perceptrons, float32; features have the same places in each."""
-    mean = np.zeros_like(perceptrons[0].weights)
-    for begin in range(0, len(mean), _AT_ONCE):
-        part = slice(begin, begin + _AT_ONCE)
-        for perceptron in perceptrons:
-            mean[part] += average(perceptron.weights[part], perceptron.total[part], perceptron.step)
-    mean /= np.float32(len(perceptrons))
-    return mean
 
 
 def relaxed_indicators(parts: PartSpace, scores: np.ndarray, tau: float) -> np.ndarray:

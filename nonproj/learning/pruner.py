@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.linear.logistic import descend
 from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import arc_space, full_arc_space
 from nonproj.scoring.hashing import Hashed, Places, hash_tokens, list_places
@@ -79,9 +80,7 @@ def _adagrad(listed: Places, gradient: Float64s, learning_rate: float, weights: 
     for p in range(gradient.shape[0]):
         g = gradient[p]
         for i in range(start[p], start[p + 1]):
-            w = places[i]
-            squares[w] += np.float32(g * g)
-            weights[w] -= np.float32(learning_rate * g / np.sqrt(squares[w] + 1e-8))
+            descend(weights, squares, places[i], g, learning_rate)
 
 
 def count_gold(arcs: ArcSpace, heads: np.ndarray) -> int:

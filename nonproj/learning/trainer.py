@@ -31,24 +31,25 @@ from nonproj.learning.label_numbers import label_lines, number_labels
 from nonproj.learning.labeler import Labeler
 from nonproj.learning.mixing import Learner, Mixing, check_shards, make_examples, train_apart
 from nonproj.learning.network import learn_network
-from nonproj.learning.perceptron import Perceptron, mean_weights, start_epoch
+from nonproj.learning.perceptron import Perceptron
 from nonproj.learning.preparation import check_sentences, load_features, prepare, restore
 from nonproj.learning.pruner import Pruner, add_gold, count_gold
+from nonproj.linear.perceptron import mean_of, start_epoch
+from nonproj.linear.weights import quantise
 from nonproj.model import LABEL_LINES, Model
 from nonproj.options.config import Config
 from nonproj.parts.registry import part_set
 from nonproj.pipeline import Parser
 from nonproj.scoring.label_lines import TAG
 from nonproj.scoring.label_pairs import PairScorer
-from nonproj.scoring.score import quantise
 from nonproj.scoring.scorer import dense_arc_scores
-from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC, attributes_of, compile_templates
+from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC, attributes_of, part_templates
 from nonproj.scoring.vocabulary import FIRST, Encoder
 from nonproj.trees.marginals import marginals
 from nonproj.trees.pruning import prune
 from nonproj.types import ArcSpace, Sentence
 
-LEARNING = 1
+LEARNING = 2
 """Raised with every change by which the same options, templates and sentences give another model: figures that were
 measured before are then shown to be of an earlier version (``experiments/provenance.py``)."""
 
@@ -177,7 +178,7 @@ class Trainer:
             self.meta |= {name: saved.meta[name] for name in HISTORY if name in saved.meta}
             log.info("resuming after epoch %d", len(self.meta["log"]))
         else:
-            self.weights["labeler"] = self.fit_labeler(np.arange(len(self.sentences)), "labeler").averaged()
+            self.weights["labeler"] = self.fit_labeler(np.arange(len(self.sentences)), "labeler").mean()
             spaces = self._train_pruner()
             self.prepared.add("clusters", self.clusters and self.clusters.state())
             self.prepared.add("network", learn_network(self, spaces))
@@ -232,7 +233,7 @@ class Trainer:
         """Train a labeler on the chosen sentences."""
         examples = [(t, s.tree, g) for t, s, g in zip(self.tokens, self.sentences, self.gold_labels, strict=True)]
         options = self.config.labeler
-        table = compile_templates(self.files["label"], self.attributes)
+        table = part_templates(self.files["label"], self.attributes)
         pairs = PairScorer.of(self.files, self.attributes)
         labeler = Labeler(table, len(self.labels), options.bits, options.margin, pairs)
         for epoch in range(options.epochs):
@@ -272,7 +273,7 @@ class Trainer:
     def fit_pruner(self, chosen: np.ndarray, name: str) -> Pruner:
         """Train a pruner on the chosen sentences."""
         options = self.config.pruner
-        table = compile_templates(self.files["pruner"], self.attributes)
+        table = part_templates(self.files["pruner"], self.attributes)
         pruner = Pruner(table, options.bits, options.learning_rate)
         examples = [(t, s.tree) for t, s in zip(self.tokens, self.sentences, strict=True)]
         in_fold = np.zeros(len(examples), bool)
@@ -319,7 +320,7 @@ class Trainer:
                 perceptron.weights = np.array(saved.weights[weights])
                 perceptron.total = np.array(saved.weights[total])
                 perceptron.step = saved.meta["step"]
-            self.weights["parser"] = mean_weights(perceptrons)
+            self.weights["parser"] = mean_of(perceptrons)
         return perceptrons
 
     def _train_parser(self, perceptrons: list[Perceptron], spaces: list[ArcSpace]) -> None:
@@ -345,7 +346,7 @@ class Trainer:
                 else:
                     missed += sum(perceptron.update(examples[i]) for i in self.progress(order, text))
             seconds = time.perf_counter() - began
-            self.weights["parser"] = mean_weights(perceptrons)
+            self.weights["parser"] = mean_of(perceptrons)
             self._finish_epoch(epoch, missed // len(perceptrons), seconds)
             self._save_checkpoint(perceptrons, spaces)
 

@@ -87,12 +87,12 @@ def grandparent_bounds(hashed: Hashed, weights: np.ndarray, scale: float = 1.0) 
     --------
     >>> from nonproj.scoring.vocabulary import Encoder
     >>> from nonproj.scoring.hashing import hash_tokens
-    >>> from nonproj.scoring.templates import compile_templates
+    >>> from nonproj.scoring.templates import part_templates
     >>> from nonproj.types import Sentence
     >>> rows = [[str(i), "_", "_", "_", tag, "_", "_", "_", "_", "_"] for i, tag in enumerate("NVN", 1)]
     >>> encoder = Encoder.from_sentences([Sentence(rows)], ["pos"], rare=1)
     >>> spec = {"part": "grandparent", "codes": ["none"], "templates": ["g.pos m.pos"]}
-    >>> table = compile_templates(spec, ["pos"])
+    >>> table = part_templates(spec, ["pos"])
     >>> hashed = hash_tokens(encoder.encode(Sentence(rows)), table, 16)
     >>> bounds = grandparent_bounds(hashed, np.arange(16, dtype=np.float32))
     >>> bounds.lookups, bool(bounds.upper[0, 2, 1] == bounds.upper[0, 2, 3])

@@ -1,7 +1,6 @@
 """From the words of a part to the places of its features in a weight table.
 
-The hash of a part under a template is the sum of its words' shares, modulo 2**32; its highest bits are the place.  A
-share is the sum of the upper halves of coefficient times attribute, modulo 2**64 each, and is computed once per word.
+The hash of a part under a template (`nonproj.linear.hashing`) is the sum of its words' shares, each computed once.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
+from nonproj.linear.hashing import share
 from nonproj.parts.geometry import DIRECTION
 from nonproj.scoring.batch import Batch, alone
 from nonproj.scoring.prefetch import prefetch
@@ -113,12 +113,6 @@ def list_places(hashed: Hashed, parts: PartRows) -> Places:
     return _list_places(hashed, parts.nodes, parts.codes)
 
 
-@inlined_kernel
-def _upper(coefficient: np.uint64, atom: int) -> np.uint32:
-    """Return the upper half of a product modulo 2**64."""
-    return np.uint32((coefficient * np.uint64(atom)) >> np.uint64(32))
-
-
 @kernel
 def _hash_tokens(
     atoms: Int32s,
@@ -140,7 +134,7 @@ def _hash_tokens(
         size = min(BLOCK, n_nodes - 2 - first)
         for k in range(n_slots * n_templates):
             slot, t = k // n_templates, k % n_templates
-            sums[:] = _upper(salt[t], 1) if slot == 0 else np.uint32(0)
+            sums[:] = share(salt[t], 1) if slot == 0 else np.uint32(0)
             for i in range(start[k], start[k + 1]):
                 begin = first + MARGIN + offset[i]
                 _add_shares(coefficient[i], columns[attribute[i], begin : begin + size], sums)
@@ -149,18 +143,18 @@ def _hash_tokens(
     for k in range(n_slots * n_templates):
         slot, t = k // n_templates, k % n_templates
         for atom in (START, END):
-            share = _upper(salt[t], 1) if slot == 0 else np.uint32(0)
+            key = share(salt[t], 1) if slot == 0 else np.uint32(0)
             for i in range(start[k], start[k + 1]):
-                share = np.uint32(share + _upper(coefficient[i], atom))
+                key = np.uint32(key + share(coefficient[i], atom))
             for node in end:
-                shares[slot, node + atom - START, t] = share
+                shares[slot, node + atom - START, t] = key
 
 
 @inlined_kernel
 def _add_shares(coefficient: np.uint64, column: Uint32s, sums: Uint32s) -> None:
     """Add what an attribute of some nodes contributes to their shares."""
     for j in range(column.shape[0]):
-        sums[j] += np.uint32((coefficient * np.uint64(column[j])) >> np.uint64(32))
+        sums[j] += share(coefficient, column[j])
 
 
 @kernel
@@ -289,7 +283,7 @@ def _write_special(hashed: Hashed, keys: Uint32s, code: np.uint32, h: int, m: in
     for t in range(n_plain, first_feat):
         k, row, column, coefficient = 0, t - n_plain, sets.attribute[t], sets.coefficient[t]
         while firsts[row, low, k] < high:
-            key = np.uint32(keys[t] + _upper(coefficient, atoms[firsts[row, low, k] + MARGIN, column]))
+            key = np.uint32(keys[t] + share(coefficient, atoms[firsts[row, low, k] + MARGIN, column]))
             places[end] = np.uint32(np.uint32(key >> shift) ^ code)
             end += 1
             k += 1
@@ -297,9 +291,9 @@ def _write_special(hashed: Hashed, keys: Uint32s, code: np.uint32, h: int, m: in
         of_head, of_modifier = sets.feat_coefficient[0, t], sets.feat_coefficient[1, t]
         # A template that names the features of one of the two words has one place for all features of the other.
         for i in range(feat_start[h], feat_start[h + 1] if of_head > 0 else feat_start[h] + 1):
-            outer = np.uint32(keys[t] + _upper(of_head, feat[i])) if of_head > 0 else keys[t]
+            outer = np.uint32(keys[t] + share(of_head, feat[i])) if of_head > 0 else keys[t]
             for j in range(feat_start[m], feat_start[m + 1] if of_modifier > 0 else feat_start[m] + 1):
-                key = np.uint32(outer + _upper(of_modifier, feat[j])) if of_modifier > 0 else outer
+                key = np.uint32(outer + share(of_modifier, feat[j])) if of_modifier > 0 else outer
                 places[end] = np.uint32(np.uint32(key >> shift) ^ code)
                 end += 1
     return end

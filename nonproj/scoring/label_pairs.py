@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
+from nonproj.linear.perceptron import move
 from nonproj.scoring.batch import Batch, whole
 from nonproj.scoring.hashing import Hashed, Places, _list_places, hash_tokens, list_places
 from nonproj.scoring.labels import LINE
-from nonproj.scoring.templates import LABEL_PAIRS, TemplateTable, compile_templates
+from nonproj.scoring.templates import LABEL_PAIRS, TemplateTable, part_templates
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows
 
@@ -232,7 +233,7 @@ class PairScorer:
     """
 
     def __init__(self, files: Mapping[str, Mapping[str, Any]], attributes: Sequence[str]):
-        self.tables: list[TemplateTable] = [compile_templates(files[name], attributes) for name in LABEL_PAIRS]
+        self.tables: list[TemplateTable] = [part_templates(files[name], attributes) for name in LABEL_PAIRS]
 
     @classmethod
     def of(cls, files: Mapping[str, Mapping[str, Any]], attributes: Sequence[str]) -> PairScorer | None:
@@ -333,5 +334,4 @@ def _add_pairs(
     for p in range(first.shape[0]):
         for i in range(start[p], start[p + 1]):
             place = _line(places[i], first[p], shift) ^ np.uint32(second[p])
-            weights[place] += np.float32(sign)
-            total[place] += step * sign
+            move(weights, total, place, sign, step)

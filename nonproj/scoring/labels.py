@@ -7,19 +7,16 @@ vector: the number of the line is xor-ed onto the feature's place.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
+from nonproj.linear.perceptron import move
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.scoring.batch import Batch, whole
 from nonproj.scoring.hashing import BLOCK, Hashed, Places, _new_block, _write_places, list_places
 from nonproj.scoring.prefetch import prefetch
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint8s
-
-if TYPE_CHECKING:
-    pass
 
 LINE = 16
 """Weights in a cache line of 64 bytes."""
@@ -216,10 +213,8 @@ def _add_labels(
         for i in range(start[p], start[p + 1]):
             line = places[i] & ~np.uint32(LINE - 1)
             up, down = line ^ np.uint32(gold[p]), line ^ np.uint32(predicted[p])
-            weights[up] += np.float32(1.0)
-            weights[down] -= np.float32(1.0)
-            total[up] += step
-            total[down] -= step
+            move(weights, total, up, 1.0, step)
+            move(weights, total, down, -1.0, step)
 
 
 def add_labelled(
@@ -241,5 +236,4 @@ def _add_labelled(
     for p in range(labels.shape[0]):
         for i in range(start[p], start[p + 1]):
             place = (places[i] & ~np.uint32(LINE - 1)) ^ np.uint32(labels[p])
-            weights[place] += np.float32(delta[p])
-            total[place] += step * delta[p]
+            move(weights, total, place, delta[p], step)

@@ -18,6 +18,7 @@ import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
 from nonproj.errors import ModelError
+from nonproj.linear.weights import zero_of
 from nonproj.scoring.batch import Batch
 from nonproj.scoring.vocabulary import FEAT, FIRST, MARGIN, ROOT, Tokens
 from nonproj.scoring.word_sums import Columns, sums_before, word_sums
@@ -26,7 +27,6 @@ from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint8s
 POSITIONS = 30
 """Codes of direction and distance: ten distances to the left, to the right, and from the root."""
 
-_ZEROS = np.zeros(1), np.zeros(1, np.int64)
 _FIELDS = ("index", "words", "between", "positions", "output", "labels")
 
 
@@ -218,7 +218,7 @@ def score_arcs(
         See `Weights`.
     """
     scores = np.empty(len(arcs[0]))
-    _score_arcs(*arcs, words, sums, before, positions, output, _ZEROS[output.dtype == np.int16], scores)
+    _score_arcs(*arcs, words, sums, before, positions, output, zero_of(output), scores)
     return scores
 
 

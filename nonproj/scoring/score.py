@@ -8,33 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.linear.perceptron import move
+from nonproj.linear.weights import zero_of
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.scoring.batch import whole
 from nonproj.scoring.hashing import BLOCK, Hashed, Places, _new_block, _write_places, list_places
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint8s
-
-_ZEROS = np.zeros(1), np.zeros(1, np.int64)
-
-_AT_ONCE = 1 << 18
-"""Weights that are rounded at a time: a copy of a whole table would take much memory."""
-
-
-def quantise(weights: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return weights rounded to int16, and their scale: a weight is the integer times the scale.
-
-    The scale is 1/32767 of the largest weight.  Half the bytes are half the cache misses, and look-ups take most time.
-
-    Examples
-    --------
-    >>> quantise(np.array([0.5, -2.0, 0.0], np.float32))[0].tolist()
-    [8192, -32767, 0]
-    """
-    largest = float(max(weights.max(initial=0.0), -weights.min(initial=0.0))) or 1.0
-    scale = largest / 32767
-    rounded = np.empty(weights.shape, np.int16)
-    for begin in range(0, len(weights), _AT_ONCE):
-        rounded[begin : begin + _AT_ONCE] = np.rint(weights[begin : begin + _AT_ONCE] / scale)
-    return rounded, scale
 
 
 def score_parts(hashed: Hashed, parts: PartRows, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
@@ -49,14 +28,14 @@ def score_parts(hashed: Hashed, parts: PartRows, weights: np.ndarray, scale: flo
     weights : ndarray, float32 or int16
         A table whose size is a power of two.
     scale : float
-        Factor of all scores, from `quantise`.
+        Factor of all scores, from `nonproj.linear.weights.quantise`.
 
     Returns
     -------
     ndarray of shape (P,), float64
     """
     scores = np.empty(parts.nodes.shape[0])
-    _score_parts(hashed, parts.nodes, parts.codes, weights, _zero_of(weights), float(scale), scores)
+    _score_parts(hashed, parts.nodes, parts.codes, weights, zero_of(weights), float(scale), scores)
     return scores
 
 
@@ -76,14 +55,9 @@ def score_pairs_of(
     sizes = (end - first).astype(np.int64)
     ends = np.cumsum(sizes * sizes)
     scores = np.empty(int(ends[-1]))
-    _score_pairs(hashed, first, end, weights, _zero_of(weights), float(scale), scores)
+    _score_pairs(hashed, first, end, weights, zero_of(weights), float(scale), scores)
     squares = zip(np.split(scores, ends[:-1]), sizes.tolist(), strict=True)
     return [square.reshape(n_nodes, n_nodes) for square, n_nodes in squares]
-
-
-def _zero_of(weights: np.ndarray) -> np.ndarray:
-    """Return a zero of the type that sums the weights: sums of integers are exact, and quick because order is free."""
-    return _ZEROS[weights.dtype == np.int16]
 
 
 def add_parts(
@@ -172,5 +146,4 @@ def _add(listed: Places, delta: Float64s, step: float, weights: Float32s, total:
     start, places = listed
     for p in range(delta.shape[0]):
         for i in range(start[p], start[p + 1]):
-            weights[places[i]] += np.float32(delta[p])
-            total[places[i]] += step * delta[p]
+            move(weights, total, places[i], delta[p], step)

@@ -15,7 +15,7 @@ from nonproj.scoring.label_lines import LabelLines
 from nonproj.scoring.labels import add_labelled, best_label_scores, label_scores
 from nonproj.scoring.network import Layer, Network
 from nonproj.scoring.score import add_parts, score_pairs_of, score_parts
-from nonproj.scoring.templates import LABELLED_ARC, TemplateTable, compile_templates
+from nonproj.scoring.templates import LABELLED_ARC, TemplateTable, part_templates
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import Float32s, Float64s, Int64s, PartRows, PartSpace
 
@@ -93,11 +93,11 @@ class Scorer:
     ):
         self.types = part_set(parts)
         self.tables: list[TemplateTable] = [
-            compile_templates(files[part_type.name], attributes) for part_type in self.types
+            part_templates(files[part_type.name], attributes) for part_type in self.types
         ]
         self.lines, self.network = lines, network
         self.n_labels = n_labels if LABELLED_ARC in files else 0
-        self.label_table = compile_templates(files[LABELLED_ARC], attributes) if self.n_labels else None
+        self.label_table = part_templates(files[LABELLED_ARC], attributes) if self.n_labels else None
 
     def features(self, tokens: Tokens, parts: PartSpace, n_weights: int) -> Features:
         """List and hash the parts."""

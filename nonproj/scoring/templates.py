@@ -1,10 +1,7 @@
-"""Feature templates as data.
+"""The feature templates of parts and labels (`nonproj.linear.templates`), and the files that hold them.
 
-A template names attributes of the words of a part, as in ``h.pos m.pos m+1.pos``.  Each is hashed by a *multilinear*
-function: ``salt + sum of coefficient * attribute`` modulo 2**64, of which the highest bits are the place in the weight
-table (after Lemire and Kaser 2014, section 2; what is summed are the products' upper halves).  The sum splits over the
-words of the part, so each word's share is computed once per sentence (`nonproj.scoring.hashing`), and a part costs one
-addition per word and template.
+The hash of a part under a template splits over the words of the part, so each word's share is computed once per
+sentence (`nonproj.scoring.hashing`), and a part costs one addition per word and template.
 
 What depends on geometry alone (direction, distance, order) is a small *code*, below 16, that is xor-ed onto the place:
 all variants of one template share one cache line of the table.
@@ -12,16 +9,15 @@ all variants of one template share one cache line of the table.
 
 from __future__ import annotations
 
-import difflib
-import hashlib
-import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nonproj.errors import ConfigError
+from nonproj.linear.templates import Grammar, Term, check_spec, compile_templates, default_folder, parse_template
 from nonproj.options.config import load_yaml
 from nonproj.parts.registry import PART_TYPES, part_set
 from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, MARGIN
@@ -49,10 +45,8 @@ CODE_BITS = 4
 LABEL_BITS = 8
 """At most ``2 ** LABEL_BITS`` labels."""
 
-_MAX_TEMPLATES, _MAX_SET_TEMPLATES, _MAX_CHARACTERS = 500, 16, 500
-"""Limits of a file, which bound time and memory: templates, those of them over sets of values, and their length."""
-
-_TERM = re.compile(r"^(?:([a-z])([+-]\d)?|(between))\.([a-z0-9]+)$")
+_MAX_SET_TEMPLATES = 16
+"""Templates over sets of values, at most, which bounds time and memory."""
 
 
 class TemplateTable(NamedTuple):
@@ -96,14 +90,6 @@ class TemplateTable(NamedTuple):
     code_shift: np.uint32
 
 
-class Term(NamedTuple):
-    """One attribute in a template: ``slot`` is None for the words between head and modifier."""
-
-    slot: str | None
-    offset: int
-    attribute: str
-
-
 def slots_of(part: str) -> tuple[str, ...]:
     """Return the words that a part type, or ``label``, looks at, as templates name them."""
     return _SLOTS[part] if part in _SLOTS else PART_TYPES[part].slots
@@ -128,71 +114,48 @@ def template_files(parts: str | Sequence[str], labelled: bool = False, pairs: bo
     return files | {name: name for name in ((LABELLED_ARC,) if labelled else ()) + (LABEL_PAIRS if pairs else ())}
 
 
-def parse_template(text: str, part: str) -> list[Term]:
-    """Parse one template.
+def grammar_of(part: str) -> Grammar:
+    """Return what the templates of a part type, or of ``label``, may name.
 
-    Parameters
-    ----------
-    text : str
-        Terms separated by blanks: ``slot.attribute``, ``slot+k.attribute`` or ``between.attribute``; a file may name
-        attributes of `nonproj.scoring.vocabulary.ATTRIBUTES` and ``feat``, each single morphological feature.
-    part : str
-        The name of a part type, or ``label``.
+    They name attributes of `nonproj.scoring.vocabulary.ATTRIBUTES` and ``feat``, each single morphological feature;
+    ``between`` are the words between head and modifier of an arc.
+    """
+    attributes, between = (*ATTRIBUTES, FEAT), part in ("arc", LABELLED_ARC)
+    others = {"between": attributes} if between else {}
+    problem = partial(_problem, part)
+    return Grammar(part, slots_of(part), attributes, (-MARGIN, MARGIN), others, (FEAT,), 3, _kind, problem)
 
-    Raises
-    ------
-    ConfigError
-        If a term is not of that form, names an unknown word or attribute, or is not allowed beside the others.
+
+def _problem(part: str, terms: Sequence[Term], text: str) -> str | None:
+    """Return why terms do not fit together: kernels go through one set of values, and the rest would be left out."""
+    between = sum(term.slot == "between" for term in terms)
+    owners = [term.slot for term in terms if term.attribute == FEAT]
+    if any(term.attribute == FEAT and (term.offset or term.slot not in ("h", "m")) for term in terms):
+        return f"'{text}': single features are those of h and m themselves"
+    if owners and part not in ("arc", "label", LABELLED_ARC):
+        return f"'{text}': single features are for arcs and labels only"
+    if between > 1 or (between and owners):
+        return f"'{text}': a term over the words between stands alone, without single features"
+    if len(set(owners)) < len(owners):
+        return f"'{text}': single features at most once for h and once for m"
+    return None
+
+
+def parse(text: str, part: str) -> list[Term]:
+    """Return the terms of a template of a part type, or of ``label``; see `nonproj.linear.templates.parse_template`.
 
     Examples
     --------
-    >>> parse_template("h.pos m+1.pos", "arc")
+    >>> parse("h.pos m+1.pos", "arc")
     [Term(slot='h', offset=0, attribute='pos'), Term(slot='m', offset=1, attribute='pos')]
     """
-    terms = []
-    for word in text.split():
-        match = _TERM.match(word)
-        if not match:
-            raise ConfigError(f"features.{part}", f"'{word}' in '{text}' is not of the form slot+offset.attribute")
-        slot, offset, between, attribute = match.groups()
-        if slot is not None and slot not in slots_of(part):
-            raise ConfigError(f"features.{part}", f"'{word}': the words of this part are {', '.join(slots_of(part))}")
-        if attribute != FEAT and attribute not in ATTRIBUTES:
-            raise ConfigError(f"features.{part}", f"'{word}': known attributes are {', '.join([*ATTRIBUTES, FEAT])}")
-        if abs(int(offset or 0)) > MARGIN:
-            raise ConfigError(f"features.{part}", f"'{word}': offsets go from -{MARGIN} to +{MARGIN}")
-        if attribute == FEAT and (between or offset or slot not in ("h", "m")):
-            raise ConfigError(f"features.{part}", f"'{word}': single features are those of h and m themselves")
-        if attribute == FEAT and part not in ("arc", "label", LABELLED_ARC):
-            raise ConfigError(f"features.{part}", f"'{word}': single features are for arcs and labels only")
-        if between and part not in ("arc", LABELLED_ARC):
-            raise ConfigError(f"features.{part}", f"'{word}': words between are for arcs only")
-        terms.append(Term(slot, int(offset or 0), attribute))
-    if not terms:
-        raise ConfigError(f"features.{part}", "an empty template")
-    _check_sets(terms, text, part)
-    return terms
-
-
-def _check_sets(terms: Sequence[Term], text: str, part: str) -> None:
-    """Refuse templates over more sets of values than the kernels go through: the rest would be left out unsaid."""
-    between = sum(term.slot is None for term in terms)
-    owners = [term.slot for term in terms if term.attribute == FEAT]
-    if between > 1 or (between and owners):
-        raise ConfigError(
-            f"features.{part}", f"'{text}': a term over the words between stands alone, without single features"
-        )
-    if len(set(owners)) < len(owners):
-        raise ConfigError(f"features.{part}", f"'{text}': single features at most once for h and once for m")
+    return parse_template(text, grammar_of(part))
 
 
 def attributes_of(files: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the attributes that any template of the given files names, in the order of `ATTRIBUTES`."""
     used = {
-        term.attribute
-        for spec in files.values()
-        for text in spec["templates"]
-        for term in parse_template(text, spec["part"])
+        term.attribute for spec in files.values() for text in spec["templates"] for term in parse(text, spec["part"])
     }
     return [name for name in ATTRIBUTES if name in used]
 
@@ -201,69 +164,38 @@ def _kind(terms: Sequence[Term]) -> int:
     """0 plain, 1 over the words between, 2 over single morphological features."""
     if any(term.attribute == FEAT for term in terms):
         return 2
-    return int(any(term.slot is None for term in terms))
+    return int(any(term.slot == "between" for term in terms))
 
 
-def _hashed_text(term: Term) -> str:
-    """Return what stands for a term where coefficients are hashed; another text would change what every model means.
-
-    Examples
-    --------
-    >>> [_hashed_text(term) for term in parse_template("h.pos between.tag m+1.form", "arc")]
-    ['h+0.pos', 'between.tag', 'm+1.form']
-    """
-    return f"between.{term.attribute}" if term.slot is None else f"{term.slot}{term.offset:+d}.{term.attribute}"
-
-
-def _random64(text: str) -> np.uint64:
-    """A fixed odd 64-bit number for a string, the same on every machine."""
-    return np.uint64(int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") | 1)
-
-
-def compile_templates(spec: Mapping[str, Any], attributes: Sequence[str]) -> TemplateTable:
-    """Turn one file of templates, see `load_templates`, into the table that kernels read.
+def part_templates(spec: Mapping[str, Any], attributes: Sequence[str]) -> TemplateTable:
+    """Return one file of templates, see `load_templates`, as kernels read it.
 
     ``attributes`` are the columns of `Tokens.atoms`.  Raises `ConfigError` if a template or a code is unknown.
     """
     part = spec["part"]
-    slots, known = slots_of(part), codes_of(part)
+    known = codes_of(part)
     unknown = [code for code in spec["codes"] if code not in known]
     if unknown:
         raise ConfigError(f"features.{part}", f"code '{unknown[0]}': the known ones are {', '.join(known)}")
-    texts = sorted(
-        dict.fromkeys(" ".join(t.split()) for t in spec["templates"]), key=lambda t: _kind(parse_template(t, part))
-    )
-    templates = [parse_template(text, part) for text in texts]
-    kinds = [_kind(terms) for terms in templates]
-    n = len(templates)
-    between_attribute = np.zeros(n, np.int32)
-    between_coefficient = np.zeros(n, np.uint64)
+    compiled = compile_templates(spec["templates"], grammar_of(part), attributes)
+    n = len(compiled.salt)
+    between_attribute, between_coefficient = np.zeros(n, np.int32), np.zeros(n, np.uint64)
     feat_coefficient = np.zeros((2, n), np.uint64)
-    start, rows, coefficients = [0], [], []
-    for slot in slots:
-        for t, (text, terms) in enumerate(zip(texts, templates, strict=True)):
-            for term in terms:
-                if term.slot == slot and term.attribute != FEAT:
-                    rows.append((t, term.offset, attributes.index(term.attribute)))
-                    coefficients.append(_random64(f"{part}/{text}/{_hashed_text(term)}"))
-            start.append(len(rows))
-    for t, (text, terms) in enumerate(zip(texts, templates, strict=True)):
-        for term in terms:
-            if term.slot is None:
-                between_attribute[t] = attributes.index(term.attribute)
-                between_coefficient[t] = _random64(f"{part}/{text}/{_hashed_text(term)}")
-            elif term.attribute == FEAT:
-                feat_coefficient[("h", "m").index(term.slot), t] = _random64(f"{part}/{text}/{_hashed_text(term)}")
-    grid = np.array(rows, np.int32).reshape(-1, 3)
+    for t, term, number in compiled.others:
+        if term.attribute == FEAT:
+            feat_coefficient["hm".index(term.slot), t] = number
+        else:
+            between_attribute[t], between_coefficient[t] = attributes.index(term.attribute), number
+    _, end_of_plain, end_of_between, _ = compiled.bounds
     return TemplateTable(
-        salt=np.array([_random64(f"{part}/{text}") for text in texts], np.uint64),
-        n_plain=kinds.count(0),
-        n_between=kinds.count(1),
-        term_start=np.array(start, np.int32),
-        term_template=np.ascontiguousarray(grid[:, 0]),
-        term_offset=np.ascontiguousarray(grid[:, 1]),
-        term_attribute=np.ascontiguousarray(grid[:, 2]),
-        term_coefficient=np.array(coefficients, np.uint64),
+        salt=compiled.salt,
+        n_plain=end_of_plain,
+        n_between=end_of_between - end_of_plain,
+        term_start=compiled.start,
+        term_template=compiled.template,
+        term_offset=compiled.offset,
+        term_attribute=compiled.attribute,
+        term_coefficient=compiled.coefficient,
         between_attribute=between_attribute,
         between_coefficient=between_coefficient,
         feat_coefficient=feat_coefficient,
@@ -311,7 +243,7 @@ def load_templates(
     >>> load_templates()["grandparent"]["codes"]
     ['direction', 'order']
     """
-    path = Path(folder) if folder is not None else _default_folder()
+    path = Path(folder) if folder is not None else default_folder()
     if not path.is_dir():
         raise ConfigError("features.folder", f"there is no folder {path}")
     files = {}
@@ -333,12 +265,6 @@ def load_templates(
     return files
 
 
-def _default_folder() -> Path:
-    """Where an installed package has its templates, or else the folder beside the sources."""
-    installed = Path(__file__).parent.parent / "features"
-    return installed if installed.is_dir() else installed.parent.parent / "features"
-
-
 def check_templates(files: Mapping[str, Mapping[str, Any]], parts: str | Sequence[str]) -> list[str]:
     """Check the templates of a model, as `load_templates` returns them, and return the attributes that they name.
 
@@ -358,30 +284,13 @@ def check_templates(files: Mapping[str, Mapping[str, Any]], parts: str | Sequenc
 
 def _check_file(name: str, part: str, spec: object) -> None:
     """Check the content of one file about a part type, or ``label``."""
-    key, wanted, known = f"features.{name}", ("part", "codes", "templates"), codes_of(part)
-    if not isinstance(spec, Mapping):
-        raise ConfigError(key, f"the keys {', '.join(wanted)} expected")
-    for word in [*spec, *wanted]:
-        if word not in wanted:
-            near = difflib.get_close_matches(str(word), wanted, 1)
-            hint = f"did you mean {near[0]}?" if near else f"the known ones are {', '.join(wanted)}"
-            raise ConfigError(key, f"no such key: {word}; {hint}")
-        if word not in spec:
-            raise ConfigError(key, f"the key {word} is missing")
-    if spec["part"] != part:
-        raise ConfigError(key, f"part is {spec['part']}, {part} expected")
-    for word in ("codes", "templates"):
-        if not isinstance(spec[word], list) or not spec[word] or not all(isinstance(item, str) for item in spec[word]):
-            raise ConfigError(key, f"{word} is no list of texts")
-        count, longest = len(spec[word]), max(map(len, spec[word]))
-        if count > _MAX_TEMPLATES or longest > _MAX_CHARACTERS:
-            limit = f"{_MAX_TEMPLATES} and {_MAX_CHARACTERS} are the limits"
-            raise ConfigError(key, f"{word} has {count} texts, the longest of {longest} characters; {limit}")
+    key, known = f"features.{name}", codes_of(part)
+    spec = check_spec(spec, key, part, ("codes", "templates"))
     if len(set(spec["codes"])) < len(spec["codes"]):
         raise ConfigError(key, "a code is there twice")
     for code in spec["codes"]:
         if code not in known:
             raise ConfigError(key, f"code '{code}': the known ones are {', '.join(known)}")
-    sets = sum(_kind(parse_template(text, part)) > 0 for text in spec["templates"])
+    sets = sum(_kind(parse(text, part)) > 0 for text in spec["templates"])
     if sets > _MAX_SET_TEMPLATES:
         raise ConfigError(key, f"{sets} templates over sets of values; at most {_MAX_SET_TEMPLATES} are possible")

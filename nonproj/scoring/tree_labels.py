@@ -13,7 +13,7 @@ from nonproj.scoring.label_decoding import label_tree
 from nonproj.scoring.label_pairs import PairScorer
 from nonproj.scoring.labels import label_parts, label_scores, two_best
 from nonproj.scoring.scorer import Known, Scorer
-from nonproj.scoring.templates import compile_templates
+from nonproj.scoring.templates import part_templates
 from nonproj.types import PartRows
 
 Table: TypeAlias = "tuple[np.ndarray, float]"
@@ -46,7 +46,7 @@ class TreeLabeler:
         tables: tuple[Table, Table],
     ):
         self.scorer, self.n_labels, self.margin, self.tables = scorer, n_labels, margin, tables
-        self.table = compile_templates(files["label"], attributes)
+        self.table = part_templates(files["label"], attributes)
         self.pairs = PairScorer.of(files, attributes)
 
     def scores(self, batch: Batch, trees: np.ndarray, known: Known | None = None) -> np.ndarray:

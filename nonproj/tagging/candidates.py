@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.linear.weights import zero_of
 from nonproj.tagging.chain import Chain, Text, _hash_context, _prune, _score_local, _score_pairs, _score_triple
-from nonproj.tagging.decoding import Pruning, _zero_of
+from nonproj.tagging.decoding import Pruning
 from nonproj.tagging.tagger import Tagger
 from nonproj.tagging.words import Words
 from nonproj.types import Float64s, Int16s, Int64s
@@ -45,7 +46,7 @@ def tag_chains(tagger: Tagger, keys: list[Any], lengths: list[int]) -> list[TagC
     """
     forms, rows = tagger.look_up(keys)
     tables = tagger.chain, forms.words, forms.own
-    weights, zero, found, begin = tagger.weights, _zero_of(tagger.weights), [], 0
+    weights, zero, found, begin = tagger.weights, zero_of(tagger.weights), [], 0
     for length in lengths:
         n, k = length, tagger.pruning.limit
         shapes = (n,), (n, k), (n, k), (n, k, k), (n, k, k, k)

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
+from nonproj.linear.hashing import share
 from nonproj.tagging.tagset import TagSet
-from nonproj.tagging.templates import WINDOW, TemplateTable
+from nonproj.tagging.templates import WINDOW, ChainTemplates
 from nonproj.tagging.words import Words
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint32s
 
@@ -57,7 +58,7 @@ class Text(NamedTuple):
     form: np.ndarray
 
 
-def make_chain(tags: TagSet, table: TemplateTable, bits: int) -> Chain:
+def make_chain(tags: TagSet, table: ChainTemplates, bits: int) -> Chain:
     """Return tags and templates as the kernels read them, for a table of ``2 ** bits`` weights."""
     n_levels = tags.levels.shape[1]
     products = table.levels[:, :, None, :n_levels] * tags.levels.astype(np.uint64)
@@ -149,8 +150,8 @@ def _score_pairs(
                 for u in range(first, end):
                     if attributes[u] >= 0:
                         value = np.uint64(chain.values[previous, attributes[u]])
-                        share = np.uint32((chain.same_coefficient[t] * value) >> np.uint64(32))
-                        total += weights[(np.uint32(base + share) >> shift) ^ units[u]]
+                        part = share(chain.same_coefficient[t], value)
+                        total += weights[(np.uint32(base + part) >> shift) ^ units[u]]
             scores[b, c] = total
 
 
@@ -162,8 +163,8 @@ def _score_triple(
     triple, skip, shift = chain.bounds[4], chain.bounds[1], chain.shift
     first, end, total = chain.unit_start[tag], chain.unit_start[tag + 1], zero[0]
     for t in range(chain.bounds[5] - triple):
-        share = np.uint32(chain.triple_share[0, p, t] + chain.triple_share[1, q, t])
-        place = np.uint32(key[triple - skip + t] + share) >> shift
+        part = np.uint32(chain.triple_share[0, p, t] + chain.triple_share[1, q, t])
+        place = np.uint32(key[triple - skip + t] + part) >> shift
         total = _sum_units(weights, place, chain.units, first, end, total)
     return total
 

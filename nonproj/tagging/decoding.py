@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.linear.hashing import share
+from nonproj.linear.perceptron import Averaged, move
+from nonproj.linear.weights import zero_of
 from nonproj.tagging.chain import (
     Chain,
     Text,
@@ -19,6 +22,9 @@ from nonproj.tagging.chain import (
 )
 from nonproj.tagging.words import Words
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint32s
+
+Table: TypeAlias = tuple[Float32s, Float64s]
+"""The weights of a perceptron and their running total, see `nonproj.linear.perceptron.Averaged`."""
 
 
 class Pruning(NamedTuple):
@@ -51,20 +57,6 @@ class Gold(NamedTuple):
     margin: float
 
 
-class Averaged(NamedTuple):
-    """Weights in training, and what lazy averaging subtracts: their mean is ``weights - total / step``.
-
-    Attributes
-    ----------
-    weights : ndarray, float32
-    total : ndarray, float64
-        The sum of the updates of each weight, each times the number of the step.
-    """
-
-    weights: np.ndarray
-    total: np.ndarray
-
-
 class Observations(NamedTuple):
     """The words of a sentence, as they are decoded.
 
@@ -86,7 +78,7 @@ class Observations(NamedTuple):
 def score_words(chain: Chain, words: Words, weights: np.ndarray) -> np.ndarray:
     """Return the score of each candidate by the templates about the word alone, float64[n_forms, limit]."""
     scores = np.zeros(words.tag.shape)
-    _score_words(chain, words, np.arange(len(words.tag), dtype=np.int32), weights, _zero_of(weights), scores)
+    _score_words(chain, words, np.arange(len(words.tag), dtype=np.int32), weights, zero_of(weights), scores)
     return scores
 
 
@@ -99,23 +91,21 @@ def tag_text(
     infinite where there is only one, in the units of the weights.
     """
     tags, margins = np.empty(len(text.form), np.int32), np.empty(len(text.form))
-    _tag_text(chain, words, own, text, weights, _zero_of(weights), pruning, tags, margins)
+    _tag_text(chain, words, own, text, weights, zero_of(weights), pruning, tags, margins)
     return tags, margins
 
 
 def train_text(
-    chain: Chain, words: Words, text: Text, order: np.ndarray, gold: Gold, limit: int, step: int, averaged: Averaged
+    chain: Chain, words: Words, text: Text, order: np.ndarray, gold: Gold, limit: int, averaged: Averaged
 ) -> int:
     """Train on some sentences in the given order; return the number of wrong tags.
 
-    ``limit`` is that of `Pruning`; ``step`` is the number of the first update; ``averaged`` is changed in place.
+    ``limit`` is that of `Pruning`; ``averaged`` is changed in place.
     """
-    return int(_train(chain, words, text, order, gold, Pruning(1e30, limit), float(step), averaged))
-
-
-def _zero_of(weights: np.ndarray) -> np.ndarray:
-    """Return a zero of the type that sums the weights: sums of integers are exact."""
-    return np.zeros(1, np.int64 if weights.dtype == np.int16 else np.float64)
+    table = averaged.weights, averaged.total
+    wrong = int(_train(chain, words, text, order, gold, Pruning(1e30, limit), float(averaged.step), table))
+    averaged.step += len(order)
+    return wrong
 
 
 @kernel
@@ -206,10 +196,10 @@ def _tag_text(
 
 @kernel
 def _train(
-    chain: Chain, words: Words, text: Text, order: Int64s, gold: Gold, pruning: Pruning, step: float, averaged: Averaged
+    chain: Chain, words: Words, text: Text, order: Int64s, gold: Gold, pruning: Pruning, step: float, table: Table
 ) -> int:
     """Train on sentences in the given order; return the number of wrong tags."""
-    wrong, zero, weights = 0, np.zeros(1), averaged.weights
+    wrong, zero, weights = 0, np.zeros(1), table[0]
     for s in order:
         first, end = text.start[s], text.start[s + 1]
         if first == end:
@@ -224,17 +214,17 @@ def _train(
         path = _decode(chain, words, observations, weights, zero, target, pruning, np.empty(end - first))
         for i in range(end - first):
             wrong += path[i] != target.candidate[i]
-        _update(chain, words, observations, target.candidate, path, step, averaged)
+        _update(chain, words, observations, target.candidate, path, step, table)
         step += 1
     return wrong
 
 
 @kernel
 def _update(
-    chain: Chain, words: Words, observations: Observations, gold: Int32s, path: Int64s, step: float, averaged: Averaged
+    chain: Chain, words: Words, observations: Observations, gold: Int32s, path: Int64s, step: float, table: Table
 ) -> None:
     """Add the features of the gold sequence, subtract those of the other, where the two differ."""
-    form, keys, weights, total = observations.form, observations.keys, averaged.weights, averaged.total
+    (form, keys, _), (weights, total) = observations, table
     n = form.shape[0]
     boundary = chain.values.shape[0] - 1
     tags = np.full((2, n + 2), boundary, np.int64)
@@ -250,8 +240,7 @@ def _update(
             if alone:
                 for prior in words.prior[form[i], path[i] if side else gold[i]]:
                     place = prior >> chain.shift
-                    weights[place] += sign
-                    total[place] += sign * step
+                    move(weights, total, place, sign, step)
                     _add(chain, prior, tag, sign, step, weights, total)
                 for t in range(words.own.shape[1]):
                     _add(chain, words.own[form[i], t], tag, sign, step, weights, total)
@@ -261,8 +250,8 @@ def _update(
                 _add_pair(chain, keys[i], tags[side, i + 1], tag, sign, step, weights, total)
             if triple:
                 for t in range(chain.bounds[5] - chain.bounds[4]):
-                    share = chain.triple_share[0, tags[side, i + 1], t] + chain.triple_share[1, tags[side, i], t]
-                    key = np.uint32(keys[i, chain.bounds[4] - chain.bounds[1] + t] + share)
+                    part = chain.triple_share[0, tags[side, i + 1], t] + chain.triple_share[1, tags[side, i], t]
+                    key = np.uint32(keys[i, chain.bounds[4] - chain.bounds[1] + t] + part)
                     _add(chain, key, tag, sign, step, weights, total)
 
 
@@ -271,8 +260,7 @@ def _add(chain: Chain, key: int, tag: int, sign: float, step: float, weights: Fl
     """Move the weights at the place of a hash, combined with each part of a tag."""
     place = key >> chain.shift
     for u in range(chain.unit_start[tag], chain.unit_start[tag + 1]):
-        weights[place ^ chain.units[u]] += sign
-        total[place ^ chain.units[u]] += sign * step
+        move(weights, total, place ^ chain.units[u], sign, step)
 
 
 @kernel
@@ -288,7 +276,6 @@ def _add_pair(
         for u in range(chain.unit_start[tag], chain.unit_start[tag + 1]):
             if chain.unit_attribute[u] >= 0:
                 value = np.uint64(chain.values[previous, chain.unit_attribute[u]])
-                share = np.uint32((chain.same_coefficient[t] * value) >> np.uint64(32))
-                place = (np.uint32(base + share) >> chain.shift) ^ chain.units[u]
-                weights[place] += sign
-                total[place] += sign * step
+                part = share(chain.same_coefficient[t], value)
+                place = (np.uint32(base + part) >> chain.shift) ^ chain.units[u]
+                move(weights, total, place, sign, step)

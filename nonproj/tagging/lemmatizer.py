@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.scoring.score import quantise
+from nonproj.linear.hashing import hash_numbers, hash_texts
+from nonproj.linear.perceptron import Averaged
+from nonproj.linear.weights import quantise
 from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging.chain import Chain, Text, make_chain
-from nonproj.tagging.decoding import Averaged, Gold, score_words, train_text
+from nonproj.tagging.decoding import Gold, score_words, train_text
 from nonproj.tagging.lexicon import (
     Counter,
     Keys,
@@ -25,13 +27,14 @@ from nonproj.tagging.lexicon import (
     check_lexicon,
     find_forms,
     find_keys,
-    hash_text,
     list_candidates,
+    split_keys,
+    text_keys,
 )
 from nonproj.tagging.scripts import apply_script, is_script, make_script
 from nonproj.tagging.tagger import check_weights
-from nonproj.tagging.templates import TemplateTable, compile_templates
-from nonproj.tagging.words import Words, bin_counts, bin_probabilities, mix, outside, share_words
+from nonproj.tagging.templates import ChainTemplates, chain_templates
+from nonproj.tagging.words import Words, affixes, bin_counts, bin_probabilities, outside, share_words
 from nonproj.threads import PerThread
 from nonproj.types import Sentence
 
@@ -79,7 +82,7 @@ class Lemmatizer:
     ):
         self.scripts, self.lexicon, self.known = scripts, lexicon, known
         self.templates, self.weights = templates, weights
-        self.table = compile_templates(templates, "lemmatizer", LEMMA_ATTRIBUTES)
+        self.table = chain_templates(templates, "lemmatizer", LEMMA_ATTRIBUTES)
         self.chain = _script_chain(scripts, self.table, len(weights).bit_length() - 1)
         self._lemma: PerThread[dict[Word, str]] = PerThread(dict)
 
@@ -126,9 +129,9 @@ class Lemmatizer:
         form = np.array([words.setdefault(word, len(words)) for _, word, _ in examples], np.int64)
         target = np.array([number[scripts_of[word[0], lemma]] for _, word, lemma in examples], np.int64)
         fold = np.array([fold for fold, _, _ in examples], np.int64)
-        lemma = np.array([lemma_key(word[1], lemma) for _, word, lemma in examples], np.int64)
-        counter = Counter([word_keys(word) for word in words], form, target)
-        table = compile_templates(templates, "lemmatizer", LEMMA_ATTRIBUTES)
+        lemma = np.array(lemma_keys([(word[1], lemma) for _, word, lemma in examples]), np.int64)
+        counter = Counter(word_keys(list(words)), form, target)
+        table = chain_templates(templates, "lemmatizer", LEMMA_ATTRIBUTES)
         made, rows = _training_words(counter, list(words), form, fold, lemma, scripts, table)
         weights = _train(made, rows, target, _script_chain(scripts, table, options.bits), options, seed, progress)
         everything = np.ones(len(form), bool)
@@ -157,24 +160,27 @@ def check_lemmatizer(meta: object, arrays: dict[str, np.ndarray], _options) -> L
     return Lemmatizer(scripts, check_lexicon(arrays, len(scripts), "lemmatizer"), known, meta["templates"], weights)
 
 
-def lemma_key(upos: str, lemma: str) -> int:
-    """Return the hash of a lemma with its UPOS."""
-    return hash_text(f"{upos} {lemma}")
+def lemma_keys(pairs: Sequence[tuple[str, str]]) -> list[int]:
+    """Return the hashes of lemmas with their UPOS, given UPOS and lemma of each."""
+    return text_keys([f"{upos} {lemma}" for upos, lemma in pairs])
 
 
-def word_keys(word: Word) -> Keys:
-    """Return the hashes under which a lexicon of scripts knows a form with its tag."""
-    form, upos, xpos, feats = word
-    lower, tag = form.lower(), f"{upos}|{xpos}|{feats}"
-    case = "l" if form == lower else "t" if form[1:] == lower[1:] else "u"
-    suffixes = []
-    for length in range(min(_SUFFIX, len(lower)) + 1):
-        suffix = lower[len(lower) - length :]
-        suffixes += [hash_text(f"{upos} {case} {suffix}"), hash_text(f"{tag} {case} {suffix}")]
-    return Keys(hash_text(f"{form} {tag}"), hash_text(f"{lower} {upos}"), suffixes)
+def word_keys(words: Sequence[Word]) -> list[Keys]:
+    """Return the hashes under which a lexicon of scripts knows forms with their tags."""
+    texts: list[str] = []
+    sizes = []
+    for form, upos, xpos, feats in words:
+        lower, tag, begin = form.lower(), f"{upos}|{xpos}|{feats}", len(texts)
+        case = "l" if form == lower else "t" if form[1:] == lower[1:] else "u"
+        texts += [f"{form} {tag}", f"{lower} {upos}"]
+        for length in range(min(_SUFFIX, len(lower)) + 1):
+            suffix = lower[len(lower) - length :]
+            texts += [f"{upos} {case} {suffix}", f"{tag} {case} {suffix}"]
+        sizes.append(len(texts) - begin)
+    return split_keys(text_keys(texts), sizes)
 
 
-def _script_chain(scripts: list[str], table: TemplateTable, bits: int) -> Chain:
+def _script_chain(scripts: list[str], table: ChainTemplates, bits: int) -> Chain:
     """Return scripts and templates as the kernels read them; a script's parts are itself, its case and its two ends."""
     numbers: dict[tuple[Any, ...], int] = {}
     units = []
@@ -201,45 +207,45 @@ def _count_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return found.astype(np.int32), count.astype(np.int32)
 
 
-def _make_words(lexicon: Lexicon, known: tuple[Any, ...], words: list[Word], scripts: list[str], table: TemplateTable):
+def _make_words(lexicon: Lexicon, known: tuple[Any, ...], words: list[Word], scripts: list[str], table: ChainTemplates):
     """Return `Words` of forms with tags, and the lemmas of each one's candidates, those that apply."""
     groups = np.zeros(len(scripts), np.int32)
     allowed = [np.empty(0, np.int32)] * len(words)
-    found = list_candidates(
-        lexicon, find_forms(lexicon, [word_keys(word) for word in words]), groups, allowed, _SMOOTHING
-    )
-    lemmas, keys = [], np.zeros(found.tag.shape, np.int32)
+    found = list_candidates(lexicon, find_forms(lexicon, word_keys(list(words))), groups, allowed, _SMOOTHING)
+    lemmas: list[list[str]] = []
     for i, word in enumerate(words):
         n, row = 0, []
         for c in range(found.count[i]):
             lemma = apply_script(scripts[found.tag[i, c]], word[0])
             if lemma is not None and lemma not in row:
-                found.tag[i, n], found.p[i, n], keys[i, n] = found.tag[i, c], found.p[i, c], lemma_key(word[1], lemma)
+                found.tag[i, n], found.p[i, n] = found.tag[i, c], found.p[i, c]
                 row.append(lemma)
                 n += 1
         found.count[i] = n
         lemmas.append(row)
-    atoms = np.array([_atoms(word) for word in words], np.int64).reshape(len(words), len(LEMMA_ATTRIBUTES))
-    own, shares = share_words(atoms, table)
+    keys, candidates = np.zeros(found.tag.shape, np.int32), np.arange(found.tag.shape[1]) < found.count[:, None]
+    pairs = zip(words, lemmas, strict=True)
+    keys[candidates] = lemma_keys([(word[1], lemma) for word, row in pairs for lemma in row])
+    own, shares = share_words(_atoms(words), table)
     place = find_keys(known[0], keys)
     seen = np.where(place >= 0, known[1][place], 0) if len(known[0]) else np.zeros(keys.shape, np.int32)
     seen = np.minimum(np.floor(np.log2(seen + 1.0)), 6).astype(np.int64)
     counts = bin_counts(found.seen)[:, None]
     likely = bin_probabilities(found.p)
-    prior = np.stack([mix(likely * 64 + counts + 1), mix(seen * 32 + likely + 2048), mix(seen + 4096)], axis=2)
+    prior = hash_numbers(np.stack([likely * 64 + counts + 1, seen * 32 + likely + 2048, seen + 4096], axis=2))
     return Words(own, shares, found.count, found.tag, prior), lemmas
 
 
-def _atoms(word: Word) -> list[int]:
-    """Return the hashes of `LEMMA_ATTRIBUTES`."""
-    form, upos, xpos, feats = word
-    lower = form.lower()
-    texts = [lower, ATTRIBUTES["shape"](form, "_", "_", "_", "_"), *(lower[:k] for k in range(1, 6))]
-    texts += [lower[-k:] if len(lower) >= k else "" for k in range(1, 8)]
-    return [hash_text(text) for text in (*texts, upos, f"{upos}|{xpos}", f"{upos}|{xpos}|{feats}")]
+def _atoms(words: Sequence[Word]) -> np.ndarray:
+    """Return the hashes of `LEMMA_ATTRIBUTES` of each word, int64."""
+    texts = []
+    for form, upos, xpos, feats in words:
+        lower, shape = form.lower(), ATTRIBUTES["shape"](form, "_", "_", "_", "_")
+        texts += [lower, shape, *affixes(lower), upos, f"{upos}|{xpos}", f"{upos}|{xpos}|{feats}"]
+    return hash_texts(texts).astype(np.int64).reshape(len(words), len(LEMMA_ATTRIBUTES))
 
 
-def _training_words(counter: Counter, words: list[Word], form, fold, lemma, scripts: list[str], table: TemplateTable):
+def _training_words(counter: Counter, words: list[Word], form, fold, lemma, scripts: list[str], table: ChainTemplates):
     """Return `Words` with a row for each word in each fold, by the lexicon of the other folds, and each word's row."""
     parts, rows, used = [outside(table, _SMOOTHING.limit, 3)], np.zeros(len(form), np.int32), 1
     for number in np.unique(fold):
@@ -263,11 +269,10 @@ def _train(
     usable = match.any(axis=1)
     gold = Gold(match[usable].argmax(axis=1).astype(np.int32), options.margin)
     text = Text(np.arange(usable.sum() + 1, dtype=np.int64), rows[usable])
-    averaged, step = Averaged(np.zeros(1 << bits, np.float32), np.zeros(1 << bits)), 1
+    averaged = Averaged(bits)
     for epoch in range(options.epochs):
         order = np.random.default_rng((seed, 4, epoch)).permutation(len(text.form))
         for first in progress(range(0, len(order), 5000), f"lemmatizer {epoch + 1}"):
             chunk = order[first : first + 5000]
-            train_text(chain, words, text, chunk, gold, words.tag.shape[1], step, averaged)
-            step += len(chunk)
-    return (averaged.weights - averaged.total / step).astype(np.float32)
+            train_text(chain, words, text, chunk, gold, words.tag.shape[1], averaged)
+    return averaged.mean()

@@ -7,13 +7,14 @@ suffixes are known by hashes of 32 bits, so a lexicon is a few arrays of numbers
 
 from __future__ import annotations
 
-import zlib
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.errors import ModelError
+from nonproj.linear.hashing import LONGEST, hash_texts, place_share
 from nonproj.types import Float64s, Int16s, Int32s, Int64s
 
 SUFFIX = 7
@@ -72,16 +73,10 @@ class Smoothing(NamedTuple):
     limit: int = 20
 
 
-def hash_text(text: str) -> int:
-    """Return a hash of 32 bits, the same on every machine, as a signed number.
-
-    Examples
-    --------
-    >>> hash_text("hus")
-    583134911
-    """
-    key = zlib.crc32(text.encode("utf-8", "surrogatepass"))
-    return key - (1 << 32) if key >= 1 << 31 else key
+def text_keys(texts: Sequence[str]) -> list[int]:
+    """Return the hashes of strings as signed numbers of 32 bits, as a lexicon's arrays have them."""
+    found: list[int] = hash_texts(texts).view(np.int32).tolist()
+    return found
 
 
 class Keys(NamedTuple):
@@ -92,12 +87,24 @@ class Keys(NamedTuple):
     suffixes: list[int]
 
 
-def form_keys(form: str) -> Keys:
-    """Return the hashes of a form, and of its suffixes from none to `SUFFIX` characters with its kind of case."""
-    lower = form.lower()
-    kind = _kind(form, lower)
-    suffixes = [kind, *(kind + lower[-length:] for length in range(1, min(SUFFIX, len(lower)) + 1))]
-    return Keys(hash_text(form), hash_text(lower), [hash_text(text) for text in suffixes])
+def form_keys(forms: Sequence[str]) -> list[Keys]:
+    """Return the hashes of forms, and of their suffixes from none to `SUFFIX` characters with their kind of case."""
+    texts, sizes = [], []
+    for form in forms:
+        lower = form.lower()
+        kind, n = _kind(form, lower), min(SUFFIX, len(lower))
+        texts += [form, lower, kind, *(kind + lower[-length:] for length in range(1, n + 1))]
+        sizes.append(3 + n)
+    return split_keys(text_keys(texts), sizes)
+
+
+def split_keys(keys: list[int], sizes: Sequence[int]) -> list[Keys]:
+    """Return the keys of forms: of each so many, the form's, the lower-cased form's and the suffixes'."""
+    found, begin = [], 0
+    for size in sizes:
+        found.append(Keys(keys[begin], keys[begin + 1], keys[begin + 2 : begin + size]))
+        begin += size
+    return found
 
 
 def _kind(form: str, lower: str) -> str:
@@ -308,8 +315,7 @@ def _hash_groups(p: Float64s, groups: Int32s) -> int:
     for t in range(p.shape[0]):
         if p[t] >= 0.1 * highest and not seen[groups[t]]:
             seen[groups[t]] = 1
-            x = np.int64(groups[t] + 1) * 2654435761 & 0xFFFFFFFF
-            key += (x ^ (x >> 15)) * 668265263 & 0xFFFFFFFF
+            key += np.int64(place_share(groups[t] % LONGEST, 1))
     return key & 0x7FFFFFFF
 
 

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import ConfigError, ModelError
-from nonproj.scoring.score import quantise
+from nonproj.linear.perceptron import Averaged
+from nonproj.linear.weights import check_table, quantise
 from nonproj.tagging.chain import Text, make_chain
-from nonproj.tagging.decoding import Averaged, Gold, Pruning, score_words, tag_text, train_text
+from nonproj.tagging.decoding import Gold, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.lexicon import Counter, Lexicon, Smoothing, check_lexicon, form_keys
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet, check_tags
-from nonproj.tagging.templates import TemplateTable, compile_templates
+from nonproj.tagging.templates import ChainTemplates, chain_templates
 from nonproj.tagging.words import WORD_ATTRIBUTES, Words, make_words, outside
 from nonproj.threads import PerThread
 from nonproj.types import Sentence
@@ -84,7 +85,7 @@ class Tagger:
     ):
         self.tags, self.lexicon, self.templates, self.weights, self.scale = tags, lexicon, templates, weights, scale
         self.columns = tuple(c for i, c in enumerate(TAG_COLUMNS) if any(tag[i] != "_" for tag in tags.tags))
-        self.table = compile_templates(templates, "tagger", WORD_ATTRIBUTES)
+        self.table = chain_templates(templates, "tagger", WORD_ATTRIBUTES)
         self.chain = make_chain(tags, self.table, len(weights).bit_length() - 1)
         self.smoothing = Smoothing()
         self.pruning = Pruning(options.threshold / scale, options.max_tags)
@@ -145,10 +146,10 @@ class Tagger:
         forms: dict[str, int] = {}
         form = np.array([forms.setdefault(row[1], len(forms)) for s in sentences for row in s.rows], np.int64)
         tag = np.array([tags.number.get((row[3], row[4], row[5]), 0) for s in sentences for row in s.rows], np.int64)
-        counter = Counter([form_keys(text) for text in forms], form, tag)
+        counter = Counter(form_keys(list(forms)), form, tag)
         sizes = np.array([len(s) for s in sentences])
         fold = np.repeat(np.arange(len(sentences)) // _BLOCK % options.lexicon_folds, sizes)
-        table = compile_templates(templates, "tagger", WORD_ATTRIBUTES)
+        table = chain_templates(templates, "tagger", WORD_ATTRIBUTES)
         words, rows = _training_words(counter, list(forms), form, fold, tags, table)
         text = Text(np.cumsum([0, *sizes], dtype=np.int64), rows)
         weights = _train(words, text, tag, tags, table, options, seed, progress)
@@ -176,15 +177,10 @@ def check_tagger(meta: object, arrays: dict[str, np.ndarray], options) -> Tagger
 
 def check_weights(arrays: dict[str, np.ndarray], name: str, n_units: int) -> np.ndarray:
     """Return the weight table of a model; raise `ModelError` unless hashes combined with parts are places in it."""
-    weights = arrays.get("weights")
-    sizes = [1 << bits for bits in range(max(10, n_units.bit_length()), 29)]
-    if weights is None or weights.dtype != np.int16 or weights.ndim != 1 or len(weights) not in sizes:
-        size = f"a power of two of at least {sizes[0]} entries"
-        raise ModelError(f"the weights of the {name} are not a table of int16 with {size}")
-    return weights
+    return check_table(arrays.get("weights"), ("int16",), max(10, n_units.bit_length()), f"the {name}", 28)
 
 
-def _no_forms(table: TemplateTable, limit: int) -> Forms:
+def _no_forms(table: ChainTemplates, limit: int) -> Forms:
     """Return empty tables of forms."""
     return Forms(outside(table, limit, 1))
 
@@ -239,18 +235,16 @@ def _train_once(
     chain, words: Words, text: Text, gold: Gold, options, seed: tuple[Any, ...], progress: Callable[..., Any]
 ) -> np.ndarray:
     """Return averaged weights of one run, float32."""
-    averaged = Averaged(np.zeros(1 << options.bits, np.float32), np.zeros(1 << options.bits))
-    n, step = len(text.start) - 1, 1
+    averaged, n = Averaged(options.bits), len(text.start) - 1
     for epoch in range(options.epochs):
         began, wrong = time.perf_counter(), 0
         order = np.random.default_rng((*seed, epoch)).permutation(n)
         for first in progress(range(0, n, _CHUNK), f"tagger {seed[-1] + 1}, epoch {epoch + 1}"):
             chunk = order[first : first + _CHUNK]
-            wrong += train_text(chain, words, text, chunk, gold, options.max_tags, step, averaged)
-            step += len(chunk)
+            wrong += train_text(chain, words, text, chunk, gold, options.max_tags, averaged)
         seconds = time.perf_counter() - began
         log.info("tagger %d, epoch %d: %.1f s, %d wrong tags", seed[-1] + 1, epoch + 1, seconds, wrong)
-    return (averaged.weights - averaged.total / step).astype(np.float32)
+    return averaged.mean()
 
 
 def _nearest(words: Words, rows: np.ndarray, tag: np.ndarray, tags: TagSet) -> np.ndarray:

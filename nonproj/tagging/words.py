@@ -6,11 +6,12 @@ these tables.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.linear.hashing import add_shares, hash_numbers, hash_texts
 from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging.lexicon import (
     Candidates,
@@ -18,12 +19,10 @@ from nonproj.tagging.lexicon import (
     Smoothing,
     find_forms,
     form_keys,
-    hash_text,
     list_candidates,
 )
 from nonproj.tagging.tagset import TagSet
-from nonproj.tagging.templates import WINDOW, TemplateTable
-from nonproj.types import Int32s, Uint32s, Uint64s
+from nonproj.tagging.templates import WINDOW, ChainTemplates
 
 _TEXTS = ("form", "lower", "shape")
 _AFFIXES = (*(f"prefix{k}" for k in range(1, 6)), *(f"suffix{k}" for k in range(1, 8)))
@@ -59,13 +58,24 @@ class Words(NamedTuple):
     prior: np.ndarray
 
 
-def form_atoms(form: str) -> list[int]:
-    """Return the hashes of the attributes of a form that depend on its text alone."""
-    lower = form.lower()
-    columns = (form, "_", "_", "_", "_")
-    prefixes = [lower[:k] for k in range(1, 6)]
-    suffixes = [lower[-k:] if len(lower) >= k else "" for k in range(1, 8)]
-    return [hash_text(text) for text in (form, lower, ATTRIBUTES["shape"](*columns), *prefixes, *suffixes)]
+def form_atoms(forms: Sequence[str]) -> np.ndarray:
+    """Return the hashes of the attributes of forms that depend on their text alone, int64[n, n_texts]."""
+    texts = []
+    for form in forms:
+        lower, columns = form.lower(), (form, "_", "_", "_", "_")
+        texts += [form, lower, ATTRIBUTES["shape"](*columns), *affixes(lower)]
+    return hash_texts(texts).astype(np.int64).reshape(len(forms), len(_TEXTS) + len(_AFFIXES))
+
+
+def affixes(lower: str) -> list[str]:
+    """Return the prefixes of up to five characters and the suffixes of up to seven, which are empty in shorter words.
+
+    Examples
+    --------
+    >>> affixes("hus")
+    ['h', 'hu', 'hus', 'hus', 'hus', 's', 'us', 'hus', '', '', '', '']
+    """
+    return [lower[:k] for k in range(1, 6)] + [lower[-k:] if len(lower) >= k else "" for k in range(1, 8)]
 
 
 def make_words(
@@ -74,17 +84,14 @@ def make_words(
     tags: TagSet,
     allowed: list[np.ndarray],
     smoothing: Smoothing,
-    table: TemplateTable,
+    table: ChainTemplates,
 ) -> tuple[Words, Candidates]:
     """Return the tables of some forms, without the row for what is outside; see `list_candidates` for ``allowed``."""
     groups = tags.levels[:-1, 1] - 1
-    found = list_candidates(
-        lexicon, find_forms(lexicon, [form_keys(form) for form in forms]), groups, allowed, smoothing
-    )
+    found = list_candidates(lexicon, find_forms(lexicon, form_keys(forms)), groups, allowed, smoothing)
     atoms = np.zeros((len(forms), len(WORD_ATTRIBUTES)), np.int64)
     fixed = len(_TEXTS) + len(_AFFIXES)
-    if forms:
-        atoms[:, :fixed] = [form_atoms(form) for form in forms]
+    atoms[:, :fixed] = form_atoms(forms)
     atoms[found.seen[:, 0] == 0, 0] = _UNKNOWN
     atoms[found.seen[:, 1] == 0, 1] = _UNKNOWN
     counts = bin_counts(found.seen)
@@ -93,18 +100,13 @@ def make_words(
     atoms[:, fixed + 2] = found.tag[:, 0] + 1
     atoms[:, fixed + 3] = counts + 1
     own, shares = share_words(atoms, table)
-    prior = mix(bin_probabilities(found.p) * 64 + counts[:, None] + 1)
+    prior = hash_numbers(bin_probabilities(found.p) * 64 + counts[:, None] + 1)
     return Words(own, shares, found.count, found.tag, prior[:, :, None]), found
 
 
 def bin_probabilities(p: np.ndarray) -> np.ndarray:
     """Return a number from 0 to 24 for each probability, int64: half powers of two."""
     return np.clip(np.floor(-2.0 * np.log2(np.maximum(p, 1e-9))), 0, 24).astype(np.int64)
-
-
-def mix(numbers: np.ndarray) -> np.ndarray:
-    """Return hashes of small numbers, uint32."""
-    return (numbers * 2654435761 & 0xFFFFFFFF).astype(np.uint32)
 
 
 def bin_counts(seen: np.ndarray) -> np.ndarray:
@@ -114,7 +116,7 @@ def bin_counts(seen: np.ndarray) -> np.ndarray:
     return form * 8 + np.where(form < 3, lower, 0)
 
 
-def share_words(atoms: np.ndarray, table: TemplateTable) -> tuple[np.ndarray, np.ndarray]:
+def share_words(atoms: np.ndarray, table: ChainTemplates) -> tuple[np.ndarray, np.ndarray]:
     """Return the hashes ``own`` and the ``shares`` of `Words` from attributes, int64[n, n_attributes]."""
     first = table.bounds[1]
     n, n_templates = len(atoms), len(table.salt)
@@ -122,35 +124,12 @@ def share_words(atoms: np.ndarray, table: TemplateTable) -> tuple[np.ndarray, np
     shares = np.zeros((n, 2 * WINDOW + 1, n_templates - first), np.uint32)
     own[:] = table.salt[:first]
     shares[:, WINDOW] = table.salt[first:]
-    terms = (table.template, table.offset, table.attribute, table.coefficient)
-    _share_words((atoms & 0xFFFFFFFF).astype(np.uint32), *terms, own, shares)
+    rows = table.template, table.offset, table.attribute
+    add_shares((atoms & 0xFFFFFFFF).astype(np.uint32), rows, table.coefficient, WINDOW, own, shares)
     return own, shares
 
 
-@kernel
-def _share_words(
-    atoms: Uint32s,
-    template: Int32s,
-    offset: Int32s,
-    attribute: Int32s,
-    coefficient: Uint64s,
-    own: Uint32s,
-    shares: Uint32s,
-) -> None:
-    """Add the share of every term."""
-    first = own.shape[1]
-    for i in range(atoms.shape[0]):
-        for k in range(template.shape[0]):
-            share = np.uint32((coefficient[k] * np.uint64(atoms[i, attribute[k]])) >> np.uint64(32))
-            t = template[k]
-            if t < first:
-                own[i, t] = np.uint32(own[i, t] + share)
-            else:
-                cell = shares[i, WINDOW + offset[k]]
-                cell[t - first] = np.uint32(cell[t - first] + share)
-
-
-def outside(table: TemplateTable, limit: int, n_priors: int) -> Words:
+def outside(table: ChainTemplates, limit: int, n_priors: int) -> Words:
     """Return the row for what is outside the sentence."""
     own, shares = share_words(np.zeros((1, table.n_attributes), np.int64), table)
     count, tag = np.zeros(1, np.int32), np.zeros((1, limit), np.int32)

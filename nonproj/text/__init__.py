@@ -2,9 +2,8 @@
 
 - `characters`: kinds of characters
 - `graphemes`: what is never separated
-- `layout`: chunks between blanks, lines, paragraphs; hashes of strings
+- `layout`: chunks between blanks, lines, paragraphs; hashes of shapes
 - `tokens`, `sentences`: features and decisions of the two linear models
-- `linear`: logistic regression
 - `corpus`: the raw text of a treebank
 - `training`: both models from a treebank
 - `multiword`: multiword tokens and their words

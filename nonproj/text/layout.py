@@ -1,8 +1,4 @@
-"""The layout of a text: its chunks (what stands between blanks), lines and paragraphs, and hashes of strings in it.
-
-A hash of several numbers is made by exclusive or and multiplication modulo 2**64, one number after another; its highest
-bits are the place of a feature in a table of weights.
-"""
+"""The layout of a text: its chunks (what stands between blanks), lines and paragraphs, and hashes of their shapes."""
 
 from __future__ import annotations
 
@@ -11,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
+from nonproj.linear.hashing import hash_codes, length_share, place_share
 from nonproj.text.characters import (
     APOSTROPHE,
     AT,
@@ -48,7 +45,6 @@ MAX_HASHED = 24
 MAX_SHAPE = 16
 """Kinds that the hash of a shape looks at, from its beginning."""
 
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _RETURN, _FEED, _PARAGRAPH_SEPARATOR = np.uint32(13), np.uint32(10), np.uint32(0x2029)
 _LETTERS = (LOWER, UPPER, LETTER)
 _IN_NAMES = (LOWER, UPPER, LETTER, DIGIT, CONNECTOR, DASH, STOP)
@@ -73,7 +69,7 @@ class Text(NamedTuple):
         Chunk ``c`` is ``start[c]:end[c]``.
     gap : ndarray of shape (C,), uint8
         What follows each chunk.
-    chunk : ndarray of shape (C,), uint64
+    chunk : ndarray of shape (C,), uint32
         Hashes of the chunks in lower case.
     flags : ndarray of shape (C,), uint8
         Marks of a chunk: ``://`` 1, ``@`` 2, ``www.`` 4, a slash 8, an abbreviation such as ``e.g.`` 16.
@@ -107,7 +103,7 @@ def lay_out(characters: Characters) -> Text:
     start, end, gap = np.empty(n // 2 + 1, np.int64), np.empty(n // 2 + 1, np.int64), np.empty(n // 2 + 1, np.uint8)
     count = _chunks(characters.lower, characters.kind, start, end, gap)
     start, end, gap = start[:count].copy(), end[:count].copy(), gap[:count].copy()
-    chunk, flags, fixed = np.empty(count, np.uint64), np.empty(count, np.uint8), characters.joined.copy()
+    chunk, flags, fixed = np.empty(count, np.uint32), np.empty(count, np.uint8), characters.joined.copy()
     text = Text(*characters, _runs(characters.kind), start, end, gap, chunk, flags, fixed)
     _describe_chunks(text)
     _fit_lines(start, end, gap)
@@ -171,38 +167,22 @@ def _cut_tokens(joined: Uint8s, start: Int64s, end: Int64s, marks: Bools) -> Non
                 begin = i + 1
 
 
-@inlined_kernel
-def mix(h: np.uint64, value: int) -> np.uint64:
-    """Return the hash of a hash and one more number."""
-    h = (h ^ np.uint64(value)) * _MULTIPLIER
-    return h ^ (h >> np.uint64(29))
-
-
 @kernel
-def string_hash(codes: Uint32s, first: int, last: int) -> np.uint64:
-    """Return the hash of ``codes[first:last]``."""
-    h = mix(np.uint64(17), last - first)
-    for i in range(first, min(last, first + MAX_HASHED)):
-        h = mix(h, codes[i])
-    return h
-
-
-@kernel
-def shape_hash(kind: Uint8s, run: Int64s, first: int, last: int) -> np.uint64:
+def shape_hash(kind: Uint8s, run: Int64s, first: int, last: int) -> np.uint32:
     """Return a hash of the kinds of some characters, where more than two of a kind in a row count as two.
 
     ``run`` is as in `Text`, so that the time does not grow with the length of the runs.
     """
-    h, i, count = np.uint64(5), first, 0
+    key, i, count = np.uint32(0), first, 0
     while i < last and count < MAX_SHAPE:
         end = min(run[i], last)
-        h = mix(h, kind[i])
+        key = np.uint32(key + place_share(count, kind[i]))
         count += 1
         if i + 1 < end and count < MAX_SHAPE:
-            h = mix(h, kind[i])
+            key = np.uint32(key + place_share(count, kind[i]))
             count += 1
         i = end
-    return h
+    return np.uint32(key + length_share(count))
 
 
 @kernel
@@ -237,7 +217,7 @@ def _describe_chunks(text: Text) -> None:
     codes, kind, fixed = text.lower, text.kind, text.fixed
     for c in range(len(text.start)):
         first, last = text.start[c], text.end[c]
-        text.chunk[c] = string_hash(codes, first, last)
+        text.chunk[c] = hash_codes(codes, first, last, MAX_HASHED)
         found = 16 * _is_dotted(kind, first, last)
         address_end = first
         for i in range(first, last):

@@ -6,7 +6,6 @@ that were learnt from them.  Where that is not certain, a linear model decides b
 
 from __future__ import annotations
 
-import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -14,10 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.errors import ModelError
+from nonproj.linear.hashing import hash_texts
+from nonproj.linear.logistic import Options, fit
 from nonproj.strings import LONGEST_EXPANSION, MOST_WORDS, MULTIWORD, check, fits
 from nonproj.text.characters import lowered
 from nonproj.text.corpus import Surface
-from nonproj.text.linear import fit
 from nonproj.threads import PerThread
 
 BITS = 16
@@ -160,9 +160,7 @@ class Multiwords:
                         rows.append(_places(names, neighbours))
                         gold.append(bool(token.words))
         if rows:
-            cost = np.ones(len(gold), np.float32)
-            options = (BITS, 10, 0.1, 0.0)
-            self.weights = fit(np.array(rows, np.int32), np.array(gold, np.uint8), cost, options, seed)
+            self.weights = fit(np.array(rows, np.int32), np.array(gold, np.uint8), Options(BITS, 10, 0.1), seed)
 
     @staticmethod
     def _neighbours(forms: list[str], index: int) -> tuple[str, str]:
@@ -320,5 +318,5 @@ def _places(names: Sequence[str], neighbours: tuple[str, str]) -> list[int]:
     for name in (names[0], names[-2] if len(names) > 4 else ""):
         if name:
             strings += [f"{name}<{before}", f"{name}>{after}"]
-    places = [zlib.crc32(string.encode("utf-8", "surrogatepass")) >> (32 - BITS) for string in strings]
+    places: list[int] = (hash_texts(strings) >> np.uint32(32 - BITS)).tolist()
     return (places + places[:1] * _N_FEATURES)[:_N_FEATURES]

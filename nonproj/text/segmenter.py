@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import ModelError
+from nonproj.linear.weights import check_table
 from nonproj.options.config import SegmenterConfig
 from nonproj.strings import NAME, check
 from nonproj.text import corpus
@@ -175,11 +176,7 @@ class Segmenter:
         if not isinstance(meta, dict):
             raise ModelError("the segmenter has no description")
         check([meta.get("description")], NAME, "the segmenter's description")
-        weights = arrays.get("multiwords")
-        if weights is None or weights.dtype != np.float32 or weights.shape != (1 << BITS,):
-            raise ModelError(f"the segmenter's weights of multiword tokens are not {1 << BITS} of float32")
-        if not np.isfinite(weights).all():
-            raise ModelError("the segmenter's weights of multiword tokens are not finite")
+        weights = check_table(arrays.get("multiwords"), ("float32",), BITS, "the segmenter's 'multiwords'", BITS)
         multiwords = Multiwords.from_state(meta.get("multiwords"), weights)
         kind = meta.get("kind")
         if kind == "trained":

@@ -11,16 +11,86 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
+from nonproj.linear.hashing import Window, hash_codes, hash_window
+from nonproj.linear.templates import Grammar, compile_templates, window_of
 from nonproj.text.characters import CLOSE, LETTER, LOWER, OPEN, QUOTE, UPPER
-from nonproj.text.layout import NO_GAP, PARAGRAPH, Text, mix, shape_hash, string_hash
-from nonproj.text.tokens import shift_of
-from nonproj.types import Bools, Float32s, Int32s, Int64s, Uint8s
-
-N_FEATURES = 48
-"""Features of a place."""
+from nonproj.text.layout import MAX_HASHED, NO_GAP, PARAGRAPH, Text, shape_hash
+from nonproj.text.tokens import shift_of, table_shift
+from nonproj.types import Bools, Float32s, Int32s, Int64s, Uint8s, Uint32s
 
 _MARGIN = 3
-_SUFFIX, _PREFIX = 3, 2
+_SUFFIX = 3
+
+_ATTRIBUTES = ("word", "shape", "suffix", "first", "last", "gap", "size", "case", "absent", "place", "inside", "one")
+"""What is known of a token: its form in lower case, its shape, its last characters, the kinds of its first and last
+character, what follows it, its length up to four, how its form is capitalised elsewhere, whether the paragraph ends
+before it; and of the place after it, how long the sentence is, and that with its open brackets and quotation marks."""
+
+_WIDTH = len(_ATTRIBUTES)
+
+GRAMMAR = Grammar("sentences", ("t",), _ATTRIBUTES, (-2, 3))
+"""Templates name the token before the place, ``t``, and its neighbours."""
+
+_WORDS, _SHAPES = "t.word t+1.word", "t.shape t+1.shape t.gap"
+_CASES = "t.last t+1.first t+1.case"
+
+TEMPLATES = (
+    "t.one t.gap",
+    "t.word",
+    "t+1.word",
+    _WORDS,
+    "t.word t-1.word",
+    "t+1.word t+2.word",
+    f"{_WORDS} t-1.word",
+    f"{_WORDS} t+2.word",
+    _SHAPES,
+    f"{_SHAPES} t-1.shape",
+    f"{_SHAPES} t+2.shape",
+    f"{_SHAPES} t-1.shape t+2.shape",
+    "t.word t+1.shape",
+    "t.shape t+1.word",
+    "t.word t+1.shape t+2.shape",
+    "t.word t+1.shape t-1.word",
+    "t.shape t+1.word t+2.word",
+    "t-1.word",
+    "t+2.word",
+    "t.word t.gap",
+    "t+1.word t.gap",
+    f"t-1.shape t-2.shape {_SHAPES}",
+    f"t+2.shape t+3.shape {_SHAPES}",
+    "t-2.word t.last",
+    "t+3.word t+1.first",
+    f"{_SHAPES} t.size",
+    "t-1.word t.shape t+1.shape",
+    "t+2.word t.shape t+1.shape",
+    f"{_SHAPES} t.place",
+    f"{_CASES} t.place",
+    "t.word t.inside",
+    "t+1.word t.inside",
+    f"{_SHAPES} t.inside",
+    f"{_CASES} t.word",
+    f"{_CASES} t+1.shape",
+    f"{_CASES} t.case t+2.case",
+    "t.suffix t+1.suffix",
+    "t-1.suffix t.suffix t+1.first",
+    "t.suffix t+1.suffix t+2.suffix",
+    "t.last t+1.suffix t+2.suffix",
+    f"t.suffix {_CASES}",
+    f"{_CASES} t.gap t+2.shape",
+    f"{_CASES} t-1.case t.case",
+    f"t+1.suffix {_CASES}",
+    "t+1.suffix t+2.suffix t.shape",
+    f"{_CASES} t-1.absent t+2.absent",
+    "t.word t-1.absent",
+    "t+1.word t.shape t.place",
+)
+
+WINDOW: Window = window_of(compile_templates(TEMPLATES, GRAMMAR), GRAMMAR)
+
+N_FEATURES = len(TEMPLATES)
+"""Features of a place."""
+
+_CELLS = 6 * _WIDTH
 
 
 class TokenTable(NamedTuple):
@@ -28,11 +98,11 @@ class TokenTable(NamedTuple):
 
     Attributes
     ----------
-    word : ndarray of shape (T + 6,), uint64
+    word : ndarray of shape (T + 6,), uint32
         Hashes of the forms in lower case.
-    shape : ndarray of shape (T + 6,), uint64
+    shape : ndarray of shape (T + 6,), uint32
         Hashes of the kinds of their characters.
-    suffix : ndarray of shape (T + 6,), uint64
+    suffix : ndarray of shape (T + 6,), uint32
         Hashes of their last three characters.
     first, last : ndarray of shape (T + 6,), uint8
         Kinds of their first and last characters.
@@ -55,9 +125,9 @@ def token_table(text: Text, start: np.ndarray, end: np.ndarray) -> TokenTable:
     """Return the table of the tokens ``start[t]:end[t]`` of a text."""
     n = len(start) + 2 * _MARGIN
     table = TokenTable(
-        np.zeros(n, np.uint64),
-        np.zeros(n, np.uint64),
-        np.zeros(n, np.uint64),
+        np.zeros(n, np.uint32),
+        np.zeros(n, np.uint32),
+        np.zeros(n, np.uint32),
         np.zeros(n, np.uint8),
         np.zeros(n, np.uint8),
         np.zeros(n, np.uint8),
@@ -74,9 +144,9 @@ def _fill_table(text: Text, start: Int64s, end: Int64s, table: TokenTable) -> No
     c = 0
     for t in range(len(start)):
         a, b, row = start[t], end[t], t + _MARGIN
-        table.word[row] = string_hash(lower, a, b)
+        table.word[row] = hash_codes(lower, a, b, MAX_HASHED)
         table.shape[row] = shape_hash(kind, text.run, a, b)
-        table.suffix[row] = string_hash(lower, max(a, b - _SUFFIX), b)
+        table.suffix[row] = hash_codes(lower, max(a, b - _SUFFIX), b, MAX_HASHED)
         table.first[row], table.last[row], table.size[row] = kind[a], kind[b - 1], b - a
         if b == text.end[c]:
             table.gap[row] = PARAGRAPH if text.gap[c] == NO_GAP else text.gap[c]
@@ -104,76 +174,20 @@ def _window(table: TokenTable, t: int, rows: Int64s) -> None:
 
 
 @kernel
-def _word_features(table: TokenTable, rows: Int64s, shift: int, out: Int32s) -> None:
-    """Write the places of features of words and shapes; ``rows`` as of `_window`."""
-    word, shape, gap = table.word, table.shape, table.gap[rows[2]]
-    wpp, wp, w0, w1, wn, wnn = word[rows[0]], word[rows[1]], word[rows[2]], word[rows[3]], word[rows[4]], word[rows[5]]
-    spp, sp, s0, s1 = shape[rows[0]], shape[rows[1]], shape[rows[2]], shape[rows[3]]
-    sn, snn = shape[rows[4]], shape[rows[5]]
-    k0, k1 = table.last[rows[2]], table.first[rows[3]]
-    words, shapes = mix(mix(np.uint64(1), w0), w1), mix(mix(mix(np.uint64(2), s0), s1), gap)
-    out[0] = mix(np.uint64(100), gap) >> shift
-    out[1] = mix(w0, 101) >> shift
-    out[2] = mix(w1, 102) >> shift
-    out[3] = mix(words, 103) >> shift
-    out[4] = mix(mix(w0, wp), 104) >> shift
-    out[5] = mix(mix(w1, wn), 105) >> shift
-    out[6] = mix(mix(words, wp), 106) >> shift
-    out[7] = mix(mix(words, wn), 107) >> shift
-    out[8] = mix(shapes, 108) >> shift
-    out[9] = mix(mix(shapes, sp), 109) >> shift
-    out[10] = mix(mix(shapes, sn), 110) >> shift
-    out[11] = mix(mix(mix(shapes, sp), sn), 111) >> shift
-    out[12] = mix(mix(w0, s1), 112) >> shift
-    out[13] = mix(mix(s0, w1), 113) >> shift
-    out[14] = mix(mix(mix(w0, s1), sn), 114) >> shift
-    out[15] = mix(mix(mix(w0, s1), wp), 115) >> shift
-    out[16] = mix(mix(mix(s0, w1), wn), 116) >> shift
-    out[17] = mix(wp, 117) >> shift
-    out[18] = mix(wn, 118) >> shift
-    out[19] = mix(mix(w0, gap), 119) >> shift
-    out[20] = mix(mix(w1, gap), 120) >> shift
-    out[21] = mix(mix(mix(sp, spp), shapes), 121) >> shift
-    out[22] = mix(mix(mix(sn, snn), shapes), 122) >> shift
-    out[23] = mix(mix(wpp, k0), 123) >> shift
-    out[24] = mix(mix(wnn, k1), 124) >> shift
-    out[25] = mix(mix(shapes, min(table.size[rows[2]], 4)), 125) >> shift
-    out[26] = mix(mix(mix(wp, s0), s1), 126) >> shift
-    out[27] = mix(mix(mix(wn, s0), s1), 127) >> shift
+def _look_around(table: TokenTable, case: Uint8s, rows: Int64s, state: Int64s, atoms: Uint32s) -> None:
+    """Write the attributes of the tokens around a place, in ``rows`` as of `_window`.
 
-
-@kernel
-def _other_features(table: TokenTable, case: Uint8s, rows: Int64s, state: Int64s, shift: int, out: Int32s) -> None:
-    """Write the places of the other features; ``state``: tokens of the sentence, open brackets, quotation marks."""
-    word, shape, suffix, gap = table.word, table.shape, table.suffix, table.gap[rows[2]]
-    w0, w1, s0, s1, sn = word[rows[2]], word[rows[3]], shape[rows[2]], shape[rows[3]], shape[rows[4]]
-    xp, x0, x1, xn = suffix[rows[1]], suffix[rows[2]], suffix[rows[3]], suffix[rows[4]]
-    k0, k1 = table.last[rows[2]], table.first[rows[3]]
-    mask = np.uint64(len(case) - 1)
-    cp, c0, c1, cn = case[word[rows[1]] & mask], case[w0 & mask], case[w1 & mask], case[word[rows[4]] & mask]
-    place = _bucket(state[0])
-    inside = place * 4 + min(state[1], 1) * 2 + state[2] % 2
-    shapes, cases = mix(mix(mix(np.uint64(2), s0), s1), gap), mix(mix(mix(np.uint64(6), k0), k1), c1)
-    out[28] = mix(mix(shapes, place), 128) >> shift
-    out[29] = mix(mix(cases, place), 129) >> shift
-    out[30] = mix(mix(w0, inside), 130) >> shift
-    out[31] = mix(mix(w1, inside), 131) >> shift
-    out[32] = mix(mix(shapes, inside), 132) >> shift
-    out[33] = mix(mix(cases, w0), 133) >> shift
-    out[34] = mix(mix(cases, s1), 134) >> shift
-    out[35] = mix(mix(mix(cases, c0), cn), 135) >> shift
-    out[36] = mix(mix(x0, x1), 136) >> shift
-    out[37] = mix(mix(mix(xp, x0), k1), 137) >> shift
-    out[38] = mix(mix(mix(x0, x1), xn), 138) >> shift
-    out[39] = mix(mix(mix(k0, x1), xn), 139) >> shift
-    out[40] = mix(mix(x0, cases), 140) >> shift
-    out[41] = mix(mix(mix(cases, gap), sn), 141) >> shift
-    out[42] = mix(mix(mix(cases, cp), c0), 142) >> shift
-    out[43] = mix(mix(x1, cases), 143) >> shift
-    out[44] = mix(mix(mix(x1, xn), s0), 144) >> shift
-    out[45] = mix(mix(mix(cases, rows[1] == 0), rows[4] == 0), 145) >> shift
-    out[46] = mix(mix(w0, rows[1] == 0), 146) >> shift
-    out[47] = mix(mix(mix(w1, s0), place), 147) >> shift
+    ``state`` are the tokens of the sentence, open brackets and quotation marks.
+    """
+    shift = np.uint32(table_shift(len(case)))
+    for k in range(6):
+        row, own = rows[k], atoms[k * _WIDTH : (k + 1) * _WIDTH]
+        word = table.word[row]
+        own[0], own[1], own[2] = word, table.shape[row], table.suffix[row]
+        own[3], own[4], own[5] = table.first[row], table.last[row], table.gap[row]
+        own[6], own[7], own[8] = min(table.size[row], 4), case[word >> shift], np.uint32(row == 0)
+    place, own = _bucket(state[0]), atoms[2 * _WIDTH : 3 * _WIDTH]
+    own[9], own[10], own[11] = place, place * 4 + min(state[1], 1) * 2 + state[2] % 2, 1
 
 
 @inlined_kernel
@@ -188,16 +202,27 @@ def _advance(table: TokenTable, t: int, state: Int64s) -> None:
         state[2] += 1
 
 
+def sentence_examples(
+    table: TokenTable, ends: np.ndarray, case: np.ndarray, bits: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return features and gold decisions of all places where sentences may end: after tokens inside a paragraph."""
+    rows, gold = np.empty((len(ends), N_FEATURES), np.int32), np.empty(len(ends), np.uint8)
+    count = _sentence_examples(table, ends, case, WINDOW, np.uint32(32 - bits), rows, gold)
+    return rows[:count], gold[:count]
+
+
 @kernel
-def sentence_examples(table: TokenTable, ends: Bools, case: Uint8s, shift: int, rows: Int32s, gold: Uint8s) -> int:
+def _sentence_examples(
+    table: TokenTable, ends: Bools, case: Uint8s, templates: Window, shift: np.uint32, rows: Int32s, gold: Uint8s
+) -> int:
     """Write the features and the gold decision after each token inside a paragraph; return their number."""
-    count, window, state = 0, np.zeros(6, np.int64), np.zeros(3, np.int64)
+    count, window, state, atoms = 0, np.zeros(6, np.int64), np.zeros(3, np.int64), np.zeros(_CELLS, np.uint32)
     for t in range(_MARGIN, len(table.word) - _MARGIN):
         _advance(table, t, state)
         if table.gap[t] != PARAGRAPH:
             _window(table, t, window)
-            _word_features(table, window, shift, rows[count])
-            _other_features(table, case, window, state, shift, rows[count])
+            _look_around(table, case, window, state, atoms)
+            hash_window(templates, atoms, shift, rows[count])
             gold[count] = ends[t - _MARGIN]
             count += 1
         if ends[t - _MARGIN]:
@@ -207,17 +232,24 @@ def sentence_examples(table: TokenTable, ends: Bools, case: Uint8s, shift: int, 
 
 @kernel
 def _score_ends(
-    table: TokenTable, case: Uint8s, weights: Float32s, threshold: float, shift: int, scores: Float32s
+    table: TokenTable,
+    case: Uint8s,
+    templates: Window,
+    weights: Float32s,
+    threshold: float,
+    shift: np.uint32,
+    scores: Float32s,
 ) -> None:
     """Write the score of a sentence end after each token, infinity at the end of a paragraph."""
-    out, window, state = np.empty(N_FEATURES, np.int32), np.zeros(6, np.int64), np.zeros(3, np.int64)
+    out, atoms = np.empty(N_FEATURES, np.int32), np.zeros(_CELLS, np.uint32)
+    window, state = np.zeros(6, np.int64), np.zeros(3, np.int64)
     for t in range(_MARGIN, len(table.word) - _MARGIN):
         _advance(table, t, state)
         score = np.float32(np.inf)
         if table.gap[t] != PARAGRAPH:
             _window(table, t, window)
-            _word_features(table, window, shift, out)
-            _other_features(table, case, window, state, shift, out)
+            _look_around(table, case, window, state, atoms)
+            hash_window(templates, atoms, shift, out)
             score = np.float32(-threshold)
             for j in range(N_FEATURES):
                 score += weights[out[j]]
@@ -239,16 +271,16 @@ def score_ends(table: TokenTable, case: np.ndarray, weights: np.ndarray, thresho
         Scores up to this are no ends.
     """
     scores = np.empty(len(table.word) - 2 * _MARGIN, np.float32)
-    _score_ends(table, case, weights, np.float32(threshold), shift_of(weights), scores)
+    _score_ends(table, case, WINDOW, weights, np.float32(threshold), shift_of(weights), scores)
     return scores
 
 
 @kernel
 def _count_case(table: TokenTable, ends: Bools, counts: Int64s) -> None:
     """Count, for each hash, tokens in lower case, capitalised inside a sentence, and at its beginning."""
-    mask, begins = np.uint64(len(counts) - 1), True
+    shift, begins = np.uint32(table_shift(len(counts))), True
     for t in range(_MARGIN, len(table.word) - _MARGIN):
-        kind, row = table.first[t], counts[table.word[t] & mask]
+        kind, row = table.first[t], counts[table.word[t] >> shift]
         if kind in (LOWER, LETTER):
             row[0] += 1
         elif kind == UPPER and not begins:

@@ -8,82 +8,116 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj._kernel import kernel
-from nonproj.text.layout import MAX_TOKEN, PARAGRAPH, Text, is_too_long, mix, shape_hash, string_hash
-from nonproj.types import Bools, Float32s, Int32s, Int64s, Uint8s
+from nonproj._kernel import inlined_kernel, kernel
+from nonproj.linear.hashing import Window, hash_codes, hash_window
+from nonproj.linear.templates import Grammar, compile_templates, window_of
+from nonproj.text.layout import MAX_HASHED, MAX_TOKEN, PARAGRAPH, Text, is_too_long, shape_hash
+from nonproj.types import Bools, Float32s, Int32s, Int64s, Uint8s, Uint32s
 
-N_FEATURES = 27
+_PAIR, _KINDS = "c.lower c+1.lower", "c.kind c+1.kind"
+
+_OF_CHARACTERS = ("lower", "kind")
+_OF_PLACE = (
+    "flags", "place", "remaining", "before", "after", "token", "rest", "left", "right", "chunk", "inside",
+    "previous", "following", "nextkind", "known", "length", "one",
+)  # fmt: skip
+"""What is known of a place at which a token may end, beside the characters around it: marks of the chunk, the number
+of characters before and after it in the chunk, up to five, those that are equal to its neighbours, the token and the
+rest of the chunk, their shapes, the chunk, how far inside it the place is, the neighbouring chunks, the kind of the
+next one's first character, which of token, rest and both together are known as tokens, and the token's length."""
+
+_WIDTH = len(_OF_CHARACTERS) + len(_OF_PLACE)
+
+GRAMMAR = Grammar("tokens", ("c",), (*_OF_CHARACTERS, *_OF_PLACE), (-2, 3))
+"""Templates name the character before the place, ``c``, and its neighbours; what is known of the place is ``c``'s."""
+
+TEMPLATES = (
+    "c.one",
+    _PAIR,
+    f"{_PAIR} c-1.lower",
+    f"{_PAIR} c+2.lower",
+    f"{_PAIR} c-1.lower c+2.lower",
+    f"{_PAIR} c-1.lower c-2.lower",
+    f"{_PAIR} c+2.lower c+3.lower",
+    f"{_PAIR} c-1.lower c-2.lower c+2.lower c+3.lower",
+    f"{_KINDS} c-1.kind c-2.kind c+2.kind c+3.kind",
+    f"{_KINDS} c-1.kind c+2.kind",
+    f"{_PAIR} c.flags",
+    f"{_PAIR} c.place c.remaining",
+    f"{_PAIR} c.before c.after",
+    "c.token c+1.lower",
+    "c.rest c.kind",
+    "c.rest c.lower",
+    "c.chunk c.inside",
+    "c.left c.right",
+    f"{_PAIR} c.nextkind c.remaining",
+    "c.token c.nextkind c.remaining",
+    "c.following c+1.lower c.remaining",
+    "c.previous c+1.lower",
+    f"{_KINDS} c.known c.remaining",
+    f"{_PAIR} c.known",
+    f"c.left {_KINDS} c.length",
+    "c.left c+1.lower c.remaining c.nextkind",
+    "c.token c.rest",
+)
+
+WINDOW: Window = window_of(compile_templates(TEMPLATES, GRAMMAR), GRAMMAR)
+
+N_FEATURES = len(TEMPLATES)
 """Features of a place."""
 
-_NONE, _NO_KIND = np.uint32(0), np.uint8(0)
+_CELLS = 6 * _WIDTH
 
 
 @kernel
-def _character_features(text: Text, c: int, i: int, shift: int, out: Int32s) -> None:
-    """Write the places of features of the characters around the end of a token at character ``i`` of chunk ``c``."""
+def _look_around(text: Text, c: int, i: int, atoms: Uint32s) -> None:
+    """Write the attributes of the characters around the end of a token at character ``i`` of chunk ``c``."""
     lower, kind, first, last = text.lower, text.kind, text.start[c], text.end[c]
-    l0, l1, k0, k1 = lower[i], lower[i + 1], kind[i], kind[i + 1]
-    p1, kp1 = (lower[i - 1], kind[i - 1]) if i > first else (_NONE, _NO_KIND)
-    p2, kp2 = (lower[i - 2], kind[i - 2]) if i > first + 1 else (_NONE, _NO_KIND)
-    n2, kn2 = (lower[i + 2], kind[i + 2]) if i + 2 < last else (_NONE, _NO_KIND)
-    n3, kn3 = (lower[i + 3], kind[i + 3]) if i + 3 < last else (_NONE, _NO_KIND)
+    for k in range(6):
+        j, inside = i - 2 + k, first <= i - 2 + k < last
+        atoms[k * _WIDTH] = lower[j] if inside else np.uint32(0)
+        atoms[k * _WIDTH + 1] = np.uint32(kind[j]) if inside else np.uint32(0)
     before, after = i, i + 1
-    while before > first and lower[before - 1] == l0 and i - before < 4:
+    while before > first and lower[before - 1] == lower[i] and i - before < 4:
         before -= 1
-    while after < last - 1 and lower[after + 1] == l1 and after - i < 5:
+    while after < last - 1 and lower[after + 1] == lower[i + 1] and after - i < 5:
         after += 1
-    place, remaining = min(i - first, 5), min(last - i - 2, 5)
-    pair, kinds = mix(mix(np.uint64(3), l0), l1), mix(mix(np.uint64(4), k0), k1)
-    out[0] = mix(np.uint64(100), 0) >> shift
-    out[1] = mix(pair, 101) >> shift
-    out[2] = mix(mix(pair, p1), 102) >> shift
-    out[3] = mix(mix(pair, n2), 103) >> shift
-    out[4] = mix(mix(mix(pair, p1), n2), 104) >> shift
-    out[5] = mix(mix(mix(pair, p1), p2), 105) >> shift
-    out[6] = mix(mix(mix(pair, n2), n3), 106) >> shift
-    out[7] = mix(mix(mix(mix(mix(pair, p1), p2), n2), n3), 107) >> shift
-    out[8] = mix(mix(mix(mix(mix(kinds, kp1), kp2), kn2), kn3), 108) >> shift
-    out[9] = mix(mix(mix(kinds, kp1), kn2), 109) >> shift
-    out[10] = mix(mix(pair, text.flags[c]), 110) >> shift
-    out[11] = mix(mix(mix(pair, place), remaining), 111) >> shift
-    out[12] = mix(mix(mix(pair, i - before), after - i), 112) >> shift
+    own = atoms[2 * _WIDTH + 2 : 3 * _WIDTH]
+    own[0], own[1], own[2] = text.flags[c], min(i - first, 5), min(last - i - 2, 5)
+    own[3], own[4], own[16] = i - before, after - i, 1
 
 
 @kernel
-def _string_features(text: Text, c: int, begin: int, i: int, known: Uint8s, shift: int, out: Int32s) -> None:
-    """Write the places of the other features; the token began at character ``begin``."""
+def _look_at_strings(text: Text, c: int, begin: int, i: int, known: Uint8s, atoms: Uint32s) -> None:
+    """Write the attributes of the strings around a place; the token began at character ``begin``."""
     lower, kind, last = text.lower, text.kind, text.end[c]
-    l0, l1, k0, k1 = lower[i], lower[i + 1], kind[i], kind[i + 1]
-    token, rest = string_hash(lower, begin, i + 1), string_hash(lower, i + 1, last)
-    left, right = shape_hash(kind, text.run, begin, i + 1), shape_hash(kind, text.run, i + 1, last)
-    previous, following, next_kind = np.uint64(0), np.uint64(0), _NO_KIND
+    token, rest = hash_codes(lower, begin, i + 1, MAX_HASHED), hash_codes(lower, i + 1, last, MAX_HASHED)
+    both = hash_codes(lower, begin, last, MAX_HASHED)
+    own, shift = atoms[2 * _WIDTH + 2 : 3 * _WIDTH], np.uint32(table_shift(len(known)))
+    own[5], own[6] = token, rest
+    own[7], own[8] = shape_hash(kind, text.run, begin, i + 1), shape_hash(kind, text.run, i + 1, last)
+    own[9], own[10] = text.chunk[c], i - text.start[c]
+    own[11], own[12], own[13] = 0, 0, 0
     if c > 0 and text.gap[c - 1] != PARAGRAPH:
-        previous = text.chunk[c - 1]
+        own[11] = text.chunk[c - 1]
     if c + 1 < len(text.start) and text.gap[c] != PARAGRAPH:
-        following, next_kind = text.chunk[c + 1], kind[text.start[c + 1]]
-    mask = np.uint64(len(known) - 1)
-    in_lexicon = (known[token & mask] > 1) + 2 * (known[rest & mask] > 1)
-    in_lexicon += 4 * (known[string_hash(lower, begin, last) & mask] > 1)
-    remaining = min(last - i - 2, 5)
-    pair, kinds = mix(mix(np.uint64(3), l0), l1), mix(mix(np.uint64(4), k0), k1)
-    out[13] = mix(mix(token, l1), 113) >> shift
-    out[14] = mix(mix(rest, k0), 114) >> shift
-    out[15] = mix(mix(rest, l0), 115) >> shift
-    out[16] = mix(mix(text.chunk[c], i - text.start[c]), 116) >> shift
-    out[17] = mix(mix(left, right), 117) >> shift
-    out[18] = mix(mix(mix(pair, next_kind), remaining), 118) >> shift
-    out[19] = mix(mix(mix(token, next_kind), remaining), 119) >> shift
-    out[20] = mix(mix(mix(following, l1), remaining), 120) >> shift
-    out[21] = mix(mix(previous, l1), 121) >> shift
-    out[22] = mix(mix(mix(kinds, in_lexicon), remaining), 122) >> shift
-    out[23] = mix(mix(pair, in_lexicon), 123) >> shift
-    out[24] = mix(mix(mix(left, kinds), i - begin), 124) >> shift
-    out[25] = mix(mix(mix(mix(left, l1), remaining), next_kind), 125) >> shift
-    out[26] = mix(mix(token, rest), 126) >> shift
+        own[12], own[13] = text.chunk[c + 1], kind[text.start[c + 1]]
+    own[14] = (known[token >> shift] > 1) + 2 * (known[rest >> shift] > 1) + 4 * (known[both >> shift] > 1)
+    own[15] = i - begin
+
+
+@inlined_kernel
+def table_shift(size: int) -> int:
+    """Return 32 less the binary logarithm of the length of a table."""
+    shift = 32
+    while size > 1:
+        size >>= 1
+        shift -= 1
+    return shift
 
 
 @kernel
-def count_places(text: Text, candidate: Uint8s) -> int:
+def _count_places(text: Text, candidate: Uint8s) -> int:
     """Return the number of places that the model decides, at most."""
     count = 0
     for c in range(len(text.start)):
@@ -92,21 +126,39 @@ def count_places(text: Text, candidate: Uint8s) -> int:
     return count
 
 
-@kernel
 def token_examples(
-    text: Text, ends: Bools, candidate: Uint8s, known: Uint8s, shift: int, rows: Int32s, gold: Uint8s
-) -> int:
-    """Write the features and the gold decision of each place; return their number.
+    text: Text, ends: np.ndarray, candidate: np.ndarray, known: np.ndarray, bits: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return features and gold decisions of all places where tokens may end.
 
     ``ends`` says for each character whether it is the last of a token.
     """
-    count = 0
+    count = _count_places(text, candidate)
+    rows, gold = np.empty((count, N_FEATURES), np.int32), np.empty(count, np.uint8)
+    count = _token_examples(text, ends, candidate, known, WINDOW, np.uint32(32 - bits), rows, gold)
+    return rows[:count], gold[:count]
+
+
+@kernel
+def _token_examples(
+    text: Text,
+    ends: Bools,
+    candidate: Uint8s,
+    known: Uint8s,
+    window: Window,
+    shift: np.uint32,
+    rows: Int32s,
+    gold: Uint8s,
+) -> int:
+    """Write the features and the gold decision of each place; return their number."""
+    count, atoms = 0, np.zeros(_CELLS, np.uint32)
     for c in range(len(text.start)):
         begin = text.start[c]
         for i in range(text.start[c], text.end[c] - 1):
             if candidate[text.kind[i], text.kind[i + 1]] and not text.fixed[i]:
-                _character_features(text, c, i, shift, rows[count])
-                _string_features(text, c, begin, i, known, shift, rows[count])
+                _look_around(text, c, i, atoms)
+                _look_at_strings(text, c, begin, i, known, atoms)
+                hash_window(window, atoms, shift, rows[count])
                 gold[count] = ends[i]
                 count += 1
             if ends[i]:
@@ -116,18 +168,26 @@ def token_examples(
 
 @kernel
 def _tokenize(
-    text: Text, candidate: Uint8s, known: Uint8s, weights: Float32s, shift: int, start: Int64s, end: Int64s
+    text: Text,
+    candidate: Uint8s,
+    known: Uint8s,
+    window: Window,
+    weights: Float32s,
+    shift: np.uint32,
+    start: Int64s,
+    end: Int64s,
 ) -> int:
     """Write the tokens; return their number."""
-    out = np.empty(N_FEATURES, np.int32)
+    out, atoms = np.empty(N_FEATURES, np.int32), np.zeros(_CELLS, np.uint32)
     count = 0
     for c in range(len(text.start)):
         begin = text.start[c]
         for i in range(text.start[c], text.end[c] - 1):
             ends = False
             if candidate[text.kind[i], text.kind[i + 1]] and not text.fixed[i]:
-                _character_features(text, c, i, shift, out)
-                _string_features(text, c, begin, i, known, shift, out)
+                _look_around(text, c, i, atoms)
+                _look_at_strings(text, c, begin, i, known, atoms)
+                hash_window(window, atoms, shift, out)
                 score = np.float32(0.0)
                 for j in range(N_FEATURES):
                     score += weights[out[j]]
@@ -155,9 +215,9 @@ def tokenize(
     weights : ndarray, float32
         Its length is a power of two.
     """
-    size = int(count_places(text, candidate)) + len(text.start) + len(text.kind) // MAX_TOKEN + 1
+    size = int(_count_places(text, candidate)) + len(text.start) + len(text.kind) // MAX_TOKEN + 1
     start, end = np.empty(size, np.int64), np.empty(size, np.int64)
-    count = _tokenize(text, candidate, known, weights, shift_of(weights), start, end)
+    count = _tokenize(text, candidate, known, WINDOW, weights, shift_of(weights), start, end)
     return start[:count], end[:count]
 
 
@@ -166,22 +226,24 @@ def _token_margins(
     text: Text,
     candidate: Uint8s,
     known: Uint8s,
+    window: Window,
     weights: Float32s,
-    shift: int,
+    shift: np.uint32,
     start: Int64s,
     end: Int64s,
     margins: Float32s,
 ) -> None:
     """Lower the margins to those of the decisions at both ends of each token and inside."""
-    out = np.empty(N_FEATURES, np.int32)
+    out, atoms = np.empty(N_FEATURES, np.int32), np.zeros(_CELLS, np.uint32)
     c = 0
     for t in range(len(start)):
         while text.end[c] <= start[t]:
             c += 1
         for i in range(start[t], min(end[t], text.end[c] - 1)):
             if candidate[text.kind[i], text.kind[i + 1]] and not text.fixed[i]:
-                _character_features(text, c, i, shift, out)
-                _string_features(text, c, start[t], i, known, shift, out)
+                _look_around(text, c, i, atoms)
+                _look_at_strings(text, c, start[t], i, known, atoms)
+                hash_window(window, atoms, shift, out)
                 score = np.float32(0.0)
                 for j in range(N_FEATURES):
                     score += weights[out[j]]
@@ -213,10 +275,10 @@ def token_margins(
     """
     start, end = tokens
     margins = np.full(len(start), large, np.float32)
-    _token_margins(text, candidate, known, weights, shift_of(weights), start, end, margins)
+    _token_margins(text, candidate, known, WINDOW, weights, shift_of(weights), start, end, margins)
     return margins
 
 
-def shift_of(weights: np.ndarray) -> np.uint64:
-    """Return 64 less the binary logarithm of the table's length."""
-    return np.uint64(65 - len(weights).bit_length())
+def shift_of(weights: np.ndarray) -> np.uint32:
+    """Return 32 less the binary logarithm of the table's length."""
+    return np.uint32(33 - len(weights).bit_length())

@@ -9,15 +9,15 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.errors import ModelError
+from nonproj.linear.hashing import hash_codes
+from nonproj.linear.logistic import Options, fit
+from nonproj.linear.weights import check_table
 from nonproj.options.config import SegmenterConfig
 from nonproj.text.characters import KINDS, NEWLINE, WORD_KINDS, characters
 from nonproj.text.corpus import RawText, Surface, raw_text
-from nonproj.text.layout import Text, lay_out, spans, string_hash
-from nonproj.text.linear import fit
-from nonproj.text.sentences import N_FEATURES as SENTENCE_FEATURES
+from nonproj.text.layout import MAX_HASHED, Text, lay_out, spans
 from nonproj.text.sentences import TokenTable, case_classes, letter_case, score_ends, sentence_examples, token_table
-from nonproj.text.tokens import N_FEATURES as TOKEN_FEATURES
-from nonproj.text.tokens import count_places, token_examples, token_margins, tokenize
+from nonproj.text.tokens import table_shift, token_examples, token_margins, tokenize
 from nonproj.types import Int64s, Uint32s
 
 FOLDS = 5
@@ -25,7 +25,6 @@ FOLDS = 5
 
 _KNOWN_BITS, _CASE_BITS = 16, 16
 _MIN_SHARE, _MIN_SHARE_IN_WORDS = 0.002, 0.05
-_BITS = range(8, 29)
 
 
 class Trained:
@@ -79,12 +78,10 @@ class Trained:
         threshold = meta.get("threshold")
         if type(threshold) not in (int, float) or not abs(threshold) < 100:
             raise ModelError("the segmenter's threshold is not a number")
-        for name, dtype in (("known", "uint8"), ("case", "uint8"), ("tokens", "float32"), ("sentences", "float32")):
-            table = tables.get(name)
-            if table is None or table.dtype != dtype or table.ndim != 1 or len(table) not in [1 << b for b in _BITS]:
-                raise ModelError(f"the segmenter's table '{name}' is not of {dtype} with a power of two of entries")
-            if dtype == "float32" and not np.isfinite([table.min(), table.max()]).all():
-                raise ModelError(f"the segmenter's weights of '{name}' are not finite")
+        for name in ("known", "case"):
+            check_table(tables.get(name), ("uint8",), 8, f"the segmenter's '{name}'", 28)
+        for name in ("tokens", "sentences"):
+            check_table(tables.get(name), ("float32",), 8, f"the segmenter's '{name}'", 28)
         candidate = tables.get("candidate")
         if candidate is None or candidate.dtype != np.uint8 or candidate.shape != (KINDS, KINDS) or candidate.max() > 1:
             raise ModelError(f"the segmenter's table 'candidate' is not {KINDS} by {KINDS} of 0 and 1")
@@ -118,11 +115,7 @@ class _Corpus:
 
     def token_examples(self, tables: dict[str, Any], bits: int) -> tuple[np.ndarray, np.ndarray]:
         """Return features and gold decisions of all places where tokens may end."""
-        count = count_places(self.layout, tables["candidate"])
-        rows, gold = np.empty((count, TOKEN_FEATURES), np.int32), np.empty(count, np.uint8)
-        ends, shift = self.raw.token_ends, np.uint64(64 - bits)
-        count = token_examples(self.layout, ends, tables["candidate"], tables["known"], shift, rows, gold)
-        return rows[:count], gold[:count]
+        return token_examples(self.layout, self.raw.token_ends, tables["candidate"], tables["known"], bits)
 
     def table(self) -> TokenTable:
         """Return the table of the gold tokens."""
@@ -130,10 +123,7 @@ class _Corpus:
 
     def sentence_examples(self, case: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
         """Return features and gold decisions of all places where sentences may end."""
-        rows = np.empty((len(self.start), SENTENCE_FEATURES), np.int32)
-        gold = np.empty(len(self.start), np.uint8)
-        count = sentence_examples(self.table(), self.sentence_ends, case, np.uint64(64 - bits), rows, gold)
-        return rows[:count], gold[:count]
+        return sentence_examples(self.table(), self.sentence_ends, case, bits)
 
 
 def candidates(corpora: Sequence[_Corpus]) -> np.ndarray:
@@ -164,9 +154,9 @@ def known_tokens(corpus: _Corpus) -> np.ndarray:
 @kernel
 def _count_tokens(codes: Uint32s, start: Int64s, end: Int64s, counts: Int64s) -> None:
     """Count the tokens by hash."""
-    mask = np.uint64(len(counts) - 1)
+    shift = np.uint32(table_shift(len(counts)))
     for t in range(len(start)):
-        counts[string_hash(codes, start[t], end[t]) & mask] += 1
+        counts[hash_codes(codes, start[t], end[t], MAX_HASHED) >> shift] += 1
 
 
 def _sentence_examples(paragraphs, options: SegmenterConfig, seed: int):
@@ -190,6 +180,5 @@ def _sentence_examples(paragraphs, options: SegmenterConfig, seed: int):
 def _fit(
     rows, gold, bits: int, steps: tuple[int, float], seed: int, progress: Callable[..., Any], name: str
 ) -> np.ndarray:
-    rows, gold = np.concatenate(rows), np.concatenate(gold)
-    options = (bits, *steps, 0.0)
-    return fit(rows, gold, np.ones(len(gold), np.float32), options, seed, lambda loop: progress(loop, name))
+    options = Options(bits, *steps)
+    return fit(np.concatenate(rows), np.concatenate(gold), options, seed, lambda loop: progress(loop, name))

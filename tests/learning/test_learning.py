@@ -23,7 +23,7 @@ from nonproj.pipeline import Parser
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.score import score_parts
 from nonproj.scoring.scorer import Scorer
-from nonproj.scoring.templates import attributes_of, compile_templates, load_templates
+from nonproj.scoring.templates import attributes_of, load_templates, part_templates
 from nonproj.scoring.vocabulary import Encoder
 from nonproj.trees.marginals import marginals
 
@@ -208,7 +208,7 @@ def test_lazy_averaging_is_the_mean_over_all_steps(parts):
     history.append(perceptron.weights.astype(np.float64))
     # Step t's weights are in force from t on: the mean over the weights before each update and after the last.
     expected = np.mean(history, axis=0)
-    np.testing.assert_allclose(perceptron.averaged(), expected, atol=1e-5)
+    np.testing.assert_allclose(perceptron.mean(), expected, atol=1e-5)
 
 
 def test_an_update_moves_the_weights_by_gold_less_predicted():
@@ -247,7 +247,7 @@ def test_the_pruners_gradient_is_that_of_the_likelihood():
 def test_the_pruner_descends():
     sentences, files = toy.sentences(15), load_templates()
     encoder = Encoder.from_sentences(sentences, attributes_of(files), 1)
-    table = compile_templates(files["pruner"], encoder.attributes)
+    table = part_templates(files["pruner"], encoder.attributes)
     pruner = Pruner(table, 14, 0.1)
     examples = [(encoder.encode(s), s.tree) for s in sentences]
     losses = [pruner.epoch(examples, np.arange(15), True) for _ in range(4)]

@@ -15,8 +15,9 @@ from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.dual.options import dual_options
-from nonproj.learning.mixing import Learner, Mixing, Sparse, make_examples, sparse, train_shard
+from nonproj.learning.mixing import Learner, Mixing, make_examples, train_shard
 from nonproj.learning.trainer import train
+from nonproj.linear.perceptron import Sparse, sparse
 from nonproj.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space
@@ -122,7 +123,7 @@ def test_weights_are_means_and_their_average_is_over_all_steps_and_shards(materi
         mixed = history[-1]
     perceptron = material.trained(pool.InProcess(), shards)
     np.testing.assert_allclose(perceptron.weights, mixed, rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(perceptron.averaged(), np.mean(history, axis=0), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(perceptron.mean(), np.mean(history, axis=0), rtol=1e-4, atol=1e-5)
     assert perceptron.step == len(history) == 1 + 2 * steps
     assert mixed.any()
 

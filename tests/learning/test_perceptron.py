@@ -174,10 +174,10 @@ def test_a_right_decoding_moves_nothing_but_the_step():
     else:
         pytest.fail("one sentence was not learnt")
     assert perceptron.step == step + 1
-    averaged = perceptron.averaged()
+    averaged = perceptron.mean()
     total = perceptron.total.copy()
     perceptron.update(example)
     assert (perceptron.total == total).all()
     # A further step of the same weights draws the mean towards them.
-    now, moved = perceptron.averaged(), perceptron.total != 0
+    now, moved = perceptron.mean(), perceptron.total != 0
     assert (np.abs(now - perceptron.weights)[moved] <= np.abs(averaged - perceptron.weights)[moved] + 1e-7).all()

@@ -11,7 +11,7 @@ from toy import draw_sentence
 
 from nonproj.learning.pruner import _NEGLIGIBLE, Pruner
 from nonproj.parts.arcs import full_arc_space
-from nonproj.scoring.templates import attributes_of, compile_templates, load_templates
+from nonproj.scoring.templates import attributes_of, load_templates, part_templates
 from nonproj.scoring.vocabulary import Encoder
 
 BITS = 12
@@ -129,7 +129,7 @@ def test_an_epoch_tells_the_mean_loss_of_a_word_in_the_given_order(single_root):
         while (heads == 0).sum() != 1:
             heads = draw_tree(rng, len(sentence))
         examples.append((encoder.encode(sentence), heads))
-    table = compile_templates(SPEC, encoder.attributes)
+    table = part_templates(SPEC, encoder.attributes)
     one, other = Pruner(table, BITS, 0.1), Pruner(table, BITS, 0.1)
     means = []
     for _ in range(4):

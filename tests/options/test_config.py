@@ -12,7 +12,7 @@ import pytest
 
 from nonproj.errors import ConfigError
 from nonproj.options.config import RENAMED, Config, DecodingConfig, TrainingConfig, load_yaml, options
-from nonproj.scoring.templates import attributes_of, compile_templates, load_templates, template_files
+from nonproj.scoring.templates import attributes_of, load_templates, part_templates, template_files
 
 
 def message(values) -> str:
@@ -240,7 +240,7 @@ def test_built_in_templates():
     assert list(files) == list(template_files("grandparent"))
     attributes = attributes_of(files)
     for name, spec in files.items():
-        table = compile_templates(spec, attributes)
+        table = part_templates(spec, attributes)
         assert spec["part"] == template_files("grandparent")[name]
         assert len(table.salt) == len(set(spec["templates"])) > 10
 

@@ -25,7 +25,7 @@ from nonproj.scoring.bounds import grandparent_bounds
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import label_parts, label_scores
 from nonproj.scoring.scorer import dense_arc_scores
-from nonproj.scoring.templates import compile_templates
+from nonproj.scoring.templates import part_templates
 from nonproj.scoring.vocabulary import MAX_FEATURES, Encoder
 from nonproj.types import Sentence
 from nonproj.workers.parsing import ModelRef, parse_piece
@@ -86,7 +86,7 @@ def test_automata_of_more_moves_than_fit():
 def test_bounds_of_more_triples_than_fit():
     spec = {"part": "grandparent", "codes": ["none"], "templates": ["g.pos h.pos m.pos"]}
     sentence = words(600)
-    hashed = hash_tokens(Encoder({"pos": ["N"], "feat": []}).encode(sentence), compile_templates(spec, ["pos"]), 16)
+    hashed = hash_tokens(Encoder({"pos": ["N"], "feat": []}).encode(sentence), part_templates(spec, ["pos"]), 16)
     message = refused(grandparent_bounds, hashed, np.zeros(16, np.float32))
     assert message.startswith("217081801 triples over 600 words")
 
@@ -99,9 +99,9 @@ def test_single_features_take_memory_in_proportion_to_the_words():
     first = Encoder({"pos": ["N"], "feat": feats}).encode(words(6, "|".join(["unknown", *feats[:MAX_FEATURES]])))
     assert first.feat.tolist() == tokens.feat.tolist()
     templates = ["h.pos m.pos", "h.pos m.pos h.feat m.feat"]
-    arcs = compile_templates({"part": "arc", "codes": ["direction"], "templates": templates}, ["pos"])
+    arcs = part_templates({"part": "arc", "codes": ["direction"], "templates": templates}, ["pos"])
     dense_arc_scores(tokens, arcs, np.zeros(1 << 12, np.float32))
-    labels = compile_templates({"part": "label", "codes": ["direction"], "templates": templates}, ["pos"])
+    labels = part_templates({"part": "label", "codes": ["direction"], "templates": templates}, ["pos"])
     label_scores(hash_tokens(tokens, labels, 1 << 12), label_parts(words(6).tree), 3, np.zeros(1 << 12, np.float32))
 
 

@@ -26,7 +26,7 @@ from nonproj.programs.pricing import ADDED, promising_parts, violated_arc_gp, vi
 from nonproj.scoring.bounds import grandparent_bounds, parts_of_triples
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.score import score_parts
-from nonproj.scoring.templates import compile_templates, load_templates
+from nonproj.scoring.templates import load_templates, part_templates
 
 pytest.importorskip("highspy")
 
@@ -286,7 +286,7 @@ def model(files, sentences, tmp_path_factory):
 def test_bounds_match_their_definition_and_no_part_scores_more(model, sentences, dtype, codes):
     parser = PricingParser(model).parser
     spec = {**model.templates["grandparent"], "codes": codes}
-    table = compile_templates(spec, parser.encoder.attributes)
+    table = part_templates(spec, parser.encoder.attributes)
     rng = np.random.default_rng(0)
     weights = rng.integers(-1000, 1000, 1 << 12).astype(dtype)
     for sentence in sentences[:4]:
@@ -307,7 +307,7 @@ def test_bounds_of_templates_over_two_words_are_exact(model, sentences):
     parser = PricingParser(model).parser
     spec = {**model.templates["grandparent"], "templates": ["g.pos m.form", "h.pos m.pos", "g.form h.form"]}
     weights = np.random.default_rng(1).standard_normal(1 << 12).astype(np.float32)
-    table = compile_templates(spec, parser.encoder.attributes)
+    table = part_templates(spec, parser.encoder.attributes)
     hashed = hash_tokens(parser.encode(sentences[0]), table, len(weights))
     triples = naive_pricing.grandparent_parts(len(sentences[0]) + 1)
     scores = score_parts(hashed, parts_of_triples(triples), weights)

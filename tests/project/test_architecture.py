@@ -22,6 +22,7 @@ LEVELS = (
     "__init__ _kernel errors threads types",
     "io parts relaxation strings",
     "container options pictures trees",
+    "linear",
     "scoring",
     "automata text tagging",
     "dual",

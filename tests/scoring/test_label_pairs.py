@@ -21,7 +21,7 @@ from nonproj.options.config import Config
 from nonproj.pipeline import Parser
 from nonproj.scoring.label_decoding import decode_labels
 from nonproj.scoring.label_pairs import Candidates, PairScorer, candidates, labelled_tree
-from nonproj.scoring.templates import CODE_BITS, LABEL_PAIRS, attributes_of, compile_templates, load_templates
+from nonproj.scoring.templates import CODE_BITS, LABEL_PAIRS, attributes_of, load_templates, part_templates
 from nonproj.scoring.vocabulary import Encoder
 from nonproj.types import Sentence
 
@@ -157,7 +157,7 @@ def test_the_best_labelling_is_that_of_enumeration(ties):
 @pytest.mark.parametrize("seed", range(4))
 def test_an_update_is_gold_less_the_best_labelling(seed, margin):
     rng, sentence, heads, encoder, scorer = draw(seed, 4)
-    labeler = Labeler(compile_templates(FILES["label"], encoder.attributes), LABELS, BITS, margin, scorer)
+    labeler = Labeler(part_templates(FILES["label"], encoder.attributes), LABELS, BITS, margin, scorer)
     labeler.weights[:] = rng.integers(-2, 3, 1 << BITS)
     before, gold = labeler.weights.copy(), rng.integers(0, LABELS, 4)
     words = naive_scoring.labelled(heads.tolist())
@@ -203,7 +203,7 @@ def test_a_rule_about_pairs_is_learnt(shape):
         examples.append((heads, np.arange(n) % 2))
     encoder = Encoder.from_sentences(sentences, attributes_of(FILES), 1)
     examples = [(encoder.encode(s), *example) for s, example in zip(sentences, examples, strict=True)]
-    table, wrong = compile_templates(FILES["label"], encoder.attributes), []
+    table, wrong = part_templates(FILES["label"], encoder.attributes), []
     for pairs in (PairScorer(FILES, encoder.attributes), None):
         labeler = Labeler(table, 2, BITS, 1.0, pairs)
         for _ in range(20):

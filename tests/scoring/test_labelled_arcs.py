@@ -41,7 +41,7 @@ from nonproj.programs.price_and_cut import PricingParser
 from nonproj.scoring.hashing import hash_tokens, list_places
 from nonproj.scoring.labels import LINE, NEVER, label_scores
 from nonproj.scoring.scorer import Scorer
-from nonproj.scoring.templates import LABELLED_ARC, attributes_of, compile_templates, load_templates
+from nonproj.scoring.templates import LABELLED_ARC, attributes_of, load_templates, part_templates
 from nonproj.scoring.vocabulary import FIRST, Encoder
 from nonproj.types import Sentence
 from nonproj.workers.pool import InProcess
@@ -286,7 +286,7 @@ def test_labels_of_other_lines_are_not_scored(dtype):
     rng = np.random.default_rng(0)
     sentence, n_labels = draw_sentence(rng, 5), 40
     encoder = Encoder.from_sentences([sentence], attributes_of(FILES), 1)
-    table, weights = compile_templates(SPEC, encoder.attributes), rng.integers(-9, 10, 1 << BITS).astype(dtype)
+    table, weights = part_templates(SPEC, encoder.attributes), rng.integers(-9, 10, 1 << BITS).astype(dtype)
     hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
     rows = Arc().rows(full_arc_space(5), np.array([0, 25]))
     everything = label_scores(hashed, rows, n_labels, weights)
@@ -368,7 +368,7 @@ def test_the_mean_of_models_is_that_of_perceptrons_trained_apart(joint, monkeypa
         perceptron = Perceptron(trained.scorer, 16, 300.0, trained.options, True, trained.label_margin)
         for example in examples:
             perceptron.update(example)
-        apart.append(perceptron.averaged())
+        apart.append(perceptron.mean())
     expected = (apart[0] + apart[1]) / 2
     found = mean.weights["parser"] * mean.meta["scale"]["parser"]
     np.testing.assert_allclose(found, expected, atol=mean.meta["scale"]["parser"])

@@ -8,7 +8,7 @@ from problems import draw_features, draw_tree
 from nonproj.learning.labeler import Labeler
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import LINE, add_labels, label_parts, label_scores
-from nonproj.scoring.templates import CODE_BITS, attributes_of, codes_of, compile_templates, load_templates
+from nonproj.scoring.templates import CODE_BITS, attributes_of, codes_of, load_templates, part_templates
 from nonproj.scoring.vocabulary import Encoder
 from nonproj.types import Sentence
 
@@ -71,7 +71,7 @@ def a_labeler(margin=0.0, n_labels=3):
         right = heads[1:] < np.arange(1, len(heads))
         gold = np.where(tags == "A", right.astype(np.int64), 2)
         examples.append((encoder.encode(sentence), heads, gold))
-    return Labeler(compile_templates(files["label"], encoder.attributes), n_labels, BITS, margin), examples
+    return Labeler(part_templates(files["label"], encoder.attributes), n_labels, BITS, margin), examples
 
 
 def scored(labeler, weights, tokens, heads):
@@ -92,7 +92,7 @@ def test_a_rule_is_learnt_without_a_mistake(margin):
         # Without a margin a label may be right by a tie, lowest number first; means may stay below it for ever.
         tied = (last == last.max(axis=1, keepdims=True)).sum(axis=1) > 1
         assert not (margin and tied.any())
-        averaged = scored(labeler, labeler.averaged(), tokens, heads).argmax(axis=1)
+        averaged = scored(labeler, labeler.mean(), tokens, heads).argmax(axis=1)
         assert averaged[~tied].tolist() == gold[~tied].tolist()
         ties += int(tied.sum())
     assert ties <= 1
@@ -138,12 +138,12 @@ def test_lazy_averaging_is_the_mean_over_all_steps():
             labeler.update(*example)
             history.append(labeler.weights.astype(float))
     assert labeler.weights.any()
-    np.testing.assert_allclose(labeler.averaged(), np.mean(history, axis=0), atol=1e-6)
-    assert labeler.averaged().dtype == np.float32
+    np.testing.assert_allclose(labeler.mean(), np.mean(history, axis=0), atol=1e-6)
+    assert labeler.mean().dtype == np.float32
 
 
 def test_two_runs_learn_the_same_weights():
     (one, examples), (other, _) = a_labeler(), a_labeler()
     for labeler in (one, other):
         labeler.epoch(examples, np.arange(len(examples))[::-1])
-    assert one.averaged().tobytes() == other.averaged().tobytes()
+    assert one.mean().tobytes() == other.mean().tobytes()

@@ -6,11 +6,12 @@ import pytest
 from problems import draw_arcs, draw_features
 from toy import draw_sentence
 
+from nonproj.linear.weights import quantise
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.registry import PART_SETS, PART_TYPES
 from nonproj.parts.space import part_space
 from nonproj.scoring.hashing import hash_tokens
-from nonproj.scoring.score import add_parts, quantise, score_parts
+from nonproj.scoring.score import add_parts, score_parts
 from nonproj.scoring.scorer import Scorer, dense_arc_scores
 from nonproj.scoring.templates import CODE_BITS, attributes_of, load_templates
 from nonproj.scoring.vocabulary import Encoder

@@ -12,7 +12,7 @@ from nonproj.parts.registry import PART_TYPES
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import add_labels, label_parts, label_scores
 from nonproj.scoring.score import add_parts, score_parts
-from nonproj.scoring.templates import load_templates, parse_template
+from nonproj.scoring.templates import load_templates, parse
 from nonproj.scoring.vocabulary import FEAT, Encoder
 
 BITS = 14
@@ -145,14 +145,14 @@ def test_an_encoder_forgets_and_stays_right(monkeypatch):
         ("h.colour", "arc", "'h.colour': known attributes are form, lower, "),
         ("h+4.form", "arc", "'h+4.form': offsets go from -3 to +3"),
         ("h form", "arc", "'h' in 'h form' is not of the form slot+offset.attribute"),
-        ("between.pos", "sibling", "'between.pos': words between are for arcs only"),
+        ("between.pos", "sibling", "'between.pos': the words of this part are h, s, m"),
         ("h+1.feat", "arc", "'h+1.feat': single features are those of h and m themselves"),
         ("", "arc", "an empty template"),
     ],
 )
 def test_a_wrong_template_is_named(text, part, message):
     with pytest.raises(ConfigError) as caught:
-        parse_template(text, part)
+        parse(text, part)
     assert str(caught.value).startswith(f"features.{part}: {message}")
 
 

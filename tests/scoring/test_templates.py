@@ -13,9 +13,9 @@ from nonproj.scoring.templates import (
     attributes_of,
     check_templates,
     codes_of,
-    compile_templates,
     load_templates,
-    parse_template,
+    parse,
+    part_templates,
 )
 from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, MARGIN
 
@@ -28,7 +28,7 @@ KNOWN = (
 @pytest.mark.parametrize(
     "text, part, message",
     [
-        ("h.form x.pos", "arc", "'x.pos': the words of this part are h, m"),
+        ("h.form x.pos", "arc", "'x.pos': the words of this part are h, m, between"),
         ("g.pos", "sibling", "'g.pos': the words of this part are h, s, m"),
         ("s.pos", "grandparent", "'s.pos': the words of this part are g, h, m"),
         ("s.pos", "label", "'s.pos': the words of this part are h, m, g, l, r, a, z"),
@@ -40,13 +40,13 @@ KNOWN = (
         ("h+.form", "arc", "'h+.form' in 'h+.form' is not of the form slot+offset.attribute"),
         ("h+12.form", "arc", "'h+12.form' in 'h+12.form' is not of the form slot+offset.attribute"),
         ("between+1.pos", "arc", "'between+1.pos' in 'between+1.pos' is not of the form slot+offset.attribute"),
-        ("between.pos", "sibling", "'between.pos': words between are for arcs only"),
-        ("between.pos", "label", "'between.pos': words between are for arcs only"),
+        ("between.pos", "sibling", "'between.pos': the words of this part are h, s, m"),
+        ("between.pos", "label", "'between.pos': the words of this part are h, m, g, l, r, a, z"),
         ("h+1.feat", "arc", "'h+1.feat': single features are those of h and m themselves"),
         ("between.feat", "arc", "'between.feat': single features are those of h and m themselves"),
         ("g.feat", "label", "'g.feat': single features are those of h and m themselves"),
-        ("h.feat m.feat", "sibling", "'h.feat': single features are for arcs and labels only"),
-        ("h.pos m.feat", "grandparent", "'m.feat': single features are for arcs and labels only"),
+        ("h.feat m.feat", "sibling", "'h.feat m.feat': single features are for arcs and labels only"),
+        ("h.pos m.feat", "grandparent", "'h.pos m.feat': single features are for arcs and labels only"),
         (
             "between.pos h.pos between.form",
             "arc",
@@ -65,7 +65,7 @@ KNOWN = (
 )
 def test_a_wrong_template_is_named(text, part, message):
     with pytest.raises(ConfigError) as caught:
-        parse_template(text, part)
+        parse(text, part)
     assert str(caught.value) == f"features.{part}: {message}"
 
 
@@ -73,7 +73,7 @@ def test_a_wrong_template_is_named(text, part, message):
 def test_an_unknown_code_is_named(part):
     spec = {"part": part, "codes": ["direction", "colour"], "templates": ["h.pos"]}
     with pytest.raises(ConfigError) as caught:
-        compile_templates(spec, ["pos"])
+        part_templates(spec, ["pos"])
     assert str(caught.value) == f"features.{part}: code 'colour': the known ones are {', '.join(codes_of(part))}"
 
 
@@ -99,7 +99,7 @@ def test_no_way_leads_around_the_refusal(tmp_path, file, text):
 def test_the_table_holds_each_term_where_the_kernels_look():
     texts = ["h.feat m.pos", "m-3.form h+1.pos h.form", "h.pos between.form", "m.pos"]
     spec = {"part": "arc", "codes": ["distance", "none"], "templates": texts}
-    table = compile_templates(spec, ["form", "pos"])
+    table = part_templates(spec, ["form", "pos"])
     ordered = [texts[1], texts[3], texts[2], texts[0]]  # plain ones first, then between, then single features
     assert (table.n_plain, table.n_between, len(table.salt)) == (2, 1, 4)
     assert table.salt.tolist() == [random64(f"arc/{text}") for text in ordered]
@@ -110,11 +110,11 @@ def test_the_table_holds_each_term_where_the_kernels_look():
         for i in range(table.term_start[row], table.term_start[row + 1]):
             name = ["form", "pos"][table.term_attribute[i]]
             found[text, slot, int(table.term_offset[i]), name] = int(table.term_coefficient[i])
-    terms = [(text, term) for text in texts for term in parse_template(text, "arc")]
+    terms = [(text, term) for text in texts for term in parse(text, "arc")]
     plain = {
         (text, *term): random64(f"arc/{text}/{term.slot}{term.offset:+d}.{term.attribute}")
         for text, term in terms
-        if term.slot
+        if term.slot != "between"
     }
     assert found == {key: number for key, number in plain.items() if key[3] != FEAT}
     assert table.between_attribute.tolist() == [0, 0, 0, 0]
@@ -124,7 +124,7 @@ def test_the_table_holds_each_term_where_the_kernels_look():
 
 def test_kernels_get_the_dtypes_they_know_from_any_file():
     for templates in (["h.pos"], ["h.feat"], ["between.pos"]):
-        table = compile_templates({"part": "arc", "codes": ["none"], "templates": templates}, ["pos"])
+        table = part_templates({"part": "arc", "codes": ["none"], "templates": templates}, ["pos"])
         wanted = {"salt": "u8", "term_coefficient": "u8", "between_coefficient": "u8", "feat_coefficient": "u8"}
         for name, array in table._asdict().items():
             if isinstance(array, np.ndarray):
@@ -136,7 +136,7 @@ def test_kernels_get_the_dtypes_they_know_from_any_file():
 def test_blanks_and_repetitions_do_not_matter():
     tidy, untidy = ["h.pos m.pos", "h.form"], ["h.pos  m.pos ", "h.form", " h.pos m.pos"]
     tables = [
-        compile_templates({"part": "arc", "codes": ["none"], "templates": texts}, ["form", "pos"])
+        part_templates({"part": "arc", "codes": ["none"], "templates": texts}, ["form", "pos"])
         for texts in (tidy, untidy)
     ]
     for one, other in zip(*tables, strict=True):
@@ -154,4 +154,4 @@ def test_attributes_are_those_named_in_a_fixed_order():
 
 @pytest.mark.parametrize("sign", "+-")
 def test_the_largest_offset_is_allowed(sign):
-    assert parse_template(f"h{sign}{MARGIN}.pos", "arc")[0].offset == int(f"{sign}{MARGIN}")
+    assert parse(f"h{sign}{MARGIN}.pos", "arc")[0].offset == int(f"{sign}{MARGIN}")

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from nonproj.errors import ConfigError
+from nonproj.linear.perceptron import Averaged
+from nonproj.linear.templates import parse_template
 from nonproj.tagging.chain import Text, make_chain
-from nonproj.tagging.decoding import Averaged, Gold, Pruning, score_words, tag_text, train_text
+from nonproj.tagging.decoding import Gold, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.lexicon import Counter, Smoothing, find_forms, form_keys, list_candidates
 from nonproj.tagging.tagset import TagSet
-from nonproj.tagging.templates import compile_templates, load_templates, parse_template
+from nonproj.tagging.templates import chain_templates, grammar_of, load_templates
 from nonproj.tagging.words import WORD_ATTRIBUTES, Words, form_atoms, outside, share_words
 
 BITS = 12
@@ -34,7 +36,7 @@ def draw_tags(rng, n):
 def draw_problem(rng, n, n_forms=4, limit=4):
     """Random forms with candidates and attributes, a sentence of them, and the sentence as the twin wants it."""
     tags = draw_tags(rng, 8)
-    table = compile_templates({"part": "tagger", "templates": TEMPLATES}, "tagger", WORD_ATTRIBUTES)
+    table = chain_templates({"part": "tagger", "templates": TEMPLATES}, "tagger", WORD_ATTRIBUTES)
     atoms = rng.integers(-(2**31), 2**31, (n_forms, len(WORD_ATTRIBUTES)))
     count = rng.integers(1, limit + 1, n_forms).astype(np.int32)
     tag = np.stack([rng.permutation(len(tags))[:limit] for _ in range(n_forms)]).astype(np.int32)
@@ -124,7 +126,9 @@ def test_sentences_of_a_batch_do_not_touch_each_other():
 def test_an_update_adds_gold_features_and_subtracts_those_of_the_best_sequence_with_margin(seed, kind):
     rng = np.random.default_rng(seed)
     tags, chain, words, form, sentence = draw_problem(rng, 3)
-    weights, total, margin = draw_weights(rng, kind), rng.normal(size=1 << BITS), 3.0
+    averaged, margin = Averaged(BITS), 3.0
+    weights, total = averaged.weights, averaged.total
+    weights[:], total[:], averaged.step = draw_weights(rng, kind), rng.normal(size=1 << BITS), 7
     scores, sequences = naive_scores(weights, tags, sentence)
     chosen = rng.integers(words.count[form])
     gold = tuple(tags.tags[words.tag[row, c]] for row, c in zip(form, chosen, strict=True))
@@ -135,7 +139,7 @@ def test_an_update_adds_gold_features_and_subtracts_those_of_the_best_sequence_w
     before, total_before = weights.copy(), total.copy()
     text = Text(np.array([0, 3]), form)
     target = Gold(chosen.astype(np.int32), margin)
-    wrong = train_text(chain, words, text, np.array([0]), target, 4, 7, Averaged(weights, total))
+    wrong = train_text(chain, words, text, np.array([0]), target, 4, averaged)
     fitting = []
     for value, sequence in zip(cost, sequences, strict=True):
         if value >= max(cost) - 1e-3:
@@ -159,14 +163,14 @@ def test_probabilities_out_of_context_follow_their_definition(seed):
     chosen = rng.random(60) < 0.8
     numbers = {form: i for i, form in enumerate(dict.fromkeys(form for form, _ in words))}
     counter = Counter(
-        [form_keys(form) for form in numbers],
+        form_keys(list(numbers)),
         np.array([numbers[form] for form, _ in words]),
         np.array([tag for _, tag in words]),
     )
     lexicon = counter.count(chosen)
     forms = [*numbers, "Ba", "aab", "ZZZ", "zz9", "", "abAAbb"]
     smoothing = Smoothing(1.5, 0.7, 2.5, 0.0, 5)
-    places, groups = find_forms(lexicon, [form_keys(f) for f in forms]), np.arange(5, dtype=np.int32)
+    places, groups = find_forms(lexicon, form_keys(forms)), np.arange(5, dtype=np.int32)
     found = list_candidates(lexicon, places, groups, [NO_TAGS] * len(forms), smoothing)
     training = [word for word, used in zip(words, chosen, strict=True) if used]
     for i, form in enumerate(forms):
@@ -181,11 +185,11 @@ def test_probabilities_out_of_context_follow_their_definition(seed):
 
 def test_allowed_tags_are_the_only_candidates_however_unlikely():
     words = [("a", 0)] * 5000 + [("b", 1), ("c", 2)]
-    counter = Counter([form_keys(f) for f in "abc"], np.array([0] * 5000 + [1, 2]), np.array([t for _, t in words]))
+    counter = Counter(form_keys("abc"), np.array([0] * 5000 + [1, 2]), np.array([t for _, t in words]))
     lexicon = counter.count(np.ones(len(words), bool))
     allowed = [np.array([2], np.int32), np.array([1, 2], np.int32), NO_TAGS]
     found = list_candidates(
-        lexicon, find_forms(lexicon, [form_keys("a")] * 3), np.arange(3, dtype=np.int32), allowed, Smoothing()
+        lexicon, find_forms(lexicon, form_keys("aaa")), np.arange(3, dtype=np.int32), allowed, Smoothing()
     )
     assert found.count.tolist()[0] == 1
     assert found.tag[0, 0] == 2
@@ -196,13 +200,14 @@ def test_allowed_tags_are_the_only_candidates_however_unlikely():
 
 def test_attributes_of_a_form():
     names = WORD_ATTRIBUTES
-    atoms = dict(zip(names, form_atoms("Kaffeehaus-1990"), strict=False))
-    assert atoms["form"] % 2**32 == naive.crc("Kaffeehaus-1990")
-    assert atoms["lower"] % 2**32 == naive.crc("kaffeehaus-1990")
-    assert atoms["shape"] % 2**32 == naive.crc("Xxx-dd")
-    assert [atoms[f"prefix{k}"] % 2**32 for k in range(1, 6)] == [naive.crc("kaffeehaus"[:k]) for k in range(1, 6)]
-    assert [atoms[f"suffix{k}"] % 2**32 for k in (1, 7)] == [naive.crc("0"), naive.crc("us-1990")]
-    assert dict(zip(names, form_atoms("ab"), strict=False))["suffix3"] % 2**32 == naive.crc("")
+    atoms = dict(zip(names, form_atoms(["Kaffeehaus-1990"])[0].tolist(), strict=False))
+    assert atoms["form"] % 2**32 == naive.text_hash("Kaffeehaus-1990")
+    assert atoms["lower"] % 2**32 == naive.text_hash("kaffeehaus-1990")
+    assert atoms["shape"] % 2**32 == naive.text_hash("Xxx-dd")
+    prefixes = [naive.text_hash("kaffeehaus"[:k]) for k in range(1, 6)]
+    assert [atoms[f"prefix{k}"] % 2**32 for k in range(1, 6)] == prefixes
+    assert [atoms[f"suffix{k}"] % 2**32 for k in (1, 7)] == [naive.text_hash("0"), naive.text_hash("us-1990")]
+    assert dict(zip(names, form_atoms(["ab"])[0].tolist(), strict=False))["suffix3"] % 2**32 == naive.text_hash("")
 
 
 # Tags and templates
@@ -228,26 +233,26 @@ def test_given_columns_restrict_the_tags_and_unknown_ones_are_ignored_from_the_l
 def test_built_in_templates_compile():
     for part, spec in load_templates().items():
         attributes = WORD_ATTRIBUTES if part == "tagger" else ("lower", "shape", "upos", "tag", *WORD_ATTRIBUTES[3:15])
-        table = compile_templates(spec, part, attributes)
+        table = chain_templates(spec, part, attributes)
         assert len(table.salt) == len(set(spec["templates"])) > 10
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("w.from", "'w.from': the known ones are form, lower, shape"),
+        ("w.from", "'w.from': known attributes are form, lower, shape"),
         ("w+3.form", "'w+3.form': offsets go from -2 to +2"),
-        ("p.form", "'p.form': the known ones are upos, pos, full, same"),
-        ("q.same", "'q.same': the known ones are upos, pos, full"),
+        ("p.form", "'p.form': known attributes are upos, pos, full, same"),
+        ("q.same", "'q.same': known attributes are upos, pos, full"),
         ("p.same q.pos", "p.same is not for templates over two tags"),
-        ("h.pos", "'h.pos' is not of the form"),
-        ("p+1.pos", "'p+1.pos' is not of the form"),
+        ("h.pos", "'h.pos': the words of this part are w, p, q"),
+        ("p+1.pos", "'p+1.pos' in 'p+1.pos' is not of the form"),
         ("", "an empty template"),
     ],
 )
 def test_wrong_templates_are_named(text, problem):
     with pytest.raises(ConfigError) as caught:
-        parse_template(text, "tagger", WORD_ATTRIBUTES)
+        parse_template(text, grammar_of("tagger", WORD_ATTRIBUTES))
     assert caught.value.key == "features.tagger"
     assert problem in caught.value.message
 
@@ -255,17 +260,20 @@ def test_wrong_templates_are_named(text, problem):
 @pytest.mark.parametrize(
     ("spec", "problem"),
     [
-        ([], "the keys part, which is lemmatizer, and templates expected"),
-        ({"part": "tagger", "templates": ["w.form"]}, "which is lemmatizer"),
-        ({"part": "lemmatizer", "templates": ["w.form"], "codes": []}, "the keys part"),
+        ([], "the keys part, templates expected"),
+        ({"part": "tagger", "templates": ["w.form"]}, "part is tagger, lemmatizer expected"),
+        ({"part": "lemmatizer", "templates": ["w.form"], "codes": []}, "no such key: codes"),
         ({"part": "lemmatizer", "templates": []}, "templates is no list of texts"),
         ({"part": "lemmatizer", "templates": [3]}, "templates is no list of texts"),
-        ({"part": "lemmatizer", "templates": ["w-1.form"]}, "a lemma depends on the attributes of the word alone"),
-        ({"part": "lemmatizer", "templates": ["w.form " * 100]}, "too many templates, or too long ones"),
+        ({"part": "lemmatizer", "templates": ["w-1.form"]}, "only the lemmatizer's own word can be named"),
+        (
+            {"part": "lemmatizer", "templates": ["w.form " * 100]},
+            "the longest of 700 characters",
+        ),
     ],
 )
 def test_wrong_template_files_are_named(spec, problem):
     with pytest.raises(ConfigError) as caught:
-        compile_templates(spec, "lemmatizer", ("form",))
+        chain_templates(spec, "lemmatizer", ("form",))
     assert caught.value.key == "features.lemmatizer"
     assert problem in caught.value.message

@@ -8,10 +8,10 @@ import naive_text as naive
 import numpy as np
 import pytest
 
+from nonproj.linear.logistic import Options, fit
 from nonproj.text.characters import KINDS, characters
 from nonproj.text.corpus import Surface, raw_text
 from nonproj.text.layout import NO_GAP, PARAGRAPH, lay_out, spans
-from nonproj.text.linear import fit
 from nonproj.text.multiword import Multiwords
 from nonproj.text.sentences import case_classes, letter_case, score_ends, token_table
 from nonproj.text.tokens import token_margins, tokenize
@@ -45,7 +45,7 @@ def test_layout_and_decisions_equal_the_twin(seed):
     known = table.integers(0, 4, 1 << 6).astype(np.uint8)
     start, end = tokenize(layout, candidate, known, weights)
     tokens = list(zip(start.tolist(), end.tolist(), strict=True))
-    expected = naive.tokens_with_margins(text, candidate, lambda h: known[h % 64], weights)
+    expected = naive.tokens_with_margins(text, candidate, lambda h: known[h >> 26], weights)
     assert tokens == [(begin, end) for begin, end, _ in expected]
     margins = token_margins(layout, (start, end), candidate, known, weights, 1e6)
     assert margins == pytest.approx([min(margin, 1e6) for _, _, margin in expected])
@@ -54,7 +54,7 @@ def test_layout_and_decisions_equal_the_twin(seed):
     pairs = [(text[a:b], after.get(b, NO_GAP)) for a, b in tokens]
     case = table.integers(0, 26, 1 << 6).astype(np.uint8)
     scores = score_ends(token_table(layout, start, end), case, weights, 0.25)
-    assert scores.tolist() == naive.score_ends(pairs, lambda h: case[h % 64], weights, 0.25)
+    assert scores.tolist() == naive.score_ends(pairs, lambda h: case[h >> 26], weights, 0.25)
 
 
 def test_the_twin_sees_abbreviations():
@@ -67,7 +67,7 @@ def test_the_twin_sees_abbreviations():
 def test_training_equals_the_twin():
     random = np.random.default_rng(5)
     rows, gold = random.integers(0, 16, (40, 3)).astype(np.int32), random.integers(0, 2, 40).astype(np.uint8)
-    found = fit(rows, gold, np.ones(40, np.float32), (4, 2, 0.1, 0.0), seed=3)
+    found = fit(rows, gold, Options(4, 2, 0.1), seed=3)
     weights, squares, order = np.zeros(16), np.full(16, 1e-6), np.random.default_rng(3)
     for _ in range(2):
         before = weights.copy()
@@ -82,7 +82,7 @@ def test_capitalization_is_counted():
     layout = lay_out(characters(raw.text))
     start, end = spans(layout, raw.token_ends)
     counts = letter_case(token_table(layout, start, end), raw.sentence_ends[end - 1], 1 << 10)
-    rows = {word: counts[naive.string_hash(word) % 1024].tolist() for word in ("hund", "en")}
+    rows = {word: counts[naive.string_hash(word) >> 22].tolist() for word in ("hund", "en")}
     assert rows == {"hund": [1, 0, 1, 2], "en": [0, 1, 1, 2]}
     classes = case_classes(counts)
     assert np.count_nonzero(classes) == 2 and classes.max() < 26

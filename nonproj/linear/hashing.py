@@ -1,0 +1,163 @@
+"""The hash of features and of strings.
+
+Both are *multilinear* (Lemire and Kaser 2014, section 2): the sum, modulo 2**32, of the upper halves of coefficient
+times number modulo 2**64.  A feature's numbers are the attributes that its template names, and its coefficients come
+from a hash of the template's text.  A string's numbers are its characters, and its coefficients belong to their places.
+The highest bits of a hash are a place in a table.  All coefficients are constants, so a model means the same on every
+machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nonproj._kernel import inlined_kernel, kernel
+from nonproj.types import Int32s, Int64s, Uint32s, Uint64s
+
+LONGEST = 2048
+"""Characters of a string that its hash looks at, at most; the length counts, too."""
+
+_PLACES: Any = np.frombuffer(hashlib.shake_128(b"nonproj: places").digest(8 * LONGEST), "<u8") | np.uint64(1)
+_LENGTH, _NUMBER = np.uint64(0x8B1D_52C7_93E6_40AF), np.uint64(0xC6A4_A793_5BD1_E995)
+
+
+class Window(NamedTuple):
+    """Templates over the attributes of things beside each other, such as characters, as `hash_window` reads them.
+
+    Attributes
+    ----------
+    salt : ndarray of shape (T,), uint32
+    start : ndarray of shape (T + 1,), int32
+        The terms of template ``t`` are ``start[t]`` and following.
+    cell : ndarray, int32
+        The number of each term's attribute among those of the whole window.
+    coefficient : ndarray, uint64
+    """
+
+    salt: np.ndarray
+    start: np.ndarray
+    cell: np.ndarray
+    coefficient: np.ndarray
+
+
+def coefficient(text: str) -> int:
+    """Return a fixed odd number of 64 bits for a text.
+
+    Examples
+    --------
+    >>> coefficient("arc/h.pos m.pos") & 1, coefficient("a") == coefficient("b")
+    (1, False)
+    """
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") | 1
+
+
+@inlined_kernel
+def share(factor: np.uint64, number: int | np.uint32) -> np.uint32:
+    """Return what one number contributes to a hash: the upper half of a product modulo 2**64."""
+    return np.uint32((factor * np.uint64(number)) >> np.uint64(32))
+
+
+@inlined_kernel
+def place_share(place: int, number: int | np.uint32) -> np.uint32:
+    """Return what a number at one of the first `LONGEST` places of a string contributes to its hash."""
+    return share(_PLACES[place], number)
+
+
+@inlined_kernel
+def length_share(length: int) -> np.uint32:
+    """Return what the length of a string contributes to its hash."""
+    return share(_LENGTH, length)
+
+
+@kernel
+def hash_codes(codes: Uint32s, first: int, last: int, most: int) -> np.uint32:
+    """Return the hash of the string ``codes[first:last]``, by its length and ``most`` characters at most."""
+    key = length_share(last - first)
+    for i in range(min(last - first, most)):
+        key = np.uint32(key + place_share(i, codes[first + i]))
+    return key
+
+
+def hash_texts(texts: Sequence[str]) -> np.ndarray:
+    """Return the hashes of strings, uint32.
+
+    Examples
+    --------
+    >>> hash_texts(["hus", "", "hus"]).tolist()
+    [4134714257, 0, 4134714257]
+    """
+    ends = np.cumsum([0, *map(len, texts)])
+    codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
+    keys = np.empty(len(texts), np.uint32)
+    _hash_texts(codes, ends, keys)
+    return keys
+
+
+@kernel
+def _hash_texts(codes: Uint32s, ends: Int64s, keys: Uint32s) -> None:
+    """Write the hash of each string."""
+    for i in range(keys.shape[0]):
+        keys[i] = hash_codes(codes, ends[i], ends[i + 1], LONGEST)
+
+
+def hash_numbers(numbers: np.ndarray) -> np.ndarray:
+    """Return hashes of numbers from 0, uint32.
+
+    Examples
+    --------
+    >>> len(set(hash_numbers(np.arange(1000)).tolist()))
+    1000
+    """
+    found: np.ndarray = (numbers.astype(np.uint64) * _NUMBER >> np.uint64(32)).astype(np.uint32)
+    return found
+
+
+@kernel
+def hash_window(window: Window, atoms: Uint32s, shift: np.uint32, places: Int32s) -> None:
+    """Write the place of each template's feature; ``atoms`` are the attributes of a window, one thing after another."""
+    salt, start, cell, factor = window
+    for t in range(salt.shape[0]):
+        key = salt[t]
+        for k in range(start[t], start[t + 1]):
+            key = np.uint32(key + share(factor[k], atoms[cell[k]]))
+        places[t] = key >> shift
+
+
+@kernel
+def add_shares(
+    atoms: Uint32s,
+    rows: tuple[Int32s, Int32s, Int32s],
+    factor: Uint64s,
+    window: int,
+    own: Uint32s,
+    shares: Uint32s,
+) -> None:
+    """Add to hashes what the attributes of each thing contribute.
+
+    Parameters
+    ----------
+    atoms
+        The attributes of each thing, uint32[n, n_attributes].
+    rows, factor
+        Template, offset and attribute of each term, and its coefficient.
+    window
+        The largest offset.
+    own
+        The hashes of the first templates, which are about the thing alone, uint32[n, first].
+    shares
+        Those of the other templates at each offset, uint32[n, 2 * window + 1, others].
+    """
+    template, offset, attribute = rows
+    first = own.shape[1]
+    for i in range(atoms.shape[0]):
+        for k in range(template.shape[0]):
+            part, t = share(factor[k], atoms[i, attribute[k]]), template[k]
+            if t < first:
+                own[i, t] = np.uint32(own[i, t] + part)
+            else:
+                cell = shares[i, window + offset[k]]
+                cell[t - first] = np.uint32(cell[t - first] + part)

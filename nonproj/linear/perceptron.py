@@ -1,0 +1,133 @@
+"""The averaged perceptron (Collins 2002): its weights, lazy averages, means of several, and mixing.
+
+What is scored, by which inference, and how gold and predicted structures differ is the matter of those who use it: an
+update moves weights by `move`, or by a kernel that does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj._kernel import inlined_kernel
+from nonproj.types import Float32s, Float64s
+
+_AT_ONCE = 1 << 18
+"""Weights whose mean is computed at a time: copies of a table in float64 would take more memory than all else."""
+
+
+class Averaged:
+    """The weights of a perceptron in training, and what their average follows from.
+
+    Parameters
+    ----------
+    bits : int
+        The table has ``2 ** bits`` entries.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (2 ** bits,), float32
+        Sums of integers, exact up to 2 ** 24.
+    total : ndarray of shape (2 ** bits,), float64
+        The sum of all updates, each times its step: the mean of the weights is ``weights - total / step``.
+    step : int
+        The next update's number, from 1, or since `restart`.
+
+    Examples
+    --------
+    >>> averaged = Averaged(4)
+    >>> averaged.weights[3], averaged.total[3], averaged.step = 2.0, 2.0, 2  # the first update added 2
+    >>> averaged.mean()[3]
+    np.float32(1.0)
+    """
+
+    def __init__(self, bits: int):
+        self.weights = np.zeros(1 << bits, np.float32)
+        self.total = np.zeros(1 << bits, np.float64)
+        self.step = 1
+
+    def restart(self) -> None:
+        """Leave the weights so far out of the average."""
+        self.total[:] = 0.0
+        self.step = 1
+
+    def mean(self) -> Float32s:
+        """Return the mean of the weights over all steps since the average was started, float32."""
+        return mean_of([self])
+
+
+def mean_of(several: Sequence[Averaged]) -> Float32s:
+    """Return the mean of the averaged weights of some perceptrons, float32; features have the same places in each."""
+    mean = np.zeros_like(several[0].weights)
+    for begin in range(0, len(mean), _AT_ONCE):
+        part = slice(begin, begin + _AT_ONCE)
+        for each in several:
+            mean[part] += (each.weights[part] - each.total[part] / each.step).astype(np.float32)
+    if len(several) > 1:
+        mean /= np.float32(len(several))
+    return mean
+
+
+def start_epoch(epoch: int, several: Sequence[Averaged], average_from: int) -> None:
+    """Restart the averages before epoch ``average_from``, counted from 1; ``epoch`` is the coming one, from 0."""
+    if epoch + 1 == average_from:
+        for each in several:
+            each.restart()
+
+
+@inlined_kernel
+def move(weights: Float32s, total: Float64s, place: int | np.uint32, change: float | np.float32, step: float) -> None:
+    """Change one weight in update ``step``."""
+    weights[place] += np.float32(change)
+    total[place] += step * change
+
+
+class Sparse(NamedTuple):
+    """Entries of a weight table: their places, int64[K], ascending, and their values."""
+
+    places: np.ndarray
+    values: np.ndarray
+
+
+def sparse(table: np.ndarray, other: np.ndarray | float = 0.0) -> Sparse:
+    """Return the entries of a table that differ from those of another.
+
+    Examples
+    --------
+    >>> sparse(np.array([0.0, 2.0, 0.0, 3.0]))
+    Sparse(places=array([1, 3]), values=array([2., 3.]))
+    """
+    places = np.flatnonzero(table != other)
+    return Sparse(places, table[places])
+
+
+class Update(NamedTuple):
+    """The result of one epoch on one shard.
+
+    Attributes
+    ----------
+    weights : Sparse
+        float32: the weights that have changed.
+    total : Sparse
+        float64: what to add to the running total.
+    steps, missed : int
+        Sentences, and mistakes.
+    """
+
+    weights: Sparse
+    total: Sparse
+    steps: int
+    missed: int
+
+
+def mix(averaged: Averaged, updates: Sequence[Update]) -> None:
+    """Update a perceptron by the uniform mean of the shards' updates, in the order of the shards."""
+    change = np.zeros(len(averaged.weights))
+    for update in updates:
+        places, values = update.weights
+        change[places] += values.astype(np.float64) - averaged.weights[places]
+        averaged.total[update.total.places] += update.total.values / len(updates)
+    averaged.weights[:] = averaged.weights + change / len(updates)
+    averaged.step += max(update.steps for update in updates)

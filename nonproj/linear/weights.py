@@ -1,0 +1,64 @@
+"""Tables of weights in a model: sums of integers, their rounding, and the checks of a stranger's table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from nonproj.errors import ModelError
+
+_ZEROS = np.zeros(1), np.zeros(1, np.int64)
+
+_AT_ONCE = 1 << 18
+"""Weights that are rounded at a time: a copy of a whole table would take much memory."""
+
+
+def quantise(weights: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return weights rounded to int16, and their scale: a weight is the integer times the scale.
+
+    The scale is 1/32767 of the largest weight.  Half the bytes are half the cache misses, and look-ups take most time.
+
+    Examples
+    --------
+    >>> quantise(np.array([0.5, -2.0, 0.0], np.float32))[0].tolist()
+    [8192, -32767, 0]
+    """
+    largest = float(max(weights.max(initial=0.0), -weights.min(initial=0.0))) or 1.0
+    scale = largest / 32767
+    rounded = np.empty(weights.shape, np.int16)
+    for begin in range(0, len(weights), _AT_ONCE):
+        rounded[begin : begin + _AT_ONCE] = np.rint(weights[begin : begin + _AT_ONCE] / scale)
+    return rounded, scale
+
+
+def zero_of(weights: np.ndarray) -> np.ndarray:
+    """Return a zero of the type that sums the weights: sums of integers are exact, and quick because order is free."""
+    return _ZEROS[weights.dtype == np.int16]
+
+
+def problem_of_table(table: np.ndarray | None, dtypes: Iterable[str], least: int, most: int = 31) -> str | None:
+    """Return why an array is not a table of ``2 ** least`` to ``2 ** most`` finite weights of a dtype, or None.
+
+    Kernels index tables by hash and rely on their size.  Integers are not read, so their pages stay unmapped.
+
+    Examples
+    --------
+    >>> problem_of_table(np.zeros(48, np.int16), ("int16",), 4)
+    'not a table of int16 with a power of two of at least 16 entries'
+    """
+    names = tuple(dtypes)
+    sizes = [1 << bits for bits in range(least, most + 1)]
+    if table is None or table.dtype not in names or table.ndim != 1 or len(table) not in sizes:
+        return f"not a table of {names[0]} with a power of two of at least {sizes[0]} entries"
+    if table.dtype.kind == "f" and not np.isfinite([table.min(), table.max()]).all():  # both are NaN if one is
+        return "not finite"
+    return None
+
+
+def check_table(table: np.ndarray | None, dtypes: Iterable[str], least: int, owner: str, most: int = 31) -> np.ndarray:
+    """Return a table of weights; raise `ModelError`, which names the owner, if it is none."""
+    found = problem_of_table(table, dtypes, least, most)
+    if table is None or found:
+        raise ModelError(f"the weights of {owner} are {found}")
+    return table

@@ -1,0 +1,67 @@
+"""Concepts that exist once: whoever writes a second one is told where the first one is."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1] / "nonproj"
+SOURCES = {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
+LEARNT = {
+    name: text
+    for name, text in SOURCES.items()
+    if name.split("/")[0] in ("confidence", "learning", "linear", "scoring", "tagging", "text")
+}
+"""The files of models that are learnt, and of their learning."""
+
+
+def containing(pattern: str, sources: dict[str, str] | None = None) -> set[str]:
+    """The files in which a regular expression is found."""
+    return {name for name, text in (LEARNT if sources is None else sources).items() if re.search(pattern, text)}
+
+
+def test_patterns_are_found():
+    assert containing("def compile_templates", {"a.py": "def compile_templates(x): pass", "b.py": ""}) == {"a.py"}
+
+
+def test_one_compiler_of_templates():
+    """Terms are read and their coefficients are made in one place; others say what may be named, sort the result."""
+    assert containing(r"def (parse|compile)_templates?\b") == {"linear/templates.py"}
+    assert containing(r"def coefficient\b") == {"linear/hashing.py"}
+    assert containing(r"\bcoefficient\(") == {"linear/hashing.py", "linear/templates.py"}
+    assert containing(r"\(\[\+-\]") == {"linear/templates.py"}, "a second regular expression of terms"
+
+
+def test_one_hash_of_strings_and_features():
+    digests = containing(r"import hashlib|\bcrc32\b|\badler32\b|\bhash\(")
+    assert digests == {"linear/hashing.py", "learning/checkpoint.py"}, "the checkpoint's is the digest of its input"
+    assert containing(r"<< 64|>> np\.uint64\(32\)") <= {
+        "linear/hashing.py", "linear/templates.py", "scoring/templates.py", "tagging/templates.py", "tagging/chain.py",
+        "scoring/bounds.py",
+    }  # fmt: skip
+    multiplied = containing(r"np\.uint64\(\w+[^)]*\)\)? >> np\.uint64\(32\)")
+    assert multiplied == {"linear/hashing.py"}
+
+
+def test_one_averaged_perceptron():
+    """Only `move` changes a running total, only `mean_of` divides by the number of steps."""
+    assert containing(r"total\[[^\]]*\] \+= step") == {"linear/perceptron.py"}
+    assert containing(r"total\b[^\n]* / \w*\.?step\b") == {"linear/perceptron.py"}
+    defined = {
+        f"{name}: {node.name}"
+        for name, text in LEARNT.items()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ClassDef) and "self.total = np.zeros" in ast.unparse(node)
+    }
+    assert defined == {"linear/perceptron.py: Averaged"}
+
+
+def test_one_step_of_adagrad_for_hashed_features():
+    """The network's rows are vectors, with one sum of squares each."""
+    assert containing(r"squares\[\w+\] \+=") == {"linear/logistic.py", "learning/network.py"}
+
+
+def test_one_rounding_of_weights():
+    assert containing(r"def quantise|/ 32767") == {"linear/weights.py"}
+    assert containing(r"def _?zero_of|_ZEROS") == {"linear/weights.py"}
