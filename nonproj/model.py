@@ -15,6 +15,7 @@ import numpy as np
 
 from nonproj import container
 from nonproj.errors import ConfigError, ModelError
+from nonproj.linear.component import KNOWN, Component, load
 from nonproj.model_checks import problem_of
 from nonproj.options.config import Config
 from nonproj.scoring.clusters import Clusters
@@ -77,6 +78,14 @@ class Model:
         prefix = f"{name}."
         arrays = {key.removeprefix(prefix): array for key, array in self.weights.items() if key.startswith(prefix)}
         return self.components[name], arrays
+
+    def registered(self) -> list[Component]:
+        """Return the model's components that others have registered, in the order in which they were fitted.
+
+        See `nonproj.linear.component`; raises `ModelError` if one cannot be made.
+        """
+        known = [(KNOWN[name], self.component(name)) for name in self.components if name in KNOWN]
+        return [load(component, state) for component, state in known if state]
 
     def encoder(self) -> Encoder:
         """Return a new encoder of sentences for this model."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from nonproj.errors import ConfigError
+from nonproj.linear.component import KNOWN
+from nonproj.linear.weights import problem_of_table
 from nonproj.scoring.templates import CODE_BITS, LABEL_BITS, attributes_of, check_templates
 from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, FIRST
 from nonproj.strings import LABEL, TEXT, VOCABULARY, problem, problem_of_record
@@ -59,8 +61,10 @@ def problem_of(model: ModelFields) -> str | None:
         if name not in model.vocabularies:
             return f"templates name '{name}', which has no vocabulary"
     for name, state in model.components.items():
-        if name not in COMPONENTS or type(state) is not dict:
-            return f"unknown component '{name}'"
+        if name not in COMPONENTS and name not in KNOWN:
+            return f"unknown component '{name}'; import the module that registers it"
+        if type(state) is not dict:
+            return f"the component '{name}' is no record"
     scale = model.meta.get("scale", {})
     if not isinstance(scale, dict) or not all(type(v) is float and 0 < v < 1e30 for v in scale.values()):
         return "a scale of the weights is not a positive number"
@@ -81,16 +85,14 @@ def _problem_of_lines(model: ModelFields) -> str | None:
 def _problem_of_weights(weights: dict[str, np.ndarray]) -> str | None:
     """Return why a parser cannot use these arrays, or None; integer arrays are not read: their pages stay unmapped."""
     for name, table in weights.items():
-        sizes = [1 << bits for bits in range(LABEL_BITS + CODE_BITS if name == "labeler" else CODE_BITS, 32)]
         kind = name.rstrip("0123456789")  # in a checkpoint, perceptrons after the first are numbered
         dtypes = {"total": ("float64",), "perceptron": ("float32",)}.get(kind, ("float32", "int16"))
         if kind not in TABLES:
             continue
-        if table.dtype not in dtypes or table.ndim != 1 or len(table) not in sizes:
-            size = f"a power of two of at least {sizes[0]} entries"
-            return f"the weights of '{name}' are not a table of {dtypes[0]} with {size}"
-        if table.dtype.kind == "f" and not np.isfinite([table.min(), table.max()]).all():  # both are NaN if one is
-            return f"some weights of '{name}' are not finite"
+        least = LABEL_BITS + CODE_BITS if name == "labeler" else CODE_BITS
+        found = problem_of_table(table, dtypes, least)
+        if found:
+            return f"the weights of '{name}' are {found}"
     if not any(names <= weights.keys() for names in _COMPLETE):
         return f"one of the arrays {', '.join(sorted(_COMPLETE['perceptron' in weights]))} is missing"
     return None

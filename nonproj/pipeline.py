@@ -20,6 +20,7 @@ from nonproj.errors import ConfigError, DataError, ModelError, SizeError
 from nonproj.io.batches import batches, check_length, groups
 from nonproj.io.conll import FEATS, with_rows
 from nonproj.io.constraints import Constraints, read_constraints
+from nonproj.linear.component import Component
 from nonproj.model import LABEL_LINES, Model
 from nonproj.options.config import DecodingConfig
 from nonproj.parses import Parse as Parse
@@ -110,6 +111,11 @@ class Parser:
         return Analyzer.from_state(*state) if state else None
 
     @LoadedOnce
+    def components(self) -> list[Component]:
+        """The model's components that others have registered, which are applied to tagged sentences, in their order."""
+        return self.model.registered()
+
+    @LoadedOnce
     def segmenter(self) -> Segmenter:
         """The segmenter for plain text: the model's, or else one by rules."""
         state = self.model.component("segmenter")
@@ -148,7 +154,18 @@ class Parser:
         See `nonproj.tagging.analyzer.Analyzer.annotate_with_margins`.
         """
         margins: list[Float64s | None] = [None] * len(sentences)
-        if self.tags == "none" or self.analyzer is None:
+        if self.tags == "none":
+            return sentences, margins
+        tagged, margins = self._tag_with_margins(sentences, margins)
+        for component in self.components:
+            tagged = component.apply(tagged)
+        return tagged, margins
+
+    def _tag_with_margins(
+        self, sentences: list[Sentence], margins: list[Float64s | None]
+    ) -> tuple[list[Sentence], list[Float64s | None]]:
+        """Return sentences with the tagger's tags, and its margins; all as given if there is no tagger."""
+        if self.analyzer is None:
             return sentences, margins
         overwrite = self.tags == "all"
         chosen = [i for i, sentence in enumerate(sentences) if overwrite or self._lacks_tags(sentence)]

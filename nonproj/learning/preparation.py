@@ -13,6 +13,7 @@ from nonproj.confidence.classifier import Classifier
 from nonproj.errors import ConfigError, DataError, ModelError, one_line
 from nonproj.io.batches import check_length
 from nonproj.io.conll import DEPREL, FEATS, LEMMA, UPOS, XPOS, with_rows
+from nonproj.linear.component import Component, Setting, register
 from nonproj.model import Model
 from nonproj.options.config import Config
 from nonproj.scoring.clusters import PREFIXES, Clusters
@@ -119,7 +120,12 @@ def check_columns(sentence: Sentence, known: set[tuple[int, str]]) -> None:
             known.add((column, text))
 
 
-def prepare(sentences: Sequence[Sentence], config: Config, progress: Callable[..., Any]) -> Prepared:
+def prepare(
+    sentences: Sequence[Sentence],
+    config: Config,
+    progress: Callable[..., Any],
+    others: Sequence[type[Component]] = (),
+) -> Prepared:
     """Train segmenter and tagger, and replace the gold tags by jackknifed ones if ``training.tags`` says so.
 
     A parser that has only seen gold tags does not know the mistakes of its tagger; with jackknifing, each sentence has
@@ -144,6 +150,14 @@ def prepare(sentences: Sequence[Sentence], config: Config, progress: Callable[..
             rows = jackknife(sentences, config.tagger, folds, config.seed, progress)
             versions.append([with_rows(*pair) for pair in zip(sentences, rows, strict=True)])
             log.info("tags of %d folds: %.1f s", folds, time.perf_counter() - began)
+    fitted: dict[str, Component] = {}
+    for component in others:
+        began, found = time.perf_counter(), component.fit(sentences, Setting(config, progress, dict(fitted)))
+        if found is not None:
+            register(component)
+            fitted[component.name] = found
+            _add(component.name, found.state(), components, arrays)
+        log.info("%s: %.1f s", component.name, time.perf_counter() - began)
     versions = versions if config.training.tags == "both" else versions[-1:]
     return Prepared(components, arrays, [s for copies in zip(*versions, strict=True) for s in copies], len(versions))
 
@@ -165,6 +179,7 @@ def restore(saved: Model, sentences: Sequence[Sentence]) -> Prepared:
     ):
         if state := saved.component(name):
             component.from_state(*state)
+    saved.registered()
     both = "tagger" in saved.components and saved.config.training.tags == "both" and len(sentences) > 1
     copies = 2 if both else 1
     repeated = [sentence for sentence in sentences for _ in range(copies)]

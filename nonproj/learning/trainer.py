@@ -34,9 +34,11 @@ from nonproj.learning.network import learn_network
 from nonproj.learning.perceptron import Perceptron
 from nonproj.learning.preparation import check_sentences, load_features, prepare, restore
 from nonproj.learning.pruner import Pruner, add_gold, count_gold
+from nonproj.linear.component import Component, cross_fit, in_order
 from nonproj.linear.perceptron import mean_of, start_epoch
 from nonproj.linear.weights import quantise
 from nonproj.model import LABEL_LINES, Model
+from nonproj.model_checks import COMPONENTS
 from nonproj.options.config import Config
 from nonproj.parts.registry import part_set
 from nonproj.pipeline import Parser
@@ -44,7 +46,7 @@ from nonproj.scoring.label_lines import TAG
 from nonproj.scoring.label_pairs import PairScorer
 from nonproj.scoring.scorer import dense_arc_scores
 from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC, attributes_of, part_templates
-from nonproj.scoring.vocabulary import FIRST, Encoder
+from nonproj.scoring.vocabulary import FIRST, Encoder, Tokens
 from nonproj.trees.marginals import marginals
 from nonproj.trees.pruning import prune
 from nonproj.types import ArcSpace, Sentence
@@ -73,6 +75,7 @@ def train(
     workers=None,
     shards: int | None = None,
     processes=None,
+    components: Sequence[type[Component]] = (),
 ) -> Model:
     """Train a parser.
 
@@ -96,6 +99,8 @@ def train(
         Number of shards; by default that of the checkpoint, or else one for each worker.
     processes : Processes, optional
         Worker processes that train the perceptrons of ``training.models`` in parallel.
+    components : sequence of Component, optional
+        Components of your own that the model has, too, in this order; see `nonproj.linear.component`.
 
     Returns
     -------
@@ -119,7 +124,7 @@ def train(
     """
     progress = progress or (lambda items, _: items)
     trainer = Trainer(sentences, config, held_out or [], checkpoint, progress, workers, shards)
-    trainer.processes = processes
+    trainer.processes, trainer.components = processes, in_order(components, COMPONENTS)
     return trainer.run(resume)
 
 
@@ -132,6 +137,7 @@ class Trainer:
         check_sentences(sentences, config.decoding.max_words)
         check_decodable(part_set(config.parts))
         self.workers, self.shards, self.processes = workers, shards, None
+        self.components: list[type[Component]] = []
         self.given, self.held_out = sentences, held_out
         self.config, self.checkpoint, self.progress = config, checkpoint, progress
         if config.training.models > 1 and not config.training.shuffle:
@@ -163,7 +169,10 @@ class Trainer:
         """Train all models, from the start or from the checkpoint."""
         began = time.perf_counter()
         saved = self._load_checkpoint() if resume else None
-        self.prepared = restore(saved, self.given) if saved else prepare(self.given, self.config, self.progress)
+        if saved:
+            self.prepared = restore(saved, self.given)
+        else:
+            self.prepared = prepare(self.given, self.config, self.progress, self.components)
         self.sentences = self.prepared.sentences
         self._encode()
         if self.workers and self.shards is None:
@@ -245,30 +254,35 @@ class Trainer:
 
     def _train_pruner(self) -> list[ArcSpace]:
         """Train the pruner; return the candidate arcs of each sentence, by a pruner trained on the other folds."""
-        options, single_root = self.config.pruner, not self.multi_root
-        all_sentences = np.arange(len(self.sentences))
-        folds = np.full(len(all_sentences), -1)
-        if options.folds > 1:  # copies of a sentence are in the same fold
-            folds = all_sentences // self.prepared.copies % options.folds
-        pruner = self.fit_pruner(all_sentences, "pruner")
+        options = self.config.pruner
+        everything = np.arange(len(self.sentences))
+        folds = everything // self.prepared.copies % max(options.folds, 1)  # copies of a sentence share a fold
+        pruner = self.fit_pruner(everything, "pruner")
         self.weights["pruner"] = pruner.weights
-        spaces: list[Any] = [None] * len(all_sentences)
-        for fold in np.unique(folds):
-            if fold >= 0:
-                pruner = self.fit_pruner(all_sentences[folds != fold], f"pruner fold {fold + 1}")
-            for i in all_sentences[folds == fold]:
-                scores = dense_arc_scores(self.tokens[i], pruner.table, pruner.weights)
-                spaces[i] = prune(
-                    marginals(scores, single_root)[0],
-                    threshold=options.threshold,
-                    max_heads=options.max_heads,
-                    single_root=single_root,
-                    projective=self.config.training.decoder == "dual" and self.decoding.projective,
-                )
+
+        def fit(rest: np.ndarray) -> Pruner:
+            fold = 1 + min(set(folds.tolist()) - set(folds[rest].tolist()), default=-1)
+            return self.fit_pruner(rest, f"pruner fold {fold}") if fold else pruner
+
+        def apply(pruner: Pruner, inside: np.ndarray) -> list[ArcSpace]:
+            return [self._candidates(pruner, self.tokens[i]) for i in inside]
+
+        spaces = cross_fit(folds, fit, apply)
         self._report_pruning("training", self.sentences, spaces)
         for i, sentence in enumerate(self.sentences):
             spaces[i] = add_gold(spaces[i], sentence.tree)
         return spaces
+
+    def _candidates(self, pruner: Pruner, tokens: Tokens) -> ArcSpace:
+        """Return the candidate arcs of a sentence."""
+        options, single_root = self.config.pruner, not self.multi_root
+        return prune(
+            marginals(dense_arc_scores(tokens, pruner.table, pruner.weights), single_root)[0],
+            threshold=options.threshold,
+            max_heads=options.max_heads,
+            single_root=single_root,
+            projective=self.config.training.decoder == "dual" and self.decoding.projective,
+        )
 
     def fit_pruner(self, chosen: np.ndarray, name: str) -> Pruner:
         """Train a pruner on the chosen sentences."""

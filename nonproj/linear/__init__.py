@@ -4,5 +4,7 @@
 - `templates`: from templates to what is hashed
 - `perceptron`: the averaged perceptron: lazy averages, mixing, means of several
 - `logistic`: steps of AdaGrad, and logistic regression by them
+- `component`: what every component of a model has in common; jackknifing, and checks of a stranger's file
+- `word_classes`: a component that predicts an attribute of each word
 - `weights`: tables of weights in a model, their rounding and their checks
 """

@@ -60,5 +60,5 @@ def check_table(table: np.ndarray | None, dtypes: Iterable[str], least: int, own
     """Return a table of weights; raise `ModelError`, which names the owner, if it is none."""
     found = problem_of_table(table, dtypes, least, most)
     if table is None or found:
-        raise ModelError(f"the weights of {owner} are {found}")
+        raise ModelError(f"{owner}: {found}")
     return table

@@ -10,6 +10,7 @@ import numpy as np
 
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
+from nonproj.linear.component import blocks, cross_fit
 from nonproj.options.config import TaggerConfig
 from nonproj.tagging.lemmatizer import Lemmatizer, check_lemmatizer
 from nonproj.tagging.tagger import Tagger, check_tagger
@@ -227,17 +228,14 @@ def jackknife(
     seed, progress
         As for `Analyzer.fit`.
     """
-    block = max(1, min(20, len(sentences) // folds))
-    fold = [i // block % folds for i in range(len(sentences))]
-    made: list[Any] = [None] * len(sentences)
-    for number in sorted(set(fold)):
-        rest = [s for s, f in zip(sentences, fold, strict=True) if f != number]
-        inside = [i for i, f in enumerate(fold) if f == number]
-        if rest:
-            analyzer = Analyzer.fit(rest, replace(options, restarts=1), seed, progress)
-            for i, rows in zip(inside, analyzer.annotate([sentences[i] for i in inside], overwrite=True), strict=True):
-                made[i] = rows
-    return made
+
+    def fit(rest: np.ndarray) -> Analyzer:
+        return Analyzer.fit([sentences[i] for i in rest], replace(options, restarts=1), seed, progress)
+
+    def apply(analyzer: Analyzer, inside: np.ndarray) -> list[list[list[str]]]:
+        return analyzer.annotate([sentences[i] for i in inside], overwrite=True)
+
+    return cross_fit(blocks(len(sentences), folds), fit, apply)
 
 
 def _has_values(sentences: Iterable[Sentence], column: int) -> bool:

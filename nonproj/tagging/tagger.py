@@ -177,7 +177,9 @@ def check_tagger(meta: object, arrays: dict[str, np.ndarray], options) -> Tagger
 
 def check_weights(arrays: dict[str, np.ndarray], name: str, n_units: int) -> np.ndarray:
     """Return the weight table of a model; raise `ModelError` unless hashes combined with parts are places in it."""
-    return check_table(arrays.get("weights"), ("int16",), max(10, n_units.bit_length()), f"the {name}", 28)
+    return check_table(
+        arrays.get("weights"), ("int16",), max(10, n_units.bit_length()), f"the weights of the {name}", 28
+    )
 
 
 def _no_forms(table: ChainTemplates, limit: int) -> Forms:

@@ -218,7 +218,7 @@ def test_weights_that_are_not_finite(name, value, model, path):
     table = np.zeros(4096, dtype)
     table[1234] = value
     dataclasses.replace(model, weights=model.weights | {name: table}).save(path)
-    with pytest.raises(ModelError, match=f"{path}: cannot be used: some weights of '{name}' are not finite"):
+    with pytest.raises(ModelError, match=f"{path}: cannot be used: the weights of '{name}' are not finite"):
         Model.load(path)
 
 

@@ -240,3 +240,9 @@ def test_a_model_with_valency_needs_the_type(valency, folder):
             Config.from_dict({"parts": ["arc", "valency"]})
     finally:
         register(part_type)
+
+
+def test_a_component_of_ones_own_is_trained_evaluated_and_cross_fitted(folder):
+    output = run("gloss.py", folder, "train.conllu", "test.conllu", "--epochs", "1")
+    assert re.fullmatch(r"[0-9.]+ % right\n[0-9.]+ % right on the training data, cross-fitted\n.+\n", output)
+    assert len((ROOT / "examples" / "gloss.py").read_text(encoding="utf-8").splitlines()) < 80
