@@ -3,6 +3,7 @@
 - `trainer`: a whole model from sentences, with a checkpoint after each epoch
 - `checkpoint`: the state of training on disk, and the digest that ties it to its data
 - `preparation`: segmenter and tagger, and the tags that the parser learns from
+- `material`: what the components of a parser learn from
 - `label_numbers`: numbers of labels, by which few are scored for each arc
 - `labeler`: the averaged perceptron over labels
 - `pruner`: the first-order log-linear model that prunes arcs

@@ -20,9 +20,12 @@ from nonproj.confidence.evidence import FEATURES, KINDS, LARGE, Case, Evidence
 from nonproj.evaluation.alignment import judge_text
 from nonproj.io.conll import with_rows
 from nonproj.learning.crossing import learn_price
-from nonproj.learning.mixing import Mixing, make_examples
+from nonproj.learning.labeler import fit_labeler
+from nonproj.learning.material import Material
+from nonproj.learning.mixing import Mixing, learner_of, make_examples
 from nonproj.learning.network import learn_network
 from nonproj.learning.preparation import Prepared
+from nonproj.learning.pruner import fit_pruner
 from nonproj.linear.perceptron import start_epoch
 from nonproj.linear.weights import quantise
 from nonproj.model import LABEL_LINES, Model
@@ -33,7 +36,7 @@ from nonproj.tagging.analyzer import Analyzer
 from nonproj.text.corpus import paragraphs, raw_text
 from nonproj.text.input import TextInput
 from nonproj.text.segmenter import Segmenter
-from nonproj.types import ArcSpace, Sentence
+from nonproj.types import Sentence
 
 BLOCK = 100
 """Held-out sentences are in blocks of so many, because sentences of one text are alike; fewer in small treebanks."""
@@ -73,43 +76,62 @@ class Outcome(NamedTuple):
     tree: bool
 
 
-def learn_confidence(trainer, spaces: list[ArcSpace]) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
-    """Train the classifier; return its state, or None if the held-out sentences are too few, or too few arcs wrong.
+class Shards(NamedTuple):
+    """Workers that train a parser by iterative parameter mixing, and the number of shards."""
+
+    workers: Any
+    count: int
+
+
+def learn_confidence(
+    material: Material, given: Sequence[Sentence], prepared: Prepared, shards: Shards | None = None
+) -> tuple[Classifier | None, dict[str, Any]]:
+    """Train the classifier.
 
     Parameters
     ----------
-    trainer : Trainer
-        After its pruner.
-    spaces : list of ArcSpace
-        The candidate arcs of each sentence.
+    material : Material
+        All sentences, with their candidate arcs.
+    given : sequence of Sentence
+        The sentences of the treebank, of which those of the material may be copies with other tags.
+    prepared : Prepared
+    shards : Shards, optional
+        Workers that train the second parser.
+
+    Returns
+    -------
+    classifier : Classifier or None
+        None if the held-out sentences are too few, or too few arcs wrong.
+    history : dict
+        What the model keeps of it.
     """
-    began, options = time.perf_counter(), trainer.config.confidence
-    mask = held_out(len(trainer.sentences), trainer.prepared.copies, options.share)
-    given = mask[:: trainer.prepared.copies]
-    words = sum(len(s) for s, out in zip(trainer.given, given, strict=True) if out)
+    began, config, history = time.perf_counter(), material.config, {}
+    mask = held_out(len(material.sentences), prepared.copies, config.confidence.share)
+    own = mask[:: prepared.copies]
+    words = sum(len(s) for s, out in zip(given, own, strict=True) if out)
     if words < MIN_WORDS or mask.all():
-        if options.share:
+        if config.confidence.share:
             log.info("no confidence: %d held-out words, %d are needed", words, MIN_WORDS)
-        return None
-    parser = second_parser(trainer, spaces, np.flatnonzero(~mask))
-    sentences = [trainer.sentences[i] for i in np.flatnonzero(mask)]
+        return None, {}
+    parser = second_parser(material._replace(chosen=np.flatnonzero(~mask)), shards)
+    sentences = [material.sentences[i] for i in np.flatnonzero(mask)]
     limit = median_loss(parser, sentences)
-    if trainer.config.decoding.crossing == "auto":
-        trainer.meta["crossing"] = parser.price = learn_price(parser, sentences, limit)
-    outcomes = examine(parser, [trainer.given[i] for i in np.flatnonzero(given)], limit)
+    if config.decoding.crossing == "auto":
+        history["crossing"] = parser.price = learn_price(parser, sentences, limit)
+    outcomes = examine(parser, [given[i] for i in np.flatnonzero(own)], limit)
     wrong = sum(int((~outcome.heads).sum()) for outcome in outcomes)
     if wrong < MIN_WRONG:
         log.info("no confidence: %d of %d held-out heads are wrong, %d are needed", wrong, words, MIN_WRONG)
-        return None
-    known = trainer.prepared.components
+        return None, history
+    known = prepared.components
     if "tagger" in known:
-        components = second_components(trainer.given, given, trainer.config, trainer.progress, "segmenter" in known)
-        outcomes += examine_predictions(parser, components, trainer.given, given, limit)
+        components = second_components(given, own, config, material.progress, "segmenter" in known)
+        outcomes += examine_predictions(parser, components, given, own, limit)
     classifier = fit_classifier(outcomes, limit)
     seconds, share = time.perf_counter() - began, 1.0 - wrong / words
     log.info("confidence: %.1f s, from %d held-out words, %.2f %% of heads right", seconds, words, 100 * share)
-    trainer.meta["confidence"] = {"words": words, "sentences": int(given.sum()), "uas": share}
-    return classifier.state()
+    history["confidence"] = {"words": words, "sentences": int(own.sum()), "uas": share}
+    return classifier, history
 
 
 def held_out(count: int, copies: int, share: float) -> np.ndarray:
@@ -130,50 +152,50 @@ def held_out(count: int, copies: int, share: float) -> np.ndarray:
 # -- the second parser
 
 
-def second_parser(trainer, spaces: list[ArcSpace], chosen: np.ndarray) -> Parser:
-    """Train a parser on some of the trainer's sentences."""
+def second_parser(material: Material, shards: Shards | None) -> Parser:
+    """Train a parser on the chosen sentences."""
     weights = {
-        "pruner": trainer.fit_pruner(chosen, "confidence: pruner").weights,
-        "labeler": trainer.fit_labeler(chosen, "confidence: labeler").mean(),
-        "parser": _second_weights(trainer, spaces, chosen),
+        "pruner": fit_pruner(material, "confidence: pruner").weights,
+        "labeler": fit_labeler(material, "confidence: labeler").mean(),
+        "parser": _second_weights(material, shards),
     }
     tables = {name: quantise(table) for name, table in weights.items()}
-    meta = {name: trainer.meta[name] for name in ("multi_root", "projective")}
+    meta: dict[str, Any] = {"multi_root": material.multi_root, "projective": material.decoding.projective}
     meta["scale"] = {name: scale for name, (_, scale) in tables.items()}
-    vocabularies = known_strings(trainer.encoder.vocabularies, [trainer.tokens[i] for i in chosen])
+    vocabularies = known_strings(material.encoder.vocabularies, [material.tokens[i] for i in material.chosen])
     arrays = {name: table for name, (table, _) in tables.items()}
-    if trainer.lines:
-        arrays[LABEL_LINES] = trainer.lines.table
+    if material.lines:
+        arrays[LABEL_LINES] = material.lines.table
     prepared = Prepared({}, arrays, [])
-    prepared.add("network", learn_network(trainer, spaces, chosen, "confidence: network"))
-    first = trainer.config, vocabularies, trainer.files, trainer.labels
+    prepared.add("network", learn_network(material, "confidence: network"))
+    first = material.config, vocabularies, dict(material.files), material.labels
     model = Model(*first, prepared.arrays, meta, prepared.components)
-    decoding = dataclasses.replace(trainer.config.decoding, nbest=1, full=False, constraints="none", joint=False)
+    decoding = dataclasses.replace(material.config.decoding, nbest=1, full=False, constraints="none", joint=False)
     parser = Parser(model, decoding, tags="none")
-    parser.encoder = Encoder(vocabularies, trainer.encoder.clusters)
+    parser.encoder = Encoder(vocabularies, material.encoder.clusters)
     return parser
 
 
-def _second_weights(trainer, spaces: list[ArcSpace], chosen: np.ndarray) -> np.ndarray:
+def _second_weights(material: Material, shards: Shards | None) -> np.ndarray:
     """Return the weights of the second parser, trained as the first one, by workers if there are any."""
-    learner = trainer.learner()
+    config, chosen, learner = material.config, material.chosen, learner_of(material)
     perceptron = learner.perceptron()
-    tokens, arcs = [trainer.tokens[i] for i in chosen], [spaces[i] for i in chosen]
-    heads, labels = [trainer.sentences[i].tree for i in chosen], [trainer.gold_labels[i] for i in chosen]
-    if trainer.workers:
-        mixing = Mixing(trainer.workers, learner, tokens, heads, arcs, min(trainer.shards, len(chosen)), labels)
+    tokens, arcs = [material.tokens[i] for i in chosen], [material.spaces[i] for i in chosen]
+    heads, labels = [material.sentences[i].tree for i in chosen], [material.gold[i] for i in chosen]
+    if shards:
+        mixing = Mixing(shards.workers, learner, tokens, heads, arcs, min(shards.count, len(chosen)), labels)
     else:
-        examples = make_examples(tokens, heads, arcs, trainer.config.parts, labels)
-    for epoch in range(trainer.config.confidence.epochs):
+        examples = make_examples(tokens, heads, arcs, config.parts, labels)
+    for epoch in range(config.confidence.epochs):
         began, name = time.perf_counter(), f"confidence: epoch {epoch + 1}"
-        start_epoch(epoch, [perceptron], trainer.config.training.average_from)
+        start_epoch(epoch, [perceptron], config.training.average_from)
         order = np.arange(len(chosen))
-        if trainer.config.training.shuffle:
-            order = np.random.default_rng((trainer.config.seed, 4, epoch)).permutation(order)
-        if trainer.workers:
-            missed = mixing.epoch(perceptron, order, lambda items, name=name: trainer.progress(items, name))
+        if config.training.shuffle:
+            order = np.random.default_rng((config.seed, 4, epoch)).permutation(order)
+        if shards:
+            missed = mixing.epoch(perceptron, order, lambda items, name=name: material.progress(items, name))
         else:
-            missed = sum(perceptron.update(examples[i]) for i in trainer.progress(order, name))
+            missed = sum(perceptron.update(examples[i]) for i in material.progress(order, name))
         log.info("%s: %.1f s, %d training mistakes", name, time.perf_counter() - began, missed)
     return perceptron.mean()
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Sequence
 
 import numpy as np
 
+from nonproj.learning.material import Material
 from nonproj.linear.perceptron import Averaged
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.label_decoding import label_tree
 from nonproj.scoring.label_pairs import PairScorer, labelled_tree
 from nonproj.scoring.labels import add_labels, label_parts, label_scores
-from nonproj.scoring.templates import TemplateTable
+from nonproj.scoring.templates import TemplateTable, part_templates
 from nonproj.scoring.vocabulary import Tokens
+
+log = logging.getLogger("nonproj")
 
 
 class Labeler(Averaged):
@@ -62,3 +67,17 @@ class Labeler(Averaged):
                 self.pairs.add(tokens, tree, gold, predicted, step, self.weights, self.total)
         self.step += 1
         return wrong
+
+
+def fit_labeler(material: Material, name: str) -> Labeler:
+    """Return a labeler of the chosen sentences; ``name`` is for the log."""
+    options, gold = material.config.labeler, zip(material.tokens, material.sentences, material.gold, strict=True)
+    examples = [(tokens, sentence.tree, labels) for tokens, sentence, labels in gold]
+    table = part_templates(material.files["label"], material.attributes)
+    pairs = PairScorer.of(material.files, material.attributes)
+    labeler = Labeler(table, len(material.labels), options.bits, options.margin, pairs)
+    for epoch in range(options.epochs):
+        began, order = time.perf_counter(), material.order(epoch, 2)
+        wrong = labeler.epoch(examples, material.progress(order, f"{name} {epoch + 1}"))
+        log.info("%s epoch %d: %.1f s, %d wrong labels", name, epoch + 1, time.perf_counter() - began, wrong)
+    return labeler

@@ -16,6 +16,7 @@ import numpy as np
 
 from nonproj.dual.options import DualOptions
 from nonproj.errors import ConfigError
+from nonproj.learning.material import Material
 from nonproj.learning.perceptron import Example, Perceptron
 from nonproj.linear.perceptron import Sparse, Update, mix, sparse
 from nonproj.parts.space import part_space
@@ -45,6 +46,23 @@ class Learner(NamedTuple):
         """Return a perceptron whose weights are all zero."""
         scorer = Scorer(self.files, self.attributes, self.parts, self.n_labels, self.lines)
         return Perceptron(scorer, self.bits, self.margin, self.options, self.relaxed, self.label_margin)
+
+
+def learner_of(material: Material) -> Learner:
+    """Return what makes the perceptron of a parser."""
+    config = material.config
+    return Learner(
+        material.files,
+        material.attributes,
+        config.parts,
+        config.features.bits,
+        config.training.margin,
+        material.decoding,
+        relaxed=config.training.decoder == "relaxed",
+        n_labels=len(material.labels),
+        label_margin=config.labeler.joint_margin,
+        lines=material.lines,
+    )
 
 
 def make_examples(

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
+from nonproj.learning.material import Material
+from nonproj.linear.component import State
 from nonproj.options.network import NetworkConfig
 from nonproj.scoring.network import POSITIONS, Network, Weights, position_code, score_arcs
 from nonproj.scoring.vocabulary import FEAT, FIRST, MARGIN, Tokens
@@ -198,39 +200,26 @@ class NetworkLearner:
         return Network(self.columns, self.index, Weights(*rounded), *factors)
 
 
-def learn_network(
-    trainer: Any, spaces: list[ArcSpace], chosen: np.ndarray | None = None, name: str = "network"
-) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
-    """Return the state of a network trained on a trainer's sentences, or on the chosen ones; None without one.
+def learn_network(material: Material, name: str = "network") -> State | None:
+    """Return the state of a network of the chosen sentences, with their candidate arcs; None without one.
 
     Its scores are in units of the margins of perceptron and labeler, times ``network.weight`` and
-    ``network.label_weight``.
-
-    Parameters
-    ----------
-    trainer : Trainer
-        After its pruner.
-    spaces : list of ArcSpace
-        The candidate arcs of each sentence.
-    chosen : ndarray of int, optional
-    name : str
-        For the log.
+    ``network.label_weight``.  ``name`` is for the log.
     """
-    config, vocabularies = trainer.config, trainer.encoder.vocabularies
+    config, vocabularies, chosen = material.config, material.encoder.vocabularies, material.chosen
     factors = config.network.weight * config.training.margin, config.network.label_weight * config.labeler.margin
     if not (config.network.epochs and any(factors) and columns_for(vocabularies)):
         return None
-    chosen = np.arange(len(trainer.tokens)) if chosen is None else chosen
-    tokens = [trainer.tokens[i] for i in chosen]
-    examples = [
-        Example(trainer.tokens[i], trainer.sentences[i].tree, spaces[i], trainer.gold_labels[i]) for i in chosen
-    ]
-    learner = NetworkLearner(vocabularies, tokens, config.network, (config.seed, 5), len(trainer.labels))
+    trees = [sentence.tree for sentence in material.sentences]
+    columns = (material.tokens, trees, material.spaces, material.gold)
+    examples = [Example(*(column[i] for column in columns)) for i in chosen]
+    tokens, seed = [example.tokens for example in examples], (config.seed, 5)
+    learner = NetworkLearner(vocabularies, tokens, config.network, seed, len(material.labels))
     for epoch in range(config.network.epochs):
         began, order = time.perf_counter(), np.arange(len(chosen))
         if config.training.shuffle:
             order = np.random.default_rng((config.seed, 6, epoch)).permutation(order)
-        loss, wrong = learner.epoch(examples, trainer.progress(order, f"{name} {epoch + 1}"))
+        loss, wrong = learner.epoch(examples, material.progress(order, f"{name} {epoch + 1}"))
         seconds = time.perf_counter() - began
         log.info("%s epoch %d: %.1f s, loss %.4f a word, %d wrong heads", name, epoch + 1, seconds, loss, wrong)
     return learner.network(*factors).state(learner.names)

@@ -6,23 +6,30 @@ McDonald and Satta 2007).  AdaGrad trains it, because some features are far more
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from nonproj._kernel import kernel
+from nonproj.learning.material import Material
 from nonproj.linear.logistic import descend
 from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import arc_space, full_arc_space
 from nonproj.scoring.hashing import Hashed, Places, hash_tokens, list_places
 from nonproj.scoring.score import score_parts
-from nonproj.scoring.templates import TemplateTable
+from nonproj.scoring.scorer import dense_arc_scores
+from nonproj.scoring.templates import TemplateTable, part_templates
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.trees.marginals import marginals
+from nonproj.trees.pruning import prune
 from nonproj.types import ArcSpace, Float32s, Float64s, PartRows
 
 _NEGLIGIBLE = 1e-4
 """Arcs with a smaller gradient are skipped: nine in ten, whose updates together make no difference."""
+
+log = logging.getLogger("nonproj")
 
 
 class Pruner:
@@ -81,6 +88,31 @@ def _adagrad(listed: Places, gradient: Float64s, learning_rate: float, weights: 
         g = gradient[p]
         for i in range(start[p], start[p + 1]):
             descend(weights, squares, places[i], g, learning_rate)
+
+
+def fit_pruner(material: Material, name: str) -> Pruner:
+    """Return a pruner of the chosen sentences; ``name`` is for the log."""
+    options = material.config.pruner
+    table = part_templates(material.files["pruner"], material.attributes)
+    pruner = Pruner(table, options.bits, options.learning_rate)
+    examples = [(tokens, sentence.tree) for tokens, sentence in zip(material.tokens, material.sentences, strict=True)]
+    for epoch in range(options.epochs):
+        began, order = time.perf_counter(), material.order(epoch, 1)
+        loss = pruner.epoch(examples, material.progress(order, f"{name} {epoch + 1}"), not material.multi_root)
+        log.info("%s epoch %d: %.1f s, loss %.4f a word", name, epoch + 1, time.perf_counter() - began, loss)
+    return pruner
+
+
+def candidates(pruner: Pruner, tokens: Tokens, material: Material) -> ArcSpace:
+    """Return the candidate arcs of a sentence in training."""
+    options, single_root = material.config.pruner, not material.multi_root
+    return prune(
+        marginals(dense_arc_scores(tokens, pruner.table, pruner.weights), single_root)[0],
+        threshold=options.threshold,
+        max_heads=options.max_heads,
+        single_root=single_root,
+        projective=material.config.training.decoder == "dual" and material.decoding.projective,
+    )
 
 
 def count_gold(arcs: ArcSpace, heads: np.ndarray) -> int:

@@ -26,14 +26,15 @@ from nonproj.learning.checkpoint import (
     state_names,
     training_digest,
 )
-from nonproj.learning.confidence import learn_confidence
+from nonproj.learning.confidence import Shards, learn_confidence
 from nonproj.learning.label_numbers import label_lines, number_labels
-from nonproj.learning.labeler import Labeler
-from nonproj.learning.mixing import Learner, Mixing, check_shards, make_examples, train_apart
+from nonproj.learning.labeler import fit_labeler
+from nonproj.learning.material import Material
+from nonproj.learning.mixing import Mixing, check_shards, learner_of, make_examples, train_apart
 from nonproj.learning.network import learn_network
 from nonproj.learning.perceptron import Perceptron
 from nonproj.learning.preparation import check_sentences, load_features, prepare, restore
-from nonproj.learning.pruner import Pruner, add_gold, count_gold
+from nonproj.learning.pruner import Pruner, add_gold, candidates, count_gold, fit_pruner
 from nonproj.linear.component import Component, cross_fit, in_order
 from nonproj.linear.perceptron import mean_of, start_epoch
 from nonproj.linear.weights import quantise
@@ -43,12 +44,8 @@ from nonproj.options.config import Config
 from nonproj.parts.registry import part_set
 from nonproj.pipeline import Parser
 from nonproj.scoring.label_lines import TAG
-from nonproj.scoring.label_pairs import PairScorer
-from nonproj.scoring.scorer import dense_arc_scores
-from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC, attributes_of, part_templates
-from nonproj.scoring.vocabulary import FIRST, Encoder, Tokens
-from nonproj.trees.marginals import marginals
-from nonproj.trees.pruning import prune
+from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC, attributes_of
+from nonproj.scoring.vocabulary import FIRST, Encoder
 from nonproj.types import ArcSpace, Sentence
 
 LEARNING = 2
@@ -187,11 +184,15 @@ class Trainer:
             self.meta |= {name: saved.meta[name] for name in HISTORY if name in saved.meta}
             log.info("resuming after epoch %d", len(self.meta["log"]))
         else:
-            self.weights["labeler"] = self.fit_labeler(np.arange(len(self.sentences)), "labeler").mean()
+            self.weights["labeler"] = fit_labeler(self.material, "labeler").mean()
             spaces = self._train_pruner()
+            self.material = self.material._replace(spaces=spaces)
             self.prepared.add("clusters", self.clusters and self.clusters.state())
-            self.prepared.add("network", learn_network(self, spaces))
-            self.prepared.add("confidence", learn_confidence(self, spaces))
+            self.prepared.add("network", learn_network(self.material))
+            workers = Shards(self.workers, self.shards) if self.workers else None
+            classifier, history = learn_confidence(self.material, self.given, self.prepared, workers)
+            self.meta |= history
+            self.prepared.add("confidence", classifier and classifier.state())
         try:
             self._train_parser(self._perceptrons(saved), spaces)
         except KeyboardInterrupt:
@@ -217,6 +218,20 @@ class Trainer:
             order, self.lines = label_lines(self.tokens, heads, self.gold_labels, column, shape)
             self.labels = [self.labels[i] for i in order]
             self.gold_labels = number_labels(self.sentences, self.labels)
+        self.material = Material(
+            self.config,
+            self.files,
+            self.encoder,
+            self.labels,
+            self.lines,
+            self.multi_root,
+            self.decoding,
+            self.progress,
+            self.sentences,
+            self.tokens,
+            self.gold_labels,
+            np.arange(len(self.sentences)),
+        )
 
     def _model(self, weights: dict[str, np.ndarray]) -> Model:
         vocabularies, components = self.encoder.vocabularies, self.prepared.components
@@ -229,77 +244,28 @@ class Trainer:
         arrays = {LABEL_LINES: self.lines.table} if self.lines else {}
         return self._model({name: weights for name, (weights, _) in tables.items()} | arrays | self.prepared.arrays)
 
-    def _order(self, epoch: int, stage: int, model: int = 0) -> np.ndarray:
-        """Return the order of the sentences: it depends on its arguments and the seed, so a resumed run repeats it."""
-        if not self.config.training.shuffle:
-            return np.arange(len(self.sentences))
-        key = (self.config.seed, stage, epoch, *([model] if model else []))
-        return np.random.default_rng(key).permutation(len(self.sentences))
-
     # -- stages
-
-    def fit_labeler(self, chosen: np.ndarray, name: str) -> Labeler:
-        """Train a labeler on the chosen sentences."""
-        examples = [(t, s.tree, g) for t, s, g in zip(self.tokens, self.sentences, self.gold_labels, strict=True)]
-        options = self.config.labeler
-        table = part_templates(self.files["label"], self.attributes)
-        pairs = PairScorer.of(self.files, self.attributes)
-        labeler = Labeler(table, len(self.labels), options.bits, options.margin, pairs)
-        for epoch in range(options.epochs):
-            began, order = time.perf_counter(), self._order(epoch, 2)
-            order = order[np.isin(order, chosen)]
-            wrong = labeler.epoch(examples, self.progress(order, f"{name} {epoch + 1}"))
-            log.info("%s epoch %d: %.1f s, %d wrong labels", name, epoch + 1, time.perf_counter() - began, wrong)
-        return labeler
 
     def _train_pruner(self) -> list[ArcSpace]:
         """Train the pruner; return the candidate arcs of each sentence, by a pruner trained on the other folds."""
-        options = self.config.pruner
+        options, material = self.config.pruner, self.material
         everything = np.arange(len(self.sentences))
         folds = everything // self.prepared.copies % max(options.folds, 1)  # copies of a sentence share a fold
-        pruner = self.fit_pruner(everything, "pruner")
+        pruner = fit_pruner(material, "pruner")
         self.weights["pruner"] = pruner.weights
 
         def fit(rest: np.ndarray) -> Pruner:
             fold = 1 + min(set(folds.tolist()) - set(folds[rest].tolist()), default=-1)
-            return self.fit_pruner(rest, f"pruner fold {fold}") if fold else pruner
+            return fit_pruner(material._replace(chosen=rest), f"pruner fold {fold}") if fold else pruner
 
         def apply(pruner: Pruner, inside: np.ndarray) -> list[ArcSpace]:
-            return [self._candidates(pruner, self.tokens[i]) for i in inside]
+            return [candidates(pruner, self.tokens[i], material) for i in inside]
 
         spaces = cross_fit(folds, fit, apply)
         self._report_pruning("training", self.sentences, spaces)
         for i, sentence in enumerate(self.sentences):
             spaces[i] = add_gold(spaces[i], sentence.tree)
         return spaces
-
-    def _candidates(self, pruner: Pruner, tokens: Tokens) -> ArcSpace:
-        """Return the candidate arcs of a sentence."""
-        options, single_root = self.config.pruner, not self.multi_root
-        return prune(
-            marginals(dense_arc_scores(tokens, pruner.table, pruner.weights), single_root)[0],
-            threshold=options.threshold,
-            max_heads=options.max_heads,
-            single_root=single_root,
-            projective=self.config.training.decoder == "dual" and self.decoding.projective,
-        )
-
-    def fit_pruner(self, chosen: np.ndarray, name: str) -> Pruner:
-        """Train a pruner on the chosen sentences."""
-        options = self.config.pruner
-        table = part_templates(self.files["pruner"], self.attributes)
-        pruner = Pruner(table, options.bits, options.learning_rate)
-        examples = [(t, s.tree) for t, s in zip(self.tokens, self.sentences, strict=True)]
-        in_fold = np.zeros(len(examples), bool)
-        in_fold[chosen] = True
-        for epoch in range(options.epochs):
-            began = time.perf_counter()
-            order = self._order(epoch, 1)
-            loss = pruner.epoch(
-                examples, self.progress(order[in_fold[order]], f"{name} {epoch + 1}"), not self.multi_root
-            )
-            log.info("%s epoch %d: %.1f s, loss %.4f a word", name, epoch + 1, time.perf_counter() - began, loss)
-        return pruner
 
     def _report_pruning(self, name: str, sentences, spaces) -> None:
         """Log how many gold arcs are candidates, and keep the figures for the model."""
@@ -309,25 +275,9 @@ class Trainer:
         log.info("pruning of %s: %.2f %% of gold arcs kept, %.2f heads a word", name, 100 * kept / words, arcs / words)
         self.meta[f"pruning_{name}"] = {"gold_kept": kept / words, "heads_per_word": arcs / words}
 
-    def learner(self) -> Learner:
-        """Return what makes the perceptron."""
-        config = self.config
-        return Learner(
-            self.files,
-            self.attributes,
-            config.parts,
-            config.features.bits,
-            config.training.margin,
-            self.decoding,
-            relaxed=config.training.decoder == "relaxed",
-            n_labels=len(self.labels),
-            label_margin=config.labeler.joint_margin,
-            lines=self.lines,
-        )
-
     def _perceptrons(self, saved: Model | None) -> list[Perceptron]:
         """Return the perceptrons, as many as the configuration says."""
-        learner, count = self.learner(), self.config.training.models
+        learner, count = learner_of(self.material), self.config.training.models
         perceptrons = [learner.perceptron() for _ in range(count)]
         if saved:
             for perceptron, (weights, total) in zip(perceptrons, state_names(count), strict=True):
@@ -339,7 +289,7 @@ class Trainer:
 
     def _train_parser(self, perceptrons: list[Perceptron], spaces: list[ArcSpace]) -> None:
         """Train for the epochs that the log lacks, and save a checkpoint after each."""
-        heads, learner = [sentence.tree for sentence in self.sentences], self.learner()
+        heads, learner = [sentence.tree for sentence in self.sentences], learner_of(self.material)
         material = (self.tokens, heads, spaces, self.config.parts, self.gold_labels)
         if self.workers:
             mixing = Mixing(self.workers, learner, self.tokens, heads, spaces, self.shards, self.gold_labels)
@@ -348,7 +298,7 @@ class Trainer:
         for epoch in range(len(self.meta["log"]), self.config.training.epochs):
             began, missed = time.perf_counter(), 0
             start_epoch(epoch, perceptrons, self.config.training.average_from)
-            orders = [self._order(epoch, 0, number) for number in range(len(perceptrons))]
+            orders = [self.material.order(epoch, 0, number) for number in range(len(perceptrons))]
             name = f"epoch {epoch + 1}"
             if self.processes and not self.workers:
                 missed = train_apart(self.processes, learner, perceptrons, orders, material)

@@ -114,11 +114,9 @@ def test_gold_arcs_are_among_the_candidates_whatever_the_pruner_says():
     sentences = toy.sentences(20)
     config = small(pruner__threshold=1.0, pruner__max_heads=1, pruner__folds=3)
     trainer = Trainer(sentences, config, [], None, lambda items, _: items)
-    trainer.labels, trainer.weights = ["x"], {}
+    trainer.weights = {}
     trainer.sentences, trainer.prepared = sentences, Prepared({}, {}, sentences)
-    trainer.encoder = Encoder.from_sentences(sentences, attributes_of(trainer.files), 1)
-    trainer.attributes = trainer.encoder.attributes
-    trainer.tokens = [trainer.encoder.encode(s) for s in sentences]
+    trainer._encode()
     for arcs, sentence in zip(trainer._train_pruner(), sentences, strict=True):
         assert tree_indicators(part_space(arcs, "arc"), sentence.tree).sum() == len(sentence)
     assert 0 < trainer.meta["pruning_training"]["gold_kept"] <= 1

@@ -1,0 +1,70 @@
+"""What the components of a parser learn from: sentences as numbers, and what the numbers mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nonproj.dual.options import DualOptions
+from nonproj.options.config import Config
+from nonproj.scoring.label_lines import LabelLines
+from nonproj.scoring.vocabulary import Encoder, Tokens
+from nonproj.types import ArcSpace, Sentence
+
+
+class Material(NamedTuple):
+    """Some sentences of a treebank, ready to learn from.
+
+    Attributes
+    ----------
+    config : Config
+    files : mapping of str to mapping
+        The template files.
+    encoder : Encoder
+    labels : list of str
+        In the order of their numbers.
+    lines : LabelLines or None
+    multi_root : bool
+        Whether several words of a sentence can be roots.
+    decoding : DualOptions
+    progress : callable
+        ``progress(iterable, description)`` wraps the long loops.
+    sentences, tokens, gold : sequence of Sentence, of Tokens and of ndarray
+        Of each sentence of the treebank, ``gold`` with the numbers of its labels, int64[n].
+    chosen : ndarray of int64
+        Which of the sentences are learnt from.
+    spaces : sequence of ArcSpace
+        The candidate arcs of each sentence of the treebank, once there is a pruner.
+    """
+
+    config: Config
+    files: Mapping[str, Mapping[str, Any]]
+    encoder: Encoder
+    labels: list[str]
+    lines: LabelLines | None
+    multi_root: bool
+    decoding: DualOptions
+    progress: Callable[..., Any]
+    sentences: Sequence[Sentence]
+    tokens: Sequence[Tokens]
+    gold: Sequence[np.ndarray]
+    chosen: np.ndarray
+    spaces: Sequence[ArcSpace] = ()
+
+    @property
+    def attributes(self) -> list[str]:
+        """The columns of `Tokens.atoms`."""
+        return self.encoder.attributes
+
+    def order(self, epoch: int, stage: int, model: int = 0) -> np.ndarray:
+        """Return the order of the chosen sentences: it follows from arguments and seed, so a resumed run repeats it."""
+        order = np.arange(len(self.sentences))
+        if self.config.training.shuffle:
+            key = (self.config.seed, stage, epoch, *([model] if model else []))
+            order = np.random.default_rng(key).permutation(len(self.sentences))
+        chosen = np.zeros(len(self.sentences), np.bool_)
+        chosen[self.chosen] = True
+        found: np.ndarray = order[chosen[order]]
+        return found
