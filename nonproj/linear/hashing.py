@@ -31,15 +31,15 @@ class Window(NamedTuple):
     Attributes
     ----------
     salt : ndarray of shape (T,), uint32
-    start : ndarray of shape (T + 1,), int32
-        The terms of template ``t`` are ``start[t]`` and following.
-    cell : ndarray, int32
+    end : ndarray of shape (T,), uint64
+        The terms of template ``t`` are those before ``end[t]`` that belong to no earlier one.
+    cell : ndarray, uint32
         The number of each term's attribute among those of the whole window.
     coefficient : ndarray, uint64
     """
 
     salt: np.ndarray
-    start: np.ndarray
+    end: np.ndarray
     cell: np.ndarray
     coefficient: np.ndarray
 
@@ -116,14 +116,16 @@ def hash_numbers(numbers: np.ndarray) -> np.ndarray:
     return found
 
 
-@kernel
+@inlined_kernel
 def hash_window(window: Window, atoms: Uint32s, shift: np.uint32, places: Int32s) -> None:
     """Write the place of each template's feature; ``atoms`` are the attributes of a window, one thing after another."""
-    salt, start, cell, factor = window
+    salt, end, cell, factor = window.salt, window.end, window.cell, window.coefficient
+    k = np.uint64(0)
     for t in range(salt.shape[0]):
         key = salt[t]
-        for k in range(start[t], start[t + 1]):
+        while k < end[t]:
             key = np.uint32(key + share(factor[k], atoms[cell[k]]))
+            k += np.uint64(1)
         places[t] = key >> shift
 
 

@@ -176,11 +176,14 @@ def compile_templates(templates: Sequence[str], grammar: Grammar, columns: Seque
         special = [term for term in parsed[text] if term.slot in grammar.others or term.attribute in grammar.sets]
         others += [(t, term, _coefficient(grammar, text, term)) for term in special]
     grid = np.array(rows, np.int32).reshape(-1, 3)
+    template, offset, attribute = (np.ascontiguousarray(column) for column in grid.T)
     return Compiled(
         np.array([coefficient(f"{grammar.part}/{text}") for text in texts], np.uint64),
         tuple(sum(kind < bound for kind in kinds) for bound in range(grammar.kinds + 1)),
         np.array(start, np.int32),
-        *(np.ascontiguousarray(column) for column in grid.T),
+        template,
+        offset,
+        attribute,
         np.array(coefficients, np.uint64),
         others,
     )
@@ -203,7 +206,7 @@ def window_of(compiled: Compiled, grammar: Grammar) -> Window:
     """
     cell = (compiled.offset - grammar.window[0]) * len(grammar.attributes) + compiled.attribute
     salt = (compiled.salt >> np.uint64(32)).astype(np.uint32)
-    return Window(salt, compiled.start, cell.astype(np.int32), compiled.coefficient)
+    return Window(salt, compiled.start[1:].astype(np.uint64), cell.astype(np.uint32), compiled.coefficient)
 
 
 def check_spec(spec: object, key: str, part: str, lists: Sequence[str]) -> Any:

@@ -181,13 +181,13 @@ def _look_around(table: TokenTable, case: Uint8s, rows: Int64s, state: Int64s, a
     """
     shift = np.uint32(table_shift(len(case)))
     for k in range(6):
-        row, own = rows[k], atoms[k * _WIDTH : (k + 1) * _WIDTH]
+        row, own = rows[k], k * _WIDTH
         word = table.word[row]
-        own[0], own[1], own[2] = word, table.shape[row], table.suffix[row]
-        own[3], own[4], own[5] = table.first[row], table.last[row], table.gap[row]
-        own[6], own[7], own[8] = min(table.size[row], 4), case[word >> shift], np.uint32(row == 0)
-    place, own = _bucket(state[0]), atoms[2 * _WIDTH : 3 * _WIDTH]
-    own[9], own[10], own[11] = place, place * 4 + min(state[1], 1) * 2 + state[2] % 2, 1
+        atoms[own], atoms[own + 1], atoms[own + 2] = word, table.shape[row], table.suffix[row]
+        atoms[own + 3], atoms[own + 4], atoms[own + 5] = table.first[row], table.last[row], table.gap[row]
+        atoms[own + 6], atoms[own + 7], atoms[own + 8] = min(table.size[row], 4), case[word >> shift], row == 0
+    place, own = _bucket(state[0]), 2 * _WIDTH
+    atoms[own + 9], atoms[own + 10], atoms[own + 11] = place, place * 4 + min(state[1], 1) * 2 + state[2] % 2, 1
 
 
 @inlined_kernel
