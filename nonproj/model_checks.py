@@ -60,15 +60,20 @@ def problem_of(model: ModelFields) -> str | None:
     for name in (*used, FEAT):
         if name not in model.vocabularies:
             return f"templates name '{name}', which has no vocabulary"
+    scale = model.meta.get("scale", {})
+    if not isinstance(scale, dict) or not all(type(v) is float and 0 < v < 1e30 for v in scale.values()):
+        return "a scale of the weights is not a positive number"
+    return _problem_of_components(model) or _problem_of_lines(model) or _problem_of_weights(model.weights)
+
+
+def _problem_of_components(model: ModelFields) -> str | None:
+    """Return why a component is unknown, or None; components check their own states when they are built."""
     for name, state in model.components.items():
         if name not in COMPONENTS and name not in KNOWN:
             return f"unknown component '{name}'; import the module that registers it"
         if type(state) is not dict:
             return f"the component '{name}' is no record"
-    scale = model.meta.get("scale", {})
-    if not isinstance(scale, dict) or not all(type(v) is float and 0 < v < 1e30 for v in scale.values()):
-        return "a scale of the weights is not a positive number"
-    return _problem_of_lines(model) or _problem_of_weights(model.weights)
+    return None
 
 
 def _problem_of_lines(model: ModelFields) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -72,7 +73,7 @@ class Labeler(Averaged):
 def fit_labeler(material: Material, name: str) -> Labeler:
     """Return a labeler of the chosen sentences; ``name`` is for the log."""
     options, gold = material.config.labeler, zip(material.tokens, material.sentences, material.gold, strict=True)
-    examples = [(tokens, sentence.tree, labels) for tokens, sentence, labels in gold]
+    examples: list[Any] = [(tokens, sentence.tree, labels) for tokens, sentence, labels in gold]
     table = part_templates(material.files["label"], material.attributes)
     pairs = PairScorer.of(material.files, material.attributes)
     labeler = Labeler(table, len(material.labels), options.bits, options.margin, pairs)

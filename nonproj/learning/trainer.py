@@ -61,7 +61,7 @@ Chosen on held-out sentences (``results/accuracy.md``): UAS rises with a share o
 log = logging.getLogger("nonproj")
 
 
-def train(
+def train(  # noqa: PLR0913 (options by name, for users)
     sentences: Sequence[Sentence],
     config: Config,
     *,

@@ -65,7 +65,6 @@ IMPORTS_OF_TESTS = {
     "tests/evaluation/test_significance.py",
 }
 
-COMPLEX_FUNCTIONS = {"nonproj/scoring/templates.py: _check_file"}
 
 PUBLIC_KERNELS: set[str] = set()
 

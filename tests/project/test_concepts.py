@@ -6,7 +6,7 @@ import ast
 import re
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parents[1] / "nonproj"
+PACKAGE = Path(__file__).resolve().parents[2] / "nonproj"
 SOURCES = {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
 LEARNT = {
     name: text
