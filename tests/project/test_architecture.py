@@ -66,6 +66,8 @@ IMPORTS_OF_TESTS = {
 }
 
 
+COMPLEX_FUNCTIONS: set[str] = set()
+
 PUBLIC_KERNELS: set[str] = set()
 
 BORROWED_PRIVATE_NAMES: set[str] = set()
