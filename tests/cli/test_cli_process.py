@@ -122,7 +122,7 @@ def test_weights_that_are_not_finite(folder, tmp_path, capsys):
     path = tmp_path / "a.nonproj"
     model.save(path)
     assert main(["inspect", str(path), "--verify"]) == 2
-    assert capsys.readouterr().err == f"nonproj: {path}: cannot be used: some weights of 'parser' are not finite\n"
+    assert capsys.readouterr().err == f"nonproj: {path}: cannot be used: the weights of 'parser' are not finite\n"
 
 
 def test_memory_does_not_grow_with_the_input(folder, tmp_path):
