@@ -18,12 +18,9 @@ from attack import material
 from attack.campaign import Lane
 from attack.properties import require
 from nonproj.array_decoding import DecodedScores, decode_scores
-from nonproj.dual.branch_and_bound import branch_and_bound
-from nonproj.dual.crossing import priced_search
-from nonproj.dual.decomposition import dual_decomposition
-from nonproj.dual.k_best import k_best
+from nonproj.dual.decoding import branch_and_bound, dual_decomposition, k_best, priced_search
 from nonproj.dual.options import DualOptions
-from nonproj.joint.decoding import decode_priced_jointly
+from nonproj.joint.decoding import decode_jointly
 from nonproj.joint.space import ChainScores, joint_problem, joint_space
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space
@@ -146,7 +143,7 @@ class Exact(Lane):
                 for tags in naive_joint.all_tags(space.first):
                     best = max(best, naive_joint.joint_score(heads, tags, space.first, find, kept, chain) - paid)
         try:
-            found = decode_priced_jointly(problem, price, options)
+            found = decode_jointly(problem, options, price=price)
         except ValueError as error:
             return self.refused(error, np.array([best > -np.inf]), draw)
         require(best > -np.inf, "there is no tree, but one is returned")

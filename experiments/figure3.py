@@ -9,7 +9,7 @@ import numpy as np
 from experiments.layout import NAMES, figure, languages, percent, pick, table
 from experiments.setting import SETS, Setting, workload
 from experiments.store import Row
-from nonproj.dual.decomposition import dual_trace
+from nonproj.dual.decoding import dual_trace
 
 TITLE = "Figure 3 of Koo et al. (2010): head automata recomputed at each iteration"
 SIZES = ("sentences", "iterations")

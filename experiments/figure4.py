@@ -10,7 +10,7 @@ from experiments.layout import NAMES, beside, figure, languages, percent, pick, 
 from experiments.measure import summary
 from experiments.setting import SETS, Setting, timed, workload
 from experiments.store import Row
-from nonproj.dual.decomposition import dual_decomposition
+from nonproj.dual.decoding import dual_decomposition
 
 TITLE = "Figure 4 of Koo et al. (2010): early stopping"
 SIZES = ("sentences", "iterations")

@@ -7,7 +7,7 @@ import numpy as np
 from experiments.layout import NAMES, table
 from experiments.setting import SETS, Setting, workload
 from experiments.store import Row
-from nonproj.dual.decomposition import dual_decomposition
+from nonproj.dual.decoding import dual_decomposition
 
 TITLE = "Table 1 of Rush et al. (2010): sentences by number of iterations"
 SIZES = ("sentences",)

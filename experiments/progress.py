@@ -10,7 +10,7 @@ from experiments.layout import figure, pick, table
 from experiments.setting import BETA, Problem, Setting, workload
 from experiments.store import Row
 from nonproj.automata.general import general_automata
-from nonproj.dual.decomposition import dual_decomposition
+from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.general import AutomataOracle, TreeOracle
 from nonproj.parts.space import tree_score
 from nonproj.relaxation.steps import AppendixA, Decaying, Polyak

@@ -6,7 +6,7 @@ from experiments.layout import NAMES, beside, languages, percent, pick, seconds,
 from experiments.measure import summary
 from experiments.setting import PLAIN, SETS, Setting, timed, workload
 from experiments.store import Row
-from nonproj.dual.decomposition import dual_decomposition
+from nonproj.dual.decoding import dual_decomposition
 
 TITLE = "Table 1 of Koo et al. (2010): accuracy, certificates, speed"
 SIZES = ("sentences", "iterations")

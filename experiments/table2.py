@@ -10,7 +10,7 @@ from experiments.layout import NAMES, beside, languages, percent, pick, table
 from experiments.measure import unlabelled
 from experiments.setting import BETA, RANDOM, SETS, Setting, timed, workload
 from experiments.store import Row
-from nonproj.dual.decomposition import dual_decomposition
+from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import APPENDIX_A, DualOptions
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space

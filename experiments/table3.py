@@ -6,7 +6,7 @@ from experiments.layout import languages, percent, pick, table
 from experiments.measure import summary
 from experiments.setting import SETS, Setting, timed, workload
 from experiments.store import Row
-from nonproj.dual.decomposition import dual_decomposition
+from nonproj.dual.decoding import dual_decomposition
 from nonproj.evaluation.scores import nonprojective
 
 TITLE = "Table 3 of Koo et al. (2010): projective and non-projective decoding"

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.dual.branch_and_bound import branch_and_bound
-from nonproj.dual.k_best import k_best
+from nonproj.dual.decoding import branch_and_bound, k_best
 from nonproj.dual.options import DualOptions, SearchOptions, check_search
 from nonproj.options.config import DecodingConfig
 from nonproj.parts.arcs import arc_space_from_mask

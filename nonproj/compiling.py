@@ -17,9 +17,8 @@ import numpy as np
 
 import nonproj
 from nonproj._kernel import compiling, is_cached, kept_in
-from nonproj.automata.compiled import COMPILED
 from nonproj.confidence.evidence import Case
-from nonproj.dual.branch_and_bound import search_recorded
+from nonproj.dual.decoding import decode_trusted
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
 from nonproj.parts.arcs import full_arc_space
@@ -77,11 +76,9 @@ def needed_kernels(parts: tuple[str, ...], projective: bool) -> tuple[str, ...]:
     ('arborescence.best_arborescence',)
     """
     names = SCORING
-    if parts not in COMPILED and len(parts) > 1:
-        return names
-    if parts in COMPILED:
+    if len(parts) > 1:
         names += ("subgradient._descend",)
-    arborescence = "arborescence.counted_arborescence" if parts in COMPILED else "arborescence.best_arborescence"
+    arborescence = "arborescence.counted_arborescence" if len(parts) > 1 else "arborescence.best_arborescence"
     return (*names, "projective.best_projective_tree" if projective else arborescence)
 
 
@@ -97,7 +94,7 @@ def compile_scoring(parser: Parser) -> None:
         n_arcs = len(parts.arcs.head)
         decoded = Decoded(heads, 0.0, 0.0, True, True, 1, 1.0)
         margins = np.ones(3), np.ones(3), np.ones((4, 2), np.float32)
-        case = Case(tokens, parts, scores, np.full(n_arcs, 0.3), decoded, np.zeros((3, n_arcs)), np.arange(3), *margins)
+        case = Case(tokens, parts, scores, np.full(n_arcs, 0.3), decoded, np.zeros(3 * n_arcs), np.arange(3), *margins)
         parser.classifier.confidence(parser.evidence(case, np.inf))
     maximum_arborescence(np.zeros((3, 3)))  # pruning needs it in most files, but only for few sentences
 
@@ -109,7 +106,7 @@ def compile_decoding(parser: Parser) -> None:
     found = parser.decode(parts, scores)
     if parser.price:
         is_projective(found.tree)
-        search_recorded(parts, scores, parser.options._replace(projective=True), parser.search)
+        decode_trusted(parts, scores, parser.options._replace(projective=True), parser.search)
 
 
 @contextmanager

@@ -6,17 +6,17 @@ import contextlib
 import copy
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
-from nonproj.automata.compiled import has_compiled_automata, is_third_order
+from nonproj.automata.compiled import is_third_order
 from nonproj.confidence.classifier import Classifier, Confidence
 from nonproj.confidence.evidence import Case, Evidence, gather
-from nonproj.dual.crossing import priced_k_best, search_priced
+from nonproj.dual.decoding import decode_trusted
 from nonproj.dual.domain import with_scale
 from nonproj.dual.options import SearchOptions, check_options, check_search, crossing_price, dual_options
-from nonproj.errors import ConfigError, DataError, ModelError, SizeError
+from nonproj.dual.search import Searched, with_known
+from nonproj.errors import DataError, ModelError, SizeError
 from nonproj.io.batches import batches, check_length, groups
 from nonproj.io.conll import FEATS, with_rows
 from nonproj.io.constraints import Constraints, read_constraints
@@ -100,9 +100,7 @@ class Parser:
         tables, margin = (self._table("labeler"), self._table("parser")), config.labeler.margin
         self.labeler = TreeLabeler(self.scorer, model.templates, attributes, len(model.labels), margin, tables)
         self._tag_column = attributes.index("pos") if "pos" in attributes else None
-        if self.nbest > 1:
-            self._check_nbest()
-        self.price = crossing_price(decoding, model.meta, self.options, self.scorer.types)
+        self.price = crossing_price(decoding, model.meta, self.options)
 
     @LoadedOnce
     def analyzer(self) -> Analyzer | None:
@@ -135,13 +133,11 @@ class Parser:
         Raises
         ------
         ConfigError
-            ``k`` is not from 1 to 10,000, or k best trees are not supported.
+            ``k`` is not from 1 to 10,000.
         """
         _ = self.analyzer, self.classifier  # loaded now, and not once for each number
         found = copy.copy(self)
         found.decoding, found.nbest = dataclasses.replace(self.decoding, nbest=k), k
-        if k > 1:
-            found._check_nbest()
         return found
 
     def tag(self, sentences: list[Sentence]) -> list[Sentence]:
@@ -256,16 +252,23 @@ class Parser:
             arcs.append(candidates)
             marginals.append(p)
         scored, known = self.score_batch(batch, arcs, demanded)
-        decoded, others, lowest = self._decode_all(scored, tokens, arcs, constraints)
+        found = [self.decode_all(*s) for s in scored]
+        first = [each[0] for each in found]
         narrow: Iterable[Decoded | None] = [None] * len(sentences)
         if self.full:
-            arcs, decoded, narrow = zip(*map(self.widen, tokens, arcs, decoded, constraints), strict=True)
-            known = None  # arcs other than those of the trees
+            arcs, wide, narrow = zip(*map(self.widen, tokens, arcs, first, constraints), strict=True)
+            wide = [each or own for each, own in zip(wide, found, strict=True)]
+            known = None  # other arcs than those of the trees
+        else:
+            wide = found
+        decoded = [each[0] for each in wide]
+        narrow = list(narrow)
+        others = map(self._others, wide, tokens, arcs, constraints, narrow)
         labelled = self.labeler.label(batch, [each.tree for each in decoded], known, demanded)
         confidence: Iterable[Confidence | None] = [None] * len(sentences)
         if self.classifier is not None:
-            found = zip(tokens, scored, marginals, decoded, lowest, labelled, strict=True)
-            cases = [Case(t, s[0], s[1], p, d, low, best[0], best[1]) for t, s, p, d, low, best in found]
+            stages = zip(tokens, scored, marginals, decoded, found, labelled, strict=True)
+            cases = [Case(t, s[0], s[1], p, d, f.copies, best[0], best[1]) for t, s, p, d, f, best in stages]
             known_words = [sentence.margins for sentence in sentences]
             sure = zip(cases, tag_margins, known_words, strict=True)
             cases = [case._replace(tag_margins=tag, text_margins=text) for case, tag, text in sure]
@@ -285,34 +288,22 @@ class Parser:
             mask[heads[1:], np.arange(1, len(heads))] = True
             arcs = arc_space_from_mask(mask)
             parts, scores = self.score(case.tokens, arcs)
-            lowest = self.decode_recorded(parts, scores)[1]
-            case = case._replace(parts=parts, scores=scores, marginals=p[arcs.head, arcs.modifier], lowest=lowest)
+            copies = decode_trusted(parts, scores, self.options, self.search, 1, self.price).copies
+            case = case._replace(parts=parts, scores=scores, marginals=p[arcs.head, arcs.modifier], copies=copies)
         return gather(case, self._tag_column, self.options, limit)
 
-    def _check_nbest(self) -> None:
-        """Raise `ConfigError` if k best trees are not supported."""
-        if self.full:
-            raise ConfigError("decoding.nbest", "k best trees are only available over pruned arcs; omit --full")
-        types = self.scorer.types
-        if len(types) > 1 and not has_compiled_automata(types):
-            names = ",".join(part_type.name for part_type in types)
-            raise ConfigError("decoding.nbest", f"k best trees are not available for the part types {names}")
-
-    def _decode_all(
-        self, scored: list[tuple[PartSpace, np.ndarray]], tokens: list[Any], arcs: list[Any], constraints: list[Any]
-    ) -> tuple[list[Decoded], list[Any], list[Any]]:
-        """Return the best tree of each sentence, the next best ones, and the record of `search_recorded`."""
-        if self.nbest == 1 or self.classifier is not None:
-            found = [self.decode_recorded(*s) for s in scored]
-            decoded, lowest = [each[0] for each in found], [each[1] for each in found]
+    def _others(
+        self,
+        found: Sequence[Decoded],
+        tokens: Tokens,
+        arcs: ArcSpace,
+        constraints: Constraints | None,
+        narrow: Decoded | None,
+    ) -> tuple[Parse, ...] | None:
+        """Return the next best trees with their labels; None if only one is asked for."""
         if self.nbest == 1:
-            return decoded, [None] * len(scored), lowest
-        decoded, others = [], []
-        for s, t, a, c in zip(scored, tokens, arcs, constraints, strict=True):
-            first, *rest = priced_k_best(*s, self.nbest, self.price, self.options, self.search)
-            decoded.append(first)
-            others.append(tuple(Parse(each, self.label(t, each.tree, c), a) for each in rest))
-        return decoded, others, lowest if self.classifier is not None else [None] * len(scored)
+            return None
+        return tuple(Parse(each, self.label(tokens, each.tree, constraints), arcs, narrow) for each in found[1:])
 
     def _count_unknown_tags(self, tokens: Tokens) -> int:
         """Return the number of words whose tag was not seen in training."""
@@ -412,37 +403,33 @@ class Parser:
 
         ``search`` overrides the limits of the search.
         """
-        return self.decode_recorded(parts, scores, search)[0]
+        return decode_trusted(parts, scores, self.options, search or self.search, 1, self.price)[0]
 
-    def decode_recorded(self, parts: PartSpace, scores: np.ndarray, search: SearchOptions | None = None) -> Any:
-        """Return what `decode` returns, and what `search_recorded` has recorded."""
-        return search_priced(parts, scores, self.price, self.options, search or self.search)
+    def decode_all(self, parts: PartSpace, scores: np.ndarray, search: SearchOptions | None = None) -> Searched:
+        """Return as many of the best trees as ``decoding.nbest`` asks for; see `decode`."""
+        return decode_trusted(parts, scores, self.options, search or self.search, self.nbest, self.price)
 
     def widen(
         self, tokens: Tokens, arcs: ArcSpace, decoded: Decoded, constraints: Constraints | None = None
-    ) -> tuple[ArcSpace, Decoded, Decoded | None]:
-        """Return the best tree over all arcs, whose certificate is about the model without pruning.
+    ) -> tuple[ArcSpace, Searched | None, Decoded | None]:
+        """Return the best trees over all arcs, whose certificates are about the model without pruning.
 
         Returns
         -------
         arcs : ArcSpace
             All arcs; the given ones if the sentence is longer than ``FULL_WORDS`` or, third order, `FULL_WORDS_THIRD`.
-        decoded : Decoded
-            The best tree over them.
+        found : list of Decoded, or None
+            The best trees over them, as many as ``decoding.nbest`` asks for.
         pruned : Decoded or None
             The given tree, if all arcs were used.
         """
         if tokens.n_nodes - 1 > (FULL_WORDS_THIRD if is_third_order(self.scorer.types) else FULL_WORDS):
-            return arcs, decoded, None
+            return arcs, None, None
         everything = arc_space_from_mask(constraints.allowed) if constraints else full_arc_space(tokens.n_nodes - 1)
         limit = self.search._replace(work_per_word=FULL_EFFORT * self.search.work_per_word)
         parts, scores = self.score(tokens, everything, constraints)
-        found = self.decode(parts, scores, limit)
-        if found.score < decoded.score and not found.certified:
-            # The search reached its limit before it found this tree.
-            closed = with_scale(self.options, scores).closes(found.bound, decoded.score)
-            found = found._replace(tree=decoded.tree, score=decoded.score, certified=closed)
-        return everything, found, decoded
+        found = self.decode_all(parts, scores, limit)
+        return everything, with_known(found, decoded, with_scale(self.options, scores)), decoded
 
     def label(self, tokens: Tokens, heads: np.ndarray, constraints: Constraints | None = None) -> list[str]:
         """Return the best label of each arc of a tree, or the one that is demanded."""

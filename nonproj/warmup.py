@@ -18,7 +18,7 @@ import numpy as np
 from nonproj.compiling import helper
 from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
 from nonproj.confidence.evidence import KINDS, Case, gather, two_best
-from nonproj.dual.branch_and_bound import branch_and_bound, search_recorded
+from nonproj.dual.decoding import branch_and_bound, decode_trusted
 from nonproj.dual.general import parse_with_automata
 from nonproj.dual.options import DualOptions, SearchOptions
 from nonproj.io import conll
@@ -158,9 +158,9 @@ def estimate() -> None:
     labels = two_best(np.zeros((3, 2)))
     for name, projective in product(("grandparent", "third"), (False, True)):
         parts, options = part_space(full_arc_space(3), name), DualOptions(projective=projective)
-        decoded, lowest = search_recorded(parts, np.zeros(len(parts)), options, SearchOptions())
+        found = decode_trusted(parts, np.zeros(len(parts)), options, SearchOptions())
         marginal = np.zeros(len(parts.arcs.head))
-        case = Case(tokens, parts, np.zeros(len(parts)), marginal, decoded, lowest, *labels)
+        case = Case(tokens, parts, np.zeros(len(parts)), marginal, found[0], found.copies, *labels)
         case = case._replace(tag_margins=np.zeros(3), text_margins=np.zeros((4, 2), np.float32))
         Classifier(0.0, text=Models(heads, heads, trees)).confidence(gather(case, 0, options, np.inf))
 

@@ -20,8 +20,10 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj._kernel import inlined_kernel, kernel
+from nonproj.automata.general import FREE, HalfWorkspace, Paths, decode_half, new_paths
 from nonproj.automata.third import Third, count_states, decode_third, list_third, table_size
 from nonproj.errors import ConfigError
+from nonproj.parts.automaton import HeadAutomata
 from nonproj.parts.base import PartType
 from nonproj.parts.grandparent import list_grandparents
 from nonproj.parts.sibling import list_siblings
@@ -45,12 +47,14 @@ LANES = 4
 class Starts(NamedTuple):
     """Where sibling and grandparent parts lie, int64 each (see the part types); empty where the set has none.
 
-    ``third`` is None in sets without parts of third order, which is another type: their kernels are compiled without.
+    ``third`` is None in sets without parts of third order, and ``tables`` is None unless the automata are given as
+    tables, in place of parts.  None has a type of its own, so kernels are compiled without what is absent.
     """
 
     sibling: np.ndarray
     grandparent: np.ndarray
     third: Third | None
+    tables: HeadAutomata | None = None
 
 
 class SplitScores(NamedTuple):
@@ -78,12 +82,46 @@ class Choice(NamedTuple):
     z_grandparent: np.ndarray
 
 
+class TableWorkspace(NamedTuple):
+    """What automata given as tables need: arrays of one half-automaton, their paths, and `FREE` for each arc, int8[A]."""
+
+    half: HalfWorkspace
+    paths: Paths
+    free: np.ndarray
+
+
 class Workspace(NamedTuple):
-    """Arrays for one automaton: ``best`` float64[4 A + 8] or more, ``back`` int32[A + 2], ``gain`` float64[4 A]."""
+    """Arrays for one automaton: ``best`` float64[4 A + 8] or more, ``back`` int32[A + 2], ``gain`` float64[4 A].
+
+    ``tables`` is None unless the automata are given as tables.
+    """
 
     best: np.ndarray
     back: np.ndarray
     gain: np.ndarray
+    tables: TableWorkspace | None
+
+
+def split_scores(scores: Float64s, beta: float, tau: float, grandparents: bool) -> Float64s:
+    """Return the three copies of the scores of arcs at multipliers of zero, in the order of `SplitScores`, float64[3 A].
+
+    ``beta`` is the tree's share.  In a set with grandparents, ``tau`` of the rest goes to the automaton of the arc's
+    head; in others all of it does.
+
+    Examples
+    --------
+    >>> split_scores(np.array([8.0]), 0.5, 0.75, True)
+    array([4., 3., 1.])
+    """
+    rest = 1.0 - beta
+    tau = tau if grandparents else 1.0
+    return np.concatenate([scores * beta, scores * (rest * tau), scores * (rest * (1.0 - tau))])
+
+
+@inlined_kernel
+def as_split(copies: Float64s, n_arcs: int) -> SplitScores:
+    """Return the copies of the scores of arcs, float64[3 A] or more, as views of each."""
+    return SplitScores(copies[:n_arcs], copies[n_arcs : 2 * n_arcs], copies[2 * n_arcs : 3 * n_arcs])
 
 
 def is_compiled(parts: PartSpace) -> bool:
@@ -126,7 +164,17 @@ def new_workspace(arcs: ArcSpace, starts: Starts) -> Workspace:
     """Return a workspace for the automaton of any head."""
     n_arcs = arcs.head.shape[0]
     size = max(LANES * (n_arcs + 2), table_size(arcs, starts.third))
-    return Workspace(np.empty(size), np.empty(n_arcs + 2, np.int32), np.empty(LANES * n_arcs))
+    tables = _new_table_workspace(arcs, starts.tables)
+    return Workspace(np.empty(size), np.empty(n_arcs + 2, np.int32), np.empty(LANES * n_arcs), tables)
+
+
+@kernel
+def _new_table_workspace(arcs: ArcSpace, tables: HeadAutomata | None) -> TableWorkspace | None:
+    """Return what automata given as tables need; None if there are none."""
+    if tables is None:
+        return None
+    half, paths = new_paths(arcs, tables)
+    return TableWorkspace(half, paths, np.full(arcs.head.shape[0], FREE, np.int8))
 
 
 HEAD_WORK, GAIN_WORK = 300, 3
@@ -150,8 +198,16 @@ def count_work(arcs: ArcSpace, starts: Starts) -> Int64s:
         )
         if starts.grandparent.shape[0] > 0 and h > 0:
             counts[h] *= 1 + arcs.start[h + 1] - arcs.start[h]
-        counts[h] += HEAD_WORK
+        counts[h] += HEAD_WORK + _count_moves(starts.tables, h)
     return counts
+
+
+@kernel
+def _count_moves(tables: HeadAutomata | None, h: int) -> int:
+    """Return the number of moves that take or skip a candidate of head h; 0 if there are no tables."""
+    if tables is None:
+        return 0
+    return 2 * (tables.move_start[2 * h + 2] - tables.move_start[2 * h])
 
 
 @kernel
@@ -166,8 +222,11 @@ def decode_all_heads(arcs: ArcSpace, starts: Starts, scores: Float64s, split: Sp
 
 @kernel
 def tree_value(arcs: ArcSpace, starts: Starts, scores: Float64s, y: Int8s, numbers: Int64s) -> float:
-    """Sum the scores of the parts of a tree, given as int8[A]; ``numbers`` int64[8 N] is overwritten."""
-    total = 0.0
+    """Sum the scores of the parts of a tree, given as int8[A]; ``numbers`` int64[8 N] is overwritten.
+
+    With automata given as tables it is the score of their best paths over these arcs, minus infinity if they have none.
+    """
+    total = _path_value(arcs, starts.tables, scores, y)
     for a in range(y.shape[0]):
         if y[a] == 1:
             total += scores[a]
@@ -183,11 +242,36 @@ def tree_value(arcs: ArcSpace, starts: Starts, scores: Float64s, y: Int8s, numbe
 
 
 @kernel
+def _path_value(arcs: ArcSpace, tables: HeadAutomata | None, scores: Float64s, y: Int8s) -> float:
+    """Return the score of the best paths over the arcs of a tree, without the arcs' own; 0 if there are no tables."""
+    if tables is None:
+        return 0.0
+    total, gain = 0.0, np.zeros(y.shape[0])
+    half, paths = new_paths(arcs, tables)
+    for q in range(arcs.out_start.shape[0] - 1):
+        total += decode_half(arcs, tables, q, gain, y, half, paths)
+    return total
+
+
+@kernel
 def decode_head(
     arcs: ArcSpace, starts: Starts, scores: Float64s, split: SplitScores, h: int, work: Workspace, choice: Choice
 ) -> float:
     """Write head h's choice of modifiers and, in a set with grandparents, of its own head; return its value."""
-    return _decode(arcs, starts, starts.third, scores, split, h, work, choice)
+    return _decode(arcs, starts, starts.third, starts.tables, scores, split, h, work, choice)
+
+
+@kernel
+def _decode_tables(
+    arcs: ArcSpace, tables: HeadAutomata, gain: Float64s, h: int, work: TableWorkspace, z: Int8s
+) -> float:
+    """Decode head h with automata given as tables."""
+    value = 0.0
+    for q in range(2 * h, 2 * h + 2):
+        value += decode_half(arcs, tables, q, gain, work.free, work.half, work.paths)
+        for j in range(arcs.out_start[q], arcs.out_start[q + 1]):
+            z[arcs.out[j]] = work.paths.z[arcs.out[j]]
+    return value
 
 
 @kernel
@@ -195,16 +279,19 @@ def _decode(
     arcs: ArcSpace,
     starts: Starts,
     third: Third | None,
+    tables: HeadAutomata | None,
     scores: Float64s,
     split: SplitScores,
     h: int,
     work: Workspace,
     choice: Choice,
 ) -> float:
-    """Decode head h: see `decode_head`; where ``third`` is None, numba compiles one of the branches alone."""
-    if third is None:
-        return _decode_second(arcs, starts, scores, split, h, work, choice)
-    return decode_third(arcs, starts, third, scores, split, h, work, choice)
+    """Decode head h: see `decode_head`; numba compiles only the branch for the types of ``third`` and ``tables``."""
+    if tables is not None:
+        return _decode_tables(arcs, tables, split.z, h, work.tables, choice.z)
+    if third is not None:
+        return decode_third(arcs, starts, third, scores, split, h, work, choice)
+    return _decode_second(arcs, starts, scores, split, h, work, choice)
 
 
 @kernel

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.parts.arcs import as_array
+from nonproj.parts.arcs import as_array, subset
 from nonproj.parts.automaton import HeadAutomata, head_automata, moves
 from nonproj.types import ArcSpace, Bools, Float64s, Int8s, PartSpace
 
@@ -42,7 +42,7 @@ class Paths(NamedTuple):
     values: np.ndarray
 
 
-class Workspace(NamedTuple):
+class HalfWorkspace(NamedTuple):
     """Arrays for one half-automaton: ``top`` and ``next`` float64[S], ``back`` int32[k * S]."""
 
     top: np.ndarray
@@ -153,13 +153,56 @@ def best_paths(arcs: ArcSpace, automata: HeadAutomata, scores: ArrayLike) -> Pat
     return paths
 
 
-def new_paths(arcs: ArcSpace, automata: HeadAutomata) -> tuple[Workspace, Paths]:
+@kernel
+def new_paths(arcs: ArcSpace, automata: HeadAutomata) -> tuple[HalfWorkspace, Paths]:
     """Return the arrays that decoding writes to; they can be reused."""
-    n_nodes, n_arcs = len(arcs.start) - 1, len(arcs.head)
-    sizes, ks = np.diff(automata.state_start).astype(np.int64), np.diff(arcs.out_start)
-    work = Workspace(np.empty(sizes.max()), np.empty(sizes.max()), np.empty((ks * sizes).max(), np.int32))
+    n_nodes, n_arcs, states, steps = arcs.start.shape[0] - 1, arcs.head.shape[0], 1, np.int64(0)
+    for q in range(2 * n_nodes):
+        size = np.int64(automata.state_start[q + 1] - automata.state_start[q])
+        states, steps = max(states, size), max(steps, size * (arcs.out_start[q + 1] - arcs.out_start[q]))
+    work = HalfWorkspace(np.empty(states), np.empty(states), np.empty(steps, np.int32))
     z, state = np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int32)
     return work, Paths(z, state, np.zeros(2 * n_nodes, np.int32), np.zeros(n_nodes))
+
+
+def restrict_automata(arcs: ArcSpace, automata: HeadAutomata, keep: np.ndarray) -> HeadAutomata:
+    """Return the automata over the arcs to ``keep``, bool[A], which skip all others, and must take a word's only arc.
+
+    Moves that skip the candidates left out are joined with the move after them.
+
+    Examples
+    --------
+    >>> from nonproj.parts.arcs import full_arc_space, subset
+    >>> arcs, keep = full_arc_space(2), np.array([True, False, True, True])
+    >>> free = head_automata(arcs, 1)
+    >>> free.take[:] = 1.0
+    >>> fewer = restrict_automata(arcs, free, keep)
+    >>> best_paths(subset(arcs, keep), fewer, np.full(3, -5.0)).z  # word 1 has only one head left
+    array([1, 0, 0], dtype=int8)
+    """
+    fewer, forced = subset(arcs, keep), np.bincount(arcs.modifier[keep], minlength=len(arcs.start) - 1) == 1
+    found = head_automata(fewer, np.diff(automata.state_start))
+    found.initial[:] = automata.initial
+    for q in range(len(arcs.out_start) - 1):
+        out = arcs.out[arcs.out_start[q] : arcs.out_start[q + 1]]
+        states, before, j = slice(*automata.state_start[q : q + 2]), None, 0
+        for a, take, skip in zip(out.tolist(), *moves(automata, q), strict=True):
+            if keep[a]:
+                mine = moves(found, q)
+                mine[0][j], mine[1][j] = _after(before, take), _after(before, skip)
+                if forced[arcs.modifier[a]]:
+                    mine[1][j] = -np.inf
+                before, j = None, j + 1
+            elif (np.diag(skip) != 0.0).any() or np.isfinite(skip).sum() > len(skip):  # not to stay where it is
+                before = _after(before, skip)
+        final = automata.final[states]
+        found.final[states] = final if before is None else (before + final).max(axis=1)
+    return found
+
+
+def _after(before: np.ndarray | None, moves: np.ndarray) -> np.ndarray:
+    """Return the best of two moves in a row, float64[S, S]; None stands for staying in each state."""
+    return moves if before is None else (before[:, :, None] + moves).max(axis=1)
 
 
 def check_automata(arcs: ArcSpace, automata: HeadAutomata) -> HeadAutomata:
@@ -221,7 +264,13 @@ def check_arc_scores(arcs: ArcSpace, scores: ArrayLike, name: str = "scores") ->
 
 @kernel
 def decode_paths(
-    arcs: ArcSpace, automata: HeadAutomata, gain: Float64s, forced: Int8s, moved: Bools, work: Workspace, paths: Paths
+    arcs: ArcSpace,
+    automata: HeadAutomata,
+    gain: Float64s,
+    forced: Int8s,
+    moved: Bools,
+    work: HalfWorkspace,
+    paths: Paths,
 ) -> float:
     """Decode the heads that moved; return the sum of all heads' values.
 
@@ -232,15 +281,26 @@ def decode_paths(
         if moved[h]:
             value = 0.0
             for q in range(2 * h, 2 * h + 2):
-                value += _viterbi(arcs, automata, q, gain, forced, work)
-                _trace_back(arcs, automata, q, work, paths)
+                value += decode_half(arcs, automata, q, gain, forced, work, paths)
             paths.values[h] = value
         total += paths.values[h]
     return total
 
 
 @kernel
-def _viterbi(arcs: ArcSpace, automata: HeadAutomata, q: int, gain: Float64s, forced: Int8s, work: Workspace) -> float:
+def decode_half(
+    arcs: ArcSpace, automata: HeadAutomata, q: int, gain: Float64s, forced: Int8s, work: HalfWorkspace, paths: Paths
+) -> float:
+    """Write the best path of a half-automaton; return its value.  See `decode_paths`."""
+    value = _viterbi(arcs, automata, q, gain, forced, work)
+    _trace_back(arcs, automata, q, work, paths)
+    return value
+
+
+@kernel
+def _viterbi(
+    arcs: ArcSpace, automata: HeadAutomata, q: int, gain: Float64s, forced: Int8s, work: HalfWorkspace
+) -> float:
     """Fill the table of one half-automaton; return the value of its best path."""
     base, size = automata.state_start[q], automata.state_start[q + 1] - automata.state_start[q]
     top, after, back, take, skip = work.top, work.next, work.back, automata.take, automata.skip
@@ -272,7 +332,7 @@ def _viterbi(arcs: ArcSpace, automata: HeadAutomata, q: int, gain: Float64s, for
 
 
 @kernel
-def _trace_back(arcs: ArcSpace, automata: HeadAutomata, q: int, work: Workspace, paths: Paths) -> None:
+def _trace_back(arcs: ArcSpace, automata: HeadAutomata, q: int, work: HalfWorkspace, paths: Paths) -> None:
     """Write the best path of the half-automaton whose table was filled last."""
     size = automata.state_start[q + 1] - automata.state_start[q]
     s = 0

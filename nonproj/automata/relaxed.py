@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nonproj.automata.compiled import Choice, SplitScores, compiled_starts, decode_all_heads, is_compiled
+from nonproj.automata.compiled import Choice, SplitScores, compiled_starts, decode_all_heads, is_compiled, split_scores
 from nonproj.automata.general import best_paths, general_automata
 from nonproj.parts.space import check_scores
 from nonproj.types import PartSpace
@@ -84,7 +84,7 @@ def decode_relaxed(parts: PartSpace, scores: ArrayLike, tau: float) -> Relaxed:
     orphans = np.flatnonzero(np.diff(arcs.start)[1:] == 0)
     if len(starts.grandparent) and len(orphans):
         raise ValueError(f"no arc into word {orphans[0] + 1}: with grandparent parts every word chooses one")
-    share = float(tau) if len(starts.grandparent) else 1.0
-    split = SplitScores(np.empty(0), scores[:n_arcs] * share, scores[:n_arcs] * (1.0 - share))
+    copies = split_scores(scores[:n_arcs], 0.0, float(tau), len(starts.grandparent) > 0)
+    split = SplitScores(*copies.reshape(3, n_arcs))
     value = decode_all_heads(arcs, starts, scores, split, choice)
     return Relaxed(choice.z, choice.z_grandparent, value)

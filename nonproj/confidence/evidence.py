@@ -9,8 +9,8 @@ import numpy as np
 from nonproj._kernel import kernel
 from nonproj.automata.compiled import compiled_starts, count_work, is_compiled
 from nonproj.confidence.alternatives import costs
-from nonproj.dual.exclusion import exclusion_bounds
 from nonproj.dual.options import DualOptions
+from nonproj.dual.problem import problem_of
 from nonproj.dual.subgradient import ARC_WORK, CONTRACTION_WORK, WORD_WORK
 from nonproj.scoring.labels import two_best as two_best
 from nonproj.scoring.vocabulary import MARGIN, UNKNOWN, Tokens
@@ -81,8 +81,8 @@ class Case(NamedTuple):
     marginals : ndarray of shape (A,), float64
         Of the candidate arcs, in the first-order model.
     decoded : Decoded
-    lowest : ndarray of shape (3, A) or (0, A), float64
-        See `nonproj.dual.branch_and_bound.search_recorded`.
+    copies : ndarray of shape (3 A,), float64
+        Those of the arcs' scores where the first bound was lowest, see `nonproj.dual.search.Searched`.
     labels : ndarray of shape (n,), int64
         The number of each arc's label.
     label_margins : ndarray of shape (n,), float64
@@ -98,7 +98,7 @@ class Case(NamedTuple):
     scores: np.ndarray
     marginals: np.ndarray
     decoded: Decoded
-    lowest: np.ndarray
+    copies: np.ndarray
     labels: np.ndarray
     label_margins: np.ndarray
     tag_margins: np.ndarray | None = None
@@ -148,7 +148,7 @@ def gather(case: Case, tag_column: int | None, options: DualOptions, limit: floa
     if len(parts.types) == 1 or is_compiled(parts):
         cost = costs(parts, scores, heads, options.single_root)
         wanted = affordable(parts, heads, cost, limit)
-        bounds = exclusion_bounds(parts, scores, case.lowest, options, heads, wanted)
+        bounds = problem_of(parts, scores, options).exclusion_bounds(case.copies, options, heads, wanted=wanted)
     else:  # no multipliers, and parts of other shapes
         cost, bounds = np.full(n_nodes, np.inf), np.full(n_nodes, -np.inf)
     features = np.zeros((n_nodes - 1, len(KINDS[case.kind])))

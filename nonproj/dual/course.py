@@ -11,21 +11,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nonproj.automata.compiled import (
-    Choice,
-    SplitScores,
-    compiled_starts,
-    decode_all_heads,
-    is_compiled,
-)
-from nonproj.dual.decomposition import NO_TRACE
+from nonproj.automata.compiled import Choice, SplitScores, decode_all_heads, is_compiled
 from nonproj.dual.domain import pose
 from nonproj.dual.options import DEFAULTS, UNLIMITED, DualOptions
+from nonproj.dual.problem import NO_TRACE, PartsProblem
 from nonproj.dual.subgradient import Descent, descend
 from nonproj.parts.space import tree_score
 from nonproj.trees.arborescence import best_arborescence
 from nonproj.trees.projective import best_projective_tree
-from nonproj.types import PartSpace
+from nonproj.types import Float64s, PartSpace
 
 
 class Iteration(NamedTuple):
@@ -50,12 +44,12 @@ class Iteration(NamedTuple):
 
 
 def course(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS, longest: int = 100) -> list[Iteration]:
-    """Return the iterations that `nonproj.dual.decomposition.dual_decomposition` makes.
+    """Return the iterations that `nonproj.dual.decoding.dual_decomposition` makes.
 
     Parameters
     ----------
     parts, scores, options
-        As for `nonproj.dual.decomposition.dual_trace`.
+        As for `nonproj.dual.decoding.dual_trace`.
     longest : int
         No more iterations than these; the time grows with the square of their number.
 
@@ -67,7 +61,7 @@ def course(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS,
     Raises
     ------
     ValueError
-        As `nonproj.dual.decomposition.dual_trace`.
+        As `nonproj.dual.decoding.dual_trace`.
 
     Examples
     --------
@@ -84,33 +78,30 @@ def course(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS,
         return []
     if not is_compiled(parts):
         raise ValueError(f"the automata of {', '.join(parts.names)} are not compiled; their course is not recorded")
-    made = _run(parts, scores, options, options.max_iterations)[0]
-    return [_iteration(parts, scores, options, k) for k in range(min(made, longest))]
+    problem = PartsProblem(parts, scores, options)
+    made = _run(problem, options, options.max_iterations)[0]
+    return [_iteration(problem, options, k) for k in range(min(made, longest))]
 
 
-def _run(parts: PartSpace, scores: np.ndarray, options: DualOptions, most: int) -> tuple[int, SplitScores]:
-    """Return the number of iterations made, at most ``most``, and the scores with the multipliers after them."""
-    starts = compiled_starts(parts)
-    arc, rest = scores[: len(parts.arcs.head)], 1.0 - options.beta
-    tau = options.tau if len(starts.grandparent) else 1.0
-    split = SplitScores(arc * options.beta, arc * (rest * tau), arc * (rest * (1.0 - tau)))
+def _run(problem: PartsProblem, options: DualOptions, most: int) -> tuple[int, Float64s]:
+    """Return the number of iterations made, at most ``most``, and the copies of the scores after them."""
+    copies = problem.copies.copy()
     if most == 0:
-        return 0, split
-    descent = Descent(split, np.empty((0, 0)), np.empty(0, np.int64), -np.inf, UNLIMITED)
-    heads = np.empty(len(parts.arcs.start) - 1, np.int32)
-    found = descend(parts.arcs, starts, scores, options._replace(max_iterations=most), descent, NO_TRACE, heads)
-    return found[1], split
+        return 0, copies
+    descent = Descent(copies, np.empty(0), np.empty(0, np.int64), -np.inf, UNLIMITED)
+    options = options._replace(max_iterations=most)
+    return descend(problem.instance(), options, descent, NO_TRACE, problem.new_solution()).iterations, copies
 
 
-def _iteration(parts: PartSpace, scores: np.ndarray, options: DualOptions, before: int) -> Iteration:
+def _iteration(problem: PartsProblem, options: DualOptions, before: int) -> Iteration:
     """Return the iteration after some others."""
-    arcs, starts, split = parts.arcs, compiled_starts(parts), _run(parts, scores, options, before)[1]
-    heads = np.empty(len(arcs.start) - 1, np.int32)
+    arcs, starts, heads = problem.parts.arcs, problem.starts, problem.new_solution()
+    split = SplitScores(*_run(problem, options, before)[1].reshape(3, -1))
     find = best_projective_tree if options.projective else best_arborescence
     find(arcs, split.y, options.single_root, heads)
     y = (heads[arcs.modifier] == arcs.head).astype(np.int8)
     choice = Choice(np.zeros_like(y), np.zeros_like(y))
-    dual = float(split.y[y == 1].sum() + decode_all_heads(arcs, starts, scores, split, choice))
-    primal = float(tree_score(parts, scores, heads))
+    dual = float(split.y[y == 1].sum() + decode_all_heads(arcs, starts, problem.scores, split, choice))
+    primal = float(tree_score(problem.parts, problem.scores, heads))
     second = choice.z_grandparent if len(starts.grandparent) else y
     return Iteration(dual, primal, heads, choice.z, second)

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nonproj.dual.options import DualOptions, check_options
+from nonproj.dual.options import SEARCH, DualOptions, check_options
+from nonproj.dual.problem import ArcsProblem
+from nonproj.dual.search import search
 from nonproj.parts.registry import PART_TYPES
 from nonproj.parts.space import check_scores, describe_part, part_space, restrict, tree_score
 from nonproj.trees.arborescence import best_arborescence
@@ -53,7 +55,7 @@ def pose(
     trees : int
         How many of the best trees must be left.
     price : float
-        Price of a non-projective tree, see `nonproj.dual.crossing`.
+        Price of a non-projective tree, see `nonproj.dual.decoding.priced_search`.
 
     Returns
     -------
@@ -142,12 +144,13 @@ def _known_score(parts: PartSpace, scores: Float64s, options: DualOptions, trees
     """Return the score of the last of so many trees, the best by arcs alone; minus infinity if there are fewer."""
     arcs, n_arcs = parts.arcs, len(parts.arcs.head)
     if trees > 1:
-        from nonproj.dual.k_best import rank_by_arcs  # which imports this module
-
-        found = rank_by_arcs(part_space(arcs, (PART_TYPES["arc"],)), scores[:n_arcs], trees, options)
-        if len(found) < trees:
+        options = with_scale(options, scores[:n_arcs])
+        alone = ArcsProblem(part_space(arcs, (PART_TYPES["arc"],)), scores[:n_arcs], options)
+        try:
+            found = search(alone, options, SEARCH, trees)
+        except ValueError:  # there is none
             return -np.inf
-        return min(tree_score(parts, scores, heads) for heads in found)
+        return min(tree_score(parts, scores, each.tree) for each in found) if len(found) == trees else -np.inf
     heads = np.empty(len(arcs.start) - 1, np.int32)
     find = best_projective_tree if options.projective else best_arborescence
     if find(arcs, scores[:n_arcs], options.single_root, heads) != FOUND:

@@ -1,39 +1,31 @@
-"""Bounds of the trees without an arc, at given multipliers: the best tree and the two automata that see the arc."""
+"""Bounds of the trees without an arc, at given multipliers: the best tree and the automata that see the arc."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.automata.compiled import Choice, SplitScores, compiled_starts, decode_head, new_workspace
+from nonproj.automata.compiled import Starts, as_split, decode_head
 from nonproj.dual.options import DualOptions
-from nonproj.trees.arborescence import best_arborescence
-from nonproj.trees.projective import best_projective_tree
-from nonproj.types import PartSpace
+from nonproj.dual.subgradient import Instance, add_values, find_tree, mark_tree, new_work, tags_at
+from nonproj.dual.tags import Tags
+from nonproj.types import ArcSpace, Bools, Float64s, Int32s
 
 
 def exclusion_bounds(
-    parts: PartSpace,
-    scores: np.ndarray,
-    lowest: np.ndarray,
-    options: DualOptions,
-    heads: np.ndarray,
-    wanted: np.ndarray,
-) -> np.ndarray:
+    instance: Instance, copies: Float64s, options: DualOptions, tree: Int32s, wanted: Bools | None = None
+) -> Float64s:
     """Return bounds of the trees that lack an arc of a given tree.
 
     Parameters
     ----------
-    parts : PartSpace
-        Of arcs alone, or of a set whose automata are compiled.
-    scores : ndarray of shape (P,), float64
-    lowest : ndarray of shape (3, A), float64
-        The copies of the arcs' scores at some multipliers, see `nonproj.dual.subgradient.Descent`.
+    instance : Instance
+    copies : ndarray of shape (V,), float64
+        The copies of the scores at some multipliers, see `nonproj.dual.subgradient.Descent`.
     options : DualOptions
-    heads : ndarray of shape (N,), int32
-        The tree.
-    wanted : ndarray of shape (N,), bool
-        The words whose arc is excluded.
+    tree : ndarray of shape (N,), int32
+    wanted : ndarray of shape (N,), bool, optional
+        The words whose arc is excluded, with all tags; by default all.
 
     Returns
     -------
@@ -43,53 +35,70 @@ def exclusion_bounds(
 
     Examples
     --------
+    >>> from nonproj.automata.compiled import compiled_starts
     >>> from nonproj.parts.arcs import full_arc_space
     >>> from nonproj.parts.space import part_space
     >>> parts, scores = part_space(full_arc_space(2), "arc"), np.array([1.0, 2.0, 4.0, 9.0])
-    >>> tree, both = np.array([-1, 0, 1], np.int32), np.ones(3, bool)
-    >>> exclusion_bounds(parts, scores, np.zeros((3, 4)), DualOptions(), tree, both)
+    >>> instance = Instance(parts.arcs, compiled_starts(parts), scores)
+    >>> copies = np.append(scores, np.full(8, -1.0))
+    >>> exclusion_bounds(instance, copies, DualOptions(), np.array([-1, 0, 1], np.int32))
     array([-inf,   6.,   6.])
     """
-    bounds = np.full(len(heads), -np.inf)
-    if len(parts.types) == 1:
-        lowest = np.stack([scores[: len(parts.arcs.head)], *np.full((2, len(parts.arcs.head)), -1.0)])
-    split = SplitScores(*lowest.copy())
+    bounds = np.full(len(tree), np.inf) if wanted is None else np.where(wanted, np.inf, -np.inf)
+    bounds[0] = -np.inf
     projective = True if options.projective else None
-    single_root = bool(options.single_root)
-    _exclude(parts.arcs, compiled_starts(parts), scores, split, single_root, projective, heads, wanted, bounds)
+    _exclude(*instance, bool(options.single_root), projective, copies.copy(), tree, bounds)
     return bounds
 
 
 @kernel
-def _exclude(arcs, starts, scores, split, single_root, projective, heads, wanted, bounds):
-    """Write the dual value without the arc into each wanted word, float64[N]; minus infinity if it has no other."""
-    n_nodes, n_arcs = heads.shape[0], arcs.head.shape[0]
-    work, tree = new_workspace(arcs, starts), np.empty(n_nodes, np.int32)
-    choice, values = Choice(np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int8)), np.empty(n_nodes)
-    total = 0.0
-    for h in range(n_nodes):
-        values[h] = decode_head(arcs, starts, scores, split, h, work, choice)
-        total += values[h]
-    y_score, z_score, grandparent_score = split.y, split.z, split.grandparent
+def _exclude(
+    arcs: ArcSpace,
+    starts: Starts,
+    scores: Float64s,
+    tags: Tags | None,
+    single_root: bool,
+    projective: bool | None,
+    copies: Float64s,
+    heads: Int32s,
+    bounds: Float64s,
+) -> None:
+    """Replace infinity by the dual value without the arc into that word; minus infinity if it has no other."""
+    n_arcs, n_nodes = arcs.head.shape[0], heads.shape[0]
+    work, split = new_work(arcs, starts, tags), as_split(copies, n_arcs)
+    before, group, values, size = np.empty((3, n_arcs)), np.empty(n_arcs, np.int64), work.values, work.values.shape[0]
+    of_tags = tags_at(tags, copies[3 * n_arcs :], work)
+    for h in range(size):
+        values[h] = decode_head(arcs, starts, scores, split, h, work.automaton, work.choice)
+    known = values.copy()
     for m in range(1, n_nodes):
-        if not wanted[m] or arcs.start[m + 1] - arcs.start[m] < 2:
+        if bounds[m] == -np.inf:
             continue
-        a = arcs.start[m]
-        while arcs.head[a] != heads[m]:
-            a += 1
-        y, z, up = y_score[a], z_score[a], grandparent_score[a]
-        y_score[a], z_score[a], grandparent_score[a] = -np.inf, -np.inf, -np.inf
-        if projective is None:
-            status = best_arborescence(arcs, y_score, single_root, tree)
-        else:
-            status = best_projective_tree(arcs, y_score, single_root, tree)
-        if status == 0 and tree[m] != heads[m]:
-            h, dual = heads[m], total - values[heads[m]]
-            dual += decode_head(arcs, starts, scores, split, h, work, choice)
-            if starts.grandparent.shape[0] > 0:
-                dual += decode_head(arcs, starts, scores, split, m, work, choice) - values[m]
-            for b in range(n_arcs):
-                if tree[arcs.modifier[b]] == arcs.head[b]:
-                    dual += y_score[b]
-            bounds[m] = dual
-        y_score[a], z_score[a], grandparent_score[a] = y, z, up
+        bounds[m], count = -np.inf, 0
+        work.moved[:] = False
+        for a in range(n_arcs):
+            if _word_of(tags, arcs.modifier[a]) == m and _word_of(tags, arcs.head[a]) == heads[m]:
+                group[count], count = a, count + 1
+                before[0, a], before[1, a], before[2, a] = split.y[a], split.z[a], split.grandparent[a]
+                split.y[a], split.z[a], split.grandparent[a] = -np.inf, -np.inf, -np.inf
+                work.moved[arcs.head[a]] = True
+                work.moved[arcs.modifier[a]] |= starts.grandparent.shape[0] > 0
+        status, _ = find_tree(arcs, tags, projective, single_root, split.y, work)
+        if status == 0 and work.tree[m] != heads[m]:
+            dual, _ = mark_tree(arcs, tags, split.y, work)
+            for h in range(size):
+                if work.moved[h]:
+                    values[h] = decode_head(arcs, starts, scores, split, h, work.automaton, work.choice)
+            bounds[m] = add_values(tags, dual, work) + of_tags
+            values[:] = known
+        for i in range(count):
+            a = group[i]
+            split.y[a], split.z[a], split.grandparent[a] = before[0, a], before[1, a], before[2, a]
+
+
+@kernel
+def _word_of(tags: Tags | None, node: int) -> int:
+    """Return the word of a tagged word, or the word itself."""
+    if tags is None:
+        return node
+    return tags.word[node]

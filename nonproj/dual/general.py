@@ -1,8 +1,7 @@
-"""Head automata of any kind joined with trees: the two oracles of Koo et al. (2010), figure 1, and the loop over them.
+"""Head automata of any kind joined with trees: the two oracles of Koo et al. (2010), figure 1, and a decoder.
 
-What `nonproj.dual.decomposition` does in one call into compiled code for siblings and grandparents,
-`parse_with_automata` does for whatever `nonproj.automata.general` can describe, by the readable loop of
-`nonproj.relaxation.subgradient`.
+`TreeOracle` and `AutomataOracle` are for the methods of `nonproj.relaxation`.  `parse_with_automata` finds the best tree
+by compiled code.
 """
 
 from __future__ import annotations
@@ -14,21 +13,22 @@ import numpy as np
 from nonproj.automata.general import (
     FREE,
     Paths,
+    best_paths,
     check_arc_scores,
     check_automata,
     decode_paths,
-    general_automata,
     new_paths,
 )
 from nonproj.automata.marginals import join_paths
-from nonproj.dual.options import APPENDIX_A, DEFAULTS, UNLIMITED, DualOptions, check_options
+from nonproj.dual.domain import with_scale
+from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_options
+from nonproj.dual.problem import TablesProblem
+from nonproj.dual.search import search
 from nonproj.parts.automaton import HeadAutomata
-from nonproj.relaxation.steps import AppendixA, OncePrimal, Polyak
-from nonproj.relaxation.subgradient import relax
 from nonproj.trees.arborescence import maximum_arborescence_sparse
 from nonproj.trees.marginals import marginals
 from nonproj.trees.projective import maximum_projective_tree_sparse
-from nonproj.types import ArcSpace, Decoded, PartSpace
+from nonproj.types import ArcSpace, Decoded
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -165,21 +165,12 @@ def smoothed_tree(
     return temperature * log_partition, found[arcs.head, arcs.modifier]
 
 
-def parse_with_general_automata(
-    parts: PartSpace, scores: np.ndarray, options: DualOptions, budget: int = UNLIMITED
-) -> Decoded:
-    """Find the best tree under any set of part types whose automata have a general form; see `parse_with_automata`.
-
-    As many iterations are made as the budget allows if each goes through all tables; at least one.
-    """
-    automata = general_automata(parts, scores)
-    most = max(1, budget // (len(automata.take) + len(automata.final)))
-    options = options._replace(max_iterations=min(options.max_iterations, most))
-    return parse_with_automata(parts.arcs, automata, scores[: len(parts.arcs.head)], options)
-
-
 def parse_with_automata(
-    arcs: ArcSpace, automata: HeadAutomata, scores: ArrayLike, options: DualOptions = DEFAULTS
+    arcs: ArcSpace,
+    automata: HeadAutomata,
+    scores: ArrayLike,
+    options: DualOptions = DEFAULTS,
+    limits: SearchOptions = SEARCH,
 ) -> Decoded:
     """Find the best tree under arc scores and head automata, with a bound and, mostly, a certificate.
 
@@ -193,6 +184,8 @@ def parse_with_automata(
         The scores of the arcs.
     options : DualOptions
         ``tau`` has no part in it: there are no grandparents.
+    limits : SearchOptions
+        Of branch and bound.
 
     Returns
     -------
@@ -206,9 +199,7 @@ def parse_with_automata(
 
     Notes
     -----
-    Koo et al. (2010), figure 1, by `nonproj.relaxation.subgradient.relax` over a `TreeOracle` and an `AutomataOracle`:
-    a loop in Python over compiled oracles, some 0.2 ms an iteration.  For siblings it does what
-    `nonproj.dual.decomposition.dual_decomposition` does in compiled code.
+    Koo et al. (2010), figure 1, and branch and bound over arcs, by the loop and the search of all other decoders.
 
     Examples
     --------
@@ -223,41 +214,10 @@ def parse_with_automata(
     >>> parse_with_automata(arcs, one_a_side, np.array([4.0, 1.0, 3.0, 1.0]))[:5]
     (array([-1,  0,  1], dtype=int32), 5.0, 5.0, True, True)
     """
-    options, automata = check_options(options), check_automata(arcs, automata)
-    scores, automata, factor = _rescaled(check_arc_scores(arcs, scores), automata)
-    tree = TreeOracle(arcs, options.beta * scores, options.single_root, options.projective)
-    heads = AutomataOracle(arcs, automata, (1.0 - options.beta) * scores)
-    (work, paths), every = new_paths(arcs, automata), np.ones(len(arcs.start) - 1, np.bool_)
-
-    def objective(tree: np.ndarray) -> float:
-        """Return the score of a tree under the automata."""
-        forced = (tree[arcs.modifier] == arcs.head).astype(np.int8)
-        return float(decode_paths(arcs, automata, scores, forced, every, work, paths))  # minus infinity: rejected
-
-    rule = OncePrimal(AppendixA() if options.rule == APPENDIX_A else Polyak())
-    found = relax(
-        tree,
-        heads,
-        objective,
-        len(arcs.head),
-        rule=rule,
-        max_iterations=options.max_iterations,
-        tolerance=options.tolerance,
-    )
-    share = heads.decoded / (heads.calls * (len(arcs.start) - 1))
-    score, bound = found.primal_value / factor, found.dual_bound / factor
-    return Decoded(found.solution, score, bound, found.agreed, found.certified, found.iterations, share)
-
-
-def _rescaled(scores: np.ndarray, automata: HeadAutomata) -> tuple[np.ndarray, HeadAutomata, float]:
-    """Return arc scores and automata times a power of two, so that the largest score is about 1, and that power.
-
-    Nothing is rounded, and `relax` finds tolerances and steps that are relative to 1.
-    """
+    options, automata, scores = check_options(options), check_automata(arcs, automata), check_arc_scores(arcs, scores)
     tables = (automata.initial, automata.final, automata.take, automata.skip)
-    largest = max(float(np.abs(values[np.isfinite(values)]).max(initial=0.0)) for values in (scores, *tables))
-    if not largest:
-        return scores, automata, 1.0
-    factor = 2.0 ** -np.clip(np.frexp(largest)[1], -1000, 1000)
-    initial, final, take, skip = (values * factor for values in tables)
-    return scores * factor, automata._replace(initial=initial, final=final, take=take, skip=skip), float(factor)
+    options = with_scale(options, scores, *[values[np.isfinite(values)] for values in tables])
+    found = best_paths(arcs, automata, scores)
+    if found.values.min() == -np.inf:
+        raise ValueError(f"the automaton of head {found.values.argmin()} accepts no choice of modifiers")
+    return search(TablesProblem(arcs, automata, scores, options), options, limits)[0]

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.automata.compiled import has_compiled_automata
-from nonproj.errors import ConfigError
 from nonproj.options.config import DecodingConfig
-from nonproj.parts.base import PartType
 
 APPENDIX_A, POLYAK = 0, 1
 """Step rules, as kernels see them."""
@@ -18,6 +14,9 @@ APPENDIX_A, POLYAK = 0, 1
 RULES = ("paper", "polyak")
 """Names of the step rules, in the order of their numbers."""
 
+
+FIRST_TARGET = 0.1
+"""Share of the dual value by which steps aim below it as long as there is no primal value."""
 
 POLYAK_SCALE, POLYAK_PATIENCE, POLYAK_DECAY, MIN_STEP, GRACE_ITERATIONS = 1.7, 20, 0.7, 1e-6, 10
 """Constants of the compiled loop, equal to those of `nonproj.relaxation`, which it does not import."""
@@ -42,7 +41,7 @@ class DualOptions(NamedTuple):
     tolerance : float
         A gap of at most ``tolerance * (scale + |score|)`` counts as none.
     rule : int
-        ``APPENDIX_A`` (the paper's step sizes) or ``POLYAK``, see `nonproj.dual.decomposition.dual_decomposition`.
+        ``APPENDIX_A`` (the paper's step sizes) or ``POLYAK``, see `nonproj.dual.decoding.dual_decomposition`.
     scale : float
         The largest absolute score of the problem, which `nonproj.dual.domain` fills in.
     """
@@ -58,7 +57,7 @@ class DualOptions(NamedTuple):
 
     def closes(self, bound: float, score: float) -> bool:
         """Return whether nothing under a bound is better than a score, by more than the tolerance."""
-        return bound - score <= self.tolerance * (self.scale + abs(score))
+        return score > -np.inf and bound - score <= self.tolerance * (self.scale + abs(score))
 
 
 class SearchOptions(NamedTuple):
@@ -104,20 +103,13 @@ def dual_options(decoding: DecodingConfig, single_root: bool, projective: bool =
     )
 
 
-def crossing_price(
-    decoding: DecodingConfig, meta: dict[str, Any], options: DualOptions, types: Sequence[PartType]
-) -> float:
+def crossing_price(decoding: DecodingConfig, meta: dict[str, Any], options: DualOptions) -> float:
     """Return the price of a non-projective tree: the configured one, or the one in a model's metadata.
 
-    It is 0 if all trees are projective.  Raises `ConfigError` if the automata of the part types are not compiled.
+    It is 0 if all trees are projective.
     """
     price = meta.get("crossing", 0.0) if decoding.crossing == "auto" else decoding.crossing
-    if not price or options.projective:
-        return 0.0
-    if len(types) > 1 and not has_compiled_automata(types):
-        names = ",".join(part_type.name for part_type in types)
-        raise ConfigError("decoding.crossing", f"non-projective trees cannot have a price for the part types {names}")
-    return float(price)
+    return 0.0 if options.projective else float(price)
 
 
 def check_options(options: DualOptions) -> DualOptions:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj._kernel import kernel
-from nonproj.joint.space import ChainScores
+from nonproj.dual.tags import ChainScores, best_tags, new_chain_table
 from nonproj.parts.arcs import as_array
-from nonproj.types import Bools, Float64s, Int32s
+from nonproj.types import Float64s, Int32s
 
 
 def max_marginals(chain: ChainScores, first: np.ndarray) -> np.ndarray:
@@ -149,50 +149,6 @@ def _gather(chain: ChainScores, first: Int32s, kept: Int32s, fewer: ChainScores)
                     if q < 0:
                         break
                     fewer.triple[i, a, b, c] = chain.triple[i, q, p, kept[i, c]]
-
-
-@kernel
-def new_chain_table(chain: ChainScores) -> tuple[Float64s, Int32s]:
-    """Return arrays for `best_tags`: values float64[N, K, K] and the candidates before them, int32."""
-    n_nodes, width = chain.pair.shape[0], chain.pair.shape[1]
-    return np.zeros((n_nodes, width, width)), np.zeros((n_nodes, width, width), np.int32)
-
-
-@kernel
-def best_tags(
-    chain: ChainScores, own: Float64s, first: Int32s, allowed: Bools, table: tuple[Float64s, Int32s], tags: Int32s
-) -> float:
-    """Write the best candidate of each word, int32[N]; return the score of the sequence.
-
-    ``own`` float64[W] replaces ``chain.own``; only tagged words with ``allowed`` are chosen.  Ties go to the lowest
-    candidates.
-    """
-    best, back = table
-    pair, triple, n_nodes = chain.pair, chain.triple, tags.shape[0]
-    best[0, 0, 0] = 0.0
-    tags[0] = 0
-    for i in range(1, n_nodes):
-        before = first[i - 2] if i > 1 else 0
-        for c in range(first[i + 1] - first[i]):
-            for b in range(first[i] - first[i - 1]):
-                top = -np.inf
-                if allowed[first[i] + c] and allowed[first[i - 1] + b]:
-                    for a in range(first[i - 1] - before if i > 1 else 1):
-                        value = best[i - 1, a, b] + triple[i, a, b, c]
-                        if value > top:
-                            top, back[i, b, c] = value, a
-                best[i, b, c] = top + pair[i, b, c] + own[first[i] + c]
-    if n_nodes == 1:
-        return 0.0
-    top, last = -np.inf, n_nodes - 1
-    for c in range(first[last + 1] - first[last]):
-        for b in range(first[last] - first[last - 1]):
-            if best[last, b, c] > top:
-                top = best[last, b, c]
-                tags[last - 1], tags[last] = b, c
-    for i in range(last, 1, -1):
-        tags[i - 2] = back[i, tags[i - 1], tags[i]]
-    return top
 
 
 @kernel

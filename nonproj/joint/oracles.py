@@ -1,6 +1,6 @@
 """The subproblems of the joint problem as oracles of the relaxation library, by general automata.
 
-The slow and readable twin of `nonproj.joint.subgradient`, to be solved by any method of the library.  Shared variables
+The slow and readable twin of `nonproj.dual.subgradient` with tags, to be solved by any method of the library.  Shared variables
 are the tagged arcs, numbered as they are, and then the tagged words without the root.
 """
 
@@ -11,16 +11,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nonproj.automata.compiled import SplitScores, split_scores
 from nonproj.automata.general import FREE, decode_paths, general_automata, new_paths
 from nonproj.automata.marginals import join_paths, joining
 from nonproj.dual.general import smoothed_tree
 from nonproj.dual.options import DEFAULTS, DualOptions
-from nonproj.dual.subgradient import find_tree
-from nonproj.joint.chain import best_tags, new_chain_table, smoothed_tags
+from nonproj.dual.tags import best_tags, new_chain_table
+from nonproj.joint.chain import smoothed_tags
 from nonproj.joint.space import JointProblem, joint_score
-from nonproj.joint.subgradient import split_scores
 from nonproj.parts.space import part_space
+from nonproj.trees.arborescence import best_arborescence
 from nonproj.trees.checks import check_status
+from nonproj.trees.projective import best_projective_tree
 
 
 class JointOracles(NamedTuple):
@@ -60,7 +62,8 @@ def joint_oracles(problem: JointProblem, options: DualOptions = DEFAULTS) -> Joi
     """
     space = problem.space
     n_arcs, n_nodes = len(space.arc), len(space.first) - 1
-    split = split_scores(space, problem.scores, options)
+    copies = split_scores(problem.scores[:n_arcs], options.beta, options.tau, True)
+    split = SplitScores(*copies.reshape(3, n_arcs))
     tags = n_arcs + np.arange(len(space.word) - 1)
     oracles: list[Any] = [_Arborescence(problem, split.y, options), _Tags(problem)]
     views = [np.arange(n_arcs + len(tags)), tags]
@@ -102,7 +105,8 @@ class _Arborescence:
         order = np.lexsort((-np.arange(n_arcs), y_score, space.arc))
         best = order[np.append(np.flatnonzero(np.diff(space.arc[order])), n_arcs - 1)] if n_arcs else order
         heads = np.empty(len(space.first) - 1, np.int32)
-        check_status(find_tree(space.words, y_score[best], self.options, heads))
+        find = best_projective_tree if self.options.projective else best_arborescence
+        check_status(find(space.words, y_score[best], self.options.single_root, heads))
         chosen = best[heads[space.words.modifier] == space.words.head]
         variables, tags = np.zeros(len(scores)), np.zeros(len(heads), np.int32)
         variables[chosen] = variables[n_arcs + modifier[chosen] - 1] = 1.0

@@ -7,19 +7,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.automata.compiled import is_third_order
+from nonproj.dual.domain import with_scale
+from nonproj.dual.options import SearchOptions
+from nonproj.dual.search import Searched, with_known
 from nonproj.errors import ConfigError, DataError, ModelError, SizeError
 from nonproj.io.batches import batches
 from nonproj.io.conll import LEMMA, with_rows
 from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.joint.chain import prune_chain
-from nonproj.joint.decoding import JointDecoded, decode_priced_jointly
+from nonproj.joint.decoding import k_best_jointly
 from nonproj.joint.scoring import joint_features, joint_tables, score_features
-from nonproj.joint.space import ChainScores, JointProblem, joint_problem, joint_space
+from nonproj.joint.space import TYPES, ChainScores, JointProblem, joint_problem, joint_space
 from nonproj.model import Model
 from nonproj.options.config import DecodingConfig
 from nonproj.parses import Parse
-from nonproj.pipeline import BATCH, Parser
+from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
+from nonproj.pipeline import BATCH, FULL_EFFORT, FULL_WORDS, Parser
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.tagging.candidates import TagChain, tag_chains
 from nonproj.tagging.tagset import TAG_COLUMNS
@@ -71,22 +74,18 @@ class JointParser(Parser):
     ModelError
         If the model has no tagger.
     ConfigError
-        With ``decoding.full``, or if the model has parts of third order.
+        If the model has parts of other types than arcs, siblings and grandparents.
     """
 
     def __init__(self, model: Model, decoding: DecodingConfig | None = None, tags: str = "missing"):
         super().__init__(model, decoding, tags)
-        if self.full:
-            raise ConfigError("decoding.joint", "tags are not decided over all arcs; leave out --full")
-        if is_third_order(self.scorer.types):
-            names = ",".join(part_type.name for part_type in self.scorer.types)
+        names = [part_type.name for part_type in self.scorer.types]
+        if not set(names) <= set(TYPES):
+            names = ",".join(names)
             raise ConfigError("decoding.joint", f"tags are not decided with the part types {names}; leave out --joint")
         if self.analyzer is None or self.analyzer.tagger is None:
             raise ModelError(f"the model has no tagger, which joint decoding needs; {_REASONS}")
         self._joint_tables = joint_tables(self.scorer)
-
-    def _check_nbest(self) -> None:
-        raise ConfigError("decoding.nbest", "tags are decided for the best tree only; leave out --joint")
 
     def parse_all(self, sentences: Iterable[Sentence], batch_size: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
         """Tag and parse a stream of sentences; see `Parser.parse_all`."""
@@ -130,13 +129,53 @@ class JointParser(Parser):
         constraints = [read_constraints(sentence, self.constraints) for sentence in sentences]
         arcs = [self.candidates_of(*each)[0] for each in zip(sentences, tokens, constraints, strict=True)]
         problems = [self.problem(*each) for each in zip(choices, tokens, arcs, constraints, strict=True)]
-        found = [decode_priced_jointly(problem, self.price, self.options, self.search) for problem in problems]
-        chosen = [self.with_tags(choice, each) for choice, each in zip(choices, found, strict=True)]
-        tokens, parses = [self.encode(sentence) for sentence in chosen], []
-        for t, space, each, bound in zip(tokens, arcs, found, constraints, strict=True):
-            decoded, unknown = Decoded(each.tree, *each[2:]), self._count_unknown_tags(t)
-            parses.append(Parse(decoded, self.label(t, each.tree, bound), space, None, unknown))
-        return list(zip(chosen, parses, strict=True))
+        found = [self.decode_jointly(problem, self.search) for problem in problems]
+        narrow: list[Decoded | None] = [None] * len(found)
+        if self.full:
+            for i, each in enumerate(zip(choices, tokens, constraints, strict=True)):
+                wide = self.widen_jointly(*each, found[i][0])
+                if wide is not None:
+                    narrow[i] = found[i][0]
+                    arcs[i], found[i] = wide
+        made = zip(choices, arcs, found, constraints, narrow, strict=True)
+        return [self._parse_of(*each) for each in made]
+
+    def decode_jointly(self, problem: JointProblem, search: SearchOptions) -> Searched:
+        """Return as many of the best trees, with their tags, as ``decoding.nbest`` asks for."""
+        return k_best_jointly(problem, self.nbest, self.options, search, self.price)
+
+    def widen_jointly(
+        self, choice: Choice, tokens: Tokens, constraints: Constraints | None, known: Decoded
+    ) -> tuple[ArcSpace, Searched] | None:
+        """Return all arcs and the best trees over them; None if there are more than `FULL_WORDS` tagged words."""
+        if len(choice.candidates.rows) > FULL_WORDS:
+            return None
+        n_words = tokens.n_nodes - 1
+        everything = arc_space_from_mask(constraints.allowed) if constraints else full_arc_space(n_words)
+        problem = self.problem(choice, tokens, everything, constraints)
+        limit = self.search._replace(work_per_word=FULL_EFFORT * self.search.work_per_word)
+        found = self.decode_jointly(problem, limit)
+        return everything, with_known(
+            found, known, with_scale(self.options, problem.scores[np.isfinite(problem.scores)])
+        )
+
+    def _parse_of(
+        self,
+        choice: Choice,
+        arcs: ArcSpace,
+        found: list[Decoded],
+        constraints: Constraints | None,
+        narrow: Decoded | None,
+    ) -> tuple[Sentence, Parse]:
+        """Return a sentence with the tags that go with the best tree, its parse, and those of the next best trees."""
+        parses = []
+        for each in found:
+            sentence = self.with_tags(choice, each)
+            tokens = self.encode(sentence)
+            labels, unknown = self.label(tokens, each.tree, constraints), self._count_unknown_tags(tokens)
+            parses.append(Parse(each, labels, arcs, narrow, unknown, sentence=sentence))
+        first, others = parses[0], tuple(parses[1:]) if self.nbest > 1 else None
+        return first.sentence or choice.sentence, first._replace(others=others, sentence=None)
 
     def candidates(self, given: Sentence, sentence: Sentence, chain: TagChain) -> Candidates:
         """Return the candidates of a sentence, best first; ``sentence`` has the best tags, ``given`` what it had."""
@@ -189,8 +228,9 @@ class JointParser(Parser):
             scores[: len(head)] += self.scorer.network.scores(layer, head, modifier)
         return joint_problem(space, parts, scores, candidates.chain)
 
-    def with_tags(self, choice: Choice, found: JointDecoded) -> Sentence:
+    def with_tags(self, choice: Choice, found: Decoded) -> Sentence:
         """Return the sentence with the tags that were chosen."""
+        assert found.tags is not None
         chosen = np.cumsum(choice.candidates.counts[:-1]) - 1 + found.tags[1:]
         return with_rows(choice.sentence, [choice.candidates.rows[e] for e in chosen.tolist()])
 

@@ -21,10 +21,11 @@ import numpy as np
 
 from nonproj._kernel import kernel
 from nonproj.automata.compiled import Starts, compiled_starts
+from nonproj.dual.tags import ChainScores, list_used, tag_score
 from nonproj.parts.arcs import arc_space_from_mask, as_array, check_count
 from nonproj.parts.registry import PART_TYPES
 from nonproj.parts.space import part_space, restrict
-from nonproj.types import ArcSpace, Bools, Float64s, Int8s, Int32s, Int64s, PartSpace
+from nonproj.types import ArcSpace, Bools, Float64s, PartSpace
 
 TYPES = ("arc", "sibling", "grandparent")
 """All joint problems have these parts; a model without one of the types scores its parts 0."""
@@ -56,24 +57,6 @@ class JointSpace(NamedTuple):
     word: np.ndarray
     arc: np.ndarray
     allowed: np.ndarray
-
-
-class ChainScores(NamedTuple):
-    """Scores of tags as a chain of second order, float64; candidates of a word count from 0, and the root has one.
-
-    Attributes
-    ----------
-    own : ndarray of shape (W,)
-        Of each tagged word, 0 for the root.
-    pair : ndarray of shape (N, K, K)
-        ``pair[i, b, c]``: candidate ``c`` of word ``i`` after candidate ``b`` of word ``i - 1``.
-    triple : ndarray of shape (N, K, K, K)
-        ``triple[i, a, b, c]``: the same after candidate ``a`` of word ``i - 2``; 0 stands for it where there is none.
-    """
-
-    own: np.ndarray
-    pair: np.ndarray
-    triple: np.ndarray
 
 
 class JointProblem(NamedTuple):
@@ -265,48 +248,6 @@ def _propagate(space: JointSpace, keep: Bools) -> bool:
     return True
 
 
-@kernel
-def list_used(space: JointSpace, heads: Int32s, tags: Int32s, marks: Int8s, numbers: Int64s) -> int:
-    """Write the parts of a solution to ``numbers``, and 1 for its arcs to ``marks`` int8[A]; return how many there are.
-
-    ``heads`` int32[N] is a tree and ``tags`` int32[N] the tagged word of each word.  -1 if an arc is absent.
-    """
-    tagged, n_nodes = space.tagged, heads.shape[0]
-    out, out_start, head, start = tagged.out, tagged.out_start, tagged.head, tagged.start
-    sibling, grandparent = space.starts.sibling, space.starts.grandparent
-    count = 0
-    marks[:] = 0
-    for m in range(1, n_nodes):
-        found, e = -1, tags[heads[m]]
-        for a in range(start[tags[m]], start[tags[m] + 1]):
-            if head[a] == e:
-                found = a
-        if found < 0:
-            return -1
-        marks[found] = 1
-        numbers[count] = found
-        count += 1
-    for h in range(n_nodes):
-        e = tags[h]
-        for q in range(2 * e, 2 * e + 2):
-            first, k, previous = out_start[q], out_start[q + 1] - out_start[q], 0
-            for b in range(1, k + 2):
-                if b == k + 1 or marks[out[first + b - 1]] == 1:
-                    numbers[count] = sibling[q] + b * (b - 1) // 2 + previous
-                    count += 1
-                    previous = b
-    for h in range(1, n_nodes):
-        e = tags[h]
-        first, end = out_start[2 * e], out_start[2 * e + 2]
-        for i in range(start[e], start[e + 1]):
-            if marks[i] == 1:
-                for j in range(first, end):
-                    if marks[out[j]] == 1:
-                        numbers[count] = grandparent[e] + (i - start[e]) * (end - first) + j - first
-                        count += 1
-    return count
-
-
 def used_parts(problem: JointProblem, heads, tags) -> np.ndarray:
     """Return the numbers of the parts of a solution, int64.
 
@@ -327,7 +268,7 @@ def used_parts(problem: JointProblem, heads, tags) -> np.ndarray:
     n_nodes, n_arcs = len(space.first) - 1, len(space.tagged.head)
     marks, numbers = np.empty(n_arcs, np.int8), np.empty(5 * n_nodes, np.int64)
     chosen = (space.first[:-1] + np.asarray(tags)).astype(np.int32)
-    count = list_used(space, as_array(heads, np.int32), chosen, marks, numbers)
+    count = list_used(space.tagged, space.starts, as_array(heads, np.int32), chosen, marks, numbers)
     if count < 0:
         raise ValueError(f"an arc of the tree {np.asarray(heads).tolist()} with its tags is not among the candidates")
     return numbers[:count]
@@ -350,13 +291,3 @@ def joint_score(problem: JointProblem, heads, tags) -> float:
     for number in used_parts(problem, heads, tags):
         total += problem.scores[number]
     return float(total)
-
-
-@kernel
-def tag_score(chain: ChainScores, first: Int32s, tags: Int32s) -> float:
-    """Return the score of a sequence of candidates, int32[N], as a chain."""
-    total = 0.0
-    for i in range(1, tags.shape[0]):
-        total += chain.own[first[i] + tags[i]] + chain.pair[i, tags[i - 1], tags[i]]
-        total += chain.triple[i, tags[i - 2] if i > 1 else 0, tags[i - 1], tags[i]]
-    return total

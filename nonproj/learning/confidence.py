@@ -234,9 +234,9 @@ def _case(parser: Parser, sentence: Sentence, tag_margins: np.ndarray | None) ->
     tokens = parser.encode(sentence)
     arcs, marginals = parser.candidates_of(sentence, tokens, None)
     parts, scores = parser.score(tokens, arcs)
-    decoded, lowest = parser.decode_recorded(parts, scores)
-    labelled = parser.label_arcs(tokens, decoded.tree)
-    return Case(tokens, parts, scores, marginals, decoded, lowest, *labelled, tag_margins, sentence.margins)
+    found = parser.decode_all(parts, scores)
+    labelled = parser.label_arcs(tokens, found[0].tree)
+    return Case(tokens, parts, scores, marginals, found[0], found.copies, *labelled, tag_margins, sentence.margins)
 
 
 def median_loss(parser: Parser, sentences: Sequence[Sentence]) -> float:

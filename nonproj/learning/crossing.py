@@ -1,7 +1,7 @@
 """The price of a non-projective tree, chosen on sentences that the parser has not seen.
 
 Parsers predict non-projective arcs too often where there are few: the best of very many trees is more often one of the
-many non-projective ones than the gold tree is.  A price of such trees corrects this, see `nonproj.dual.crossing`.
+many non-projective ones than the gold tree is.  A price of such trees corrects this, see `nonproj.dual.decoding`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import logging
 from collections.abc import Sequence
 
 from nonproj.automata.compiled import has_compiled_automata
-from nonproj.dual.crossing import with_price
+from nonproj.dual.decoding import decode_trusted
 from nonproj.evaluation.scores import Evaluation
 from nonproj.pipeline import Parser
+from nonproj.trees.projective import is_projective
 from nonproj.types import Sentence
 
 PRICES = (0.0, 0.02, 0.04, 0.06, 0.09, 0.13, 0.2, 0.3)
@@ -52,18 +53,20 @@ def learn_price(parser: Parser, sentences: Sequence[Sentence], loss: float) -> f
     for sentence in sentences:
         tokens = parser.encode(sentence)
         parts, scores = parser.score(tokens, parser.candidates_of(sentence, tokens, None)[0])
-        found = parser.decode_recorded(parts, scores)
+        best = parser.decode(parts, scores)
         for price, evaluation in zip(prices, evaluations, strict=True):
-            tree = with_price(parts, scores, price, parser.options, parser.search, found)
+            tree = best
+            if price > 0.0 and not is_projective(best.tree):
+                tree = decode_trusted(parts, scores, parser.options, parser.search, 1, price)[0]
             evaluation.add(sentence, tree.heads)
     gold = evaluations[0].as_dict()["with_punctuation"]["nonprojective"]["gold"]
     figures = [evaluation.as_dict()["without_punctuation"] for evaluation in evaluations]
     right = [round((each["uas"] or 0.0) * each["words"]) for each in figures]
-    best = right.index(max(right))
-    if gold < MIN_ARCS or right[best] <= right[0] + MIN_GAIN * gold:
-        best = 0
-    log.info("price of a non-projective tree: %.4g; %s", prices[best], _counts(evaluations[best]))
-    return prices[best]
+    chosen = right.index(max(right))
+    if gold < MIN_ARCS or right[chosen] <= right[0] + MIN_GAIN * gold:
+        chosen = 0
+    log.info("price of a non-projective tree: %.4g; %s", prices[chosen], _counts(evaluations[chosen]))
+    return prices[chosen]
 
 
 def _counts(evaluation: Evaluation) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.automata.relaxed import decode_relaxed
-from nonproj.dual.decomposition import dual_decomposition
+from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import DualOptions
 from nonproj.linear.perceptron import Averaged
 from nonproj.parts.space import indicators, tree_indicators

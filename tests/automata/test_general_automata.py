@@ -18,11 +18,11 @@ from problems import (
     valency_automata,
 )
 
-from nonproj.automata.general import best_paths, check_automata
-from nonproj.dual.decomposition import dual_decomposition
+from nonproj.automata.general import best_paths, check_automata, restrict_automata
+from nonproj.dual.decoding import decode_trusted, dual_decomposition
 from nonproj.dual.general import AutomataOracle, TreeOracle, parse_with_automata
-from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions
-from nonproj.parts.arcs import arc_space, full_arc_space
+from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions, SearchOptions
+from nonproj.parts.arcs import arc_space, full_arc_space, subset
 from nonproj.parts.automaton import head_automata, moves
 from nonproj.relaxation.steps import AppendixA, Polyak
 
@@ -165,6 +165,59 @@ def test_scores_that_do_not_depend_on_the_count_are_arc_scores(seed):
     exact = dual_decomposition(parts, both)
     assert ours.score <= exact.score + 1e-9 <= ours.bound + 2e-9
     assert ours.bound == pytest.approx(exact.score, abs=1e-3)  # without higher-order scores the relaxation is tight
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_restricted_automata_score_the_trees_that_are_left(kind):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        arcs, automata, scores = draw_automata(rng, 4, kind, False, 0.2)
+        keep = rng.random(len(scores)) < 0.7
+        fewer = restrict_automata(arcs, automata, keep)
+        for tree in naive_trees.all_trees(4):
+            if keep[np.array(tree)[arcs.modifier] == arcs.head].all():
+                expected = naive_automata.tree_score(as_functions(arcs, automata), arcs, scores, tree)
+                found = tree_paths(subset(arcs, keep), fewer, scores[keep], tree).values.sum()
+                assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("forbidden", [0.0, 0.2])
+def test_branch_and_bound_certifies_what_enumeration_finds(forbidden, kind):
+    """Any automata of one to three states, also those that reject some trees, or all."""
+    tried = searched = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        arcs, automata, scores = draw_automata(rng, int(rng.integers(1, 5)), kind, bool(seed % 2), forbidden)
+        options = DualOptions(max_iterations=int(rng.choice([2, 100])), rule=seed % 2, projective=seed % 3 == 0)
+        twin, trees = as_functions(arcs, automata), trees_over(arcs, False, options.projective)
+        optimum = max((naive_automata.tree_score(twin, arcs, scores, tree) for tree in trees), default=-np.inf)
+        try:
+            found = parse_with_automata(arcs, automata, scores, options)
+        except ValueError as error:
+            assert not trees or "accepts no choice" in str(error)
+            continue
+        assert found.certified == (optimum > -np.inf)
+        assert found.score == pytest.approx(optimum, abs=1e-7)
+        assert not found.certified or optimum - 1e-7 <= found.bound <= optimum + 1e-6
+        tried, searched = tried + 1, searched + (found.nodes > 0)
+    assert tried >= 15 and searched >= 4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("price", [0.0, 1.0])
+def test_k_best_trees_of_a_set_without_compiled_automata(price, kind):
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        parts, scores = draw_problem(rng, 4, ("arc", "trisibling"), kind, bool(seed % 2))
+        values = [
+            naive_trees.score_of_tree(tree, parts, scores) - price * (not naive_trees.is_projective(tree))
+            for tree in trees_over(parts.arcs)
+        ]
+        found = decode_trusted(parts, scores, DualOptions(), SearchOptions(), 6, price)
+        np.testing.assert_allclose([each.score for each in found], sorted(values)[::-1][:6], atol=1e-7)
+        assert all(each.certified for each in found)
+        assert len({tuple(each.tree) for each in found}) == min(6, len(values))
 
 
 # -- oracles and errors ------------------------------------------------------------------------------------------------

@@ -12,9 +12,7 @@ from problems import KINDS, SUBSETS, check_laws, draw_problem, draw_scores, scal
 import nonproj.pipeline
 from nonproj.automata.general import best_paths, general_automata
 from nonproj.automata.relaxed import decode_relaxed
-from nonproj.dual.branch_and_bound import branch_and_bound
-from nonproj.dual.decomposition import dual_decomposition
-from nonproj.dual.k_best import k_best
+from nonproj.dual.decoding import branch_and_bound, dual_decomposition, k_best
 from nonproj.errors import ConfigError, SizeError
 from nonproj.joint.parser import JointParser
 from nonproj.learning.trainer import train

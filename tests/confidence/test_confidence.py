@@ -12,10 +12,9 @@ from nonproj.confidence.alternatives import costs
 from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
 from nonproj.confidence.evidence import FEATURES, LARGE, TAG_FEATURES, TEXT_FEATURES, Case, Evidence, gather, two_best
 from nonproj.confidence.evidence import KINDS as EVIDENCE
-from nonproj.dual.branch_and_bound import search_recorded
-from nonproj.dual.decomposition import dual_decomposition
-from nonproj.dual.exclusion import exclusion_bounds
+from nonproj.dual.decoding import decode_trusted, dual_decomposition
 from nonproj.dual.options import DualOptions, SearchOptions
+from nonproj.dual.problem import problem_of
 from nonproj.errors import ModelError
 from nonproj.learning.confidence import MIN_COUNT, fit_additive, held_out, known_strings
 
@@ -27,8 +26,8 @@ def solved(seed, parts, kind, **options):
     options = DualOptions(**options)
     if not trees_over(space.arcs, options.single_root, options.projective):
         return None
-    decoded, lowest = search_recorded(space, scores, options, SearchOptions())
-    return space, scores, options, decoded, lowest
+    found = decode_trusted(space, scores, options, SearchOptions())
+    return space, scores, options, found[0], found.copies
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -66,7 +65,7 @@ def test_the_true_difference_is_between_bound_and_cost(parts, kind, projective):
         space, scores, options, decoded, lowest = problem
         heads, cost = decoded.tree, costs(space, scores, decoded.tree, options.single_root)
         wanted = np.random.default_rng(seed).random(len(heads)) < 0.8
-        bounds = exclusion_bounds(space, scores, lowest, options, heads, wanted)
+        bounds = problem_of(space, scores, options).exclusion_bounds(lowest, options, heads, wanted=wanted)
         trees = trees_over(space.arcs, options.single_root, projective)
         closed = dual_decomposition(space, scores, options).bound - decoded.score <= 1e-7
         for m in range(1, len(heads)):

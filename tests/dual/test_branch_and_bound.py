@@ -17,12 +17,13 @@ from problems import (
     trees_over,
 )
 
-from nonproj.automata.compiled import GAIN_WORK, HEAD_WORK, SplitScores, compiled_starts, count_work
+from nonproj.automata.compiled import GAIN_WORK, HEAD_WORK, compiled_starts, count_work
 from nonproj.automata.third import STATE_WORK
-from nonproj.dual.branch_and_bound import _force_single_arcs, _Search, branch_and_bound
-from nonproj.dual.decomposition import NO_TRACE, UNLIMITED, dual_decomposition
-from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions, SearchOptions, check_options
-from nonproj.dual.subgradient import AGREED, ARC_WORK, WORD_WORK, Descent, descend
+from nonproj.dual.decoding import branch_and_bound, dual_decomposition
+from nonproj.dual.options import APPENDIX_A, POLYAK, UNLIMITED, DualOptions, SearchOptions, check_options
+from nonproj.dual.problem import problem_of
+from nonproj.dual.search import _Search
+from nonproj.dual.subgradient import AGREED, ARC_WORK, WORD_WORK
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.space import part_space, tree_score
 
@@ -94,17 +95,13 @@ def test_the_only_tree_is_agreed_on_at_once(name):
         mask[heads[1:], range(1, n + 1)] = True
         parts = part_space(arc_space_from_mask(mask), name)
         scores = rng.normal(scale=100, size=len(parts))
-        split = SplitScores(*np.zeros((3, n)))
-        _force_single_arcs(parts, scores, split, 1.0)
-        np.testing.assert_allclose(sum(split), scores[:n], atol=1e-9)
-        descent = Descent(split, np.empty((3, n)), np.zeros(n, np.int64), -np.inf, UNLIMITED)
-        tree = np.empty(n + 1, np.int32)
-        outcome, iterations, score, *_ = descend(
-            parts.arcs, compiled_starts(parts), scores, check_options(DualOptions()), descent, NO_TRACE, tree
-        )
-        assert (outcome, iterations) == (AGREED, 1)
-        assert tree.tolist() == heads
-        assert score == pytest.approx(best_score(parts, scores, [heads]), abs=1e-9)
+        options = check_options(DualOptions())
+        problem = problem_of(parts, scores, options)
+        found = problem.over(np.ones(n, bool), problem.copies, options, -np.inf, UNLIMITED)
+        np.testing.assert_allclose(found.copies.reshape(3, n).sum(axis=0), scores[:n], atol=1e-9)
+        assert (found.found.outcome, found.found.iterations) == (AGREED, 1)
+        assert found.solution.tolist() == heads
+        assert found.found.score == pytest.approx(best_score(parts, scores, [heads]), abs=1e-9)
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
@@ -205,15 +202,15 @@ def test_a_full_heap_is_searched_depth_first(monkeypatch, most_open):
         parts, scores = draw_problem(np.random.default_rng(seed), 14, "grandparent", "continuous", pruned=False)
         options = DualOptions(max_iterations=10), SearchOptions(10**9, 10)
         plain = branch_and_bound(parts, scores, *options)
-        sizes, split = [], _Search.split
+        sizes, expand = [], _Search.expand
 
-        def watched(search, node, sizes=sizes, split=split):
-            split(search, node)
+        def watched(search, node, sizes=sizes, expand=expand):
+            expand(search, node)
             sizes.append((len(search.open), len(search.deep)))
 
         with monkeypatch.context() as patch:
-            patch.setattr(_Search, "split", watched)
-            patch.setattr("nonproj.dual.branch_and_bound.OPEN_BYTES", 33 * len(parts.arcs.head) * most_open)
+            patch.setattr(_Search, "expand", watched)
+            patch.setattr("nonproj.dual.search.OPEN_BYTES", 33 * len(parts.arcs.head) * most_open)
             found = branch_and_bound(parts, scores, *options)
         assert plain.certified and found.certified
         assert found.score == pytest.approx(plain.score, abs=1e-9)

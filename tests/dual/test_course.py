@@ -8,7 +8,7 @@ import pytest
 from problems import draw_problem
 
 from nonproj.dual.course import course
-from nonproj.dual.decomposition import dual_trace
+from nonproj.dual.decoding import dual_trace
 from nonproj.dual.options import APPENDIX_A, DualOptions
 
 

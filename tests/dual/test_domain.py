@@ -12,11 +12,8 @@ import pytest
 from problems import check_laws, draw_problem, trees_over
 
 import nonproj
-from nonproj.dual.branch_and_bound import branch_and_bound
-from nonproj.dual.crossing import priced_search
-from nonproj.dual.decomposition import dual_decomposition
+from nonproj.dual.decoding import branch_and_bound, dual_decomposition, k_best, priced_search
 from nonproj.dual.domain import pose
-from nonproj.dual.k_best import k_best
 from nonproj.dual.options import DualOptions
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space

@@ -17,7 +17,7 @@ from problems import (
     trees_over,
 )
 
-from nonproj.dual.decomposition import dual_decomposition, dual_trace
+from nonproj.dual.decoding import dual_decomposition, dual_trace
 from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.parts.space import part_space
@@ -265,7 +265,7 @@ def test_a_tree_that_both_subproblems_prefer_is_agreed_on_at_once(seed, name, ru
     scores[parts.range("arc")] = np.where(heads[parts.arcs.modifier] == parts.arcs.head, 1.0, -1.0)
     decoded = dual_decomposition(parts, scores, DualOptions(beta=0.25, rule=rule))
     assert decoded.tree.tolist() == heads.tolist()
-    assert decoded[1:] == (n, n, True, True, 1, 1.0, 0)
+    assert decoded[1:] == (n, n, True, True, 1, 1.0, 0, None)
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from problems import ALL_SETS, HIGHER_ORDER, KINDS, draw_problem, trees_over
 
-from nonproj.dual.branch_and_bound import branch_and_bound
-from nonproj.dual.k_best import _Ranking, k_best
-from nonproj.dual.options import DEFAULTS, DualOptions, SearchOptions
+from nonproj.dual.decoding import branch_and_bound, k_best
+from nonproj.dual.options import DEFAULTS, UNLIMITED, DualOptions, SearchOptions
+from nonproj.dual.problem import problem_of
 from nonproj.parts.space import tree_score
 
 
@@ -76,12 +76,13 @@ def test_bounds_of_excluded_arcs_are_bounds(name, kind):
     for seed in range(25):
         rng = np.random.default_rng(seed)
         parts, scores = draw_problem(rng, 4, name, kind, pruned=bool(seed % 2))
-        ranking = _Ranking(parts, scores, 1, DEFAULTS, SearchOptions())
-        first = ranking.first()
-        bounds = ranking.exclusion_bounds(first)
+        problem = problem_of(parts, scores, DEFAULTS)
+        first = problem.whole(DEFAULTS, -np.inf, UNLIMITED)
+        tree = first.solution
+        bounds = problem.exclusion_bounds(first.copies, DEFAULTS, tree)
         for m in range(1, 5):
-            others = [tree for tree in trees_over(parts.arcs) if tree[m] != first.tree[m]]
-            best = max((tree_score(parts, scores, tree) for tree in others), default=-np.inf)
+            others = [other for other in trees_over(parts.arcs) if other[m] != tree[m]]
+            best = max((tree_score(parts, scores, other) for other in others), default=-np.inf)
             assert bounds[m] >= best - 1e-7
             compared += best > -np.inf
             if name == "arc":

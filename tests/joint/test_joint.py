@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from problems import KINDS, draw_joint
 
-from nonproj.dual.branch_and_bound import branch_and_bound
+from nonproj.dual.decoding import FIRST_NODE, branch_and_bound
 from nonproj.dual.options import APPENDIX_A, DEFAULTS, SEARCH, DualOptions
 from nonproj.dual.subgradient import Trace
-from nonproj.joint.chain import best_tags, max_marginals, new_chain_table
-from nonproj.joint.decoding import decode_jointly, joint_trace
+from nonproj.dual.tags import best_tags, new_chain_table
+from nonproj.joint.chain import max_marginals
+from nonproj.joint.decoding import decode_jointly, k_best_jointly
 from nonproj.joint.oracles import joint_oracles
 from nonproj.joint.space import joint_problem, joint_score, joint_space, restrict_problem, used_parts
 from nonproj.relaxation.problem import Problem
@@ -52,7 +53,7 @@ def test_decoding_equals_enumeration(options, kind):
             with pytest.raises(ValueError, match="no tree"):
                 decode_jointly(problem, options)
             continue
-        loose, exact = decode_jointly(problem, options, None), decode_jointly(problem, options)
+        loose, exact = decode_jointly(problem, options, FIRST_NODE), decode_jointly(problem, options)
         check_joint_laws(loose, problem, optimum)
         check_joint_laws(exact, problem, optimum)
         assert exact.certified
@@ -79,12 +80,67 @@ def test_bounds_hold_at_every_iteration(kind):
         problem = draw_joint(rng, 4, kind)
         optimum, _ = naive_joint.best_jointly(problem.space.first, problem.parts, problem.scores, problem.chain)
         trace = Trace(np.empty(250), np.empty(250), np.empty(250), np.empty(250, np.int32))
-        found = joint_trace(problem, DEFAULTS, None, trace)
+        [found] = k_best_jointly(problem, 1, DEFAULTS, FIRST_NODE, 0.0, trace)
         dual, primal = trace.dual[: found.iterations], trace.primal[: found.iterations]
         assert (dual >= optimum - 1e-8).all()
         assert (primal <= optimum + 1e-8).all()
         assert dual.min() == pytest.approx(found.bound)
         assert primal.max() == pytest.approx(found.score)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("price", [0.0, 1.5])
+def test_the_k_best_trees_with_their_best_tags_equal_enumeration(price, kind):
+    """Each tree once, with tags that give it its highest score; non-projective trees pay the price."""
+    tried = searched = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        problem = draw_joint(rng, int(rng.integers(2, 5)), kind, most=2, pruned=bool(seed % 2))
+        options = DualOptions(single_root=seed % 5 == 0, projective=seed % 7 == 0, max_iterations=(3, 250)[seed % 2])
+        best = best_by_tree(problem, options, price)
+        if not best:
+            with pytest.raises(ValueError, match="no tree"):
+                k_best_jointly(problem, 3, options)
+            continue
+        k = int(rng.choice([1, 3, 8, 1000]))
+        found = k_best_jointly(problem, k, options, SEARCH._replace(node_iterations=1 + seed), price)
+        np.testing.assert_allclose([each.score for each in found], sorted(best.values())[::-1][:k], atol=1e-7)
+        assert len({tuple(each.tree) for each in found}) == len(found) == min(k, len(best))
+        for each in found:
+            paid = 0.0 if naive_trees.is_projective(each.tree.tolist()) else price
+            assert each.certified and each.score <= each.bound <= each.score + 1e-6
+            assert each.score == pytest.approx(best[tuple(each.tree.tolist())], abs=1e-7)
+            assert joint_score(problem, each.tree, each.tags) - paid == pytest.approx(each.score, abs=1e-7)
+        tried, searched = tried + 1, searched + (found[0].nodes > 0)
+    assert tried >= 20 and searched >= 5
+
+
+def best_by_tree(problem, options, price):
+    """The value of each tree with its best tags, by enumeration."""
+    first, find, best = problem.space.first, naive_joint.part_finder(problem.parts), {}
+    for heads in naive_trees.all_trees(len(first) - 2, options.single_root):
+        projective = naive_trees.is_projective(heads)
+        if projective or not options.projective:
+            scores = [
+                naive_joint.joint_score(heads, tags, first, find, problem.scores, problem.chain)
+                for tags in naive_joint.all_tags(first)
+            ]
+            if max(scores) > -np.inf:
+                best[tuple(heads)] = max(scores) - (0.0 if projective else price)
+    return best
+
+
+def test_without_work_left_joint_trees_are_returned_under_a_bound():
+    short, few = 0, SEARCH._replace(work_per_word=20_000)
+    for seed in range(8):
+        problem = draw_joint(np.random.default_rng(seed), 7, "continuous", most=2)
+        exact, found = k_best_jointly(problem, 5), k_best_jointly(problem, 5, DEFAULTS, few)
+        assert 1 <= len(found) <= 5
+        for each, best in zip(found, exact, strict=False):
+            assert each.score <= best.score + 1e-7 and each.bound >= best.score - 1e-7
+            assert not each.certified or each.score == pytest.approx(best.score, abs=1e-7)
+        short += not all(each.certified for each in found)
+    assert short >= 2
 
 
 def test_decoding_equals_the_integer_program():
@@ -216,7 +272,7 @@ def test_the_compiled_loop_equals_the_library_step_by_step(options):
         problem = draw_joint(np.random.default_rng(seed), 2 + seed % 4, "continuous")
         trace = Trace(np.empty(60), np.empty(60), np.empty(60), np.empty(60, np.int32))
         options = options._replace(max_iterations=60)
-        found = joint_trace(problem, options, None, trace)
+        [found] = k_best_jointly(problem, 1, options, FIRST_NODE, 0.0, trace)
         slow = library(problem, options, AppendixA() if options.rule == APPENDIX_A else Polyak())
         assert slow.iterations == found.iterations
         for name in ("dual", "primal", "step"):

@@ -13,7 +13,7 @@ import toy
 
 import nonproj
 from nonproj.cli.main import main
-from nonproj.errors import ConfigError, ModelError
+from nonproj.errors import ModelError
 from nonproj.io.conll import with_rows
 from nonproj.io.objects import from_words
 from nonproj.joint.parser import Choice, JointParser
@@ -109,13 +109,18 @@ def test_joint_decoding_is_an_option_of_load(path):
     assert found != [sentence.upos for sentence in alone.parse_all(given)]
 
 
+def files(folder, out):
+    """Arguments that read one file and write another."""
+    return str(folder / "in.conll"), "-o", str(out)
+
+
 def test_the_command_line_decodes_jointly(path, tmp_path, capsys):
     (tmp_path / "in.conll").write_text(toy.treebank(6, seed=8), encoding="utf-8")
     out = tmp_path / "out.conll"
     assert main(["parse", "--joint", "--tag", str(path), str(tmp_path / "in.conll"), "-o", str(out)]) == 0
     assert len(out.read_text(encoding="utf-8").split("\n\n")) == 7
-    assert main(["parse", "--joint", "--full", str(path), str(tmp_path / "in.conll"), "-o", str(out)]) == 2
-    assert "tags are not decided over all arcs; leave out --full" in capsys.readouterr().err
+    assert main(["parse", "-q", "--joint", "--full", "--nbest", "2", "--tag", str(path), *files(tmp_path, out)]) == 0
+    assert out.read_text(encoding="utf-8").count("nonproj rank = 2") == 6
     assert main(["parse", "--joint", "--no-tag", str(path), str(tmp_path / "in.conll"), "-o", str(out)]) == 2
     assert capsys.readouterr().err == "nonproj: --joint: excludes --no-tag, because it predicts tags\n"
 
@@ -128,8 +133,30 @@ def test_a_model_without_a_tagger_is_refused(path):
         match="^the model has no tagger, .*; it was trained with tagger.epochs=0, or on",
     ):
         JointParser(model)
-    with pytest.raises(ConfigError, match="leave out --full"):
-        joint_parser(path, full=True)
+
+
+def test_the_k_best_trees_have_their_best_tags(path):
+    """Over candidate arcs and over all arcs: scores fall, trees differ, each comes with its own tags and labels."""
+    given, differ = [without_tags(s) for s in toy.sentences(8, seed=7)], 0
+    single = list(joint_parser(path, tag_weight=0.0).parse_all(given))
+    for full in (False, True):
+        several = list(joint_parser(path, tag_weight=0.0, nbest=3, full=full).parse_all(given))
+        for (tagged, parse), (first, best) in zip(several, single, strict=True):
+            trees = [parse, *parse.others]
+            assert (
+                len({tuple(each.decoded.tree) for each in trees}) == len(trees) == (3 if full else min(3, len(trees)))
+            )
+            assert [each.decoded.score for each in trees] == sorted((t.decoded.score for t in trees), reverse=True)
+            assert all(each.decoded.certified and len(each.labels) == len(first) for each in trees)
+            assert (parse.pruned is not None) == full
+            if full:
+                assert parse.decoded.score >= best.decoded.score - 1e-6
+                assert parse.pruned.score == pytest.approx(best.decoded.score)
+            else:
+                assert (tagged.rows, parse.labels) == (first.rows, best.labels)
+                assert parse.decoded.score == pytest.approx(best.decoded.score)
+            differ += any(other.sentence.rows != tagged.rows for other in parse.others)
+    assert differ > 0
 
 
 def test_parsing_without_joint_decoding_imports_none_of_it(path, tmp_path):

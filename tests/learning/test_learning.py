@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import toy
 
-from nonproj.dual.decomposition import DualOptions
+from nonproj.dual.decoding import DualOptions
 from nonproj.errors import ConfigError, DataError
 from nonproj.evaluation.scores import nonprojective
 from nonproj.learning.perceptron import Example, Perceptron

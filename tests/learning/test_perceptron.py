@@ -8,7 +8,7 @@ import toy
 from problems import ALL_SETS, HIGHER_ORDER, draw_arcs, draw_tree, marked, naive_relaxed
 from toy import draw_sentence
 
-from nonproj.dual.decomposition import dual_decomposition
+from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import DualOptions
 from nonproj.learning.perceptron import Example, Perceptron, relaxed_indicators
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space

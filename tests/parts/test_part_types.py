@@ -21,10 +21,13 @@ from problems import (
 
 from nonproj.automata.general import best_paths, check_automata, general_automata, product
 from nonproj.automata.relaxed import decode_relaxed
-from nonproj.dual.branch_and_bound import branch_and_bound
-from nonproj.dual.decomposition import dual_decomposition, dual_trace
-from nonproj.dual.general import AutomataOracle, TreeOracle, parse_with_general_automata
+from nonproj.dual.decoding import FIRST_NODE, branch_and_bound, dual_decomposition, dual_trace
+from nonproj.dual.domain import with_scale
+from nonproj.dual.general import AutomataOracle, TreeOracle
 from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions
+from nonproj.dual.problem import TablesProblem
+from nonproj.dual.search import search
+from nonproj.dual.subgradient import ARC_WORK, STOPPED, WORD_WORK
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.automaton import head_automata, moves
 from nonproj.parts.base import PartType
@@ -86,7 +89,7 @@ def test_sibling_tables_take_the_steps_of_the_compiled_automata(beta, rule):
         np.testing.assert_allclose(found.trace["dual"], trace.dual, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(found.trace["primal"], trace.primal, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(found.trace["step"], trace.step, rtol=1e-6, atol=1e-9)
-        ours = parse_with_general_automata(parts, scores, options)
+        [ours] = search(by_tables(parts, scores, options), with_scale(options, scores), FIRST_NODE)
         assert ours.tree.tolist() == decoded.tree.tolist() == found.solution.tolist()
         assert (ours.score, ours.bound) == pytest.approx((decoded.score, decoded.bound), rel=1e-9, abs=1e-9)
         assert (ours.agreed, ours.certified, ours.iterations) == decoded[3:6]
@@ -95,16 +98,21 @@ def test_sibling_tables_take_the_steps_of_the_compiled_automata(beta, rule):
     assert longest > 20 and agreed >= 5
 
 
+def by_tables(parts, scores, options):
+    """The problem over tables instead of compiled automata."""
+    return TablesProblem(parts.arcs, general_automata(parts, scores), scores[: len(parts.arcs.head)].copy(), options)
+
+
 def test_a_budget_limits_the_iterations_of_general_automata():
     stopped = 0
     for seed in range(10):
         parts, scores = draw_problem(np.random.default_rng(seed), 9, "sibling", "continuous", pruned=False)
-        automata = general_automata(parts, scores)
-        size, endless = len(automata.take) + len(automata.final), DualOptions(max_iterations=10**9)
-        found = parse_with_general_automata(parts, scores, endless, 7 * size + 1)
-        assert found.iterations <= 7
-        assert parse_with_general_automata(parts, scores, endless, 1).iterations == 1
-        stopped += not found.certified
+        endless, least = DualOptions(max_iterations=10**9), WORD_WORK * 10 + ARC_WORK * 81
+        problem = by_tables(parts, scores, endless)
+        found = problem.whole(endless, -np.inf, 20 * least).found
+        assert 1 <= found.iterations <= 21
+        assert problem.whole(endless, -np.inf, 1).found.iterations == 1
+        stopped += found.outcome == STOPPED
     assert stopped >= 5
 
 
@@ -117,7 +125,7 @@ def test_sibling_tables_over_trees_of_each_form(form):
         scores = scale_arcs(parts, scores, 4)  # most relaxations are tight then
         options = DualOptions(max_iterations=400, single_root="single_root" in form, projective="projective" in form)
         decoded = dual_decomposition(parts, scores, options)
-        ours = parse_with_general_automata(parts, scores, options)
+        [ours] = search(by_tables(parts, scores, options), with_scale(options, scores), FIRST_NODE)
         assert ours.tree.tolist() in trees_over(parts.arcs, options.single_root, options.projective)
         assert tree_score(parts, scores, ours.tree) == pytest.approx(ours.score, abs=1e-9)
         # Rounding may part the two where integers tie, but never their certificates.
@@ -242,9 +250,9 @@ def test_a_set_without_compiled_automata_equals_enumeration(modifier_count, name
         assert decoded.score == pytest.approx(mine, abs=1e-9)
         check_laws(decoded, parts, scores, max(score_with_counts(tree, parts, scores) for tree in trees))
         assert decode_relaxed(parts, scores, 1.0).value >= decoded.score - 1e-9
-        # There is no search over general automata: dual decomposition is what it returns.
-        for found, expected in zip(branch_and_bound(parts, scores, options), decoded, strict=True):
-            assert np.array_equal(found, expected)
+        found = branch_and_bound(parts, scores, options)
+        check_laws(found, parts, scores, max(score_with_counts(tree, parts, scores) for tree in trees))
+        assert found.certified
         certified += decoded.certified
     assert certified >= 10
 

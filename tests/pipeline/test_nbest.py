@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -10,11 +11,13 @@ import toy
 
 import nonproj
 from nonproj.cli.main import main
+from nonproj.dual.decoding import k_best
 from nonproj.errors import ConfigError
 from nonproj.io import conll
 from nonproj.learning.trainer import train
 from nonproj.model import Model
 from nonproj.options.config import Config
+from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import tree_score
 from nonproj.pipeline import Parser
 
@@ -78,11 +81,6 @@ def test_one_tree_is_the_default_and_the_first_of_several(path, tmp_path):
     "words, message",
     [
         (["--nbest", "0"], "argument --nbest: 0 is not a positive integer"),
-        (
-            ["--nbest", "3", "--full"],
-            "decoding.nbest: k best trees are only available over pruned arcs; omit --full",
-        ),
-        (["--nbest", "3", "--joint"], "decoding.nbest: tags are decided for the best tree only; leave out --joint"),
         (["--nbest", "10001"], "decoding.nbest: 10001 is invalid, an integer from 1 to 10000 expected"),
     ],
 )
@@ -94,6 +92,27 @@ def test_what_is_refused(path, tmp_path, capsys, words, message):
         code = end.code
     error = capsys.readouterr().err
     assert code == 2 and message in error and error.count("\n") == 1
+
+
+def test_the_k_best_trees_over_all_arcs(path):
+    """Each has the score of one over all arcs, and none is worse than its like over the candidate arcs."""
+    model = Model.load(path)
+    narrow, full = (
+        Parser(model, dataclasses.replace(model.config.decoding, nbest=4, full=full, threshold=0.5))
+        for full in (False, True)
+    )
+    for sentence in toy.sentences(10, seed=4):
+        few, all_arcs = narrow.parse(sentence), full.parse(sentence)
+        trees = [all_arcs.decoded, *(each.decoded for each in all_arcs.others)]
+        before = [few.decoded, *(each.decoded for each in few.others)]
+        tokens = full.encode(sentence)
+        parts, scores = full.score(tokens, full_arc_space(len(sentence)))
+        for tree in trees:
+            assert tree.certified and tree.score == pytest.approx(tree_score(parts, scores, tree.tree), abs=1e-6)
+        assert all(each.pruned is not None for each in (all_arcs, *all_arcs.others))
+        assert all(tree.score >= like.score - 1e-6 for tree, like in zip(trees, before, strict=False))
+        expected = k_best(parts, scores, 4, full.options)
+        assert [tree.score for tree in trees] == pytest.approx([tree.score for tree in expected])
 
 
 def test_a_number_out_of_range_is_refused_in_python(path):

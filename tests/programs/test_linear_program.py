@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from problems import ALL_SETS, ARC_GRANDPARENT, HIGHER_ORDER, KINDS, SECOND_ORDER, best_score, draw_problem, trees_over
 
-from nonproj.dual.decomposition import dual_decomposition
+from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions
 from nonproj.parts.arcs import arc_space, full_arc_space
 from nonproj.parts.constraints import rows_of

@@ -24,7 +24,7 @@ from attack.lanes import LANES, make_lane  # noqa: E402
 from attack.supervisor import Task, supervise  # noqa: E402
 from nonproj import errors, pipeline, strings  # noqa: E402
 from nonproj import model as model_module  # noqa: E402
-from nonproj.dual.crossing import search_priced  # noqa: E402
+from nonproj.dual.decoding import decode_trusted  # noqa: E402
 from nonproj.io import checks, conll, splitting  # noqa: E402
 from nonproj.types import Decoded  # noqa: E402
 
@@ -189,12 +189,13 @@ def false_certificate(decoded: Decoded, parts) -> Decoded:
 def test_a_broken_decoder_is_caught(change, lanes, monkeypatch, tmp_path):
     def recorded(parts, scores, *options):
         false_certificate.scores = scores
-        decoded, lowest = search_priced(parts, scores, *options)
-        return change(decoded, parts), lowest
+        found = decode_trusted(parts, scores, *options)
+        found[0] = change(found[0], parts)
+        return found
 
     lane = lanes("parses")
     monkeypatch.setattr(lane, "parsers", [pair for pair in lane.parsers if pair[1].search])
-    monkeypatch.setattr(pipeline, "search_priced", recorded)
+    monkeypatch.setattr(pipeline, "decode_trusted", recorded)
     assert run_cases(lane, tmp_path, 300, failures=1).failures
 
 

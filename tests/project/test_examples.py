@@ -16,7 +16,7 @@ from naive_trees import all_trees
 from toy import treebank
 
 from nonproj.cli.main import main
-from nonproj.dual.decomposition import dual_decomposition
+from nonproj.dual.decoding import dual_decomposition
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io import conll
 from nonproj.learning.trainer import train

@@ -8,7 +8,7 @@ import pytest
 from relaxations import CONVERGENT, METHODS, WITHOUT_ROWS, draw_parts, draw_sentence, problem_of
 
 from nonproj.automata.general import general_automata
-from nonproj.dual.decomposition import dual_decomposition
+from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.general import AutomataOracle, TreeOracle
 from nonproj.dual.options import DualOptions
 from nonproj.programs.linear_program import LinearOptions, linear_program

@@ -13,8 +13,9 @@ import nonproj
 from nonproj.automata.compiled import compiled_starts, count_work
 from nonproj.cli.main import main
 from nonproj.confidence import evidence
-from nonproj.dual import branch_and_bound, crossing
-from nonproj.dual.options import DEFAULTS, SearchOptions
+from nonproj.dual import problem
+from nonproj.dual.decoding import decode_trusted
+from nonproj.dual.options import DEFAULTS, UNLIMITED, SearchOptions
 from nonproj.dual.subgradient import CONTRACTION_WORK
 from nonproj.io import conll
 from nonproj.io.objects import from_words
@@ -146,19 +147,18 @@ def test_the_limit_of_work_holds_for_equal_words(single_root, monkeypatch):
     def recorded(function):
         def run(*arguments):
             found = function(*arguments)
-            spent.append(found[-1])
-            most.append(found[-1] / max(1, found[1]))
+            spent.append(found.spent)
+            most.append(found.spent / max(1, found.iterations))
             return found
 
         return run
 
-    for name in ("descend", "minimise_dual"):
-        monkeypatch.setattr(branch_and_bound, name, recorded(getattr(branch_and_bound, name)))
+    monkeypatch.setattr(problem, "descend", recorded(problem.descend))
     limit, options = SearchOptions(work_per_word=50_000), DEFAULTS._replace(single_root=single_root)
-    found, _ = crossing.search_priced(parts, scores, 3.0, options, limit)
+    [found] = decode_trusted(parts, scores, options, limit, 1, 3.0)
     assert found.bound >= found.score
     assert sum(spent) <= 120 * limit.work_per_word + 4 * max(most)
-    assert len(spent) > 1
+    assert sum(spent) > 0
 
 
 def test_contractions_count_as_work():
@@ -167,7 +167,7 @@ def test_contractions_count_as_work():
     scores = np.append(scores, np.zeros(len(parts) - len(scores)))
     count = counted_arborescence(arcs, 0.5 * scores[: len(arcs.head)], False, np.empty(201, np.int32))[1]
     once = DEFAULTS._replace(max_iterations=1)
-    spent = branch_and_bound.search_counted(parts, scores, once, SearchOptions(search=False))[2]
+    spent = problem.problem_of(parts, scores, once).whole(once, -np.inf, UNLIMITED).found.spent
     assert spent > CONTRACTION_WORK * count > CONTRACTION_WORK * 200 * 50
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.dual.branch_and_bound import search_trusted
+from nonproj.dual.decoding import decode_trusted
 from nonproj.dual.options import DualOptions, SearchOptions
 from nonproj.errors import SizeError
 from nonproj.parts.arcs import arc_space_from_mask
@@ -109,7 +109,7 @@ class Instance(NamedTuple):
         """Oracle: the best dependency tree; its solution is the tree, int32[N]."""
         total = self.scores.copy()
         total[: len(scores)] += scores
-        found = search_trusted(self.parts, total, self.options, EXACT_WORK)
+        found = decode_trusted(self.parts, total, self.options, EXACT_WORK)[0]
         if not found.certified:  # sets of part types without compiled automata are not searched
             raise SizeError("the dependency parser's decoder left a gap; a parser of the usual part types is expected")
         arcs = self.parts.arcs

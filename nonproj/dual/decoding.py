@@ -1,0 +1,252 @@
+"""The decoders: the best tree or the k best, with bounds and certificates, over parts and their scores.
+
+All of them run `nonproj.dual.search.search` over the problem that `nonproj.dual.domain.pose` makes of parts and scores.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nonproj.automata.compiled import is_compiled
+from nonproj.dual.domain import pose, with_scale
+from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_search
+from nonproj.dual.problem import problem_of
+from nonproj.dual.search import Searched, search
+from nonproj.dual.subgradient import Trace
+from nonproj.options.config import MAX_PRICE
+from nonproj.types import Decoded, Float64s, PartSpace
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+FIRST_NODE = SearchOptions(0)
+"""Limits with which the search ends at its first node."""
+
+
+def dual_decomposition(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS) -> Decoded:
+    """Find the best tree over the candidate arcs, with a bound and, mostly, a certificate.
+
+    Parameters
+    ----------
+    parts : PartSpace
+        Some tree must exist over its arcs.  Arcs alone are decoded by the arborescence alone, the sets of
+        `nonproj.automata.compiled.COMPILED` by compiled code, and other sets by their general automata.
+    scores : array-like of shape (P,), float64
+        The scores of all parts.
+    options : DualOptions
+
+    Returns
+    -------
+    Decoded
+
+    Raises
+    ------
+    ValueError
+        If there is no tree, or for one of the reasons of `nonproj.dual.domain.pose`.
+
+    Notes
+    -----
+    Koo et al. (2010), figures 1 and 2, early stopping of section 7.5, lazy decoding of section 7.4.
+
+    ``APPENDIX_A`` takes the steps of appendix A.1: the first iteration's gap over one more than the number of times the
+    dual has risen.  ``POLYAK`` takes the gap between the dual and the best tree seen, over the number of multipliers
+    that move (the subgradient's squared norm), times a scale that shrinks when the bound stalls (Polyak 1969,
+    "Minimization of unsmooth functionals").  It needs a quarter to a half of the iterations.
+
+    Examples
+    --------
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.space import part_space
+    >>> parts = part_space(full_arc_space(2), "sibling")
+    >>> scores = np.zeros(len(parts))
+    >>> scores[:4] = [1.0, 2.0, 4.0, 8.0]
+    >>> dual_decomposition(parts, scores)[:5]
+    (array([-1,  0,  1], dtype=int32), 9.0, 9.0, True, True)
+    """
+    return decode_trusted(*pose(parts, scores, options), FIRST_NODE)[0]
+
+
+def decode_trusted(
+    parts: PartSpace, scores: Float64s, options: DualOptions, limits: SearchOptions, k: int = 1, price: float = 0.0
+) -> Searched:
+    """Return the k best trees without validation: scores are finite, options checked, and no arc is left out."""
+    options = with_scale(options, scores)
+    return search(problem_of(parts, scores, options), options, limits, k, price)
+
+
+def dual_trace(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS) -> tuple[Decoded, Trace]:
+    """Decode as `dual_decomposition` does, and record what happens at each iteration.
+
+    Parameters
+    ----------
+    parts, scores, options
+        As for `dual_decomposition`, of a set whose automata are compiled, or of arcs alone.
+
+    Returns
+    -------
+    Decoded
+        The same as that of `dual_decomposition`.
+    Trace
+        One entry for each iteration; none for arcs alone.
+
+    Raises
+    ------
+    ValueError
+        As `dual_decomposition`, or if the set has other automata.
+
+    Examples
+    --------
+    >>> from nonproj.dual.options import APPENDIX_A
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.space import part_space
+    >>> parts = part_space(full_arc_space(2), "sibling")
+    >>> scores = np.zeros(len(parts))
+    >>> scores[:4] = [1.0, 2.0, 4.0, 8.0]
+    >>> decoded, trace = dual_trace(parts, scores, DualOptions(rule=APPENDIX_A))
+    >>> len(trace.dual) == decoded.iterations, float(trace.dual.min()), decoded.bound
+    (True, 9.0, 9.0)
+    """
+    parts, scores, options = pose(parts, scores, options)
+    if len(parts.types) > 1 and not is_compiled(parts):
+        raise ValueError(f"the automata of {', '.join(parts.names)} are not compiled; they leave no trace")
+    size = options.max_iterations
+    trace = Trace(np.empty(size), np.empty(size), np.empty(size), np.empty(size, np.int32))
+    decoded = search(problem_of(parts, scores, options), options, FIRST_NODE, trace=trace)[0]
+    return decoded, Trace(*[values[: decoded.iterations] for values in trace])
+
+
+def branch_and_bound(
+    parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS, search: SearchOptions = SEARCH
+) -> Decoded:
+    """Find the best tree over the candidate arcs, and prove it.
+
+    Parameters
+    ----------
+    parts, scores, options
+        As for `nonproj.dual.decoding.dual_decomposition`, which is the root node.
+    search : SearchOptions
+
+    Returns
+    -------
+    Decoded
+        Certified unless the limit is hit.  ``agreed`` is for the root node alone, ``nodes`` counts the others;
+        ``iterations`` and ``recomputed`` are for all.
+
+    Raises
+    ------
+    ValueError
+        As `dual_decomposition`; or a limit is out of its range.
+
+    Notes
+    -----
+    Land and Doig (1960), "An automatic method of solving discrete programming problems".  Splitting ends: each
+    child has fewer arcs, and where each word has but one head the tree is read off.
+
+    Examples
+    --------
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.space import part_space
+    >>> parts = part_space(full_arc_space(9), "grandparent")
+    >>> found = branch_and_bound(parts, np.random.default_rng(1).normal(size=len(parts)))
+    >>> found.certified, found.agreed, found.nodes > 0
+    (True, False, True)
+    """
+    search = check_search(search)
+    return decode_trusted(*pose(parts, scores, options), search)[0]
+
+
+def k_best(
+    parts: PartSpace, scores: ArrayLike, k: int, options: DualOptions = DEFAULTS, search: SearchOptions = SEARCH
+) -> list[Decoded]:
+    """Find the k best trees over the candidate arcs.
+
+    Parameters
+    ----------
+    parts : PartSpace
+    scores : array-like of shape (P,), float64
+    k : int
+        1 or more.
+    options : DualOptions
+        For all trees; smaller sets of trees have ``search.node_iterations``.
+    search : SearchOptions
+        ``work_per_word`` is for each word and tree.
+
+    Returns
+    -------
+    list of Decoded
+        Best first, fewer than ``k`` if there are no more.  The bound of the i-th is above all trees but the ``i - 1``
+        before it; where that is its own score it is certified.  ``agreed`` is as certified.  ``iterations`` and
+        ``nodes`` (sets that were bounded) count from the beginning.
+
+    Raises
+    ------
+    ValueError
+        If there is no tree, or an argument is out of its range.
+
+    Examples
+    --------
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.space import part_space
+    >>> parts = part_space(full_arc_space(2), "arc")
+    >>> [(tree.tree.tolist(), tree.score, tree.certified) for tree in k_best(parts, [1.0, 2.0, 4.0, 9.0], 5)]
+    [([-1, 0, 1], 10.0, True), ([-1, 2, 0], 6.0, True), ([-1, 0, 0], 5.0, True)]
+    """
+    if k < 1:
+        raise ValueError(f"k is {k}; 1 or more is expected")
+    search = check_search(search)
+    return decode_trusted(*pose(parts, scores, options, k), search, k)
+
+
+def priced_search(
+    parts: PartSpace,
+    scores: ArrayLike,
+    price: float,
+    options: DualOptions = DEFAULTS,
+    search: SearchOptions = SEARCH,
+) -> Decoded:
+    """Find the tree of highest value, the score less ``price`` if it is not projective, and prove it.
+
+    Parameters
+    ----------
+    parts : PartSpace
+    scores : array-like of shape (P,), float64
+    price : float
+        From 0 to `nonproj.options.config.MAX_PRICE`.
+    options, search
+        As for `branch_and_bound`.
+
+    Returns
+    -------
+    Decoded
+        ``score`` is the tree's value, and ``bound`` a bound of all values.
+
+    Raises
+    ------
+    ValueError
+        As `branch_and_bound`, or if the price is out of its range.
+
+    Notes
+    -----
+    The price is never negative, so the tree of highest score is also that of highest value if it is projective.  If
+    not, no other non-projective tree has a higher value, and one question is left: whether a projective tree has.  The
+    subgradient method answers it from the multipliers of the first tree, mostly in its first iterations.
+
+    Examples
+    --------
+    The best tree, 0 -> 2 -> 4 -> 1 and 2 -> 3, has an arc over a word that does not depend on its head: 4 -> 1.
+
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> from nonproj.parts.space import part_space
+    >>> parts = part_space(full_arc_space(4), "arc")
+    >>> wanted = {(0, 2): 9.0, (2, 4): 9.0, (4, 1): 9.0, (2, 1): 6.0, (2, 3): 9.0}
+    >>> scores = [wanted.get(arc, 0.0) for arc in zip(parts.arcs.head.tolist(), parts.arcs.modifier.tolist())]
+    >>> [(each.heads.tolist(), each.score) for each in (priced_search(parts, scores, price) for price in (2.0, 4.0))]
+    [([-1, 4, 0, 2, 2], 34.0), ([-1, 2, 0, 2, 2], 33.0)]
+    """
+    if not 0.0 <= price <= MAX_PRICE:
+        raise ValueError(f"price is {price}; a number from 0 to {MAX_PRICE:,} is expected")
+    search = check_search(search)
+    parts, scores, options = pose(parts, scores, options, price=float(price))
+    return decode_trusted(parts, scores, options, search, price=float(price))[0]

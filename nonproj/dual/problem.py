@@ -1,0 +1,266 @@
+"""Problems that dual decomposition bounds and `nonproj.dual.search` searches.
+
+A problem has arcs with three copies of each score, one for each subproblem that sees the arc; problems with tags
+(`nonproj.joint.problem`) have tagged arcs and the tagger's scores besides.  A restriction is the problem over some of
+the arcs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.automata.compiled import Starts, compiled_starts, is_compiled, split_scores
+from nonproj.automata.general import general_automata, restrict_automata
+from nonproj.dual.exclusion import exclusion_bounds
+from nonproj.dual.options import DualOptions
+from nonproj.dual.subgradient import AGREED, Descent, Instance, Outcome, Trace, descend
+from nonproj.parts.arcs import subset
+from nonproj.parts.automaton import HeadAutomata
+from nonproj.parts.space import restrict
+from nonproj.trees.arborescence import best_arborescence
+from nonproj.trees.projective import best_projective_tree
+from nonproj.types import ArcSpace, Bools, Float64s, Int32s, Int64s, PartSpace
+
+NO_TRACE = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
+
+_NO_PARTS = np.empty(0, np.int64)
+
+
+class Bounded(NamedTuple):
+    """What the subgradient method found over some of the arcs; copies and disputes are of the whole problem.
+
+    Attributes
+    ----------
+    found : Outcome
+    solution : ndarray of shape (N,) or (2 N,), int32
+        The best solution, if the subproblems agreed or its score is above the incumbent's: see `descend`.
+    copies, disputes : ndarray of shape (V,) and (A,) or (A + W,), float64 and int64
+        The copies of the scores where the bound was lowest, and disagreements: see `Descent`.
+    """
+
+    found: Outcome
+    solution: Int32s
+    copies: Float64s
+    disputes: Int64s
+
+
+class Restriction(NamedTuple):
+    """A problem over some of its arcs.
+
+    Attributes
+    ----------
+    instance : Instance
+    copies, disputes : ndarray of int64
+        The places of its copies and disputes in those of the whole problem.
+    forced : ndarray of int64
+        Its arcs that are the only ones into a word.
+    bonus : float
+        Moved from the tree's copy of these to that of the head's automaton, which then chooses them.
+    """
+
+    instance: Instance
+    copies: Int64s
+    disputes: Int64s
+    forced: Int64s
+    bonus: float
+
+
+class Problem(ABC):
+    """A problem over arcs.
+
+    Attributes
+    ----------
+    head, modifier : ndarray of shape (A,), int32
+        The words of each arc.
+    n_nodes, n_automata, size : int
+        Words and the root, head automata, and all parts.
+    copies : ndarray of shape (V,), float64
+        The copies of the scores at multipliers of zero.
+    n_disputes : int
+        A, or A + W with tags.
+    """
+
+    def __init__(self, head: Int32s, modifier: Int32s, n_nodes: int, n_automata: int, size: int, copies: Float64s):
+        self.head, self.modifier, self.n_nodes, self.n_automata = head, modifier, n_nodes, n_automata
+        self.size, self.copies, self.n_disputes = size, copies, len(head)
+
+    @abstractmethod
+    def restrict(self, keep: Bools, scale: float) -> Restriction | None:
+        """Return the problem over the arcs to ``keep``, bool[A]; None if it has no solution for certain."""
+
+    @abstractmethod
+    def instance(self) -> Instance:
+        """Return the whole problem, as kernels take it."""
+
+    def new_solution(self) -> Int32s:
+        """Return an array for a solution."""
+        return np.zeros(self.n_nodes, np.int32)
+
+    def used_arcs(self, solution: Int32s) -> Bools:
+        """Return the arcs of a solution, bool[A]."""
+        return solution[self.modifier] == self.head
+
+    def whole(self, options: DualOptions, incumbent: float, budget: int, trace: Trace = NO_TRACE) -> Bounded:
+        """Run the subgradient method over all arcs, from multipliers of zero."""
+        disputes, solution = np.zeros(self.n_disputes, np.int64), self.new_solution()
+        descent = Descent(self.copies.copy(), np.empty(len(self.copies)), disputes, incumbent, budget)
+        found = descend(self.instance(), options, descent, trace, solution)
+        return Bounded(found, solution, descent.lowest, disputes)
+
+    def over(
+        self, keep: Bools, copies: Float64s, options: DualOptions, incumbent: float, budget: int
+    ) -> Bounded | None:
+        """Run the subgradient method over some arcs, from given copies; None if there is no solution for certain."""
+        part = self.restrict(keep, options.scale)
+        if part is None:
+            return None
+        own, n_arcs = copies[part.copies], len(part.instance.arcs.head)
+        _force(own, part, n_arcs)
+        descent = Descent(own, own.copy(), np.zeros(len(part.disputes), np.int64), incumbent, budget)
+        solution = self.new_solution()
+        found = descend(part.instance, options, descent, NO_TRACE, solution)
+        after, disputes = np.empty(len(copies)), np.zeros(self.n_disputes, np.int64)
+        after[part.copies], disputes[part.disputes] = descent.lowest, descent.disputes
+        return Bounded(found, solution, after, disputes)
+
+    def branches(self, keep: Bools, disputes: Int64s) -> tuple[Bools, Bools] | None:
+        """Return the arcs of two restrictions that have all solutions between them; None if there is but one tree.
+
+        The arc that was disputed most is the only one into its word, or is left out.
+        """
+        several = np.bincount(self.modifier[keep], minlength=self.n_nodes) > 1
+        undecided = np.flatnonzero(keep & several[self.modifier])
+        if not len(undecided):
+            return None
+        arc = undecided[disputes[undecided].argmax()]
+        forced, without = keep & (self.modifier != self.modifier[arc]), keep.copy()
+        forced[arc], without[arc] = True, False
+        return forced, without
+
+    def exclusion_bounds(
+        self,
+        copies: Float64s,
+        options: DualOptions,
+        solution: Int32s,
+        keep: Bools | None = None,
+        wanted: Bools | None = None,
+    ) -> Float64s:
+        """Return bounds of the trees, over some arcs, without the arc into each word: see `exclusion_bounds`."""
+        tree = solution[: self.n_nodes]
+        if keep is None:
+            return exclusion_bounds(self.instance(), copies, options, tree, wanted)
+        part = self.restrict(keep, options.scale)
+        if part is None:
+            return np.full(self.n_nodes, -np.inf)
+        return exclusion_bounds(part.instance, copies[part.copies], options, tree, wanted)
+
+
+def _force(copies: Float64s, part: Restriction, n_arcs: int) -> None:
+    """Give forced arcs so high a score in their heads' automata that they are chosen; the sums of copies stay."""
+    arc = part.forced
+    total = copies[arc] + copies[n_arcs + arc] + copies[2 * n_arcs + arc]
+    copies[arc], copies[n_arcs + arc], copies[2 * n_arcs + arc] = total - part.bonus, part.bonus, 0.0
+
+
+def bonus_of(parts: PartSpace, scores: Float64s, scale: float) -> float:
+    """Return more than all parts that may appear or disappear with one more modifier, and an arc's own score."""
+    bonus = scale
+    for part_type, begin, end in zip(parts.types, parts.offsets, parts.offsets[1:], strict=False):
+        own = scores[begin:end]
+        bonus += part_type.influence * np.abs(own[np.isfinite(own)]).max(initial=0.0)
+    return float(bonus)
+
+
+def only_arcs(arcs: ArcSpace) -> Int64s:
+    """Return the arcs that are the only ones into their words."""
+    return arcs.start[1:-1][np.diff(arcs.start)[1:] == 1].astype(np.int64)
+
+
+class PartsProblem(Problem):
+    """Trees over parts of arcs alone, or of a set whose automata are compiled."""
+
+    def __init__(self, parts: PartSpace, scores: Float64s, options: DualOptions):
+        arcs, starts = parts.arcs, compiled_starts(parts)
+        n_arcs, n_nodes = len(arcs.head), len(arcs.start) - 1
+        beta = options.beta if len(parts.types) > 1 else 1.0
+        copies = split_scores(scores[:n_arcs], beta, options.tau, len(starts.grandparent) > 0)
+        super().__init__(arcs.head, arcs.modifier, n_nodes, n_nodes, len(parts), copies)
+        self.parts, self.scores, self.starts = parts, scores, starts
+
+    def instance(self) -> Instance:
+        """Return the whole problem."""
+        return Instance(self.parts.arcs, self.starts, self.scores)
+
+    def restrict(self, keep: Bools, scale: float) -> Restriction:
+        """Return the parts over these arcs."""
+        parts, numbers = restrict(self.parts, keep)
+        arcs, scores, n_arcs = numbers[: len(parts.arcs.head)], self.scores[numbers], len(self.head)
+        places = np.concatenate([arcs, n_arcs + arcs, 2 * n_arcs + arcs])
+        instance = Instance(parts.arcs, compiled_starts(parts), scores)
+        return Restriction(instance, places, arcs, only_arcs(parts.arcs), bonus_of(parts, scores, scale))
+
+
+class ArcsProblem(PartsProblem):
+    """Trees of arcs alone, whose best one the arborescence finds by itself."""
+
+    def whole(self, options: DualOptions, incumbent: float, budget: int, trace: Trace = NO_TRACE) -> Bounded:
+        """Return the best tree."""
+        return self.best(self.instance(), options)
+
+    def over(self, keep: Bools, copies: Float64s, options: DualOptions, incumbent: float, budget: int) -> Bounded:
+        """Return the best tree over some arcs."""
+        return self.best(self.restrict(keep, options.scale).instance, options)
+
+    def best(self, instance: Instance, options: DualOptions) -> Bounded:
+        """Return the best tree."""
+        heads, find = self.new_solution(), best_projective_tree if options.projective else best_arborescence
+        status, arcs = find(instance.arcs, instance.scores, options.single_root, heads), instance.arcs
+        score = -np.inf if status else sum(instance.scores[heads[arcs.modifier] == arcs.head].tolist())
+        found = Outcome(-status or AGREED, 0, score, score, 0, 0)
+        return Bounded(found, heads, self.copies, np.zeros(self.n_disputes, np.int64))
+
+    def exclusion_bounds(
+        self,
+        copies: Float64s,
+        options: DualOptions,
+        solution: Int32s,
+        keep: Bools | None = None,
+        wanted: Bools | None = None,
+    ) -> Float64s:
+        """Return the scores of the best trees without the arc into each word; automata choose nothing at -1."""
+        copies = np.append(self.scores, np.full(2 * len(self.head), -1.0))
+        return super().exclusion_bounds(copies, options, solution, keep, wanted)
+
+
+class TablesProblem(Problem):
+    """Trees under head automata given as tables, with scores of arcs."""
+
+    def __init__(self, arcs: ArcSpace, automata: HeadAutomata, scores: Float64s, options: DualOptions):
+        n_nodes, copies = len(arcs.start) - 1, split_scores(scores, options.beta, 1.0, False)
+        super().__init__(arcs.head, arcs.modifier, n_nodes, n_nodes, len(automata.take) + len(automata.final), copies)
+        self.arcs, self.automata, self.scores = arcs, automata, scores
+
+    def instance(self) -> Instance:
+        """Return the whole problem."""
+        return Instance(self.arcs, Starts(_NO_PARTS, _NO_PARTS, None, self.automata), self.scores)
+
+    def restrict(self, keep: Bools, scale: float) -> Restriction:
+        """Return the automata over these arcs, which take a word's only arc; nothing is left to be forced."""
+        arcs, n_arcs = np.flatnonzero(keep), len(self.head)
+        starts = Starts(_NO_PARTS, _NO_PARTS, None, restrict_automata(self.arcs, self.automata, keep))
+        places = np.concatenate([arcs, n_arcs + arcs, 2 * n_arcs + arcs])
+        instance = Instance(subset(self.arcs, keep), starts, self.scores[arcs])
+        return Restriction(instance, places, arcs, _NO_PARTS, 0.0)
+
+
+def problem_of(parts: PartSpace, scores: Float64s, options: DualOptions) -> Problem:
+    """Return the problem over parts of any set, whose scores and options are those of `nonproj.dual.domain.pose`."""
+    if len(parts.types) == 1:
+        return ArcsProblem(parts, scores, options)
+    if is_compiled(parts):
+        return PartsProblem(parts, scores, options)
+    n_arcs = len(parts.arcs.head)
+    return TablesProblem(parts.arcs, general_automata(parts, scores), scores[:n_arcs], options)

@@ -1,0 +1,361 @@
+"""The search over restrictions of a problem: the best trees, with their proof, where dual decomposition leaves a gap.
+
+A *node* is the problem over some of its arcs.  Dual decomposition bounds it, from the multipliers at which its parent's
+bound was lowest.  Trees that are seen anywhere are *known*; the best of them is the next of the k best trees when no
+open node's bound is above it.  An open node is expanded, that with the highest bound first:
+
+- A node that is not bounded yet is bounded.  It is fathomed if its bound is not above the k-th best known tree.
+- A node whose best tree is proven is partitioned by this tree (Lawler 1972, "A procedure for computing the k best
+  solutions to discrete optimization problems"): each part excludes one of the tree's arcs and keeps those into the
+  words before.  Parts are first bounded by the loss of excluding that arc, so most of them are never decoded.
+- Any other node is split on what was disputed most (Land and Doig 1960, "An automatic method of solving discrete
+  programming problems").
+
+Where non-projective trees have a price, a node whose best known tree has to pay it is split into its non-projective
+trees and its projective ones.
+
+Open nodes take memory.  Once they take `OPEN_BYTES`, the search is depth-first.
+"""
+
+from __future__ import annotations
+
+import bisect
+import heapq
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from nonproj.dual.options import UNLIMITED, DualOptions, SearchOptions
+from nonproj.dual.problem import NO_TRACE, Bounded, Problem
+from nonproj.dual.subgradient import AGREED, CLOSED, STOPPED, Trace
+from nonproj.trees.checks import check_status
+from nonproj.trees.projective import is_projective
+from nonproj.types import Bools, Decoded, Float64s, Int32s, Int64s
+
+OPEN_BYTES = 2**28
+"""Memory of the open nodes from which on the search is depth-first."""
+
+_ARC_BYTES = 33  # of an arc in a node
+
+NODE_WORK, PART_WORK = 100_000, 2
+"""Work of setting up a node, and for each part, in the time of Viterbi transitions."""
+
+ALL, CROSSING, PROJECTIVE = range(3)
+"""Which trees of a node count: all, those that pay the price of crossing arcs, or projective ones."""
+
+
+class Searched(list[Decoded]):
+    """The best trees, best first; ``copies`` are those of the arcs' scores where the first bound was lowest."""
+
+    copies: Float64s
+
+
+def search(
+    problem: Problem,
+    options: DualOptions,
+    limits: SearchOptions,
+    k: int = 1,
+    price: float = 0.0,
+    trace: Trace = NO_TRACE,
+) -> Searched:
+    """Find the k best trees, by their score less ``price`` for those that are not projective, and prove them.
+
+    Parameters
+    ----------
+    problem : Problem
+    options : DualOptions
+        For the whole problem, with its scale; other nodes have ``limits.node_iterations``.
+    limits : SearchOptions
+        ``work_per_word`` is for each word and tree.
+    k : int
+    price : float
+    trace : Trace
+        Filled by the first node as far as its arrays reach.
+
+    Returns
+    -------
+    list of Decoded
+        Best first, fewer than ``k`` if there are no more or the work is used up.  The bound of the i-th is above all
+        trees but the ``i - 1`` before it.
+
+    Raises
+    ------
+    ValueError
+        If there is no tree.
+    """
+    return _Search(problem, options, limits, k, price).run(trace)
+
+
+def with_known(found: Searched, known: Decoded, options: DualOptions) -> Searched:
+    """Return the best trees that a search has found, led by a known one if it reached its limit before it found that.
+
+    Both are under the bound of the first; the one that is displaced remains only if there are several.
+    """
+    first = found[0]
+    if first.certified or known.score <= first.score:
+        return found
+    closed = options.closes(first.bound, known.score)
+    best = first._replace(tree=known.tree, tags=known.tags, score=known.score, certified=closed)
+    others = [each for each in found if not np.array_equal(each.tree, known.tree)]
+    led = Searched([best, *others][: len(found)])
+    led.copies = found.copies
+    return led
+
+
+@dataclass
+class Node:
+    """The trees over some of the arcs.
+
+    Attributes
+    ----------
+    keep : ndarray of shape (A,), bool
+    bound : float
+        Of the values of the trees that count, see ``kind``.
+    copies, disputes : ndarray
+        See `Bounded`; those of the parent until the node is bounded itself.
+    kind : int
+        `ALL`, `CROSSING` or `PROJECTIVE`.
+    iterations : int
+        Of the subgradient method, at most; 0 once the node is bounded.
+    best : ndarray of int32, or None
+        The best solution that is known in it.
+    score : float
+        That of ``best``.
+    solved : bool
+        Whether ``best`` is proven to be the best.
+    """
+
+    keep: Bools
+    bound: float
+    copies: Float64s
+    disputes: Int64s
+    kind: int
+    iterations: int
+    best: Int32s | None = None
+    score: float = -np.inf
+    solved: bool = False
+
+
+class _Known:
+    """The known trees by their values: those that are ranked, and those that may be."""
+
+    def __init__(self, k: int):
+        self.k = k
+        self.values: dict[bytes, float] = {}
+        self.ordered: list[float] = []
+        self.heap: list[tuple[float, int, bytes, Int32s]] = []
+        self.ranked: set[bytes] = set()
+
+    def add(self, tree: bytes, solution: Int32s, value: float) -> None:
+        """Add a tree, or the better solution of one."""
+        before = self.values.get(tree)
+        if tree in self.ranked or (before is not None and before >= value):
+            return
+        if before is not None:
+            del self.ordered[bisect.bisect_left(self.ordered, before)]
+        self.values[tree] = value
+        bisect.insort(self.ordered, value)
+        heapq.heappush(self.heap, (-value, len(self.values), tree, solution))
+
+    def threshold(self) -> float:
+        """Return the k-th best value, minus infinity if there are fewer."""
+        return self.ordered[-self.k] if len(self.ordered) >= self.k else -np.inf
+
+    def best(self) -> float:
+        """Return the highest value of those that are not ranked, minus infinity if there is none."""
+        while self.heap and self.heap[0][2] in self.ranked:
+            heapq.heappop(self.heap)
+        return -self.heap[0][0] if self.heap else -np.inf
+
+    def pop(self) -> tuple[Int32s, float]:
+        """Rank the best of those that are not ranked; return it and its value."""
+        value = self.best()
+        *_, tree, solution = heapq.heappop(self.heap)
+        self.ranked.add(tree)
+        return solution, value
+
+
+class _Search:
+    """The state of one search: the open nodes, the known trees, and the highest bound of the fathomed nodes.
+
+    ``open`` is a heap of nodes, ``deep`` a stack of those that come first, because the heap is full.
+    """
+
+    def __init__(self, problem: Problem, options: DualOptions, limits: SearchOptions, k: int, price: float):
+        self.problem, self.options, self.limits, self.k = problem, options, limits, k
+        self.price = 0.0 if options.projective else price
+        self.budget = limits.work_per_word * (problem.n_nodes - 1) * k or UNLIMITED
+        self.open: list[tuple[float, int, Node]] = []
+        self.deep: list[Node] = []
+        self.most_open = max(1, OPEN_BYTES // (_ARC_BYTES * max(1, len(problem.head))))
+        self.known, self.fathomed, self.ranked = _Known(k), -np.inf, Searched()
+        self.iterations = self.decoded = self.spent = self.nodes = self.numbered = 0
+        self.agreed, self.searching = False, k > 1 or (limits.search and limits.work_per_word > 0)
+
+    def run(self, trace: Trace) -> Searched:
+        """Search until the trees are found, no node is open, or the limit is hit."""
+        first = self.bound_all(trace)
+        proven = self.k == 1 and first.found.outcome != STOPPED
+        if (proven or not self.searching) and not self.must_pay(first.solution):
+            return self.conclude(first)
+        node = self.new_node(np.ones(len(self.problem.head), np.bool_), first)
+        self.learn(node, first, -np.inf)
+        while len(self.ranked) < self.k:
+            bound, best = self.highest_bound(), self.known.best()
+            if self.options.closes(bound, best):
+                self.rank(bound)
+            elif not (self.open or self.deep) or self.spent >= self.budget:
+                break
+            else:
+                self.expand(self.deep.pop() if self.deep else heapq.heappop(self.open)[-1])
+        bound = self.highest_bound()
+        while len(self.ranked) < self.k and self.known.best() > -np.inf:
+            self.rank(bound)
+        if not self.ranked:  # automata have rejected every tree
+            self.ranked.append(self.as_decoded(first.solution, -np.inf, bound, False, False))
+        return self.ranked
+
+    def bound_all(self, trace: Trace) -> Bounded:
+        """Bound the whole problem; raise ValueError if it has no tree."""
+        first = self.problem.whole(self.options, -np.inf, self.budget, trace)
+        if first.found.outcome < 0:
+            check_status(-first.found.outcome)
+        self.count(first)
+        self.agreed, self.ranked.copies = first.found.outcome == AGREED, first.copies
+        return first
+
+    def count(self, bounded: Bounded) -> None:
+        """Add up iterations, automata and work."""
+        self.iterations += bounded.found.iterations
+        self.decoded += bounded.found.decoded
+        self.spent += bounded.found.spent
+
+    def must_pay(self, solution: Int32s | None) -> bool:
+        """Return whether a solution has to pay a price."""
+        return self.price > 0.0 and solution is not None and not is_projective(solution[: self.problem.n_nodes])
+
+    def conclude(self, first: Bounded) -> Searched:
+        """Return the tree of the first node alone."""
+        found = first.found
+        # A closed gap may round to either side of zero; no bound is below a tree's score.
+        bound, certified = max(found.bound, found.score), found.outcome != STOPPED
+        self.ranked.append(self.as_decoded(first.solution, found.score, bound, certified, self.agreed))
+        return self.ranked
+
+    def as_decoded(self, solution: Int32s, score: float, bound: float, certified: bool, agreed: bool) -> Decoded:
+        """Return a solution with what is known about it."""
+        n_nodes = self.problem.n_nodes
+        share = self.decoded / max(1, self.iterations * self.problem.n_automata)
+        tags = solution[n_nodes:] if len(solution) > n_nodes else None
+        tree = solution[:n_nodes]
+        known = float(score), float(bound), bool(agreed), bool(certified)
+        return Decoded(tree, *known, self.iterations, share, self.nodes, tags)
+
+    def new_node(self, keep: Bools, first: Bounded) -> Node:
+        """Return the node of all trees."""
+        return Node(keep, np.inf, first.copies, first.disputes, ALL, self.options.max_iterations)
+
+    def highest_bound(self) -> float:
+        """Return a bound of all trees that are not ranked and not known."""
+        bounds = [self.fathomed, *(node.bound for node in self.deep)]
+        return max(bounds) if not self.open else max(*bounds, -self.open[0][0])
+
+    def rank(self, bound: float) -> None:
+        """Rank the best known tree, under a bound of all others."""
+        solution, value = self.known.pop()
+        bound = max(bound, value)
+        certified = self.options.closes(bound, value)
+        agreed = certified and (self.k > 1 or self.agreed)
+        self.ranked.append(self.as_decoded(solution, value, bound, certified, agreed))
+
+    def push(self, node: Node) -> None:
+        """Keep a node open, unless nothing in it can be among the best."""
+        if self.options.closes(node.bound, self.known.threshold()):
+            self.fathomed = max(self.fathomed, node.bound)
+            return
+        self.numbered += 1
+        if len(self.open) < self.most_open:
+            heapq.heappush(self.open, (-node.bound, self.numbered, node))
+        else:
+            self.deep.append(node)
+
+    def expand(self, node: Node) -> None:
+        """Bound, partition or split a node."""
+        if self.options.closes(node.bound, self.known.threshold()):
+            self.fathomed = max(self.fathomed, node.bound)
+        elif node.iterations:
+            self.bound(node)
+        elif not self.searching:
+            self.fathomed = max(self.fathomed, node.bound)
+        elif node.solved:
+            self.partition(node)
+        else:
+            self.split(node)
+
+    def bound(self, node: Node) -> None:
+        """Bound a node, and keep it open unless it is fathomed."""
+        self.nodes += 1
+        self.spent += NODE_WORK + PART_WORK * self.problem.size
+        paid = self.price if node.kind == CROSSING else 0.0
+        incumbent = max(self.known.threshold() + paid, node.score)
+        options = self.options._replace(max_iterations=node.iterations)
+        if node.kind == PROJECTIVE:
+            options = options._replace(projective=True)
+        found = self.problem.over(node.keep, node.copies, options, incumbent, self.budget - self.spent)
+        if found is not None:
+            self.count(found)
+            if found.found.outcome >= 0:
+                self.learn(node, found, incumbent)
+
+    def learn(self, node: Node, bounded: Bounded, incumbent: float) -> None:
+        """Remember what was found over a node, and keep it open unless it is fathomed."""
+        outcome, score, found = bounded.found.outcome, bounded.found.score, bounded.found
+        if outcome == AGREED or score > incumbent:
+            node.best, node.score = bounded.solution, score
+            self.remember(bounded.solution, score)
+        paid = self.price if node.kind == CROSSING else 0.0
+        bound = min(node.bound, (score if outcome == AGREED else found.bound) - paid)
+        solved = outcome == AGREED or (outcome == CLOSED and node.score >= score)
+        node = replace(node, bound=bound, copies=bounded.copies, disputes=bounded.disputes, iterations=0, solved=solved)
+        if outcome == CLOSED and not solved:
+            self.fathomed = max(self.fathomed, bound)
+        elif node.kind == ALL and self.must_pay(node.best):
+            self.push(replace(node, kind=CROSSING, bound=bound - self.price))
+            iterations = self.options.max_iterations
+            self.push(Node(node.keep, bound, node.copies, node.disputes, PROJECTIVE, iterations))
+        else:
+            self.push(node)
+
+    def remember(self, solution: Int32s, score: float) -> None:
+        """Add a solution to those that are known."""
+        value = score - self.price if self.must_pay(solution) else score
+        self.known.add(solution[: self.problem.n_nodes].tobytes(), solution, value)
+
+    def child(self, node: Node, keep: Bools, bound: float) -> None:
+        """Keep a part of a node open, with the best solution that is known if it is in that part."""
+        iterations = self.limits.node_iterations
+        part = Node(keep, bound, node.copies, node.disputes, node.kind, iterations)
+        if node.best is not None and keep[self.problem.used_arcs(node.best)].all():
+            part.best, part.score = node.best, node.score
+        self.push(part)
+
+    def split(self, node: Node) -> None:
+        """Split a node on what was disputed most; if there is only one tree in it, that has been seen."""
+        for keep in self.problem.branches(node.keep, node.disputes) or ():
+            self.child(node, keep, node.bound)
+
+    def partition(self, node: Node) -> None:
+        """Partition what remains of a node without its best tree."""
+        problem, keep, best = self.problem, node.keep.copy(), node.best
+        assert best is not None
+        options = self.options._replace(projective=self.options.projective or node.kind == PROJECTIVE)
+        bounds = problem.exclusion_bounds(node.copies, options, best, keep)
+        bounds[1:] -= self.price if node.kind == CROSSING else 0.0
+        self.spent += NODE_WORK + problem.n_nodes * PART_WORK * problem.size
+        # What is bounded most tightly comes first, so that the other parts, which will be decoded, are small.
+        for m in (np.argsort(bounds[1:], kind="stable") + 1).tolist():
+            into = problem.modifier == m
+            chosen = into & (problem.head == best[m])
+            if bounds[m] > -np.inf:
+                self.child(node, keep & ~chosen, min(node.bound, bounds[m]))
+            keep &= chosen | ~into
