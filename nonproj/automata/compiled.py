@@ -83,7 +83,7 @@ class Choice(NamedTuple):
 
 
 class TableWorkspace(NamedTuple):
-    """What automata given as tables need: arrays of one half-automaton, their paths, and `FREE` for each arc, int8[A]."""
+    """Arrays for automata given as tables: of one half-automaton, the paths, and `FREE` for each arc, int8[A]."""
 
     half: HalfWorkspace
     paths: Paths
@@ -103,7 +103,7 @@ class Workspace(NamedTuple):
 
 
 def split_scores(scores: Float64s, beta: float, tau: float, grandparents: bool) -> Float64s:
-    """Return the three copies of the scores of arcs at multipliers of zero, in the order of `SplitScores`, float64[3 A].
+    """Return the copies of the scores of arcs at multipliers of zero, in the order of `SplitScores`, float64[3 A].
 
     ``beta`` is the tree's share.  In a set with grandparents, ``tau`` of the rest goes to the automaton of the arc's
     head; in others all of it does.

@@ -1,7 +1,7 @@
 """Head automata of any kind joined with trees: the two oracles of Koo et al. (2010), figure 1, and a decoder.
 
-`TreeOracle` and `AutomataOracle` are for the methods of `nonproj.relaxation`.  `parse_with_automata` finds the best tree
-by compiled code.
+`TreeOracle` and `AutomataOracle` are for the methods of `nonproj.relaxation`.  `parse_with_automata` finds the best
+tree by compiled code.
 """
 
 from __future__ import annotations

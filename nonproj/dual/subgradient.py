@@ -311,7 +311,7 @@ def _descend(
                 return CLOSED, k + 1, score, bound, decoded, spent
         if spent > descent.budget:
             return CLOSED if left < grace else STOPPED, k + 1, score, bound, decoded, spent
-        step = next_step(options, pace, dual, primal, score, stalled, norm)
+        step = _next_step(options, pace, dual, primal, score, stalled, norm)
         if step == 0.0:
             # The paper's rule after a first gap of zero: nothing will move any more.
             return CLOSED if left < grace else STOPPED, k + 1, score, bound, decoded, spent
@@ -492,7 +492,7 @@ def _count_tag_disputes(arcs: ArcSpace, tags: Tags | None, work: _Work, disputes
 
 
 @kernel
-def next_step(
+def _next_step(
     options: DualOptions, pace: Pace, dual: float, primal: float, score: float, stalled: bool, norm: int
 ) -> float:
     """Return the size of the next step."""

@@ -1,7 +1,7 @@
 """The subproblems of the joint problem as oracles of the relaxation library, by general automata.
 
-The slow and readable twin of `nonproj.dual.subgradient` with tags, to be solved by any method of the library.  Shared variables
-are the tagged arcs, numbered as they are, and then the tagged words without the root.
+The slow and readable twin of `nonproj.dual.subgradient` with tags, to be solved by any method of the library.  Shared
+variables are the tagged arcs, numbered as they are, and then the tagged words without the root.
 """
 
 from __future__ import annotations

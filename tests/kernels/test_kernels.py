@@ -46,8 +46,9 @@ _FROM_PYTHON = {
     "nonproj.automata.compiled.count_work": 2,
     "nonproj.automata.compiled.decode_all_heads": 2,
     "nonproj.confidence.alternatives._fill_losses": 2,
+    # With and without both, with tags, and with tables.
+    "nonproj.dual.subgradient._descend": 6,
     # With and without both.
-    "nonproj.dual.subgradient._descend": 4,
     "nonproj.dual.exclusion._exclude": 4,
 }
 """Kernels with optional parts that are called from Python: the number of their signatures."""
