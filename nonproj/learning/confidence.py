@@ -242,7 +242,7 @@ def _case(parser: Parser, sentence: Sentence, tag_margins: np.ndarray | None) ->
 def median_loss(parser: Parser, sentences: Sequence[Sentence]) -> float:
     """Return the median loss of the words of some sentences, beyond which the difference is not computed."""
     cases = (_case(parser, sentence, None) for sentence in sentences[:: -(-len(sentences) // _SAMPLE)])
-    column = FEATURES.index("loss")
+    column = FEATURES.index("cost")
     return float(np.median(np.concatenate([parser.evidence(case, -np.inf).features[:, column] for case in cases])))
 
 

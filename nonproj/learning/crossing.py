@@ -38,7 +38,7 @@ def learn_price(parser: Parser, sentences: Sequence[Sentence], loss: float) -> f
     sentences : sequence of Sentence
         With gold trees; the parser has not been trained on them.
     loss : float
-        The median loss of a word's other heads, see `nonproj.confidence.alternatives.losses`.
+        The median loss of a word's other heads, see `nonproj.confidence.alternatives.costs`.
 
     Returns
     -------
