@@ -157,7 +157,7 @@ def gather(case: Case, tag_column: int | None, options: DualOptions, limit: floa
     _fill_features(parts.arcs, heads, case.marginals, cost, bounds, margins, case.tokens.atoms, facts, features)
     if case.tag_margins is not None:
         _fill_tag_features(heads, np.minimum(case.tag_margins, LARGE), features)
-    if case.text_margins is not None:
+    if case.kind == "text" and case.text_margins is not None:
         _fill_text_features(heads, case.text_margins.astype(np.float64), features)
     tags = case.tokens.atoms[MARGIN + 1 : MARGIN + n_nodes, tag_column] if tag_column is not None else case.labels * 0
     return Evidence(features, case.labels.astype(np.int64), tags.astype(np.int64), case.kind)

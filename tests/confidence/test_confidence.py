@@ -171,7 +171,9 @@ def test_evidence_of_tagger_and_segmenter_is_that_of_the_definition(seed):
     assert features[:, first + 1].tolist() == [min(tags[h - 1], LARGE) if h else LARGE for h in heads[1:]]
     expected = naive_confidence.text_features(heads, text.astype(float).tolist(), LARGE)
     assert features[:, -len(TEXT_FEATURES) :].tolist() == expected
-    assert gather(Case(*given, None, text), 0, options, np.inf).kind == "given"
+    without_tags = gather(Case(*given, None, text), 0, options, np.inf)  # whose array has no columns for the text
+    assert without_tags.kind == "given"
+    assert (without_tags.features == kinds[0].features).all()
 
 
 def test_doubtless_cases_have_a_knot_by_themselves():
