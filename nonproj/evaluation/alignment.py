@@ -1,4 +1,4 @@
-"""Which words of a parsed text are words of the gold standard, by their characters, and whether their arcs are right.
+"""Alignment of the words of a parsed text with gold words, by their characters, and the correctness of their arcs.
 
 Words are aligned as by the official evaluation of the CoNLL 2018 shared task (Zeman et al. 2018): by the characters of
 their tokens; the words of multiword tokens, which share these, by the longest common subsequence of their forms.
@@ -18,16 +18,16 @@ from nonproj.types import Sentence
 
 
 class Verdict(NamedTuple):
-    """What is right of a parsed sentence of ``n`` words, against a gold standard with other words and sentences.
+    """The correct arcs of a parsed sentence of ``n`` words, given a gold standard with other words and sentences.
 
     Attributes
     ----------
     heads : ndarray of shape (n,), bool
-        Whether each word is aligned with a gold word, and its head with that word's head, or both are roots.
+        Whether each word is aligned with a gold word, and its head with that word's head (or both are roots).
     labels : ndarray of shape (n,), bool
-        Whether its label is right, too.
+        Whether its label is correct, too.
     tree : bool
-        Whether all heads are right and the sentence is one of the gold standard.
+        Whether all heads are correct and the sentence is a gold sentence.
     """
 
     heads: np.ndarray
@@ -36,8 +36,8 @@ class Verdict(NamedTuple):
 
 
 class _Words(NamedTuple):
-    """The words of some sentences: places of their tokens' characters, blanks not counted, and whether these have more
-    than one word; for each sentence the number of words before it, and for each character its letter."""
+    """The words of several sentences: character spans of their tokens, not counting blanks, and whether a token has more
+    words; for each sentence the number of words before it, and for each character its letter."""
 
     start: list[int]
     end: list[int]
@@ -53,16 +53,16 @@ def judge_text(
     heads: Sequence[np.ndarray],
     labels: Sequence[Sequence[str]],
 ) -> list[Verdict]:
-    """Return what is right of parsed sentences, whose words and sentences may not be those of the gold standard.
+    """Return the correct arcs of parsed sentences, whose words and sentences may differ from the gold standard.
 
     Parameters
     ----------
     gold : sequence of Sentence
         With gold heads.
     system : sequence of Sentence
-        Of the same text.
+        The same text, as parsed.
     heads, labels : sequence
-        Those of each system sentence: int32[n], and ``n`` strings.
+        The trees of the parsed sentences: int32[n], and ``n`` strings.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def _words(sentences: Sequence[Sentence]) -> _Words:
 
 
 def _aligned(gold: _Words, system: _Words) -> list[tuple[int, int]]:
-    """Return the pairs of aligned words, by their numbers."""
+    """Return the pairs of aligned words, by index."""
     pairs, g, s = [], 0, 0
     while g < len(gold.forms) and s < len(system.forms):
         if gold.several[g] or system.several[s]:
@@ -138,7 +138,7 @@ def _aligned(gold: _Words, system: _Words) -> list[tuple[int, int]]:
 
 
 def _span(gold: _Words, system: _Words, g: int, s: int) -> tuple[int, int, int, int]:
-    """Return the smallest ranges of words, beginning here, over whole multiword tokens on both sides."""
+    """Return the smallest ranges of words, starting here, that cover whole multiword tokens on both sides."""
     if gold.several[g]:
         end = gold.end[g]
         s += not system.several[s] and system.start[s] < gold.start[g]
@@ -157,7 +157,7 @@ def _span(gold: _Words, system: _Words, g: int, s: int) -> tuple[int, int, int, 
 
 
 def _beyond(words: _Words, i: int, end: int) -> bool:
-    """Return whether a word is behind a span that ends at a character."""
+    """Return whether a word is after a span that ends at a character."""
     return i >= len(words.forms) or (words.start[i] >= end if words.several[i] else words.end[i] > end)
 
 

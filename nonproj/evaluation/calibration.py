@@ -1,4 +1,4 @@
-"""How well probabilities agree with what is right: calibration error, ranking, reliability diagrams."""
+"""Calibration of probabilities: calibration error, ranking, reliability diagrams."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _DRAWS = 200
 
 
 class Judged(NamedTuple):
-    """Probabilities, and whether what they are about is right: arrays of the same shape, float64 and bool."""
+    """Probabilities, and whether the predictions are correct: arrays of the same shape, float64 and bool."""
 
     probabilities: np.ndarray
     right: np.ndarray
 
     def bins(self, count: int = BINS) -> np.ndarray:
-        """Return the mean probability, the share that is right and the size of each bin, float64[count, 3].
+        """Return the mean probability, the share of correct predictions and the size of each bin, float64[count, 3].
 
         Examples
         --------
@@ -47,7 +47,7 @@ class Judged(NamedTuple):
             return np.stack([sums[0] / size, sums[1] / size, size], axis=1)
 
     def calibration_error(self, count: int = BINS) -> float:
-        """Return the expected calibration error, the mean over all of ``|probability - share right|`` of their bin.
+        """Return the expected calibration error, the mean over all of ``|probability - share correct|`` of their bin.
 
         Naeini, Cooper and Hauskrecht (2015); Guo et al. (2017).
         """
@@ -56,13 +56,13 @@ class Judged(NamedTuple):
         return float((size * np.abs(mean - right))[filled].sum() / size.sum())
 
     def noise(self, count: int = BINS, seed: int = 0) -> float:
-        """Return the mean calibration error where the probabilities are true: not 0, because samples are finite."""
+        """Return the expected calibration error if the probabilities are true: above 0, because samples are finite."""
         rng = np.random.default_rng(seed)
         draws = rng.random((_DRAWS, len(self.right))) < self.probabilities
         return float(np.mean([Judged(self.probabilities, draw).calibration_error(count) for draw in draws]))
 
     def area(self) -> float:
-        """Return the area under the ROC curve: how often what is right is more probable than what is wrong.
+        """Return the area under the ROC curve: the probability that a correct prediction outranks a wrong one.
 
         Examples
         --------
@@ -78,12 +78,12 @@ class Judged(NamedTuple):
         return float((ranks - n * (n + 1) / 2) / (n * (len(self.right) - n)))
 
     def accuracy_of_surest(self, share: float) -> float:
-        """Return the accuracy of the most probable share; among equals, the first."""
+        """Return the accuracy of the most probable share; ties are broken by order."""
         order = np.argsort(-self.probabilities, kind="stable")
         return float(self.right[order[: max(1, round(share * len(order)))]].mean())
 
     def as_dict(self) -> dict[str, float]:
-        """Return all figures."""
+        """Return all metrics."""
         surest = {f"surest_{100 * share:.0f}": self.accuracy_of_surest(share) for share in SURE}
         return {
             "count": len(self.right),
@@ -117,10 +117,10 @@ def judge(parses: Iterable[tuple[Sentence, Parse]], path: str = "the model") -> 
 
 
 def judge_from_text(parser: Parser, gold: Sequence[Sentence], path: str = "the model") -> dict[str, Judged]:
-    """Compare the confidence of trees that are parsed from plain text with the gold trees; otherwise as `judge`.
+    """Compare the confidence of trees parsed from plain text with the gold trees; otherwise as `judge`.
 
-    The text is that of the gold sentences: their tokens with a blank between them, except behind ``SpaceAfter=No``.
-    Words that are not gold words are wrong, and so are trees whose sentences are not gold sentences: see
+    The text is that of the gold sentences: their tokens, separated by blanks except after ``SpaceAfter=No``.
+    Words that are not gold words count as wrong, and so do trees whose sentences are not gold sentences: see
     `nonproj.evaluation.alignment`.
     """
     limit = min(TextInput().max_words, parser.max_words)
@@ -132,7 +132,7 @@ def judge_from_text(parser: Parser, gold: Sequence[Sentence], path: str = "the m
 
 
 def _judged(rows: Sequence[tuple[Parse, Verdict]], path: str) -> dict[str, Judged]:
-    """Return probabilities and what is right of all parses."""
+    """Return probabilities and correctness of all parses."""
     if not rows:
         raise ValueError("there are no sentences")
     found: dict[str, list[Any]] = {"heads": [], "labels": [], "trees": []}
@@ -147,7 +147,7 @@ def _judged(rows: Sequence[tuple[Parse, Verdict]], path: str) -> dict[str, Judge
 
 def no_classifier(path: str) -> str:
     """Return the message for a model without a confidence classifier."""
-    return f"{path}: the model has no confidence classifier; train it again, with confidence.share above 0"
+    return f"{path}: the model has no confidence classifier; retrain it with confidence.share above 0"
 
 
 def calibration_report(judged: Mapping[str, Judged]) -> str:
@@ -163,14 +163,14 @@ def calibration_report(judged: Mapping[str, Judged]) -> str:
 
 
 def check_diagram(path: str | Path) -> None:
-    """Raise an error if `plot_calibration` could not write a file of this name, before there is anything to draw.
+    """Raise an error if `plot_calibration` could not write this file, before any work is done.
 
     Raises
     ------
     DependencyError
         Matplotlib is not installed.
     FileError
-        The folder cannot be written to, or the name has no known ending.
+        The folder is not writable, or the file extension is unknown.
     """
     try:
         from matplotlib.backend_bases import FigureCanvasBase
@@ -182,16 +182,16 @@ def check_diagram(path: str | Path) -> None:
     check_folder(path)
 
 
-_ENDINGS = "the name of a picture ends with .png, .svg or .pdf"
+_ENDINGS = "a picture needs the extension .png, .svg or .pdf"
 
 
 def plot_calibration(judged: Mapping[str, Judged], path: str | Path) -> None:
-    """Draw a reliability diagram for each, by matplotlib: the share that is right against the probability.
+    """Draw a reliability diagram for each, with matplotlib: the share of correct predictions against the probability.
 
     Raises
     ------
     FileError
-        The file cannot be written, or has no known kind.
+        The file cannot be written, or its type is unknown.
     """
     from matplotlib.figure import Figure
 

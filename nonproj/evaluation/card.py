@@ -1,4 +1,4 @@
-"""Model cards: what a model was trained on, how good it is, and what it is for, as Markdown."""
+"""Model cards: training data, accuracy and intended use of a model, as Markdown."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ _PARTS = {"arc": "arcs", "sibling": "adjacent siblings", "grandparent": "grandpa
 _TEST = {
     "uas": "UAS, without punctuation",
     "las": "LAS, without punctuation",
-    "uas_punctuation": "UAS, punctuation too",
-    "las_punctuation": "LAS, punctuation too",
+    "uas_punctuation": "UAS with punctuation",
+    "las_punctuation": "LAS with punctuation",
     "agreed": "trees certified by agreement",
     "certified": "trees certified",
 }
-"""The shares that a model keeps of its test, with their names on a card."""
+"""The test results that a model records, with their names on a card."""
 
 _CALIBRATION = {
     "calibration_error": "expected calibration error",
-    "area": "AUC of right against wrong",
-    "surest_50": "right among the surest 50 %",
-    "surest_75": "right among the surest 75 %",
-    "surest_90": "right among the surest 90 %",
+    "area": "AUC of correct against wrong",
+    "surest_50": "accuracy of the most confident 50 %",
+    "surest_75": "accuracy of the most confident 75 %",
+    "surest_90": "accuracy of the most confident 90 %",
 }
-"""The figures that a model keeps of its calibration, with their names on a card."""
+"""The calibration results that a model records, with their names on a card."""
 
-_USE = """It parses text of the language and kind of its treebank, for research and as a tool for annotators. Text of
-another kind (speech, social media, older spelling) costs accuracy, and nothing in the output says so. Tags that are
-given should follow the treebank's scheme. A certificate says that a tree is the best one under the model over its
-candidate arcs, not that it is right. Where decisions about people depend on the output, a person must check it."""
+_USE = """The model parses text in the language and genre of its treebank, for research and as a tool for annotators. On
+other genres (speech, social media, older spelling) it is less accurate, and the output does not indicate this. Given
+tags should follow the treebank's scheme. A certificate proves that a tree is the best one under the model over its
+candidate arcs, not that it is correct. If decisions about people depend on the output, a person must check it."""
 
 
 def figures_of_test(figures: dict[str, Any]) -> dict[str, float | int | None]:
-    """Return what a model keeps of an evaluation: single values, as its training history requires.
+    """Return the record of an evaluation in a model: single values, as its training history requires.
 
     Parameters
     ----------
     figures : dict
-        What `nonproj.evaluation.scores.Evaluation.as_dict` returns.
+        The result of `nonproj.evaluation.scores.Evaluation.as_dict`.
 
     Examples
     --------
@@ -68,12 +68,12 @@ def figures_of_test(figures: dict[str, Any]) -> dict[str, float | int | None]:
 
 
 def calibration_of_test(judged: Mapping[str, Judged]) -> dict[str, float | int]:
-    """Return what a model keeps of the calibration of its confidence.
+    """Return the record of a model's calibration.
 
     Parameters
     ----------
     judged : mapping of str to Judged
-        What `nonproj.evaluation.calibration.judge` returns.
+        The result of `nonproj.evaluation.calibration.judge`.
     """
     return {
         f"{kind}_{name}": value
@@ -89,9 +89,9 @@ def model_card(path: str, description: dict[str, Any], size: int) -> str:
     Parameters
     ----------
     path : str
-        The model's file, whose name heads the card.
+        The model file, whose name is the title of the card.
     description : dict
-        What `nonproj.model.Model.describe` returns.
+        The result of `nonproj.model.Model.describe`.
     size : int
         The size of the file in bytes.
 
@@ -111,7 +111,7 @@ def model_card(path: str, description: dict[str, Any], size: int) -> str:
     ]
     lines += ["", "## Data", "", *_table(("", ""), _data(data, training))]
     lines += ["", "## Accuracy", ""]
-    lines += _table(("on the test file", ""), _figures(test)) if test else ["No test file was named in training."]
+    lines += _table(("on the test file", ""), _figures(test)) if test else ["The model was not evaluated in training."]
     if calibration:
         lines += ["", "## Confidence", "", *_table(("on the test file", ""), _calibration(calibration))]
     lines += ["", "## Training", "", *_table(("", ""), _training(training, description, size))]
@@ -125,7 +125,7 @@ def model_card(path: str, description: dict[str, Any], size: int) -> str:
 
 
 def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what is known of the treebank."""
+    """Yield the facts about the treebank."""
     yield "treebank", data.get("name") or "not named"
     yield "licence", data.get("licence") or "unknown; the terms of the treebank may restrict the use of the model"
     for role, title in (("train", "training file"), ("test", "test file")):
@@ -141,7 +141,7 @@ def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str,
 
 
 def _figures(test: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the figures on the test file."""
+    """Yield the results on the test file."""
     yield "size", f"{test.get('sentences', '?')} sentences, {test.get('words', '?')} words"
     if test.get("tags"):
         yield "tags", str(test["tags"])
@@ -151,7 +151,7 @@ def _figures(test: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _calibration(calibration: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield how well the probabilities of heads, and of heads with labels, agree with what is right."""
+    """Yield the calibration of the probabilities of heads, and of heads with labels."""
     for kind, of in (("heads", "heads"), ("labels", "heads with labels")):
         for name, title in _CALIBRATION.items():
             if (value := calibration.get(f"{kind}_{name}")) is not None:
@@ -160,7 +160,7 @@ def _calibration(calibration: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _training(training: dict[str, Any], description: dict[str, Any], size: int) -> Iterator[tuple[str, str]]:
-    """Yield how the model was made, and how large it is."""
+    """Yield the facts about training, and the size of the model."""
     yield "seed", str(description["config"]["seed"])
     yield "epochs", str(len(training.get("log", [])))
     if "seconds" in training:
@@ -176,7 +176,7 @@ def _training(training: dict[str, Any], description: dict[str, Any], size: int) 
 
 
 def _changed(config: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the options that are not at their defaults, but those of treebank and seed, which have their own lines."""
+    """Yield the options that differ from their defaults, except treebank and seed, which have their own lines."""
     defaults = Config().as_dict()
     for name, value in config.items():
         if isinstance(value, dict):
@@ -188,7 +188,7 @@ def _changed(config: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _record(training: dict[str, Any], key: str) -> dict[str, Any]:
-    """Return a record of the training history; models of other programs may have something else there."""
+    """Return a record of the training history; in models of other programs it may have another type."""
     value = training.get(key)
     return value if isinstance(value, dict) else {}
 

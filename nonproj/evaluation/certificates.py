@@ -1,4 +1,4 @@
-"""The statistics of a tree, its certificate above all: as a dictionary, a line of JSON or comments of CoNLL-U."""
+"""The statistics of a tree, including its certificate: as a dictionary, a line of JSON or CoNLL-U comments."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from nonproj.types import Sentence
 
 
 class TextOptions(NamedTuple):
-    """How sentences are read and written.
+    """Options of reading and writing sentences.
 
     Attributes
     ----------
     comments : bool
-        Write the statistics above each sentence.
+        Whether to write the statistics above each sentence.
     keep_deps : bool
         See `nonproj.io.conll.replace`.
     rules : Rules
-        How a treebank is read: gold heads are ignored.
+        Rules for reading a treebank: gold heads are ignored.
     plain : TextInput or None
-        How plain text is read; None if the input is a treebank.
+        Options for reading plain text; None if the input is a treebank.
     confidence : ConfidenceOutput
-        What is written about confidence.
+        Options for writing confidence.
     on_error : str
-        What to do with what is broken in the input: one of `nonproj.io.broken.ON_ERROR`.
+        How to handle malformed input: one of `nonproj.io.broken.ON_ERROR`.
     """
 
     comments: bool = False
@@ -45,7 +45,7 @@ DEFAULT_TEXT = TextOptions()
 
 
 class ParseRecord(NamedTuple):
-    """The statistics of one parsed sentence, and the place of the sentence.
+    """The statistics of one parsed sentence, and its position.
 
     Attributes
     ----------
@@ -69,8 +69,8 @@ class ParseRecord(NamedTuple):
 def statistics(parse: Parse) -> dict[str, Any]:
     """Return the numbers of `nonproj.types.Decoded` and ``gap``, ``full`` and ``changed`` as plain Python values.
 
-    ``gap`` is ``bound - score``; ``full`` means that all arcs were candidates; ``changed`` that this gave another tree;
-    ``confidence``, which only models with a classifier have, is the probability that all heads are right.
+    ``gap`` is ``bound - score``; ``full`` means that all arcs were candidates; ``changed`` that this changed the tree;
+    ``confidence``, only with a classifier, is the probability that all heads are correct.
     """
     decoded = parse.decoded
     figures = {
@@ -94,11 +94,11 @@ def annotate(
     on_record: Callable[[ParseRecord], object],
     confidence: ConfidenceOutput = NO_CONFIDENCE,
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield what `nonproj.io.conll.write` takes, and call ``on_record`` with the record of each sentence.
+    """Yield the arguments of `nonproj.io.conll.write`, and call ``on_record`` with the record of each sentence.
 
     With ``comments``, the statistics are written above each sentence, as in ``# nonproj certified = true``.  A sentence
     with several trees is written once for each, with its rank and statistics; its record has them all as ``nbest``.
-    ``confidence`` says what is written about that of the best tree; records have the words' as lists.
+    ``confidence`` sets how the confidence of the best tree is written; records have the words' probabilities as lists.
     """
     for sentence, parse in parses:
         several, numbers = parse.others is not None, statistics(parse)
@@ -130,7 +130,7 @@ def _as_dict(parse: Parse) -> dict[str, Any]:
 
 
 REPORTED = 100
-"""The number of broken units that a `ParseLog` keeps, for the report at the end; it counts them all."""
+"""Number of malformed units that a `ParseLog` keeps for the final report; it counts all of them."""
 
 
 class ParseLog:
@@ -139,7 +139,7 @@ class ParseLog:
     Attributes
     ----------
     broken : list of Broken
-        The first `REPORTED` units that were left out or copied; ``refused`` counts all.
+        The first `REPORTED` units that were skipped or copied; ``refused`` counts all.
     """
 
     COUNTS = ("sentences", "words", "unknown_tags", "certified", "full", "changed", "refused")
@@ -150,7 +150,7 @@ class ParseLog:
         self.broken: list[Broken] = []
 
     def add(self, record: ParseRecord | Broken) -> None:
-        """Count the next sentence, or what is broken in its place."""
+        """Count the next sentence, or the malformed unit in its place."""
         if isinstance(record, Broken):
             self._refuse(record)
             return
@@ -164,7 +164,7 @@ class ParseLog:
         self._write({"sentence": self.sentences, "path": path, "line": line, "words": words} | numbers)
 
     def _refuse(self, unit: Broken) -> None:
-        """Count and describe what is broken."""
+        """Count and describe a malformed unit."""
         self.refused += 1
         if len(self.broken) < REPORTED:
             self.broken.append(unit._replace(text=""))
@@ -177,13 +177,13 @@ class ParseLog:
             self.stream.write(json.dumps(numbers | {"path": path}, ensure_ascii=False) + "\n")
 
     def state(self) -> dict[str, Any]:
-        """Return the counts and what is broken as JSON values, for `restore`."""
+        """Return the counts and the malformed units as JSON values, for `restore`."""
         return {name: int(getattr(self, name)) for name in self.COUNTS} | {
             "broken": [list(unit) for unit in self.broken]
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a `state`."""
+        """Continue from the result of `state`."""
         for name in self.COUNTS:
             setattr(self, name, state[name])
         self.broken = [Broken(*unit) for unit in state["broken"]]

@@ -1,4 +1,4 @@
-"""Confidence in files: as attributes of MISC, and words that are left out or marked because it is low."""
+"""Confidence in files: attributes of MISC, and words that are omitted or marked because their confidence is low."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from nonproj.parses import Parse
 from nonproj.types import Sentence
 
 HEAD, LABELLED, UNSURE = "Confidence", "LabelledConfidence", "Unsure"
-"""Attributes of MISC: the probability that the head is right, that head and label are, and ``Unsure=Head`` or
-``Unsure=Deprel`` for what is below the minimum."""
+"""Attributes of MISC: the probability that the head is correct, that head and label are, and ``Unsure=Head`` or
+``Unsure=Deprel`` for heads and labels below the minimum."""
 
 
 class ConfidenceOutput(NamedTuple):
-    """What is written about confidence.
+    """Options for writing confidence.
 
     Attributes
     ----------
     write : bool
-        Write the probabilities into MISC.
+        Whether to write the probabilities into MISC.
     minimum : float
-        A head whose probability is lower is left out, and so is a label if that of head and label is; 0 leaves out
+        A head with a lower probability is omitted, and so is a label if that of head and label is lower; 0 omits
         none.
     mark : bool
-        Mark what is below the minimum in MISC instead of leaving it out.
+        Whether to mark them in MISC instead of omitting them.
     """
 
     write: bool = False
@@ -40,7 +40,7 @@ NO_CONFIDENCE = ConfidenceOutput()
 def with_confidence(
     sentence: Sentence, parse: Parse, output: ConfidenceOutput
 ) -> tuple[Sentence, np.ndarray, list[str]]:
-    """Return a sentence, heads and labels as they are written; heads that are left out are -1, labels ``_``.
+    """Return a sentence, heads and labels as written to the file; omitted heads are -1, omitted labels ``_``.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def with_confidence(
 
 
 def confidence_figures(parse: Parse) -> dict[str, list[float]]:
-    """Return the probabilities of the words as plain numbers, rounded to four digits; nothing if there are none."""
+    """Return the probabilities of the words as Python floats, rounded to four digits; empty without confidence."""
     if parse.confidence is None:
         return {}
     pairs = (("head_confidence", parse.confidence.heads), ("label_confidence", parse.confidence.labels))
@@ -80,6 +80,6 @@ def confidence_figures(parse: Parse) -> dict[str, list[float]]:
 
 
 def _rounded(p: float) -> str:
-    """Return a probability with two digits after the point, or as many as keep it from being 1."""
+    """Return a probability with two decimals, or with as many as are needed to distinguish it from 1."""
     digits = 2 if p <= 0.99 else 4
     return f"{min(round(p, digits), 0.9999):.4g}"

@@ -1,6 +1,6 @@
 """Error tables: attachment scores by gold label, tag, arc length, depth and sentence length, and confused labels.
 
-One table serves one parser or several side by side: all are read off the tables of words of their evaluations, see
+One table serves one parser or several side by side: results derive from the tables of words of their evaluations, see
 `nonproj.evaluation.scores.Evaluation.words`.
 """
 
@@ -29,7 +29,7 @@ def error_tables(
     punctuation : bool
         Whether punctuation counts.
     labelled : bool
-        Whether labels count, where all evaluations have them.
+        Whether labels count, if all evaluations have them.
 
     Returns
     -------
@@ -38,8 +38,8 @@ def error_tables(
         ``arc_length``, ``depth``, ``sentence_length`` and ``nonprojective`` a list of rows; ``confusions`` (None
         without labels).  A row has its ``name``, its number of ``words``, and the shares ``uas`` and ``las``, one for
         each evaluation (``las`` is None without labels); rows of labels also have the number of words that each parser
-        gives this label, ``predicted``, and the share of these whose head and label are correct, ``precision``; those
-        of kinds of arcs likewise, where the head must be right and the arc of this kind in both trees.  A confusion has
+        assigns this label, ``predicted``, and the share of these whose head and label are correct, ``precision``; those
+        of kinds of arcs likewise, for a correct head and an arc of this kind in both trees.  A confusion has
         the ``gold`` and the ``predicted`` label, and ``counts``, one for each evaluation; the most frequent come first.
 
     Raises
@@ -142,7 +142,7 @@ def _by_bin(
 
 
 def _add_precision(rows: list[dict[str, Any]], predicted: list[np.ndarray], both: list[np.ndarray]) -> None:
-    """Add to the rows of labels how often each label is predicted, and how often its arc is then correct."""
+    """Add to the rows of labels the number of predictions of each label, and the share of correct ones."""
     for row in rows:
         chosen = [labels == row["name"] for labels in predicted]
         row["predicted"] = [int(flags.sum()) for flags in chosen]
@@ -150,7 +150,7 @@ def _add_precision(rows: list[dict[str, Any]], predicted: list[np.ndarray], both
 
 
 def _confusions(gold: np.ndarray, predicted: list[np.ndarray]) -> list[dict[str, Any]]:
-    """Return how often each label is predicted in place of another."""
+    """Return how often each label is predicted instead of another."""
     counts: dict[tuple[str, str], list[int]] = {}
     for i, labels in enumerate(predicted):
         wrong = gold != labels

@@ -13,7 +13,7 @@ from nonproj.pipeline import BATCH, Parser
 from nonproj.types import Sentence
 
 WARM_UP = 10
-"""Sentences parsed before timing starts, so that compilation is not counted."""
+"""Number of sentences parsed before timing starts, so that compilation is not counted."""
 
 
 def evaluate_parser(
@@ -30,9 +30,9 @@ def evaluate_parser(
     ----------
     parser : Parser
     gold : iterable of Sentence
-        With gold heads; read in batches, so memory for the sentences does not grow.
+        With gold heads; read in batches, so memory use is constant.
     warm_up : int
-        This many sentences are first parsed once without timing.
+        Number of sentences first parsed once without timing.
     progress : callable, optional
         ``progress(iterable, description)`` wraps the loop over the sentences.
     on_parse : callable, optional

@@ -15,11 +15,11 @@ FIGURES = {
     "complete_labelled": "complete trees, labelled",
     "root_accuracy": "roots found",
 }
-"""The main figures of an evaluation, and what they are called."""
+"""The main metrics of an evaluation, and their names."""
 
 
 def evaluation_report(figures: dict[str, Any]) -> str:
-    """Return the figures of an evaluation as plain text, in per cent.
+    """Return the metrics of an evaluation as plain text, in per cent.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ _CONFUSIONS = 20
 def error_report(errors: dict[str, Any]) -> str:
     """Return the tables of `nonproj.evaluation.errors.error_tables` for one or two parsers as plain text, in per cent.
 
-    Of the confused labels, the twenty most frequent pairs are shown.
+    Only the twenty most frequent pairs of confused labels are shown.
     """
     lines = []
     for key, rows in errors["tables"].items():
@@ -125,9 +125,9 @@ def _narrow(name: str, *cells: str) -> str:
 
 
 def ud_report(names: Sequence[str], scores: Sequence[dict[str, dict[str, Any]]]) -> str:
-    """Return the scores of one or two files by `nonproj.evaluation.universal.ud_scores` as plain text, in per cent.
+    """Return the scores of one or two files from `nonproj.evaluation.universal.ud_scores` as plain text, in per cent.
 
-    For one file this is the table of the shared task's own program.
+    For one file this is the table printed by the shared task's own script.
     """
     if len(scores) == 1:
         lines = ["Metric     | Precision |    Recall |  F1 Score | AligndAcc", f"{'-' * 11}" + f"+{'-' * 11}" * 4]

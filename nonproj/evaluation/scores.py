@@ -1,7 +1,7 @@
 """Evaluation by the conventions of the CoNLL-X shared task (Buchholz & Marsi 2006), and certificate rates.
 
-All figures are shares of correct words, in total and by kind of arc.  An `Evaluation` only collects a row per word; the
-figures are sums over that table, so each is one line that can be compared with its definition.
+All metrics are shares of correct words, in total and by kind of arc.  An `Evaluation` only collects a row per word; the
+metrics are sums over that table, so each is one line that can be compared with its definition.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SENTENCE_LENGTHS = (("1-10", 1, 10), ("11-20", 11, 20), ("21-30", 21, 30), ("31-
 
 @functools.lru_cache(maxsize=1 << 16)
 def is_punctuation(form: str) -> bool:
-    """Return whether all characters of a word are of a Unicode category P (so ``_`` is punctuation, ``$`` is not).
+    """Return whether all characters of a word are in a Unicode category P (so ``_`` is punctuation, ``$`` is not).
 
     Examples
     --------
@@ -44,7 +44,7 @@ def is_punctuation(form: str) -> bool:
 def nonprojective(heads: ArrayLike) -> Bools:
     """Return which arcs of a tree are non-projective.
 
-    The arc ``h -> m`` is non-projective when some word strictly between ``h`` and ``m`` is no descendant of ``h``.
+    The arc ``h -> m`` is non-projective if some word strictly between ``h`` and ``m`` is not a descendant of ``h``.
     Arcs from the root are projective by this definition.  Sets of words are bits of integers: O(n^2 / 64).
 
     Parameters
@@ -91,7 +91,7 @@ def nonprojective(heads: ArrayLike) -> Bools:
 
 
 class Evaluation:
-    """Collects predicted and gold trees, sentence by sentence, and computes the figures.
+    """Collects predicted and gold trees, sentence by sentence, and computes metrics.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class Evaluation:
         return share
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all figures: shares from 0 to 1, or None where there is nothing to count.
+        """Return all metrics: shares from 0 to 1, or None if there is nothing to count.
 
         Returns
         -------
@@ -205,11 +205,11 @@ class Evaluation:
         }
 
     def table(self) -> str:
-        """Return the figures as plain text, in per cent."""
+        """Return the metrics as plain text, in per cent."""
         return evaluation_report(self.as_dict())
 
     def words(self) -> dict[str, Any]:
-        """Return the columns of the table of words, over which all figures are sums.
+        """Return the columns of the table of words, over which all metrics are sums.
 
         Returns
         -------
@@ -229,7 +229,7 @@ class Evaluation:
 
 
 def _strings(strings: Iterable[str]) -> np.ndarray:
-    """Return strings as an array of objects, each of them once in memory."""
+    """Return strings as an array of objects, each string once in memory."""
     return np.array([sys.intern(string) for string in strings], dtype=object)
 
 
@@ -246,7 +246,7 @@ def _columns(gold: np.ndarray, predicted: np.ndarray, rows: list[list[str]]) -> 
 
 
 def _figures(words: dict[str, Any], counted: np.ndarray) -> dict[str, Any]:
-    """Return the figures over the counted words."""
+    """Return the metrics over the counted words."""
     words = {name: column if column is None else column[counted] for name, column in words.items()}
     correct, label = words["correct"], words["label_correct"]
     both = None if label is None else correct & label
@@ -342,7 +342,7 @@ def evaluate(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Evaluat
 
 
 def paired(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Iterator[tuple[Sentence, Sentence]]:
-    """Yield the sentences of two files in pairs; raise `DataError` where words differ or the second has no tree."""
+    """Yield the sentences of two files in pairs; raise `DataError` if words differ or the second has no tree."""
     last = None
     for count, (expected, found) in enumerate(zip_longest(gold, predicted)):
         if expected is None or found is None:
@@ -366,7 +366,7 @@ def _raise_shorter(
     """Raise the error for a file that ends before the other."""
     longer = predicted if gold is None else gold
     ended = longer if last is None else last[0] if gold is None else last[1]
-    assert longer is not None and ended is not None, "one of the two goes on"
+    assert longer is not None and ended is not None, "one of the two files is longer"
     message = f"the sentences end here, after {count}, but continue in {longer.path}:{_line(longer, 0)}"
     raise DataError(ended.path, _line(ended, -1), message)
 

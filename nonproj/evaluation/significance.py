@@ -1,4 +1,4 @@
-"""A paired permutation test: whether two parsers differ, or only by chance."""
+"""A paired permutation test of the difference between two parsers."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ def compare(
     """Compare two parsers on the same sentences, by a paired permutation test over sentences.
 
     Under the null hypothesis the two parses of a sentence are exchangeable, so the difference in correct words of each
-    sentence has a random sign.  The test is exact where at most ``resamples`` sign patterns exist.
+    sentence has a random sign.  The test is exact if there are at most ``resamples`` sign patterns.
 
     Parameters
     ----------
     first, second : Evaluation
         Of the same gold sentences, in the same order.
     labelled : bool
-        Whether to test the labelled attachment score too, where both evaluations have labels.
+        Whether to test the labelled attachment score too, if both evaluations have labels.
     resamples : int
-        Random sign patterns drawn where the test is not exact.
+        Number of random sign patterns drawn if the test is not exact.
     seed : int
-        Of the random signs.
+        Seed of the random signs.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def compare(
 
 
 def _p_value(gains: np.ndarray, resamples: int, seed: int) -> float:
-    """Return the two-sided p-value of the sum of the gains; sentences without gain do not change it."""
+    """Return the two-sided p-value of the sum of the gains; sentences without a gain do not affect it."""
     if len(gains) < 2:  # both signs are as extreme
         return 1.0
     from scipy.stats import permutation_test

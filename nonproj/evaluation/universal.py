@@ -1,8 +1,8 @@
-"""The scores of the CoNLL 2018 shared task (Zeman et al. 2018), computed by its official code.
+"""The scores of the CoNLL 2018 shared task (Zeman et al. 2018), computed by its official script.
 
-That code is the PyPI package ``udtools`` (optional: ``pip install 'nonproj[ud]'``).  It aligns the tokens and words of
+The script is the PyPI package ``udtools`` (optional: ``pip install 'nonproj[ud]'``).  It aligns the tokens and words of
 two files by their characters, so the files may differ in tokens, words and sentences, but not in text.  This module
-reads files for it, compressed ones too, and turns its complaints into errors with a place.
+reads files for it, including compressed ones, and turns its messages into errors with a location.
 """
 
 from __future__ import annotations
@@ -84,14 +84,14 @@ def _official_code() -> ModuleType:
 
 
 def _as_dict(score: Any) -> dict[str, Any]:
-    """Return a score of the official code as a dictionary."""
+    """Return a score of the official script as a dictionary."""
     names = {name: name for name in ("precision", "recall", "f1", "aligned_accuracy", "correct")}
     names |= {name: f"{name}_total" for name in ("gold", "system", "aligned")}
     return {name: getattr(score, attribute) for name, attribute in names.items()}
 
 
 class _Lines:
-    """Text lines for the official code, which are counted."""
+    """Text lines for the official script, which are counted."""
 
     def __init__(self, lines: Iterator[str]):
         self._lines = lines
@@ -105,7 +105,7 @@ class _Lines:
 
 
 def _load(udeval: ModuleType, source: str | Path | BinaryIO | TextIO) -> Any:
-    """Return a file as the official code represents it."""
+    """Return a file as the official script represents it."""
     stream, name, closing = open_input(source)
     with closing, _deep_recursion():
         lines = _Lines(text_lines(stream))
@@ -122,7 +122,7 @@ def _load(udeval: ModuleType, source: str | Path | BinaryIO | TextIO) -> Any:
 
 @contextlib.contextmanager
 def _deep_recursion() -> Iterator[None]:
-    """Permit deep recursion, for sentences where each of a thousand words depends on the one before it."""
+    """Permit deep recursion, for sentences in which a thousand words form a chain."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _DEEPEST))
     try:
@@ -132,7 +132,7 @@ def _deep_recursion() -> Iterator[None]:
 
 
 def _reworded(message: str) -> str:
-    """Return a message of the official code without the line number, which stands before it.
+    """Return a message of the official script without the line number, which precedes it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is drawn: the words of a sentence, the arcs of its tree above them, and arcs of another tree below them."""
+"""The contents of a picture: the words of a sentence, the arcs of its tree above, and arcs of another tree below."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CONFIDENCE = re.compile(r"(?:^|\|)Confidence=([01](?:\.\d*)?|\.\d+)(?:\||$)")
 
 
 class Arc(NamedTuple):
-    """An arc from ``head`` (0 is the root) to ``modifier`` with its label, and how it is drawn: see `PLAIN`."""
+    """An arc from ``head`` (0 is the root) to ``modifier`` with its label and its kind: see `PLAIN`."""
 
     head: int
     modifier: int
@@ -28,16 +28,16 @@ class Arc(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """What a picture of one sentence of ``n`` words shows.
+    """The contents of a picture of one sentence of ``n`` words.
 
     Attributes
     ----------
     forms, tags : list of str
-        The words, and what is written below them; an empty string for a word without tag.
+        The words, and the tags below them; an empty string for a word without tag.
     above, below : list of Arc
         The tree; and the arcs of the other tree that are not in it.
     confidence : list of float, or None
-        The probability that each word's head is right.
+        The probability that each word's head is correct.
     """
 
     forms: list[str]
@@ -130,8 +130,8 @@ def compared(
 ) -> tuple[list[Arc], list[Arc]]:
     """Return all arcs of a tree by how they compare with another tree, and the arcs of the other that differ.
 
-    Labels are compared where both trees have them; an arc of a word without an arc in the other tree is as in a single
-    tree.
+    Labels are compared if both trees have them; an arc of a word without an arc in the other tree has the kind of a
+    single tree.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Widths of text in a sans-serif font, estimated: pictures are made where no fonts are installed."""
+"""Estimated widths of text in a sans-serif font, because pictures are made without access to fonts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures as PNG and PDF: SVG converted by a library that needs nothing of the system (``nonproj[pictures]``)."""
+"""Pictures as PNG and PDF: SVG converted by a library without system dependencies (``nonproj[pictures]``)."""
 
 from __future__ import annotations
 

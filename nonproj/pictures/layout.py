@@ -1,11 +1,12 @@
-"""Where the parts of a picture are placed.
+"""Positions of the parts of a picture.
 
 Arcs are brackets with round corners: up from the head, across at the arc's level, down to the modifier.  Two arcs cross
 exactly once if they cross in the tree, and not at all otherwise, because
 
-- an arc lies above all arcs that it covers, and at another level than those that it crosses;
-- the ends at a word are side by side: those of arcs to the left before those of arcs to the right, and the higher an
-  arc the nearer its end to the middle.
+- an arc lies above all arcs that it covers, and at a different level than those it crosses;
+- the ends at a word are side by side: those of arcs to the left before those of arcs to the right, and the ends of
+  higher
+  arcs nearer to the middle.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from nonproj.pictures.fonts import is_right_to_left, text_width
 
 FORM_SIZE, TAG_SIZE, LABEL_SIZE = 16.0, 11.0, 12.0
 LEVEL, FIRST_LEVEL, SLOT, GAP, MARGIN, LABEL_ROOM = 27.0, 26.0, 9.0, 20.0, 16.0, 24.0
-"""Heights of a level and of the lowest one, distances of ends at a word and between words, the border, and what a label
-leaves of its arc."""
+"""Heights of a level and of the lowest one, distances between ends at a word and between words, the border, and the
+space
+between a label and its arc's ends."""
 
 FORM_HEIGHT, WORDS_HEIGHT = 26.0, 44.0
 """Height of the line of forms, and of forms and tags."""
 
 
 class PlacedArc(NamedTuple):
-    """An arc and its place.
+    """An arc and its position.
 
     Attributes
     ----------
@@ -36,11 +38,11 @@ class PlacedArc(NamedTuple):
     crosses : bool
         Whether it crosses another arc of the tree.
     start, end : float
-        Where it leaves its head and reaches its modifier, horizontally; the two are equal for an arc from the root.
+        Horizontal positions of its ends at head and modifier; equal for an arc from the root.
     foot, top : float
-        Where its ends are, vertically, and the line between them.
+        Vertical positions of its ends and of its horizontal line.
     label_at : float
-        The middle of its label, horizontally.
+        Horizontal position of the middle of its label.
     """
 
     arc: Arc
@@ -54,7 +56,7 @@ class PlacedArc(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """A picture with places for all its parts.
+    """A picture with the positions of all its parts.
 
     Attributes
     ----------
@@ -79,7 +81,7 @@ class Layout(NamedTuple):
 def arc_levels(arcs: Sequence[Arc]) -> tuple[list[int], list[bool]]:
     """Return the level of each arc of a tree, from 1, and whether it crosses another.
 
-    An arc is above all arcs that it covers, and at another level than the arcs it crosses.  Arcs from the root come
+    An arc is above all arcs that it covers, and at a different level than the arcs it crosses.  Arcs from the root come
     down from above all others, and cross the arcs over their word: a tree has crossing arcs unless it is projective.
 
     Examples
@@ -112,7 +114,7 @@ def arc_levels(arcs: Sequence[Arc]) -> tuple[list[int], list[bool]]:
 
 
 def end_slots(arcs: Sequence[Arc], levels: Sequence[int], n_words: int) -> list[list[tuple[int, bool]]]:
-    """Return the ends of arcs at each word, from left to right: the arc's number, and whether the word is its modifier.
+    """Return the ends of arcs at each word, from left to right: the arc's index, and whether the word is its modifier.
 
     Examples
     --------
@@ -128,7 +130,7 @@ def end_slots(arcs: Sequence[Arc], levels: Sequence[int], n_words: int) -> list[
 
 
 def _slot_key(word: int, other: int, level: int) -> tuple[int, int]:
-    """Return what ends at a word are sorted by: arcs to the left, the root's, arcs to the right."""
+    """Return the sort key of the ends at a word: arcs to the left, the root's, arcs to the right."""
     if other == 0:
         return 1, 0
     return (0, level) if other < word else (2, -level)
@@ -155,7 +157,7 @@ def _side(arcs: list[Arc], n_words: int) -> _Side:
 
 
 def lay_out(picture: Picture) -> Layout:
-    """Return a picture with places for all its parts, from right to left for scripts that are written so.
+    """Return a picture with the positions of all its parts, from right to left for right-to-left scripts.
 
     Examples
     --------
@@ -179,7 +181,7 @@ def lay_out(picture: Picture) -> Layout:
 
 
 def _centers(picture: Picture, sides: tuple[_Side, _Side]) -> tuple[list[float], float]:
-    """Return the middle of each word, and the width of the picture: words and labels have room side by side."""
+    """Return the middle of each word, and the width of the picture, leaving space for words and labels."""
     halves = []
     for i, (form, tag) in enumerate(zip(picture.forms, picture.tags, strict=True)):
         ends = max(len(side.ends[i]) for side in sides)
@@ -221,9 +223,9 @@ def _place(side: _Side, centers: list[float], foot: float, direction: float) -> 
 
 
 def label_place(arc: PlacedArc, others: Sequence[PlacedArc]) -> float:
-    """Return the place on an arc that is nearest to its middle and where no other arc runs through its label.
+    """Return the position on an arc nearest to its middle at which no other arc runs through its label.
 
-    Where there is no such place, its middle.
+    If there is none, return its middle.
     """
     low, high = sorted((arc.start, arc.end))
     middle, half = (low + high) / 2, text_width(arc.arc.label, LABEL_SIZE) / 2 + 3.0

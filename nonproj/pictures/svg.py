@@ -1,4 +1,4 @@
-"""Pictures as SVG: a file of its own that looks the same everywhere, and adapts to dark pages where it may."""
+"""Pictures as SVG: self-contained files that look the same everywhere and can adapt to dark pages."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ COLOURS = {
     OTHER: ("#00825f", "#3fc99b"),
     "shade": ("#e69f00", "#e69f00"),
 }
-"""Colours on light and on dark ground, after Okabe and Ito's palette, which the colour-blind can tell apart."""
+"""Colours on light and on dark backgrounds, after Okabe and Ito's colour-blind-safe palette."""
 
 DASHES = {WRONG: "7 3.5", LABEL: "", OTHER: "1.5 3.5"}
-"""Strokes differ too, so that colours are not the only sign."""
+"""Stroke styles, so that colour is not the only cue."""
 
 FONTS = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', sans-serif"
 
@@ -39,7 +39,7 @@ def to_svg(picture: Picture, dark: bool | None = None) -> str:
     ----------
     picture : Picture
     dark : bool, optional
-        Draw on dark ground; by default as the viewer prefers.
+        Whether to draw on a dark background; by default the viewer's preference.
 
     Examples
     --------
@@ -67,17 +67,17 @@ def to_svg(picture: Picture, dark: bool | None = None) -> str:
 
 
 def in_notebook(picture: Picture) -> str:
-    """Return a picture as HTML that scrolls where it is too wide, for ``_repr_html_``."""
+    """Return a picture as HTML with a scroll bar if it is too wide, for ``_repr_html_``."""
     return f'<div style="overflow-x: auto; max-width: 100%">{to_svg(picture)}</div>'
 
 
 def tree_script() -> str:
-    """Return the script `tree.js`, which draws the same pictures in a page, with the browser's own widths of text."""
+    """Return the script `tree.js`, which draws the same pictures in a page, using the browser's text widths."""
     return importlib.resources.files("nonproj.pictures").joinpath("tree.js").read_text(encoding="utf-8")
 
 
 def description(picture: Picture) -> str:
-    """Return a picture in words, for those who do not see it.
+    """Return a description of a picture in words, for screen readers.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def description(picture: Picture) -> str:
 
 
 def _words(layout: Layout, dark: bool | None) -> list[str]:
-    """Return the words with their tags, shaded where a head is uncertain."""
+    """Return the words with their tags, shaded by the uncertainty of their heads."""
     lines, picture = [], layout.picture
     for i, (form, tag, x) in enumerate(zip(picture.forms, picture.tags, layout.centers, strict=True)):
         y = layout.words_top + 19
@@ -128,12 +128,12 @@ def arc_path(arc: PlacedArc) -> str:
 
 
 def style_of(arc: PlacedArc) -> str:
-    """Return the name in `COLOURS` of what an arc is drawn with."""
+    """Return the name in `COLOURS` of the colour of an arc."""
     return "cross" if arc.crosses and arc.arc.kind in (PLAIN, RIGHT) else arc.arc.kind
 
 
 def _arc(arc: PlacedArc, dark: bool | None) -> str:
-    """Return an arc; the ground around it separates it from those that it crosses."""
+    """Return an arc; a margin in the background colour separates it from those it crosses."""
     name, up = style_of(arc), 1.0 if arc.top < arc.foot else -1.0
     path, kind = arc_path(arc), arc.arc.kind
     wide = 2.0 if name == "cross" or kind not in (PLAIN, RIGHT) else 1.5
@@ -159,12 +159,12 @@ def _label(arc: PlacedArc, dark: bool | None) -> str:
 
 
 def _paint(name: str, dark: bool | None, attribute: str = "fill") -> str:
-    """Return an attribute with a colour; where the viewer may prefer dark ground, a class changes it."""
+    """Return a colour attribute; if the viewer may prefer a dark background, a class overrides it."""
     return f'{attribute}="{COLOURS[name][bool(dark)]}"'
 
 
 def _style(dark: bool | None) -> str:
-    """Return the rules for dark ground: they replace colours by colours."""
+    """Return the style rules for dark backgrounds, which replace each colour by its dark variant."""
     if dark is not None:
         return ""
     pairs = dict(COLOURS.values())
@@ -177,7 +177,7 @@ def _style(dark: bool | None) -> str:
 
 
 def _text(text: str) -> str:
-    """Return text as XML has it: characters that XML lacks become the replacement character."""
+    """Return text escaped for XML; characters not allowed in XML become the replacement character."""
     allowed = "".join(
         c if c >= " " and not "\ud800" <= c <= "\udfff" and c not in "\ufffe\uffff" else "\ufffd" for c in text
     )

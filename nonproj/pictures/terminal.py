@@ -27,7 +27,7 @@ def brackets(heads: Sequence[int]) -> list[str]:
     └──>
     """
     arcs = sorted((abs(h - m), min(h, m), max(h, m)) for m, h in enumerate(heads) if h > 0)
-    lanes: list[list[tuple[int, int]]] = []  # the first lane is nearest to the words
+    lanes: list[list[tuple[int, int]]] = []  # the first lane is next to the words
     for _, low, high in arcs:
         free = len(lanes)
         while free and all(high < a or b < low for a, b in lanes[free - 1]):
@@ -47,7 +47,7 @@ def brackets(heads: Sequence[int]) -> list[str]:
 
 
 def _mark(word: int, low: int, high: int, joined: bool) -> str:
-    """Return the character of one bracket beside one word; ``joined`` if a line from further out reaches the word."""
+    """Return the character of one bracket beside one word; ``joined`` if a line from an outer lane reaches the word."""
     if word == low:
         return "┬" if joined else "┌"
     if word == high:
@@ -56,7 +56,7 @@ def _mark(word: int, low: int, high: int, joined: bool) -> str:
 
 
 def has_colours(stream: TextIO) -> bool:
-    """Return whether a stream is a terminal with colours, and the user has not turned them off by ``NO_COLOR``."""
+    """Return whether a stream is a colour terminal and ``NO_COLOR`` is not set."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -103,7 +103,7 @@ def _of(arc: Arc, forms: list[str]) -> str:
 
 
 def columns(text: str) -> int:
-    """Return the number of columns that a text takes in a terminal.
+    """Return the number of terminal columns of a text.
 
     Examples
     --------
@@ -123,5 +123,5 @@ def _padded(text: str, width: int) -> str:
 
 
 def _printable(text: str) -> str:
-    """Return text without control characters: a file must not drive the terminal."""
+    """Return text without control characters, so that a file cannot control the terminal."""
     return "".join(c if c.isprintable() or unicodedata.category(c) == "Cf" else "\ufffd" for c in text)

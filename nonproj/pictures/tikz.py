@@ -1,4 +1,4 @@
-"""Pictures for LaTeX, by the package tikz-dependency."""
+"""Pictures for LaTeX, with the package tikz-dependency."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _edge(arc: Arc) -> str:
 
 
 def escape_tex(text: str) -> str:
-    """Return text as LaTeX has it.
+    """Return text escaped for LaTeX.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Linear and integer programs of parsing: LP relaxations, that of dual decomposition among them, and the exact program.
+"""Linear and integer programs of parsing: LP relaxations, including that of dual decomposition, and the exact program.
 
 The rows of trees are in `nonproj.programs.tree_polytope`, those of parts are declared by the part types, and the solver
 is in `nonproj.programs.solver`.
@@ -184,7 +184,7 @@ def _check_options(options: LinearOptions) -> None:
 
 
 def _add_parts(program: Program, parts: PartSpace, scores: np.ndarray, options: LinearOptions) -> Copies | None:
-    """Add the parts beyond arcs to the program; return what its last columns stand for, if not one part each."""
+    """Add the parts beyond arcs to the program; return the meaning of its last columns unless they are parts."""
     if options.relaxation == "compact" and "sibling" in parts.names and len(parts.names) > 2 and is_compiled(parts):
         copies, rows = automaton_paths(parts, program.n_columns)
         costs = np.where(copies.parts < 0, 0.0, scores[copies.parts]).sum(axis=1)
@@ -201,7 +201,7 @@ def _add_parts(program: Program, parts: PartSpace, scores: np.ndarray, options: 
 
 
 def _constraints(part_type: PartType, arcs: ArcSpace, start: np.ndarray, first: int, options: LinearOptions) -> Rows:
-    """Return the rows of a part type, in the variant that the options ask for."""
+    """Return the rows of a part type, in the variant selected by the options."""
     if part_type.name == "sibling" and options.siblings == "pairs" and options.relaxation != "compact":
         return sibling_pairs(arcs, start, first)
     if part_type.name == "grandparent":

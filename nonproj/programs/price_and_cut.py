@@ -1,4 +1,4 @@
-"""Price and cut of a sentence with a model: all arcs, no pruning, few grandparent parts scored.
+"""Price and cut with a model: all arcs, no pruning, few grandparent parts scored.
 
 Riedel, Smith and McCallum (2012).  The bounds are those of `nonproj.scoring.bounds`, the program that of
 `nonproj.programs.column_generation`.
@@ -26,8 +26,8 @@ class PricingParser:
     Parameters
     ----------
     model : Model
-        Of arcs and grandparents, ``parts: [arc, grandparent]``.  To parse well without pruning, it must have been
-        trained with little of it.
+        The model, over arcs and grandparents: ``parts: [arc, grandparent]``.  To parse well without pruning, it must be
+        trained with little pruning.
     options : PricingOptions, optional
         By default, trees have a single root if the training trees did.
 

@@ -152,7 +152,7 @@ class Program:
     def _check(self, status: Any, what: str) -> None:
         """Raise an error if HiGHS rejected its input."""
         if status == self._api.HighsStatus.kError:
-            raise ValueError(f"HiGHS rejects these {what}: a number is out of range")
+            raise ValueError(f"HiGHS rejects these {what}: a value is out of range")
 
 
 def _highspy() -> Any:

@@ -1,11 +1,11 @@
-"""Which requests are admitted: those that can be answered within the time limit, at the speed of recent requests.
+"""Admission control: a request is admitted if it can be answered within the time limit at the speed of recent requests.
 
-A queue without admission collapses under overload: every request waits until its time is nearly over, is started,
-and is given up unfinished.  Here the time that a request will wait and take is estimated when it arrives; it is refused
-at once if that exceeds the limit, and a request that waits is refused as soon as this becomes clear.  What is started
-is never given up because it has waited.
+A queue without admission control collapses under overload: every request waits until its time is nearly over, is
+started, and is abandoned unfinished.  Here the waiting and processing time of a request is estimated on arrival; it is
+refused immediately if that exceeds the limit, and a waiting request is refused as soon as this becomes clear.  A
+started request is never abandoned because of its waiting time.
 
-Nothing here knows processes or clocks: the caller passes the time, so that tests can run hours of overload in a moment.
+This module uses no processes or clocks: the caller passes the time, so that tests can simulate hours of overload.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from dataclasses import dataclass
 from nonproj.errors import NonprojError
 
 CAUTION = 1.25
-"""Estimates are not exact: multiplied by this they must be within the limit, divided by it beyond, to refuse later."""
+"""Safety factor for estimates: times it they must be within the limit to admit, divided by it beyond to evict."""
 
 MEMORY = 0.97
-"""Weight of all earlier requests of a kind, relative to its last one, in the estimate of its speed."""
+"""Weight of all earlier requests of a kind, relative to the last one, in the estimate of their speed."""
 
 OVERHEAD = 200
-"""What a request costs beside its data, in characters."""
+"""Fixed cost of a request, in characters of data."""
 
 
 class BusyError(NonprojError):
-    """A request is not admitted.
+    """The request is not admitted.
 
     Parameters
     ----------
@@ -44,19 +44,19 @@ class BusyError(NonprojError):
 
 @dataclass(eq=False)
 class Ticket:
-    """A request that has been admitted.
+    """An admitted request.
 
     Attributes
     ----------
     kind : hashable
-        Requests of a kind take about the same time for each character.
+        Requests of a kind take about the same time per character.
     size : int
         Number of characters.
     arrived : float
     started : float or None
-        When a worker began with it; None while it waits.
+        When a worker started it; None while it waits.
     at_once : bool
-        Whether a worker was idle when it arrived; then only the limit of its work counts, however long it may take.
+        Whether a worker was idle when it arrived; then only the limit on its processing time applies.
     """
 
     kind: Hashable
@@ -67,12 +67,12 @@ class Ticket:
 
     @property
     def work(self) -> int:
-        """The work that it is, in characters."""
+        """The amount of work, in characters."""
         return self.size + OVERHEAD
 
 
 class Speed:
-    """Seconds for each character, averaged over recent requests.
+    """Seconds per character, averaged over recent requests.
 
     Examples
     --------
@@ -86,34 +86,34 @@ class Speed:
         self._seconds, self._work = 0.0, 0.0
 
     def learn(self, seconds: float, work: int) -> None:
-        """Take note of a request."""
+        """Record a request."""
         self._seconds = MEMORY * self._seconds + seconds
         self._work = MEMORY * self._work + work
 
     @property
     def known(self) -> bool:
-        """Whether there has been a request."""
+        """Whether any request was recorded."""
         return self._work > 0
 
     def seconds(self, work: int) -> float:
-        """Return the estimated time for some work; 0 if nothing is known."""
+        """Return the estimated time for an amount of work; 0 if there is no record."""
         return self._seconds / self._work * work if self._work else 0.0
 
 
 class Admission:
-    """The requests that wait or are worked on, and what is known of their speed.
+    """The requests that are waiting or being processed, and estimates of their speed.
 
     Parameters
     ----------
     waiting : int
-        Number of requests that may wait.
+        Maximum number of waiting requests.
     limit : float
-        Seconds in which a request should be answered; also the limit of the work on one request.
+        Target for the response time in seconds; also the limit on the processing time of a request.
 
     Attributes
     ----------
     workers : int
-        Number of workers that are ready for work or working.
+        Number of workers that are idle or busy.
     reload : float
         Seconds that a worker takes to start.
 
@@ -148,27 +148,27 @@ class Admission:
 
     @property
     def running(self) -> int:
-        """The number of requests that are worked on."""
+        """The number of requests being processed."""
         return len(self._running)
 
     def estimate(self, ticket: Ticket) -> float:
-        """Return the estimated time of the work on a request; 0 if nothing is known."""
+        """Return the estimated processing time of a request; 0 if there is no record."""
         return self._seconds(ticket.kind, ticket.work)
 
     def delay(self, now: float) -> float:
-        """Return the estimated time until the work on a request that arrives now begins."""
+        """Return the estimated time until a request arriving now would start."""
         if self.workers > len(self._running) + len(self._waiting):
             return 0.0
         waiting = sum(self._seconds(kind, work) for kind, work in self._waiting_work.items())
         return self._before(now) + waiting / max(self.workers, 1)
 
     def admit(self, kind: Hashable, size: int, now: float) -> Ticket:
-        """Return the ticket of a request that waits from now on.
+        """Return the ticket of a request, which waits from now on.
 
         Raises
         ------
         BusyError
-            Too many requests wait, or it could not be answered in time.
+            The queue is full, or the request could not be answered in time.
         """
         ticket, delay = Ticket(kind, size, now), self.delay(now)
         own = self.estimate(ticket)
@@ -182,20 +182,20 @@ class Admission:
         return ticket
 
     def start(self, ticket: Ticket, now: float) -> None:
-        """Take note that the work on a request begins; the limit of its work counts from now on."""
+        """Record that a request starts; the limit on its processing time counts from now on."""
         self._remove(ticket)
         self._running[ticket] = None
         ticket.started = now
 
     def wait_again(self, ticket: Ticket) -> None:
-        """Put a request of which the worker died before all those that wait."""
+        """Put a request whose worker died at the front of the queue."""
         self._remove(ticket)
         ticket.started = None
         self._waiting = {ticket: None} | self._waiting
         self._waiting_work[ticket.kind] += ticket.work
 
     def finish(self, ticket: Ticket, now: float) -> None:
-        """Take note that the work on a request ended, and of its speed."""
+        """Record that a request is finished, and its speed."""
         self._remove(ticket)
         if ticket.started is not None:
             seconds = now - ticket.started
@@ -203,16 +203,18 @@ class Admission:
                 speed.learn(seconds, ticket.work)
 
     def discard(self, ticket: Ticket) -> None:
-        """Forget a request without taking note of its speed."""
+        """Remove a request without recording its speed."""
         self._remove(ticket)
 
     def late(self, now: float) -> list[tuple[Ticket, BusyError]]:
-        """Return the waiting requests that can no longer be answered in time, each with its error, and forget them."""
+        """Remove the waiting requests that can no longer be answered in time, and return each with its error."""
         found, delay = [], self._before(now)
         for ticket in list(self._waiting):
             own = self.estimate(ticket)
             waited = now - ticket.arrived
-            seconds = (delay + own) / CAUTION if delay else CAUTION * own  # the next to be started has to be sure
+            seconds = (
+                (delay + own) / CAUTION if delay else CAUTION * own
+            )  # the next one to start may only be refused if it is certainly late
             if not ticket.at_once and waited + seconds > self.limit:
                 self._remove(ticket)
                 found.append((ticket, self._refusal(delay + own)))
@@ -221,18 +223,18 @@ class Admission:
         return found
 
     def _remove(self, ticket: Ticket) -> None:
-        """Remove a request from those that wait and those that are worked on."""
+        """Remove a request from those waiting and those being processed."""
         if ticket in self._waiting:
             del self._waiting[ticket]
             self._waiting_work[ticket.kind] -= ticket.work
         self._running.pop(ticket, None)
 
     def _seconds(self, kind: Hashable, work: int) -> float:
-        """Return the estimated time of some work of a kind, or of any kind where this one has not occurred."""
+        """Return the estimated time for work of a kind, or of any kind if there is no record of this one."""
         return self._speeds.get(kind, self._any).seconds(work)
 
     def _before(self, now: float) -> float:
-        """Return the estimated time until the first request that waits is started."""
+        """Return the estimated time until the first waiting request starts."""
         if self.workers == 0:
             return self.reload
         if len(self._running) < self.workers:
@@ -240,7 +242,7 @@ class Admission:
         return sum(self._left(ticket, now) for ticket in self._running) / self.workers
 
     def _left(self, ticket: Ticket, now: float) -> float:
-        """Return the estimated time that a request in work still takes: the longer it is overdue, the longer."""
+        """Return the estimated remaining time of a running request: the longer it is overdue, the longer."""
         assert ticket.started is not None
         passed = now - ticket.started
         return max(0.0, min(abs(self.estimate(ticket) - passed), self.limit - passed))

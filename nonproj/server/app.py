@@ -1,7 +1,7 @@
-"""The interface of the server: paths, and errors as one line of plain text.
+"""The HTTP interface: paths, and errors as one line of plain text.
 
-``/process`` and ``/models`` are those of UDPipe's REST interface; ``/`` is a page on which one types a sentence and
-sees its tree; ``/health`` and ``/metrics`` are for operators, ``/openapi.json`` describes all of them.
+``/process`` and ``/models`` are those of UDPipe's REST interface; ``/`` is a page that draws the tree of a sentence;
+``/health`` and ``/metrics`` are for operators; ``/openapi.json`` describes all of them.
 """
 
 from __future__ import annotations
@@ -49,22 +49,22 @@ STATUS = (
     (RequestError, 400),
     (DataError, 400),
 )
-"""The status of the response to each error; others are 500."""
+"""The status code of each error; others are 500."""
 
 log = logging.getLogger("nonproj")
 
 
 class Service(NamedTuple):
-    """What the server offers.
+    """The configuration of the application.
 
     Attributes
     ----------
     pool : WorkerPool
         Prepared by `nonproj.server.processing.prepare` for these models.
     models : dict of str to (ModelRef, ModelRef)
-        For each name the model that predicts missing tags, and the same that predicts all; the first is the default.
+        For each name, the model that predicts missing tags, and the same one predicting all tags; the first is default.
     max_bytes : int
-        Limit for the body of a request.
+        Maximum size of the body of a request.
     hosts, origins : sequence of str
         See `nonproj.server.hosts.HostCheck`.
     """
@@ -77,12 +77,12 @@ class Service(NamedTuple):
 
     @property
     def components(self) -> dict[str, list[str]]:
-        """What each model has."""
+        """The components of each model."""
         return {name: info.components for name, info in self._infos.items()}
 
     @property
     def notes(self) -> dict[str, list[str]]:
-        """What users of each model's tokenizer should know."""
+        """Notes for users of each model's tokenizer."""
         return {name: info.notes for name, info in self._infos.items()}
 
     @property
@@ -115,7 +115,7 @@ def make_app(service: Service) -> ASGIApp:
 
 
 def _load_page() -> tuple[str, dict[str, str]]:
-    """Return the start page, and headers that let a browser run what is in it and nothing else."""
+    """Return the start page, with headers that restrict a browser to its own scripts and styles."""
     text = importlib.resources.files("nonproj.server").joinpath("page.html").read_text(encoding="utf-8")
     text = text.replace("{tree.js}", tree_script())
     allowed = {}
@@ -160,7 +160,7 @@ async def _process(request: Request) -> Response:
 
 
 async def _health(request: Request) -> Response:
-    """Return whether a worker answers; where all are at work, that is enough."""
+    """Return whether a worker responds; if all are busy, that is enough."""
     service: Service = request.app.state.service
     pool, (reference, _) = service.pool, next(iter(service.models.values()))
     well = await pool.check(check, reference)
@@ -186,7 +186,7 @@ def _json(content: dict[str, Any]) -> Response:
 
 
 def _refuse_the_crowd(request: Request) -> None:
-    """Refuse work for connections beyond the limit."""
+    """Refuse requests on connections beyond the limit."""
     connection: Protocol | None = request.scope.get("state", {}).get("connection")
     if connection is not None and connection.excess > 0:
         message = "busy: too many connections; try again later"
@@ -220,4 +220,4 @@ async def _error(request: Request, error: NonprojError) -> Response:
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
-    return _plain(500, "internal error; the server's messages tell more")
+    return _plain(500, "internal error; see the server's log")

@@ -1,6 +1,6 @@
-"""Bodies of requests: received up to a limit of size and time, and parsed in threads, never in the event loop.
+"""Bodies of requests: received within limits of size and time, and parsed in threads, never in the event loop.
 
-All of it is UTF-8.  Whatever a body says of other encodings, none of Python's is ever looked up.
+All text is UTF-8.  Other encodings named in a body are never looked up in Python's registry.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from nonproj.server.processing import RequestError
 MAX_FIELDS = 50
 
 MAX_PART_HEADER = 4096
-"""Longest header of a part of a multipart body, and most headers of all parts together."""
+"""Maximum length of a header of a multipart part, and maximum number of headers of all parts together."""
 
 DISCARD_SECONDS = 1.0
-"""Time during which the rest of a request that is too large is discarded."""
+"""Seconds during which the rest of a request that is too large is discarded."""
 
 FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 
@@ -42,18 +42,18 @@ async def parameters_of(request: Request, max_bytes: int, seconds: float) -> dic
     ----------
     request : Request
     max_bytes : int
-        Limit for the body.
+        Maximum size of the body.
     seconds : float
-        Time in which it has to arrive.
+        Time within which it has to arrive.
 
     Raises
     ------
     HTTPException
-        The body is too large (413), too slow (408) or no form (415).
+        The body is too large (413), too slow (408) or not a form (415).
     RequestError
         It is malformed.
     GoneError
-        The client has left.
+        The client has disconnected.
     """
     given = decoded(request.scope["query_string"])
     if request.method != "POST":
@@ -103,7 +103,7 @@ def decoded(data: bytes) -> dict[str, str]:
 
 
 def multipart(body: bytes, boundary: bytes) -> dict[str, str]:
-    """Return the fields of a multipart form, of which files are texts, too.
+    """Return the fields of a multipart form, including files, as texts.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class _Form:
         self._data = bytearray()
 
     def callbacks(self) -> Any:
-        """Return what the parser calls."""
+        """Return the callbacks of the parser."""
         return {
             "on_part_begin": self._begin,
             "on_header_field": lambda data, start, end: self._extend(self._name, data, start, end),
@@ -198,7 +198,7 @@ async def _received(request: Request, max_bytes: int) -> bytes:
     while message.get("more_body"):
         message = dict(await request.receive())
         if message["type"] == "http.disconnect":
-            raise GoneError("the client has left")
+            raise GoneError("the client has disconnected")
         body += message.get("body", b"")
         if len(body) > max_bytes:
             raise await _too_large(request.receive, max_bytes, message)
@@ -206,17 +206,17 @@ async def _received(request: Request, max_bytes: int) -> bytes:
 
 
 async def _too_large(receive: _Receive, max_bytes: int, message: MutableMapping[str, Any]) -> HTTPException:
-    """Return the error after discarding what arrives: a client that is still sending may not read a response."""
+    """Return the error after discarding incoming data: a client that is still sending may not read a response."""
     left = 16 * max_bytes
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(DISCARD_SECONDS):
             while left > 0 and message.get("more_body"):
                 message = await receive()
                 left -= len(message.get("body", b""))
-    return HTTPException(413, f"the request has more than {max_bytes} bytes; send less at a time")
+    return HTTPException(413, f"the request has more than {max_bytes} bytes; split it")
 
 
 async def until_gone(request: Request) -> None:
-    """Return when the client has left; to be awaited once its request has been received."""
+    """Return when the client has disconnected; to be awaited once its request has been received."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

@@ -1,8 +1,8 @@
-"""Connections: clients that send slowly, in crumbs, or do not read.
+"""Connections: limits for clients that send slowly, in tiny chunks, or do not read.
 
 `Protocol` closes connections whose request headers take too long and whose bodies come in tiny chunks.  `Writing`, an
 ASGI middleware, hands responses to the socket in pieces, so that the memory for clients that read slowly is limited,
-and drops those that do not read.
+and disconnects clients that do not read.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 CONNECTIONS = 1000
-"""Open connections; requests on more are refused, and those beyond `REFUSED` more are closed at once."""
+"""Maximum number of connections; requests on more are refused, and those beyond `REFUSED` more are closed at once."""
 
 REFUSED = 100
 
 OTHER_FILES = 124
-"""Files that the server opens beside connections: those of worker processes and models."""
+"""Number of files that the server opens besides connections: those of worker processes and models."""
 
 HEADER_SECONDS = 10.0
-"""Time that a client has to send the header of a request."""
+"""Seconds within which a client must send the header of a request."""
 
 FREE_CHUNKS, LEAST_CHUNK = 1000, 16
-"""A body may have this number of chunks of any size, and more if chunks have this number of bytes on average."""
+"""A body may have this number of chunks of any size, and more if their average size in bytes is at least the second."""
 
 SLICE = 1 << 14
-"""Bytes of requests that are parsed at a time."""
+"""Number of bytes of a request that are parsed at a time."""
 
 PIECE = 1 << 16
-"""Bytes that are handed to a socket at a time."""
+"""Number of bytes passed to a socket at a time."""
 
 WRITE_SECONDS, WRITE_SPEED = 30.0, 100_000.0
-"""Time that a client has to read a response, and bytes for each second that it has beyond that."""
+"""Seconds within which a client must read a response, and bytes per additional second."""
 
 UNSENT_BYTES = 256 << 20
-"""Bytes of responses that may wait for clients to read them; the one that has taken longest is dropped beyond that."""
+"""Maximum number of bytes of unread responses; beyond it, the slowest client is disconnected."""
 
 
 class Connection(h11.Connection):
-    """The state of a connection, which does not accept a body in crumbs: each chunk takes time in the event loop."""
+    """The state of a connection, which refuses bodies in tiny chunks: each chunk takes time in the event loop."""
 
     chunks, received = 0, 0
 
@@ -66,7 +66,7 @@ class Connection(h11.Connection):
 class Protocol(H11Protocol):
     """A connection with limits.
 
-    Applications find it in the state of a request, as ``scope["state"]["connection"]``.
+    Applications find it in the scope of a request, as ``scope["state"]["connection"]``.
     """
 
     _timer: asyncio.TimerHandle | None = None
@@ -85,14 +85,14 @@ class Protocol(H11Protocol):
         return len(self.connections) - limit
 
     def drop(self) -> None:
-        """Close the connection at once, and forget what has not been sent."""
+        """Close the connection immediately, and discard unsent data."""
         if self.transport is not None:
             self.transport.abort()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the clock of the first header; count every unsent byte, so that `Writing` waits for all of them."""
+        """Start the timer for the first header; count every unsent byte, so that `Writing` waits for all of them."""
         super().connection_made(transport)
-        if self.excess > REFUSED:  # no file must be left unopened for want of descriptors
+        if self.excess > REFUSED:  # never run out of file descriptors
             transport.abort()
         transport.set_write_buffer_limits(high=0)
         endpoint = transport.get_extra_info("socket")
@@ -102,13 +102,13 @@ class Protocol(H11Protocol):
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Receive data, a slice at a time, so that others are served between slices."""
+        """Receive data in slices, so that others are served between slices."""
         self._received += data
         if not self._is_scheduled:
             self._take_slice()
 
     def _take_slice(self) -> None:
-        """Parse a slice of what has been received, and come back for the rest."""
+        """Parse a slice of the received data, and schedule the rest."""
         data = bytes(self._received[:SLICE])
         del self._received[:SLICE]
         if not self.transport.is_closing():
@@ -119,7 +119,7 @@ class Protocol(H11Protocol):
             self.loop.call_soon(self._take_slice)
 
     def send_400_response(self, msg: str) -> None:
-        """Answer a malformed request, unless an answer has been sent already; the application need not."""
+        """Respond to a malformed request, unless a response has already been sent."""
         try:
             super().send_400_response(f"{msg}\n")
         except h11.LocalProtocolError:
@@ -129,13 +129,13 @@ class Protocol(H11Protocol):
             self.cycle.message_event.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clock."""
+        """Stop the timer."""
         if self._timer:
             self._timer.cancel()
         super().connection_lost(exc)
 
     def _watch(self) -> None:
-        """Start the clock while a header is incomplete, and stop it otherwise."""
+        """Start the timer while a header is incomplete, and stop it otherwise."""
         incomplete = self.cycle is None or self.cycle.response_complete
         if not incomplete and self._timer:
             self._timer.cancel()
@@ -150,7 +150,7 @@ class Protocol(H11Protocol):
 
 
 def allow_files() -> None:
-    """Raise the limit of open files as far as it is useful and permitted."""
+    """Raise the limit on open files as far as useful and permitted."""
     wanted = CONNECTIONS + REFUSED + 2 * OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -169,7 +169,7 @@ class Writing:
     Attributes
     ----------
     dropped : int
-        Number of clients that did not read their responses.
+        Number of disconnected clients that did not read their responses.
     """
 
     def __init__(self, app: ASGIApp):
@@ -178,7 +178,7 @@ class Writing:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         client = scope.get("state", {}).get("connection")
-        if scope["type"] != "http" or client is None:  # there is no socket, as in tests of an application alone
+        if scope["type"] != "http" or client is None:  # no socket, as in tests of an application alone
             await self.app(scope, receive, send)
             return
 
@@ -193,7 +193,7 @@ class Writing:
 
     @property
     def unsent(self) -> int:
-        """The bytes of all responses that are being sent."""
+        """The total number of bytes of responses being sent."""
         return sum(self._clients.values())
 
     async def _send_body(self, client: Protocol, send: Send, message: MutableMapping[str, Any]) -> None:
@@ -203,7 +203,7 @@ class Writing:
         try:
             for start in range(0, len(body), PIECE):
                 await send({"type": message["type"], "body": bytes(body[start : start + PIECE]), "more_body": True})
-                if client not in self._clients:  # it has been dropped
+                if client not in self._clients:  # it has been disconnected
                     return
                 self._clients[client] = max(0, len(body) - start - PIECE)
             await send({"type": message["type"], "body": b"", "more_body": message.get("more_body", False)})
@@ -211,7 +211,7 @@ class Writing:
             self._clients.pop(client, None)
 
     def _make_room(self, newest: Protocol) -> None:
-        """Drop the clients that have taken longest while too much is unsent."""
+        """Disconnect the slowest clients while too much is unsent."""
         for client in [client for client in self._clients if client is not newest]:
             if self.unsent <= UNSENT_BYTES:
                 break
@@ -219,13 +219,13 @@ class Writing:
             self._drop(client)
 
     async def _within(self, sending: Any, client: Protocol, size: int) -> None:
-        """Wait for a message to be sent, and drop the client if it does not read it in time."""
+        """Wait for a message to be sent, and disconnect the client if it does not read it in time."""
         try:
             async with asyncio.timeout(WRITE_SECONDS + size / WRITE_SPEED):
                 await sending
         except TimeoutError:
             self._drop(client)
-            await asyncio.sleep(0)  # lets the server take note of it
+            await asyncio.sleep(0)  # lets the server notice
 
     def _drop(self, client: Protocol) -> None:
         self.dropped += 1

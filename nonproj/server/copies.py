@@ -1,8 +1,8 @@
 """A server's own copies of its models, which nobody else can replace or overwrite while it runs.
 
-A worker that is started later loads what the others have loaded, whatever has happened to the file.  On Linux a copy is
-an anonymous file in memory, sealed against changes, and workers inherit its descriptor; they map it, so there is one
-copy for all.  Elsewhere it is a file in a private folder, which is removed at the end.
+A worker started later loads the same model as the others, whatever has happened to the file.  On Linux a copy is
+an anonymous file in memory, sealed against changes, whose descriptor workers inherit; they map it, so all share one
+copy.  Elsewhere it is a file in a private folder, which is removed at the end.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ModelCopy(NamedTuple):
     Attributes
     ----------
     path : str
-        Where this process, and those that inherit the descriptors, find it.
+        Its path for this process and for those that inherit the descriptors.
     descriptors : tuple of int
     model : Model
         The model, loaded from the copy.
@@ -40,7 +40,7 @@ class ModelCopy(NamedTuple):
 
 @contextlib.contextmanager
 def private_copy(path: str) -> Iterator[ModelCopy]:
-    """Copy a model file for as long as the context lasts, and check all its checksums.
+    """Copy a model file for the duration of the context, and verify all its checksums.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def private_copy(path: str) -> Iterator[ModelCopy]:
             model = Model.verify(copy)
             if not model.is_trained:
                 raise ModelError(f"{path}: a checkpoint, not a model")
-        except ModelError as error:  # it was being written to while it was copied, or is damaged
+        except ModelError as error:  # it changed while being copied, or is damaged
             raise ModelError(str(error).replace(copy, path)) from None
         yield ModelCopy(copy, descriptors, model)
 

@@ -1,4 +1,4 @@
-"""The description of the interface in the format of OpenAPI."""
+"""The description of the interface in OpenAPI format."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 from nonproj.server.parameters import PARAMETERS, Parameter
 
 TEXT = {"text/plain": {"schema": {"type": "string"}}}
-RETRY = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds after which to try again."}}
+RETRY = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds after which to retry."}}
 
 ERRORS: dict[str, dict[str, Any]] = {
-    "400": {"description": "A parameter or the data is malformed; one line says where and what.", "content": TEXT},
-    "403": {"description": "The request comes from a foreign page.", "content": TEXT},
+    "400": {"description": "A parameter or the data is malformed; one line says where and why.", "content": TEXT},
+    "403": {"description": "The request comes from a page of another origin.", "content": TEXT},
     "408": {"description": "The request did not arrive in time.", "content": TEXT},
-    "413": {"description": "The request is too large, or needs more memory than a worker may take.", "content": TEXT},
+    "413": {"description": "The request is too large, or exceeds the memory limit of a worker.", "content": TEXT},
     "415": {"description": "The body is not a form, or not UTF-8.", "content": TEXT},
     "421": {"description": "The host is not a name of this server.", "content": TEXT},
     "503": {"description": "The request could not be answered in time; try again.", "content": TEXT, "headers": RETRY},
-    "504": {"description": "The work on the request took more than the time limit.", "content": TEXT},
+    "504": {"description": "The processing time of the request exceeded the limit.", "content": TEXT},
 }
 
 
@@ -28,7 +28,7 @@ def describe(version: str, models: Sequence[str]) -> dict[str, Any]:
     Parameters
     ----------
     version : str
-        That of the program.
+        Version of the program.
     models : sequence of str
         Names of models; the first is the default.
 
@@ -48,10 +48,10 @@ def describe(version: str, models: Sequence[str]) -> dict[str, Any]:
         "paths": {
             "/process": _process(models),
             "/models": _models(),
-            "/health": {"get": _get("Whether a worker answers", "application/json", {"type": "object"}, "503")},
-            "/metrics": {"get": _get("Metrics in Prometheus' format", "text/plain", {"type": "string"})},
+            "/health": {"get": _get("Whether a worker responds", "application/json", {"type": "object"}, "503")},
+            "/metrics": {"get": _get("Metrics in Prometheus format", "text/plain", {"type": "string"})},
             "/openapi.json": {"get": _get("This description", "application/json", {"type": "object"})},
-            "/": {"get": _get("A page that shows trees", "text/html", {"type": "string"})},
+            "/": {"get": _get("A page that draws trees", "text/html", {"type": "string"})},
         },
     }
 
@@ -100,7 +100,7 @@ def _models() -> dict[str, Any]:
         "default_model": {"type": "string"},
     }
     schema = {"type": "object", "required": list(properties), "properties": properties}
-    operation = _get("The models, what they have, and the default one", "application/json", schema)
+    operation = _get("The models, their components, and the default model", "application/json", schema)
     return {"get": operation, "post": operation}
 
 

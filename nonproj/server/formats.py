@@ -1,4 +1,4 @@
-"""The formats of UDPipe that are not CoNLL-U: a sentence per line (horizontal), a word per line (vertical)."""
+"""UDPipe's formats other than CoNLL-U: a sentence per line (horizontal), a word per line (vertical)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def read_vertical(text: str) -> Iterator[Sentence]:
 
 
 def _numbered(blocks: Iterable[tuple[list[str], int]]) -> Iterator[Sentence]:
-    """Yield sentences with the comments that UDPipe gives them, from words and their line; none: a new paragraph."""
+    """Yield sentences with UDPipe's comments, from words and their line; no words start a new paragraph."""
     number, paragraph = 0, True
     for words, line in blocks:
         if not words:
@@ -75,7 +75,7 @@ def write_horizontal(sentences: Iterable[Sentence], paragraphs: bool) -> str:
 
 
 def write_vertical(sentences: Iterable[Sentence], paragraphs: bool) -> str:
-    """Return a line for each word and an empty one after each sentence, and between paragraphs another if asked for."""
+    """Return a line for each word and an empty one after each sentence, and optionally another between paragraphs."""
     lines = []
     for number, sentence in enumerate(sentences):
         if paragraphs and number and _starts_paragraph(sentence):

@@ -1,7 +1,7 @@
-"""Which names of the server, and which web pages, requests may come by: the headers Host and Origin.
+"""Checks of the headers Host and Origin: allowed host names, and allowed origins of web pages.
 
-A browser lets any page send requests to this machine, and a page whose own name is made to lead here (DNS rebinding)
-read the responses, too.  Such requests name a host or an origin that is not the server's.
+A browser lets any page send requests to this machine, and a page whose domain is made to resolve to it (DNS rebinding)
+can also read the responses.  Such requests name a host or an origin that is not the server's.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from nonproj.errors import ConfigError, one_line
 
 ANY = "*"
-"""Allows every host, or every origin."""
+"""Allows every host or every origin."""
 
 
 class HostCheck:
-    """Refuses requests by the wrong name (421) or from foreign pages (403), and those with two lengths (400).
+    """Refuses requests for a wrong host (421) or from foreign pages (403), and those with two lengths (400).
 
     Parameters
     ----------
     app : ASGI application
     hosts : iterable of str
-        Names that are allowed beside those of this machine for itself and the address that a connection arrives at.
+        Allowed names in addition to the loopback names and the address of the connection.
     origins : iterable of str
-        Origins that are allowed beside the server's own, as ``https://example.org``.
+        Allowed origins in addition to the server's own, such as ``https://example.org``.
     """
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str] = (), origins: Iterable[str] = ()):
@@ -46,23 +46,23 @@ class HostCheck:
         await PlainTextResponse(f"{one_line(message)}\n", status, headers)(scope, receive, send)
 
     def problem(self, scope: Scope) -> tuple[int, str] | None:
-        """Return the status and the message with which a request is refused, or None."""
+        """Return the status and the message for a refused request, or None."""
         headers = Headers(scope=scope)
         if "transfer-encoding" in headers and "content-length" in headers:
-            return 400, "a request has Content-Length or Transfer-Encoding, not both"
+            return 400, "a request may not have both Content-Length and Transfer-Encoding"
         host, address = headers.get("host", ""), (scope.get("server") or ("", 0))[0]
         if not self._is_own(host_name(host), address):
-            return 421, f"Host: {host!r} is not a name of this server; it is started with --allowed-host for others"
+            return 421, f"Host: {host!r} is not a name of this server; allow it with --allowed-host"
         origin = headers.get("origin")
         if origin is not None:
             if not self._is_allowed(origin, host):
-                return 403, f"Origin: {origin!r} is foreign; the server is started with --allowed-origin to allow it"
+                return 403, f"Origin: {origin!r} is not allowed; allow it with --allowed-origin"
         elif headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not self._is_navigation(headers):
-            return 403, "a request from a foreign page, without Origin"
+            return 403, "a request from a page of another origin, without Origin"
         return None
 
     def _is_own(self, name: str | None, address: str) -> bool:
-        """Whether a host is one of the server's: allowed, of this machine, or the address of the connection."""
+        """Whether a host is allowed, a loopback name, or the address of the connection."""
         if name is None:
             return False
         if ANY in self.hosts or name in self.hosts or name == "localhost" or name.endswith(".localhost"):
@@ -79,7 +79,7 @@ class HostCheck:
         return own or ANY in self.origins or origin.lower() in self.origins
 
     def _is_navigation(self, headers: Headers) -> bool:
-        """Whether a person follows a link; pages with other content can only be asked for by pages."""
+        """Whether the request is a user following a link; other content can only be requested by pages."""
         return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
 
 
@@ -95,7 +95,7 @@ def host_name(header: str) -> str | None:
         parts = urlsplit(f"//{header}")
         name = parts.hostname
         valid = parts.netloc == header and "@" not in header
-        _ = parts.port  # raises ValueError if it is no port
+        _ = parts.port  # raises ValueError for an invalid port
     except ValueError:
         return None
     plain = name is not None and (header.startswith("[") or re.fullmatch(r"[\w.-]+", name) is not None)
@@ -103,7 +103,7 @@ def host_name(header: str) -> str | None:
 
 
 def check_host(text: str) -> str:
-    """Return a name for `HostCheck`, or raise ConfigError.
+    """Return a host name for `HostCheck`, or raise ConfigError.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def check_host(text: str) -> str:
     """
     bare = text if text == ANY else host_name(f"[{text}]" if ":" in text else text)
     if bare != text.lower():
-        raise ConfigError("--allowed-host", f"{text!r} is not a name, such as parser.example.org, without a port")
+        raise ConfigError("--allowed-host", f"{text!r} is not a host name without a port, such as parser.example.org")
     return bare
 
 

@@ -1,4 +1,4 @@
-"""The memory of worker processes: its limit, and its size."""
+"""The memory of worker processes: its limit, and its current size."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ MIB = 1 << 20
 
 
 def limit_memory(megabytes: int) -> None:
-    """Limit the memory of this process, which has loaded all that it needs; beyond it, allocations fail.
+    """Limit the memory of this process, which has loaded everything it needs; beyond it, allocations fail.
 
-    What is resident now counts, and whatever is asked for from now on.  Address space that is reserved but not used
-    does not count, such as that of libraries; so the limit is one of address space that is as much higher.  Does
-    nothing where the system does not tell what is resident.
+    The limit covers current resident memory and later allocations.  Address space that is reserved but not used, such
+    as that of libraries, does not count; so the limit on address space is set higher by that amount.  Does
+    nothing if the system does not report resident memory.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def limit_memory(megabytes: int) -> None:
     Raises
     ------
     ConfigError
-        More is resident already.
+        The resident memory is already larger.
     """
     sizes = _sizes("self")
     if sizes is None:
@@ -34,7 +34,9 @@ def limit_memory(megabytes: int) -> None:
     reserved, resident = sizes
     limit = megabytes * MIB
     if resident > limit:
-        text = f"{megabytes} MiB are too few: a worker with these models takes {-(-resident // MIB)}, and more to parse"
+        text = (
+            f"{megabytes} MiB are too few: a worker with these models takes {-(-resident // MIB)}, and more for parsing"
+        )
         raise ConfigError("--max-worker-memory", text)
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     wanted = limit + reserved - resident
@@ -44,7 +46,7 @@ def limit_memory(megabytes: int) -> None:
 
 
 def resident_bytes(pid: int) -> int:
-    """Return the memory of a process in bytes; 0 where it is not known.
+    """Return the memory of a process in bytes; 0 if unknown.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What operators see: a line for each request, and metrics in Prometheus' format."""
+"""Monitoring: a log line for each request, and metrics in Prometheus format."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from nonproj.server.memory import resident_bytes
 from nonproj.server.pool import WorkerPool
 
 BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
-"""Upper ends, in seconds, of the ranges that durations are counted in."""
+"""Upper bounds, in seconds, of the histogram buckets of durations."""
 
 OTHER = "other"
-"""The path in metrics of requests for what does not exist."""
+"""The path in metrics for requests for unknown paths."""
 
 log = logging.getLogger("nonproj.access")
 
 
 @dataclass
 class Facts:
-    """What is known of a request when it is answered.
+    """The facts of a request, for the log and the metrics.
 
     Attributes
     ----------
     model : str
-        Empty unless a model was used.
+        Empty if no model was used.
     sentences, words : int
     waited, worked : float
         Seconds in the queue and in a worker.
@@ -48,7 +48,7 @@ class Facts:
 
 
 def facts_of(scope: Scope) -> Facts:
-    """Return the facts of a request, to be filled in."""
+    """Return the facts of a request, to be filled in later."""
     return scope.setdefault("state", {}).setdefault("facts", Facts())
 
 
@@ -58,7 +58,7 @@ class Metrics:
     Parameters
     ----------
     paths : iterable of str
-        Those that exist.
+        The existing paths.
     pool : WorkerPool
     writing : callable
         Returns the middleware that sends responses, or None if there is none yet.
@@ -70,16 +70,16 @@ class Metrics:
 
     def __init__(self, paths: Iterable[str], pool: WorkerPool, writing: Callable[[], Writing | None]):
         self.registry, self._paths = CollectorRegistry(), frozenset(paths)
-        text = "Requests that were answered, by path and status."
+        text = "Requests answered, by path and status."
         self._requests = Counter("nonproj_requests", text, ["path", "status"], registry=self.registry)
         text = "Time from the header of a request to the end of its response."
         options: dict[str, Any] = {"registry": self.registry, "buckets": BUCKETS}
         self._seconds = Histogram("nonproj_request_seconds", text, ["path"], **options)
         self._waited = Histogram("nonproj_queue_seconds", "Time that requests waited for a worker.", **options)
         self._worked = Histogram("nonproj_work_seconds", "Time that workers spent on requests.", ["model"], **options)
-        text = "Words of the sentences that were answered."
+        text = "Words in the sentences returned."
         self._words = Counter("nonproj_words", text, ["model"], registry=self.registry)
-        text = "Sentences that were answered."
+        text = "Sentences returned."
         self._sentences = Counter("nonproj_sentences", text, ["model"], registry=self.registry)
         self.registry.register(_PoolCollector(pool, writing))
         ProcessCollector(registry=self.registry)
@@ -97,7 +97,7 @@ class Metrics:
 
 
 class _PoolCollector(Collector):
-    """The state of a pool and of the connections, asked for when the metrics are."""
+    """The state of a pool and of the connections, read when metrics are requested."""
 
     def __init__(self, pool: WorkerPool, writing: Callable[[], Writing | None]):
         self._pool, self._writing = pool, writing
@@ -143,7 +143,7 @@ class Monitor:
         began, facts, status, size = time.perf_counter(), facts_of(scope), 0, 0
 
         async def noting(message: MutableMapping[str, Any]) -> None:
-            """Send a message, and note its status and size."""
+            """Send a message, and record its status and size."""
             nonlocal status, size
             status = message.get("status", status)
             size += len(message.get("body", b""))
@@ -158,7 +158,7 @@ class Monitor:
 
 
 def access_line(scope: Scope, status: int, size: int, seconds: float) -> str:
-    """Return the line of a request for the log; without the query, which may hold a text.
+    """Return the log line of a request; without the query, which may contain text.
 
     Examples
     --------

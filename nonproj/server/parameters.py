@@ -1,4 +1,4 @@
-"""The parameters of requests: their names, their values, and what they ask for."""
+"""The parameters of requests: names, values, and the resulting task."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nonproj.server.processing import INPUTS, OUTPUTS, RequestError, Task, nearest
 
 NO = "none"
-"""The value of a step that is not wanted, as is its absence."""
+"""The value that turns a step off, as its absence does."""
 
 
 class Parameter(NamedTuple):
@@ -17,9 +17,9 @@ class Parameter(NamedTuple):
     Attributes
     ----------
     name, text : str
-        The text says what it does.
+        The text describes it.
     values : tuple of str
-        Its known values; empty where any is possible.
+        Its allowed values; empty if any value is possible.
     """
 
     name: str
@@ -35,13 +35,13 @@ PARAMETERS = (
         "Split plain text into sentences and words. Options, separated by semicolons: presegmented (a sentence on each "
         "line), ranges (write TokenRange into MISC).",
     ),
-    Parameter("input", "The format of the data where it is not plain text; conllu by default.", INPUTS),
-    Parameter("tagger", "Predict tags, lemmas and features, also where the data has some."),
-    Parameter("parser", "Predict heads and labels, and tags that are missing."),
+    Parameter("input", "The format of the data if it is not plain text; conllu by default.", INPUTS),
+    Parameter("tagger", "Predict tags, lemmas and features, replacing those in the data."),
+    Parameter("parser", "Predict heads and labels, and missing tags."),
     Parameter("output", "The format of the result; conllu by default.", OUTPUTS),
-    Parameter("certificates", "Add score, bound, certificate and, where the model has it, confidence of each tree."),
+    Parameter("certificates", "Add score, bound, certificate and, if the model has it, confidence of each tree."),
 )
-"""All parameters of ``/process``; those of UDPipe, and the last."""
+"""All parameters of ``/process``: those of UDPipe, and our own at the end."""
 
 NAMES = tuple(parameter.name for parameter in PARAMETERS)
 
@@ -62,7 +62,7 @@ def check_names(given: Mapping[str, str]) -> None:
 
 
 def model_name(given: str, names: Sequence[str]) -> str:
-    """Return the model of that name, or the first of which it is the beginning, up to a hyphen; else the default.
+    """Return the model with that name, or the first whose name up to a hyphen matches; else the default.
 
     Examples
     --------
@@ -73,17 +73,17 @@ def model_name(given: str, names: Sequence[str]) -> str:
         return names[0]
     found = [name for name in names if name == given] + [name for name in names if name.startswith(f"{given}-")]
     if not found:
-        raise RequestError(f"model: there is no {given!r}{nearest(given, names)}; known: {', '.join(names)}")
+        raise RequestError(f"model: {given!r} is unknown{nearest(given, names)}; known: {', '.join(names)}")
     return found[0]
 
 
 def task_of(given: Mapping[str, str], components: Sequence[str]) -> Task:
-    """Return what the parameters ask of a model with these components.
+    """Return the task described by the parameters, for a model with these components.
 
     Raises
     ------
     RequestError
-        A value is invalid, the data is missing, or the model cannot do it.
+        A value is invalid, the data is missing, or the model lacks the component.
     """
     wanted = {name: given.get(name, NO) != NO for name in ("tokenizer", "tagger", "parser", "certificates")}
     data, tokenizer = given.get("data"), given.get("tokenizer") if wanted["tokenizer"] else None
@@ -94,8 +94,8 @@ def task_of(given: Mapping[str, str], components: Sequence[str]) -> Task:
         tokenizer = ""
     for name in ("tokenizer", "tagger", "parser"):
         if wanted[name] and name not in components:
-            raise RequestError(f"{name}: the model has none")
+            raise RequestError(f"{name}: the model has no such component")
     for name, value, known in (("input", kind, INPUTS), ("output", output, OUTPUTS)):
         if value not in known:
-            raise RequestError(f"{name}: {value!r} is no format{nearest(value, known)}; known: {', '.join(known)}")
+            raise RequestError(f"{name}: {value!r} is not a format{nearest(value, known)}; known: {', '.join(known)}")
     return Task(data, tokenizer, kind, wanted["tagger"], wanted["parser"], output, wanted["certificates"])

@@ -1,8 +1,8 @@
-"""Worker processes that are given up when they take too long, and the requests that wait for them.
+"""Worker processes that are killed when they exceed a limit, and the queue of requests.
 
-A kernel cannot be interrupted, and a thread cannot be killed, so requests run in processes.  One that exceeds the time
-limit, runs out of memory or works for a client that has left is killed, and another takes its place when it has loaded
-the models.
+A kernel cannot be interrupted, and a thread cannot be killed, so requests run in processes.  A process that exceeds the
+time limit, runs out of memory or works for a client that has disconnected is killed and replaced by another, which
+loads the models first.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from nonproj.server.admission import Admission, Ticket
 from nonproj.workers.processes import WorkerProcess
 
 ATTEMPTS = 2
-"""Worker processes that one call may cost, where they die; the first may have died before the call."""
+"""Maximum number of worker processes that may die of one call; the first may have died before the call."""
 
 STARTS = 2
-"""Attempts in a row to start each worker process, where none is left, until the pool gives up."""
+"""Number of failed attempts per worker process, if none is left, after which the pool fails."""
 
 MAX_PAUSE = 30.0
-"""Longest time between two attempts to start a worker process."""
+"""Maximum time between two attempts to start a worker process."""
 
 CHECK_SECONDS = 10.0
-"""Time that an idle worker has to answer a check."""
+"""Time within which an idle worker has to answer a health check."""
 
 log = logging.getLogger("nonproj")
 
@@ -42,11 +42,11 @@ class TimeLimitError(NonprojError):
 
 
 class MemoryLimitError(NonprojError):
-    """A request needed more memory than a worker may take."""
+    """A request exceeded the memory limit of a worker."""
 
 
 class GoneError(NonprojError):
-    """The client has left."""
+    """The client has disconnected."""
 
 
 class Limits(NamedTuple):
@@ -55,9 +55,9 @@ class Limits(NamedTuple):
     Attributes
     ----------
     waiting : int
-        Number of calls that may wait for a process.
+        Maximum number of waiting calls.
     seconds : float
-        Time of a call, from its start in a process; also the time in which a call should be answered, waiting included.
+        Limit on the time of a call from its start in a process; also the target for its response time, with waiting.
     """
 
     waiting: int
@@ -65,7 +65,7 @@ class Limits(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The value of a call, and the seconds that it waited and took."""
+    """The value of a call, its waiting time and its processing time in seconds."""
 
     value: Any
     waited: float
@@ -73,7 +73,7 @@ class Outcome(NamedTuple):
 
 
 class _Reply(NamedTuple):
-    """What a worker process replies: whether the call succeeded, and its value or error."""
+    """The reply of a worker process: whether the call succeeded, and its value or error."""
 
     succeeded: bool
     value: Any
@@ -96,7 +96,7 @@ class WorkerPool:
     ----------
     prepared : object
     replaced : Counter of str
-        How many processes have been replaced for each reason: ``died``, ``time``, ``memory``, ``left``.
+        Number of processes replaced for each reason: ``died``, ``time``, ``memory``, ``left``.
     failed : asyncio.Future
         Its exception is set when no process is left and none can be started.
     """
@@ -116,7 +116,7 @@ class WorkerPool:
 
     async def __aenter__(self) -> WorkerPool:
         try:
-            await self._add()  # the others find what it has compiled
+            await self._add()  # the others find its compiled kernels
             await asyncio.gather(*(self._add() for _ in range(self.size - 1)))
         except BaseException:
             await self.__aexit__()
@@ -151,16 +151,16 @@ class WorkerPool:
         function : callable
             Importable by name.
         kind, size : hashable and int
-            Calls of a kind take about the same time for each unit of size: see `nonproj.server.admission`.
+            Calls of a kind take about the same time per unit of size: see `nonproj.server.admission`.
         gone : callable, optional
-            Returns when nobody waits for the result any more.
+            Returns when nobody waits for the result any longer.
 
         Raises
         ------
         BusyError, TimeLimitError, MemoryLimitError, GoneError, ClusterError
-            See there; the last is raised if processes die of the call, or none is left.
+            See their definitions; the last is raised if processes die of the call, or none is left.
         Exception
-            What the function raises.
+            Any exception of the function.
         """
         loop = asyncio.get_running_loop()
         ticket = self._admission.admit(kind, size, loop.time())
@@ -174,7 +174,7 @@ class WorkerPool:
                     break
                 self._admission.wait_again(ticket)
             else:
-                raise ClusterError("the worker process died, perhaps for lack of memory; send less at a time")
+                raise ClusterError("the worker process died, perhaps for lack of memory; split it")
         finally:
             left.cancel()
             self._admission.discard(ticket)
@@ -183,7 +183,7 @@ class WorkerPool:
         return Outcome(reply.value, started - ticket.arrived, loop.time() - started)
 
     async def _process(self, ticket: Ticket, left: asyncio.Future[Any], again: bool) -> WorkerProcess:
-        """Return a process for a call, as soon as it is its turn; with ``again`` it is the next."""
+        """Return a process for a call when it is its turn; with ``again`` it is the next."""
         turn: asyncio.Future[WorkerProcess] = asyncio.get_running_loop().create_future()
         if self.failed.done():
             raise ClusterError("no worker process can be started")
@@ -192,7 +192,7 @@ class WorkerPool:
         try:
             await asyncio.wait({turn, left}, return_when=asyncio.FIRST_COMPLETED)
             if left.done():
-                raise GoneError("the client has left")
+                raise GoneError("the client has disconnected")
             return turn.result()
         except BaseException:
             if turn.done() and turn.exception() is None:
@@ -202,7 +202,7 @@ class WorkerPool:
             self._queue.pop(ticket, None)
 
     def _dispatch(self) -> None:
-        """Give idle processes to the calls that wait, first come, first served; refuse those that would be late."""
+        """Give idle processes to the waiting calls, first come, first served; refuse those that would be late."""
         now = asyncio.get_running_loop().time()
         for ticket, error in self._admission.late(now):
             self._refuse(ticket, error)
@@ -214,7 +214,7 @@ class WorkerPool:
             turn.set_result(process)
 
     def _refuse(self, ticket: Ticket, error: NonprojError) -> None:
-        """Let a call that waits fail."""
+        """Make a waiting call fail."""
         turn = self._queue.pop(ticket, None)
         if turn is not None and not turn.done():
             turn.set_exception(error)
@@ -232,10 +232,10 @@ class WorkerPool:
         if not sending.done():
             if left.done():
                 self._later(self._abandon(process, sending))
-                raise GoneError("the client has left")
+                raise GoneError("the client has disconnected")
             self._admission.finish(ticket, loop.time())
             self._replace(process, "time")
-            raise TimeLimitError(f"the request took more than {self.limits.seconds:g} s; send less at a time")
+            raise TimeLimitError(f"the request took more than {self.limits.seconds:g} s; split it")
         reply = sending.result()
         if reply is None:
             self._replace(process, "died")
@@ -243,12 +243,12 @@ class WorkerPool:
         self._admission.finish(ticket, loop.time())
         if isinstance(reply.value, MemoryError):
             self._replace(process, "memory")
-            raise MemoryLimitError("the request needs more memory than a worker may take; send less at a time")
+            raise MemoryLimitError("the request exceeds the memory limit of a worker; split it")
         self._release(process)
         return reply
 
     async def _abandon(self, process: WorkerProcess, sending: asyncio.Future[_Reply | None]) -> None:
-        """Free a process whose client has left: wait for it as long as it would take to start another, and kill it."""
+        """Free a process whose client has disconnected: wait as long as starting another would take, then kill it."""
         done, _ = await asyncio.wait({sending}, timeout=self._admission.reload)
         if done and sending.result() is not None:
             self._release(process)
@@ -263,30 +263,30 @@ class WorkerPool:
 
     @property
     def waiting(self) -> int:
-        """The number of calls that wait for a process."""
+        """The number of waiting calls."""
         return self._admission.waiting
 
     @property
     def idle(self) -> int:
-        """The number of processes without work."""
+        """The number of idle processes."""
         return len(self._idle)
 
     @property
     def ready(self) -> int:
-        """The number of processes that are idle or at work, and not being started."""
+        """The number of processes that are idle or busy, excluding those being started."""
         return self._admission.workers
 
     @property
     def pids(self) -> list[int]:
-        """The numbers of all processes."""
+        """The process IDs of all processes."""
         return [process.process.pid for process in self._all]
 
     def delay(self) -> float:
-        """Return the estimated time that a call would wait now."""
+        """Return the estimated waiting time of a call made now."""
         return self._admission.delay(asyncio.get_running_loop().time())
 
     async def check(self, function: Callable[..., Any], *arguments: Any) -> bool:
-        """Return whether processes are ready: an idle one has to return from a call; those at work have a time limit.
+        """Return whether processes are ready: an idle one has to return from a call; busy ones have a time limit.
 
         Parameters
         ----------
@@ -307,7 +307,7 @@ class WorkerPool:
     # -- processes
 
     def _release(self, process: WorkerProcess) -> None:
-        """Let a process wait for its next call; one that dies meanwhile is replaced at once."""
+        """Let a process wait for its next call; if it dies meanwhile, it is replaced at once."""
         if self._closed:
             return
         self._idle.append(process)
@@ -318,7 +318,7 @@ class WorkerPool:
         asyncio.get_running_loop().remove_reader(process.connection.fileno())
 
     def _died(self, process: WorkerProcess) -> None:
-        """Replace an idle process whose socket reports its end."""
+        """Replace an idle process whose socket reports end of file."""
         self._unwatch(process)
         with contextlib.suppress(ValueError):
             self._idle.remove(process)
@@ -331,7 +331,7 @@ class WorkerPool:
         if not self._closed:
             self._admission.workers -= 1
             self.replaced[why] += 1
-            log.warning("a worker process is replaced: %s", _REASONS[why])
+            log.warning("replaced a worker process: %s", _REASONS[why])
             self._later(self._add_again())
 
     def _later(self, coroutine: Any) -> None:
@@ -341,7 +341,7 @@ class WorkerPool:
         task.add_done_callback(self._tasks.discard)
 
     async def _add_again(self) -> None:
-        """Start a process, and try again while that fails; give up where none is left."""
+        """Start a process, retrying on failure; fail if none is left."""
         pause = 1.0
         while not self.failed.done():
             try:
@@ -358,14 +358,14 @@ class WorkerPool:
             pause = min(2 * pause, MAX_PAUSE)
 
     def _fail(self, error: ClusterError) -> None:
-        """Give up."""
+        """Fail for good."""
         if not self.failed.done():
             self.failed.set_exception(error)
         for ticket in list(self._queue):
             self._refuse(ticket, error)
 
     async def _add(self) -> None:
-        """Start a process; it is idle as soon as it is prepared."""
+        """Start a process; it becomes idle once it is prepared."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:
@@ -382,10 +382,10 @@ class WorkerPool:
             self._all.discard(process)
             process.kill()
             if reply is None:
-                raise ClusterError("a worker process died while it loaded the models")
+                raise ClusterError("a worker process died while loading the models")
             if isinstance(reply.value, NonprojError):
                 raise reply.value
-            raise ClusterError(f"a worker process failed while it loaded the models: {reply.value!r}")
+            raise ClusterError(f"a worker process failed while loading the models: {reply.value!r}")
         self.prepared = reply.value
         self._admission.workers += 1
         self._admission.reload = loop.time() - began
@@ -396,7 +396,7 @@ _REASONS = {
     "died": "it died",
     "time": "a request exceeded the time limit",
     "memory": "a request exceeded the memory limit",
-    "left": "its client has left",
+    "left": "its client has disconnected",
 }
 
 
@@ -407,5 +407,5 @@ def _roundtrip(process: WorkerProcess, call: tuple[Any, ...]) -> _Reply | None:
 
 
 def _leave_signals_to_the_main_thread() -> None:
-    """Block signals in the thread that starts processes, which inherit that: their parent decides when they end."""
+    """Block signals in the thread that starts processes, which inherit the mask: their parent decides when they end."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})

@@ -42,18 +42,18 @@ class RequestError(NonprojError):
 
 
 class Task(NamedTuple):
-    """What is to be done.
+    """A task: what to do with the data of a request.
 
     Attributes
     ----------
     data : str
     tokenizer : str or None
-        Options of the tokenizer, separated by ``;``; None where ``data`` is not plain text.
+        Options of the tokenizer, separated by ``;``; None if ``data`` is not plain text.
     input, output : str
         One of `INPUTS` and of `OUTPUTS`.
     tag, parse : bool
     certificates : bool
-        Whether to return the statistics of each tree, too.
+        Whether to return the statistics of each tree.
     """
 
     data: str
@@ -86,7 +86,7 @@ class Answer(NamedTuple):
 
 
 class ModelInfo(NamedTuple):
-    """What a model has: ``tokenizer``, ``tagger``, ``parser``; and what its users should know."""
+    """The components of a model: ``tokenizer``, ``tagger``, ``parser``; and notes for its users."""
 
     components: list[str]
     notes: list[str]
@@ -104,13 +104,13 @@ def _parser(reference: ModelRef) -> TextParser:
 
 
 def prepare(references: list[ModelRef], megabytes: int) -> list[ModelInfo]:
-    """Load models, parse a sentence with each so that no request waits for it, and return what they have.
+    """Load models, parse a sentence with each so that no request has to wait, and return their components.
 
     Parameters
     ----------
     references : list of ModelRef
     megabytes : int
-        Limit of the memory of this process from then on: see `nonproj.server.memory.limit_memory`.
+        Memory limit of this process from then on: see `nonproj.server.memory.limit_memory`.
     """
     found = []
     for reference in references:
@@ -123,7 +123,7 @@ def prepare(references: list[ModelRef], megabytes: int) -> list[ModelInfo]:
 
 
 def check(reference: ModelRef) -> int:
-    """Parse a sentence, to show that this process can, and return its number of words."""
+    """Parse a sentence, as a health check, and return its number of words."""
     return len(_parser(reference).parse(["a", "b", "c", "."]).heads)
 
 
@@ -135,9 +135,9 @@ def respond(reference: ModelRef, task: Task, name: str, notes: list[str]) -> Ans
     reference : ModelRef
     task : Task
     name : str
-        The model's name.
+        Name of the model.
     notes : list of str
-        What users of its tokenizer should know.
+        Notes for users of its tokenizer.
 
     Raises
     ------
@@ -172,7 +172,7 @@ _IN_WORDS_OF_HTTP = (
 
 
 def in_words_of_http(message: str) -> str:
-    """Return a message about data, with parameters of requests in the place of options of the command line.
+    """Return a message about data, with request parameters instead of command-line options.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Runs the server: sockets, signals, and the end."""
+"""Runs the server: sockets, signals, and shutdown."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from nonproj.server.processing import prepare
 from nonproj.workers.parsing import ModelRef
 
 IDLE_SECONDS = 30
-"""Time that a connection is kept open between requests; clients close theirs earlier, often after 5 s."""
+"""Seconds that an idle connection is kept open; clients close theirs earlier, often after 5 s."""
 
 STOPPING_SECONDS = 5.0
-"""Time beyond the limits of a request that clients have to read its response when the server stops."""
+"""Additional seconds for clients to read responses when the server stops."""
 
 log = logging.getLogger("nonproj")
 
 
 class ServerOptions(NamedTuple):
-    """Where the server listens, and its limits.
+    """The address of the server, and its limits.
 
     Attributes
     ----------
     host, port : str and int
-        Port 0 is any that is free.
+        Port 0 is any free port.
     jobs : int
         Number of worker processes.
     waiting : int
-        Number of requests that may wait for a process.
+        Maximum number of waiting requests.
     timeout : float
-        Seconds in which a request should be answered, and that the work on it may take.
+        Target for the response time in seconds, and limit on the processing time.
     max_bytes : int
-        Limit for the body of a request.
+        Maximum size of the body of a request.
     worker_megabytes : int
-        Limit for the memory of a worker process, in MiB.
+        Memory limit of a worker process, in MiB.
     hosts, origins : sequence of str
         See `nonproj.server.hosts.HostCheck`.
     """
@@ -62,7 +62,7 @@ class ServerOptions(NamedTuple):
 
 
 def run_server(models: Mapping[str, ModelRef], options: ServerOptions, descriptors: Sequence[int] = ()) -> None:
-    """Serve until a signal arrives; requests that have arrived by then are answered.
+    """Serve until a signal arrives; requests received by then are answered.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def run_server(models: Mapping[str, ModelRef], options: ServerOptions, descripto
         The models by name; the first is the default.
     options : ServerOptions
     descriptors : sequence of int
-        Open files that workers inherit, as those of the models.
+        Open files that workers inherit, such as those of the models.
 
     Raises
     ------
@@ -122,10 +122,10 @@ async def _serve(
 
 
 def _tell_hosts(options: ServerOptions) -> None:
-    """Say by which names requests are accepted, where others than this machine can send some."""
+    """Log the accepted host names, if other machines can send requests."""
     if options.host not in ("127.0.0.1", "::1", "localhost"):
         names = ", ".join(["localhost", "the address itself", *options.hosts])
-        hint = "" if options.hosts else "; allow other names by --allowed-host NAME"
+        hint = "" if options.hosts else "; allow other names with --allowed-host NAME"
         log.info("accepting requests whose Host is %s%s", "any" if "*" in options.hosts else names, hint)
 
 
@@ -133,22 +133,22 @@ class _Server(uvicorn.Server):
     """A server whose signals are handled by the event loop."""
 
     def capture_signals(self) -> Any:
-        """Leave signals alone."""
+        """Do not install signal handlers."""
         return contextlib.nullcontext()
 
     def stop(self, task: asyncio.Task[Any] | None) -> None:
-        """Stop gracefully; at the second call at once."""
+        """Stop gracefully; at the second call, immediately."""
         if not self.started:
             if task is not None:
                 task.cancel()
         elif self.should_exit:
             self.force_exit = True
         else:
-            log.info("stopping; requests are being answered")
+            log.info("stopping after the requests received so far")
             self.should_exit = True
 
     def fail(self) -> None:
-        """Stop, since there are no workers."""
+        """Stop, because there are no workers."""
         self.should_exit = True
 
 
@@ -165,4 +165,4 @@ def _listener(host: str, port: int) -> socket.socket:
         if listener:
             listener.close()
         text = reason(error) if isinstance(error, OSError) else str(error)
-        raise FileError(f"{host}:{port}", f"cannot be listened on: {text}") from None
+        raise FileError(f"{host}:{port}", f"cannot bind: {text}") from None

@@ -3,8 +3,8 @@
 - `pool`: submits calls to workers and yields the results in order
 - `processes`: worker processes on this machine
 - `cluster`: the workers of a Dask cluster
-- `parsing`: parses or evaluates a treebank with workers, piece by piece
-- `units`: parses sentences, and what is broken in their place
-- `partial`: what is done of a job that can be resumed
-- `objects`: parses sentences that are in memory with processes
+- `parsing`: parallel parsing or evaluation of a treebank, piece by piece
+- `units`: parses sentences, with malformed ones in their place
+- `partial`: the log of a resumable job
+- `objects`: parses sentences in memory with processes
 """

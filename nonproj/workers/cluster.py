@@ -21,13 +21,13 @@ CONNECT_TIMEOUT = 10.0
 """Seconds to wait for a scheduler to answer and for a worker to register."""
 
 RESUBMISSIONS = 3
-"""How often a call is resubmitted after the scheduler has given it up because its workers died."""
+"""Number of times a call is resubmitted after the scheduler has dropped it because its workers died."""
 
 _PATIENCE = 30.0
-"""Seconds to wait for new workers after all have gone."""
+"""Seconds to wait for new workers after all have disappeared."""
 
 _SLICE = 0.25
-"""Seconds of waiting between two looks at signals."""
+"""Seconds between two checks for signals while waiting."""
 
 log = logging.getLogger("nonproj")
 
@@ -60,13 +60,13 @@ def check_address(text: str) -> str:
 class Cluster:
     """The workers of a Dask cluster; a context manager.
 
-    Another worker repeats the calls of a dead one.  A scheduler gives a call up after several deaths of its workers,
-    though it may only have been queued there; it is then resubmitted, up to `RESUBMISSIONS` times.
+    Another worker repeats the calls of a dead one.  A scheduler drops a call after several deaths of its workers,
+    even if it was only queued there; it is then resubmitted, up to `RESUBMISSIONS` times.
 
     Parameters
     ----------
     address : str
-        The scheduler's, as in ``tcp://10.0.0.1:8786``.
+        Address of the scheduler, such as ``tcp://10.0.0.1:8786``.
     timeout : float
         Seconds to wait for the scheduler to answer and for a first worker to register.
     heed : callable, optional
@@ -76,7 +76,7 @@ class Cluster:
     ------
     ClusterError
         The address is invalid.  On entry: Dask is not installed, no scheduler answers at the address, it has no
-        workers, or it or a worker has a different version of nonproj.  Workers that come later are checked with each
+        workers, or it or a worker has another version of nonproj.  The versions of later workers are checked with each
         call.
     """
 
@@ -92,7 +92,7 @@ class Cluster:
         try:
             asyncio.run(_greet(self.address, self.timeout))
             self.client = Client(self.address, timeout=self.timeout, set_as_default=False)
-        except Exception as error:  # whatever another kind of server makes Dask stumble over
+        except Exception as error:  # any error that another kind of server causes in Dask
             text = f"no Dask scheduler answers within {self.timeout:g} s ({self._cause(error)})"
             raise ClusterError(f"{self.address}: {text}") from None
         try:
@@ -110,9 +110,9 @@ class Cluster:
         return self
 
     def _cause(self, error: Exception) -> str:
-        """Return why there is no connection, in few words; Dask itself often says only that time is up."""
+        """Return in a few words why there is no connection; Dask itself often reports only a timeout."""
         if isinstance(error, TypeError):
-            return "tls:// needs certificates, which distributed.comm.tls in Dask's configuration names"
+            return "tls:// needs certificates, configured in Dask as distributed.comm.tls"
         if isinstance(error, ImportError):
             return str(error).splitlines()[0].lower()
         place = urlsplit(self.address)
@@ -120,10 +120,10 @@ class Cluster:
             socket.create_connection((place.hostname, place.port), self.timeout).close()
         except OSError as refusal:
             return (refusal.strerror or "no answer").lower()
-        return "what listens there is not a scheduler"
+        return "the server at this address is not a scheduler"
 
     def _check_versions(self) -> None:
-        """Raise unless scheduler and workers have this version: a worker dies of a call that it cannot import."""
+        """Raise unless scheduler and workers have this version: a worker dies on a call that it cannot import."""
         program = "__import__('nonproj').__version__"  # a string needs no package to be passed on
         answers = self.client.run(eval, program, on_error="return")
         found: dict[str, object] = {f"the worker {place}": v for place, v in answers.items()}
@@ -138,13 +138,13 @@ class Cluster:
 
     @contextlib.contextmanager
     def _translating(self, future: Any = None) -> Iterator[None]:
-        """Report a lost connection; errors of the call itself, whose future is given, and timeouts are left alone."""
+        """Report a lost connection; errors of the call itself, whose future is given, and timeouts pass through."""
         try:
             yield
         except (OSError, CancelledError) as error:
             if isinstance(error, TimeoutError) or (future is not None and future.status == "error"):
                 raise
-            text = "lost the connection to the scheduler, or all workers that held some data"
+            text = "lost the connection to the scheduler, or all workers holding some data"
             raise LostError(f"{self.address}: {text}") from None
 
     def __exit__(self, *_: object) -> None:
@@ -176,7 +176,7 @@ class Cluster:
             try:
                 return self._result(future)
             except KilledWorker:
-                log.info("workers died; their call is resubmitted")
+                log.info("workers died; resubmitting their call")
                 future = self.submit(function, *arguments)
         try:
             return self._result(future)
@@ -209,7 +209,7 @@ class Cluster:
             try:
                 with self._translating(future):
                     return future.result(timeout=_SLICE)
-            except (Late, UnboundLocalError):  # what Dask raises if a wait that ends is cancelled at that moment
+            except (Late, UnboundLocalError):  # raised by Dask if a wait is cancelled just as it ends
                 now = time.monotonic()
                 if now - counted > _PATIENCE / 6:
                     counted, seen = now, now if self._threads() else seen
@@ -217,13 +217,13 @@ class Cluster:
                     raise ClusterError(f"{self.address}: all workers are gone") from None
             except (NonprojError, KilledWorker):
                 raise
-            except Exception:  # perhaps of a worker that came later and cannot even import the call
+            except Exception:  # perhaps of a later worker that cannot even import the call
                 if future.status == "error":
                     self._check_versions()
                 raise
 
     def _threads(self) -> int:
-        """Return the present number of worker threads."""
+        """Return the current number of worker threads."""
         with self._translating():
             return sum(self.client.nthreads().values())
 
@@ -241,7 +241,7 @@ def _versions_differ(place: str, found: str, ours: str) -> str:
 
 
 def _silence() -> None:
-    """Switch the messages of Dask off: errors are reported here, in one line."""
+    """Turn off Dask's messages: errors are reported here, in one line."""
     for name in list(logging.root.manager.loggerDict):
         if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
@@ -249,11 +249,11 @@ def _silence() -> None:
 
 
 async def _greet(address: str, timeout: float) -> None:
-    """Exchange greetings with a scheduler; a client would wait forever for those of another kind of server."""
+    """Exchange greetings with a scheduler; with another kind of server a client would wait forever."""
     from distributed import Security
     from distributed.comm.core import connect
 
     arguments = Security().get_connection_args("client")
     greeting = connect(address, timeout=timeout, **arguments)
-    comm = await asyncio.wait_for(greeting, timeout + 1.0)  # connecting itself keeps to the timeout
+    comm = await asyncio.wait_for(greeting, timeout + 1.0)  # connecting respects the timeout
     await comm.close()

@@ -1,4 +1,4 @@
-"""Parsing of sentences that are in memory by processes."""
+"""Parallel parsing of sentences in memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nonproj.workers.pool import in_order
 from nonproj.workers.processes import Processes
 
 CHUNK = 4 * BATCH
-"""Sentences in one call: large enough that sending them takes little of the time."""
+"""Number of sentences per call: large enough to make the cost of sending them small."""
 
 
 def parse_sentences(reference: ModelRef, sentences: list[Sentence]) -> list[tuple[Sentence, Parse]]:
@@ -28,17 +28,17 @@ def parse_sentences(reference: ModelRef, sentences: list[Sentence]) -> list[tupl
 def parse_in_processes(
     parser: Parser, sentences: Iterable[Sentence], jobs: int, chunk: int = CHUNK
 ) -> Iterator[tuple[Sentence, Parse]]:
-    """Parse sentences as a parser does, by processes that read its model from a temporary file.
+    """Parse sentences like a parser, with processes that read its model from a temporary file.
 
     Parameters
     ----------
     parser : Parser
-        It parses what is no more than a chunk itself.
+        The parser; it parses inputs of at most one chunk itself.
     sentences : iterable of Sentence
     jobs : int
         Number of processes; -1 for one per core.
     chunk : int
-        Number of sentences in one call.
+        Number of sentences per call.
 
     Yields
     ------

@@ -1,4 +1,4 @@
-"""Parsing and evaluation by workers: a file is split between sentences, and the results come back in order.
+"""Parallel parsing and evaluation: a file is split at sentence boundaries, and the results return in order.
 
 A worker reads, parses and formats a piece exactly as one process does, so the caller only concatenates texts.  Each
 worker process maps the model file, so all workers of a machine share its pages.
@@ -34,20 +34,20 @@ from nonproj.workers.pool import Workers, in_order
 from nonproj.workers.units import UnitWriter, parse_units
 
 TEXT_PIECE = 1 << 14
-"""Least number of characters of text in a task: few, so that no worker has much to do when others have finished."""
+"""Minimum number of characters of text in a task: small, so that all workers finish at about the same time."""
 
 # -- in a worker -------------------------------------------------------------------------------------------------------
 
 
 class ModelRef(NamedTuple):
-    """A reference from which a worker builds the caller's parser.
+    """A reference from which a worker rebuilds the caller's parser.
 
     Attributes
     ----------
     path : str
-        The model file, which every worker must be able to read.
+        The model file, readable by every worker.
     digest : bytes
-        Its fingerprint, which guards against a different file under the same path.
+        Its fingerprint, to detect a different file at the same path.
     decoding : DecodingConfig
     tags : str
         See `nonproj.pipeline.Parser`.
@@ -66,7 +66,7 @@ class ModelRef(NamedTuple):
 
 
 def fingerprint(path: str | Path) -> bytes:
-    """Return the checksum in a model file, which covers all of its content: see `nonproj.container`."""
+    """Return the checksum in a model file, which covers all of its contents: see `nonproj.container`."""
     try:
         with open(path, "rb") as stream:
             return checksum_of(stream)
@@ -75,7 +75,7 @@ def fingerprint(path: str | Path) -> bytes:
 
 
 PIECE = 1 << 16
-"""Least number of bytes of a treebank in a task where broken sentences do not end the job."""
+"""Minimum number of bytes of a treebank in a task if malformed sentences do not stop the job."""
 
 _lock = threading.Lock()
 _models: dict[tuple[str, bytes], Model] = {}
@@ -83,17 +83,17 @@ _of_thread = threading.local()
 
 
 def keep(reference: ModelRef, model: Model) -> None:
-    """Use a model that is loaded already wherever this process refers to it."""
+    """Use an already loaded model wherever this process refers to it."""
     with _lock:
         _models.clear()
         _models[reference.path, reference.digest] = model
 
 
 def make_parser(model: Model, decoding: DecodingConfig, tags: str) -> Parser:
-    """Return a parser; with ``decoding.joint`` one that decides tags and trees jointly."""
+    """Return a parser; with ``decoding.joint`` one that predicts tags and trees jointly."""
     if not decoding.joint:
         return Parser(model, decoding, tags)
-    from nonproj.joint.parser import JointParser  # imports and compiles what other parsing does not need
+    from nonproj.joint.parser import JointParser  # imports and compiles code that other parsing does not need
 
     return JointParser(model, decoding, tags)
 
@@ -108,13 +108,11 @@ def parser_of(reference: ModelRef) -> tuple[Parser, bool]:
 
 
 def _model(reference: ModelRef) -> Model:
-    """Load the model; errors name the machine of the worker."""
+    """Load the model; errors name the worker's machine."""
     key = (reference.path, reference.digest)
     with _lock:
         if key not in _models:
-            hint = (
-                f"on the worker {socket.gethostname()}; all workers must see the same file, as on a shared filesystem"
-            )
+            hint = f"on the worker {socket.gethostname()}; all workers need the same file, as on a shared filesystem"
             try:
                 model, digest = Model.load(reference.path), fingerprint(reference.path)
             except ModelError as error:
@@ -134,13 +132,13 @@ class ParsedPiece(NamedTuple):
     text : str
         The sentences with their trees.
     records : list of ParseRecord and Broken
-        One for each sentence, and what is broken in its place.
+        One for each sentence, with malformed ones in their place.
     error : NonprojError or None
-        The error of the sentence after these.
+        The error of the sentence after the last one here.
     numbered : int
-        The number of sentences found in plain text.
+        Number of sentences found in plain text.
     tail : str
-        Comments that belong above the sentence after these: see `UnitWriter`.
+        Comments that belong above the next sentence: see `UnitWriter`.
     """
 
     text: str
@@ -151,11 +149,11 @@ class ParsedPiece(NamedTuple):
 
 
 Task: TypeAlias = "Piece | TextPiece | Broken | str"
-"""What a worker is given: a piece, or what is not in pieces."""
+"""The input of a worker: a piece, or a malformed unit between pieces."""
 
 
 def parse_piece(reference: ModelRef, options: TextOptions, piece: Task) -> ParsedPiece:
-    """Parse the sentences of a piece, up to the first error or, as the options say, without what is broken."""
+    """Parse the sentences of a piece, up to the first error or, depending on the options, skipping malformed ones."""
     parser, _ = parser_of(reference)
     stream = io.StringIO(newline="")
     records: list[ParseRecord | Broken] = []
@@ -170,7 +168,7 @@ def parse_piece(reference: ModelRef, options: TextOptions, piece: Task) -> Parse
     try:
         items = annotate(parses, options.comments, records.append, options.confidence)
         conll.write(items, stream, keep_deps=options.keep_deps)
-    except DataError as error:  # a sentence that is too long
+    except DataError as error:  # a sentence above the length limit
         errors = [error]
     return ParsedPiece(stream.getvalue(), records, errors[0] if errors else None, len(records))
 
@@ -185,7 +183,7 @@ def _sentences(parser: Parser, options: TextOptions, piece: Task) -> Iterable[Se
 
 
 def _units(parser: Parser, options: TextOptions, piece: Task) -> Iterable[Sentence | Broken | str]:
-    """Return the sentences of a piece, and what is broken."""
+    """Return the sentences of a piece, including malformed ones."""
     if isinstance(piece, TextPiece):
         return _sentences(parser, options, piece)
     return units_of_piece(piece, options.rules) if isinstance(piece, Piece) else [piece]
@@ -201,7 +199,7 @@ def evaluate_piece(reference: ModelRef, rules: Rules, piece: Piece) -> Evaluatio
 
 
 def tasks_of(source: Source, options: TextOptions) -> Iterator[Task]:
-    """Divide a treebank or plain text into tasks for workers; they depend on the input and the options alone."""
+    """Split a treebank or plain text into tasks for workers, determined by the input and the options alone."""
     if options.plain:
         divide = split_text if options.on_error == STOP else split_text_units
         return divide(source, options.plain, TEXT_PIECE)
@@ -211,21 +209,21 @@ def tasks_of(source: Source, options: TextOptions) -> Iterator[Task]:
 
 
 class Joined:
-    """The texts of parsed pieces, put together: sentences are renumbered, comments stand above the sentence after them.
+    """Concatenates the texts of parsed pieces: renumbers sentences, and moves comments above the next sentence.
 
     Attributes
     ----------
     numbered : int
-        The number of sentences so far.
+        Number of sentences so far.
     pending : str
-        Comments that await a sentence.
+        Comments waiting for a sentence.
     """
 
     def __init__(self, plain: bool):
         self.plain, self.numbered, self.pending = plain, 0, ""
 
     def add(self, parsed: ParsedPiece) -> str:
-        """Return the text to be written for the next piece."""
+        """Return the text of the next piece, ready to be written."""
         text = renumber(parsed.text, self.numbered) if self.plain else parsed.text
         self.numbered += parsed.numbered
         if self.plain and not text:
@@ -238,7 +236,7 @@ class Joined:
 def parse_text(
     workers: Workers, reference: ModelRef, source: Source, stream: TextIO, options: TextOptions = DEFAULT_TEXT
 ) -> Iterator[ParseRecord | Broken]:
-    """Parse a treebank or plain text with workers and write the text that one process would write.
+    """Parse a treebank or plain text with workers and write the same text as a single process.
 
     Parameters
     ----------
@@ -253,7 +251,7 @@ def parse_text(
     Yields
     ------
     ParseRecord or Broken
-        Of each sentence, once its text is written; and what is broken in its place.
+        For each sentence, once its text is written, with malformed ones in their place.
 
     Raises
     ------

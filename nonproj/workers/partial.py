@@ -1,10 +1,10 @@
-"""What a job that can be resumed has done so far: ``OUT.partial``, which a killed run leaves and the next continues.
+"""The log of a resumable job: ``OUT.partial``, which a killed run leaves and the next run continues.
 
-The file starts with a line that says what the job is: digests of input and model, options, version.  A record follows
-for each task: a line with the digest of the task, the lengths of what was written for it and the state behind it, and
-then these texts.  Records are appended, each with a checksum, so whatever is left of the last one when a process or a
-machine dies is recognised and cut off.  Tasks depend on input and options alone, so a run that resumes divides the
-input again, compares the tasks that are done, and continues with the next.
+The file starts with a line that identifies the job: digests of input and model, options, version.  A record follows
+for each task: a line with the digest of the task, the lengths of its outputs and the state after it, followed by
+these outputs.  Records are appended, each with a checksum, so a record cut off by the death of a process or
+machine is recognised and removed.  Input and options determine the tasks, so a run that resumes splits the
+input again, compares the completed tasks, and continues with the next one.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ _MAX_HEADER = 1 << 24
 _DIGITS = 32
 
 Facts = Mapping[str, Any]
-"""What must be equal where a job is resumed, as JSON values: ``model``, ``input``, and ``options`` by their names."""
+"""The properties that must not change when a job is resumed, as JSON: ``model``, ``input``, and ``options`` by name."""
 
 
 class Record(NamedTuple):
-    """What has been done of a job for one task.
+    """The result of one task of a job.
 
     Attributes
     ----------
     task : str
         The digest of the task.
     output, statistics : bytes
-        What belongs in the files.
+        Its contributions to the output files.
     state : dict
-        What the next task continues from, as JSON values.
+        The state from which the next task continues, as JSON values.
     """
 
     task: str
@@ -71,19 +71,19 @@ def file_digest(path: str | Path) -> str:
 
 
 class Partial:
-    """The file of a job that can be resumed; a context manager that locks it.
+    """The log file of a resumable job; a context manager that locks it.
 
     Parameters
     ----------
     path : str or Path
     facts : Facts
-        What the job is.
+        The properties of the job.
 
     Raises
     ------
     FileError
-        On entry: the file cannot be used; another run is writing it; it is of another job, and the message says what
-        differs.
+        On entry: the file cannot be used; another run is writing it; it belongs to another job, and the message
+        names the difference.
 
     Examples
     --------
@@ -111,11 +111,11 @@ class Partial:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(OSError):  # what could not be written cannot be now
+        with contextlib.suppress(OSError):  # the buffer could not be written, and cannot be now
             self._stream.close()
 
     def _open(self) -> BinaryIO:
-        """Open and lock the file, which must be this user's own."""
+        """Open and lock the file, which must belong to this user alone."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
             stream = open(os.open(self.path, flags, 0o600), "r+b")  # noqa: SIM115 (closed on exit)
@@ -128,7 +128,7 @@ class Partial:
         facts = os.fstat(stream.fileno())
         problem = ""
         if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
-            problem = "is not a file of yours that nobody else can write to; remove it"
+            problem = "must belong to you and be writable by nobody else; remove it"
         else:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -142,13 +142,13 @@ class Partial:
         return stream
 
     def _check(self) -> None:
-        """Compare the first line with the facts, or write it; find the end of what is whole."""
+        """Compare the first line with the facts, or write it; find the end of the complete records."""
         ours = {"format": _FORMAT, "version": __version__, **self.facts}
         first = self._stream.readline(_MAX_HEADER)
         begin = f'{{"format": "{_FORMAT}"'.encode()
         if not first.endswith(b"\n"):
             if not first.startswith(begin[: len(first)]):
-                raise FileError(str(self.path), "is not what 'nonproj parse --resume' writes; remove it")
+                raise FileError(str(self.path), "was not written by 'nonproj parse --resume'; remove it")
             self._stream.seek(0)
             self._stream.truncate()
             self._write(json.dumps(ours).encode() + b"\n")
@@ -156,7 +156,7 @@ class Partial:
             return
         theirs = _parsed(first)
         if not first.startswith(begin) or theirs is None:
-            raise FileError(str(self.path), "is not what 'nonproj parse --resume' writes; remove it")
+            raise FileError(str(self.path), "was not written by 'nonproj parse --resume'; remove it")
         self._compare(theirs, json.loads(json.dumps(ours)))
         self._begin = self._stream.tell()
         for _ in self.records():
@@ -165,19 +165,19 @@ class Partial:
         self._stream.truncate()
 
     def _compare(self, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
-        """Raise an error that names what is different."""
+        """Raise an error that names the difference."""
         for name, text in (("version", "version of nonproj"), ("model", "model"), ("input", "input")):
             if theirs.get(name) != ours[name]:
-                raise FileError(str(self.path), f"the {text} is another than when this job was begun; {_ADVICE}")
+                raise FileError(str(self.path), f"the {text} has changed since this job was started; {_ADVICE}")
         before, now = theirs.get("options"), ours["options"]
         before = before if isinstance(before, dict) else {}
         for name in sorted(now.keys() | before.keys()):
             if before.get(name) != now.get(name):
-                values = f"was {before.get(name)} when this job was begun, and is {now.get(name)}"
+                values = f"was {before.get(name)} when this job was started, and is now {now.get(name)}"
                 raise FileError(str(self.path), f"{name} {values}; {_ADVICE}")
 
     def records(self) -> Iterator[Record]:
-        """Yield the records from the first one on, up to one that is not whole."""
+        """Yield the complete records, from the first one on."""
         self._stream.seek(self._begin)
         self._end = self._begin
         while record := self._next():
@@ -223,11 +223,11 @@ class Partial:
             raise FileError(str(self.path), f"cannot be written: {reason(error)}") from None
 
     def remove(self) -> None:
-        """Remove the file: the job is done."""
+        """Remove the file: the job is complete."""
         self.path.unlink(missing_ok=True)
 
 
-_ADVICE = "restore it, or remove this file to begin again"
+_ADVICE = "restore it, or remove this file to start again"
 
 
 def _checksum(line: bytes, body: bytes) -> bytes:

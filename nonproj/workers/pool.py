@@ -3,8 +3,8 @@
 A pool is local processes (`nonproj.workers.processes`), the workers of a Dask cluster (`nonproj.workers.cluster`), or
 this process alone (`InProcess`).
 
-Processes, not threads: kernels release the global interpreter lock, but take only 60 % of the time, so no number of
-threads could be more than 2.5 times as fast as one.
+Processes, not threads: kernels release the global interpreter lock, but take only 60 % of the time, so threads could be
+at most 2.5 times as fast as one.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any, Protocol
 from nonproj.errors import ClusterError, NonprojError
 
 AHEAD = 4
-"""Calls submitted for each worker at a time: enough that no worker waits, and a bound on memory."""
+"""Number of calls submitted per worker at a time: enough to keep workers busy, and a bound on memory."""
 
 
 OWN_THREADS = "nonproj-"
-"""How the names of threads begin that hold no lock and no state that a forked worker needs."""
+"""Name prefix of threads that hold no lock and no state needed by a forked worker."""
 
 
 class Workers(Protocol):
@@ -75,12 +75,12 @@ class InProcess:
         return function(*arguments)
 
     def share(self, value: Any) -> Any:
-        """Return the value itself, which may be an argument of calls."""
+        """Return the value itself, which can be an argument of calls."""
         return value
 
 
 class LostError(ClusterError):
-    """Data kept by workers is lost with them, or the scheduler is gone."""
+    """Data held by workers is lost with them, or the scheduler is gone."""
 
 
 def in_order(
@@ -88,7 +88,7 @@ def in_order(
 ) -> Iterator[Any]:
     """Run calls on workers and yield the results in the order of the tasks.
 
-    At most `AHEAD` calls per worker are pending, so neither tasks nor results pile up.
+    At most `AHEAD` calls per worker are pending, so neither tasks nor results accumulate.
 
     Parameters
     ----------
@@ -98,13 +98,13 @@ def in_order(
     tasks : iterable of tuple
         The arguments of each call.
     rehearse : bool
-        Let this process run the first call, if its workers are processes of this machine: see `Processes.rehearse`.
+        Whether this process runs the first call, if its workers are local processes: see `Processes.rehearse`.
         A single call then needs no workers.
 
     Raises
     ------
     NonprojError
-        Raised by ``function``; or by ``tasks``, after the results of all tasks before the error.
+        Raised by ``function``; or by ``tasks``, after the results of all earlier tasks.
     """
     waiting, more, failure = iter(tasks), True, None
     pending: deque[tuple[Any, Sequence[Any]]] = deque()

@@ -1,12 +1,12 @@
 """Worker processes on this machine.
 
-A thread of this process attends to each worker process: it sends one call at a time over a socket, waits for the reply,
-and replaces the process when it dies.  A worker holds no state that matters, so its call is simply repeated.  The
-worker's end of the socket reports end of file when this process ends in whatever way, and the worker ends with it.
+A thread of this process controls each worker process: it sends one call at a time over a socket, waits for the reply,
+and replaces the process when it dies.  A worker holds no essential state, so its call is simply repeated.  The
+worker's end of the socket reports end of file when this process ends for any reason, and the worker exits.
 
 A new interpreter takes more than a second of processor time to import, load and link what parsing needs.  Workers are
-therefore forked from this process after it has run a first call itself (`Processes.rehearse`), where that is safe: on
-Linux, from the main thread, while no thread is alive that this package has not started.  Elsewhere, and to replace a
+therefore forked from this process after it has run a first call itself (`Processes.rehearse`), if that is safe: on
+Linux, from the main thread, while the only threads are those started by this package.  Otherwise, and to replace a
 dead worker, a new interpreter is started.
 """
 
@@ -33,7 +33,7 @@ from nonproj.errors import ClusterError
 from nonproj.workers.pool import OWN_THREADS
 
 DEATHS = 8
-"""A call that so many worker processes have died of is given up."""
+"""Number of worker processes that may die of a call before it is abandoned."""
 
 _ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
@@ -99,7 +99,7 @@ class Processes:
             thread.join()
 
     def rehearse(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Run a call in this process and return its result; workers inherit what it has loaded and compiled."""
+        """Run a call in this process and return its result; workers inherit everything it has loaded and compiled."""
         result = function(*arguments)
         self._rehearsed = True
         return result
@@ -199,7 +199,7 @@ class WorkerProcess(Worker):
     descriptors : sequence of int
         Open files that the process inherits, under the same numbers.
     silent : bool
-        It does not say when it compiles, because another worker says so.
+        Whether to suppress the message about compiling, because another worker prints it.
     """
 
     def __init__(self, descriptors: Sequence[int] = (), silent: bool = False) -> None:
@@ -217,7 +217,7 @@ class WorkerProcess(Worker):
 
 
 class ForkedProcess(Worker):
-    """A worker process that is a copy of this process.  It keeps no open files but output and error."""
+    """A forked worker process, which keeps only standard output and error open."""
 
     def __init__(self) -> None:
         self._lock, self._ended = threading.Lock(), False
@@ -237,7 +237,7 @@ class ForkedProcess(Worker):
 
 
 def can_fork() -> bool:
-    """Return whether this process can be copied: no thread may hold a lock that nobody would release in the copy."""
+    """Return whether this process can be forked: no thread may hold a lock, which nobody would release in the copy."""
     main = threading.main_thread()
     others = [thread.name for thread in threading.enumerate() if thread is not main]
     known = all(name.startswith(OWN_THREADS) for name in others)
@@ -245,12 +245,12 @@ def can_fork() -> bool:
 
 
 def _fork(count: int) -> Iterator[ForkedProcess]:
-    """Yield copies of this process; signals that come meanwhile are delivered afterwards, to it and to them."""
-    gc.freeze()  # else the collectors of the copies would write to, and so copy, all pages of memory
+    """Yield forked processes; signals received meanwhile are delivered afterwards, to this process and to them."""
+    gc.freeze()  # otherwise the garbage collectors of the copies would write to, and so copy, all pages of memory
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of forking where there are threads: see `can_fork`
+            warnings.simplefilter("ignore", DeprecationWarning)  # about forking with threads: see `can_fork`
             for _ in range(count):
                 yield ForkedProcess()
     finally:
@@ -262,7 +262,7 @@ def _fork(count: int) -> Iterator[ForkedProcess]:
 
 
 def serve(descriptor: int) -> None:
-    """Run the calls that arrive on a socket, until the process at its other end closes it or ends."""
+    """Run the calls received on a socket, until the process at its other end closes it or ends."""
     connection = Connection(descriptor)
     calls: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(connection, calls), daemon=True).start()
@@ -277,24 +277,24 @@ def serve(descriptor: int) -> None:
 
 
 def _serve_as_copy(descriptor: int) -> None:
-    """Serve in a copy of another process, from which nothing is left open or undone; never return."""
+    """Serve in a forked process, without open files or pending clean-up of the original; never return."""
     try:
         signal.set_wakeup_fd(-1)
         for number in _ENDING:
             if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_SETMASK, {signal.SIGINT})  # Ctrl-C is for the main process alone
+        signal.pthread_sigmask(signal.SIG_SETMASK, {signal.SIGINT})  # only the main process handles Ctrl-C
         os.closerange(3, descriptor)
         os.closerange(descriptor + 1, _LAST_DESCRIPTOR)
         with contextlib.suppress(OSError), open(os.devnull, "rb") as nothing:
             os.dup2(nothing.fileno(), 0)
         serve(descriptor)
     finally:
-        os._exit(1)  # neither flush nor clean up: that is for the main process
+        os._exit(1)  # neither flush nor clean up: the main process does
 
 
 def _send(connection: Connection, reply: bytes) -> None:
-    """Send a reply; end this process if nobody is there any more, which can show before `_receive` learns of it."""
+    """Send a reply; exit if the receiver is gone, which can be noticed here before `_receive` notices it."""
     try:
         connection.send_bytes(reply)
     except OSError:
@@ -302,7 +302,7 @@ def _send(connection: Connection, reply: bytes) -> None:
 
 
 def _receive(connection: Connection, calls: queue.SimpleQueue[bytes]) -> None:
-    """Receive calls; at the end of the stream end this process at once, even in the middle of a call."""
+    """Receive calls; at the end of the stream exit immediately, even during a call."""
     while True:
         try:
             calls.put(connection.recv_bytes())
@@ -311,7 +311,7 @@ def _receive(connection: Connection, calls: queue.SimpleQueue[bytes]) -> None:
 
 
 def _failure(error: Exception) -> bytes:
-    """Return the reply of a call that failed; an error that cannot be sent is replaced by its text."""
+    """Return the reply of a failed call; an error that cannot be pickled is replaced by its text."""
     try:
         reply = pickle.dumps((False, error))
         pickle.loads(reply)

@@ -1,4 +1,4 @@
-"""Parsing of units: sentences, and what is broken in their place, in the order of the input."""
+"""Parsing of units: sentences, and malformed ones in their place, in the order of the input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST_COMMENT = 10_000
 def parse_units(
     parser: Parser, units: Iterable[Sentence | Broken | str], batch_size: int = BATCH
 ) -> Iterator[tuple[Sentence, Parse] | Broken | str]:
-    """Yield the parse of each sentence, what is broken, also because it cannot be parsed, and strings as they are."""
+    """Yield the parse of each sentence, a `Broken` for each unit that cannot be read or parsed, and strings as is."""
     for group in batches(units, batch_size):
         sentences = [unit for unit in group if isinstance(unit, Sentence)]
         parsed = parser.try_all(sentences, batch_size)
@@ -33,21 +33,21 @@ def parse_units(
 
 
 def _refused(sentence: Sentence, error: DataError) -> Broken:
-    """Return what stands for a sentence that cannot be parsed."""
+    """Return the `Broken` for a sentence that cannot be parsed."""
     last = sentence.line + max(len(sentence.lines), 1) - 1
     return Broken(sentence.path, error.line, sentence.line, last, error.message, "".join(sentence.lines))
 
 
 class UnitWriter:
-    """Writes parsed units; what is broken is left out or copied, and recorded.
+    """Writes parsed units; malformed ones are skipped or copied, and recorded.
 
-    The lines of a broken sentence are copied as they are.  Broken text becomes a comment above the next sentence; a
-    file of CoNLL-U cannot end with a comment, so behind the last sentence it is recorded alone.
+    The lines of a malformed sentence are copied unchanged.  Malformed text becomes a comment above the next sentence; a
+    CoNLL-U file cannot end with a comment, so after the last sentence it is only recorded.
 
     Parameters
     ----------
     stream : TextIO
-        Its errors are to be ``surrogateescape`` if broken sentences are copied.
+        Its error handler must be ``surrogateescape`` if malformed sentences are copied.
     options : TextOptions
     on_record : callable
         Called with the `ParseRecord` of each sentence and the `Broken` in its place.
@@ -55,18 +55,18 @@ class UnitWriter:
     Attributes
     ----------
     pending : str
-        Comments that await a sentence.
+        Comments waiting for a sentence.
     """
 
     def __init__(self, stream: TextIO, options: TextOptions, on_record: Callable[[ParseRecord | Broken], object]):
         self.stream, self.options, self.on_record, self.pending = stream, options, on_record, ""
 
     def write(self, units: Iterable[tuple[Sentence, Parse] | Broken | str]) -> None:
-        """Write units in their order."""
+        """Write units in order."""
         conll.write(self.items(units), self.stream, keep_deps=self.options.keep_deps)
 
     def items(self, units: Iterable[tuple[Sentence, Parse] | Broken | str]) -> Iterator[Any]:
-        """Yield what `nonproj.io.conll.write` takes."""
+        """Yield the arguments of `nonproj.io.conll.write`."""
         copies, plain = self.options.on_error == COPY, self.options.plain is not None
         for unit in units:
             if isinstance(unit, str):
@@ -85,7 +85,7 @@ class UnitWriter:
 
 
 def broken_comment(unit: Broken) -> str:
-    """Return the comment of CoNLL-U that keeps a broken line of text.
+    """Return the CoNLL-U comment that preserves a malformed line of text.
 
     Examples
     --------

@@ -137,7 +137,7 @@ def test_a_model_without_a_classifier_says_so_in_one_line(path, treebank, words,
     assert capsys.readouterr().err.count("\n") == 1
     assert main(["evaluate", "-m", str(without), str(treebank), "-q", "--calibration"]) == 2
     message = capsys.readouterr().err
-    assert message == f"nonproj: {without}: the model has no confidence classifier; train it again, with " + (
+    assert message == f"nonproj: {without}: the model has no confidence classifier; retrain it with " + (
         "confidence.share above 0\n"
     )
 

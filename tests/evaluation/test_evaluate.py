@@ -395,7 +395,7 @@ def test_a_rejected_sentence_is_not_counted():
     ("library", "diagram", "message"),
     [
         (False, "a.png", "a reliability diagram needs the package matplotlib; pip install 'nonproj[pictures]'"),
-        (True, "a.txt", "a.txt: the name of a picture ends with .png, .svg or .pdf"),
+        (True, "a.txt", "a.txt: a picture needs the extension .png, .svg or .pdf"),
         (True, "none/a.png", "none/a.png: cannot be written: no such file"),
     ],
 )

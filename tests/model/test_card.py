@@ -76,7 +76,7 @@ def test_the_card_shows_a_calibration(folder):
     description["training"] = description["training"] | {"calibration": kept}
     card = model_card("toy.nonproj", description, 1)
     assert "| heads: expected calibration error | 0.05 |" in card
-    assert "| heads with labels: right among the surest 50 % | 100.00 % |" in card
+    assert "| heads with labels: accuracy of the most confident 50 % | 100.00 % |" in card
 
 
 def test_a_model_of_an_older_version_has_a_card(folder, tmp_path, capsys):
@@ -86,7 +86,7 @@ def test_a_model_of_an_older_version_has_a_card(folder, tmp_path, capsys):
     model.save(tmp_path / "old.nonproj")
     assert main(["inspect", "--card", str(tmp_path / "old.nonproj")]) == 0
     card = capsys.readouterr().out
-    assert "| treebank | not named |" in card and "No test file" in card and "licence | unknown" in card
+    assert "| treebank | not named |" in card and "The model was not evaluated" in card and "licence | unknown" in card
 
 
 def test_a_forged_history_is_shown_as_it_is(folder):

@@ -341,7 +341,7 @@ def test_integer_columns_are_solved_to_optimality():
 def test_invalid_columns_and_rows_are_rejected():
     """HiGHS itself accepts a cost of NaN, and reports an optimum."""
     program, _, _ = knapsack()
-    with pytest.raises(ValueError, match="HiGHS rejects these rows: a number is out of range"):
+    with pytest.raises(ValueError, match="HiGHS rejects these rows: a value is out of range"):
         program.add_rows(rows_of([([99], [1.0])], 0.0, 1.0))
     with pytest.raises(ValueError, match=r"costs\[1\] is nan; costs must be finite"):
         program.add_columns([0.0, np.nan])

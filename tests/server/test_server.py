@@ -195,9 +195,9 @@ def test_tagger_replaces_tags_and_parser_adds_missing_ones(server):
     [
         ({}, "data: the parameter is missing"),
         ({"data": "1\ta\n"}, "data:1: 2 columns, 10 expected"),
-        ({"data": TEXT, "model": "latin"}, "model: there is no 'latin'; known: toy-2"),
-        ({"data": TEXT, "input": "matxin"}, "input: 'matxin' is no format; known: conllu, horizontal,"),
-        ({"data": TEXT, "output": "epe"}, "output: 'epe' is no format; known: conllu, horizontal,"),
+        ({"data": TEXT, "model": "latin"}, "model: 'latin' is unknown; known: toy-2"),
+        ({"data": TEXT, "input": "matxin"}, "input: 'matxin' is not a format; known: conllu, horizontal,"),
+        ({"data": TEXT, "output": "epe"}, "output: 'epe' is not a format; known: conllu, horizontal,"),
         ({"data": "a", "tokenizer": "magic"}, "tokenizer: 'magic' is no option; known: presegmented, ranges"),
         ({"data": "a\x0bb", "input": "horizontal"}, "data:1: word 1 is"),
         ({"data": nonsense(1001), "input": "horizontal", "parser": ""}, "1001 words; the server's limit is 1000"),
@@ -358,8 +358,8 @@ def test_errors_of_the_command_are_one_line(path, tmp_path):
         taken.listen()
         port = str(taken.getsockname()[1])
         for words, message in (
-            ([str(path), "--port", port], f"nonproj: 127.0.0.1:{port}: cannot be listened on: address already in use"),
-            ([str(path), "--host", "none.invalid"], "nonproj: none.invalid:8001: cannot be listened on: "),
+            ([str(path), "--port", port], f"nonproj: 127.0.0.1:{port}: cannot bind: address already in use"),
+            ([str(path), "--host", "none.invalid"], "nonproj: none.invalid:8001: cannot bind: "),
             ([str(path), str(copy)], "another model is also called 'toy-2'"),
             (["none.nonproj"], "nonproj: none.nonproj: no such file"),
             ([str(path), "--port", "99999"], "99999 is not a number from 0 to 65535"),

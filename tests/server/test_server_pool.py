@@ -176,7 +176,7 @@ def test_the_time_limit_counts_from_the_start_of_the_work():
 def test_the_memory_of_a_worker_is_limited():
     async def work(pool):
         small = (await pool.call(take, 50)).value
-        with pytest.raises(MemoryLimitError, match="more memory than a worker may take"):
+        with pytest.raises(MemoryLimitError, match="exceeds the memory limit of a worker"):
             await pool.call(take, 2000)
         return small, (await pool.call(take, 50)).value, dict(pool.replaced)
 

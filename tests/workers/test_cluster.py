@@ -238,7 +238,7 @@ def refusal(address: str, reason: str) -> str:
     ("address", "reason"),
     [
         ("tcp://127.0.0.1:1", "connection refused"),
-        ("tls://127.0.0.1:1", "tls:// needs certificates, which distributed.comm.tls in Dask's configuration names"),
+        ("tls://127.0.0.1:1", "tls:// needs certificates, configured in Dask as distributed.comm.tls"),
     ],
 )
 def test_unreachable_scheduler(address, reason, here):
@@ -267,7 +267,7 @@ def test_another_kind_of_server_is_recognised(greeting, here, capsys):
         words = ["--scheduler", address, "--scheduler-timeout", "1"]
         assert main(["parse", "toy.nonproj", "in.conll", "-o", "no", *words]) == 2
         server.shutdown(socket.SHUT_RDWR)
-    assert capsys.readouterr().err == refusal(address, "what listens there is not a scheduler")
+    assert capsys.readouterr().err == refusal(address, "the server at this address is not a scheduler")
 
 
 SCHEDULER = """
@@ -299,7 +299,7 @@ def test_a_scheduler_that_dies_is_reported_in_one_line(here, command):
         wait_until(begun, process)
         scheduler.kill()
         _, error = process.communicate(timeout=100)
-    text = "lost the connection to the scheduler, or all workers that held some data"
+    text = "lost the connection to the scheduler, or all workers holding some data"
     assert (process.returncode, error.decode()) == (2, f"nonproj: {address}: {text}\n")
     assert not temporary_files()
 

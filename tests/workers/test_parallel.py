@@ -358,7 +358,7 @@ def test_a_worker_loads_a_model_once_and_rejects_a_different_one(folder, tmp_pat
     fresh, new = parsing.parser_of(changed)
     assert new
     assert fresh.model.weights["parser"][7] == parser.model.weights["parser"][7] + 1
-    with pytest.raises(ModelError, match="a different model on the worker .*; all workers must see the same file"):
+    with pytest.raises(ModelError, match="a different model on the worker .*; all workers need the same file"):
         parsing.parser_of(reference)
     path.unlink()
     parsing.parser_of(changed)

@@ -202,12 +202,12 @@ def _another_model(here: Path) -> list[str]:
 
 
 CHANGES = {
-    "input": (lambda here: Path("in.conll").write_text(treebank(89, seed=1)) and [], "the input is another than when"),
-    "model": (_another_model, "the model is another than when this job was begun"),
+    "input": (lambda here: Path("in.conll").write_text(treebank(89, seed=1)) and [], "the input has changed since"),
+    "model": (_another_model, "the model has changed since this job was started"),
     "option": (lambda here: ["parse", "toy.nonproj", "in.conll", "--nbest", "2"], "decoding.nbest was 1 when"),
     "tags": (
         lambda here: ["parse", "toy.nonproj", "in.conll", "--tag"],
-        "--tag was missing when this job was begun, and is all",
+        "--tag was missing when this job was started, and is now all",
     ),
     "output": (lambda here: ["parse", "toy.nonproj", "in.conll", "--keep-deps"], "--keep-deps was False when"),
     "statistics": (lambda here: ["parse", "toy.nonproj", "in.conll", "--stats", "s"], "--stats was False when"),
@@ -309,7 +309,7 @@ def test_damage_is_noticed(tmp_path):
 def test_another_file_is_refused_and_left(tmp_path, data):
     path = tmp_path / "out.partial"
     path.write_bytes(data)
-    with pytest.raises(FileError, match="is not what 'nonproj parse --resume' writes; remove it"), Partial(path, FACTS):
+    with pytest.raises(FileError, match="was not written by 'nonproj parse --resume'; remove it"), Partial(path, FACTS):
         pass
     assert path.read_bytes() == data
 
@@ -319,7 +319,7 @@ def test_a_file_of_somebody_else_or_in_use_is_refused(tmp_path, monkeypatch):
     with Partial(path, FACTS), pytest.raises(FileError, match="another run is writing it"), Partial(path, FACTS):
         pass
     path.chmod(0o666)
-    with pytest.raises(FileError, match="not a file of yours that nobody else can write to"), Partial(path, FACTS):
+    with pytest.raises(FileError, match="must belong to you and be writable by nobody else"), Partial(path, FACTS):
         pass
     path.unlink()
     path.symlink_to(tmp_path / "elsewhere")
@@ -328,7 +328,7 @@ def test_a_file_of_somebody_else_or_in_use_is_refused(tmp_path, monkeypatch):
     assert not (tmp_path / "elsewhere").exists()
     path.unlink()
     os.mkfifo(path)
-    with pytest.raises(FileError, match="cannot be written|not a file of yours"), Partial(path, FACTS):
+    with pytest.raises(FileError, match="cannot be written|must belong to you"), Partial(path, FACTS):
         pass
 
 
