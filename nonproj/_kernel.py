@@ -1,8 +1,8 @@
 """The project's only use of ``njit``, and the cache folder of its compiled code.
 
-Numba's cache checks the file of a kernel, but not the files of the kernels that it calls or of the constants that
-it compiles in, so an edited helper would leave its callers stale (numba issue 1833).  The folder is therefore named by
-a digest of every source that a kernel can reach through imports, of the versions involved and of the flags that change
+Numba's cache checks the file of a kernel, but not the files of the kernels that it calls or of the constants that it
+compiles in, so an edited helper would leave its callers stale (numba issue 1833).  The folder is therefore named by a
+digest of every source that a kernel can reach through imports, of the versions involved and of the flags that change
 the generated code.  Kernels of another package, made by the same decorators, have a folder of their own, named by its
 sources too.  `nonproj.kernel_cache` names the files in it.
 """

@@ -1,8 +1,8 @@
 """The model file: JSON values and arrays, safe to load from untrusted sources and memory-mapped.
 
 The file is in the `safetensors <https://github.com/huggingface/safetensors>`_ format, which many tools read: the length
-of a header (u64, little-endian), the header, and the arrays, raw, little-endian, in C order, without gaps.
-The header is JSON in UTF-8, padded with blanks so that the arrays begin at a multiple of 64 bytes::
+of a header (u64, little-endian), the header, and the arrays, raw, little-endian, in C order, without gaps.  The header
+is JSON in UTF-8, padded with blanks so that the arrays begin at a multiple of 64 bytes::
 
     {"__metadata__": {"nonproj": "6", "checksum": "...", "digests": "{...}", "labels": "[...]", ...},
      "parser": {"dtype": "I16", "shape": [8388608], "data_offsets": [0, 16777216]}, ...}
@@ -13,8 +13,8 @@ are aligned to cache lines; all others are aligned to the size of their items.
 
 This reader is our own: it maps the file, leaves the arrays writable and checks more than the safetensors library.
 Nothing in the file is executed or decompressed.  Everything needed to locate the arrays is checked here; the meaning of
-arrays and values is checked by their users.  The digests of the arrays are checked on request only, because
-reading all arrays would take the time that mapping saves.
+arrays and values is checked by their users.  The digests of the arrays are checked on request only, because reading all
+arrays would take the time that mapping saves.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Compiled kernels on disk, shared by all environments of a user that have the same sources and versions.
 
 Numba names a kernel's file by the folder of its source, so each environment compiles anew, and keeps an index that
-concurrent writers overwrite.  Here a file is named by the module, the function and a digest of its argument
-types, of the processor and of its source.  It is complete when it appears, and it repeats the contents of its
-name, so a process can only find what it would have written itself.
+concurrent writers overwrite.  Here a file is named by the module, the function and a digest of its argument types, of
+the processor and of its source.  It is complete when it appears, and it repeats the contents of its name, so a process
+can only find what it would have written itself.
 """
 
 from __future__ import annotations

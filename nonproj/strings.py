@@ -2,8 +2,8 @@
 
 Models come from untrusted sources, and their strings reach output, messages and tables.  Every loader checks its
 strings by a `Kind`; training omits invalid strings, or refuses them with their line, so that every model it writes can
-be read.  The limits fit those of the reader: a sentence with the maximum number of words
-(``decoding.max_words``) and the longest strings in each column stays below the limit on a sentence's lines.
+be read.  The limits fit those of the reader: a sentence with the maximum number of words (``decoding.max_words``) and
+the longest strings in each column stays below the limit on a sentence's lines.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From features to probabilities, by additive models stored with the parser.
 
-A model adds a piecewise linear function of each feature and a value for the word's label and for its tag; the sum
-is the log-odds.  One model is for heads, one for the labels of correct heads, and one for whole trees, whose features
+A model adds a piecewise linear function of each feature and a value for the word's label and for its tag; the sum is
+the log-odds.  One model is for heads, one for the labels of correct heads, and one for whole trees, whose features
 follow from the probabilities of the heads.  There are three such models for each kind of input: words with given tags,
 words with predicted tags, and words found in plain text.  `nonproj.learning.confidence` trains them.
 """

@@ -39,8 +39,7 @@ lower bound on the difference between the best tree with the arc and the best tr
 ``label`` is the difference between the scores of the two best labels.  ``distance`` is the signed logarithm of the
 distance between head and word, 0 for the root; ``words``, ``iterations`` and ``candidates`` are logarithms, too.
 ``unknown`` counts the attributes of the word that were not seen in training.  The last four are about other arcs: the
-arc into the
-head, and the least certain arc from the word.
+arc into the head, and the least certain arc from the word.
 """
 
 TAG_FEATURES = ("tag", "tag of head")
@@ -57,8 +56,7 @@ KINDS = {
     "text": (*FEATURES, *TAG_FEATURES, *TEXT_FEATURES),
 }
 """The columns available for words with given tags, for words with tags from the parser's own tagger, and for words
-found by
-its own segmenter."""
+found by its own segmenter."""
 
 WORK_PER_WORD = 100_000
 """Maximum work per word for all bounds of a sentence, in the unit of `nonproj.dual.options.SearchOptions`."""

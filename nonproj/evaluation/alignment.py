@@ -36,7 +36,7 @@ class Verdict(NamedTuple):
 
 
 class _Words(NamedTuple):
-    """The words of several sentences: character spans of their tokens, not counting blanks, and whether a token has more
+    """The words of sentences: character spans of their tokens, not counting blanks, and whether a token has more
     words; for each sentence the number of words before it, and for each character its letter."""
 
     start: list[int]

@@ -1,4 +1,4 @@
-"""Parts: what a tree is scored by.  A model is a set of part types, and a sentence one flat vector of their parts.
+"""Parts: the units of a tree's score.  A model is a set of part types, and a sentence one flat vector of their parts.
 
 - `arcs`: the candidate arcs of a sentence
 - `base`: the interface of a part type

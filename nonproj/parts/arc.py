@@ -18,7 +18,7 @@ class Arc(PartType):
     slots = ("h", "m")
 
     def number(self, arcs: ArcSpace, first: int) -> np.ndarray:
-        """Number the arcs as the `ArcSpace` does."""
+        """Number the arcs as in the `ArcSpace`."""
         return np.array([first, first + len(arcs.head)])
 
     def rows(self, arcs: ArcSpace, start: np.ndarray) -> PartRows:
@@ -33,15 +33,15 @@ class Arc(PartType):
         return start[0] + np.flatnonzero(z)
 
     def restrict(self, arcs: ArcSpace, start: np.ndarray, keep: np.ndarray) -> np.ndarray:
-        """Return the arcs that remain."""
+        """Return the remaining arcs."""
         return start[0] + np.flatnonzero(keep)
 
     def automata(self, arcs: ArcSpace, start: np.ndarray, scores: np.ndarray) -> None:
-        """Arc scores are no part of the tables: decoders add them wherever an arc is chosen."""
+        """Arc scores are not in the tables: decoders add them whenever an arc is chosen."""
         return
 
     def constraints(self, arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
-        """Arcs are the columns that others are tied to."""
+        """Arcs are the columns to which others are tied."""
         return rows_of([], 0.0, 0.0)
 
 

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 _T = TypeVar("_T", bound=np.generic)
 
 MAX_PARTS = 100_000_000
-"""Limit of the parts of a sentence, and of its pairs of words; these parts take 3 GB."""
+"""Maximum number of a sentence's parts, and of its pairs of words; these parts take 3 GB."""
 
 
 def arc_space(heads: ArrayLike, modifiers: ArrayLike, n_words: int) -> ArcSpace:
-    """Index a list of arcs given in any order.
+    """Index a list of arcs in any order.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def arc_space(heads: ArrayLike, modifiers: ArrayLike, n_words: int) -> ArcSpace:
     """
     heads, modifiers = _integers(heads, "heads"), _integers(modifiers, "modifiers")
     if heads.shape != modifiers.shape:
-        raise ValueError(f"heads has {len(heads)} entries and modifiers {len(modifiers)}; as many are expected")
+        raise ValueError(f"heads has {len(heads)} entries and modifiers {len(modifiers)}; equal lengths are expected")
     check_count(n_words**2, "pairs of words", n_words)
     wrong = (heads < 0) | (heads > n_words) | (modifiers < 1) | (modifiers > n_words) | (heads == modifiers)
     if wrong.any():
@@ -104,20 +104,20 @@ def full_arc_space(n_words: int) -> ArcSpace:
 
 
 def as_array(array: ArrayLike, dtype: type[_T]) -> NDArray[_T]:
-    """Return a contiguous, writable array of this dtype (kernels have one signature), copied only where needed."""
+    """Return a contiguous, writable array of this dtype (kernels have one signature), copied only if necessary."""
     found = np.ascontiguousarray(array, dtype)
     return found if found.flags.writeable else found.copy()
 
 
 def check_count(count: int, what: str, n_words: int) -> None:
-    """Raise `SizeError` if a sentence has more parts, or what takes as much memory, than `MAX_PARTS`."""
+    """Raise `SizeError` if a sentence has more than `MAX_PARTS` parts, or other items of similar size."""
     if count > MAX_PARTS:
         advice = "prune more (decoding.threshold, pruner.max_heads), or split the sentence"
-        raise SizeError(f"{count} {what} over {n_words} words; at most {MAX_PARTS} are possible: {advice}")
+        raise SizeError(f"{count} {what} over {n_words} words; the maximum is {MAX_PARTS}: {advice}")
 
 
 def _integers(values: ArrayLike, name: str) -> Int64s:
-    """Return a vector as int64, or say that it is none."""
+    """Return a vector as int64; raise ``ValueError`` if it is not one."""
     array = np.asarray(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise ValueError(f"{name} must be a vector of integers, not {array.dtype} of shape {array.shape}")
@@ -151,7 +151,7 @@ def _index_arcs(mask: Bools) -> ArcSpace:
         start[m + 1] = a
     for q in range(2 * n_nodes):
         out_start[q + 1] += out_start[q]
-    # Modifiers rise: right sides fill from the front, left sides (outward is falling) from the back.
+    # Modifiers are ascending: right sides fill from the front, left sides (outward is descending) from the back.
     filled = np.zeros(2 * n_nodes, np.int32)
     for a in range(count):
         h = head[a]

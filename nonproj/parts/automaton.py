@@ -1,10 +1,10 @@
-"""Head automata as tables: what a part type contributes to the automaton of a head (Koo et al. 2010, section 3).
+"""Head automata as tables: the contribution of a part type to the automaton of a head (Koo et al. 2010, section 3).
 
 The half-automaton ``q = 2 * h + side`` of head ``h`` reads its candidate modifiers outward, those of ``ArcSpace.out``.
 At each it either takes the candidate, moving from state ``s`` to ``t`` for the paper's ``g(h, s, t, m)``, or skips it.
-In the paper skipping leaves the state as it is and costs nothing; here it has scores of its own, so that an automaton
-may also notice what it skips.  Arc scores and multipliers are not part of the tables: decoders add them wherever an arc
-is taken.  `nonproj.automata.general` decodes them.
+In the paper skipping leaves the state unchanged and costs nothing; here it has scores of its own, so that an automaton
+may also depend on skipped candidates.  Arc scores and multipliers are not in the tables: decoders add them whenever an
+arc is taken.  `nonproj.automata.general` decodes them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class HeadAutomata(NamedTuple):
 
 
 def head_automata(arcs: ArcSpace, n_states: ArrayLike) -> HeadAutomata:
-    """Make automata that take nothing, to be filled by way of `moves`.
+    """Make automata that take nothing, to be filled through `moves`.
 
     They start in state 0, may end in any state, and skip every candidate without leaving their state.  ``n_states``,
     int or int[2 * N], is the number of states of each half-automaton.
@@ -90,7 +90,7 @@ def head_automata(arcs: ArcSpace, n_states: ArrayLike) -> HeadAutomata:
 
 
 def moves(automata: HeadAutomata, q: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the tables ``take[j, s, t]`` and ``skip[j, s, t]`` of one half-automaton: views, to be read and written.
+    """Return the tables ``take[j, s, t]`` and ``skip[j, s, t]`` of one half-automaton as writable views.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Sparse rows of linear programs, as part types and trees declare them: no scores, and no solver."""
+"""Sparse rows of linear programs, declared by part types and trees: without scores or a solver."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Geometric codes: direction, distance and order of the words of a part, as small numbers below 16.
 
-A code is xor-ed onto a feature's place in the weight table (see `nonproj.scoring.templates`), so the codes of one kind
+A code is xor-ed onto a feature's index in the weight table (see `nonproj.scoring.templates`), so the codes of one kind
 must differ from each other and from 0, which stands for no code.
 """
 
@@ -34,5 +34,5 @@ def distance_code(near: int, far: int, right: int) -> int:
 
 @inlined_kernel
 def order_code(g: int, h: int, m: int) -> int:
-    """Return which of grandparent, head and modifier stand before which."""
+    """Return a code for the order of grandparent, head and modifier."""
     return 3 + 4 * (1 if h > g else 0) + 2 * (1 if m > h else 0) + (1 if m > g else 0)

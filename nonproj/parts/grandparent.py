@@ -2,7 +2,7 @@
 
 Word ``h`` with ``p`` arcs into it and ``k`` arcs out of it, left and right, has ``p * k`` parts.  That of the ``i``-th
 arc in, ``ArcSpace.start[h] + i``, and the ``j``-th arc out, ``out[out_start[2 * h] + j]``, is part ``start[h] + i * k +
-j``.  Where grandparent and modifier are the same word the part is never used, because an automaton may not choose it.
+j``.  If grandparent and modifier are the same word, the part is never used, because automata cannot choose it.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class Grandparent(PartType):
         return PartRows(nodes, codes)
 
     def used(self, arcs: ArcSpace, start: np.ndarray, z: np.ndarray, z_grandparent: np.ndarray) -> np.ndarray:
-        """Return the parts of the grandparent that each word chooses and the modifiers that it chooses."""
+        """Return the parts made of each word's chosen grandparent and modifiers."""
         numbers = np.empty(start[-1] - start[0], np.int64)
         return numbers[: list_grandparents(arcs, start, z, z_grandparent, numbers, 0)]
 
     def restrict(self, arcs: ArcSpace, start: np.ndarray, keep: np.ndarray) -> np.ndarray:
-        """Return the parts of which both arcs remain."""
+        """Return the parts both of whose arcs remain."""
         numbers = np.empty(start[-1] - start[0], np.int64)
         return numbers[: _restrict(arcs, start, keep, numbers)]
 
@@ -72,7 +72,7 @@ class Grandparent(PartType):
 def grandparent_rows(
     arcs: ArcSpace, start: np.ndarray, first: int, families: Iterable[str] = FAMILIES, implied: bool = False
 ) -> Rows:
-    """Return rows that tie grandparent parts to arcs, of any of four families.
+    """Return rows that tie grandparent parts to arcs, from any of four families.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def grandparent_rows(
     Raises
     ------
     ValueError
-        If there is no such family.
+        If a family is unknown.
 
     Notes
     -----
@@ -131,7 +131,7 @@ def grandparent_rows(
 
 
 def check_families(families: Iterable[str]) -> set[str]:
-    """Return the families as a set; raise an error if one does not exist.
+    """Return the families as a set; raise an error if one is unknown.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def _number(arcs: ArcSpace, first: int, start: Int64s) -> None:
 
 @kernel
 def _fill(arcs: ArcSpace, nodes: Int32s, codes: Uint8s) -> None:
-    """Words and codes of every part; the order code tells which of the three words stands before which."""
+    """Return words and codes of every part; the order code is that of the three words."""
     row = 0
     for h in range(1, arcs.start.shape[0] - 1):
         for i in range(arcs.start[h], arcs.start[h + 1]):
@@ -211,7 +211,7 @@ def list_grandparents(
 
 @kernel
 def _restrict(arcs: ArcSpace, start: Int64s, keep: Bools, numbers: Int64s) -> int:
-    """Write the parts of which both arcs are to keep; return how many there are."""
+    """Write the parts both of whose arcs are kept; return their number."""
     count = 0
     for h in range(1, arcs.start.shape[0] - 1):
         first, end = arcs.out_start[2 * h], arcs.out_start[2 * h + 2]

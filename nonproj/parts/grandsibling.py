@@ -4,7 +4,7 @@ They are model 1 of Koo and Collins (2010), "Efficient third-order dependency pa
 Martins, Almeida and Smith (2013), "Turning on the turbo".  Word ``h`` with ``p`` arcs into it and ``T`` transitions,
 those of its left half-automaton and then those of its right one, has ``p * T`` parts.  Transition ``t``, numbered as in
 `nonproj.parts.sibling`, under the ``i``-th arc in, ``ArcSpace.start[h] + i``, is part ``start[h] + i * T + t``.  The
-root has none.  Where the grandparent is one of the siblings the part is never used.
+root has none.  If the grandparent is one of the siblings, the part is never used.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Grandsibling(PartType):
         return PartRows(nodes, codes)
 
     def used(self, arcs: ArcSpace, start: np.ndarray, z: np.ndarray, z_grandparent: np.ndarray) -> np.ndarray:
-        """Return the transitions over the modifiers that each word chooses, under the grandparent that it chooses."""
+        """Return the transitions over each word's chosen modifiers, under its chosen grandparent."""
         most = np.diff(arcs.out_start[::2])[arcs.modifier[z_grandparent == 1]] + 2
         numbers = np.empty(most.sum(dtype=np.int64), np.int64)
         return numbers[: list_grandsiblings(arcs, start, z, z_grandparent, numbers, 0)]
@@ -95,7 +95,7 @@ def _number(arcs: ArcSpace, first: int, start: Int64s) -> None:
 
 @kernel
 def _fill(arcs: ArcSpace, nodes: Int32s, codes: Uint8s) -> None:
-    """Words and codes of every part; at END the last sibling, or the head, stands for the modifier in the order."""
+    """Return words and codes of every part; at END the last sibling or the head replaces the modifier in the order."""
     n_nodes = arcs.start.shape[0] - 1
     row = 0
     for h in range(1, n_nodes):
@@ -146,7 +146,7 @@ def list_grandsiblings(
 
 @kernel
 def _restrict(arcs: ArcSpace, start: Int64s, keep: Bools, numbers: Int64s) -> int:
-    """Write the parts whose arcs are all to keep; return how many there are."""
+    """Write the parts all of whose arcs are kept; return their number."""
     count = 0
     for h in range(1, arcs.start.shape[0] - 1):
         row = start[h]

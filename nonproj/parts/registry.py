@@ -1,4 +1,4 @@
-"""The part types that are known by name, and the usual sets of them."""
+"""The registry of part types by name, and the usual sets of them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ PART_SETS = {
 
 
 def register(part_type: PartType) -> PartType:
-    """Make a part type known by its name; raise ``ValueError`` if another type has this name."""
+    """Register a part type under its name; raise ``ValueError`` if another type has this name."""
     if part_type.name in PART_TYPES:
-        raise ValueError(f"there is a part type named {part_type.name} already")
+        raise ValueError(f"a part type named {part_type.name} already exists")
     PART_TYPES[part_type.name] = part_type
     return part_type
 
@@ -38,7 +38,7 @@ def part_set(parts: str | Sequence[str]) -> tuple[PartType, ...]:
     Raises
     ------
     ValueError
-        If a name is unknown or there twice, or arcs are missing.
+        If a name is unknown or repeated, or arcs are missing.
 
     Examples
     --------
@@ -58,14 +58,14 @@ def part_set(parts: str | Sequence[str]) -> tuple[PartType, ...]:
         if name not in PART_TYPES:
             raise ValueError(f"no part type named {name} is registered; {_hint(name, PART_TYPES)}")
     if len(set(parts)) < len(parts):
-        raise ValueError(f"a part type is there twice: {', '.join(parts)}")
+        raise ValueError(f"a part type is repeated: {', '.join(parts)}")
     if "arc" not in parts:
         raise ValueError("arc is missing; every set of part types has it")
     return tuple(part_type for name, part_type in PART_TYPES.items() if name in parts)
 
 
 def set_name(parts: Sequence[str]) -> str | tuple[str, ...]:
-    """Return the name of a set of part types, or the types themselves where it has no name.
+    """Return the name of a set of part types, or the names of its types if it has none.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def set_name(parts: Sequence[str]) -> str | tuple[str, ...]:
 
 
 def _hint(name: object, known: Iterable[str]) -> str:
-    """Return the nearest known name, or all."""
+    """Return a suggestion of the closest known name, or of all names."""
     near = difflib.get_close_matches(str(name), list(known), 1)
     return f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
 

@@ -43,7 +43,7 @@ class Sibling(PartType):
         return numbers[: list_siblings(arcs, start, z, numbers, 0)]
 
     def restrict(self, arcs: ArcSpace, start: np.ndarray, keep: np.ndarray) -> np.ndarray:
-        """Return the transitions between candidates that remain, START and END."""
+        """Return the transitions between remaining candidates, START and END."""
         numbers = np.empty(start[-1] - start[0], np.int64)
         return numbers[: _restrict(arcs, start, keep, numbers)]
 
@@ -108,7 +108,7 @@ def sibling_pairs(arcs: ArcSpace, start: np.ndarray, first: int) -> Rows:
 
 
 def transitions(k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return where each transition over k candidates begins and ends, in the order of their numbers."""
+    """Return the start and end positions of each transition over k candidates, in the order of their numbers."""
     ends = np.arange(1, k + 2)
     tip = np.repeat(ends, ends)
     return np.arange(len(tip)) - tip * (tip - 1) // 2, tip
@@ -181,7 +181,7 @@ def list_siblings(arcs: ArcSpace, start: Int64s, z: Int8s, numbers: Int64s, coun
 
 @kernel
 def _restrict(arcs: ArcSpace, start: Int64s, keep: Bools, numbers: Int64s) -> int:
-    """Write the transitions between candidates to keep, START and END; return how many there are."""
+    """Write the transitions between kept candidates, START and END; return their number."""
     count = 0
     for q in range(start.shape[0] - 1):
         first, k = arcs.out_start[q], arcs.out_start[q + 1] - arcs.out_start[q]

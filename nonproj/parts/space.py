@@ -1,4 +1,4 @@
-"""All parts of a sentence in one flat numbering, and what follows from it: indicators, scores, restriction."""
+"""All parts of a sentence in one flat numbering, and operations on it: indicators, scores, restriction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def part_space(arcs: ArcSpace, parts: str | Sequence[str] | tuple[PartType, ...]) -> PartSpace:
     """Number all parts that the arcs allow.
 
-    ``parts`` is the set of part types: as for `nonproj.parts.registry.part_set`, or what that returned.
+    ``parts`` is the set of part types, in any form accepted by `nonproj.parts.registry.part_set`, or its result.
     `SizeError` is raised for more than `nonproj.parts.arcs.MAX_PARTS` parts.
 
     Examples
@@ -63,7 +63,7 @@ def tree_indicators(parts: PartSpace, heads: ArrayLike) -> Float64s:
     Raises
     ------
     ValueError
-        If the tree has an arc that is no candidate; the message names it.
+        If an arc of the tree is not a candidate; the message names it.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def tree_indicators(parts: PartSpace, heads: ArrayLike) -> Float64s:
 
 
 def tree_score(parts: PartSpace, scores: ArrayLike, heads: ArrayLike) -> float:
-    """Return the score of a tree, the sum over its parts; minus infinity where an arc of it is no candidate.
+    """Return the score of a tree, the sum over its parts; minus infinity if one of its arcs is not a candidate.
 
     Parameters
     ----------
@@ -111,13 +111,15 @@ def tree_score(parts: PartSpace, scores: ArrayLike, heads: ArrayLike) -> float:
         return -np.inf
     total = 0.0
     for part_type, start in zip(parts.types, parts.starts, strict=True):
-        for number in part_type.used(parts.arcs, start, y, y):  # one by one, as kernels add: sums are then equal
+        for number in part_type.used(
+            parts.arcs, start, y, y
+        ):  # one by one, in the order of the kernels, for equal sums
             total += scores[number]
     return float(total)
 
 
 def check_scores(parts: PartSpace, scores: ArrayLike, finite: bool = False) -> Float64s:
-    """Return scores as kernels want them: float64, contiguous, one for each part.
+    """Return scores as required by kernels: float64, contiguous, one for each part.
 
     Raises
     ------
@@ -178,7 +180,7 @@ def restrict(parts: PartSpace, keep: np.ndarray) -> tuple[PartSpace, np.ndarray]
 
 
 def _tree(heads: ArrayLike, arcs: ArcSpace) -> Int32s:
-    """Return the heads of a tree as kernels want them."""
+    """Return the heads of a tree as required by kernels."""
     n_nodes = len(arcs.start) - 1
     tree = as_array(heads, np.int32)
     if tree.shape != (n_nodes,) or tree[0] != -1:

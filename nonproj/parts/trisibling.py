@@ -1,6 +1,6 @@
 """Tri-siblings: three successive modifiers of a head on one side (Koo and Collins 2010, model 2).
 
-The modifiers of half-automaton ``q`` are a path ``START, m_1, .., m_j, END``; each three neighbours of it are a part,
+The modifiers of half-automaton ``q`` form a path ``START, m_1, .., m_j, END``; each three consecutive ones are a part,
 so a side without modifiers has none.  Positions are those of `nonproj.parts.sibling`: 0 is START, ``k + 1`` END.  The
 triple at positions ``a < b < c`` is part ``start[q] + c * (c - 1) * (c - 2) // 6 + b * (b - 1) // 2 + a``; there are
 ``k * (k + 1) * (k + 2) // 6``.
@@ -44,7 +44,7 @@ class Trisibling(PartType):
         return numbers[: list_trisiblings(arcs, start, z, numbers, 0)]
 
     def restrict(self, arcs: ArcSpace, start: np.ndarray, keep: np.ndarray) -> np.ndarray:
-        """Return the triples of candidates that remain, START and END."""
+        """Return the triples of remaining candidates, START and END."""
         numbers = np.empty(start[-1] - start[0], np.int64)
         return numbers[: _restrict(arcs, start, keep, numbers)]
 
@@ -147,7 +147,7 @@ def list_trisiblings(arcs: ArcSpace, start: Int64s, z: Int8s, numbers: Int64s, c
 
 @kernel
 def _restrict(arcs: ArcSpace, start: Int64s, keep: Bools, numbers: Int64s) -> int:
-    """Write the triples of candidates to keep, START and END; return how many there are."""
+    """Write the triples of kept candidates, START and END; return their number."""
     count = 0
     for q in range(start.shape[0] - 1):
         first, k = arcs.out_start[q], arcs.out_start[q + 1] - arcs.out_start[q]

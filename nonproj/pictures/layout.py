@@ -20,8 +20,7 @@ from nonproj.pictures.fonts import is_right_to_left, text_width
 FORM_SIZE, TAG_SIZE, LABEL_SIZE = 16.0, 11.0, 12.0
 LEVEL, FIRST_LEVEL, SLOT, GAP, MARGIN, LABEL_ROOM = 27.0, 26.0, 9.0, 20.0, 16.0, 24.0
 """Heights of a level and of the lowest one, distances between ends at a word and between words, the border, and the
-space
-between a label and its arc's ends."""
+space between a label and its arc's ends."""
 
 FORM_HEIGHT, WORDS_HEIGHT = 26.0, 44.0
 """Height of the line of forms, and of forms and tags."""

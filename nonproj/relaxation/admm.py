@@ -1,8 +1,8 @@
 """The alternating direction method of multipliers, as AD3 (Martins et al. 2011; Rush and Collins 2012, section 8).
 
 Each oracle solves a quadratic subproblem: its part plus scores, minus a penalty times the squared distance of its
-variables from the average of all copies.  Where an oracle has no solution for it of its own, an active-set method finds
-one by calls for maxima (Martins 2012).
+variables from the average of all copies.  If an oracle has no method for it, an active-set method finds the solution by
+calls for maxima (Martins 2012).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class ADMM:
     penalty : float
         Weight of the squared distances; adapted at first.
     max_inner : int
-        Calls of an oracle in one quadratic subproblem, at most.
+        Maximum number of calls of an oracle in one quadratic subproblem.
 
     Notes
     -----
-    Any oracle will do; those with ``quadratic`` solve their subproblems themselves.  Knows no linear constraints.
+    Any oracle will do; those with ``quadratic`` solve their subproblems themselves.  Linear constraints cannot be used.
     The average of all copies is an approximate solution of the linear programming relaxation, to whose optimum the dual
     converges.
     """
@@ -55,7 +55,7 @@ class ADMM:
         ]
 
     def advance(self, iteration: Iteration) -> np.ndarray | None:
-        """Return the multipliers after one round of quadratic subproblems; None where nothing moves."""
+        """Return the multipliers after one round of quadratic subproblems; None if nothing changes."""
         problem, before = self._evaluator.problem, iteration.evaluation.multipliers
         centre = problem.average(iteration.evaluation.copies) if self.average is None else self.average
         scores, copies = problem.scores(before), np.empty(len(problem.variable))
@@ -67,7 +67,7 @@ class ADMM:
             else:
 
                 def maximise(scores: np.ndarray, i: int = i) -> Any:
-                    """Ask oracle ``i`` for its maximum."""
+                    """Call oracle ``i`` for its maximum."""
                     return self._evaluator.ask("__call__", i, scores)
 
                 copies[part] = active.solve(maximise, scores[part], near, self.size, self.max_inner)
@@ -87,17 +87,17 @@ class ADMM:
 
 
 class ActiveSet:
-    """Quadratic subproblems of one oracle by an active set of its solutions, kept from one problem to the next.
+    """Quadratic subproblems of one oracle, solved by an active set of its solutions that is kept between problems.
 
     Parameters
     ----------
     counts : ndarray of shape (n,), bool
-        The variables that the penalty is on.
+        The variables in the penalty.
 
     Notes
     -----
     Maximises ``f(x) + scores . x - penalty / 2 * |x - centre|^2`` over the convex hull of the oracle's solutions, where
-    the norm is over the variables that count.  An added solution raises the maximum until none can (Wolfe 1976,
+    the norm is over the variables in the penalty.  Solutions are added while they raise the maximum (Wolfe 1976,
     "Finding the nearest point in a polytope").
     """
 
@@ -109,7 +109,7 @@ class ActiveSet:
     def solve(
         self, maximise: Oracle, scores: np.ndarray, centre: np.ndarray, penalty: float, max_calls: int
     ) -> np.ndarray:
-        """Return the maximum; stops at ``max_calls`` calls with a point that is nearly one."""
+        """Return the maximum; after ``max_calls`` calls, an approximation of it."""
         counts = self._counts
         if len(self._points):
             self._optimise(scores, centre, penalty)
@@ -159,7 +159,7 @@ def best_weights(quadratic: np.ndarray, linear: np.ndarray, weights: np.ndarray)
     for _ in range(20 * k + 20):
         target = _on_plane(quadratic, linear, free, weights)
         low = free & (target < 0.0)
-        if low.any():  # walk as far as the weights allow, and leave out the one that becomes 0
+        if low.any():  # move as far as the weights stay feasible, and drop the one that becomes 0
             shares = np.where(low, weights / np.maximum(weights - target, 1e-300), np.inf)
             first = int(shares.argmin())
             weights = weights + min(1.0, shares[first]) * (target - weights)
@@ -176,20 +176,20 @@ def best_weights(quadratic: np.ndarray, linear: np.ndarray, weights: np.ndarray)
 
 
 def _on_plane(quadratic: np.ndarray, linear: np.ndarray, free: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the best weights of sum 1 among the free ones, of any sign; far ahead where they rise without end."""
+    """Return the best weights of sum 1 among the free ones, of any sign; very large if the maximum is unbounded."""
     first, *others = np.flatnonzero(free)
     target = np.zeros(len(linear))
     target[first] = 1.0
     if not others:
         return target
-    # The weight of the first is 1 minus the others, so that the sum is exact whatever the size of the penalty.
+    # The weight of the first is 1 minus the others, so that the sum is exact for any penalty.
     rows = quadratic[others] - quadratic[first]
     reduced = rows[:, others] - rows[:, [first]]
     gains = linear[others] - linear[first] - rows[:, first]
     found = np.linalg.lstsq(reduced, gains, rcond=None)[0]
     rest = gains - reduced @ found
     if np.abs(rest).max() > 1e-9 * np.abs(gains).max():
-        # Dependent solutions: the rest is a direction of weights in which the penalty is flat and the scores rise.
+        # Dependent solutions: the residual is a direction in which the penalty is constant and the scores increase.
         found = weights[others] + rest * (2.0 / max(-rest.min(), rest.sum()))
     target[others] = found
     target[first] -= found.sum()

@@ -1,8 +1,8 @@
-"""Branch and bound over the shared variables of any problem: a proven optimum where the relaxation leaves a gap.
+"""Branch and bound over the shared variables of any problem: a proven optimum if the relaxation leaves a gap.
 
-A node is the problem with some variables fixed to 0 or 1, by a bonus that is a Lagrange multiplier of ``x = value``: so
-each node's bound is one, whatever its oracles are.  The node of the highest bound is split first, on the variable that
-was disputed most (Land and Doig 1960, "An automatic method of solving discrete programming problems").
+A node is the problem with some variables fixed to 0 or 1, by a bonus that is a Lagrange multiplier of ``x = value``; so
+each node has a valid bound for any oracles.  The node with the highest bound is branched first, on the variable with
+the most disagreements (Land and Doig 1960, "An automatic method of solving discrete programming problems").
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 OPTIMAL, INFEASIBLE, OPEN = "optimal", "infeasible", "open"
-"""How a search ends: proven; without any solution; with open nodes when its limit was hit."""
+"""How a search ends: proven optimal; no solution; open nodes remain at the limit."""
 
 
 @dataclass
 class SearchResult:
-    """What `branch_and_bound` has found.
+    """The result of `branch_and_bound`.
 
     Attributes
     ----------
     solution : object
-        The best solution: what ``repair`` returned, or a tuple of the oracles' solutions; None without one.
+        The best solution: the value returned by ``repair``, or a tuple of the oracles' solutions; None without one.
     primal_value, dual_bound : float
-        Its objective, and the lowest bound proved.
+        Its objective, and the lowest proven bound.
     certified : bool
         Whether the solution is proven optimal.
     status : str
         ``OPTIMAL``, ``INFEASIBLE`` or ``OPEN``.
     nodes, iterations, calls : int
-        Nodes after the root node; iterations and calls of oracles in all nodes.
+        Number of nodes after the root node; iterations and calls of oracles in all nodes.
     root : RelaxationResult
         The result of the root node.
     bounds, incumbents : list of float
@@ -76,13 +76,13 @@ def branch_and_bound(
     problem : Problem
         Its shared variables are 0 or 1.
     method : Method
-        Bounds every node, from the multipliers at which its parent's bound was lowest.
+        The method that bounds every node, from the multipliers of its parent's lowest bound.
     repair : callable, optional
         A primal heuristic; by default `Completion`.
     limits, node_limits : Limits
-        Of the root node and of the others.
+        Limits of the root node and of the others.
     max_nodes : int
-        Nodes after the root node, at most.
+        Maximum number of nodes after the root node.
     start : array-like, optional
         Multipliers of the root node.
 
@@ -97,7 +97,7 @@ def branch_and_bound(
 
     Notes
     -----
-    The search ends: each child has one more fixed variable, and where all are fixed the oracles are asked
+    The search terminates: each child has one more fixed variable, and when all are fixed the oracles are called
     for their best solutions with these values.
 
     Examples
@@ -127,24 +127,24 @@ class _Search:
         self.open: list[tuple[float, int, dict[int, int], RelaxationResult]] = []
 
     def settled(self, bound: float) -> bool:
-        """Return whether nothing under this bound can be better than the incumbent."""
+        """Return whether no solution within this bound can be better than the incumbent."""
         best = self.result.primal_value
         return best > -np.inf and bound - best <= self.limits.tolerance * (1.0 + abs(best))
 
     def offer(self, value: float, solution: Any, by: float = 0.0) -> None:
-        """Take a solution as the incumbent if it is better, by more than a share of its value."""
+        """Update the incumbent if a solution is better by more than a share of its value."""
         best = self.result.primal_value
         if value > best + (by * (1.0 + abs(best)) if best > -np.inf else 0.0):
             self.result.primal_value, self.result.solution = float(value), solution
 
     def propose(self, proposal: Proposal) -> tuple[float, Any]:
-        """Offer what the primal heuristic finds; the node itself sees only what its own oracles agree on."""
+        """Call the primal heuristic for a candidate; the node itself only considers agreement of its own oracles."""
         copies = proposal.copies
         if ((copies != 0.0) & (copies != 1.0)).any():
             raise ValueError("an oracle chose a variable that is neither 0 nor 1; branch and bound needs 0 or 1")
         self.offer(*self.repair(proposal._replace(problem=self.problem)))
         if proposal.problem is self.problem:
-            self.offer(proposal.own, proposal.solutions, by=1e-9)  # what the heuristic found has the wanted form
+            self.offer(proposal.own, proposal.solutions, by=1e-9)  # the heuristic's solution has the requested form
         return proposal.own, proposal.solutions
 
     def bound(
@@ -155,7 +155,7 @@ class _Search:
         start: ArrayLike | None,
         parent: float = np.inf,
     ) -> RelaxationResult:
-        """Bound a node, and keep it open unless it is fathomed."""
+        """Bound a node, and enqueue it unless it is fathomed."""
         found = solve(
             problem,
             self.method,
@@ -179,14 +179,14 @@ class _Search:
         return found
 
     def record(self) -> None:
-        """Record the bound that is proved so far, and the incumbent, once all nodes are bounded."""
+        """Record the current proven bound and the incumbent, once all nodes are bounded."""
         result = self.result
         known = max([result.primal_value, self.fathomed, *(-node[0] for node in self.open)])
         result.bounds.append(max(min([known, *result.bounds[-1:]]), result.primal_value))
         result.incumbents.append(result.primal_value)
 
     def expand(self, max_nodes: int) -> None:
-        """Split the node of the highest bound until none is open, or the limit is hit."""
+        """Branch on the node with the highest bound until none is open, or the limit is reached."""
         self.record()
         while self.open and not self.settled(-self.open[0][0]) and self.result.nodes < max_nodes:
             bound, _, fixed, found = heapq.heappop(self.open)
@@ -237,7 +237,7 @@ class _Search:
 
 
 def _branching_variable(found: RelaxationResult, fixed: dict[int, int]) -> int:
-    """Return the variable that was disputed most and is not fixed; among equals, the one nearest to one half."""
+    """Return the unfixed variable with the most disagreements; among equals, the one nearest to one half."""
     free = np.array([j not in fixed for j in range(len(found.disputes))])
     rank = found.disputes - np.abs(found.average - 0.5)
     return int(np.where(free, rank, -np.inf).argmax())

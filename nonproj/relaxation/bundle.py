@@ -1,7 +1,7 @@
-"""A proximal bundle method: the dual from below by all oracles' solutions so far, and a quadratic program by HiGHS.
+"""A proximal bundle method: a model of the dual from all solutions so far, minimised as a quadratic program by HiGHS.
 
 The solutions of an oracle bound its maximum from below at any multipliers.  The sum of these bounds is a model of the
-dual; its minimum, with a penalty on the distance from the best multipliers, is where the dual is evaluated next
+dual; the dual is evaluated next at the minimum of this model plus a penalty on the distance from the best multipliers
 (Lemaréchal 2001, "Lagrangian relaxation").
 """
 
@@ -15,24 +15,24 @@ from nonproj.relaxation.solver import CONVERGED, FAILED, LIMIT, STALLED, Iterati
 from nonproj.relaxation.steps import first_distance
 
 SERIOUS = 0.1
-"""A step is kept if the dual falls by at least this share of the fall that the model promises."""
+"""A step is accepted if the dual decreases by at least this share of the decrease predicted by the model."""
 
 LONGEST, SHORTEST = 1e14, 1e-9
 """Bounds of the weight of the model, relative to its first value."""
 
 
 class Bundle:
-    """Method: proximal bundle, with a model of its own for each oracle.
+    """Method: proximal bundle, with a separate model for each oracle.
 
     Parameters
     ----------
     step : float, optional
-        Weight of the model against the squared distance to the best multipliers; adapted.  By default that of Polyak's
+        Weight of the model against the squared distance to the best multipliers; adapted.  By default, that of Polyak's
         first step.
     capacity : int
-        Solutions kept for each oracle.  Those that the last quadratic program used are kept in any case.
+        Number of solutions kept for each oracle, besides those used by the last quadratic program.
     tolerance : float
-        The method ends, with the status ``CONVERGED``, when the model promises that no multipliers near the best ones
+        The method ends, with the status ``CONVERGED``, when the model predicts that no multipliers near the best ones
         lower the bound by more than ``tolerance * (1 + |bound|)``.
 
     Raises
@@ -45,8 +45,8 @@ class Bundle:
     Any oracle will do, and any constraints.  The dual converges to the optimum of the linear programming
     relaxation, and the weights of the solutions in the quadratic program give an approximate solution of it.
 
-    HiGHS gets the time that `Limits` leave; a run whose time ends there has the status ``LIMIT``.  Where HiGHS solves
-    neither the quadratic program nor a linear one in its place, the status is ``FAILED``.
+    HiGHS gets the time that remains within `Limits`; if it runs out there, the status is ``LIMIT``.  If HiGHS solves
+    neither the quadratic program nor a linear one instead, the status is ``FAILED``.
     """
 
     def __init__(self, step: float | None = None, capacity: int = 50, tolerance: float = 1e-9):
@@ -66,7 +66,7 @@ class Bundle:
         self._best, self._centre, self._model = np.inf, multipliers, -np.inf
 
     def advance(self, iteration: Iteration) -> np.ndarray | None:
-        """Return the multipliers where the model is lowest; None where it promises nothing, or HiGHS fails."""
+        """Return the multipliers that minimise the model; None if it predicts no decrease, or HiGHS fails."""
         evaluation = iteration.evaluation
         self._add(evaluation.multipliers, evaluation.copies)
         if not self._first:
@@ -78,7 +78,7 @@ class Bundle:
                 found = minimise(self._make_model(), self.size, self._evaluator.seconds_left)
             except OutOfTimeError:
                 if self._evaluator.seconds_left > 0.001:
-                    continue  # elapsed time, of which a busy machine gives the process a part, was not the limit
+                    continue  # elapsed time, which exceeds processor time on a busy machine, was not the limit
                 self.ending = LIMIT
                 return None
             if found is None:
@@ -88,7 +88,7 @@ class Bundle:
             enough = self.tolerance * (1.0 + abs(self._best))
             if self._best - self._model > enough:
                 return after
-            # A short step promises little anywhere; at a minimum, the model is flat as well.
+            # Short steps always predict little; at a minimum, the model is flat as well.
             if found.slope * (1.0 + np.linalg.norm(self._centre)) <= enough:
                 self.ending = CONVERGED
                 return None
@@ -98,7 +98,7 @@ class Bundle:
             self._resize(10.0)
 
     def _adapt(self, dual: float, multipliers: np.ndarray) -> None:
-        """Make a serious step if the dual is low enough, and adapt the weight of the model to what it promised."""
+        """Make a serious step if the dual is low enough, and adapt the weight of the model to its prediction."""
         if dual >= self._best:
             self._resize(0.7)
             return
@@ -148,7 +148,7 @@ class Bundle:
         )
 
     def _take(self, found: Lowest) -> np.ndarray:
-        """Return the multipliers after the steps, and note the model there and the average of the solutions."""
+        """Return the multipliers after the steps, and record the model's value and the average solution there."""
         problem, k = self._evaluator.problem, 0
         after = problem.project(self._centre + found.steps)
         self._model, scores = problem.constant(after), problem.scores(after)

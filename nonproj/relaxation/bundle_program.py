@@ -1,8 +1,8 @@
-"""The programs of the bundle method, by HiGHS: the lowest point of a model, near the best multipliers.
+"""The programs of the bundle method, by HiGHS: the minimum of a model near the best multipliers.
 
 The model is ``costs . d + sum over oracles of max over their rows r of (heights[r] - slopes[r] . d)``, of steps ``d``.
-A quadratic program penalises long steps.  HiGHS' quadratic solver sometimes reports an optimum that is none, so every
-solution is checked by the duality gap; where it fails, a linear program finds the lowest point within a box.
+A quadratic program penalises long steps.  HiGHS' quadratic solver sometimes reports a wrong optimum, so every solution
+is checked by its duality gap; if the check fails, a linear program finds the minimum within a box.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 ITERATIONS = 100
-"""Iterations that HiGHS may take for a quadratic program, for each of its rows and columns."""
+"""Maximum number of HiGHS iterations for a quadratic program, per row and column."""
 
 GAP = 0.01
-"""Largest duality gap of a quadratic program that is accepted, as a share of the fall that it promises."""
+"""Largest accepted duality gap of a quadratic program, as a share of the predicted decrease."""
 
 
 class OutOfTimeError(Exception):
@@ -48,21 +48,21 @@ class Model(NamedTuple):
         return np.flatnonzero(np.diff(self.oracle, prepend=-1))
 
     def value(self, steps: np.ndarray) -> float:
-        """Return the model at some steps."""
+        """Return the value of the model at some steps."""
         found = np.maximum.reduceat(self.heights - self.slopes @ steps, self.first)
         return float(self.costs @ steps + found.sum())
 
 
 class Lowest(NamedTuple):
-    """Where a model is lowest.
+    """The minimum of a model.
 
     Attributes
     ----------
     steps : ndarray of shape (n,)
     weights : ndarray of shape (r,)
-        Of the rows: at least 0, with sum 1 for each oracle.
+        Weights of the rows: at least 0, with sum 1 for each oracle.
     slope : float
-        The model falls by at most this for each unit of distance beyond.
+        Maximum decrease of the model per unit of distance beyond.
     """
 
     steps: np.ndarray
@@ -71,19 +71,19 @@ class Lowest(NamedTuple):
 
 
 def minimise(model: Model, size: float, seconds: float) -> Lowest | None:
-    """Return where the model plus ``|steps|^2 / (2 size)`` is lowest, or else the model in a box of about that size.
+    """Return the minimum of the model plus ``|steps|^2 / (2 size)``, or else of the model in a box of about that size.
 
     Parameters
     ----------
     model : Model
     size : float
     seconds : float
-        Of elapsed time, for HiGHS.
+        Elapsed time for HiGHS.
 
     Returns
     -------
     Lowest or None
-        None where HiGHS fails.
+        None if HiGHS fails.
 
     Raises
     ------
@@ -112,7 +112,9 @@ def minimise(model: Model, size: float, seconds: float) -> Lowest | None:
     if found is not None:
         weights, steps = found
         slope = model.costs - weights @ model.slopes
-        steps = np.maximum(-size * slope, model.lower)  # the best steps for these weights: HiGHS' own are less exact
+        steps = np.maximum(
+            -size * slope, model.lower
+        )  # the best steps for these weights: those of HiGHS are less accurate
         lower_bound = float(slope @ steps + weights @ model.heights)
         here = model.value(steps)
         if here - lower_bound <= GAP * max(steepest - here, 0.0) + 1e-12 * (1.0 + abs(here)):
@@ -177,7 +179,7 @@ def _solve(
 
 
 def highspy() -> Any:
-    """Import HiGHS, which is an optional dependency; another error while it is imported is raised as it is."""
+    """Import HiGHS, which is an optional dependency; other errors during its import are not caught."""
     try:
         import highspy
     except ModuleNotFoundError as error:

@@ -21,15 +21,15 @@ class CoordinateDescent:
     Parameters
     ----------
     groups : sequence of array-like of int, optional
-        Groups of variables exactly one of which is 1 in every solution, as the labels of a position; larger blocks
-        mostly end at lower bounds.  Each oracle sees all or none of a group.  Other variables are blocks of their own.
+        Groups of variables exactly one of which is 1 in every solution, such as the labels of a position; larger blocks
+        usually end at lower bounds.  Each oracle sees all or none of a group.  Other variables are blocks of their own.
     simultaneous : bool
-        Move all blocks at once, by a share that keeps the dual from rising: one call of each oracle per iteration.
-        Otherwise the blocks take turns, each with the others' new multipliers.
+        Whether to move all blocks at once, by a share that keeps the dual from rising: one call per oracle each time.
+        Otherwise the blocks are updated in turn, each with the others' new multipliers.
 
     Notes
     -----
-    Needs oracles with ``max_marginals`` and variables of 0 and 1; knows no linear constraints.
+    Needs oracles with ``max_marginals`` and variables of 0 and 1; linear constraints are not supported.
     """
 
     average: np.ndarray | None = None
@@ -94,8 +94,8 @@ def _advantages(max_marginals: np.ndarray, where: np.ndarray) -> np.ndarray:
 def _even(advantages: list[np.ndarray]) -> np.ndarray:
     """Return changes of sum 0 that give all oracles the same advantages.
 
-    Where a value is impossible for an oracle, which no finite change can change, the others are told so by an advantage
-    of at most -1; and of at least 1 where 0 is impossible.
+    If a value is impossible for an oracle, no finite change can change that, so the others get an advantage
+    of at most -1 for it, and of at least 1 if the value 0 is impossible.
     """
     found = np.array(advantages)
     if found.shape[1] > 1:  # only differences within a group matter

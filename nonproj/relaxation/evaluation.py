@@ -1,4 +1,4 @@
-"""The dual of a problem at given multipliers: lazy calls to the oracles, and checks of what they return."""
+"""The dual of a problem at given multipliers: lazy calls of the oracles, and checks of their results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from nonproj.relaxation.problem import Problem
 
 WRONG = 1e-6
-"""By how much, relative to its size, a value may contradict another before it is refused."""
+"""Relative difference above which two values count as contradictory."""
 
 
 @dataclass(frozen=True)
@@ -24,15 +24,15 @@ class Evaluation:
     dual : float
         The maximum of the Lagrangian: an upper bound.
     copies : ndarray of shape (C,), float64
-        The variables that the oracles chose, as `Problem.variable` numbers them.
+        The variables chosen by the oracles, numbered as in `Problem.variable`.
     residual : ndarray of shape (n_multipliers,)
         A subgradient of the dual; see `Problem.residual`.
     projected : ndarray of shape (n_multipliers,)
         The same without the slack of inequalities whose multiplier is 0.
     solutions : tuple
-        That of each oracle.
+        The solution of each oracle.
     called : int
-        Number of oracles called; the multipliers of the others did not move.
+        Number of oracles called; the multipliers of the others did not change.
     """
 
     multipliers: np.ndarray
@@ -45,24 +45,24 @@ class Evaluation:
 
 
 class Evaluator:
-    """Calls the oracles of a problem, each only when its multipliers have moved.
+    """Calls the oracles of a problem, each only if its multipliers have changed.
 
     Parameters
     ----------
     problem : Problem
     seconds, wall_seconds : float
-        Limits of processor time and of elapsed time, which methods pass on to solvers that they call.
+        Limits on processor time and elapsed time, which methods pass on to the solvers they call.
 
     Attributes
     ----------
     calls : int
-        Calls of oracles so far, those for max-marginals, marginals and quadratic subproblems included.
+        Number of calls of oracles so far, including those for max-marginals, marginals and quadratic subproblems.
 
     Notes
     -----
-    An oracle is refused when it contradicts itself: when its maximum is lower than what its own previous solution
-    scores at the new multipliers.  Without that test an oracle that does not maximise would give a "bound" below the
-    optimum.  The test costs one inner product; it finds most errors, not all.
+    An oracle is refused if it contradicts itself: if its maximum is lower than the score of its own previous solution
+    at the new multipliers.  Without this check an oracle that does not maximise would give a "bound" below the
+    optimum.  The check costs one inner product; it finds most errors, but not all.
     """
 
     def __init__(self, problem: Problem, seconds: float = np.inf, wall_seconds: float = np.inf):
@@ -76,12 +76,12 @@ class Evaluator:
 
     @property
     def seconds(self) -> float:
-        """Processor seconds since the evaluator was made."""
+        """Processor seconds since the evaluator was created."""
         return time.process_time() - self._began
 
     @property
     def seconds_left(self) -> float:
-        """Seconds until the nearer limit: what a solver that measures elapsed time may use, on one processor."""
+        """Seconds until the nearer limit: the time for a solver that measures elapsed time, on one processor."""
         wall = self._most_wall_seconds - (time.perf_counter() - self._wall_began)
         return max(0.0, min(self._most_seconds - self.seconds, wall))
 
@@ -102,7 +102,7 @@ class Evaluator:
         return Evaluation(multipliers, dual, copies, residual, projected, tuple(self._solutions), called)
 
     def _call(self, i: int, scores: np.ndarray) -> None:
-        """Call one oracle, check what it returns, and keep it."""
+        """Call one oracle, check its result, and keep it."""
         value, chosen, solution = self.problem.oracles[i](scores)
         self.calls += 1
         value, chosen = float(value), np.asarray(chosen, np.float64).reshape(-1)
@@ -126,13 +126,13 @@ class Evaluator:
         return self._values[i]
 
     def name(self, i: int) -> str:
-        """Return how messages call an oracle."""
+        """Return the name of an oracle in messages."""
         if len(self.problem.oracles) == 2:
             return f"the {('left', 'right')[i]} oracle"
         return f"oracle {i}"
 
     def require(self, method: str, what: str, constraints: bool = True) -> None:
-        """Raise unless all oracles have a method and, where ``constraints`` is false, there are only agreements."""
+        """Raise unless all oracles have a method and, if ``constraints`` is false, all constraints are agreements."""
         for i, oracle in enumerate(self.problem.oracles):
             if what and not hasattr(oracle, what):
                 raise TypeError(
@@ -140,7 +140,7 @@ class Evaluator:
                 )
         if not constraints and len(self.problem.constraints.rhs):
             raise ValueError(
-                f"{method} knows no linear constraints; make each constraint an oracle, or use another method"
+                f"{method} does not support linear constraints; turn each into an oracle, or use another method"
             )
 
     def ask(self, what: str, i: int, *arguments: object) -> Any:

@@ -1,7 +1,7 @@
-"""Oracles for common parts, with all that the methods ask for: maxima, max-marginals, marginals, quadratic subproblems.
+"""Oracles for common parts, with all methods: maxima, max-marginals, marginals, quadratic subproblems.
 
-An oracle needs only what its method uses (`nonproj.relaxation.problem.Oracle`); these serve as parts of larger problems
-and as examples.
+An oracle needs only the methods used (`nonproj.relaxation.problem.Oracle`); these serve as parts of larger problems and
+as examples.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _log_sum(values: np.ndarray, temperature: float, axis: int | None = None) ->
 
 
 class Enumerated:
-    """A part with few solutions, listed.
+    """A part with a short list of solutions.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class Choice:
 
 
 class Chain:
-    """The best sequence of labels, by Viterbi; the variables say which label each position has, position by position.
+    """The best sequence of labels, by Viterbi; the variables are indicators of the labels, position by position.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class Chain:
         return value, np.exp((totals - value) / temperature).ravel()
 
     def _both_ways(self, scores: np.ndarray, join: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return for each label at each position what ``join`` makes of the sequences through it, float64[n, k]."""
+        """Return for each label at each position the result of ``join`` over sequences through it, float64[n, k]."""
         unary = self.unary + scores.reshape(self.unary.shape)
         forward, backward = np.zeros_like(unary), np.zeros_like(unary)
         for i in range(1, len(unary)):
@@ -195,14 +195,14 @@ def _others(values: np.ndarray) -> np.ndarray:
 
 
 class Forced:
-    """An oracle with max-marginals by force: one call or more for each variable, with a bonus for the other value.
+    """An oracle with max-marginals by brute force: at least one call per variable, with a bonus for the other value.
 
     Slow but general: the tutorial, section 8, notes that max-marginals may cost more than the maximum.
 
     Parameters
     ----------
     oracle : Oracle
-        Of variables of 0 and 1.
+        Its variables are 0 or 1.
     most : float
         The highest bonus; a variable that still does not change has a max-marginal of minus infinity.
     """
@@ -211,7 +211,7 @@ class Forced:
         self.oracle, self.most = oracle, most
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray, Any]:
-        """Return what the oracle returns."""
+        """Return the result of the oracle."""
         return self.oracle(scores)
 
     def max_marginals(self, scores: np.ndarray) -> np.ndarray:

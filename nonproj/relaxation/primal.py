@@ -1,7 +1,7 @@
-"""Primal heuristics: feasible solutions and their values, from what the oracles chose (Rush and Collins 2012, 7.3).
+"""Primal heuristics: feasible solutions and their values, from the oracles' solutions (Rush and Collins 2012, 7.3).
 
 A heuristic ("repair") takes a `Proposal` and returns a value and a solution: any feasible solution with its objective,
-or minus infinity and whatever it likes.  The best solution seen is kept.
+or minus infinity and anything.  The best solution seen is kept.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nonproj.relaxation.problem import Problem
 
 
 class Proposal(NamedTuple):
-    """What a primal heuristic may use.
+    """The input of a primal heuristic.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class Proposal(NamedTuple):
     solutions : tuple
         The current solution of each oracle.
     copies : ndarray of shape (C,), float64
-        The variables that each oracle chose, as `Problem.variable` numbers them.
+        The variables chosen by each oracle, numbered as in `Problem.variable`.
     own : float
         The objective of the oracles' solutions if they satisfy all constraints, otherwise minus infinity.
     find_average : callable
@@ -46,7 +46,7 @@ Repair = Callable[[Proposal], tuple[float, Any]]
 
 
 def from_oracle(objective: Callable[[Any], float], i: int = 0) -> Repair:
-    """Return the heuristic that takes the solution of one oracle, which is feasible for the whole problem.
+    """Return the heuristic that uses the solution of one oracle, which is feasible for the whole problem.
 
     Parameters
     ----------
@@ -64,10 +64,10 @@ def from_oracle(objective: Callable[[Any], float], i: int = 0) -> Repair:
 
 
 def best_of(*repairs: Repair) -> Repair:
-    """Return the heuristic that takes the best of what several find."""
+    """Return the heuristic that returns the best result of several."""
 
     def repair(proposal: Proposal) -> tuple[float, Any]:
-        """Return the best of what they find."""
+        """Return the best of their results."""
         return max((each(proposal) for each in repairs), key=lambda found: found[0])
 
     return repair
@@ -81,21 +81,21 @@ def rounding(complete: Callable[[np.ndarray], tuple[float, Any]], threshold: flo
     complete : callable
         Takes variables of 0 and 1, bool[n_variables], and returns a value and a feasible solution near them.
     threshold : float
-        Averages of at least this become 1.
+        Averages of at least this value become 1.
     """
 
     def repair(proposal: Proposal) -> tuple[float, Any]:
-        """Return what the rounded average is completed to."""
+        """Return the completion of the rounded average."""
         return complete(proposal.average >= threshold)
 
     return repair
 
 
 class Completion:
-    """Primal heuristic for any oracles: variables as some oracle chose them, forced upon the other oracles.
+    """Primal heuristic for any oracles: one oracle's variables, forced on the other oracles.
 
-    The candidates are the variables of each oracle in turn (filled up by those of the reference copies) and the rounded
-    average.  Costs a few calls of each oracle for each new candidate; it repeats none.
+    The candidates are the variables of each oracle in turn (completed by the reference copies) and the rounded
+    average.  It costs a few calls of each oracle for each new candidate; no candidate is repeated.
 
     The solution is the tuple of the oracles' solutions.  Variables must be 0 or 1.
 
@@ -128,9 +128,9 @@ class Completion:
 
 
 def complete(problem: Problem, x: np.ndarray) -> tuple[float, Any]:
-    """Return the value and solutions of a problem where all shared variables have given values of 0 and 1.
+    """Return the value and solutions of a problem when all shared variables have given values of 0 and 1.
 
-    Each oracle is given a bonus for these values, which is raised until it takes them.  Minus infinity where an oracle
+    Each oracle gets a bonus for these values, which is raised until it chooses them.  Minus infinity if an oracle
     never does, or a constraint is violated.
     """
     fixed, bonus = 2.0 * x - 1.0, 1.0

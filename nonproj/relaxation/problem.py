@@ -88,10 +88,9 @@ class Problem:
     n_variables : int
         Number of shared variables.
     views : sequence of array-like of int, optional
-        For each oracle the shared variables that it sees, in its own order, none of them twice; by default each oracle
-        sees all of them.
+        For each oracle the shared variables that it sees, in its own order, without duplicates; by default all of them.
     constraints : Constraints or sequence of Constraints
-        On the shared variables.
+        Linear constraints on the shared variables.
 
     Attributes
     ----------
@@ -112,7 +111,7 @@ class Problem:
     Raises
     ------
     ValueError
-        If the views or constraints do not fit the variables.
+        If the views or constraints do not match the variables.
 
     Notes
     -----
@@ -147,7 +146,7 @@ class Problem:
         seen, self.reference = np.unique(self.variable, return_index=True)
         if len(seen) < self.n_variables:
             missing = np.setdiff1d(np.arange(self.n_variables), seen)[0]
-            raise ValueError(f"variable {missing} is seen by no oracle; each variable must be seen by one")
+            raise ValueError(f"no oracle sees variable {missing}; each variable must be seen by one")
         self.tied = np.setdiff1d(np.arange(len(self.variable)), self.reference)
         self._tied_to = self.reference[self.variable[self.tied]]
         self.n_agreement, self.n_multipliers = len(self.tied), len(self.tied) + len(self.constraints.rhs)
@@ -161,7 +160,7 @@ class Problem:
         return slice(self.offsets[i], self.offsets[i + 1])
 
     def scores(self, multipliers: np.ndarray) -> np.ndarray:
-        """Return what the multipliers add to the scores of all copies, float64[C]."""
+        """Return the multipliers' contribution to the scores of all copies, float64[C]."""
         found, u = np.zeros(len(self.variable)), multipliers[: self.n_agreement]
         found[self.tied] = -u
         found += np.bincount(self._tied_to, weights=u, minlength=len(found))
@@ -175,7 +174,7 @@ class Problem:
         return np.concatenate([found, -(self.constraints.matrix @ copies[self.reference])]) if self._linear else found
 
     def residual(self, copies: np.ndarray) -> np.ndarray:
-        """Return how far copies are from agreeing, and the slack of the constraints: a subgradient of the dual.
+        """Return the disagreement of copies and the slack of the constraints: a subgradient of the dual.
 
         float64[n_multipliers]: reference minus tied copies, then right-hand sides minus left-hand sides.  Slack within
         rounding of 0 is 0.
@@ -188,11 +187,11 @@ class Problem:
         return found
 
     def constant(self, multipliers: np.ndarray) -> float:
-        """Return the part of the Lagrangian that no oracle sees."""
+        """Return the constant part of the Lagrangian."""
         return float(multipliers[self.n_agreement :] @ self.constraints.rhs) if self._linear else 0.0
 
     def project(self, multipliers: np.ndarray) -> np.ndarray:
-        """Return the nearest multipliers that are allowed: those of inequalities are at least 0."""
+        """Return the nearest feasible multipliers: those of inequalities are at least 0."""
         return np.where(self.nonnegative, np.maximum(multipliers, 0.0), multipliers) if self._linear else multipliers
 
     def projected(self, multipliers: np.ndarray, residual: np.ndarray) -> np.ndarray:
@@ -210,7 +209,7 @@ class Problem:
         return np.bincount(self.variable, weights=copies, minlength=self.n_variables) / self.seen_by
 
     def check_multipliers(self, multipliers: ArrayLike | None) -> np.ndarray:
-        """Return a copy of given multipliers, or raise a ValueError that says why they would give no bound."""
+        """Return a copy of given multipliers, or raise a ValueError that says why they give no bound."""
         if multipliers is None:
             return np.zeros(self.n_multipliers)
         multipliers = np.array(multipliers, np.float64)
@@ -229,7 +228,7 @@ class Problem:
         constraints: Constraints | Sequence[Constraints] = (),
         n_variables: int | None = None,
     ) -> Problem:
-        """Return the problem with more oracles, constraints and variables; `carry` takes its multipliers along."""
+        """Return the problem with more oracles, constraints and variables; `carry` transfers its multipliers."""
         n_variables = self.n_variables if n_variables is None else n_variables
         old = _pad(self.constraints, n_variables - self.n_variables)
         added = [constraints] if isinstance(constraints, Constraints) else list(constraints)
@@ -238,7 +237,7 @@ class Problem:
     def fixed(self, values: Mapping[int, int], bonus: float) -> Problem:
         """Return the problem with a bonus for each copy of some variables that has a given value, 0 or 1.
 
-        The bonus is a Lagrange multiplier of ``x = value``, so the bound stays one, whether or not the value is taken.
+        The bonus is a Lagrange multiplier of ``x = value``, so the bound is valid whether or not the value is chosen.
         """
         scores, constants = np.zeros(len(self.variable)), np.zeros(len(self.oracles))
         for variable, value in values.items():
@@ -308,7 +307,7 @@ def carry(old: Problem, new: Problem, multipliers: np.ndarray) -> np.ndarray:
 
 
 def _check_views(views: tuple[np.ndarray, ...], n_oracles: int, n_variables: int) -> None:
-    """Raise a ValueError unless there is a proper view for each oracle."""
+    """Raise a ValueError unless there is a valid view for each oracle."""
     if not n_oracles or len(views) != n_oracles:
         raise ValueError(f"there are {n_oracles} oracles and {len(views)} views; one view for each oracle is expected")
     for i, view in enumerate(views):
@@ -319,7 +318,7 @@ def _check_views(views: tuple[np.ndarray, ...], n_oracles: int, n_variables: int
 
 
 def _stack(constraints: Constraints | Sequence[Constraints], n_variables: int) -> Constraints:
-    """Return all constraints as one."""
+    """Return all constraints combined."""
     given = [constraints] if isinstance(constraints, Constraints) else list(constraints)
     given = [each for each in given if len(each.rhs)]
     for each in given:
@@ -339,7 +338,7 @@ def _stack(constraints: Constraints | Sequence[Constraints], n_variables: int) -
 
 
 def _pad(constraints: Constraints, n_more: int) -> Constraints:
-    """Return constraints over more variables, on which they do not depend."""
+    """Return the constraints over more variables, with zero coefficients for the new ones."""
     if n_more == 0:
         return constraints
     matrix = constraints.matrix.toarray() if hasattr(constraints.matrix, "tocsr") else constraints.matrix

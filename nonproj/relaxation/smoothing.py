@@ -1,8 +1,8 @@
 """Smoothing with accelerated gradients (Nesterov 2005; Jojic, Gould and Koller 2010; Rush and Collins 2012, section 8).
 
 Each maximum becomes a soft one, ``temperature * log(sum(exp(. / temperature)))``, which is differentiable: its gradient
-is the marginals.  The smoothed dual is minimised by accelerated gradients; the temperature falls when smoothing, and no
-longer the multipliers, keeps the dual from its minimum.
+is the marginals.  The smoothed dual is minimised by accelerated gradients; the temperature is lowered when smoothing
+rather than the multipliers determines the distance from the minimum.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class AcceleratedGradient:
         self._gradient = np.zeros(len(multipliers))
 
     def _restart(self, multipliers: np.ndarray) -> None:
-        """Forget the momentum."""
+        """Reset the momentum."""
         self._previous, self._momentum = multipliers, 1.0
 
     def advance(self, iteration: Iteration) -> np.ndarray | None:
-        """Return the multipliers after one accelerated step; None where the lowest temperature makes no progress."""
+        """Return the multipliers after one accelerated step; None if there is no progress at the lowest temperature."""
         here, dual = iteration.evaluation.multipliers, iteration.evaluation.dual
         if self._current is not None and self._left(here) <= self._current - dual:
             if self._now * self.decay < self.lowest:
@@ -67,16 +67,18 @@ class AcceleratedGradient:
         momentum = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self._momentum**2))
         point = here + (self._momentum - 1.0) / momentum * (here - self._previous)
         value, after = self._descend(point)
-        if value > self._current:  # accelerated steps may rise: begin again from here, with a plain gradient step
+        if (
+            value > self._current
+        ):  # accelerated steps may increase the dual: restart from here, with a plain gradient step
             momentum = 1.0
             value, after = self._descend(here)
         self._current, self._previous, self._momentum = value, here, momentum
         return after
 
     def _left(self, here: np.ndarray) -> float:
-        """Return an estimate of how far the smoothed dual is above its minimum: gradient times distance.
+        """Return an estimate of the smoothed dual's distance above its minimum: gradient times distance.
 
-        The distance to the minimum is taken to be of the size of the multipliers.
+        The distance to the minimum is assumed to be of the size of the multipliers.
         """
         gradient = self._evaluator.problem.projected(here, self._gradient)
         return float(np.linalg.norm(gradient) * (1.0 + np.linalg.norm(here)))

@@ -1,4 +1,4 @@
-"""The loop that all methods share: evaluate the dual, keep the best bounds and solutions, move the multipliers."""
+"""The loop shared by all methods: evaluate the dual, keep the best bounds and solutions, move the multipliers."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 GRACE_ITERATIONS = 10
-"""Iterations after the duality gap has closed: tied oracles mostly agree one or two iterations later."""
+"""Iterations after the duality gap has closed: oracles with ties usually agree one or two iterations later."""
 
 DIVERGENCE = 1e12
-"""By how much the bound may fall, relative to the first dual value, before the dual is taken to be unbounded."""
+"""Decrease of the bound, relative to the first dual value, after which the dual counts as unbounded."""
 
 AGREED, CLOSED, FATHOMED, CONVERGED, STALLED, LIMIT, EARLY, CALLBACK, DIVERGED, FAILED = (
     "agreed",
@@ -37,37 +37,37 @@ AGREED, CLOSED, FATHOMED, CONVERGED, STALLED, LIMIT, EARLY, CALLBACK, DIVERGED, 
 )
 """How a run ends: the oracles agree and all constraints hold; the duality gap is closed; the bound is not above a known
 value; the dual is at its minimum, within the method's tolerance; the method cannot move, perhaps above the minimum;
-iterations, calls or seconds are used up; bounds have not improved for long (early stopping, Rush and Collins 2012,
-section 7.4); the callback said so; the dual falls without end, so that no solution satisfies all constraints, not even
-a fractional one; a solver that the method calls has failed.  The bound is one in any case."""
+iterations, calls or seconds are used up; bounds have not improved for `patience` iterations (early stopping, Rush and
+Collins 2012, section 7.4); the callback ended the run; the dual is unbounded, so that no solution satisfies all
+constraints, not even a fractional one; a solver called by the method has failed.  The bound is valid in any case."""
 
 
 class Limits(NamedTuple):
-    """When to stop.
+    """Limits of a run.
 
     Attributes
     ----------
     max_iterations : int
-        K, at least 1.
+        Maximum number of iterations, at least 1.
     tolerance : float
         The duality gap counts as closed if it is at most ``tolerance * (1 + |primal value|)``.
     grace : int
         Iterations after the gap has closed, for the oracles to agree.
     max_calls : float
-        Calls of oracles after which no iteration is begun.
+        Number of calls of oracles after which no iteration starts.
     seconds : float
-        Seconds of processor time of this process after which no iteration is begun: they do not depend on what else
-        the machine does.
+        Processor time of this process after which no iteration starts; it does not depend on other load of
+        the machine.
     patience : int
-        Stop early after so many iterations in which neither bound has improved; 0: never.
+        Stop early after this number of iterations without improvement of either bound; 0: never.
     wall_seconds : float
-        Seconds of elapsed time (on a wall clock) after which no iteration is begun.
+        Elapsed time (wall-clock) after which no iteration starts.
 
     Notes
     -----
-    An iteration that has begun is finished: an oracle or a ``repair`` is never interrupted.  HiGHS, which `Bundle`
-    calls, measures elapsed time: it is given the lesser of what is left of both limits, and stops there; it is called
-    again as long as both have something left.
+    Limits are checked between iterations: an oracle or a ``repair`` is never interrupted.  HiGHS, which `Bundle`
+    calls, measures elapsed time: its limit is the smaller of the remaining times; it is called
+    again while both limits have time left.
 
     Examples
     --------
@@ -91,13 +91,13 @@ def _empty() -> np.ndarray:
 
 @dataclass
 class RelaxationResult:
-    """What a method has found; also what callbacks and methods see after each iteration.
+    """The result of a method; also passed to callbacks and methods after each iteration.
 
     Attributes
     ----------
     solution : object
-        The best solution seen: what ``repair`` returned, or the tuple of the oracles' solutions when they agreed.  None
-        if there was none.
+        The best solution seen: the value returned by ``repair``, or the tuple of the oracles' solutions on which they
+        agreed.  None if there was none.
     primal_value : float
         Its objective; minus infinity without one.
     dual_bound : float
@@ -116,7 +116,7 @@ class RelaxationResult:
     average : ndarray of shape (n_variables,)
         Averaged solutions: an approximate solution of the linear programming relaxation.
     disputes : ndarray of shape (n_variables,), int64
-        How many copies of each variable disagreed with its reference, over all iterations.
+        Number of disagreements of each variable's copies with its reference, over all iterations.
     trace : Trace
     """
 
@@ -136,7 +136,7 @@ class RelaxationResult:
 
 
 class Iteration(NamedTuple):
-    """What a method knows when it moves the multipliers.
+    """The information for a method when it moves the multipliers.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class Iteration(NamedTuple):
     primal, best_primal : float
         The value of this iteration's primal solution, and the highest so far.
     bound : float
-        The lowest dual value, this iteration's included.
+        The lowest dual value, including this iteration's.
     stalled : bool
         Whether this iteration's dual value does not lower the bound.
     squared_norm : float
@@ -166,11 +166,11 @@ class Method(Protocol):
     Attributes
     ----------
     size : float
-        The step that the last call of `advance` took, for the trace.
+        The step size of the last call of `advance`, for the trace.
     average : ndarray of shape (n_variables,) or None
         The method's own approximate primal solution; None: chosen variables are averaged, weighted by the steps.
     ending : str, optional
-        The status of the run when `advance` has returned None: ``STALLED``, as by default, ``CONVERGED``, ``FAILED`` or
+        The status of the run if `advance` returns None: ``STALLED``, the default, ``CONVERGED``, ``FAILED`` or
         ``LIMIT``.
     """
 
@@ -178,10 +178,10 @@ class Method(Protocol):
     average: np.ndarray | None
 
     def start(self, evaluator: Evaluator, multipliers: np.ndarray) -> None:
-        """Forget earlier runs; refuse oracles that lack what the method needs."""
+        """Reset all state; refuse oracles that lack a method it needs."""
 
     def advance(self, iteration: Iteration) -> np.ndarray | None:
-        """Return the next multipliers; None if they will not move any more."""
+        """Return the next multipliers; None if they will not change any more."""
 
 
 def solve(
@@ -200,14 +200,14 @@ def solve(
     ----------
     problem : Problem
     method : Method
-        Starts anew at each call, so it may be used again.
+        The method is reset at each call, so it may be used again.
     repair : callable, optional
-        A primal heuristic of `nonproj.relaxation.primal`.  Without one a solution is found when the oracles agree.
+        A primal heuristic of `nonproj.relaxation.primal`.  Without one, a solution is found when the oracles agree.
     start : array-like of shape (n_multipliers,), optional
         Multipliers to start from (warm start); zero by default.
     limits : Limits
     callback : callable, optional
-        Called with the result so far after each iteration; the run ends if it returns something true.
+        Called with the current result after each iteration; the run ends if it returns a true value.
     incumbent : float
         The objective of a known solution: the run ends when the bound is not above it.
 
@@ -218,15 +218,15 @@ def solve(
     Raises
     ------
     ValueError
-        Where a value would make a bound no bound: an oracle's maximum, a multiplier or a step is not finite; the
+        If a value would invalidate the bound: an oracle's maximum, a multiplier or a step is not finite; the
         multiplier of an inequality is negative; an objective is NaN or plus infinity; an oracle contradicts itself; a
-        primal value is above the dual; ``repair`` returns less than what the oracles agree on.
+        primal value is above the dual; ``repair`` returns less than a solution on which the oracles agree.
     TypeError
-        If an oracle lacks what the method needs.
+        If an oracle lacks a method it needs.
 
     Notes
     -----
-    Each dual value is the maximum of the Lagrangian, found by the oracles, whatever the method: an upper bound at every
+    For every method, each dual value is the maximum of the Lagrangian, found by the oracles: an upper bound at every
     iteration (weak duality).
 
     Examples
@@ -316,12 +316,12 @@ class _Run:
         if primal > dual + slack:
             raise ValueError(
                 f"the primal value {primal} is above the dual value {dual}: an oracle does not maximise, "
-                "or the objective is not the sum of what the oracles maximise"
+                "or the objective is not the sum of the oracles' objectives"
             )
         if agreed and -np.inf < primal < dual - slack:
             raise ValueError(
                 f"the oracles agree on a solution of value {dual}, but its objective is {primal}: "
-                "the objective is not the sum of what the oracles maximise"
+                "the objective is not the sum of the oracles' objectives"
             )
         return primal, solution
 
@@ -332,7 +332,7 @@ class _Run:
         return self.problem.average(self.total / self.weight if self.weight > 0 else evaluation.copies)
 
     def summarise(self, evaluation: Evaluation) -> RelaxationResult:
-        """Set the averages and disputes of the result, which no method needs at each iteration."""
+        """Compute the averages and disagreements of the result, which no method needs at each iteration."""
         problem, result = self.problem, self.result
         result.average = self.average(evaluation)
         variables = problem.variable[problem.tied]
@@ -340,7 +340,7 @@ class _Run:
         return result
 
     def ended(self, iteration: Iteration, evaluator: Evaluator) -> str:
-        """Return how the run has ended; the empty string if it has not."""
+        """Return the status if the run has ended, else an empty string."""
         result, limits, best = self.result, self.limits, iteration.best_primal
         if iteration.squared_norm == 0:
             return AGREED if result.agreed else CONVERGED
@@ -371,13 +371,13 @@ class _Run:
         result = self.summarise(last)
         result.calls = evaluator.calls
         result.status = result.status or (CLOSED if result.certified else LIMIT)
-        # Rounding may push a closed gap below zero; a bound is never below a primal value.
+        # Rounding may make a closed gap negative; a bound is never below a primal value.
         result.dual_bound = max(result.dual_bound, result.primal_value)
         return result
 
 
 def _check_limits(limits: Limits) -> None:
-    """Raise unless the limits let a run begin."""
+    """Raise unless the limits are valid."""
     if limits.max_iterations < 1:
         raise ValueError(f"max_iterations is {limits.max_iterations}; 1 or more is expected")
     if not limits.tolerance < np.inf:

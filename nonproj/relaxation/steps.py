@@ -1,4 +1,4 @@
-"""Step rules of the subgradient method, as objects with a state of their own (Rush and Collins 2012, section 7.2)."""
+"""Step rules of the subgradient method, as stateful objects (Rush and Collins 2012, section 7.2)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ MIN_STEP = 1e-6
 
 
 LEVEL_SHARE = 0.1
-"""The first target is below the first dual value by this share of it, as long as there is no primal value."""
+"""Distance of the first target below the first dual value, as a share of it, while there is no primal value."""
 
 
 def first_distance(dual: float, best_primal: float) -> float:
-    """Return how far to aim below the first dual value: at the primal value, or else by a share of the dual value.
+    """Return the distance of the target below the first dual value: down to the primal value, or a share of the dual.
 
     Examples
     --------
@@ -32,11 +32,11 @@ def first_distance(dual: float, best_primal: float) -> float:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a step rule knows after an iteration.
+    """The input of a step rule after an iteration.
 
     ``dual`` and ``primal`` are the values of this iteration, ``best_primal`` the highest primal value so far.
     ``stalled``: the dual value does not lower the dual bound.  ``squared_norm`` is that of the subgradient: the number
-    of multipliers that move, if the variables are 0 or 1.
+    of multipliers that change, if the variables are 0 or 1.
     """
 
     dual: float
@@ -59,7 +59,7 @@ class Increases:
     rises: int = 0
 
     def count(self, progress: Progress) -> int:
-        """Return the number of times the dual has risen, this iteration included."""
+        """Return the number of times the dual has risen, including this iteration."""
         self.rises += progress.dual > self.last_dual
         self.last_dual = progress.dual
         return self.rises
@@ -69,7 +69,7 @@ class Increases:
 class Constant:
     """Step rule: always the same step.
 
-    The dual comes as near to its minimum as the step is small, and then fluctuates (figure 9 of the tutorial).
+    The dual approaches its minimum up to a distance that shrinks with the step, then fluctuates (tutorial, figure 9).
     """
 
     size: float
@@ -103,7 +103,7 @@ class Decaying:
 class PerIncrease(Increases):
     """Step rule: ``size / (t + 1)``, where ``t`` counts the increases of the dual (Rush and Collins 2012, 7.2).
 
-    By default the first step is Polyak's, as that of `Decaying`: a size of 1 is right only for scores of about 1.
+    By default the first step is Polyak's, like that of `Decaying`: a size of 1 suits only scores of about 1.
     """
 
     size: float | None = None
@@ -149,8 +149,8 @@ class Polyak:
     """Step rule: a scale times the gap to the best primal value over the squared norm of the subgradient.
 
     The scale decays when the dual bound stalls.  With the optimum in place of the best primal value and a scale below
-    2, each step comes nearer to the optimal multipliers (Polyak 1969, "Minimization of unsmooth functionals"); a
-    ``target`` is used in its place where the minimum of the dual is known.
+    2, each step comes nearer to the optimal multipliers (Polyak 1969, "Minimization of unsmooth functionals"); if the
+    minimum of the dual is known, pass it as ``target``.
     """
 
     scale: float = POLYAK_SCALE
@@ -175,9 +175,9 @@ class Polyak:
 class TargetLevel:
     """Step rule: Polyak's step towards a target below the best dual value; needs neither a size nor a primal value.
 
-    The distance of the target is doubled when the bound has fallen by a quarter of it, and halved when the bound has
-    fallen by less than a tenth of it in ``window`` iterations.  The target is never below the best primal value.  The
-    first distance is `first_distance`, so scores in other units give the same steps.
+    The distance to the target is doubled when the bound has decreased by a quarter of it, and halved when the bound has
+    decreased by less than a tenth of it in ``window`` iterations.  The target is never below the best primal value. The
+    first distance is `first_distance`, so the steps do not depend on the scale of the scores.
 
     Notes
     -----
@@ -219,7 +219,7 @@ class TargetLevel:
 class OncePrimal:
     """Step rule: one rule until there is a primal value, another one from then on.
 
-    `AppendixA` and `Polyak` need a primal value; before there is one, `TargetLevel` does without.
+    `AppendixA` and `Polyak` need a primal value; `TargetLevel` does not.
     """
 
     rule: Callable[[Progress], float]

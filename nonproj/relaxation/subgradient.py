@@ -1,8 +1,8 @@
-"""The subgradient method, and dual decomposition of two oracles by it.
+"""The subgradient method, and dual decomposition of two oracles with it.
 
-Lagrange multipliers on the shared variables pay for disagreement, those of constraints for violations; the subgradient
+Lagrange multipliers on the shared variables penalise disagreement, those of constraints violations; the subgradient
 method minimises the dual over them (Rush and Collins 2012, sections 3, 5 and 7).  `nonproj.dual.subgradient` is the
-compiled method for trees and head automata, which tests hold equal to this one.
+compiled method for trees and head automata; tests compare the two.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Subgradient:
     ----------
     rule : callable, optional
         A step rule of `nonproj.relaxation.steps`, or any function of a `Progress` that returns a step; a step of 0 ends
-        the run.  By default `TargetLevel`, whose steps scale themselves.
+        the run.  By default `TargetLevel`, which needs no step size.
 
     Notes
     -----
@@ -70,7 +70,7 @@ def relax(
     max_iterations: int = 250,
     tolerance: float = 1e-9,
 ) -> RelaxationResult:
-    """Return the best solution of ``max f(z) + h(y)`` subject to ``z = y`` that the subgradient method finds.
+    """Return the best solution of ``max f(z) + h(y)`` subject to ``z = y`` found by the subgradient method.
 
     Two oracles that see the same variables, one of which has feasible solutions: `solve` is for any number of oracles,
     constraints, and other methods.
@@ -83,7 +83,7 @@ def relax(
     objective : callable
         The objective of a solution of the left oracle; minus infinity if the solution is forbidden.
     n_shared, max_iterations : int
-        Numbers of shared variables and, at most, of iterations (K).
+        Number of shared variables, and maximum number of iterations (K).
     rule : callable
         A step rule, such as `AppendixA`.
     tolerance : float

@@ -1,4 +1,4 @@
-"""Tightening: constraints or clusters are added while bound and primal value do not meet (tutorial, section 9.4)."""
+"""Tightening: constraints or clusters are added until the gap is closed (tutorial, section 9.4)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Separate = Callable[[Problem, RelaxationResult], Problem | None]
 
 @dataclass
 class TighteningResult:
-    """What `tighten` has found.
+    """The result of `tighten`.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class TighteningResult:
     certified : bool
         Whether the solution is proven optimal.
     rounds : list of RelaxationResult
-        The result of each round; each has at least the constraints of the one before.
+        The result of each round; each has at least the constraints of the previous one.
     """
 
     problem: Problem
@@ -56,22 +56,22 @@ def tighten(
     max_rounds: int = 20,
     start: ArrayLike | None = None,
 ) -> TighteningResult:
-    """Solve a relaxation again and again, each time with more constraints or clusters, until the solution is certified.
+    """Solve a relaxation repeatedly, each time with more constraints or clusters, until the solution is certified.
 
     Parameters
     ----------
     problem : Problem
     method : Method
     separate : callable
-        Takes a problem and its result, and returns a tighter problem with the same solutions, or None if it knows none:
+        Takes a problem and its result, and returns a tighter problem with the same solutions, or None if there is none:
         `violated_rows`, `clusters`, or a function of your own.  Oracles keep their numbers and may see more variables;
         new oracles and constraints come last.
     repair : callable, optional
     limits : Limits
-        Of each round.
+        Limits of each round.
     max_rounds : int
     start : array-like, optional
-        Multipliers of the first round; each other one continues from the best multipliers of the one before.
+        Multipliers of the first round; later rounds continue from the best multipliers of the previous one.
 
     Returns
     -------
@@ -107,17 +107,17 @@ def violated_rows(pool: Constraints, most: int = 10, slack: float = 1e-3) -> Sep
     Parameters
     ----------
     pool : Constraints
-        Satisfied by all solutions of the problem, so that they change the bound only, and too many to relax at once.  A
-        constraint that some solution violates belongs to the problem itself.
+        Satisfied by all solutions of the problem, so that they only affect the bound, and too many to relax at once.  A
+        constraint that some solution violates belongs in the problem itself.
     most : int
-        Add at most so many in a round.
+        Maximum number of constraints added per round.
     slack : float
-        Violations up to this do not count.
+        Violations up to this value are ignored.
     """
     added: set[int] = set()
 
     def separate(problem: Problem, result: RelaxationResult) -> Problem | None:
-        """Add the constraints that the averaged solution violates most; None where it violates none."""
+        """Add the constraints that the averaged solution violates most; None if it violates none."""
         excess = pool.matrix @ result.average - pool.rhs
         excess = np.where(pool.equal, np.abs(excess), excess)
         excess[sorted(added)] = -np.inf
@@ -132,7 +132,7 @@ def violated_rows(pool: Constraints, most: int = 10, slack: float = 1e-3) -> Sep
 
 
 def clusters(most_solutions: int = 10_000) -> Separate:
-    """Return the separation of clusters: two enumerated parts whose variables disputed most, joined.
+    """Return the separation of clusters: two enumerated parts with the most disagreements on their variables, joined.
 
     The cluster is an oracle of score 0 whose solutions are the pairs of solutions that agree (Sontag et al. 2008).
 
@@ -144,7 +144,7 @@ def clusters(most_solutions: int = 10_000) -> Separate:
     joined: set[tuple[int, int]] = set()
 
     def separate(problem: Problem, result: RelaxationResult) -> Problem | None:
-        """Join the two parts whose variables disputed most; None where no two can be joined."""
+        """Join the two parts with the most disagreements on their variables; None if no two can be joined."""
         parts = [(i, oracle) for i, oracle in enumerate(problem.oracles) if isinstance(oracle, Enumerated)]
         best, pair = 0, None
         for (i, first), (j, second) in itertools.combinations(parts, 2):

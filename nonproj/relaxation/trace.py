@@ -1,4 +1,4 @@
-"""What happened at each iteration, and plots of it as in Rush and Collins (2012), figures 7 to 9."""
+"""A record of each iteration, and plots of it as in Rush and Collins (2012), figures 7 to 9."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass
 class Trace:
-    """The iterations of a method, one entry of each list for each of them.
+    """The iterations of a method: lists with one entry per iteration.
 
     Attributes
     ----------
@@ -20,9 +20,9 @@ class Trace:
     step : list of float
         The step taken after the iteration; 0 after the last.
     share : list of float
-        Share of the oracles that were called to evaluate the dual: the multipliers of the others did not move.
+        Share of the oracles called to evaluate the dual: the multipliers of the others did not change.
     calls : list of int
-        Calls of oracles up to this iteration, those for marginals and the like included.
+        Number of calls of oracles up to this iteration, including those for marginals and the like.
     seconds : list of float
         Processor seconds up to this iteration.
 
@@ -44,7 +44,7 @@ class Trace:
         return len(self.dual)
 
     def __getitem__(self, name: str) -> list[Any]:
-        """Return a list by its name, as ``trace["dual"]``."""
+        """Return a list by name, as in ``trace["dual"]``."""
         return getattr(self, name)
 
     @property
@@ -91,7 +91,7 @@ class Trace:
 
 
 def plot_duals(traces: Mapping[str, Trace], against: str = "iterations", axes: Any = None) -> Any:
-    """Plot the dual values of several traces by name, as for the step sizes of figure 9; return the figure.
+    """Plot the dual values of several traces by name, like the step sizes of figure 9; return the figure.
 
     Parameters
     ----------

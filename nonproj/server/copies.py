@@ -1,8 +1,8 @@
 """A server's own copies of its models, which nobody else can replace or overwrite while it runs.
 
-A worker started later loads the same model as the others, whatever has happened to the file.  On Linux a copy is
-an anonymous file in memory, sealed against changes, whose descriptor workers inherit; they map it, so all share one
-copy.  Elsewhere it is a file in a private folder, which is removed at the end.
+A worker started later loads the same model as the others, whatever has happened to the file.  On Linux a copy is an
+anonymous file in memory, sealed against changes, whose descriptor workers inherit; they map it, so all share one copy.
+Elsewhere it is a file in a private folder, which is removed at the end.
 """
 
 from __future__ import annotations

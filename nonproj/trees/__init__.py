@@ -5,10 +5,10 @@
 - `projective`: maximum projective trees, by Eisner's algorithm over sparse arcs.
 - `marginals`: arc marginals and the partition function.
 - `wide_marginals`: the same where scores are too far apart for products of their exponentials.
-- `elimination`: elimination of words from a Markov chain, by which marginals are computed.
+- `elimination`: elimination of words from a Markov chain, used to compute marginals.
 - `sampling`: trees drawn at random.
-- `pruning`: the candidate arcs that the marginals leave.
+- `pruning`: the candidate arcs that remain after pruning by marginals.
 - `domain`: which finite scores forbid an arc, and which scores are too large.
 - `batches`: batches of arrays, padded or as lists.
-- `checks`: argument checks, and the statuses that kernels return.
+- `checks`: argument checks, and the statuses returned by kernels.
 """

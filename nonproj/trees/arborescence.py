@@ -41,7 +41,7 @@ def maximum_arborescence(scores: ArrayLike, single_root: bool = False) -> Int32s
     Returns
     -------
     ndarray of shape (N,), int32
-        The heads, ``heads[0] == -1``.  Equally good heads of a word: the lowest.
+        The heads, ``heads[0] == -1``.  Ties are broken by the lowest head.
 
     Raises
     ------
@@ -102,16 +102,16 @@ def best_arborescence(arcs: ArcSpace, scores: Float64s, single_root: bool, heads
 
 @kernel
 def counted_arborescence(arcs: ArcSpace, scores: Float64s, single_root: bool, heads: Int32s) -> tuple[int, np.int64]:
-    """Find the best arborescence as `best_arborescence` does; return also the nodes and arcs that contraction looks at.
+    """Find the best arborescence like `best_arborescence`; also return the number of nodes and arcs examined.
 
-    A component looks at the best arc into each of its nodes, each node with one offset.  Equal scores make chains of
-    contractions, each of one more node: that is when the count is large, up to N**2.
+    A component examines the best arc into each of its nodes, each node with one offset.  Equal scores make chains of
+    contractions, each of one more node: then the count is largest, up to N**2.
     """
     n_nodes, count = heads.shape[0], np.int64(0)
     for avoid_root in range(1 + single_root):
         components, offset, live = _new_components(n_nodes), np.zeros(n_nodes), np.full(n_nodes, _NOT_KNOWN, np.int32)
         _choose_heads_sparse(arcs, scores, avoid_root, components)
-        new, word, bottom = n_nodes, np.int64(1), np.int64(0)  # not literals: `_grow_path` is compiled once
+        new, word, bottom = n_nodes, np.int64(1), np.int64(0)  # not literals: one compilation of `_grow_path`
         while True:
             word, bottom, depth = _grow_path(components, word, bottom, n_nodes)
             if word >= n_nodes:
@@ -169,8 +169,8 @@ def _choose_arc(
 ) -> int:
     """Choose the best arc into component c, the lowest among equals; with avoid_root, root arcs as a last resort.
 
-    ``live`` int32[N] is the best arc into each node from outside its component, which is looked for again only once its
-    head is inside.  Return the number of nodes and arcs that were looked at.
+    ``live`` int32[N] is the best arc into each node from outside its component, which is searched again only once its
+    head is inside.  Return the number of nodes and arcs examined.
     """
     best = best_root = -np.inf
     best_arc = best_root_arc = -1
@@ -215,7 +215,7 @@ def best_arborescence_dense(scores: Float64s, single_root: bool, heads: Int32s) 
         components = _new_components(n_nodes)
         if _choose_heads_dense(scores, avoid_root, components.entering, components.head) != FOUND:
             return BAD_SCORE
-        new, word, bottom = n_nodes, np.int64(1), np.int64(0)  # not literals: `_grow_path` is compiled once
+        new, word, bottom = n_nodes, np.int64(1), np.int64(0)  # not literals: one compilation of `_grow_path`
         while True:
             word, bottom, depth = _grow_path(components, word, bottom, n_nodes)
             if word >= n_nodes:

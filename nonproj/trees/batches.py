@@ -1,4 +1,4 @@
-"""Batches of arrays of one's own: of one sentence, padded, or as lists of arrays of different sizes."""
+"""Batches of user-supplied arrays: of one sentence, padded, or as lists of arrays of different sizes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ArrayBatch(NamedTuple):
     Attributes
     ----------
     values : ndarray, float32 or float64
-        The first axis is that of the sentences; contiguous, padded by zeros.
+        The first axis is the batch; contiguous, padded with zeros.
     many : bool
         Whether a batch was given, not a single sentence.
     lengths : ndarray of shape (B,), int64, or None
@@ -37,14 +37,14 @@ def as_batch(values: ArrayLike, axes: str, name: str) -> ArrayBatch:
     ----------
     values : array-like, or list of array-like
     axes : str
-        The axes of a sentence's scores; those called ``N`` are as long as it has nodes.
+        The axes of a sentence's scores; those called ``N`` have its number of nodes as their length.
     name : str
-        What errors call the scores.
+        Name of the scores in error messages.
 
     Raises
     ------
     ValueError
-        The shape is another, or the values are not real numbers.
+        The shape is wrong, or the values are not real numbers.
 
     Examples
     --------
@@ -74,18 +74,18 @@ def as_batch(values: ArrayLike, axes: str, name: str) -> ArrayBatch:
 
 
 def check_lengths(lengths: ArrayLike | None, batch: ArrayBatch) -> Int64s:
-    """Return the number of words of each sentence, int64[B]; by default as many as there is room for.
+    """Return the number of words of each sentence, int64[B]; by default the maximum that the arrays allow.
 
     Raises
     ------
     ValueError
-        ``lengths`` do not fit the batch.
+        ``lengths`` do not match the batch.
     """
     size, most = len(batch.values), batch.values.shape[1] - 1
     if lengths is None:
         return np.full(size, most) if batch.lengths is None else batch.lengths
     if batch.lengths is not None:
-        raise ValueError("lengths is for padded arrays; arrays of different sizes have lengths of their own")
+        raise ValueError("lengths is for padded arrays; a list of arrays of different sizes needs none")
     found = np.atleast_1d(np.asarray(lengths))
     if found.shape != (size,):
         raise ValueError(f"lengths has shape {np.shape(lengths)}; ({size},) is expected, one for each sentence")
@@ -118,7 +118,7 @@ def _numbers(values: ArrayLike, name: str) -> Float32s | Float64s:
 
 
 def _check_shape(shape: tuple[int, ...], axes: str, name: str, more: str, given: tuple[int, ...] = ()) -> None:
-    """Raise `ValueError` unless a sentence's scores have these axes."""
+    """Raise `ValueError` unless the scores of a sentence have these axes."""
     nodes = {size for size, axis in zip(shape, axes, strict=False) if axis == "N"}
     if len(shape) != len(axes) or len(nodes) != 1 or 0 in shape:
         wanted = ", ".join(axes)

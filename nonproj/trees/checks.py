@@ -23,7 +23,7 @@ _MESSAGES = {
 
 
 def check_status(status: int) -> None:
-    """Raise the ``ValueError`` that a kernel's status stands for; do nothing if a tree was found."""
+    """Raise the ``ValueError`` for a kernel's status; do nothing if a tree was found."""
     if status != FOUND:
         raise ValueError(_MESSAGES[status])
 
@@ -37,7 +37,7 @@ def check_matrix(values: ArrayLike, name: str) -> Float64s:
 
 
 def check_arc_scores(arcs: ArcSpace, scores: ArrayLike) -> Float64s:
-    """Return one score for each arc as contiguous, writable float64; raise ``ValueError`` if that is impossible."""
+    """Return one score for each arc as contiguous, writable float64; raise ``ValueError`` if the number is wrong."""
     found = as_array(scores, np.float64)
     if found.shape != arcs.head.shape:
         raise ValueError(f"scores has shape {found.shape}; one score for each of {len(arcs.head)} arcs is expected")

@@ -1,8 +1,8 @@
 """Cycle contraction of Chu-Liu-Edmonds, shared by the algorithms over sparse arcs and over score matrices.
 
 `_grow_path` follows best arcs backwards from a word, and returns as soon as the path closes a cycle.  The caller merges
-the arcs into the cycle in its own representation, contracts the cycle (`_contract`), chooses the best arc into the new
-component, and grows the path on.  `_expand` finally opens the components.
+the arcs into the cycle in its own representation, contracts the cycle (`_contract`), selects the best arc into the new
+component, and continues the path.  `_expand` finally opens the components.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def _new_components(n_nodes: int) -> _Components:
 def _grow_path(components: _Components, word: Any, depth: Any, n_nodes: int) -> tuple[Any, Any, int]:
     """Grow the path of best arcs, of this depth and started at this word, until it closes a cycle.
 
-    Return (word, bottom, depth): the cycle is ``path[bottom:depth]``.  A bottom of -1 means that no arc enters the end
-    of the path, a word of n_nodes that all words are connected to the root.
+    Return (word, bottom, depth): the cycle is ``path[bottom:depth]``.  If bottom is -1, no arc enters the end
+    of the path; if word is n_nodes, all words are connected to the root.
     """
     head, top, state, path = components.head, components.top, components.state, components.path
     entering = components.entering

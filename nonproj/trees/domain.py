@@ -1,11 +1,11 @@
-"""The numeric domain: which finite scores forbid an arc, and which scores are too large to be added.
+"""The numeric domain: which finite scores forbid an arc, and which scores are too large to add.
 
 People mask arcs by minus infinity, but also by large negative numbers: -1e9, or the smallest number of float32.  Added
-to other scores, such a number swallows their digits, so no bound would mean anything.  Everything that certifies a tree
-or computes probabilities therefore takes it for minus infinity, by one rule:
+to other scores, such a number swallows their digits, so that bounds would be meaningless.  Everything that certifies a
+tree or computes probabilities therefore treats such scores as minus infinity, by one rule:
 
-    Sort the scores of a sentence's arcs.  An arc is forbidden if its score is below -1e8 and more than a million times
-    as far below zero as all higher scores are from zero; then all arcs below it are forbidden, too.  The highest score
+    Sort the scores of a sentence's arcs.  An arc is forbidden if its score is below -1e8 and its absolute value is more
+    than a million times that of all higher scores; then all arcs below it are forbidden, too.  The highest score
     forbids nothing.
 
 So -1e9 is a mask among scores up to 1e3, and an ordinary low score among scores of 1e6.
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 LOW, RATIO = -1e8, 1e6
-"""A forbidding score is below the first, and in absolute value above any higher score's by the second."""
+"""Limits of a forbidding score: below the first, and its absolute value above any higher score's times the second."""
 
 LARGEST = 1e290
-"""Limit of the absolute value of a score, so that sums over a sentence do not overflow."""
+"""Maximum absolute value of a score, so that sums over a sentence do not overflow."""
 
 
 def forbidden_arcs(scores: ArrayLike) -> Bools:
-    """Return which of the arcs are forbidden by the rule of this module, minus infinity included.
+    """Return which arcs are forbidden by the rule of this module, including those of minus infinity.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ def forbidden_arcs(scores: ArrayLike) -> Bools:
 
 
 def without_forbidden(scores: Float64s) -> Float64s:
-    """Return a matrix of arc scores with minus infinity for forbidden arcs; the diagonal and column 0 do not count.
+    """Return a matrix of arc scores with minus infinity for forbidden arcs; the diagonal and column 0 are ignored.
 
-    It is the same matrix where nothing is forbidden by a finite score.
+    The result is the same object if no arc is forbidden by a finite score.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def highest_forbidden(scores: Float64s) -> float:
     if -np.inf < top < LOW:
         above = -top
     while True:
-        # What is accepted in a pass raises the limit of the next one.
+        # Scores accepted in one pass raise the limit of the next.
         accepted, highest = above, -np.inf
         for score in scores:
             if score < LOW:

@@ -1,10 +1,10 @@
-"""Elimination of words from the Markov chain of `nonproj.trees.marginals`, and what follows for the words eliminated.
+"""Elimination of words from the Markov chain of `nonproj.trees.marginals`, and back substitution.
 
 Large tasks eliminate a panel of words at a time: first within the panel, and then from all other words at once, as a
-product of matrices whose parts stay in the cache.  Both are sums of the same positive terms.
+product of matrices whose blocks stay in the cache.  Both are sums of the same positive terms.
 
 `np.dot` would take 12 to 17 % less time, but BLAS adds in an order that depends on its number of threads and on the
-processor; here the results are the same bits everywhere.
+processor; here the results are bit-identical everywhere.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from nonproj._kernel import inlined_kernel, kernel
 from nonproj.types import Float64s, Int64s
 
 SMALLEST = 1e-100
-"""A product of rates out of words above this has lost no digit to underflow at 1e-308."""
+"""If the product of rates out of words is above this, underflow at 1e-308 has cost no digit."""
 
 LARGE = 128
-"""Words of a task that is worth panels."""
+"""Minimum number of words of a task that uses panels."""
 
-_PANEL = 32  # words
+_PANEL = 32  # words of a panel
 _TILE = 256  # columns of a product
 
 
@@ -74,7 +74,7 @@ def _escape(rates: Float64s, single_root: bool, escape: Float64s, leaving: Float
 
 @inlined_kernel
 def _set_task(task: Int64s, depth: int, low: int, high: int, row: int) -> None:
-    """Put a task without steps done on the stack; assigning to a slice would take longer to compile."""
+    """Push a new task onto the stack; assigning to a slice would take longer to compile."""
     task[depth, 0], task[depth, 1], task[depth, 2], task[depth, 3] = low, high, 0, row
 
 
@@ -212,7 +212,7 @@ def _add_detour(rates: Float64s, m: int, k: int, end: int) -> None:
 
 @kernel
 def _restore_word(rates: Float64s, k: int, low: int, high: int, first: int, last: int, escape: Float64s) -> None:
-    """Write escape[k, m] for the words m of first .. last - 1, from escape of low .. high - 1, where k moves to."""
+    """Write escape[h, m] for the words m of first .. last - 1, from escape of low .. high - 1, to which k moves."""
     for m in range(first, last):
         escape[k, m] = rates[k, 0]
     target = escape[k, first:last]
@@ -226,7 +226,7 @@ def _restore_word(rates: Float64s, k: int, low: int, high: int, first: int, last
 def _restore_panel(
     rates: Float64s, begin: int, end: int, low: int, high: int, first: int, last: int, escape: Float64s
 ) -> None:
-    """Do what `_restore_word` does for words begin .. end - 1, of which each also moves to those after it."""
+    """Do the work of `_restore_word` for words begin .. end - 1, each of which also moves to those after it."""
     for k in range(begin, end):
         for m in range(first, last):
             escape[k, m] = rates[k, 0]
@@ -242,8 +242,8 @@ def _add_product(
 ) -> None:
     """Add ``rates[begin:end, first:last] @ target[first:last, low:high]`` to ``target[begin:end, low:high]``.
 
-    No row of target is both a factor and a sum.  Parts of the matrices that fit into the cache are multiplied at a
-    time, two rows by four, so that a number that is read serves several sums.
+    No row of target is both a factor and a sum.  Blocks of the matrices that fit into the cache are multiplied at a
+    time, two rows by four, so that each number read is used in several sums.
     """
     for left in range(low, high, _TILE):
         right = min(left + _TILE, high)

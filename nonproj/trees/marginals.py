@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 ROUNDED = 1e5
-"""Scores above it in absolute value, in nats, lose digits of the probabilities when one is subtracted from another."""
+"""Scores above this absolute value, in nats, lose digits of the probabilities when subtracted from each other."""
 
 
 def marginals(scores: ArrayLike, single_root: bool = False, strict: bool = True) -> tuple[Float64s, float]:
@@ -43,12 +43,12 @@ def marginals(scores: ArrayLike, single_root: bool = False, strict: bool = True)
     Parameters
     ----------
     scores : array-like of shape (N, N), float64
-        ``scores[h, m]`` of ``h -> m``, in nats; minus infinity for absent arcs, and what `nonproj.trees.domain` takes
-        for it.  The diagonal and column 0 are ignored.
+        ``scores[h, m]`` of ``h -> m``, in nats; minus infinity for absent arcs, also by the rule of
+        `nonproj.trees.domain`.  The diagonal and column 0 are ignored.
     single_root : bool
         Whether to count only trees with exactly one word headed by the root.
     strict : bool
-        Whether to refuse scores whose probabilities the rounding of their sums would decide.
+        Whether to refuse scores whose probabilities would be determined by rounding errors.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def marginals(scores: ArrayLike, single_root: bool = False, strict: bool = True)
     ------
     ValueError
         If a score is NaN or plus infinity, or no such tree exists; with ``strict``, if even the best tree scores
-        `nonproj.trees.wide_marginals.FURTHEST` less than the best heads of all words, which may be no tree.
+        `nonproj.trees.wide_marginals.FURTHEST` less than the best heads of all words, which need not be a tree.
 
     References
     ----------
@@ -75,7 +75,7 @@ def marginals(scores: ArrayLike, single_root: bool = False, strict: bool = True)
     """
     scores = without_forbidden(check_matrix(scores, "scores"))
     p = np.zeros(scores.shape)
-    panels = True if len(scores) > LARGE else None  # of two types, so that panels are compiled where they are needed
+    panels = True if len(scores) > LARGE else None  # of two types, so that panels are compiled only if needed
     status, log_partition = _marginals(scores, bool(single_root), p, panels)
     if status == UNDERFLOW:
         status, log_partition = wide_marginals(scores, bool(single_root), p, strict)
@@ -135,7 +135,7 @@ def _fill_rates(scores: Float64s, single_root: bool, p: Float64s) -> tuple[int, 
         furthest = max(furthest, abs(largest[m]))
         if single_root:
             root_scale = max(root_scale, scores[0, m] - largest[m])
-    # Rates that are not zero are of scores near these; minus infinity is that of a root without arcs.
+    # Non-zero rates come from scores near these; minus infinity comes from a root without arcs.
     if max(furthest, abs(root_scale)) > ROUNDED:
         return UNDERFLOW, 0.0
     for h in range(n_nodes):

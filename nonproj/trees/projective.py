@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def maximum_projective_tree(scores: ArrayLike, single_root: bool = False) -> Int32s:
-    """Return the projective tree of highest score; of equally good ones, that of lowest splits and shortest arcs.
+    """Return the projective tree of highest score; ties are broken by the lowest splits and shortest arcs.
 
     Parameters, result and errors are those of `nonproj.trees.arborescence.maximum_arborescence`.
 
@@ -83,9 +83,9 @@ def best_projective_tree(arcs: ArcSpace, scores: Float64s, single_root: bool, he
 def _score_spans(
     arcs: ArcSpace, scores: Float64s, single_root: bool, complete: Float64s, back: Int32s, split: Int32s
 ) -> None:
-    """Score all spans, the short ones first; one function, because calls cost more than the few arcs of a span.
+    """Score all spans, short ones first; a single function, because calls cost more than the few arcs of a span.
 
-    ``cursor`` counts the arcs of each half-automaton that end so far; their incomplete spans have scores.
+    ``cursor`` counts the arcs of each half-automaton that have ended so far; their incomplete spans have scores.
     """
     n_nodes, out_start, out, modifier = complete.shape[0], arcs.out_start, arcs.out, arcs.modifier
     incomplete, cursor = np.empty(scores.shape[0]), out_start[: 2 * n_nodes].copy()
@@ -112,7 +112,7 @@ def _score_spans(
                     cursor[2 * right] += 1
             for q, end in ((2 * right, left), (2 * left + 1, right)):
                 if left == 0 and (q > 1 or single_root):
-                    continue  # no arc leads to the root; `_choose_root` completes its span
+                    continue  # no arc enters the root; `_choose_root` completes its span
                 best, best_arc = -np.inf, -1  # the shortest of the best last arcs
                 for position in range(out_start[q], cursor[q]):
                     a = out[position]
@@ -136,7 +136,7 @@ def is_projective(heads: Int32s) -> bool:
 
 @kernel
 def _choose_root(arcs: ArcSpace, scores: Float64s, complete: Float64s, split: Int32s, back: Int32s) -> None:
-    """Complete the root's span by the best single root arc, whose word spans the whole sentence."""
+    """Complete the root's span by the best single root arc, with a word that spans the whole sentence."""
     end = complete.shape[0] - 1
     for position in range(arcs.out_start[1], arcs.out_start[2]):
         a = arcs.out[position]

@@ -16,7 +16,7 @@ from nonproj.types import ArcSpace, Bools, Float64s, Int32s
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-_LOG_ZERO = -1000.0  # below -745, the logarithm of the smallest positive number
+_LOG_ZERO = -1000.0  # below -745, the logarithm of the smallest positive float64
 
 
 def prune(
@@ -36,11 +36,11 @@ def prune(
     threshold : float
         From 0 to 1.  Keep an arc if its marginal is positive and at least this share of its modifier's best.
     max_heads : int
-        Keep at most this many heads of a word: the most probable, the lowest among equals.
+        Maximum number of heads kept per word: the most probable ones, and among equals the lowest.
     single_root : bool
         Whether the most probable tree has exactly one word headed by the root.
     projective : bool
-        Whether to keep the most probable projective tree, too, with as few arcs of marginal zero as possible.
+        Whether to keep the most probable projective tree, too, with the minimum number of arcs of marginal zero.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def prune(
 def _mark_probable(
     p: Float64s, threshold: float, max_heads: int, single_root: bool, mask: Bools, heads: Int32s
 ) -> bool:
-    """Set mask[h, m] of the probable arcs; write the best head of each word to int32[N]; return if they make a tree.
+    """Set mask[h, m] of the probable arcs; write the best head of each word to int32[N]; return if they are a tree.
 
     If they do, it is the most probable tree.
     """

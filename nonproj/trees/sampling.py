@@ -1,12 +1,12 @@
 """Trees drawn at random from an arc-factored model, with their exact probabilities.
 
 Wilson (1996), "Generating random spanning trees more quickly than the cover time": from each word a random walk goes
-from modifier to head, by the odds of the heads, until it meets the tree so far; its loops are erased.  For a single
-root, the word below the root is drawn first, by its marginal (Zmigrod, Vieira and Cotterell 2021, "Efficient sampling
-of dependency structure").
+from modifier to head, with the odds of the heads as probabilities, until it meets the current tree; its loops are
+erased.  For a single root, the modifier of the root is drawn first, by its marginals (Zmigrod, Vieira and Cotterell
+2021, "Efficient sampling of dependency structure").
 
-A walk can circle among words that like each other for longer than anybody waits.  Such a tree is drawn word by word
-instead, each head by its marginal given the heads before it, in O(N^4).
+Pairs of words with strong mutual scores keep a walk in a cycle for a very long time.  Such a tree is drawn word by word
+instead, each head from its marginals given the previous heads, in O(N^4).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 _STEPS = 1000
-"""Steps of the walks of a tree, for each word, after which they are given up."""
+"""Maximum number of steps of a tree's walks, per word; beyond it they are abandoned."""
 
 
 def sample_trees(
@@ -42,10 +42,10 @@ def sample_trees(
     Parameters
     ----------
     scores : array-like of shape (N, N) or (B, N, N), or list of arrays of shape (N, N)
-        ``scores[h, m]`` of ``h -> m``, in nats; minus infinity for absent arcs, and what `nonproj.trees.domain` takes
-        for it.  The diagonal and column 0 are ignored.
+        ``scores[h, m]`` of ``h -> m``, in nats; minus infinity for absent arcs, also by the rule of
+        `nonproj.trees.domain`.  The diagonal and column 0 are ignored.
     count : int
-        How many of each sentence, 0 or more.
+        Number of trees per sentence, 0 or more.
     single_root : bool
         Whether to draw only trees with exactly one word headed by the root.
     lengths : array-like of shape (B,), int, optional
@@ -55,7 +55,7 @@ def sample_trees(
     Returns
     -------
     ndarray of shape (count, n) or (B, count, n), int32
-        The head of each word, from 1; 0 is the root, and -1 stands for padding.
+        The head of each word, from 1; 0 is the root, and -1 is padding.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def _sample(scores: np.ndarray, count: int, single_root: bool, rng: np.random.Ge
 
 
 def _odds(scores: np.ndarray) -> np.ndarray:
-    """Return for each word the cumulated odds of its heads, float64[N, N]: row ``m`` is that of word ``m``."""
+    """Return the cumulative odds of each word's heads, float64[N, N]: row ``m`` is that of word ``m``."""
     columns = np.where(np.eye(len(scores), dtype=np.bool_), -np.inf, scores)[:, 1:]
     top = columns.max(axis=0)
     rates = np.exp(columns - top)
@@ -108,9 +108,9 @@ def _odds(scores: np.ndarray) -> np.ndarray:
 
 @kernel
 def _walk(odds: Float64s, below_root: Float64s, rng: np.random.Generator, heads: Int32s) -> bool:
-    """Write a tree by loop-erased random walks; return whether they ended in time.
+    """Write a tree by loop-erased random walks; return whether they finished within the limit.
 
-    ``below_root`` is empty for any number of roots; else the cumulated marginals of the root's arcs.
+    ``below_root`` is empty for any number of roots; else the cumulative marginals of the root's arcs.
     """
     n_nodes = heads.shape[0]
     inside = np.zeros(n_nodes, np.bool_)
@@ -129,7 +129,7 @@ def _walk(odds: Float64s, below_root: Float64s, rng: np.random.Generator, heads:
                 return False
             heads[word] = _draw(odds[word], rng)
             if heads[word] == 0 and single:
-                continue  # the root has its word already: draw again
+                continue  # the root already has its modifier: draw again
             word = heads[word]
         word = start
         while not inside[word]:
@@ -140,13 +140,13 @@ def _walk(odds: Float64s, below_root: Float64s, rng: np.random.Generator, heads:
 
 @kernel
 def _draw(cumulated: Float64s, rng: np.random.Generator) -> int:
-    """Return a number by its cumulated odds."""
+    """Draw an index from cumulative odds."""
     place = np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right")
     return min(place, cumulated.shape[0] - 1)
 
 
 def _draw_one_by_one(scores: np.ndarray, single_root: bool, rng: np.random.Generator) -> np.ndarray:
-    """Return a tree drawn word by word, each head by its marginal given those before it."""
+    """Draw a tree word by word, each head from its marginals given the previous ones."""
     scores, heads = scores.copy(), np.full(len(scores), -1, np.int32)
     for m in range(1, len(scores)):
         p = marginals(scores, single_root)[0][:, m]

@@ -1,4 +1,4 @@
-"""Marginals where the rates of `nonproj.trees.marginals` underflow: slow, in logarithms that keep all their digits.
+"""Marginals if the rates of `nonproj.trees.marginals` underflow: slow, in logarithms of full precision.
 
 A positive number is written as ``exp(UNIT * i + f)``.  The integer ``i`` holds what is large, so that products and
 quotients of numbers far apart lose no digits of the small part ``f``; both are in extended precision, the real and
@@ -18,23 +18,23 @@ from nonproj.trees.arborescence import best_arborescence_dense
 from nonproj.trees.checks import FOUND
 
 UNIT = 1024.0
-"""What an integer part counts, in nats: a power of two."""
+"""The unit of the integer part, in nats: a power of two."""
 
 ORDER = 2.0**46
-"""Units by which an infinitesimal rate is smaller."""
+"""Number of units by which an infinitesimal rate is smaller."""
 
 ABSENT = -(2.0**50)
 ZERO = np.clongdouble(complex(0.0, ABSENT))
-"""Integer part of the number 0, and that number."""
+"""Integer part of the number 0, and the number itself."""
 
 NEGLIGIBLE = 2000.0
-"""Nats below the best tree at which a tree does not change any probability."""
+"""Distance in nats below the best tree at which a tree no longer affects any probability."""
 
 FURTHEST = 1e13
-"""How much less than the best heads of all words, in nats, the best tree may score, so that probabilities are known.
+"""Maximum difference, in nats, between the best heads of all words and the best tree for exact probabilities.
 
-Only arcs that lose little more than that matter, and what these lose is exact: of two scores that are large beside it,
-the difference is a number of float64, and other scores are small enough for extended precision."""
+Only arcs that lose little more than this matter, and their losses are exact: the difference of two scores that are
+large compared with it is a float64, and other scores are small enough for extended precision."""
 
 
 def wide_marginals(scores: np.ndarray, single_root: bool, p: np.ndarray, strict: bool) -> tuple[int, float]:
@@ -47,10 +47,10 @@ def wide_marginals(scores: np.ndarray, single_root: bool, p: np.ndarray, strict:
     single_root : bool
         As for `nonproj.trees.marginals.marginals`.
     p : ndarray of shape (N, N), float64
-        Zeros, in which the probabilities are written.
+        Array of zeros, to which the probabilities are written.
     strict : bool
         Whether to refuse a best tree that loses more than `FURTHEST`, because rounding would decide which trees are
-        equally good.  Otherwise it gets all of the probability.
+        equally good.  Otherwise the best tree gets all of the probability.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def wide_marginals(scores: np.ndarray, single_root: bool, p: np.ndarray, strict:
     lost = float(deficits[tree[1:], words].sum())
     if lost > FURTHEST:
         if strict:
-            reason = "no probabilities are known; divide all scores by a number"
+            reason = "probabilities cannot be computed; scale all scores down"
             raise ValueError(f"the best tree scores {lost:.3g} less than the best heads of all words: {reason}")
         p[tree[1:], words] = 1.0
         return FOUND, float(scores[tree[1:], words].sum())
@@ -99,7 +99,7 @@ def wide_marginals(scores: np.ndarray, single_root: bool, p: np.ndarray, strict:
 
 
 def _deficits(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return how much less each arc scores than the best head of its word, plus infinity if absent; and the latter."""
+    """Return the loss of each arc relative to its word's best head, plus infinity if absent; and the best scores."""
     values = np.where(np.eye(len(scores), dtype=np.bool_), -np.inf, scores)
     values[:, 0] = -np.inf
     best = values.max(axis=0)
@@ -108,19 +108,19 @@ def _deficits(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _number(logarithms: np.ndarray) -> np.ndarray:
-    """Return numbers by their logarithms, without rounding; those of minus infinity are 0."""
+    """Return numbers given by their logarithms, without rounding; minus infinity gives 0."""
     finite = np.where(logarithms > -np.inf, logarithms, 0.0).astype(np.longdouble)
     return np.where(logarithms > -np.inf, _normal(finite + np.clongdouble(0)), ZERO)
 
 
 def _normal(numbers: np.ndarray) -> np.ndarray:
-    """Return the same numbers with small parts of at most half a unit."""
+    """Return the same numbers, normalised to small parts of at most half a unit."""
     units = np.rint(numbers.real / UNIT)
     return numbers + (units * np.clongdouble(1j) - UNIT * units)
 
 
 def _logarithm(numbers: np.ndarray) -> np.ndarray:
-    """Return logarithms, which may be rounded; about minus infinity for what is infinitesimal or absent."""
+    """Return logarithms, possibly rounded; about minus infinity for infinitesimal or absent numbers."""
     return UNIT * numbers.imag + numbers.real
 
 
@@ -134,7 +134,7 @@ def _sum(numbers: np.ndarray, axis: int) -> np.ndarray:
 
 
 def _escape(rates: np.ndarray, low: int, high: int, escape: np.ndarray) -> Any:
-    """Write the numbers that `nonproj.trees.elimination._escape` writes; return the partition function of the words."""
+    """Write the result of `nonproj.trees.elimination._escape`; return the partition function of the words."""
     if high - low == 1:
         return rates[low, 0]
     saved, middle = rates[low:high].copy(), (low + high) // 2

@@ -1,10 +1,10 @@
 """The log of a resumable job: ``OUT.partial``, which a killed run leaves and the next run continues.
 
-The file starts with a line that identifies the job: digests of input and model, options, version.  A record follows
-for each task: a line with the digest of the task, the lengths of its outputs and the state after it, followed by
-these outputs.  Records are appended, each with a checksum, so a record cut off by the death of a process or
-machine is recognised and removed.  Input and options determine the tasks, so a run that resumes splits the
-input again, compares the completed tasks, and continues with the next one.
+The file starts with a line that identifies the job: digests of input and model, options, version.  A record follows for
+each task: a line with the digest of the task, the lengths of its outputs and the state after it, followed by these
+outputs.  Records are appended, each with a checksum, so a record cut off by the death of a process or machine is
+recognised and removed.  Input and options determine the tasks, so a run that resumes splits the input again, compares
+the completed tasks, and continues with the next one.
 """
 
 from __future__ import annotations

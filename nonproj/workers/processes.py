@@ -1,13 +1,13 @@
 """Worker processes on this machine.
 
 A thread of this process controls each worker process: it sends one call at a time over a socket, waits for the reply,
-and replaces the process when it dies.  A worker holds no essential state, so its call is simply repeated.  The
-worker's end of the socket reports end of file when this process ends for any reason, and the worker exits.
+and replaces the process when it dies.  A worker holds no essential state, so its call is simply repeated.  The worker's
+end of the socket reports end of file when this process ends for any reason, and the worker exits.
 
 A new interpreter takes more than a second of processor time to import, load and link what parsing needs.  Workers are
 therefore forked from this process after it has run a first call itself (`Processes.rehearse`), if that is safe: on
-Linux, from the main thread, while the only threads are those started by this package.  Otherwise, and to replace a
-dead worker, a new interpreter is started.
+Linux, from the main thread, while the only threads are those started by this package.  Otherwise, and to replace a dead
+worker, a new interpreter is started.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def test_more_parts_than_fit_are_counted_before_they_are_listed():
     with pytest.raises(SizeError) as caught:
         part_space(arcs, "third")
     assert str(caught.value).startswith(
-        f"{second + grandsiblings} parts up to type grandsibling over 150 words; at most"
+        f"{second + grandsiblings} parts up to type grandsibling over 150 words; the maximum"
     )
     arcs = arc_space(np.zeros(5000, int), np.arange(1, 5001), 5000)  # 2e10 triples: more than 32 bits count
     with pytest.raises(SizeError) as caught:

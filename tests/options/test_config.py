@@ -71,7 +71,7 @@ def test_every_option_survives_the_command_line_and_a_file(tmp_path):
         ("siblings", "no set of part types is named siblings; did you mean sibling?"),
         (["arc", "siblin"], "no part type named siblin is registered; did you mean sibling?"),
         (["sibling"], "arc is missing; every set of part types has it"),
-        (["arc", "arc"], "a part type is there twice: arc, arc"),
+        (["arc", "arc"], "a part type is repeated: arc, arc"),
     ],
 )
 def test_a_wrong_set_of_part_types_is_named(value, expected):

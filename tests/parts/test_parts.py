@@ -201,7 +201,7 @@ def test_a_missing_arc_is_named():
         ("siblings", "no set of part types is named siblings; did you mean sibling?"),
         ("xyz", "no set of part types is named xyz; known: arc, sibling, grandparent, third"),
         (["arc", "grandparents"], "no part type named grandparents is registered; did you mean grandparent?"),
-        (["arc", "sibling", "arc"], "a part type is there twice: arc, sibling, arc"),
+        (["arc", "sibling", "arc"], "a part type is repeated: arc, sibling, arc"),
         (["sibling"], "arc is missing; every set of part types has it"),
         ([], "arc is missing; every set of part types has it"),
     ],
@@ -220,6 +220,6 @@ def test_a_set_does_not_depend_on_the_order_of_its_names():
 
 def test_a_name_belongs_to_one_part_type():
     known = dict(PART_TYPES)
-    with pytest.raises(ValueError, match="there is a part type named sibling already"):
+    with pytest.raises(ValueError, match="a part type named sibling already exists"):
         register(PART_TYPES["sibling"])
     assert known == PART_TYPES

@@ -56,7 +56,7 @@ def refused(call, *arguments) -> str:
 
 def test_more_parts_than_32_bits_count():
     message = refused(part_space, full_arc_space(2343), "sibling")
-    start = "4301145070 parts up to type sibling over 2343 words; at most 100000000 are possible: "
+    start = "4301145070 parts up to type sibling over 2343 words; the maximum is 100000000: "
     assert message == start + "prune more (decoding.threshold, pruner.max_heads), or split the sentence"
 
 
@@ -68,7 +68,7 @@ def test_more_grandparents_than_fit_beside_the_siblings():
 
 def test_more_arcs_or_words_than_fit():
     for call in (full_arc_space, lambda n: arc_space([0], [1], n)):
-        assert refused(call, 10_001).startswith("100020001 pairs of words over 10001 words; at most 100000000 ")
+        assert refused(call, 10_001).startswith("100020001 pairs of words over 10001 words; the maximum is 100000000")
     mask = np.broadcast_to(np.True_, (10_002, 10_002))
     with pytest.raises(SizeError, match="100040004 pairs of words over 10001 words; "):
         arc_space_from_mask(mask)

@@ -26,7 +26,7 @@ def pair():
         ({"views": [[0, 1, 2]]}, "2 oracles and 1 views; one view for each oracle"),
         ({"views": [[0, 1, 3], [0, 1, 2]]}, "the view of oracle 0 has a variable outside 0 to 2"),
         ({"views": [[0, 1, 1], [0, 1, 2]]}, "the view of oracle 0 has a variable twice"),
-        ({"n_variables": 4}, "variable 3 is seen by no oracle"),
+        ({"n_variables": 4}, "no oracle sees variable 3"),
         ({"constraints": at_most([[1, 1]], [1])}, "constraints are over 2 variables; 3 are expected"),
     ],
 )
