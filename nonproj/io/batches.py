@@ -1,4 +1,4 @@
-"""Streams of sentences in batches, and the limit of a sentence's length."""
+"""Streams of sentences in batches, and the limit on sentence length."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _T = TypeVar("_T")
 def batches(sentences: Iterable[_T], size: int) -> Iterator[list[_T]]:
     """Yield lists of ``size`` sentences, the last one shorter; raise ValueError if ``size`` is not positive."""
     if size < 1:
-        raise ValueError(f"batch is {size}, a positive integer is expected")
+        raise ValueError(f"batch_size is {size}, a positive integer is expected")
     stream = iter(sentences)
     while group := list(itertools.islice(stream, size)):
         yield group
 
 
 def groups(sentences: Sequence[Sentence], pairs: int) -> Iterator[slice]:
-    """Yield ranges of sentences that have together at most so many pairs of words, or are single sentences.
+    """Yield ranges of sentences whose total number of word pairs is within a limit, or single sentences.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Files that are read to their end although parts of them are broken: ``--on-error skip`` and ``copy``.
+"""Reading that continues after malformed units: ``--on-error skip`` and ``copy``.
 
 The unit of a treebank is the sentence, up to the blank line after it; that of plain text is the line.  A unit that
-cannot be read is a `Broken` in its place, and reading continues behind it.  Nothing can be read behind damaged gzip
-data, so there the last unit is all that is left of the file.
+cannot be read becomes a `Broken` in its place, and reading continues after it.  Nothing can be read after damaged gzip
+data, so the last unit then covers the rest of the file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nonproj.io.strict import SentenceIds
 from nonproj.types import Sentence
 
 STOP, SKIP, COPY = ON_ERROR = ("stop", "skip", "copy")
-"""What to do with a broken unit: raise the error, leave it out, or write its own lines."""
+"""What to do with a malformed unit: raise the error, skip it, or copy its lines."""
 
 
 class Broken(NamedTuple):
@@ -36,9 +36,9 @@ class Broken(NamedTuple):
     first, last : int
         The lines of the unit.
     reason : str
-        What is wrong, and what is expected.
+        What is wrong, and what was expected.
     text : str
-        Its lines, in which bytes that are not UTF-8 are surrogates (``surrogateescape``); empty if they are too many.
+        Its lines, in which bytes that are not UTF-8 are surrogates (``surrogateescape``); empty if they are too long.
     """
 
     path: str
@@ -49,12 +49,12 @@ class Broken(NamedTuple):
     text: str = ""
 
     def error(self) -> DataError:
-        """Return the error that it is without ``--on-error``."""
+        """Return the error that is raised without ``--on-error``."""
         return DataError(self.path, self.line, self.reason)
 
 
 def read_units(source: Source, rules: Rules) -> Iterator[Sentence | Broken | str]:
-    """Read a treebank, broken sentences included; other parameters and errors as for `nonproj.io.conll.read`.
+    """Read a treebank, including malformed sentences; other parameters and errors as for `nonproj.io.conll.read`.
 
     Yields
     ------
@@ -80,15 +80,15 @@ def read_units(source: Source, rules: Rules) -> Iterator[Sentence | Broken | str
 
 
 def units_of_piece(piece: Piece, rules: Rules) -> Iterator[Sentence | Broken | str]:
-    """Yield the units of a piece like `read_units` of the file."""
+    """Yield the units of a piece, as `read_units` does for the file."""
     for block in _blocks(io.BytesIO(piece.text), piece.path, rules, piece.line - 1, False):
         yield from _units(block._replace(repeated=piece.repeated), piece.path, rules)
 
 
 def split_units(source: Source, size: int, rules: Rules) -> Iterator[Piece | Broken | str]:
-    """Split a treebank into pieces for workers like `nonproj.io.splitting.split`, broken sentences included.
+    """Split a treebank into pieces for workers like `nonproj.io.splitting.split`, including malformed sentences.
 
-    What is not in pieces is broken beyond sentences: lines and sentences that are too long, damaged gzip data.
+    Errors beyond single sentences are not in pieces: lines and sentences that are too long, damaged gzip data.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class _Block(NamedTuple):
 
 
 def _units(block: _Block, name: str, rules: Rules) -> Iterator[Sentence | Broken | str]:
-    """Yield the sentence of a block, or what is in its place."""
+    """Yield the sentence of a block, or the `Broken` in its place."""
     data = b"".join(block.lines)
     text = "" if block.problem is None and block.worded else data.decode("utf-8", "surrogateescape")
     if block.problem is not None:
@@ -148,7 +148,7 @@ def _units(block: _Block, name: str, rules: Rules) -> Iterator[Sentence | Broken
 
 
 def _blocks(stream: Any, name: str, rules: Rules, number: int = 0, look_for_ids: bool = True) -> Iterator[_Block]:
-    """Yield the lines of each sentence of a stream, whose first line has the number ``number + 1``.
+    """Yield the lines of each sentence of a stream, the first of which has the number ``number + 1``.
 
     A block ends with the blank line after a sentence, as in `sentences_of`; memory is bounded by the rules.
     """
@@ -186,7 +186,7 @@ def _blocks(stream: Any, name: str, rules: Rules, number: int = 0, look_for_ids:
 
 
 def _bounded_lines(stream: Any, limit: int) -> Iterator[tuple[bytes, bool]]:
-    """Yield the lines of a stream and whether they are whole; of a line that is too long only the beginning."""
+    """Yield the lines of a stream and whether they are complete; only the beginning of a line that is too long."""
     text = hasattr(stream, "encoding")
     source: Any = stream if text else unpacked(stream)
     newline: Any = "\n" if text else b"\n"

@@ -1,4 +1,4 @@
-"""What makes the lines of a sentence valid: columns, numbering, multiword ranges, empty nodes, heads."""
+"""Validation of a sentence's lines: columns, numbering, multiword ranges, empty nodes, heads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BOM = "\ufeff"
 """The byte order mark, which may precede the first line of a file."""
 
 LINE_COST = 64
-"""Bytes of memory that a line takes beside its characters."""
+"""Memory in bytes taken by a line besides its characters."""
 
 _ID, _FORM, _HEAD = 0, 1, 6
 _NUMBER = {str(number): number for number in range(1024)} | {"_": -1}  # a look-up is three times as fast as int()
@@ -24,20 +24,20 @@ _EMPTY = re.compile(r"(0|[1-9][0-9]*)\.([1-9][0-9]{0,8})")
 
 
 class Rules(NamedTuple):
-    """How a treebank is read.
+    """Rules for reading a treebank.
 
     Attributes
     ----------
     require_heads : bool
-        A word without a gold head (``_``) is an error.
+        Whether a word without a gold head (``_``) is an error.
     ignore_heads : bool
-        HEAD and DEPREL may hold anything, and `Sentence.heads` is None.
+        Whether HEAD and DEPREL may have any values; `Sentence.heads` is then None.
     strict : bool
-        The format must be CoNLL-U by the rules of `nonproj.io.strict`.
+        Whether the format must be CoNLL-U by the rules of `nonproj.io.strict`.
     max_line : int
-        Limit for the length of a line, in bytes.
+        Maximum length of a line, in bytes.
     may_be_empty : bool
-        A file without sentences is none, and not an error.
+        Whether a file without sentences is allowed.
     """
 
     require_heads: bool = False
@@ -48,7 +48,7 @@ class Rules(NamedTuple):
 
     @property
     def max_sentence(self) -> int:
-        """Limit for the lines of a sentence together: their characters, and `LINE_COST` for each."""
+        """Maximum size of all lines of a sentence: their characters, and `LINE_COST` for each."""
         return 16 * self.max_line
 
 
@@ -86,14 +86,14 @@ def checked(block: list[str], name: str, first: int, rules: Rules) -> Sentence:
 
 
 class _OtherLines:
-    """The lines of a sentence that are not words, as far as they were read."""
+    """The lines of a sentence that are not words, up to the current line."""
 
     def __init__(self) -> None:
         self.end = self.line = 0  # of the last multiword range
         self.empty = (0, 0)  # the last empty node
 
     def check(self, row: list[str], words: int, line: int) -> list[str] | None:
-        """Return None for a line that is not a word, and the row of a word after a byte order mark; raise if malformed.
+        """Handle a line that is not a word and return None, or return the row of a word; raise if malformed.
 
         ``words`` is the number of words before it.
         """
@@ -141,7 +141,7 @@ class _OtherLines:
 
 
 def _hint(row: list[str]) -> str:
-    """Return what is probably wrong with a line without ten columns."""
+    """Return a hint on a line without ten columns."""
     fields = row[0].split() if len(row) == 1 else []
     if len(fields) > 1 and fields[0].isdigit():
         return "; columns are separated by tabs, not by spaces"

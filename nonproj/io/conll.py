@@ -1,8 +1,8 @@
-"""CoNLL-X and CoNLL-U files, read and written without loss.
+"""Lossless reading and writing of CoNLL-X and CoNLL-U files.
 
 Both formats have ten columns separated by tabs, one line per word and a blank line after each sentence.  CoNLL-U adds
-comments, multiword tokens (``3-4``) and empty nodes (``5.1``).  The formats need not be told apart: the line of a word
-starts with a number, so a line that starts with ``#`` is a comment, even where ``#`` is a word of the treebank.
+comments, multiword tokens (``3-4``) and empty nodes (``5.1``).  The formats need not be distinguished: the line of a
+word starts with a number, so a line that starts with ``#`` is a comment, even if ``#`` is a word of the treebank.
 
 A `Sentence` keeps its own lines; writing replaces HEAD and DEPREL, empties DEPS beside a new HEAD, and leaves every
 other byte unchanged.
@@ -46,7 +46,7 @@ _HEAD, _DEPS, _MISC = 6, 8, 9
 def read(source: Source, rules: Rules = DEFAULT_RULES, **changes: Any) -> Iterator[Sentence]:
     """Read a treebank, one sentence at a time.
 
-    A sentence is yielded as soon as the blank line after it has been read, so pipes are answered at once and memory
+    A sentence is yielded as soon as the blank line after it has been read, so there is no delay with pipes, and memory
     does not grow with the file.  Further blank lines belong to the next sentence; those at the end of the file are
     appended to the last sentence when they are reached.
 
@@ -93,7 +93,7 @@ def sentences_of(
 ) -> Iterator[Sentence]:
     """Yield the sentences of a stream whose first line has the number ``number + 1``; see `read`.
 
-    ``repeated`` are the numbers of lines whose ``sent_id`` occurs before the stream.
+    ``repeated`` has the numbers of lines whose ``sent_id`` occurs before the stream.
     """
     ids = SentenceIds() if rules.strict else None
     first, worded, left = number + 1, False, rules.max_sentence
@@ -153,7 +153,7 @@ def until_error(sentences: Iterable[Sentence], errors: list[NonprojError]) -> It
 
 
 def with_rows(sentence: Sentence, rows: list[list[str]]) -> Sentence:
-    """Return a copy of a sentence with other tags; rows and lines agree, and every other byte is unchanged.
+    """Return a copy of a sentence with other tags; rows and lines are consistent, and every other byte is unchanged.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def with_rows(sentence: Sentence, rows: list[list[str]]) -> Sentence:
 
 
 def with_misc(sentence: Sentence, attributes: Sequence[Mapping[str, str | None]]) -> Sentence:
-    """Return a copy of a sentence with attributes of MISC set, or removed where the value is None.
+    """Return a copy of a sentence with attributes of MISC set, or removed if the value is None.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ def write(
     ----------
     sentences_with_trees : iterable of tuple
         ``(sentence, heads)``, ``(sentence, heads, labels)`` or ``(sentence, heads, labels, comments)``, as for
-        `replace`; where ``heads`` is None, the sentence is written unchanged.  A string is written as it is.
+        `replace`; if ``heads`` is None, the sentence is written unchanged.  A string is written unchanged, too.
     target : str, Path or stream
         A file (see `open_output`), or an open stream of bytes or text.
     keep_deps : bool
@@ -358,7 +358,7 @@ def write(
 def from_conllu(token_list: Iterable[Mapping[str, Any]], **rules: Any) -> Sentence:
     """Return the sentence of a ``conllu.TokenList``; ``rules`` are fields of `nonproj.io.checks.Rules`.
 
-    Tokens may lack columns; fields that are no columns are left out: see `nonproj.io.objects.conllu_text`.
+    Tokens may lack columns; other fields are ignored: see `nonproj.io.objects.conllu_text`.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Constraints on trees, as people who build treebanks give them: in the column MISC, or by the columns HEAD and DEPREL.
+"""Constraints on trees, as given by annotators: in the column MISC, or in the columns HEAD and DEPREL.
 
 In MISC, ``Head=3`` demands an arc, ``NotHead=5`` forbids one and may be given several times, and ``Deprel=obj`` demands
-a label; other attributes are left alone.
+a label; other attributes are ignored.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from nonproj.types import Sentence
 _HEAD, _DEPREL, _MISC = 6, 7, 9
 
 SOURCES = ("none", "misc", "head")
-"""Where constraints are: nowhere, in MISC, or in HEAD and DEPREL, which bind where they are not ``_``."""
+"""Sources of constraints: none, MISC, or HEAD and DEPREL, which are constraints unless they are ``_``."""
 
 
 class Constraints(NamedTuple):
-    """What a tree must obey.
+    """The constraints on a tree.
 
     Attributes
     ----------
     allowed : ndarray of shape (N, N), bool
         ``allowed[h, m]`` of the arc ``h -> m``.
     labels : dict of int to str
-        Demanded labels, by word, from 1.
+        Required labels, by word, from 1.
     """
 
     allowed: np.ndarray
@@ -46,7 +46,7 @@ def read_constraints(sentence: Sentence, source: str) -> Constraints | None:
     Raises
     ------
     DataError
-        A constraint is no number of another word of the sentence, or two contradict each other.
+        A constraint is not the number of another word of the sentence, or two contradict each other.
 
     Examples
     --------

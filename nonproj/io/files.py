@@ -43,10 +43,10 @@ Source: TypeAlias = "str | Path | BinaryIO | TextIO | Opened"
 StreamError: TypeAlias = "OSError | EOFError | OverflowError | UnicodeDecodeError | zlib.error"
 
 MODEL_MAGIC, OLD_MODEL_MAGIC = b'{"__metadata__":{"nonproj":"', b"\x93nonproj"
-"""What a model's file has behind its first 8 bytes, and what that of an earlier version begins with."""
+"""The bytes of a model file after its first 8 bytes, and the first bytes of models of earlier versions."""
 
 A_MODEL = "a model of nonproj; a treebank or a text is expected here"
-"""What is wrong with a model in the place of data."""
+"""The error for a model given as data."""
 
 _GZIP = b"\x1f\x8b"
 
@@ -98,13 +98,13 @@ def text_lines(stream: BinaryIO | TextIO, limit: int = sys.maxsize - 1) -> Itera
 
 
 def byte_lines(stream: BinaryIO | TextIO, limit: int = sys.maxsize - 1) -> Iterator[bytes]:
-    """Return the lines of a stream unchanged; a file or pipe compressed by gzip is unpacked.
+    """Return the lines of a stream unchanged; gzip-compressed files or pipes are decompressed.
 
     Raises
     ------
     OverflowError
-        A line is longer than ``limit`` bytes, or characters of a text stream; the arguments are the limit, and as much
-        of the line as was read.
+        A line is longer than ``limit`` bytes, or characters of a text stream; the arguments are the limit, and the part
+        of the line that was read.
 
     Examples
     --------
@@ -117,11 +117,11 @@ def byte_lines(stream: BinaryIO | TextIO, limit: int = sys.maxsize - 1) -> Itera
 
 
 def unpacked(stream: BinaryIO) -> BinaryIO:
-    """Return a stream of bytes, unpacked if it is compressed by gzip."""
+    """Return a stream of bytes, decompressed if it is gzip."""
     if not hasattr(stream, "peek"):
         return stream
     first = stream.peek(2)[:2]
-    if first == _GZIP[:1]:  # a pipe may have given no more yet
+    if first == _GZIP[:1]:  # a pipe may not have provided more yet
         first = stream.read(2)
         stream = io.BufferedReader(_Ahead(first, stream))
     return io.BufferedReader(gzip.GzipFile(fileobj=stream)) if first == _GZIP else stream
@@ -138,7 +138,7 @@ class _Ahead(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read what there is into a buffer; return the number of bytes."""
+        """Read the available bytes into a buffer; return their number."""
         data = self._first[: len(buffer)] or self._rest.read1(len(buffer))  # type: ignore[attr-defined]
         self._first = self._first[len(buffer) :]
         buffer[: len(data)] = data
@@ -153,7 +153,7 @@ def _lines(stream: Any, limit: int) -> Iterator[Any]:
 
 
 def is_model(beginning: bytes) -> bool:
-    """Return whether the beginning of a file, 64 bytes or more, is that of a model, of whatever version.
+    """Return whether the beginning of a file, 64 bytes or more, is that of a model of any version.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def stream_error(error: StreamError, name: str, number: int) -> DataError | File
 
 
 def identity(path: str | Path, standard: int) -> object:
-    """Return a value that is equal for all names of a file or an open descriptor; None for another device or pipe.
+    """Return a value that is equal for all names of a file or an open descriptor; None for other devices or pipes.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def is_direct(path: str | Path) -> bool:
 
 
 def check_folder(path: str | Path) -> None:
-    """Raise `FileError` if no file can be made beside a path, such as the temporary one that `open_binary` writes.
+    """Raise `FileError` if no file can be created beside a path, as `open_binary` does for its temporary file.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def check_folder(path: str | Path) -> None:
 
 
 class _Possible(Exception):
-    """A file could be written; it is given up."""
+    """The file could be written; the test is discarded."""
 
 
 def _is_descriptor(target: str) -> bool:
@@ -243,7 +243,7 @@ def _is_descriptor(target: str) -> bool:
 
 
 def _follow(path: str | Path) -> str:
-    """Return the path behind symbolic links, but not behind those of a folder of open descriptors."""
+    """Resolve symbolic links in a path, except those in a folder of open descriptors."""
     path = os.fspath(path)
     for _ in range(40):
         folder = os.path.realpath(os.path.dirname(path))
@@ -255,7 +255,7 @@ def _follow(path: str | Path) -> str:
 
 
 def _open_direct(target: str) -> BinaryIO:
-    """Open a descriptor of this process where it is in its file, and any other device or pipe by its path."""
+    """Open a descriptor of this process at its current position, and any other device or pipe by its path."""
     folder, name = os.path.split(target)
     own = {"/dev/fd", os.path.realpath("/proc/self/fd"), os.path.realpath("/proc/thread-self/fd")}
     if folder in own and name.isdecimal():
@@ -264,7 +264,7 @@ def _open_direct(target: str) -> BinaryIO:
 
 
 class _Named(io.FileIO):
-    """A file whose errors of writing say its name; a pipe that its reader closes is none."""
+    """A file whose write errors include its name, except for a pipe closed by its reader."""
 
     def __init__(self, opened: BinaryIO, path: str | Path):
         super().__init__(os.dup(opened.fileno()), "wb")
@@ -284,8 +284,8 @@ class _Named(io.FileIO):
 def open_binary(path: str | Path) -> Iterator[BinaryIO]:
     """Open a file for writing that appears under its name only when it is complete and flushed to disk.
 
-    Data go to a temporary file (see `replacing`), but directly to a device, a pipe or an open descriptor, which is
-    never replaced or truncated.
+    Data are written to a temporary file (see `replacing`), or directly to a device, a pipe or an open descriptor, which
+    is never replaced or truncated.
 
     Raises
     ------
@@ -321,7 +321,7 @@ def open_binary(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def _sync(raw: BinaryIO, path: str | Path) -> None:
-    """Flush to disk, because a full disk often reports the error only now."""
+    """Flush to disk, because a full disk is often reported only at this point."""
     try:
         raw.flush()
         os.fsync(raw.fileno())
@@ -336,9 +336,9 @@ def open_output(path: str | Path, errors: str = "strict") -> Iterator[TextIO]:
     Parameters
     ----------
     path : str or Path
-        ``-`` for standard output; a name that ends in ``.gz`` is compressed.
+        ``-`` for standard output; a name ending in ``.gz`` is compressed.
     errors : str
-        What becomes of half surrogate pairs, as for `open`.
+        Error handler for lone surrogates, as for `open`.
 
     Yields
     ------

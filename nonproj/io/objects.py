@@ -33,12 +33,12 @@ def from_words(words: Sequence[object], path: str = "<words>") -> Sentence:
         The words; or a row for each word that starts with ID and FORM, such as those of `Sentence.rows`.  IDs are
         replaced by the numbers from 1, absent columns by ``_``.
     path : str
-        Where the sentence comes from, for error messages.
+        Source of the sentence, for error messages.
 
     Raises
     ------
     ValueError
-        There are no words, or a column is not a string, empty, or has a tab or a line break in it.
+        There are no words, or a column is not a string, is empty, or contains a tab or a line break.
 
     Examples
     --------
@@ -56,9 +56,9 @@ def from_words(words: Sequence[object], path: str = "<words>") -> Sentence:
             raise ValueError(f"word {number} has {len(row)} columns, 2 to {COLUMNS} expected: ID, FORM, LEMMA, ...")
         for column in row:
             if not isinstance(column, str) or not column or len(column.splitlines()) > 1 or column[-1:] == "\n":
-                raise ValueError(f"word {number} is {word!r}; strings without line breaks, not empty, are expected")
+                raise ValueError(f"word {number} is {word!r}; a non-empty string without line breaks is expected")
             if "\t" in column:
-                raise ValueError(f"word {number} is {word!r}; a word has no tabs")
+                raise ValueError(f"word {number} is {word!r}; a word cannot contain a tab")
         rows.append(row + ["_"] * (COLUMNS - len(row)))
     if not rows:
         raise ValueError("a sentence without words")
@@ -66,9 +66,9 @@ def from_words(words: Sequence[object], path: str = "<words>") -> Sentence:
 
 
 def conllu_text(token_list: Iterable[Mapping[str, Any]]) -> str:
-    """Return a ``conllu.TokenList`` as CoNLL-U; absent columns become ``_``, absent IDs are counted.
+    """Return a ``conllu.TokenList`` as CoNLL-U; absent columns become ``_``, absent IDs are filled in.
 
-    Fields that are no column of CoNLL-U or CoNLL-X are left out.
+    Fields that are not columns of CoNLL-U or CoNLL-X are ignored.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Splitting a treebank between sentences into pieces for workers.
+"""Splitting a treebank into pieces for workers, at sentence boundaries.
 
 Only `Piece.read` parses the columns, so a caller that splits for many workers is not the bottleneck.
 """
@@ -28,9 +28,9 @@ class Piece(NamedTuple):
     path : str
         The file they come from.
     line : int
-        The line number, from 1, of the first of them in that file.
+        The line number, from 1, of the first line in that file.
     repeated : tuple of int
-        The numbers of those lines whose ``sent_id`` occurs earlier in the file, where the rules are strict.
+        The numbers of the lines whose ``sent_id`` occurs earlier in the file, if the rules are strict.
     """
 
     text: bytes
@@ -39,14 +39,14 @@ class Piece(NamedTuple):
     repeated: tuple[int, ...] = ()
 
     def read(self, rules: Rules = DEFAULT_RULES) -> Iterator[Sentence]:
-        """Yield the sentences like `nonproj.io.conll.read` of the file: same line numbers, same errors."""
+        """Yield the sentences like `nonproj.io.conll.read` on the file: same line numbers, same errors."""
         return sentences_of(
             io.BytesIO(self.text), self.path, contextlib.nullcontext(), rules, self.line - 1, self.repeated
         )
 
 
 def split(source: Source, size: int = 1 << 16, rules: Rules = DEFAULT_RULES) -> Iterator[Piece]:
-    """Split a treebank between sentences, without parsing their columns.
+    """Split a treebank at sentence boundaries, without parsing its columns.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def split(source: Source, size: int = 1 << 16, rules: Rules = DEFAULT_RULES) -> 
     size : int
         A piece ends with the first sentence that brings it to this number of bytes.
     rules : Rules
-        Its limits of lines and sentences are observed here, too, so that memory is bounded.
+        Its limits on lines and sentences are enforced here, too, so that memory is bounded.
 
     Yields
     ------

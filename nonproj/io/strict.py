@@ -1,4 +1,4 @@
-"""What CoNLL-U demands beyond what reading needs: most of levels 1 and 2 of the validator of Universal Dependencies."""
+"""Requirements of CoNLL-U beyond reading: most of levels 1 and 2 of the validator of Universal Dependencies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TEXT = re.compile(r"#\s*text\s*=\s*(.*\S)")
 
 
 class SentenceIds:
-    """The values of ``sent_id`` in a treebank, of which each must be unique; 16 bytes are kept of each.
+    """The values of ``sent_id`` in a treebank, which must be unique; 16 bytes are kept for each.
 
     Examples
     --------
@@ -43,14 +43,14 @@ class SentenceIds:
 
 
 def violations(block: list[str], with_tree: bool, at_start: bool = False) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a sentence that CoNLL-U does not allow, by their index, each with a message.
+    """Yield the lines of a sentence that violate CoNLL-U, by their index, each with a message.
 
     Parameters
     ----------
     block : list of str
         The lines, comments and blank lines included; `nonproj.io.conll.read` accepts them otherwise.
     with_tree : bool
-        Whether HEAD and DEPREL are checked, too.
+        Whether to check HEAD and DEPREL, too.
     at_start : bool
         Whether this is the first sentence of a file, which a byte order mark may precede.
 
@@ -119,7 +119,7 @@ def _of_text(lines: list[str]) -> Iterator[tuple[int, str]]:
                 return
             rest = rest.lstrip()
     if rest:
-        yield place, f"# text ends with {rest!r}, which is no word"
+        yield place, f"# text ends with {rest!r}, which is not a word"
 
 
 def _of_id(lines: list[str]) -> Iterator[tuple[int, str]]:
@@ -145,7 +145,7 @@ def _of_columns(row: list[str], nodes: set[str], with_tree: bool) -> Iterator[st
         elif value != value.strip() or re.search(r"\s\s", value):
             yield f"{name} is {value!r}, with spaces at an end or repeated"
         elif name not in ("FORM", "LEMMA", "MISC") and re.search(r"\s", value):
-            yield f"{name} is {value!r}, without spaces expected"
+            yield f"{name} is {value!r}, no spaces expected"
     *_, upos, _, feats, head, label, deps, _ = row
     empty = "." in row[0]
     if "-" in row[0]:

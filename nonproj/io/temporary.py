@@ -1,4 +1,4 @@
-"""Files that are written under a temporary name and renamed when complete; those of an ending process are removed."""
+"""Files written under a temporary name and renamed when complete; an exiting process removes its own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _temporaries: set[Path] = set()
 """The temporary files of this process."""
 
 _making = threading.Lock()
-"""Held while a temporary file is made, opened or renamed; and by an ending process, whose other threads then wait."""
+"""Held while a temporary file is created, opened or renamed; a process that exits keeps it: other threads wait."""
 
 
 def reason(error: OSError) -> str:
@@ -51,9 +51,9 @@ def reason(error: OSError) -> str:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield the path of a new empty file in the same folder, renamed to ``path`` if the body succeeds, else removed.
 
-    Its name is random and ends like that of ``path``.  A file that is replaced passes its mode on and, where the system
-    permits it, its owner; its other hard links keep the old content.  The new file is locked meanwhile, and those of
-    runs on this machine that were killed are removed.
+    Its name is random with the same ending as ``path``.  The new file gets the mode of the replaced one and, where the
+    system permits it, its owner; other hard links keep the old content.  The new file is locked meanwhile, and those of
+    killed runs on this machine are removed.
 
     Examples
     --------
@@ -86,8 +86,8 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def remove_temporaries() -> None:
-    """Remove the temporary files of this process, which is about to end, whatever its other threads are doing."""
-    _making.acquire(timeout=1.0)  # not for ever, where a file system hangs; never released
+    """Remove the temporary files of this process, which is about to exit, regardless of its other threads."""
+    _making.acquire(timeout=1.0)  # with a timeout, in case a file system hangs; never released
     for path in list(_temporaries):
         with contextlib.suppress(OSError):
             path.unlink()
@@ -95,11 +95,11 @@ def remove_temporaries() -> None:
 
 def _temporary(path: Path) -> tuple[Path, int]:
     """Create and lock a temporary file for `replacing`; return its path and descriptor."""
-    suffix = path.suffix if len(path.suffix) < 16 else ""  # writers of images go by it
+    suffix = path.suffix if len(path.suffix) < 16 else ""  # writers of images use the extension
     mode = 0o600 if path.exists() else 0o666  # the old file may have been private
     while True:
         temporary = path.with_name(f"{_OF_THIS_MACHINE}{secrets.token_hex(8)}{suffix}")
-        _temporaries.add(temporary)  # before it exists, so that it is removed whenever the process ends
+        _temporaries.add(temporary)  # before it is created, so that it is always removed when the process exits
         try:
             with _making:
                 descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
@@ -108,20 +108,20 @@ def _temporary(path: Path) -> tuple[Path, int]:
             raise
         with contextlib.suppress(OSError):  # some file systems have no locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-        if os.fstat(descriptor).st_nlink:  # else another run removed it before it was locked
+        if os.fstat(descriptor).st_nlink:  # otherwise another run removed it before it was locked
             return temporary, descriptor
         _temporaries.discard(temporary)
         os.close(descriptor)
 
 
 def open_temporary(path: Path) -> BinaryIO:
-    """Open the file that `replacing` yields for writing, without making it anew."""
+    """Open the file yielded by `replacing` for writing, without creating it anew."""
     with _making:
         return open(path, "r+b")
 
 
 def _remove_stale(folder: Path) -> None:
-    """Remove the temporary files of this user and this machine that no living process has locked."""
+    """Remove the temporary files of this user on this machine that no living process has locked."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for path in [entry.path for entry in entries if _TEMPORARY.match(entry.name)]:
             with (

@@ -33,7 +33,7 @@ PLACE = "SpaceAfter=No expected, and only once, at a surface word"
 BAD = [
     ("= vámonos al", "= vamonos al", 3, "FORM is 'vámonos', but # text continues with 'vamonos al mar al'"),
     ("mar alto\n", "mar alt\n", 11, "FORM is 'mar alto', but # text continues with 'mar alt'"),
-    ("mar alto\n", "mar alto y\n", 2, "# text ends with ' y', which is no word"),
+    ("mar alto\n", "mar alto y\n", 2, "# text ends with ' y', which is not a word"),
     ("vámonos al mar", "vámonosal mar", 3, "no space follows 'vámonos' in # text; SpaceAfter=No is missing"),
     ("al mar alto\n", "al mar alto \n", 2, "# text ends with a space"),
     ("a-1\n", "a 1\n", 1, "sent_id is 'a 1', one word without a slash expected"),
@@ -53,7 +53,7 @@ BAD = [
     ("\tnos\t", "\t \t", 5, "FORM is blank"),
     ("\tnos\t", "\t nos\t", 5, "FORM is ' nos', with spaces at an end or repeated"),
     ("\tmar alto", "\tmar  alto", 11, "FORM is 'mar  alto', with spaces at an end or repeated"),
-    ("ADP\t_", "ADP\ta b", 9, "XPOS is 'a b', without spaces expected"),
+    ("ADP\t_", "ADP\ta b", 9, "XPOS is 'a b', no spaces expected"),
     ("3-4\tal\t_", "3-4\tal\ta", 8, "a multiword token has values only in FORM and MISC, _ expected elsewhere"),
     ("2.2", "2.3", 7, "ID is '2.3', 2.2 expected"),
     ("PRON", "PRN", 5, "UPOS is 'PRN', not a tag of Universal Dependencies"),

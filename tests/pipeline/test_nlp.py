@@ -253,9 +253,9 @@ def test_text_must_be_a_string(nlp):
 
 def test_a_batch_has_a_sentence_at_least(nlp):
     for size in (0, -1):
-        with pytest.raises(ValueError, match=f"^batch is {size}, a positive integer is expected$"):
+        with pytest.raises(ValueError, match=f"^batch_size is {size}, a positive integer is expected$"):
             list(nlp.parse_all([["hund"]], batch_size=size))
-        with pytest.raises(ValueError, match=f"^batch is {size}, a positive integer is expected$"):
+        with pytest.raises(ValueError, match=f"^batch_size is {size}, a positive integer is expected$"):
             list(nlp.pipe(["hund"], batch_size=size))
 
 
@@ -290,7 +290,7 @@ def test_parse_takes_words_rows_sentences_and_token_lists(nlp, tmp_path):
         ("a string", "a string is not a list of words"),
         ([], "a sentence without words"),
         (["a", ""], "word 2 is ''"),
-        (["a\tb"], "has no tabs"),
+        (["a\tb"], "cannot contain a tab"),
         (["a\n"], "without line breaks"),
         ([3], "word 1"),
         ([["1"]], "word 1 has 1 columns"),
