@@ -1,4 +1,4 @@
-# nonproj: `make` lists the targets.  Needs only make and Python 3.11 or newer.
+# nonproj: `make` lists the targets.  Requires only make and Python 3.11 or newer.
 #
 #   make train LANG=danish PARTS=sibling EPOCHS=5 ARGS="--set training.margin=0.5"
 #
@@ -62,15 +62,15 @@ help: ## list the targets (the default)
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
 	@echo
 	@echo "LANG is one of: $(LANGUAGES); PARTS is one of: arc sibling grandparent third."
-	@echo "ARCHIVE is a treebank's source, downloaded by hand where this machine cannot."
-	@echo "ARGS goes to the program, as in: make train ARGS='--resume -v'"
+	@echo "ARCHIVE is a treebank's source archive, for machines that cannot download it."
+	@echo "ARGS is passed to the program, as in: make train ARGS='--resume -v'"
 
-setup: $(WARM) ## make .venv with all dependencies, and compile all kernels
+setup: $(WARM) ## create .venv with all dependencies, and compile all kernels
 
 $(READY): pyproject.toml
-	@command -v "$(PYTHON)" >/dev/null || { echo "$(PYTHON) is not there; name another by: make PYTHON=..." >&2; exit 2; }
+	@command -v "$(PYTHON)" >/dev/null || { echo "$(PYTHON) is not installed; name another interpreter: make PYTHON=..." >&2; exit 2; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-		echo "Python 3.11 or newer is needed, $$("$(PYTHON)" -V 2>&1) found; name another by: make PYTHON=python3.12" >&2; exit 2; }
+		echo "Python 3.11 or newer is needed, $$("$(PYTHON)" -V 2>&1) found; name another interpreter: make PYTHON=python3.12" >&2; exit 2; }
 	@echo "setting up $(VENV) ..." >&2
 	@test -x "$(BIN)/python" || "$(PYTHON)" -m venv "$(VENV)" >&2
 	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
@@ -95,7 +95,7 @@ parse: $(WARM) ## parse a file with that model: IN=file OUT=file
 	@$(NEEDS_MODEL)
 	@"$(BIN)/nonproj" parse -m $(FILE) "$(IN)" -o "$(OUT)" $(ARGS)
 
-models: $(WARM) ## train and evaluate all models of a release, with cards; ARGS names some: danish-arc turkish-grandparent
+models: $(WARM) ## train and evaluate the models of a release, with cards; ARGS selects some: danish-arc turkish-grandparent
 	@"$(BIN)/python" release/models.py --out models --data "$(DATA)" $(if $(TREEBANKS),--source "$(TREEBANKS)") $(ARGS)
 
 test: $(WARM) ## run all tests
@@ -110,12 +110,12 @@ test-bounds: $(READY) ## run the tests of kernels with bounds checking
 test-python: $(READY) ## run the tests of decoders and scores uncompiled, for coverage; takes minutes
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) -W ignore::RuntimeWarning $(DECODE_TESTS) tests/scoring/test_scoring.py $(ARGS)
 
-attack: $(WARM) ## attack everything that is read, and kill it while it runs: SECONDS=1800 SEED=1; see attack/README.md
+attack: $(WARM) ## run the fuzzing and fault-injection campaign: SECONDS=1800 SEED=1; see attack/README.md
 	@"$(BIN)/python" -m attack all --seconds $(SECONDS) --seed $(SEED) $(ARGS)
 
 $(MEASURE): $(READY)
 	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --editable '.[bench]' >&2 && \
-		touch $@ || echo "the reference parsers cannot be installed; benchmarking without them" >&2
+		touch $@ || echo "cannot install the reference parsers; benchmarking without them" >&2
 
 bench: $(WARM) $(MEASURE) ## benchmark that model on its treebank's test file; 1 to 2 minutes
 	@$(NEEDS_MODEL)
@@ -130,10 +130,10 @@ bench-full: $(WARM) $(MEASURE) ## benchmark all models in models/, with training
 		name=$${file#models/}; paths=$$("$(BIN)/python" data_scripts/fetch.py $${name%-*} --out "$(DATA)" --paths \
 			$(if $(TREEBANKS),--source "$(TREEBANKS)")) || exit; \
 		set -- "$$@" "$$file" "$$(echo "$$paths" | sed -n 1p)" "$$(echo "$$paths" | sed -n 2p)"; \
-	done; test $$# -gt 0 || { echo "there is no model; make one by: make train LANG=$(LANG) PARTS=$(PARTS)" >&2; exit 2; }; \
+	done; test $$# -gt 0 || { echo "there is no model; create one with: make train LANG=$(LANG) PARTS=$(PARTS)" >&2; exit 2; }; \
 	"$(BIN)/python" -m benchmarks.bench --full --cache "$(DATA)/bench" --markdown benchmarks/README.md "$$@" $(ARGS)
 
-reproduce: $(WARM) ## reproduce the papers' tables into results/, or one of them: reproduce-table2; see ARGS=--help
+reproduce: $(WARM) ## reproduce the papers' tables and figures in results/, or one of them: reproduce-table2; see ARGS=--help
 	@"$(BIN)/python" -m experiments --data "$(DATA)" $(ARGS)
 
 reproduce-%: $(WARM)
@@ -143,7 +143,7 @@ $(SITE): $(READY)
 	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --editable '.[docs,test]' >&2
 	@touch $@
 
-docs: $(WARM) $(SITE) ## build the site of the documentation, build/docs/index.html, and run its tutorials
+docs: $(WARM) $(SITE) ## build the documentation site, build/docs/index.html, and run its tutorials
 	@"$(BIN)/python" docs/reference.py
 	@"$(BIN)/python" data_scripts/fetch.py turkish --out data
 	@PYTHONPATH="$(CURDIR)" "$(BIN)/python" -m sphinx --quiet --fail-on-warning --keep-going -c docs . build/docs
@@ -153,7 +153,7 @@ $(PACKAGING): $(READY)
 	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: 'build>=1.2' 'twine>=6.1' >&2
 	@touch $@
 
-dist: $(PACKAGING) ## build wheel and sdist into dist/, check both, use each in an empty environment
+dist: $(PACKAGING) ## build wheel and sdist into dist/, and test each in an empty environment
 	@rm -rf dist build/lib build/bdist.* *.egg-info
 	@"$(BIN)/python" -m build --outdir dist .
 	@"$(BIN)/python" -m twine check --strict dist/*

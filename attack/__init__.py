@@ -1,7 +1,7 @@
 """The attack on nonproj, kept as a campaign: random damage to everything that it reads, and faults while it runs.
 
 - `campaign`: cases, outcomes, failures; a lane runs case after case and keeps the figures
-- `supervisor`: runs a lane in a process of its own and notices when that crashes or hangs
+- `supervisor`: runs a lane in a separate process and detects crashes and hangs
 - `material`: the treebanks and models that are damaged
 - `mutators`: damages text and gzip archives
 - `lanes`: all lanes, with their shares of the time

@@ -56,7 +56,7 @@ def main(program: str = "attack", lanes: Mapping[str, Entry] = LANES) -> int:
 
 
 def _run(options: argparse.Namespace, name: str, share: float) -> int:
-    """Run a lane, of which preparations and cases take so many seconds; return the number of failures."""
+    """Run a lane within a time limit that includes its preparations; return the number of failures."""
     from attack.supervisor import Task, supervise
 
     words = options.words or max(1000, min(1_000_000, int(WORDS_A_SECOND * share)))

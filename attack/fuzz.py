@@ -62,7 +62,7 @@ class Fuzz(Lane):
 
 
 def _main() -> None:
-    """Run atheris on the reader; called in a process of its own."""
+    """Run atheris on the reader; called in a separate process."""
     import atheris
 
     with atheris.instrument_imports(include=["nonproj.io", "nonproj.errors"]):

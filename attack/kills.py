@@ -232,7 +232,7 @@ class Kills(Lane):
         return self._kill_caller(rng, ["--scheduler", self._running().address], 0.5, "parsing by Dask")
 
     def _dask_scheduler(self, rng: random.Random) -> str:
-        """Kill the scheduler during parsing, which has to say so."""
+        """Kill the scheduler during parsing, which has to report it."""
         cluster = self._running()
         process = spawn([*_PARSE, "--scheduler", cluster.address, "--scheduler-timeout", "3"], self.work)
         time.sleep(rng.uniform(0.5, 5.0))
@@ -274,7 +274,7 @@ def collect(process: subprocess.Popen, limit: float = 120.0) -> Ended:
 
 
 class Cluster:
-    """A Dask scheduler and two workers, in processes of their own."""
+    """A Dask scheduler and two workers, in separate processes."""
 
     def __init__(self, folder: Path):
         self.folder = folder

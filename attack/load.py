@@ -126,7 +126,7 @@ class Peaks:
     most = 0.0
 
     def measure(self, pids: list[int]) -> None:
-        """Take note of the peak of each process."""
+        """Record the peak memory of each process."""
         for pid in pids:
             with contextlib.suppress(OSError, StopIteration, ProcessLookupError):
                 lines = Path(f"/proc/{pid}/status").read_text().splitlines()

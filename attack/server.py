@@ -21,7 +21,7 @@ from attack.properties import check_message, require
 from attack.text import draw_text
 
 PATIENCE = 20.0
-"""Seconds within which a normal request is answered, whatever came before it."""
+"""Seconds within which a normal request must be answered, regardless of earlier requests."""
 
 MAX_BYTES = 200_000
 """Limit of a request's body."""
@@ -317,7 +317,7 @@ class Server(Lane):
 
 
 class Live:
-    """A server in a process of its own."""
+    """A server in a separate process."""
 
     def __init__(self, model: Path):
         words = ["serve", str(model), "--port", "0", "--max-bytes", str(MAX_BYTES), "--timeout", "10"]

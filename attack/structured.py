@@ -1,4 +1,4 @@
-"""Lane of well-formed treebanks drawn by hypothesis: whatever the formats allow is read, and kept."""
+"""Lane of well-formed treebanks drawn by hypothesis: everything that the formats allow is read and preserved."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def treebanks():
 
 
 def check_treebank(text: str, rng: random.Random) -> None:
-    """Check that a well-formed treebank is read, whatever is in it, and kept."""
+    """Check that a well-formed treebank with any contents is read and preserved."""
     data = text.encode()
     sentences, error = read_all(conll.read(stream_of(data)))
     require(error is None, f"rejected: {error}")

@@ -1,4 +1,4 @@
-"""Runs a lane in a process of its own and notices when that crashes or hangs."""
+"""Runs a lane in a separate process and detects crashes and hangs."""
 
 from __future__ import annotations
 

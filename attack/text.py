@@ -1,4 +1,4 @@
-"""Lane of plain text: whatever it is, it is segmented without loss, or rejected in one line."""
+"""Lane of plain text: any text is segmented without loss, or rejected in one line."""
 
 from __future__ import annotations
 

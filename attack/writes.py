@@ -140,7 +140,7 @@ class Writes(Lane):
         return self._check(name, before, ended)
 
     def _check(self, name: str, before: dict[str, bytes], ended: Ended) -> str:
-        """Check that a command that could not write says so, and leaves everything as it was; or that it succeeded."""
+        """Check that a command succeeded, or reported that it could not write and left everything unchanged."""
         after, expected = self._content(), self.expected[name]
         hidden = [other for other in after if other.startswith(".")]
         require(not hidden, f"temporary files are left: {hidden}")

@@ -76,7 +76,7 @@ def _timed(function, *arguments) -> float:
 
 @kernel
 def _chase(ring, line, steps):
-    """Follow the ring for so many steps."""
+    """Follow the ring for a number of steps."""
     for _ in range(steps):
         line = ring[line, 0]
     return line

@@ -43,7 +43,7 @@ class Reply(NamedTuple):
 
 
 class Served:
-    """A server in a process of its own; a context manager."""
+    """A server in a separate process; a context manager."""
 
     def __init__(self, options: argparse.Namespace):
         words = ["--port", "0", "--jobs", str(options.jobs), "--timeout", str(options.timeout), "--waiting", "10000"]

@@ -1,9 +1,9 @@
-"""Measurements that need processes of their own: start-up time, peak memory, all cores, training.
+"""Measurements in separate processes: start-up time, peak memory, several cores, training.
 
     python -m benchmarks.processes MODEL TREEBANK [--jobs 2] [--words 5000 50000 500000] [--repeats 3]
 
-compares ``--jobs`` with one process, in turns, on files of so many words: the treebank, the same without tags, and its
-text.  The figures are for an idle machine; processor seconds, of all processes together, hold for a busy one too.
+compares ``--jobs`` with one process, alternating between them, on files of the given numbers of words: the treebank,
+the same without tags, and its text.  The times are valid on an idle machine; total processor seconds also on a busy one.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class Scaling(NamedTuple):
 
 
 def inputs_of(treebank: Path, words: int, folder: Path) -> dict[str, tuple[list[str], int]]:
-    """Write files of so many words or more; return for each kind its arguments and the number of words.
+    """Write files with at least this number of words; return for each kind its arguments and the number of words.
 
     ``tagged`` is the treebank, ``untagged`` the same without lemmas and tags, ``text`` its tokens between blanks, in
     paragraphs of five sentences.
@@ -172,7 +172,7 @@ def inputs_of(treebank: Path, words: int, folder: Path) -> dict[str, tuple[list[
 
 
 def scaling(model: Path, treebank: Path, words: int, jobs: int, repeats: int) -> dict[str, Scaling]:
-    """Compare one process with several over files of so many words, in turns, for each kind of `inputs_of`."""
+    """Compare one process with several, alternating, on files with this number of words of each kind (`inputs_of`)."""
     found = {}
     with tempfile.TemporaryDirectory() as name:
         folder, out = Path(name), Path(name) / "out"

@@ -6,7 +6,7 @@ MODEL is trained on TRAIN, as ``make train LANG=greek`` does it; TEST carries ra
 alone, and then the gold tokens without any tags.  The official code scores both.  UDPipe's tokenizer, tagger and parser
 are trained once on the same file with their default settings, which takes an hour or more, and kept in the cache.
 
-Each run is a process of its own, in alternation.  Speed is the time that a long file takes beyond a short one, so that
+Each run is a separate process, in alternation.  Speed is the time that a long file takes beyond a short one, so that
 the start of the process and the loading of its model do not count; it is stated beside.
 """
 

@@ -1,4 +1,4 @@
-"""Convert two treebanks as NLTK distributes them to CoNLL-X: Basque (conll2007) and English (dependency_treebank).
+"""Convert two treebanks distributed by NLTK to CoNLL-X: Basque (conll2007) and English (dependency_treebank).
 
     python data_scripts/convert_nltk.py basque conll2007.zip --out FOLDER
     python data_scripts/convert_nltk.py english dependency_treebank.zip --out FOLDER

@@ -1,4 +1,4 @@
-"""The treebanks that the programs in this folder know: where they come from, and what their files must be."""
+"""The treebanks known to the programs in this folder: their sources, and the digests of their files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class TreebankError(Exception):
-    """A treebank cannot be had; the message is one line that says what to do."""
+    """A treebank is not available; the message is one line that says what to do."""
 
 
 class Treebank(NamedTuple):

@@ -56,7 +56,7 @@ numpydoc_show_class_members = False
 
 
 def _plain_links(app, docname: str, source: list[str]) -> None:
-    """Replace links to folders and to files that are not pages by their text: the site does not contain them."""
+    """Replace links to folders, and to files that are not pages, by their text: the site does not contain them."""
     folder = (ROOT / docname).parent
 
     def replace(match: re.Match) -> str:

@@ -1,4 +1,4 @@
-"""Generate two reference pages: docs/options.md from the configuration, docs/commands.md from the argument parsers.
+"""Generate the reference pages: docs/options.md from the configuration, docs/commands.md from the commands.
 
     python docs/reference.py            # write both pages
 
@@ -24,7 +24,7 @@ from nonproj.options.config import Config, options  # noqa: E402
 OPTIONS = """# All options
 
 These options can be set in a configuration file or by `--set SECTION.KEY=VALUE`; [your own treebank](treebank.md) shows
-how. `docs/reference.py` generates this page from `nonproj.options.config`.
+`docs/reference.py` generates this page from `nonproj.options.config`.
 """
 
 COMMANDS = """# The commands

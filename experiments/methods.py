@@ -151,7 +151,7 @@ def _mean(rows: list[Row], budget: float) -> float:
 
 
 def plot(rows: list[Row], folder: Path) -> None:
-    """Plot what is left against calls and seconds, on grids and on sentences."""
+    """Plot the remaining gap against calls and seconds, on grids and on sentences."""
 
     def draw(axes) -> None:
         for each, (language, against) in zip(axes, _panels(rows), strict=True):

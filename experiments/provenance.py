@@ -39,7 +39,7 @@ EXPERIMENTS = (
 """The experiments whose tables and figures are sections of ``README.md``, in its order."""
 
 NONE = "none"
-"""In the place of what a page does not depend on."""
+"""Placeholder for an ingredient on which a page does not depend."""
 
 NAMES = ("configuration", "templates", "data", "model format", "learning")
 EARLIER = "**Measured on an earlier version**"
@@ -118,7 +118,7 @@ def of_models(
 ) -> Ingredients:
     """Return the ingredients of models of this version, each a treebank and a set of part types.
 
-    ``changes`` are options that an experiment sets, whatever the configuration says; with ``text``, the figures are of
+    ``changes`` are options set by an experiment, overriding the configuration; with ``text``, the figures are of
     plain text, and depend on the segmenter's options too.
     """
     configs = {f"{each[0]}-{each[1]}": configuration(setting, *each).with_overrides(changes or {}) for each in models}

@@ -35,7 +35,7 @@ GRANDPARENTS = "grandparents"
 """One set more: arcs and grandparents without siblings (Riedel et al. 2012)."""
 
 PRICED = {"parts": ["arc", "grandparent"], "labeler.joint": False, "network.epochs": 0}
-"""What price and cut needs of that set's models, whatever the configuration says."""
+"""Options that price and cut requires in that set's models, overriding the configuration."""
 
 PLAIN = "-plain"
 """Suffix of a set whose model is trained without a margin, as Koo et al. (2010) train theirs."""
@@ -65,7 +65,7 @@ class Setting:
         Training and test file by language; they replace the known treebanks.
     languages : tuple of str
     sentences : int
-        Use the first so many sentences of each test file; 0 for all.
+        Number of sentences used from each test file; 0 for all.
     program_sentences, program_words : int
         Number and maximum length of the sentences whose linear program has all arcs, grandparent parts and rows.
     iterations : int
@@ -73,7 +73,7 @@ class Setting:
     instances : int
         Random instances.
     training : int
-        Train on the first so many sentences; 0 for all.
+        Number of sentences used for training; 0 for all.
     config : Path or None
         Configuration of the models to train; None for the language's own.
     """

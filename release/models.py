@@ -1,9 +1,9 @@
-"""Train and evaluate the models of a release; write a card beside each of them, and a table of all.
+"""Train and evaluate the models of a release; write a card for each of them, and a table of all.
 
     python release/models.py --out models [--data data] [--source FOLDER] [MODEL ...] [--train '--epochs 5']
 
-A MODEL is a treebank and a set of part types, such as danish-grandparent; by default all of `RELEASE`.  Models that are
-finished are kept: a run that was interrupted continues where it ended, within a model after its last complete epoch.
+A MODEL is a treebank and a set of part types, such as danish-grandparent; by default all of `RELEASE`.  Finished models
+are kept: an interrupted run continues with the next model, or after the last complete epoch of an unfinished one.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ RELEASE = (
     "dutch-grandparent",
     "english-ewt-grandparent",
 )
-"""The models of a release, those that take the least time first."""
+"""The models of a release, fastest first."""
 
 HEAD = f"""# Models of nonproj {__version__}
 
-Trained and evaluated by `make models`; each name links to the model's card. UAS and LAS are those of the test file, in
+Trained and evaluated by `make models`; each name links to the model's card. UAS and LAS are on the test file, in
 per cent, without punctuation. A model is subject to the licence of its treebank.
 
 | model | treebank | licence | UAS | LAS | certified | MB | SHA-256 |
@@ -77,7 +77,7 @@ def command(job: Job, more: list[str]) -> list[str]:
 
 
 def finished(job: Job) -> bool:
-    """Return whether the model is there, complete, evaluated, of these files and of this version."""
+    """Return whether the model exists, is complete and evaluated, and was made from these files by this version."""
     try:
         meta = Model.load(job.output).meta
     except (ModelError, OSError):
@@ -88,7 +88,7 @@ def finished(job: Job) -> bool:
 
 
 def write_card(job: Job) -> str:
-    """Write the card of a model beside it, and return the model's row in the table of all."""
+    """Write the card of a model, and return the model's row in the table."""
     model, data = Model.load(job.output), job.output.read_bytes()
     card = model_card(job.output.name, model.describe(), len(data))
     write_file(job.output.with_suffix(".md"), card.encode())

@@ -17,13 +17,13 @@ $(SYSTEMS): $(READY) systems/pyproject.toml
 test-systems: $(SYSTEMS) ## run the tests of the other systems
 	@$(PYTEST) systems/tests systems/nonproj_systems $(ARGS)
 
-test-systems-bounds: $(SYSTEMS) ## run the tests of their kernels with bounds checking
+test-systems-bounds: $(SYSTEMS) ## run the tests of their kernels with array bounds checks
 	@NUMBA_BOUNDSCHECK=1 $(PYTEST) $(SYSTEMS_BOUNDS) $(ARGS)
 
 reproduce-systems-%: $(SYSTEMS)
 	@"$(BIN)/python" -m systems.experiments $* --data "$(DATA)" $(ARGS)
 
-attack-systems: $(SYSTEMS) ## attack the models of the other systems: SECONDS=1800 SEED=1; see systems/attack/README.md
+attack-systems: $(SYSTEMS) ## fuzz the loading of the other systems' models: SECONDS=1800 SEED=1; see systems/attack/README.md
 	@"$(BIN)/python" -m systems.attack all --seconds $(SECONDS) --seed $(SEED) $(ARGS)
 
 types: types-systems
@@ -36,7 +36,7 @@ docs: docs-systems
 docs-systems: $(SYSTEMS) ## write the reference of their commands; a part of docs
 	@"$(BIN)/python" systems/docs/reference.py
 
-dist-systems: dist ## build wheel and sdist of the other systems too, check both, use each in an empty environment
+dist-systems: dist ## also build wheel and sdist of the other systems, and test each in an empty environment
 	@rm -rf systems/build systems/*.egg-info
 	@"$(BIN)/python" -m build --outdir dist systems
 	@"$(BIN)/python" -m twine check --strict dist/nonproj_systems-*
@@ -44,5 +44,5 @@ dist-systems: dist ## build wheel and sdist of the other systems too, check both
 
 clean: clean-systems
 
-clean-systems: ## remove what was generated of the other systems; a part of clean
+clean-systems: ## remove generated files of the other systems; a part of clean
 	@rm -rf systems/build systems/*.egg-info systems/.pytest_cache systems/.mypy_cache systems/docs/api

@@ -1,8 +1,8 @@
-"""Write systems/docs/commands.md from the commands.
+"""Generate systems/docs/commands.md from the commands.
 
     python systems/docs/reference.py
 
-systems/tests/project/test_systems_documentation.py holds the page equal to what this program returns.
+systems/tests/test_systems_documentation.py checks that the page is up to date.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from nonproj_systems.cli import COMMANDS, build_parser  # noqa: E402
 
 HEAD = """# The commands of the systems
 
-`nonproj-systems COMMAND --help` prints the same. A file may be `-` (standard input or output), or end in `.gz`. The
-exit code is 0, or 2 after an error. This page is made from the parsers of arguments by `systems/docs/reference.py`.
+`nonproj-systems COMMAND --help` prints the same information. A file may be `-` (standard input or output) or end in
+`.gz`. The exit code is 0, or 2 after an error. `systems/docs/reference.py` generates this page from the argument parsers.
 """
 
 

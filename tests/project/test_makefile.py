@@ -82,7 +82,7 @@ def test_a_missing_model_is_named(tmp_path):
         (tmp_path / name).touch()
     result = make("evaluate", "LANG=dutch", "PARTS=arc", folder=tmp_path)
     assert result.returncode == 2
-    assert "there is no models/dutch-arc.nonproj; make it by: make train LANG=dutch PARTS=arc" in result.stderr
+    assert "there is no models/dutch-arc.nonproj; create it with: make train LANG=dutch PARTS=arc" in result.stderr
 
 
 TARGETS = ["lint", "types", "test", "test-bounds", "setup-systems", "test-systems", "test-systems-bounds"]
@@ -127,7 +127,7 @@ def ci(folder: Path, make: str) -> subprocess.CompletedProcess:
             "echo did $@; touch x",
             1,
             TARGETS,
-            "FAILED: the tests left something behind",
+            "FAILED: the tests changed the checkout",
         ),
     ],
 )

@@ -8,7 +8,7 @@ child H:
 - *left*: as well with all modifiers to its right, and those to its left so far; distance 0 is that of a phrase
   without any modifier, and 3 that of one with modifiers only to its right;
 - *hook*: the best modifier over the words ``i`` to ``j`` for a head ``h`` outside, in state ``s`` and at distance
-  ``d``, whatever the rest of its phrase is.
+  ``d``, regardless of the rest of its phrase.
 
 Hooks make an O(n^5) chart one of O(n^4) (Eisner and Satta 1999): a hook chooses the modifier's category and lexical
 head, and only then the other end of the head's phrase is chosen.  Phrases with a single child form chains of at most

@@ -29,9 +29,9 @@ def _add_train(parser) -> None:
     add = parser.add_argument
     add("trees", nargs="+", metavar="TREES", help="files of trees, or folders of such files (*.mrg)")
     add("-o", "--output", required=True, metavar="MODEL", help="the model file to write")
-    text = "children that a phrase in the making remembers (default: 1)"
+    text = "order of horizontal Markovisation: number of previous children that condition the next (default: 1)"
     add("--horizontal", type=int, choices=range(6), default=1, metavar="N", help=text)
-    text = "1: phrases do not remember their parent (default: 2, they do)"
+    text = "order of vertical Markovisation; 2 annotates phrases with their parent (default: 2)"
     add("--vertical", type=int, choices=(1, 2), default=2, metavar="N", help=text)
 
 
@@ -39,10 +39,10 @@ def _add_parse(parser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model made by 'nonproj-systems constituency train'")
     add("input", nargs="?", default="-", metavar="IN", help="the sentences (default: standard input)")
-    add("-o", "--output", default="-", metavar="OUT", help="the file of trees (default: standard output)")
-    text = "the grammar alone, the grammar with the tagger's best tags, or both together (default: joint)"
+    add("-o", "--output", default="-", metavar="OUT", help="output file of trees (default: standard output)")
+    text = "the grammar alone, the grammar with the tagger's best tags, or joint decoding (default: joint)"
     add("--method", choices=("grammar", "fixed", "joint"), default="joint", help=text)
-    text = "iterations of the subgradient method per sentence (default: 50)"
+    text = "maximum number of iterations of the subgradient method per sentence (default: 50)"
     add("--max-iterations", type=_positive, default=50, metavar="K", help=text)
 
 

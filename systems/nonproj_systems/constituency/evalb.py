@@ -19,7 +19,7 @@ DELETED_TAGS = frozenset((TRACE, ",", ":", "``", "''", "."))
 """Words with these tags in the gold tree are deleted, and brackets with these labels or the root's."""
 
 SHORT = 40
-"""Evalb reports sentences of at most so many words separately."""
+"""Maximum length in words of the sentences that evalb reports separately."""
 
 
 class Counts(NamedTuple):

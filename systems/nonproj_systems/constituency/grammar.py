@@ -105,11 +105,11 @@ def smoothed_by_parent(counts: Counts, weight: float, floor: float = 0.0) -> dic
     Parameters
     ----------
     counts : mapping of Rule to float
-        Of rules whose phrases remember their parent.
+        Counts of rules with parent annotation.
     weight : float
-        The probabilities below any parent count as if a rule's parent symbol had been seen so often with them.
+        Pseudo-count of the probabilities below any parent, for smoothing.
     floor : float
-        Rules that were not seen below a parent are left out if their probability would be lower.
+        Minimum probability of rules that were not seen below a parent; others are omitted.
 
     Raises
     ------

@@ -25,7 +25,7 @@ def _add_train(parser) -> None:
     add = parser.add_argument
     add("trees", nargs="+", metavar="TREES", help="files of trees, or folders of such files (*.mrg)")
     add("-o", "--output", required=True, metavar="MODEL", help="the model file to write")
-    text = "write the trees' dependencies as CoNLL-X, on which 'nonproj train' trains the dependency parser"
+    text = "write the trees' dependencies as CoNLL-X, to train the dependency parser with 'nonproj train'"
     add("--conll", metavar="FILE", help=text)
     text = "minimum count: rarer words are treated as unknown (default: 3)"
     add("--rare", type=_positive, default=3, metavar="N", help=text)
@@ -35,15 +35,15 @@ def _add_parse(parser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model made by 'nonproj-systems lexicalised train'")
     add("input", nargs="?", default="-", metavar="IN", help="the sentences (default: standard input)")
-    add("-o", "--output", default="-", metavar="OUT", help="the file of trees (default: standard output)")
-    text = "a dependency parser made by 'nonproj train': parse jointly, and tag words by its tagger"
+    add("-o", "--output", default="-", metavar="OUT", help="output file of trees (default: standard output)")
+    text = "a dependency parser made by 'nonproj train': parse jointly with it, using its tagger"
     add("-d", "--dependencies", metavar="PARSER", help=text)
-    add("--tagged", action="store_true", help="each word has its tag, as in dog/NN")
-    add("--hard", action="store_true", help="give the best dependency tree to Model 1, instead of parsing jointly")
+    add("--tagged", action="store_true", help="input words have tags, as in dog/NN")
+    add("--hard", action="store_true", help="constrain Model 1 to the best dependency tree instead of parsing jointly")
     add("--gamma", type=_weight, metavar="X", help="weight of the dependency parser's scores (default: 0.02)")
-    text = "iterations of the subgradient method per sentence (default: 50)"
+    text = "maximum number of iterations of the subgradient method per sentence (default: 50)"
     add("--max-iterations", type=_positive, default=50, metavar="K", help=text)
-    add("--exact", action="store_true", help="continue by branch and bound where no certificate is found")
+    add("--exact", action="store_true", help="close remaining gaps by branch and bound")
 
 
 def _positive(text: str) -> int:

@@ -21,11 +21,11 @@ class LexiconOptions(NamedTuple):
     Attributes
     ----------
     rare : int
-        Words seen at most so often train the suffix model.
+        Maximum count of the words that train the suffix model.
     suffix_weight : float
-        Each suffix is smoothed by the next shorter one as if that had been seen so often.
+        Pseudo-count of the next shorter suffix, for smoothing a suffix.
     word_weight : float
-        Each known word is smoothed by the suffix model as if that had been seen so often.
+        Pseudo-count of the suffix model, for smoothing a known word.
     """
 
     rare: int = 5

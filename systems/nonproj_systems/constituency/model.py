@@ -42,9 +42,9 @@ class TrainingOptions(NamedTuple):
     Attributes
     ----------
     annotation : Annotation
-        What the symbols of the grammar remember.
+        Annotation of the symbols of the grammar (Markovisation).
     parent_weight : float
-        Rules are smoothed by those below any parent as if a symbol had been seen so often with them; 0: not at all.
+        Pseudo-count of the rules below any parent, for smoothing; 0: no smoothing.
     floor : float
         The lowest probability of a rule that was seen below other parents only.
     tagger, words : LexiconOptions

@@ -11,14 +11,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description = "Find the most probable labels of a pairwise Markov random field, an upper bound, and a proof."
     add = parser.add_argument
-    add("file", metavar="FILE.uai", help="a field in the UAI format; functions of one or two variables")
-    add("-o", "--output", metavar="OUT.MPE", help="file to write the labels to, in the UAI format for results")
+    add("file", metavar="FILE.uai", help="a field in UAI format, with functions of one or two variables")
+    add("-o", "--output", metavar="OUT.MPE", help="output file of labels, in the UAI result format")
     text = "auto: message passing, then reduction, variable elimination and clusters (default); "
     text += "trws: message passing alone; trees: the subgradient method over spanning trees"
     add("--method", choices=("auto", "trws", "trees"), default="auto", help=text)
     add("--exact", action="store_true", help="close remaining gaps by branch and bound")
-    add("--seconds", type=_seconds, metavar="SECONDS", help="processor seconds after which nothing new is begun")
-    add("--iterations", type=_positive, default=1000, metavar="N", help="iterations at most (default: 1000)")
+    add("--seconds", type=_seconds, metavar="SECONDS", help="limit on processor time, checked between steps")
+    add("--iterations", type=_positive, default=1000, metavar="N", help="maximum number of iterations (default: 1000)")
     add("--json", action="store_true", help="print all figures as JSON")
 
 

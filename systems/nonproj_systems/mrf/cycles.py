@@ -14,10 +14,10 @@ from nonproj.types import Bools, Float64s, Int64s
 from nonproj_systems.mrf.clusters import Tight, gains
 
 MOST_STATES = 4
-"""Questions are asked about so many states of a node, the best ones."""
+"""Number of states per node that are examined: the best ones."""
 
 LONGEST = 30
-"""The longest cycle."""
+"""Maximum length of a cycle."""
 
 
 def separate(tight: Tight, most: int, least_gain: float) -> list[tuple[int, int, int]]:
@@ -26,11 +26,11 @@ def separate(tight: Tight, most: int, least_gain: float) -> list[tuple[int, int,
     Parameters
     ----------
     tight : Tight
-        At best after convergence.
+        Preferably after convergence.
     most : int
-        Return about so many.
+        Approximate number of clusters to return.
     least_gain : float
-        Weaker ones do not count.
+        Minimum gain of a cluster.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def separate(tight: Tight, most: int, least_gain: float) -> list[tuple[int, int,
 
 
 def _triangles(ends: np.ndarray, n_nodes: int, most: int = 200_000) -> list[tuple[int, int, int]]:
-    """Return the triangles of a graph, at most so many."""
+    """Return the triangles of a graph, up to a maximum number."""
     above: list[set[int]] = [set() for _ in range(n_nodes)]
     for i, j in ends.tolist():
         above[i].add(j)

@@ -76,9 +76,9 @@ def infer(
     ----------
     field : MRF
     method : str
-        ``trws``: sequential tree-reweighted message passing.  ``auto``: the same; then states are ruled out by the
-        bound, what is left is split into connected parts, and parts with a gap are solved by variable elimination, or
-        get clusters.  ``trees``: the subgradient method over spanning trees (over rows and columns of a grid).
+        ``trws``: sequential tree-reweighted message passing.  ``auto``: the same; then the bound eliminates states,
+        the rest is split into connected parts, and parts with a gap are solved by variable elimination or tightened
+        by clusters.  ``trees``: the subgradient method over spanning trees (over rows and columns of a grid).
     exact : bool
         Close remaining gaps by branch and bound; needs ``auto``.
     seconds : float

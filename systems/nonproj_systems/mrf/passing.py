@@ -13,7 +13,7 @@ from nonproj_systems.mrf.model import MRF
 from nonproj_systems.mrf.trws import decode, improve, n_messages, sweep
 
 PATIENCE = 10
-"""A bound stalls if so many iterations lower it by less than `PROGRESS` times the gap."""
+"""Number of iterations after which a bound stalls if they lower it by less than `PROGRESS` times the gap."""
 
 PROGRESS = 1e-3
 

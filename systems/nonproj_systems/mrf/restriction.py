@@ -1,4 +1,4 @@
-"""Fields with fewer states and nodes: what is left when states are ruled out, and its connected components."""
+"""Restriction of a field to the remaining states, and its connected components."""
 
 from __future__ import annotations
 

@@ -16,10 +16,10 @@ from nonproj_systems.mrf.restriction import Restriction, restrict
 from nonproj_systems.mrf.trws import improve
 
 DEEPEST = 200
-"""So many parts and branches within each other at most; below them a bound stays open."""
+"""Maximum recursion depth of parts and branches; below it a gap may remain."""
 
 SHRUNK = 0.8
-"""A field is solved anew if so much of its nodes, or less, is left."""
+"""Maximum share of the nodes that remain after a restriction for the field to be solved anew."""
 
 MOVES = 10
 """Moves of forests at a time."""
@@ -131,7 +131,7 @@ class Search:
         return field.n_nodes <= MOST_NODES and int(field.n_states.max()) <= MOST_STATES
 
     def solve_parts(self, field: MRF, found: Found, allowed: np.ndarray, cutoff: float, depth: int) -> Found:
-        """Return the better of what is known and the best labels of the allowed states, part by part."""
+        """Return the best labels of the allowed states, part by part, or the known ones if they are better."""
         constant, labels, parts = restrict(field, allowed)
         bound = value = constant
         for part in parts:

@@ -29,28 +29,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("source", metavar="SOURCE", help="sentences of the source language, one a line (.gz is unpacked)")
+    add("source", metavar="SOURCE", help="sentences of the source language, one per line (may be .gz)")
     add("target", metavar="TARGET", help="their translations, line by line")
     add("-o", "--output", required=True, metavar="MODEL", help="the model file to write")
-    text = "other sentence pairs, on which weights are tuned for BLEU (default: fixed weights)"
+    text = "other sentence pairs to tune the weights on, for BLEU (default: fixed weights)"
     add("--tune", nargs=2, metavar=("SOURCE", "TARGET"), help=text)
     add("--tune-pairs", type=positive, default=500, metavar="N", help="use the first N of them (default: 500)")
-    add("--max-phrase", type=positive, default=7, metavar="N", help="longest phrase, in words (default: 7)")
+    add("--max-phrase", type=positive, default=7, metavar="N", help="maximum length of a phrase in words (default: 7)")
 
 
 def _add_decode(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-m", "--model", required=True, metavar="MODEL", help="a model made by 'nonproj-systems translate train'")
-    add("input", nargs="?", default="-", metavar="FILE", help="sentences, one a line (default: standard input)")
+    add("input", nargs="?", default="-", metavar="FILE", help="sentences, one per line (default: standard input)")
     add("-o", "--output", default="-", metavar="OUT", help="file to write (default: standard output)")
     add("--stats", metavar="FILE", help="write score, bound and certificate of each translation as lines of JSON")
     add("--tokens", action="store_true", help="write tokens in lower case, separated by spaces")
-    text = "translations of a source phrase that are considered (default: 10)"
+    text = "maximum number of translations of a source phrase (default: 10)"
     add("--translations", type=positive, default=10, metavar="N", help=text)
     add("--limit", type=positive, default=4, metavar="N", help="distortion limit, in words (default: 4)")
-    text = "iterations of the subgradient method in each round, at most (default: 100)"
+    text = "maximum number of iterations of the subgradient method in each round (default: 100)"
     add("--iterations", type=positive, default=100, metavar="K", help=text)
-    add("--beam", type=positive, metavar="N", help="decode by stacks of N hypotheses instead, without certificates")
+    add(
+        "--beam",
+        type=positive,
+        metavar="N",
+        help="use stack decoding with N hypotheses per stack instead, without certificates",
+    )
 
 
 def run(options: argparse.Namespace) -> int:

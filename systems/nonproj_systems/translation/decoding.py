@@ -27,10 +27,10 @@ SEARCH_EVERY = 10
 """Iterations between two guided searches for a valid derivation."""
 
 WIDER = 8
-"""Between two rounds the guided search is so many times as wide."""
+"""Factor on the beam width of the guided search between two rounds."""
 
 EXACT, GAP, INFEASIBLE = "exact", "gap", "infeasible"
-"""The derivation is proven optimal; it is the best one found, with a gap to the bound; there is none."""
+"""The derivation is proven optimal; it is the best one found, with a gap to the bound; there is no derivation."""
 
 
 class DecodingOptions(NamedTuple):
@@ -39,13 +39,13 @@ class DecodingOptions(NamedTuple):
     Attributes
     ----------
     iterations : int
-        Iterations of the subgradient method in each round, at most.
+        Maximum number of iterations of the subgradient method in each round.
     patience : int
-        A round ends after so many iterations in which neither bound nor derivation has improved.
+        Number of iterations without improvement of bound or derivation after which a round ends.
     rounds : int
-        Rounds after the first one, at most; 0 for the relaxation alone.
+        Maximum number of rounds after the first one; 0 for the relaxation alone.
     words : int
-        Words that a round adds to those that are counted exactly.
+        Number of words that a round adds to those that are counted exactly.
     spans : bool
         Whether the first round of tightening also forbids phrases that overlap the span translated just before.
     beam : int

@@ -22,7 +22,7 @@ class Instance(NamedTuple):
     n_words : int
         Source words, N.
     limit : int
-        Distortion limit: a phrase begins at most so many words before or after the end of the one before it.
+        Distortion limit: maximum distance in words between the end of a phrase and the beginning of the next.
     distortion : float
         Score of each of these words.
     start, end : ndarray of shape (O,), int64
@@ -77,7 +77,7 @@ def make_instance(n_words: int, phrases, lm: Automaton, distortion: float = 0.0,
     distortion : float
         Score of each word between the end of one phrase and the begin of the next one.
     limit : int
-        At most so many such words.
+        Maximum number of such words.
 
     Raises
     ------

@@ -102,7 +102,7 @@ def extract(points: np.ndarray, longest: int = MAX_PHRASE) -> np.ndarray:
     ----------
     points : ndarray of shape (source words, target words), bool
     longest : int
-        Longest phrase, in words, on either side.
+        Maximum length of a phrase in words, on either side.
 
     Returns
     -------
@@ -125,9 +125,9 @@ def make_table(source, target, points, longest: int = MAX_PHRASE, keep: int = 20
         Word numbers of each sentence pair.
     points : list of ndarray of shape (source words, target words), bool
     longest : int
-        Longest phrase, in words, on either side.
+        Maximum length of a phrase in words, on either side.
     keep : int
-        Keep at most so many translations of a source phrase, the best by `PRUNING_WEIGHTS`.
+        Maximum number of translations kept per source phrase: the best by `PRUNING_WEIGHTS`.
     """
     sides = [np.concatenate([np.asarray(s, np.int64) for s in side]) for side in (source, target)]
     starts = [np.cumsum([0, *map(len, side)]) for side in (source, target)]

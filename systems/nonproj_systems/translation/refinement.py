@@ -186,7 +186,7 @@ def refine(
     threshold : float
         Leave out paths that score less.
     max_arcs : int
-        Give up beyond so many arcs.
+        Maximum number of arcs.
 
     Returns
     -------

@@ -14,13 +14,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="symmetric problems of TSPLIB95 (type TSP)")
-    add("-o", "--output", metavar="TOUR", help="write the tour as a file of TSPLIB95; for one FILE only")
+    add("-o", "--output", metavar="TOUR", help="write the tour in TSPLIB95 format; for one FILE only")
     add("--picture", metavar="PNG", help="draw the tour, the 1-tree and the course of the bound; for one FILE only")
     add("--json", action="store_true", help="print results, tours included, as lines of JSON")
-    text = "processor seconds for each problem, after which the tour and the bound so far are reported (default: none)"
+    text = "limit on processor time per problem; the best tour and bound found are reported (default: none)"
     add("--seconds", type=_seconds, default=math.inf, metavar="S", help=text)
-    add("--kicks", type=_count, default=1000, metavar="K", help="kicks of the local search per city (default: 1000)")
-    add("--no-cuts", action="store_true", help="1-trees only, without the linear programs that look for cuts")
+    add(
+        "--kicks",
+        type=_count,
+        default=1000,
+        metavar="K",
+        help="number of kicks of the local search per city (default: 1000)",
+    )
+    add("--no-cuts", action="store_true", help="1-trees only, without cuts from linear programs")
     add("--seed", type=_count, default=1, metavar="N", help="seed of the local search (default: 1)")
 
 
