@@ -3,7 +3,7 @@
     python -m benchmarks.processes MODEL TREEBANK [--jobs 2] [--words 5000 50000 500000] [--repeats 3]
 
 compares ``--jobs`` with one process, alternating between them, on files of the given numbers of words: the treebank,
-the same without tags, and its text.  The times are valid on an idle machine; total processor seconds also on a busy one.
+the same without tags, and its text.  The times are valid on an idle machine; processor seconds also on a busy one.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from attack import campaign  # noqa: E402
 
 
 def run_cases(lane: campaign.Lane, out: Path, count: int, failures: int = 1000) -> campaign.Results:
-    """Run so many cases of a lane, or until so many have failed."""
+    """Run a number of cases of a lane, or until a number of them have failed."""
     cases, results = lane.case, campaign.Results(lane.name, 5, "test")
 
     def limited(rng, number):

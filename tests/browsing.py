@@ -1,4 +1,4 @@
-"""A headless browser for tests of pages; they are skipped, and say so, where Chromium and its driver are absent."""
+"""A headless browser for tests of pages; they are skipped, with a message, without Chromium and its driver."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FLAGS += " --disable-component-update --disable-sync --disable-dev-shm-usage --w
 
 @contextlib.contextmanager
 def browsing(profile: Path) -> Iterator:
-    """Start a browser that keeps its messages, with a profile of its own."""
+    """Start a browser that keeps its messages, with a separate profile."""
     webdriver = pytest.importorskip("selenium.webdriver")
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if not chromium or not driver:

@@ -1,4 +1,4 @@
-"""The command line in a process of its own, and the processes of a group."""
+"""The command line in a separate process, and the processes of a group."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "--epochs", "2", "-qq
 
 
 def start(*words: str, **options) -> subprocess.Popen:
-    """Start the command in a session of its own, with the signals of a terminal."""
+    """Start the command in a separate session, with the signals of a terminal."""
     command, environment = [sys.executable, "-m", "nonproj", *words], os.environ | {"PYTHONPATH": str(ROOT)}
     options = {"start_new_session": True, "stderr": subprocess.PIPE, "preexec_fn": heed} | options
     return subprocess.Popen(command, env=environment, **options)

@@ -11,7 +11,7 @@ os.environ["NONPROJ_SILENT"] = "1"  # what a test expects on standard error does
 
 @pytest.fixture(scope="session")
 def treebanks() -> Path:
-    """The folder of real treebanks; tests that want it are skipped where there is none."""
+    """The folder of real treebanks; tests that need it are skipped without it."""
     default = Path(__file__).resolve().parents[2] / "shared" / "treebanks"
     folder = Path(os.environ.get("NONPROJ_TREEBANKS") or default)
     if not folder.is_dir():

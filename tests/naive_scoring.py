@@ -288,7 +288,7 @@ def listed(part, arcs):
 
 
 def labelled(heads):
-    """The words of every arc of a tree (h, m, g, l, r, a, z); node N where there is none."""
+    """The words of every arc of a tree (h, m, g, l, r, a, z); node N if there is none."""
     none = len(heads)
     found = []
     for m in range(1, none):

@@ -42,7 +42,7 @@ def kind_of(form):
 
 
 def mixed(p, counts, weight):
-    """A distribution that counts as so many words, with counts added."""
+    """A distribution with a pseudo-count in words, to which counts are added."""
     if not counts:
         return p
     total = sum(counts.values()) + weight
@@ -144,7 +144,7 @@ def sequences(candidates):
 
 
 def pruned(scores, candidates, threshold, limit):
-    """The candidates of each word that a sequence nearly as good as the best has, best first, at most so many.
+    """The candidates of each word in sequences nearly as good as the best, best first, up to a maximum number.
 
     ``scores`` are those of all sequences, in the order of `sequences`.
     """

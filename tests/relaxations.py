@@ -33,7 +33,7 @@ METHODS = {
 """Every step rule and every alternative."""
 
 WITHOUT_ROWS = {"coordinate", "simultaneous", "admm"}
-"""Methods that know no linear constraints."""
+"""Methods that do not support linear constraints."""
 
 CONVERGENT = {
     "1/sqrt(k)": (3000, 5e-2),
@@ -43,7 +43,7 @@ CONVERGENT = {
     "admm": (300, 1e-4),
     "bundle": (300, 1e-6),
 }
-"""Methods that converge to the optimum of the linear program: how near they come in so many iterations."""
+"""Methods that converge to the optimum of the linear program: the tolerance and the number of iterations."""
 
 
 def draw_parts(seed, n_parts=3, n=6, size=4, n_solutions=6, rows=False):

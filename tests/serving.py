@@ -1,4 +1,4 @@
-"""A server in a process of its own, for tests."""
+"""A server in a separate process, for tests."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def serving(path: Path, *words: str) -> Iterator[Server]:
 
 
 def nonsense(count: int, seed: int = 0) -> str:
-    """A line of so many words in no order, which takes long to parse."""
+    """A line with a number of words in random order, which takes long to parse."""
     return " ".join(random.Random(seed).choices(WORDS, k=count))
 
 

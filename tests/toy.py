@@ -37,7 +37,7 @@ def sentence(chance: random.Random) -> list[tuple[str, str, int, str]]:
 
 
 def treebank(count: int, seed: int = 0) -> str:
-    """The text of so many sentences, in the format CoNLL-X."""
+    """A text with a number of sentences, in CoNLL-X format."""
     chance, text = random.Random(seed), ""
     for _ in range(count):
         for i, (form, tag, head, label) in enumerate(sentence(chance), 1):
@@ -47,7 +47,7 @@ def treebank(count: int, seed: int = 0) -> str:
 
 
 def raw_treebank(count: int, seed: int = 0) -> str:
-    """So many sentences in CoNLL-U, with the raw text: a capital letter, and no blank before the full stop."""
+    """A number of sentences in CoNLL-U, with raw text: a capital letter, and no blank before the full stop."""
     chance, blocks = random.Random(seed), []
     for number in range(1, count + 1):
         rows = sentence(chance)
@@ -66,7 +66,7 @@ def read(text: str) -> list[Sentence]:
 
 
 def sentences(count: int, seed: int = 0) -> list[Sentence]:
-    """So many sentences of the toy language."""
+    """A number of sentences of the toy language."""
     return read(treebank(count, seed))
 
 

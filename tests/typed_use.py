@@ -44,7 +44,7 @@ def parse_text(model: str, text: str) -> list[tuple[str, int, str]]:
 
 
 def decode(scores: NDArray[np.float32]) -> float:
-    """Decode scores of one's own."""
+    """Decode user-supplied scores."""
     found = nonproj.decode_scores(scores, lengths=[3, 4], single_root=True, marginals=True)
     assert_type(found, nonproj.DecodedScores)
     assert_type(found.heads, NDArray[np.int32])

@@ -55,7 +55,7 @@ def with_words(tree, words):
 
 
 def without(tree, gone):
-    """Return a tree without the words of which an iterator says so; None if nothing is left."""
+    """Return a tree without the words marked by an iterator; None if no word remains."""
     if tree.word is not None:
         return None if next(gone) else tree
     children = tuple(kept for kept in [without(child, gone) for child in tree.children] if kept is not None)
@@ -157,7 +157,7 @@ def all_trees(rules, root, tagged, longest_chain=4):
     Parameters
     ----------
     rules : list of (parent, children, score)
-        Symbols are (kind, label, ...); chains have at most so many unary rules.
+        Symbols are (kind, label, ...); the maximum length of chains of unary rules is limited.
     root : tuple
     tagged : list of dict of symbol to (tag, score)
         For each word.

@@ -1,4 +1,4 @@
-"""The command ``nonproj-systems`` in a process of its own."""
+"""The command ``nonproj-systems`` in a separate process."""
 
 import os
 import subprocess

@@ -131,7 +131,7 @@ def test_valency_in_the_dual_decomposition_equals_enumeration(forbidden, kind):
 
 
 def test_the_first_trees_may_all_be_rejected():
-    """Every word likes the root best, which may have one only: the loop goes on until a tree is accepted."""
+    """Every word prefers the root, which may have only one modifier: the loop continues until a tree is accepted."""
     arcs = full_arc_space(3)
     stop = np.zeros((8, 3))
     stop[1, 2] = -np.inf

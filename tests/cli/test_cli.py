@@ -44,7 +44,7 @@ def here(folder, tmp_path, monkeypatch) -> Path:
 
 
 def start(*arguments: str, **options) -> subprocess.Popen:
-    """Start the program as a process of its own."""
+    """Start the program as a separate process."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
     # A shell that runs the tests in the background has SIGINT ignored, and its children inherit that.
     heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""The command line and its files: none is lost, whatever the streams are, and swapped or wrong files get a hint."""
+"""The command line and its files: none is lost with any standard streams, and swapped or wrong files get a hint."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def test_the_progress_bar_knows_the_size_of_the_file(here, monkeypatch, packed):
         assert all(n >= 0 for n in total["n"])
 
 
-# -- a file in the place of another ------------------------------------------------------------------------------------
+# -- a file instead of another ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

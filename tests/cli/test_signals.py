@@ -1,4 +1,4 @@
-"""Signals: how the command line ends, what it leaves, and how soon."""
+"""Signals: the exit of the command line, the files it leaves, and the delay."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ def test_evidence_of_tagger_and_segmenter_is_that_of_the_definition(seed):
 
 
 def test_doubtless_cases_have_a_knot_by_themselves():
-    """Where few words are in doubt, their margins are still told apart, and the rest has an odd of its own."""
+    """If few words are uncertain, their margins are still distinguished, and the others have separate log-odds."""
     rng = np.random.default_rng(3)
     margins = np.where(rng.random(6000) < 0.1, rng.random(6000) * 5.0, LARGE)
     p = np.where(margins == LARGE, 0.95, 0.1 + 0.15 * np.minimum(margins, 5.0))

@@ -83,7 +83,7 @@ def test_agrees_with_the_integer_program(seed, name):
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
 def test_the_only_tree_is_agreed_on_at_once(name):
-    """The only arc into a word is forced upon the automata, too, whatever it scores there."""
+    """The only arc into a word is also forced in the automata, regardless of its score there."""
     for seed in range(40):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(1, 9))

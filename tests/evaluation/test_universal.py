@@ -24,7 +24,7 @@ NUMBER, HEAD = 0, 6
 
 
 def sentences(path: Path, count: int) -> list[list[list[str]]]:
-    """The rows of so many sentences, without comments and empty nodes, DEPS emptied."""
+    """The rows of a number of sentences, without comments and empty nodes, DEPS emptied."""
     found = []
     for block in path.read_text(encoding="utf-8").strip("\n").split("\n\n")[:count]:
         rows = [line.split("\t") for line in block.split("\n") if not line.startswith("#")]
@@ -221,7 +221,7 @@ def test_options_that_do_not_go_together(words, capsys):
 def test_parsed_files_pass_the_validator(name, treebanks, tmp_path):
     """Level 2 of the validator, on trees without enhanced dependencies, which are not the parser's.
 
-    The gold files pass; so errors would be in what is written: format, comments, tokens, text, HEAD and DEPREL.
+    The gold files pass; so errors would be in the written output: format, comments, tokens, text, HEAD and DEPREL.
     """
     from udtools import Validator
 

@@ -1,4 +1,4 @@
-"""The component of spaCy's pipelines, with the real library."""
+"""The spaCy component, with the real library."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def test_random_files_round_trip():
 
 
 def test_damaged_files_are_rejected_or_preserved():
-    """Whatever a byte is turned into: one line for the user, or a file that is written as it was."""
+    """Any change of a byte gives one line for the user, or a file that is written unchanged."""
     generator = random.Random(3)
     outcomes = set()
     for _ in range(4000):
@@ -176,7 +176,7 @@ def test_damaged_files_are_rejected_or_preserved():
     assert len(outcomes) > 5
 
 
-# What is read
+# Reading
 
 
 def test_multiword_tokens_and_empty_nodes_are_not_words():
@@ -235,7 +235,7 @@ def test_memory_does_not_grow_with_the_stream():
     assert [next(sentences).line for _ in range(3)] == [1, 4, 7]
 
 
-# What is written
+# Writing
 
 
 def test_replace_changes_two_columns_only():

@@ -185,7 +185,7 @@ def test_memory_is_bounded_for_endless_input(line, function, tmp_path):
 
 
 def test_heads_and_labels_can_be_ignored():
-    """Whatever the two columns hold, and nothing of it is changed until another tree is written."""
+    """The two columns may have any values, which are unchanged until another tree is written."""
     for head, label in ((1, ""), (99, "a b"), ("", "_"), ("x", "\x1b"), ("_", "_"), (10**30, "1")):
         text = word(1, head, label=label) + word(2, 1) + "\n"
         [sentence] = read(text, ignore_heads=True)

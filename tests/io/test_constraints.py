@@ -1,4 +1,4 @@
-"""Constraints on trees: how they are read, that they are obeyed, and that the best tree that obeys is found."""
+"""Constraints on trees: reading them, satisfying them, and finding the best tree that does."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ WORD = "1\tRegn\t_\tN\tNC\t_\t0\tROOT\t_\t_\n"
 
 
 def facts(sentences) -> list:
-    """What is known of sentences, and the error that ends them."""
+    """The attributes of sentences, and the final error."""
     known = []
     try:
         for sentence in sentences:

@@ -83,7 +83,7 @@ def test_good_sentences():
 
 @pytest.mark.parametrize("size", [None, 1, 300, 10_000])
 def test_sentence_ids_are_unique_in_one_piece_and_in_many(size):
-    """A repeated one is an error at its own line, after the sentences before it; without --strict it is none."""
+    """A repeated one is an error at its own line, after the sentences before it; without --strict it is accepted."""
     sentences = [GOOD.replace("a-1", name) for name in ("a", "b", "c", "b", "d", "a")]
     text = "\ufeff# sent_id = d\n" + sentences[4].partition("\n")[2] + "".join(sentences[:4])
     for strict in (True, False):

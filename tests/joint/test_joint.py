@@ -1,4 +1,4 @@
-"""Tags and trees jointly: compiled decoding against enumeration, an integer program and the relaxation library."""
+"""Joint decoding of tags and trees: compiled code against enumeration, an integer program and the relaxation library."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def copies(tmp_path, monkeypatch) -> list[Path]:
 
 
 def start(folder: Path) -> subprocess.Popen:
-    """Call a kernel of a copy, in a process of its own."""
+    """Call a kernel of a copy, in a separate process."""
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

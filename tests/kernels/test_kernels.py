@@ -172,7 +172,7 @@ def limit(x):
     return x + LIMIT + near.LIMIT
 """,
 }
-"""A package with a kernel, which compiles constants of its own and reads a module that no kernel of nonproj does."""
+"""A package with a kernel, with its own constants, which reads a module that no kernel of nonproj does."""
 
 
 def other_package(folder):

@@ -1,4 +1,4 @@
-"""Training: what is learnt, that it repeats bit for bit, and that an interrupted run goes on as if nothing had been."""
+"""Training: results, bit-identical repetition, and continuation of interrupted runs."""
 
 import dataclasses
 import logging

@@ -161,7 +161,7 @@ def test_shards_learn_a_language():
 
 
 class Forgetful(pool.InProcess):
-    """Loses what was shared with it, so many times."""
+    """Loses the data shared with it a number of times."""
 
     def __init__(self, times: int):
         self.times, self.done_before = times, 0
@@ -228,7 +228,7 @@ def assert_same_model(one: Path, other: Path) -> None:
 
 
 def test_training_by_a_cluster_is_training_here(folder, cluster, tmp_path):
-    with dask_cluster.Cluster(cluster.scheduler_address) as workers:  # so many shards as there are workers
+    with dask_cluster.Cluster(cluster.scheduler_address) as workers:  # one shard per worker
         workers.client.wait_for_workers(2, timeout=100)
     words = ["train", str(folder / "train.conll"), "-o", str(tmp_path / "a.nonproj"), "--epochs", "3", *SMALL]
     assert main([*words, "--scheduler", cluster.scheduler_address]) == 0

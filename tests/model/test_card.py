@@ -1,4 +1,4 @@
-"""What a model remembers of its treebank and its test, and the card that shows it."""
+"""The record of treebank and test results in a model, and its card."""
 
 from __future__ import annotations
 

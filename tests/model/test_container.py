@@ -1,4 +1,4 @@
-"""The container of all models: what is written is read, and anything else is refused in one line."""
+"""The container of all models: written models can be read, and anything else is refused in one line."""
 
 from __future__ import annotations
 

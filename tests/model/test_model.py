@@ -97,7 +97,7 @@ def test_arrays_are_aligned(tmp_path):
     """To lines of the cache, as all tables, if their size is a multiple of these; else to their items."""
     path = tmp_path / "a.nonproj"
     others = {"u1": np.ones(3, np.uint8), "i2": np.ones(5, np.int16), "f8": np.ones(7), "i4": np.ones(9, np.int32)}
-    for padding in range(8):  # whatever the length of the header
+    for padding in range(8):  # for any length of the header
         model = a_model(others)
         model.meta["padding"] = "x" * padding
         model.save(path)

@@ -39,7 +39,7 @@ LEVELS = (
     "cli",
     "__main__",
 )
-"""Packages and top-level modules from the bottom up: each may import those of lower levels, and none of its own."""
+"""Packages and top-level modules from the bottom up: each may import only from lower levels."""
 
 LEVEL = {component: level for level, components in enumerate(LEVELS) for component in components.split()}
 
@@ -57,7 +57,7 @@ OTHERS = [
     if path not in BOTH
 ]
 
-# Known breaches that wait for repair.  Tests fail when an entry is missing and when one is no longer needed;
+# Known violations still to be repaired.  Tests fail when an entry is missing and when one is no longer needed;
 # then delete its line.
 
 IMPORTS_OF_TESTS = {
@@ -372,7 +372,7 @@ SECTIONS = "Parameters|Attributes|Returns|Yields|Raises|Notes|Examples|Reference
 
 @pytest.mark.parametrize("path", BOTH + OTHERS, ids=relative)
 def test_sections_of_docstrings_are_headings(path):
-    """A section's name is a line of its own, and so is its underline, which is as long."""
+    """The name of a section is on a separate line, with an underline of the same length."""
     documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     for node in ast.walk(parse(path)):
         text = (ast.get_docstring(node) or "") if isinstance(node, documented) else ""

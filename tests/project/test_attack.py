@@ -51,7 +51,7 @@ COUNTS |= {"network": 60, "confidence": 60}
 def test_nothing_fails(name, lanes, tmp_path):
     count, limit = COUNTS[name], resource.getrlimit(resource.RLIMIT_AS)
     results = run_cases(lanes(name), tmp_path, count)
-    assert resource.getrlimit(resource.RLIMIT_AS) == limit  # that of a lane is for a process of its own
+    assert resource.getrlimit(resource.RLIMIT_AS) == limit  # that of a lane is for a separate process
     assert not results.failures
     assert results.tried == count
     assert len(results.outcomes) >= 2  # accepted, rejected, and what lies between
@@ -150,7 +150,7 @@ def test_a_broken_reader_is_caught(break_reader, monkeypatch, tmp_path):
     number = results.failures[0]["case"]
     data = (tmp_path / "failures" / f"reads-5-{number}-input").read_bytes()
     lane = reads.Reads(tmp_path)
-    with pytest.raises(Exception):  # noqa: B017 (whatever it was)
+    with pytest.raises(Exception):  # noqa: B017 (any exception)
         lane.case(campaign.generator("reads", 5, number), number)
     assert lane.current["input"] == data
     monkeypatch.undo()
@@ -260,7 +260,7 @@ def test_all_lanes_divide_the_stated_time(tmp_path, monkeypatch, capsys):
 
 
 def test_what_is_not_ready_at_the_end_is_stopped_and_does_not_count(tmp_path, monkeypatch):
-    """A case that takes longer than what is left of the time is neither a try nor a failure."""
+    """A case that exceeds the remaining time counts neither as tried nor as failed."""
     slow = STRIKE + "strike = lambda: time.sleep(3600)\nreads.Reads.case = case"
     program = f"import sys\nif '--inside' in sys.orig_argv:\n sys.path[:0] = [{str(ROOT)!r}]\n exec({slow!r})\n"
     (tmp_path / "sitecustomize.py").write_text(program)
@@ -272,7 +272,7 @@ def test_what_is_not_ready_at_the_end_is_stopped_and_does_not_count(tmp_path, mo
 
 @pytest.mark.parametrize("fault", BROKEN)
 def test_a_fault_of_the_process_is_caught(fault, tmp_path, monkeypatch):
-    """Whatever is broken is broken in the process of the lane, when it starts."""
+    """Everything is broken in the process of the lane, when it starts."""
     lane = "writes" if fault == "half-written" else "reads"
     if lane == "writes" and not shutil.which("cc"):
         pytest.skip("there is no C compiler")
@@ -346,7 +346,7 @@ def test_text_that_is_not_kept_is_caught(lanes, tmp_path, monkeypatch):
 
 
 def test_forgeries_are_signed(tmp_path):
-    """What only says something else is a model file with right checksums; taking apart and putting together is none."""
+    """Only changes of content keep the checksums right; damage to the structure does not."""
     path = material.train(tmp_path / "a.nonproj", "--set", "features.bits=10", sentences=5)
     original = forgery.take_apart(path.read_bytes())
     again = model_module.Model.from_bytes(forgery.assemble(original))

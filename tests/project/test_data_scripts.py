@@ -178,7 +178,7 @@ def archive_of(path, top, members):
 
 
 def ewt_repository(treebanks):
-    """The files of the repository, the way back: each document in a file of its own, and the lists in their order."""
+    """The files of the repository, the way back: each document in a separate file, and the lists in their order."""
     members, lists = {"README.md": b"#", "not-to-release/sources/reviews/000000.xml.conllu": b"in no list"}, {}
     for part in ("train", "dev", "test"):
         text = (treebanks / "english-ewt" / f"en_ewt-ud-{part}.conllu").read_bytes()

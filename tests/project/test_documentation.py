@@ -1,4 +1,4 @@
-"""The README and the pages of documentation, which must keep up with the program."""
+"""The README and the documentation, checked against the program."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_parse_conllu_objects(folder):
     assert re.search(r"^\. <-punct- \d+$", output, re.MULTILINE)
 
 
-# -- scores of one's own -----------------------------------------------------------------------------------------------
+# -- your own scores --------------------------------------------------------------------------------------------------
 
 
 def test_biaffine(folder):
@@ -131,7 +131,7 @@ def test_the_gradient_of_the_biaffine_example():
     torch.testing.assert_close(found, expected)
 
 
-# -- a part type of one's own ------------------------------------------------------------------------------------------
+# -- a custom part type -----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

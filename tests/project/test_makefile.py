@@ -89,7 +89,7 @@ TARGETS = ["lint", "types", "test", "test-bounds", "setup-systems", "test-system
 
 
 def ci(folder: Path, make: str) -> subprocess.CompletedProcess:
-    """Run .ci/run in a repository of its own, with a script in place of make."""
+    """Run .ci/run in a separate repository, with a script in place of make."""
     bin_ = folder / "bin"
     for path in (folder / ".ci", bin_):
         path.mkdir()

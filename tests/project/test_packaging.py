@@ -113,7 +113,7 @@ def canonical(name):
 
 
 def test_every_library_is_declared():
-    """Whatever the package imports, anywhere, is a dependency or part of an extra."""
+    """Everything that the package imports is a dependency or part of an extra."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [*project["dependencies"], *itertools.chain(*project["optional-dependencies"].values())]
     declared = {canonical(name) for text in wanted for name in re.findall(r"[\w.-]+", re.split(r"[<>=]", text)[0])}

@@ -17,7 +17,7 @@ NAMES = ("models", "fetch", "treebanks", "convert_ddt", "convert_nltk", "convert
 
 @pytest.fixture
 def models(monkeypatch, tmp_path):
-    """The program, with treebanks of its own."""
+    """The program, with separate treebanks."""
     monkeypatch.syspath_prepend(str(ROOT / "release"))
     module = importlib.import_module("models")
     for name, count, seed in (("train", 30, 0), ("test", 6, 1)):

@@ -41,7 +41,7 @@ def loose_seed():
 
 
 def check_laws(found, relaxed, exact):
-    """Check everything that holds whatever the method; ``relaxed`` and ``exact`` are the two optima."""
+    """Check everything that holds for every method; ``relaxed`` and ``exact`` are the two optima."""
     trace = found.trace
     assert len(trace) == found.iterations == len(trace.primal) == len(trace.step) == len(trace.calls)
     assert min(trace.dual) >= relaxed - 1e-7

@@ -1,4 +1,4 @@
-"""Problems without solutions, limits of time, and solvers that fail: each run ends with a status that says so."""
+"""Problems without solutions, limits of time, and solvers that fail: each run ends with the corresponding status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences joined to a batch: each has the scores and labels that it has by itself."""
+"""Sentences in a batch have the same scores and labels as separately."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def test_scores_between_tagged_words_equal_the_definition(seed):
 
 
 def draw_learner(seed, size=3, **options):
-    """A network in training, a sentence with its tree and candidate arcs, and what is left out."""
+    """A network in training, a sentence with its tree and candidate arcs, and dropped units."""
     rng = np.random.default_rng(seed)
     n = 2 + seed
     sentence, encoder = draw_encoder(rng, n)

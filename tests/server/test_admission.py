@@ -1,4 +1,4 @@
-"""Admission under overload, with a clock of its own: hours of load in a moment, and the same on every machine."""
+"""Admission under overload, with a simulated clock: hours of load in a moment, and the same on every machine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Outcome(NamedTuple):
 
 
 class Load(NamedTuple):
-    """Requests that arrive at random at a rate relative to capacity, whatever the answers are."""
+    """Requests that arrive at random at a rate relative to capacity, independent of the responses."""
 
     rate: float = 3.0
     workers: int = 2
@@ -100,7 +100,7 @@ def test_nothing_is_refused_below_capacity():
 
 
 def learnt(seconds: float, limit: float = 10.0) -> Admission:
-    """Admission of one worker that has needed so long for a request of 800 characters."""
+    """Admission for one worker, given its time for a request of 800 characters."""
     admission = Admission(waiting=100, limit=limit)
     admission.workers = 1
     ticket = admission.admit("a", 800, 0.0)

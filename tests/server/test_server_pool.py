@@ -186,7 +186,7 @@ def test_the_memory_of_a_worker_is_limited():
 
 
 def test_the_pool_fails_when_no_worker_can_be_started(tmp_path):
-    """Calls that wait are answered with an error, as are all later ones."""
+    """Waiting and later calls get an error."""
     (tmp_path / "starts").mkdir()
 
     async def work(pool):

@@ -35,7 +35,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture(params=["light", "dark"])
 def browser(request, server, tmp_path: Path):
-    """The start page in a browser of its own."""
+    """The start page in a separate browser."""
     with browsing(tmp_path) as browser:
         scheme = {"features": [{"name": "prefers-color-scheme", "value": request.param}]}
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
@@ -47,7 +47,7 @@ def browser(request, server, tmp_path: Path):
 
 
 def trees(browser, count: int) -> list:
-    """Wait until so many trees are drawn, and return their figures."""
+    """Wait until a number of trees are drawn, and return their figures."""
     WebDriverWait(browser, 20).until(lambda page: len(page.find_elements(By.CSS_SELECTOR, "figure svg")) == count)
     return browser.find_elements(By.CSS_SELECTOR, "figure")
 

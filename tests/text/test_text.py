@@ -171,7 +171,7 @@ def until_error(pieces):
 
 
 def outcome(sentences) -> list:
-    """The lines and places of sentences, and the error that ends them."""
+    """The lines and offsets of sentences, and the final error."""
     found = []
     try:
         found.extend(("".join(sentence.lines), sentence.path, sentence.line) for sentence in sentences)
@@ -209,7 +209,7 @@ def test_lines_and_words_are_those_of_the_input(segmenter):
 
 def test_text_without_full_stops_is_cut(segmenter):
     meta, arrays = segmenter.state()
-    segmenter = Segmenter.from_state(meta | {"threshold": 50}, arrays)  # finds no sentence ends of its own
+    segmenter = Segmenter.from_state(meta | {"threshold": 50}, arrays)  # finds no sentence boundaries itself
     text = " ".join(f"ord{number}" for number in range(5000))
     sentences = segmenter.segment(text)
     assert max(map(len, sentences)) <= 1000 and min(map(len, sentences)) >= 490
@@ -277,7 +277,7 @@ def test_a_text_without_words_has_no_sentences(trained, data):
 
 @pytest.mark.parametrize("form", text_input.FORMATS)
 def test_pieces_have_the_size_that_is_asked_for(form):
-    """A line is no piece: a batch of sentences is faster than so many single ones."""
+    """A piece has many lines: a batch of sentences is faster than single ones."""
     pieces = list(split_text(io.StringIO("Do go nej.\n" * 5000), TextInput(form), 1 << 12))
     assert len(pieces) <= 55_000 // (1 << 12) + 1
 

@@ -1,4 +1,4 @@
-"""The linear models of segmentation against their twin, and what they know of addresses and multiword tokens."""
+"""The linear models of segmentation against their twin, and their handling of addresses and multiword tokens."""
 
 from __future__ import annotations
 

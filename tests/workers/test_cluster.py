@@ -136,7 +136,7 @@ if __name__ == "__main__":
 
 
 def wait_for_worker(client, name: str) -> str:
-    """Return the address of a worker, once it has joined; others may join, too, in the place of dead ones."""
+    """Return the address of a worker, once it has joined; others may join, too, replacing dead ones."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         for address, known in client.run_on_scheduler(_addresses).items():
@@ -242,7 +242,7 @@ def refusal(address: str, reason: str) -> str:
     ],
 )
 def test_unreachable_scheduler(address, reason, here):
-    """In a process of its own, as Dask used to hang and to talk at its end."""
+    """In a separate process, because Dask used to hang and to print messages at exit."""
     pytest.importorskip("distributed")
     words = ["parse", "toy.nonproj", "in.conll", "-o", "no", "--scheduler", address, "--scheduler-timeout", "1"]
     process = run(*words, timeout=50)

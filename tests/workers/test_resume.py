@@ -1,4 +1,4 @@
-"""Jobs that continue where a killed run has ended: ``parse --resume``."""
+"""Jobs that continue after a killed run: ``parse --resume``."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Killed(BaseException):
 
 
 def interrupted(monkeypatch, after: int, *words: str) -> int:
-    """Run a command that is ended when so many tasks are done; return how many were kept, or the code."""
+    """Run a command that is killed after a number of tasks; return the number of kept tasks, or the exit code."""
     kept, append = [], Partial.append
 
     def appending(self, record: Record) -> None:
@@ -165,7 +165,7 @@ def test_a_signal_keeps_what_is_done(folder, tmp_path):
 
 
 def test_cleaning_leaves_partial_output_alone(tmp_path):
-    """The next run in a folder removes temporary files of killed runs; this file has a name of its own."""
+    """The next run in a folder removes temporary files of killed runs; this file has a different name."""
     with Partial(tmp_path / "out.partial", FACTS) as kept:
         kept.append(Record("1", b"one", b"", {}))
     stale = tmp_path / f"{temporary._OF_THIS_MACHINE}{'0' * 16}"
@@ -267,7 +267,7 @@ def records(path: Path) -> list[Record]:
 
 
 def test_whatever_is_left_of_the_last_record_is_cut_off(tmp_path):
-    """At any byte at which a process or a machine may die; then the job goes on."""
+    """A process or a machine may die at any byte; the job can then be continued."""
     path, all_of_them = tmp_path / "out.partial", []
     sizes = [0]
     with Partial(path, FACTS) as kept:

@@ -41,7 +41,7 @@ def test_forged_models_are_of_all_kinds(lane, tmp_path, monkeypatch):
 
 
 def test_the_program_has_its_own_lanes(tmp_path, monkeypatch, capsys):
-    """Each lane runs in a process of its own."""
+    """Each lane runs in a separate process."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr("sys.argv", ["attack", "--case", "1", "models"])
     assert main("systems.attack", LANES) == 0

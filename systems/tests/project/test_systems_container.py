@@ -1,4 +1,4 @@
-"""Models of the systems as files: what is written is read, and anything else is refused in one line."""
+"""Models of the systems as files: written models can be read, and anything else is refused in one line."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def draw(seed, kind, most=5):
 
 
 def best(problem, found, scores):
-    """The best derivation of a graph, and the maximum; minus infinity if there is none."""
+    """The best derivation of a graph, and the maximum; minus infinity if none exists."""
     if not len(found.source):
         return -np.inf, None
     bonus = graph.phrase_bonus(problem.start, problem.end, scores)
@@ -143,7 +143,7 @@ def test_the_dual_does_not_fall_below_the_linear_program(seed, kind):
 
 @for_seeds(40)
 def test_the_library_solves_the_twin_to_the_same_values(seed, kind):
-    """Iteration by iteration, with the same steps: the compiled oracle and the twin in its place."""
+    """Iteration by iteration, with the same steps: the compiled oracle and its twin."""
     _, problem, twin, _ = draw(seed, kind, most=4)
     n_words = problem.n_words
     rows, limits = equal_to(np.eye(n_words), np.ones(n_words)), Limits(15)
