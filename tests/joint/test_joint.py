@@ -1,4 +1,4 @@
-"""Joint decoding of tags and trees: compiled code against enumeration, an integer program and the relaxation library."""
+"""Joint decoding of tags and trees: compiled code against enumeration, an integer program and `nonproj.relaxation`."""
 
 from __future__ import annotations
 
