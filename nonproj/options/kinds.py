@@ -5,9 +5,9 @@ from __future__ import annotations
 from nonproj.errors import ConfigError
 from nonproj.options.schema import Option, show
 
-_CODES = """ af am ar az bg bn bo ca cs da de dsb el en es et eu fa fi fo fr ga gd grc gu he hi hr hsb ht hu hy id is it
-ja kmr kn ko ky la lb lg lij lt lv mk ml mr ms nb ne nl nn pl pt ro ru sa si sk sl sq sr sv ta te th ti tl tn tr tt uk
-ur vi xx yo zh
+_CODES = """
+af am ar az bg bn bo ca cs da de dsb el en es et eu fa fi fo fr ga gd grc gu he hi hr hsb ht hu hy id is it ja kmr kn ko
+ky la lb lg lij lt lv mk ml mr ms nb ne nl nn pl pt ro ru sa si sk sl sq sr sv ta te th ti tl tn tr tt uk ur vi xx yo zh
 """
 LANGUAGES = frozenset(_CODES.split())
 """The languages of spaCy's rules.  Models name languages, so a name is looked up here and never imported."""

@@ -111,9 +111,7 @@ def tree_score(parts: PartSpace, scores: ArrayLike, heads: ArrayLike) -> float:
         return -np.inf
     total = 0.0
     for part_type, start in zip(parts.types, parts.starts, strict=True):
-        for number in part_type.used(
-            parts.arcs, start, y, y
-        ):  # one by one, in the order of the kernels, for equal sums
+        for number in part_type.used(parts.arcs, start, y, y):  # one by one, like the kernels, for equal sums
             total += scores[number]
     return float(total)
 

@@ -112,9 +112,7 @@ def minimise(model: Model, size: float, seconds: float) -> Lowest | None:
     if found is not None:
         weights, steps = found
         slope = model.costs - weights @ model.slopes
-        steps = np.maximum(
-            -size * slope, model.lower
-        )  # the best steps for these weights: those of HiGHS are less accurate
+        steps = np.maximum(-size * slope, model.lower)  # the best steps for these weights: more exact than HiGHS'
         lower_bound = float(slope @ steps + weights @ model.heights)
         here = model.value(steps)
         if here - lower_bound <= GAP * max(steepest - here, 0.0) + 1e-12 * (1.0 + abs(here)):

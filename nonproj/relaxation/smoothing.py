@@ -67,9 +67,7 @@ class AcceleratedGradient:
         momentum = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self._momentum**2))
         point = here + (self._momentum - 1.0) / momentum * (here - self._previous)
         value, after = self._descend(point)
-        if (
-            value > self._current
-        ):  # accelerated steps may increase the dual: restart from here, with a plain gradient step
+        if value > self._current:  # accelerated steps may increase the dual: restart with a plain gradient step
             momentum = 1.0
             value, after = self._descend(here)
         self._current, self._previous, self._momentum = value, here, momentum

@@ -212,9 +212,7 @@ class Admission:
         for ticket in list(self._waiting):
             own = self.estimate(ticket)
             waited = now - ticket.arrived
-            seconds = (
-                (delay + own) / CAUTION if delay else CAUTION * own
-            )  # the next one to start may only be refused if it is certainly late
+            seconds = (delay + own) / CAUTION if delay else CAUTION * own  # the next one has to be certain
             if not ticket.at_once and waited + seconds > self.limit:
                 self._remove(ticket)
                 found.append((ticket, self._refusal(delay + own)))
