@@ -46,7 +46,7 @@ SOURCES = $(wildcard nonproj/*.py nonproj/*/*.py)
 FETCH = "$(BIN)/python" data_scripts/fetch.py $(LANG) --out "$(DATA)" --paths $(if $(TREEBANKS),--source "$(TREEBANKS)") \
 	$(if $(ARCHIVE),--archive "$(ARCHIVE)")
 PATHS = paths=$$($(FETCH)) && train=$$(echo "$$paths" | sed -n 1p) && test=$$(echo "$$paths" | sed -n 2p)
-NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); make it by: make train LANG=$(LANG) PARTS=$(PARTS)" >&2; exit 2; }
+NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); create it with: make train LANG=$(LANG) PARTS=$(PARTS)" >&2; exit 2; }
 DECODE_TESTS = $(addprefix tests/,trees parts automata dual relaxation programs) $(addprefix nonproj/,trees automata dual programs relaxation)
 # The tests of kernels; what compares solvers, or Python with Python, has no bounds to check.
 BOUNDS_TESTS = $(addprefix tests/,trees parts automata dual joint scoring/test_scoring.py learning/test_learning.py \
@@ -104,10 +104,10 @@ test: $(WARM) ## run all tests
 test-decode: $(WARM) ## run only the tests of the decoders
 	@$(PYTEST) $(DECODE_TESTS) $(ARGS)
 
-test-bounds: $(READY) ## run the tests of kernels with bounds checking
+test-bounds: $(READY) ## run the tests of kernels with array bounds checks
 	@NUMBA_BOUNDSCHECK=1 $(PYTEST) $(BOUNDS_TESTS) $(ARGS)
 
-test-python: $(READY) ## run the tests of decoders and scores uncompiled, for coverage; takes minutes
+test-python: $(READY) ## run the tests of decoders and scores without compilation, for coverage; takes minutes
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) -W ignore::RuntimeWarning $(DECODE_TESTS) tests/scoring/test_scoring.py $(ARGS)
 
 attack: $(WARM) ## run the fuzzing and fault-injection campaign: SECONDS=1800 SEED=1; see attack/README.md

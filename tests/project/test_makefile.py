@@ -59,7 +59,7 @@ def test_an_unknown_treebank_is_refused():
     ("script", "message"),
     [
         ("[ $# = 1 ] && echo Python 3.9.1 && exit; exit 1", "Python 3.11 or newer is needed, Python 3.9.1 found"),
-        (None, "is not there"),
+        (None, "is not installed"),
     ],
 )
 def test_an_old_python_is_refused(script, message, tmp_path):
