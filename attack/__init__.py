@@ -1,4 +1,4 @@
-"""The attack on nonproj, kept as a campaign: random damage to everything that it reads, and faults while it runs.
+"""A fuzzing campaign on nonproj: random damage to everything that it reads, and faults while it runs.
 
 - `campaign`: cases, outcomes, failures; a lane runs case after case and keeps the figures
 - `supervisor`: runs a lane in a separate process and detects crashes and hangs
@@ -6,7 +6,7 @@
 - `mutators`: damages text and gzip archives
 - `lanes`: all lanes, with their shares of the time
 - `forgery`: damages models and checkpoints, with the checksums made right again
-- `properties`: what must be true of sentences, trees and errors
+- `properties`: the properties of sentences, trees and errors
 - `reads`, `parses`, `models`, `options`: lanes of damaged treebanks, models, configurations and command lines
 - `components`: lanes of forged taggers, segmenters, networks and confidence classifiers
 - `text`, `server`: lanes of plain text, and of requests to a live server

@@ -30,7 +30,7 @@ class ExhaustedError(Exception):
 
 
 class UnavailableError(Exception):
-    """A lane cannot run here; the argument says what it lacks."""
+    """A lane cannot run here; the argument names what is missing."""
 
 
 class Lane:
@@ -77,7 +77,7 @@ class Lane:
             resource.setrlimit(resource.RLIMIT_AS, (used + self.memory, hard))
 
     def close(self) -> None:
-        """Check what the cases left behind, and end what the lane has started."""
+        """Check for leftovers of the cases, and end the processes of the lane."""
 
 
 @dataclass
@@ -114,7 +114,7 @@ class Results:
 
     @classmethod
     def load(cls, path: Path, lane: str, seed: int) -> Results:
-        """Return the figures in a file, or new ones if there is none or the sources have changed."""
+        """Return the figures in a file, or new ones without a file or after changes of the sources."""
         new = cls(lane, seed, source_digest())
         if path.exists():
             old = cls(**json.loads(path.read_text(encoding="utf-8")))

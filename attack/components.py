@@ -35,7 +35,7 @@ _UNTAGGED = "".join(
 
 
 class Component(Lane):
-    """Forges one component of models that have all of them, and uses what is accepted."""
+    """Forges one component of models that have all of them, and uses accepted models."""
 
     component = ""
     memory = MEMORY
@@ -54,7 +54,7 @@ class Component(Lane):
                 self.use(random.Random(seed), self._parser(Model.from_bytes(forgery.assemble(original))))
 
     def complete(self, model: Model) -> None:
-        """Add what so small a training does not make."""
+        """Add components that such a small training run does not produce."""
 
     def case(self, rng: random.Random, number: int) -> str:
         """Forge one component, and use the model."""
@@ -81,7 +81,7 @@ class Component(Lane):
         return Parser(model)
 
     def use(self, rng: random.Random, parser: Parser) -> None:
-        """Do what the component is for."""
+        """Use the component."""
         for text in (_UNTAGGED, material.CONLLU):
             try:
                 check_parsing(text.encode(), parser, 64)

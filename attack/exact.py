@@ -169,7 +169,7 @@ class Exact(Lane):
         return "equal"
 
     def refused(self, error: ValueError, allowed: np.ndarray, draw: _Draw) -> str:
-        """Check that there is no tree where that is said, and that nothing else is refused in the common domain."""
+        """Check that there is no tree if none is reported, and that nothing else is refused in the common domain."""
         if "no tree" in str(error) or "no projective tree" in str(error):
             require(not allowed.any(), f"there is a tree: {error}")
             return "no tree"
@@ -234,7 +234,7 @@ class _Draw:
         self.masks = [MASKS[i] for i in rng.integers(len(MASKS), size=rng.integers(1, 3))]
         self.share = rng.choice([0.0, 0.2, 0.35, 0.6])
         self.common = 1e-6 <= self.scale <= 1e6 and max(self.masks) <= -1e9
-        """Whether the instance is one of those of which none may be refused."""
+        """Whether the instance must not be refused."""
 
     def size(self, most: int) -> int:
         """A number from 1."""

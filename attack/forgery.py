@@ -1,4 +1,4 @@
-"""Damages models and checkpoints, with the checksums made right again, so that only what they say is wrong."""
+"""Damages models and checkpoints, with recomputed checksums, so that only their contents are wrong."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _without_digest(entry: object) -> object:
 
 
 def signed(text: bytes, body: bytes = b"") -> bytes:
-    """Return a model file of this header, padded and with the right checksum, and what is behind it."""
+    """Return a model file of this header, padded and with the right checksum, and the given data."""
     text = text.ljust(-(-(START + len(text)) // ALIGNMENT) * ALIGNMENT - START)
     length, digits = len(text).to_bytes(START, "little"), slice(len(BEGINNING), len(BEGINNING) + len(ZEROS))
     checksum = hashlib.blake2b(length + text[: digits.start] + text[digits.stop :], digest_size=32).hexdigest().encode()

@@ -22,7 +22,7 @@ _errors: dict[int, int] = {}
 
 
 class Ended(NamedTuple):
-    """How a command ended: its exit code, negative for a signal; what it wrote; and seconds."""
+    """How a command ended: its exit code, negative for a signal; its output; and seconds."""
 
     code: int
     output: bytes
@@ -117,7 +117,7 @@ def wait(pid: int, folder: Path, signals: list[tuple[float, int]] | None = None,
 
 
 def _said(reader: int) -> str:
-    """Return what a process wrote to its standard error, up to the capacity of a pipe."""
+    """Return the standard error of a process, up to the capacity of a pipe."""
     data = b""
     with open(reader, "rb", buffering=0) as stream:
         while block := stream.read(1 << 16):
@@ -145,7 +145,7 @@ def descendants(session: int) -> list[int]:
 
 
 def check_gone(session: int, seconds: float = 5.0) -> None:
-    """Check that no process of a session is left after some seconds; those that are left are killed."""
+    """Check that no process of a session remains after some seconds; remaining ones are killed."""
     deadline = time.monotonic() + seconds
     while (left := descendants(session)) and time.monotonic() < deadline:
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""Lane guided by coverage: atheris changes what reaches new lines of the reader, where it is installed."""
+"""Lane guided by coverage: atheris, if installed, mutates inputs that reach new lines of the reader."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ class Kills(Lane):
         return self._kill_caller(rng, ["--jobs", "2"], 0.0, "parsing with --jobs 2")
 
     def _kill_caller(self, rng: random.Random, words: list[str], earliest: float, what: str) -> str:
-        """Kill a parsing by workers after ``earliest`` to 6 seconds; no process may be left of it."""
+        """Kill a parsing by workers after ``earliest`` to 6 seconds; none of its processes may remain."""
         number = rng.choice(NUMBERS)
         process = spawn([*_PARSE, *words], self.work)
         time.sleep(rng.uniform(earliest, 6.0))
@@ -186,7 +186,7 @@ class Kills(Lane):
         return f"{what} had ended before" if ended.code == 0 else f"{what}, {signal.Signals(number).name}"
 
     def _check_left(self, ended: Ended, number: int, outputs: set[str]) -> None:
-        """Check the end of a command, its message, and the files that are left."""
+        """Check the end of a command, its message, and the remaining files."""
         hidden = [path for path in self.work.iterdir() if path.name.startswith(".")]
         if ended.code == -signal.SIGKILL:
             if hidden:  # the next run removes them
@@ -247,7 +247,7 @@ class Kills(Lane):
         return "a Dask scheduler"
 
     def close(self) -> None:
-        """End the cluster, of which nothing may be left."""
+        """End the cluster; no process may remain."""
         if self.cluster is not None:
             cluster, self.cluster = self.cluster, None
             cluster.close()
@@ -317,7 +317,7 @@ class Cluster:
         self.scheduler.wait()
 
     def close(self) -> None:
-        """End everything; nothing is left."""
+        """End everything; no process remains."""
         for process in (*self.workers, self.scheduler):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)

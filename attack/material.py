@@ -92,7 +92,7 @@ def treebank_files() -> list[Path]:
 
 @cache
 def texts() -> tuple[bytes, ...]:
-    """Return small treebanks to damage, of 1 to 20 lines each; half of them real sentences where there are any."""
+    """Return small treebanks to damage, of 1 to 20 lines each; half of them real sentences if available."""
     found = [CONLLU, CONLLX, CONLLU.replace("\n", "\r\n"), "\ufeff" + CONLLU, "\n \n" + CONLLX, CONLLX.rstrip("\n")]
     found += [CONLLU.split("\n\n")[1] + "\n\n"] * 2
     found += [f"{sentence}\n\n" for sentence in toy_treebank(40, 1).split("\n\n") if sentence]

@@ -144,7 +144,7 @@ class Options(Lane):
         return self._run(words)
 
     def _run(self, words: list[str]) -> str:
-        """Run the command, and check what it leaves."""
+        """Run the command, and check for leftovers."""
         shutil.rmtree(self.work, ignore_errors=True)
         self.work.mkdir()
         for name in ("toy.nonproj", "in.conll", "train.conll"):

@@ -1,4 +1,4 @@
-"""Lane of damaged treebanks that are parsed: trees, certificates and output, compared with brute force where small."""
+"""Lane of damaged treebanks that are parsed: trees, certificates and output, compared with brute force if small."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def compare_with_all(parser: Parser, sentence, parse) -> None:
 
 
 def compare_with_program(parser: Parser, sentence, parse) -> int:
-    """Compare a tree with the integer program's; return 0 where there is no solver."""
+    """Compare a tree with the integer program's; return 0 without a solver."""
     try:
         from nonproj.programs.linear_program import LinearOptions, linear_program
     except ImportError:

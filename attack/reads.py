@@ -1,4 +1,4 @@
-"""Lane of damaged treebanks: each is read, or rejected in one line, and what was read is written back unchanged."""
+"""Lane of damaged treebanks: each is read, or rejected in one line, and written back unchanged."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Named(io.BytesIO):
 
 
 def stream_of(data: bytes, name: str = "<stream>") -> io.BufferedReader:
-    """Return the bytes as a stream that is unpacked where necessary, as a file is."""
+    """Return the bytes as a stream that is decompressed if necessary, like a file."""
     stream = _Named(data)
     stream.name = name
     return io.BufferedReader(stream)
@@ -81,7 +81,7 @@ def check_reading(data: bytes, rules: Rules, rng: random.Random) -> str:
 
 
 def unpacked(data: bytes) -> bytes:
-    """Return the plain text of what may be a gzip archive: as much of it as can be unpacked."""
+    """Return the plain text of what may be a gzip archive: the part that can be decompressed."""
     if data[:2] != b"\x1f\x8b":
         return data
     text, stream = b"", io.BufferedReader(gzip.GzipFile(fileobj=io.BytesIO(data)))

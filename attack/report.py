@@ -1,4 +1,4 @@
-"""Writes the page with the figures of the campaign from the files of results."""
+"""Writes the page with the figures of the campaign from the result files."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _notes(groups: dict[str, list[dict]]) -> list[str]:
 
 
 def struck(results: list[dict]) -> int:
-    """Return how many kills met what was still running."""
+    """Return the number of kills that hit a running process."""
     counts = sum((Counter(result["outcomes"]) for result in results if result["lane"] == "kills"), Counter())
     return sum(count for outcome, count in counts.items() if "had ended before" not in outcome and outcome != "failed")
 

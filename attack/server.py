@@ -207,7 +207,7 @@ class Server(Lane):
     # -- what is sent
 
     def _send(self, pieces: list[bytes], wait: float = _READ, pause: float = 0.0) -> object:
-        """Send pieces on one connection; return the status, after checking what the answers say."""
+        """Send pieces on one connection; return the status, after checking the responses."""
         self.current = {"request": b"".join(pieces)}
         answer = b""
         with contextlib.suppress(OSError):
@@ -354,7 +354,7 @@ class Live:
 
 
 def exchange(port: int, pieces: list[bytes], wait: float, pause: float = 0.0) -> bytes:
-    """Send pieces to the server on one connection, and return what it answers until it closes, or for some time."""
+    """Send pieces to the server on one connection, and return its response until it closes, or for some time."""
     deadline, answer = time.monotonic() + wait, b""
     with socket.create_connection(("127.0.0.1", port), timeout=max(wait, 1.0)) as connection:
         for piece in pieces:
@@ -375,6 +375,6 @@ def exchange(port: int, pieces: list[bytes], wait: float, pause: float = 0.0) ->
 
 
 def status_of(answer: bytes) -> int | None:
-    """Return the status of an answer, the last one that is not 1xx; None if there is none."""
+    """Return the status of a response, the last one that is not 1xx, or None."""
     found = [int(status) for status in _STATUS.findall(answer)]
     return found[-1] if found else None

@@ -134,7 +134,7 @@ def _attempt(task: Task, seconds: float, deadline: float, folder: Path) -> tuple
 
 
 def _end_all(folder: Path) -> int:
-    """Kill what a lane has started and not ended, sessions of their own included; return how many that were."""
+    """Kill the remaining processes of a lane, including separate sessions; return their number."""
     mark, killed = f"TMPDIR={folder}\0".encode(), 0
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):

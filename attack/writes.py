@@ -251,7 +251,7 @@ def load_shim(folder: Path) -> ctypes.CDLL:
 
 
 def preload(folder: Path) -> dict[str, str]:
-    """Compile the library, and return the variables with which a process has to start; none without a compiler."""
+    """Compile the library, and return the environment variables for a process; empty without a compiler."""
     library = folder / "shim.so"
     for compiler in filter(None, (os.environ.get("CC"), "cc", "gcc", "clang")):
         with contextlib.suppress(OSError):

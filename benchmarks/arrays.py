@@ -1,4 +1,4 @@
-"""`nonproj.decode_scores` beside the decoders of other parsers: the same scores, sentence lengths of a treebank.
+"""Comparison of `nonproj.decode_scores` with the decoders of other parsers, on scores for a treebank's sentences.
 
     python -m benchmarks.arrays TREEBANK [--scores FILE.npz] [--siblings]
 
@@ -30,7 +30,7 @@ Matrix = np.ndarray
 
 
 class Decoder(NamedTuple):
-    """A decoder: what it is given is prepared beforehand, and not timed.
+    """A decoder; its inputs are prepared beforehand and not timed.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ def networkx() -> list[Decoder]:
 
 
 def greedy() -> list[Decoder]:
-    """Return the best head of each word, chosen alone: what parsers do that do not decode."""
+    """Return the best head of each word, chosen independently, as parsers without a decoder do."""
     return [Decoder("best head of each word", True, list, lambda given: [matrix.argmax(axis=0) for matrix in given])]
 
 
@@ -220,7 +220,7 @@ def compare(matrices: list[Matrix]) -> None:
 
 
 def compare_siblings(lengths: Sequence[int], seed: int = 0) -> None:
-    """Print time and agreement of second-order projective trees with a single root, beside SuPar's."""
+    """Print time and agreement of second-order projective trees with a single root, compared with SuPar's."""
     import torch
     from supar.structs import Dependency2oCRF
 

@@ -105,7 +105,7 @@ def repair(instance: Assignment) -> Repair:
     profits, loads, capacities = instance
 
     def heuristic(proposal: Proposal) -> tuple[float, np.ndarray]:
-        """Return the value and the agents of a feasible assignment; minus infinity where a job fits nowhere."""
+        """Return the value and the agents of a feasible assignment; minus infinity if a job fits no agent."""
         agent_of = proposal.solutions[0].copy()
         jobs = np.arange(len(agent_of))
         room = capacities - np.bincount(agent_of, loads[agent_of, jobs], len(capacities)).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Instructions per word by stage and kernel; unlike seconds, they do not depend on what else the machine does.
+"""Instructions per word by stage and kernel; unlike seconds, they do not depend on other load.
 
     python -m benchmarks.instructions MODEL FILE
 

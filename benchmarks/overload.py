@@ -1,4 +1,4 @@
-"""The server under three times the load that it can bear: what it still answers, and how fast.
+"""The server at three times its capacity: the share of requests answered, and response times.
 
     python -m benchmarks.overload MODEL TREEBANK [--times 3] [--seconds 120] [--jobs 1] [--timeout 30]
 
@@ -168,7 +168,7 @@ async def run(options: argparse.Namespace) -> None:
 
 
 def spread(name: str, replies: list[Reply], status: int) -> str:
-    """Return a line about the time until the answers of a status; empty if there are none."""
+    """Return a line about the response times of a status; empty without such responses."""
     times = sorted(reply.answered - reply.sent for reply in replies if reply.status == status)
     if not times:
         return ""

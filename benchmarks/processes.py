@@ -139,7 +139,7 @@ class Scaling(NamedTuple):
 
     @property
     def ratio_without_start(self) -> float:
-        """How many times as fast they are where start-up, the same for both, does not count."""
+        """Speed-up without start-up time, which is the same for both."""
         return (self.one.best - self.start.best) / max(self.several.best - self.start.best, 1e-9)
 
     @property

@@ -82,7 +82,7 @@ def _name(key: Key) -> str:
 
 
 def speed(figures: Figures) -> str:
-    """Return the table of speed from file to file, beside UDPipe."""
+    """Return the table of speed from file to file, compared with UDPipe."""
     heads = ["model on file", "words/s", "words per processor second", "UAS", "UDPipe words/s", "UAS", "speed ratio"]
     measures = ("words_per_second", "words_per_second.cpu", "uas", "udpipe.words_per_second.cpu", "udpipe.uas")
     forms = (",.0f", ",.0f", ".2f", ",.0f", ".2f")
@@ -218,7 +218,7 @@ TABLES: tuple[tuple[Callable[[Figures], str], str], ...] = (
     (memory, f"memory.{SIZES[0]}.dependent"),
     (counted, "instructions.read"),
 )
-"""The tables in order, each with a measure without which it is left out."""
+"""The tables in order, each with a measure without which it is omitted."""
 
 
 def render(figures: Iterable[Figure]) -> str:

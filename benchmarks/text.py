@@ -79,7 +79,7 @@ def raw_text(sentences: Sequence[Sequence[str]]) -> str:
 
 
 def _ends(row: Sequence[str]) -> tuple[int, bool]:
-    """Return where a token ends: a multiword token behind the words that it covers."""
+    """Return the end of a token: that of a multiword token is after its words."""
     first, _, last = row[0].partition("-")
     return int(last or first), bool(last)
 
@@ -109,7 +109,7 @@ def gold_tokens(sentences: Sequence[Sequence[str]]) -> str:
 
 
 def pipeline_path(folder: Path, train: Path) -> Path:
-    """Return the file of UDPipe's whole pipeline for a treebank; its training time is in a file beside it."""
+    """Return the file of UDPipe's whole pipeline for a treebank; its training time is in a second file."""
     return udpipe_path(folder, train).with_suffix(".pipeline.udpipe")
 
 
@@ -141,7 +141,7 @@ def train_pipeline(udpipe, train: Path, target: Path) -> None:
 
 
 def run_udpipe(model: str, source: str, target: str, input_format: str) -> None:
-    """Run UDPipe from a file to a file: what the process of this benchmark does."""
+    """Run UDPipe from a file to a file, in the process of this benchmark."""
     udpipe = __import__("ufal.udpipe").udpipe
     loaded, error = udpipe.Model.load(model), udpipe.ProcessingError()
     if not loaded:
@@ -205,7 +205,7 @@ def figures(found: dict[str, Job], test: Path, folder: Path) -> dict[str, dict[s
 
 
 def speeds(found: dict[str, Job], test: Path, folder: Path, words: int, repeats: int) -> dict[str, dict[str, float]]:
-    """Return the words per second of each program from text to trees, and what a start takes, in processor seconds."""
+    """Return the words per second of each program from text to trees, and the start-up time in processor seconds."""
     sentences = blocks(test)
     count = sum(line[0].isdigit() and line.split("\t")[0].isdigit() for lines in sentences for line in lines)
     copies = -(-words // count)

@@ -38,7 +38,7 @@ def show(sentence: Sentence, parse: Parse) -> str:
 
 
 def from_text(sentences: Iterable[Sentence], parser: Parser) -> Iterator[Sentence]:
-    """Yield the sentences as the parser finds them in their plain text, where the treebank has it."""
+    """Yield the sentences found by the parser in their plain text, if the treebank has it."""
     for sentence in sentences:
         text = next((line.partition("=")[2].strip() for line in sentence.lines if line.startswith("# text =")), None)
         for found in parser.segmenter.segment(text) if text else [sentence]:

@@ -56,7 +56,7 @@ class Valency(PartType):
 
     @property
     def templates(self) -> str:
-        """The template file, beside this module."""
+        """The template file in the folder of this module."""
         return str(Path(__file__).resolve().with_name("valency.yaml"))
 
     def number(self, arcs: ArcSpace, first: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Reproduce the papers' tables and figures: all of the parser, or those named.  A stopped run resumes where it was."""
+"""Reproduce the papers' tables and figures: all of the parser's, or those named.  A stopped run can be resumed."""
 
 from __future__ import annotations
 

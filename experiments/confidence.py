@@ -1,4 +1,4 @@
-"""Confidence on test files: calibration, ranking, and the marginals of the first-order model beside it."""
+"""Confidence on test files: calibration, ranking, and comparison with the marginals of the first-order model."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _model(name: str, results: Path, data: Path, short: bool) -> tuple[Model, li
 
 
 def _judge(model: Model, sentences: list, given: str) -> dict[str, Judged]:
-    """Return what is right of each kind, the baselines first: see `INTRODUCTION`."""
+    """Return the accuracy of each kind, baselines first: see `INTRODUCTION`."""
     parser = Parser(model, tags="none" if given == "gold tags" else "all")
     if given == "plain text":
         without = _with_classifier(Parser(model, tags="all"), text=None)

@@ -146,7 +146,7 @@ def page(rows: list[Row], papers: dict) -> list[str]:
 
 
 def _mean(rows: list[Row], budget: float) -> float:
-    """Return the mean share that is left at a budget."""
+    """Return the mean remaining share at a budget."""
     return float(np.mean([row["left"] for row in rows if row["budget"] == budget]))
 
 

@@ -43,11 +43,11 @@ NONE = "none"
 
 NAMES = ("configuration", "templates", "data", "model format", "learning")
 EARLIER = "**Measured on an earlier version**"
-"""On a page: what follows, up to a full stop, is no longer what it was made from."""
+"""Mark on a page: the ingredients that follow, up to a full stop, have changed since."""
 
 _RECORD = re.compile(rf"Made from: (?P<made>[^.]+)\.(?:\n{re.escape(EARLIER)}: (?P<changed>[^.]+)\.)?")
 _IGNORED = {"treebank": ("train", "test", "dev"), "features": ("folder",)}
-"""Options that say where files are."""
+"""Options that are file names."""
 
 
 class Ingredients(NamedTuple):
@@ -75,7 +75,7 @@ class Ingredients(NamedTuple):
     learning: str
 
     def changed(self, other: Ingredients) -> list[str]:
-        """Return the names of what differs.
+        """Return the names of the differences.
 
         Examples
         --------
@@ -151,14 +151,14 @@ def of_experiment(name: str, setting: Setting = TODAY) -> Ingredients:
 
 
 def _options(config: dict[str, Any], text: bool) -> dict[str, Any]:
-    """Return the options of a configuration without those that say where files are, or how text is segmented."""
+    """Return the options of a configuration except file names and those of text segmentation."""
     for section, names in _IGNORED.items():
         config[section] = {key: value for key, value in config[section].items() if key not in names}
     return config if text else {name: section for name, section in config.items() if name != "segmenter"}
 
 
 def _templates(parts: Sequence[str]) -> dict[str, Any]:
-    """Return the content of the template files of a set of part types; labels are scored wherever there are some."""
+    """Return the content of the template files of a set of part types; with those of labels, if any."""
     names = [*template_files(parts, True, True), "tagger", "lemmatizer"]
     paths = {name: ROOT / "features" / f"{name}.yaml" for name in names}
     return {name: yaml.safe_load(path.read_text("utf-8")) for name, path in paths.items() if path.exists()}
@@ -225,7 +225,7 @@ def sections() -> dict[str, tuple[str, str, Callable[[], Ingredients]]]:
 
 
 def recorded(text: str, title: str = "") -> Ingredients | None:
-    """Return what a page, or its section with a title, was made from; None if it does not say."""
+    """Return the provenance of a page, or of its section with a title; None without a record."""
     place = _below(text, title)
     match = _RECORD.match(text, place) if place else None
     if match is None:
@@ -235,7 +235,7 @@ def recorded(text: str, title: str = "") -> Ingredients | None:
 
 
 def with_record(text: str, made: Ingredients, now: Ingredients, title: str = "") -> str:
-    """Return a page with the record of what it, or its section with a title, was made from.
+    """Return a page with the provenance of itself, or of its section with a title.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def with_record(text: str, made: Ingredients, now: Ingredients, title: str = "")
 
 
 def _below(text: str, title: str) -> int:
-    """Return the place of the first paragraph below a heading; 0 if there is none."""
+    """Return the position of the first paragraph below a heading; 0 if there is no heading."""
     heading = re.search(rf"^## {re.escape(title)}\n\n" if title else r"\A# .*\n\n", text, re.MULTILINE)
     return heading.end() if heading else 0
 

@@ -41,7 +41,7 @@ PLAIN = "-plain"
 """Suffix of a set whose model is trained without a margin, as Koo et al. (2010) train theirs."""
 
 RANDOM = "random"
-"""Takes the place of a language where scores are drawn at random."""
+"""Name used instead of a language for random scores."""
 
 BETA = 0.001
 """Share of the arc scores in the arborescence subproblem: Koo et al. (2010), appendix A.2."""
@@ -196,7 +196,7 @@ def configuration(setting: Setting, language: str, parts: str) -> Config:
 
 
 def fingerprint(setting: Setting, sizes: Sequence[str], language: str, parts: str) -> str:
-    """Return a digest of what the numbers of a unit depend on: some sizes of the run, the model and the sentences."""
+    """Return a digest of the inputs of a unit: some sizes of the run, the model and the sentences."""
     digest = hashlib.blake2b(repr([getattr(setting, name) for name in sizes]).encode(), digest_size=4)
     if language == RANDOM:
         return digest.hexdigest()

@@ -26,7 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tsp": ("nonproj_systems.tsp.command", "find tours that are proven to be shortest, for files of TSPLIB95"),
     "mrf": ("nonproj_systems.mrf.command", "find the most probable labels of a Markov random field (UAI file)"),
 }
-"""Of each command the module with ``add_arguments`` and ``run``, and what it does."""
+"""For each command its module, with ``add_arguments`` and ``run``, and its description."""
 
 
 def build_parser(named: str = "") -> Arguments:

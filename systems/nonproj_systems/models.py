@@ -23,7 +23,7 @@ def write(
     kind : str
         What the model is, as in ``"translation"``.
     version : int
-        The version of what is in it.
+        The version of its contents.
     values : mapping of str to JSON values
     arrays : mapping of str to ndarray
 

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def progress(items: Iterable[Any], description: str, quiet: bool = False, total: int | None = None) -> Iterator[Any]:
-    """Yield the items, with a progress bar on standard error where that is a terminal.
+    """Yield the items, with a progress bar on standard error if that is a terminal.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ def progress(items: Iterable[Any], description: str, quiet: bool = False, total:
     quiet : bool
         Whether to leave out the bar.
     total : int, optional
-        The number of items, where they do not know it.
+        The number of items, if they have no length.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The attack: a minute of it, and that it would find what it looks for."""
+"""The fuzzing campaign: a minute of it, and checks that it would find errors."""
 
 from __future__ import annotations
 

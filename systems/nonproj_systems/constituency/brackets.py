@@ -14,7 +14,7 @@ from nonproj.io.temporary import reason
 from nonproj.strings import WORD, fits
 
 TOP = "TOP"
-"""The label of the root, whatever it is in the file: ``( (S ...))``, ``(ROOT (S ...))`` or ``(S ...)``."""
+"""The label of the root, for any label in the file: ``( (S ...))``, ``(ROOT (S ...))`` or ``(S ...)``."""
 
 TRACE = "-NONE-"
 """The tag of traces and other empty elements."""
@@ -160,7 +160,7 @@ def numbered_trees(lines: Iterable[str], path: str = "<trees>") -> Iterator[tupl
     Raises
     ------
     DataError
-        If brackets do not match, or what is in them is no tree.
+        If brackets do not match, or their contents are not a tree.
 
     Examples
     --------
@@ -254,7 +254,7 @@ def plain_label(label: str) -> str:
 
 
 def plain(tree: Tree) -> Tree | None:
-    """Return a tree without traces, function tags and phrases that held traces only; None if nothing is left.
+    """Return a tree without traces, function tags and phrases that contain only traces; None if no word remains.
 
     Examples
     --------

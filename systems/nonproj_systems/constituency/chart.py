@@ -115,7 +115,7 @@ def _build(
 ) -> tuple[Int32s, Int32s]:
     """Return items (symbol, begin, end, first edge), and edges (left, right, word, rule), items closed by a last row.
 
-    Span by span, the shorter ones first: words and binary rules, then unary rules over what these have built.  With too
+    Span by span, the shorter ones first: words and binary rules, then unary rules over their results.  With too
     many edges the last row's is -1.
     """
     rows, members = chart.rows, chart.members

@@ -199,7 +199,7 @@ class Collins:
 
 
 def _is_sound(values: dict[str, Any], events: np.ndarray | None) -> bool:
-    """Return whether what a file holds is a model, all of whose numbers name a symbol or a word."""
+    """Return whether the contents of a file are a model all of whose indices name a symbol or a word."""
     symbols, words, factor = (values.get(name) for name in ("symbols", "words", "factor"))
     for names, limit in ((symbols, MAX_SYMBOLS), (words, MAX_WORDS)):
         if problem(names, KNOWN_WORD) or not 0 < len(names) <= limit or len(set(names)) < len(names):

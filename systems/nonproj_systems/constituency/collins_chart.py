@@ -118,7 +118,7 @@ def chart(model: Collins, grammar: Grammar, words: np.ndarray, tags: np.ndarray,
 
 @kernel
 def _add_item(build: Build, kind: int, i: int, j: int, symbol: int, d: int, h: int) -> int:
-    """Return the number of a new item; where there is no room, only its number is counted."""
+    """Return the number of a new item; if there is no space left, only the number is counted."""
     number = min(build.counts[0], build.items.shape[0] - 1)
     build.counts[0] += 1
     item = build.items[number]
@@ -142,7 +142,7 @@ def _get(build: Build, table: int, key: int, kind: int, i: int, j: int, symbol: 
     number = build.found[table, key]
     if number < 0 or build.items[number, 1] != i or build.items[number, 2] != j or build.items[number, 0] != kind:
         number = _add_item(build, kind, i, j, symbol, d, h)
-        if number < build.items.shape[0] - 1:  # the last place is for what there is no room for
+        if number < build.items.shape[0] - 1:  # the last entry receives items without space
             build.found[table, key] = number
             build.items[number, _NEXT] = build.lists[table, i, j]
             build.lists[table, i, j] = number

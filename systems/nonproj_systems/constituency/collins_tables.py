@@ -10,7 +10,7 @@ from nonproj._kernel import kernel
 from nonproj.types import Int64s
 
 MAX_SYMBOLS, MAX_WORDS = 2**7, 2**17
-"""Limits of what fits into the bits of a packed context."""
+"""Maximum values that fit into the bits of a packed context."""
 
 HEAD, MODIFIER, WORD, ROOT = 0, 3, 6, 9
 """Kinds of contexts: these numbers plus the level of the back-off, from 0."""
@@ -27,7 +27,7 @@ class Tables(NamedTuple):
     Attributes
     ----------
     contexts : ndarray of shape (a power of 2,), int64
-        Packed contexts; -1 where the table is empty.
+        Packed contexts; -1 for empty entries of the table.
     total, weight : ndarray of shape of ``contexts``, float64
         Occurrences of each context, and its lambda.
     outcomes : ndarray of shape (a power of 2,), int64
@@ -89,7 +89,7 @@ def pack(kind: int, side: int, p: int, h: int = 0, w: int = 0, t: int = 0, *more
 
 @kernel
 def _find(table: Int64s, key: int) -> int:
-    """Return the place of a key in a table with open addressing, or the empty place where it belongs."""
+    """Return the position of a key in a table with open addressing, or the empty position for it."""
     mask = table.shape[0] - 1
     mixed = key * _MIX
     place = (mixed ^ (mixed >> 29)) & mask
@@ -140,7 +140,7 @@ def head_probability(tables: Tables, p: int, h: int, w: int, t: int) -> float:
 
 @kernel
 def modifier_context(side: int, d: int, h: int, p: int) -> int:
-    """Return what all contexts of a modifier share: side, distance, head child and category, packed."""
+    """Return the part shared by all contexts of a modifier: side, distance, head child and category, packed."""
     return side << 54 | d << 52 | h << 7 | p
 
 

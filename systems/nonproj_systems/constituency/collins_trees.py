@@ -1,7 +1,7 @@
 """Trees as Collins' models see them: base noun phrases as a category of their own, and the events of Model 1.
 
 A noun phrase that dominates no other noun phrase, possessives aside, is relabelled NPB, and gets an NP above it unless
-it is the head of one (Collins 1999, section 7.3.1).  A phrase that holds only a phrase of its own category is left out.
+it is the head of one (Collins 1999, section 7.3.1).  A phrase whose only child has the same category is removed.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Event(NamedTuple):
 
 
 def with_base_phrases(tree: Tree) -> Tree:
-    """Return a tree with base noun phrases marked, and without phrases that hold only one of their own category.
+    """Return a tree with base noun phrases marked, and without phrases whose only child has the same category.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def with_base_phrases(tree: Tree) -> Tree:
 
 
 def _without_copies(tree: Tree) -> Tree:
-    """Leave out phrases that hold only a phrase of their own category."""
+    """Remove phrases whose only child has the same category."""
     while len(tree.children) == 1 and tree.children[0].word is None and tree.children[0].label == tree.label:
         tree = tree.children[0]
     return Tree(tree.label, tuple(map(_without_copies, tree.children)), tree.word)

@@ -24,7 +24,7 @@ class Forest(NamedTuple):
     first : ndarray of shape (I + 1,), int32
         The edges of item ``i`` are ``first[i]`` to ``first[i + 1] - 1``; the root is item ``I - 1``.
     left, right : ndarray of shape (E,), int32
-        The items that an edge is built from; -1 where there is none.
+        The items from which an edge is built; -1 for none.
     variable : ndarray of shape (E,), int32
         The variable of an edge that is built from a word; -1 for other edges.
     score : ndarray of shape (E,), float64
@@ -69,7 +69,7 @@ def best_derivation(forest: Forest, scores: np.ndarray) -> tuple[float, np.ndarr
     float
         Minus infinity if there is no derivation.
     ndarray of int64
-        Edges; of equal scores the first edge is taken.
+        Edges; ties are broken in favour of the first edge.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def restricted(forest: Forest, keep: np.ndarray) -> Forest:
     Raises
     ------
     ValueError
-        No derivation of the root is left.
+        The root has no derivation left.
     """
     kept, number = _alive(forest.first, forest.left, forest.right, keep)
     if number[-1] < 0:

@@ -138,13 +138,13 @@ def smoothed_by_parent(counts: Counts, weight: float, floor: float = 0.0) -> dic
 
 
 def _any_parent(rule: Rule) -> Rule:
-    """Return a rule without the parent that its phrase remembers."""
+    """Return a rule without parent annotation."""
     inner = (_moved(child, "") if _is_same_phrase(rule, child) else child for child in rule.children)
     return Rule(_moved(rule.parent, ""), tuple(inner))
 
 
 def _with_parent(rule: Rule, parent: str) -> Rule:
-    """Return a rule whose phrase remembers a parent."""
+    """Return a rule with parent annotation."""
     inner = (_moved(child, parent) if _is_same_phrase(rule, child) else child for child in rule.children)
     return Rule(_moved(rule.parent, parent), tuple(inner))
 
@@ -154,12 +154,12 @@ def _moved(symbol: Symbol, parent: str) -> Symbol:
 
 
 def _is_same_phrase(rule: Rule, child: Symbol) -> bool:
-    """Return whether a child is a symbol of the parent's own phrase, and so remembers the same parent."""
+    """Return whether a child is an intermediate symbol of the parent's phrase, with the same annotation."""
     return child.kind in (LOWER, BETWEEN)
 
 
 def coarser(counts: Counts) -> dict[Rule, float]:
-    """Return the counts of a grammar whose symbols remember nothing."""
+    """Return the counts of a grammar without annotation."""
     found: dict[Rule, float] = defaultdict(float)
     for rule, count in counts.items():
         found[Rule(coarse_symbol(rule.parent), tuple(map(coarse_symbol, rule.children)))] += count
@@ -167,7 +167,7 @@ def coarser(counts: Counts) -> dict[Rule, float]:
 
 
 def coarse_symbol(symbol: Symbol) -> Symbol:
-    """Return the symbol that remembers nothing."""
+    """Return a symbol without annotation."""
     return Symbol(symbol.kind, symbol.label)
 
 

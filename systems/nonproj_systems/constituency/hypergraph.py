@@ -25,7 +25,7 @@ class Hypergraph(NamedTuple):
     first : ndarray of shape (I + 1,), int64
         The edges of item ``x`` are ``first[x]:first[x + 1]``.
     left, right : ndarray of shape (E,), int32
-        The tails of each edge; 0 where there is none.
+        The tails of each edge; 0 for none.
     score : ndarray of shape (E,), float64
     arc : ndarray of shape (E,), int32
         The arc that the edge uses; 0 for none.

@@ -107,7 +107,7 @@ def _forest_rows(forest: Forest) -> Rows:
 
 
 def _path_rows(arcs: _Trigrams, offset: int) -> Rows:
-    """Return that trigrams form a path: as many enter each pair of variables as leave it."""
+    """Return the constraints that trigrams form a path: equal numbers enter and leave each pair of variables."""
     pairs: dict[tuple[int, int], int] = {}
     entries = []
     for k, (a, b, c) in enumerate(zip(arcs.before.tolist(), arcs.middle.tolist(), arcs.last.tolist(), strict=True)):

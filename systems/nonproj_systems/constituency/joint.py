@@ -20,7 +20,7 @@ from nonproj_systems.constituency.forest import Forest, best_derivation, variabl
 from nonproj_systems.constituency.tagger import Trellis, best_tags, score_of
 
 AGREED, CLOSED, SEARCHED, OPEN = "agreed", "closed", "searched", "open"
-"""How a sentence ends: the oracles agree; bound and solution meet; branch and bound proves it; a gap is left."""
+"""Status of a sentence: the oracles agree; the gap is closed; proven by branch and bound; a gap remains."""
 
 
 class JointOptions(NamedTuple):
@@ -31,7 +31,7 @@ class JointOptions(NamedTuple):
     max_iterations : int
         K: iterations of the subgradient method.
     max_nodes : int
-        Nodes of branch and bound where a gap is left; 0: none.
+        Maximum number of branch-and-bound nodes if a gap remains; 0: none.
     node_iterations : int
         Iterations in each node.
     first_step : float

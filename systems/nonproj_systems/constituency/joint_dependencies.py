@@ -48,7 +48,7 @@ HARD_BONUS = 1e6
 
 
 class JointParse(NamedTuple):
-    """A tree of both models, and what is known about it.
+    """A tree under both models, and its certificate.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class Instance(NamedTuple):
 def make_instance(
     graph: Hypergraph, allowed: np.ndarray, score: Callable[..., Any], types: Any, options: DualOptions
 ) -> Instance | None:
-    """Return the joint problem over the arcs that both sides allow; None if no tree is left.
+    """Return the joint problem over the arcs that both sides allow; None if no tree remains.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class JointParser:
         return make_instance(graph, allowed, score, self.dependencies.scorer.types, options)
 
     def relax(self, instance: Instance, callback: Callable[[RelaxationResult], Any] | None = None):
-        """Return what dual decomposition finds, a `RelaxationResult`, or a `SearchResult` if branch and bound ran."""
+        """Return the result of dual decomposition, a `RelaxationResult`, or a `SearchResult` after branch and bound."""
         method, repair = Subgradient(self.rule or Halving()), from_oracle(instance.objective)
         limits = Limits(self.max_iterations, grace=0)
         found = solve(instance.problem, method, repair=repair, limits=limits, callback=callback)

@@ -26,7 +26,7 @@ from nonproj_systems.constituency.heads import dependencies
 from nonproj_systems.constituency.hypergraph import Hypergraph, best_derivation
 
 THRESHOLDS = (1e-5, 1e-8)
-"""Posteriors below which coarse items are pruned; each is tried where the one before leaves no tree."""
+"""Posteriors below which coarse items are pruned; the next one is tried if no tree remains."""
 
 MAX_WORDS = 150
 """Longest sentence: memory grows with the square of its length."""
@@ -42,7 +42,7 @@ class Lexicalised(NamedTuple):
     heads : ndarray of shape (n,), int32
         The dependencies that its lexical heads imply: the head of each word, from 1; 0 is the root.
     score : float
-        Log-probability; minus infinity where the model has no tree, and this one is flat.
+        Log-probability; minus infinity if the model has no tree, and this one is flat.
     """
 
     tree: Tree
@@ -88,7 +88,7 @@ class LexicalisedParser:
         Raises
         ------
         ValueError
-            There are no words, or not as many tags.
+            There are no words, or their number differs from that of the tags.
         SizeError
             The sentence is too long, or its chart too large.
         """
@@ -114,7 +114,7 @@ class LexicalisedParser:
         return None
 
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> Lexicalised:
-        """Return the most probable tree; a flat one where the model has none, as for a tag that is new."""
+        """Return the most probable tree; a flat one if the model has none, for example because of a new tag."""
         graph = self.chart(words, tags)
         if graph is None:
             return flat(words, tags)
@@ -169,7 +169,7 @@ def read_tree(
 ) -> Tree:
     """Return the tree of a derivation, with base phrases."""
     items = graph.items[np.searchsorted(graph.first, edges, side="right") - 1]
-    # A layer is a phrase; whatever is derived below it, up to other layers, is its children from left to right.
+    # A layer is a phrase; everything derived below it, up to other layers, is its children from left to right.
     spans = [(int(item[BEGIN]), int(item[END]), symbols[item[SYMBOL]]) for item in items if item[KIND] == LAYER]
     position = 0
 

@@ -109,7 +109,7 @@ def _parse(options: argparse.Namespace) -> int:
 
 
 def _finder(options: argparse.Namespace):
-    """Return the function that finds the tree of words and tags, and says what is known about it."""
+    """Return the function that finds the tree of words and tags, with its statistics."""
     from nonproj_systems.constituency.joint_dependencies import GAMMA, JointParser, tagged_sentence
     from nonproj_systems.constituency.lexicalised import LexicalisedParser
 

@@ -34,7 +34,7 @@ class LexiconOptions(NamedTuple):
 
 
 def shape(word: str) -> str:
-    """Return what a word looks like, apart from its letters: separate suffixes are kept for each shape.
+    """Return the shape of a word: each shape has separate suffix statistics.
 
     Examples
     --------

@@ -56,7 +56,7 @@ class Parsed(NamedTuple):
         Whether the grammar has a tree for the sentence; otherwise the tree is a flat one over the tagger's tags.
     value : float
         The log-probability of the tree, with ``JOINT`` plus that of its tags; without the probabilities of words
-        whatever their tags are.
+        for all their tags.
     decoded : Decoded or None
         With ``JOINT``, the certificate.
     """

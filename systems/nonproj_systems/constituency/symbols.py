@@ -1,6 +1,6 @@
 """Trees as derivations of a binary grammar: head-outward binarisation with Markovisation, and back.
 
-A phrase remembers its parent (vertical Markovisation, order 2).  Its children are attached one by one, outward from the
+A phrase is annotated with its parent (vertical Markovisation of order 2).  Its children are attached outward from the
 head: first those to the right, then those to the left.  The symbols in between remember the phrase, its head and the
 last children attached (horizontal Markovisation, Klein and Manning 2003).  A phrase has two symbols: ``Upper`` is what
 other rules see; a unary rule makes it of a tag, or of the ``Lower`` symbol of the same or another phrase, which binary
@@ -28,7 +28,7 @@ class Symbol(NamedTuple):
     label : str
         The tag or category.
     parent : str
-        The category above; empty if the grammar does not remember it.
+        The category above; empty if the grammar has no parent annotation.
     history : tuple of str
         For ``BETWEEN``, the head and the last children attached, with their sides.
     """
@@ -40,18 +40,18 @@ class Symbol(NamedTuple):
 
 
 class Annotation(NamedTuple):
-    """What symbols remember.
+    """The annotation of symbols.
 
     Attributes
     ----------
     horizontal : int
         How many of the children attached last.
     vertical : int
-        2: phrases remember their parent; 1: they do not.
+        2: phrases are annotated with their parent; 1: they are not.
     tags : bool
-        Whether tags remember their parent.
+        Whether tags are annotated with their parent.
     heads : bool
-        Whether symbols in between remember the head.
+        Whether intermediate symbols are annotated with the head.
     """
 
     horizontal: int = 1
@@ -155,13 +155,13 @@ class Built(NamedTuple):
 
 
 def built_by_binary(parent: Symbol, left: Built, right: Built) -> Built:
-    """Return what a binary rule builds."""
+    """Return the result of a binary rule."""
     trees = left.trees + right.trees
     return Built(parent.kind, (Tree(parent.label, trees),) if parent.kind == LOWER else trees)
 
 
 def built_by_unary(parent: Symbol, chain: tuple[str, ...], child: Built) -> Built:
-    """Return what a unary rule builds: the categories of a chain, from the parent down, above the child."""
+    """Return the result of a unary rule: the categories of a chain, from the parent down, above the child."""
     (tree,) = child.trees
     for label in reversed(chain):
         tree = Tree(label, (tree,))

@@ -131,7 +131,7 @@ def count_transitions(sentences: Iterable[Sequence[int]], n_tags: int) -> np.nda
 
 
 def _mixed(counts: np.ndarray, totals: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    """Return relative frequencies, and other probabilities where a context was never seen."""
+    """Return relative frequencies, with back-off probabilities for unseen contexts."""
     return np.where(totals > 0, counts / np.maximum(totals, 1), otherwise)
 
 

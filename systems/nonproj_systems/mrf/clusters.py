@@ -240,7 +240,7 @@ def _cluster_top(tight: Tight, nodes: Int64s, starts: Int64s, values: Float64s, 
 
 @kernel
 def _relax_cluster(tight: Tight, c: int, tables: Float64s) -> None:
-    """Take what the edges and nodes of a cluster have, and share its max-marginals evenly between its edges."""
+    """Collect the messages of a cluster's edges and nodes, and share its max-marginals evenly between its edges."""
     first, nodes = tight.first, tight.nodes
     sizes, places = np.empty(3, np.int64), np.empty(3, np.int64)
     for s in range(3):

@@ -67,7 +67,7 @@ def document_field(
     chains : sequence of TagChain
         The sentences.
     keys : sequence
-        For each word what ties it to others, such as its form; None ties it to none.
+        For each word the key that ties it to others, such as its form; None for no tie.
     weight : float
         The score of each tied word whose tag is that of the consensus.
     same : callable

@@ -45,7 +45,7 @@ class Forests(NamedTuple):
 
 
 def spanning_forests(field: MRF) -> list[np.ndarray]:
-    """Return the edges of spanning forests that cover the graph: each takes as many new edges as it can.
+    """Return the edges of spanning forests that cover the graph: each with the maximum number of new edges.
 
     A grid is covered by two.
 
@@ -78,7 +78,7 @@ def rows_and_columns(field: MRF) -> list[np.ndarray]:
 def chains(field: MRF) -> list[np.ndarray]:
     """Return the edges of chains along which node numbers increase, as few as can be through each node.
 
-    The cover of `nonproj_systems.mrf.trws`.  A node without edges is a chain of its own, without edges.
+    The cover of `nonproj_systems.mrf.trws`.  A node without edges is a separate chain.
     """
     graph = field.graph
     waiting: list[list[list[int]]] = [[] for _ in range(field.n_nodes)]
@@ -97,7 +97,7 @@ def chains(field: MRF) -> list[np.ndarray]:
 
 
 def single_edges(field: MRF) -> list[np.ndarray]:
-    """Return each edge as a tree of its own: the cover of max-product linear programming."""
+    """Return each edge as a separate tree: the cover of max-product linear programming."""
     return list(np.arange(field.n_edges).reshape(-1, 1))
 
 

@@ -29,7 +29,7 @@ def decompose(
     limits: Limits = Limits(),  # noqa: B008
     callback: Callable[[RelaxationResult], object] | None = None,
 ) -> RelaxationResult:
-    """Return what ``solve(make_problem(field, cover), Subgradient(rule), repair=local_search(field))`` returns.
+    """Return the result of ``solve(make_problem(field, cover), Subgradient(rule), repair=local_search(field))``.
 
     Without calls, averages, disputes and multipliers; the copies' scores at the end stand in for the multipliers.
 

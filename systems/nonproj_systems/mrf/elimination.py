@@ -1,4 +1,4 @@
-"""Variable elimination: the exact solution where the graph is nearly a tree (Bertele and Brioschi 1972)."""
+"""Variable elimination: the exact solution if the graph is nearly a tree (Bertele and Brioschi 1972)."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def eliminate(field: MRF, max_table: int = 1 << 18, max_work: int = 1 << 23) -> 
 
 
 def _aligned(table: np.ndarray, own: tuple[int, ...], scope: tuple[int, ...]) -> np.ndarray:
-    """Return a table with its axes in the order of a larger scope, of length 1 where it has none."""
+    """Return a table with its axes in the order of a larger scope, of length 1 for missing axes."""
     ranks = [scope.index(j) for j in own]
     moved = table.transpose(np.argsort(ranks))
     shape = [1] * len(scope)

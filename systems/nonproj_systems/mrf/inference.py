@@ -18,7 +18,7 @@ from nonproj_systems.mrf.search import Search
 
 METHODS = ("auto", "trws", "trees")
 OPTIMAL, INFEASIBLE, OPEN = "optimal", "infeasible", "open"
-"""Status: proven; no labels are allowed; a gap is left."""
+"""Status: proven optimal; infeasible; a gap remains."""
 
 
 @dataclass

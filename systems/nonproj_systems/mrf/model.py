@@ -18,7 +18,7 @@ class Graph(NamedTuple):
     ----------
     first : ndarray of shape (V + 1,), int64
     unary : ndarray of shape (first[V],), float64
-        The score of each state; minus infinity where a state is not allowed.
+        The score of each state; minus infinity for forbidden states.
     ends : ndarray of shape (E, 2), int64
         The two nodes of each edge.
     table : ndarray of shape (E,), int64
@@ -70,7 +70,7 @@ class MRF:
     lowest : float
         Labels of a lower score use a forbidden pair.
     penalty : float
-        The score that stands for a forbidden pair; minus infinity if there is none.
+        The score of forbidden pairs; minus infinity if there are none.
 
     Raises
     ------
@@ -215,7 +215,7 @@ def _check_edges(ends: np.ndarray, n_nodes: int) -> None:
 
 
 def _tables(pairwise, ends: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return where each edge's table begins, all tables, and their lengths by edge."""
+    """Return the start of each edge's table, all tables, and their lengths by edge."""
     lengths = sizes[ends].prod(axis=1)
     wanted = [tuple(pair) for pair in np.unique(sizes[ends], axis=0).tolist()]
     if isinstance(pairwise, np.ndarray) and pairwise.ndim == 3 and len(wanted) <= 1:
@@ -236,7 +236,7 @@ def _tables(pairwise, ends: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, 
 
 
 def _listed(tables: Sequence[Any], ends: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return where each edge's table begins, and all tables; those that are one object are stored once."""
+    """Return the start of each edge's table, and all tables; identical objects are stored once."""
     if len(tables) != len(ends):
         raise ValueError(f"{len(ends)} edges have {len(tables)} tables; one for each is expected")
     begins, kept, known, total = np.zeros(len(ends), np.int64), [np.empty(0)], {}, 0

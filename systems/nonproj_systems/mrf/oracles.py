@@ -218,7 +218,7 @@ def _pass_up(graph: Graph, forests: Forests, p: int, offset: int, temperature: f
 def _pass_down(
     graph: Graph, forests: Forests, p: int, offset: int, temperature: float, found: Float64s, rest: Float64s
 ) -> None:
-    """Write what the parent of a position sends down: all but what came from this position."""
+    """Write the message from the parent of a position: everything except the message from this position."""
     up, down = found[0], found[1]
     at, k = forests.copy[p] - offset, forests.copy[p + 1] - forests.copy[p]
     q, e = forests.parent[p], forests.edge[p]

@@ -25,7 +25,7 @@ MOVES = 10
 """Moves of forests at a time."""
 
 LARGE_TABLE, LARGE_WORK = 1 << 20, 1 << 26
-"""Limits of variable elimination where all else has failed."""
+"""Limits of variable elimination as the last resort."""
 
 MOST_NODES, MOST_STATES = 20_000, 64
 """Larger fields, and nodes with more states, get no clusters; parts of more than these nodes are not cut out."""
@@ -48,9 +48,9 @@ class Search:
     ----------
     clock : Clock
     clusters : bool
-        Whether to add clusters of three nodes where a gap stays.
+        Whether to add clusters of three nodes if a gap remains.
     exact : bool
-        Whether to branch where a gap stays.
+        Whether to branch if a gap remains.
     tolerance : float
     iterations, n_clusters, branches, moves : int
         How much was done.
@@ -78,7 +78,7 @@ class Search:
         return found.bound - best <= self.slack(best)
 
     def solve(self, field: MRF, labels: np.ndarray, cutoff: float = -np.inf, depth: int = 0) -> Found:
-        """Return bound and labels of a field, solved from scratch; stop where the bound is not above the cutoff."""
+        """Return bound and labels of a field, solved from scratch; stop when the bound is not above the cutoff."""
         exact = eliminate(field)
         if exact is not None:
             return Found(exact[0], exact[0], exact[1])
@@ -211,7 +211,7 @@ class Search:
 
 
 def _project(part: Restriction, labels: np.ndarray) -> np.ndarray:
-    """Return the labels of a whole field as those of a part; the first state where one is not there."""
+    """Return the labels of a whole field as those of a part; the first state if the part lacks one."""
     pairs = zip(part.states, labels[part.nodes].tolist(), strict=True)
     return np.array([max(int(np.searchsorted(states, x)), 0) if x in states else 0 for states, x in pairs], np.int64)
 

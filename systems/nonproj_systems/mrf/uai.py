@@ -65,7 +65,7 @@ class _Tokens:
 
 
 def _number(text: str) -> float:
-    """Return a number; NaN if a token is none."""
+    """Return a number; NaN if a token is not a number."""
     try:
         return float(text)
     except ValueError:
@@ -149,7 +149,7 @@ def _parse(tokens: _Tokens) -> MRF:
 
 
 def write_uai(field: MRF, path: str | Path) -> float:
-    """Write a field in the UAI format; return what the scores of all labels of the file fall short of the field's.
+    """Write a field in UAI format; return the difference between the scores of the field and those of the file.
 
     Entries are exponentials of scores, scaled so that the largest of each function is 1.
 

@@ -6,7 +6,7 @@
 - `phrases`: consistent phrase pairs of an aligned corpus, their scores, the phrase table
 - `language_model`: trigram model with modified Kneser-Ney smoothing, as an automaton
 - `model`: phrase table, language model and weights in one file; training
-- `instance`: what there is to decode for one sentence: phrases with scores, language model, distortion
+- `instance`: the decoding problem of one sentence: phrases with scores, language model, distortion
 - `template`: the search graph of the relaxed problem
 - `coverage`: sets of translated words, and whether they can be completed
 - `graph`: search graphs, their best paths, pruning by max-marginals

@@ -123,7 +123,7 @@ def _decode(options: argparse.Namespace) -> int:
 
 
 def _record(number: int, found) -> dict[str, object]:
-    """Return what is known about a translation, as JSON values; numbers that are not finite are null."""
+    """Return the statistics of a translation as JSON values; numbers that are not finite are null."""
     value, bound = (each if abs(each) < float("inf") else None for each in (found.value, found.bound))
     return {
         "line": number,

@@ -1,4 +1,4 @@
-"""Exact decoding: each source word is translated once, by Lagrange multipliers, and by tightening where a gap is left.
+"""Exact decoding: each source word is translated once, by Lagrange multipliers, and by tightening if a gap remains.
 
 The relaxed problem is to translate N words in all (Chang and Collins 2011; the tutorial, section 6.4).  Each source
 word has a multiplier.  The subgradient method, tightening and certificates are those of `nonproj.relaxation`.
@@ -76,7 +76,7 @@ class Decoded:
     Attributes
     ----------
     derivation : list of int
-        Its phrases, in the order of the translation; empty if there is none.
+        Its phrases, in the order of the translation; empty without a translation.
     value, bound : float
         Its score, and an upper bound of the score of any derivation.
     certified : bool
@@ -164,7 +164,7 @@ class Incumbent:
 
 
 class _Tightening:
-    """Separation: the graph without what cannot be optimal, with more words counted exactly."""
+    """Separation: the graph without suboptimal arcs, with more words counted exactly."""
 
     def __init__(self, incumbent: Incumbent, options: DecodingOptions):
         self.incumbent, self.options, self.counted = incumbent, options, []
@@ -227,7 +227,7 @@ def decode(instance: Instance, options: DecodingOptions = DecodingOptions()) -> 
 
     Notes
     -----
-    Chang and Collins (2011): the relaxation is solved by the subgradient method.  While a gap is left, the graph loses
+    Chang and Collins (2011): the relaxation is solved by the subgradient method.  While a gap remains, the graph loses
     all arcs through which no derivation can be as good as the best known one, and counts more words exactly.
 
     Examples

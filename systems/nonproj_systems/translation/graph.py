@@ -32,7 +32,7 @@ class Graph(NamedTuple):
 
 @kernel
 def phrase_bonus(start: Int64s, end: Int64s, scores: Float64s) -> Float64s:
-    """Return what scores of source words add to each phrase, float64[O + 1]; entry 0, for no phrase, is 0."""
+    """Return the contribution of source words' scores to each phrase, float64[O + 1]; entry 0, for no phrase, is 0."""
     prefix = np.zeros(len(scores) + 1)
     for i in range(len(scores)):
         prefix[i + 1] = prefix[i] + scores[i]

@@ -24,7 +24,7 @@ NEVER = -99.0
 
 
 class Automaton(NamedTuple):
-    """A back-off language model: S states, the words that each of them has an arc for, and where it backs off to.
+    """A back-off language model: S states, the words for which each has an arc, and the state to which it backs off.
 
     Attributes
     ----------

@@ -107,7 +107,7 @@ class TranslationModel:
 
         Notes
         -----
-        A word that is no phrase of its own may be copied, as an unknown word of the language model.
+        A word that is not a phrase by itself may be copied, as an unknown word of the language model.
 
         Raises
         ------

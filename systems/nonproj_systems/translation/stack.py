@@ -48,7 +48,7 @@ def _future(low: int, high: int, n_words: int, future: Float64s) -> float:
 
 @kernel
 def _key(low: int, high: int, state: int, end: int) -> int:
-    """Return a hash of what the rest of a derivation depends on."""
+    """Return a hash of the state on which the rest of a derivation depends."""
     found = (low ^ (high * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(0xBF58476D1CE4E5B9)
     found ^= np.uint64(state) * np.uint64(0x94D049BB133111EB) + np.uint64(end)
     return found ^ (found >> np.uint64(29))
@@ -118,7 +118,7 @@ def _expand(
 
 @kernel
 def _decode(instance: Instance, beam: int, phrases: Uint64s) -> Int64s:
-    """Return the best derivation in a beam, int64[L]; empty if there is none."""
+    """Return the best derivation in a beam, int64[L]; empty if the beam has none."""
     n_words, future = instance.n_words, _future_scores(instance)
     zero = np.uint64(0)
     empty = (0.0, 0.0, zero, zero, np.int64(1 + BEGIN), np.int64(0), np.int64(-1), np.int64(-1))

@@ -84,7 +84,7 @@ def read_pairs(source: str | Path, target: str | Path) -> tuple[list[list[str]],
     FileError, DataError
         As `read_lines`.
     DataError
-        If one file has more lines than the other, or no pair is left.
+        If one file has more lines than the other, or no pair remains.
     """
     sides = list(read_lines(source)), list(read_lines(target))
     shorter = min(map(len, sides))

@@ -28,7 +28,7 @@ class Translation:
     certified : bool
         Whether the derivation is proven to be the best one of the model.
     status : str
-        ``exact``, ``gap``, or ``infeasible`` where there is no translation.
+        ``exact``, ``gap``, or ``infeasible`` if there is no translation.
     iterations : int
         Iterations of the subgradient method.
     counted : list of list of int

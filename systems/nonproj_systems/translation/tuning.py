@@ -53,7 +53,7 @@ def tune(
     Parameters
     ----------
     model : TranslationModel
-        Its weights are where the search starts.
+        Its weights are the starting point of the search.
     source, target : sequence of sequence of str
         Tokens of sentence pairs that are not those of training.
     beam : int

@@ -254,7 +254,7 @@ def neighbour_lists(marginal: np.ndarray, weights: np.ndarray, size: int = NEIGH
 
 
 def nearest_neighbour_tour(weights: np.ndarray, start: int = 0) -> np.ndarray:
-    """Return the tour that always goes on to the nearest node that is left, int64[n]."""
+    """Return the tour that always continues to the nearest remaining node, int64[n]."""
     n = len(weights)
     tour, left = np.zeros(n, np.int64), np.ones(n, np.bool_)
     tour[0], left[start] = start, False

@@ -122,7 +122,7 @@ def read(source: str | BinaryIO) -> Instance:
 
 
 class _Reader:
-    """The keys and sections of a file, with the lines where they are."""
+    """The keys and sections of a file, with their line numbers."""
 
     def __init__(self, path: str, lines: list[str]):
         self.path, self.end = path, max(len(lines), 1)

@@ -69,7 +69,7 @@ def write_tour(path: str, name: str, result: TourResult) -> None:
 
 
 def positions(instance: Instance) -> np.ndarray:
-    """Return where to draw the cities, float64[n, 2]: their coordinates, or else by multidimensional scaling."""
+    """Return the positions of the cities in a drawing, float64[n, 2]: coordinates, or else multidimensional scaling."""
     if instance.points is not None:
         return instance.points
     squared = instance.weights.astype(np.float64) ** 2

@@ -54,7 +54,7 @@ def _count_free(state: Int8s) -> int:
 
 @kernel
 def _tighten(relaxation: tuple[Graph, Cuts, Int64s], state: Int8s, u: Float64s, incumbent: Float64s) -> int:
-    """Fix edges by reduced costs at multipliers ``u``; return the number fixed, -1 if no better tour is left."""
+    """Fix edges by reduced costs at multipliers ``u``; return the number fixed, -1 if no better tour remains."""
     graph, cuts, order = relaxation
     m = len(graph.tail)
     costs, chosen, marginal = np.empty(m), np.empty(m, np.int8), np.empty(m)

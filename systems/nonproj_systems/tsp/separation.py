@@ -48,7 +48,7 @@ def _augment(
 ) -> float:
     """Push flow along a shortest path from source to sink; return the amount, 0 if there is none.
 
-    ``residual[e, 0]`` is what edge e can take from its tail to its head, ``residual[e, 1]`` the other way.
+    ``residual[e, 0]`` is the residual capacity of edge e from its tail to its head, ``residual[e, 1]`` the reverse.
     """
     n = len(start) - 1
     queue = np.empty(n, np.int64)
@@ -172,7 +172,7 @@ def crossing(side: np.ndarray, tail: np.ndarray, head: np.ndarray) -> np.ndarray
 
 
 def violated_subtours(n: int, tail: np.ndarray, head: np.ndarray, x: np.ndarray) -> list[Comb]:
-    """Return violated subtour inequalities; if there is none, the values violate none.  No set contains node 0."""
+    """Return violated subtour inequalities; if the result is empty, none is violated.  No set contains node 0."""
     sides, flow = cut_tree(n, tail, head, x)
     none = np.zeros((0, n), np.bool_)
     return [Comb(sides[i], none, 2.0 - flow[i]) for i in np.flatnonzero(flow < 2.0 - TOLERANCE)]
@@ -183,7 +183,7 @@ def violated_blossoms(
 ) -> list[tuple[np.ndarray, np.ndarray, float]]:
     """Return violated blossom inequalities ``x(d(H) - F) - x(F) >= 1 - |F|``: the set H, the edges F, the violation.
 
-    If there is none, the values, between 0 and 1, violate none.
+    If the result is empty, the values, between 0 and 1, violate none.
     """
     if not len(tail):
         return []

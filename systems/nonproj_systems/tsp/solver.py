@@ -1,4 +1,4 @@
-"""Proven optimal tours: Held and Karp's bound, local search, fixed edges, branch and bound, and cuts where needed."""
+"""Proven optimal tours: Held and Karp's bound, local search, fixed edges, branch and bound, and cuts if needed."""
 
 from __future__ import annotations
 
