@@ -16,7 +16,7 @@ EXAMPLES = 200
 
 
 def treebanks():
-    """Return the strategy of well-formed treebanks, as texts: CoNLL-U with all that is allowed besides words, or CoNLL-X.
+    """Return a strategy of well-formed treebanks as texts: CoNLL-U with all that is allowed besides words, or CoNLL-X.
 
     Raises
     ------

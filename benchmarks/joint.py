@@ -1,4 +1,4 @@
-"""Tags and trees decided jointly against the pipeline, from gold tokens: accuracy, certificates and speed.
+"""Joint decoding of tags and trees against the pipeline, from gold tokens: accuracy, certificates and speed.
 
     python -m benchmarks.joint MODEL GOLD [--set decoding.tag_beam=40 ...]
 

@@ -67,11 +67,11 @@ NONSENSE = [
     '"\x85"',
 ]
 NONSENSE += ['{"a":"\\\\\\u001b"}', '{"a":"\x1b"}', '"\\ud83d\\ude00"', "1" * 6000, "{", "", "NaN,"]
-"""Values with control characters, and what is no value."""
+"""Values with control characters, and invalid values."""
 
 
 def check_nonsense(load, path, text: str) -> None:
-    """It is said in one line what is wrong with a value."""
+    """An invalid value is explained in one line."""
     assert refused(load, path, signed(text)).startswith("damaged: the header ")
     escaped = "".join(f"\\u{ord(character):04x}" for character in text)
     header = forgery.text_of({"arrays": {}, "kind": forgery.Text()}).replace(b'd":""', f'd":"{escaped}"'.encode())

@@ -48,7 +48,7 @@ def _padded(listed):
 
 
 def gather(table, values):
-    """The scores that a table names, of many digits; 0 where it names none."""
+    """The scores in a table, with many digits; 0 if it has none."""
     flat = np.append(np.asarray(values, np.float64).ravel(), 0.0).astype(np.longdouble)
     return flat[table]
 

@@ -192,7 +192,7 @@ class Automata:
         return total, np.concatenate([z, z_grandparent]) if self.grandparents else z, None
 
     def count_moved(self, u, v):
-        """How many automata have a multiplier that is not what it was; all of them at first."""
+        """The number of automata with a changed multiplier; all of them at first."""
         if self.before is None:
             return self.n_nodes
         heads = {h for (h, _), a in self.arc.items() if u[a] != self.before[0][a]}

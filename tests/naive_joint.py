@@ -124,7 +124,7 @@ class Program:
         self.rows.append(([(self.numbers[name], value) for name, value in terms], lower, upper))
 
     def solve(self, whole):
-        """The optimum where the variables whose names begin with ``whole`` are integers; none if it is empty."""
+        """The optimum if the variables whose names begin with ``whole`` are integers; none without such names."""
         entries = [(r, c, v) for r, (terms, _, _) in enumerate(self.rows) for c, v in terms]
         r, c, v = zip(*entries, strict=True)
         matrix = csr_array((v, (r, c)), shape=(len(self.rows), len(self.costs)))

@@ -111,7 +111,7 @@ def add_siblings(program, parts, scores, form):
 
 
 def add_grandparents(program, parts, scores, families):
-    """Grandparent parts ('gp', g, p, c), and the families of Riedel et al. (2012), section 3.2, none left out."""
+    """Grandparent parts ('gp', g, p, c), and the families of Riedel et al. (2012), section 3.2, all of them."""
     pairs, n = pairs_of(parts.arcs), len(parts.arcs.start) - 2
     listed = []
     for (g, p), (head, c) in itertools.product(pairs, pairs):

@@ -26,7 +26,7 @@ WORDS_OF = {
 
 
 def shape_of(form):
-    """Upper case X, lower case x, decimal digits d, the rest as it is; of each run at most two."""
+    """Upper case X, lower case x, decimal digits d, the rest unchanged; at most two of each run."""
     classes = ["d" if c.isdecimal() else "Xx"[not c.isupper()] if c.isalnum() else c for c in form]
     return "".join("".join(list(run)[:2]) for _, run in itertools.groupby(classes))
 

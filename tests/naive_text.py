@@ -35,7 +35,7 @@ DOTTED = re.compile(
     r"[(\"']*[^\W\d_]{1,3}\.[(\"']*[^\W\d_]{1,3}\.(?:[^\W\d_]{1,3}\.)*"
     r"(?:[^\W\d_]{0,3}|[^\W\d_]{0,3}[^\w.].*|\..*)"
 )
-"""Abbreviations such as ``e.g.``, and what may follow them in a chunk."""
+"""Abbreviations such as ``e.g.``, and the characters that may follow them in a chunk."""
 
 
 def kind(character: str) -> int:
@@ -98,7 +98,7 @@ def shape_hash(text: str) -> int:
 
 
 def chunks(text: str) -> list[tuple[int, int, int]]:
-    """First character, end and what follows, for each stretch without blanks."""
+    """First character, end and following blanks, for each run without blanks."""
     found, position = [], 0
     while position < len(text):
         if kind(text[position]) <= NEWLINE:
@@ -254,7 +254,7 @@ def token_features(text: str, found: list, c: int, begin: int, i: int, known: di
 
 
 def sentence_features(tokens: list, t: int, state: tuple, case: dict) -> list[int]:
-    """The hashes of the features of a sentence end after token ``t``; tokens are pairs of a form and what follows."""
+    """Hashes of the features of a sentence end after token ``t``; tokens are pairs of a form and following blanks."""
     length, brackets, quotes = state
     low, high = t, t + 1
     while low > max(0, t - 2) and tokens[low - 1][1] != PARAGRAPH:

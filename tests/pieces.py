@@ -1,4 +1,4 @@
-"""Files for the tests of workers: a treebank, a model, and what one process makes of a file."""
+"""Files for the tests of workers: a treebank, a model, and the output of one process for a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nonproj.io import splitting
 
 
 def make_files(folder: Path) -> Path:
-    """Write a treebank, a model trained on it, a file, and what one process makes of that; return the folder."""
+    """Write a treebank, a model trained on it, a file, and the output of one process for it; return the folder."""
     (folder / "train.conll").write_text(treebank(30), encoding="utf-8")
     text = treebank(90, seed=1)
     (folder / "in.conll").write_text("\n\n" + text.replace("\n\n", "\n\n\n \n", 5) + "\n \n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Random parsing problems, trees and features, and what is true of every solution: shared by several test files."""
+"""Random parsing problems, trees and features, and properties of every solution: shared by several test files."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def best_score(parts, scores, trees):
 
 
 def check_laws(decoded, parts, scores, optimum):
-    """Assert what is true of every result: primal <= optimum <= dual, and a certificate means equality."""
+    """Assert the properties of every result: primal <= optimum <= dual, and a certificate means equality."""
     slack = 1e-8 * (1 + abs(optimum))
     assert naive_trees.is_tree(decoded.tree.tolist())
     assert tree_score(parts, scores, decoded.tree) == pytest.approx(decoded.score, abs=1e-9)

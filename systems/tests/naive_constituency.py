@@ -10,7 +10,7 @@ TAGS = ["NN", "VB", "IN", ",", ".", "``", ":", "RP"]
 
 @dataclass(frozen=True)
 class Node:
-    """A phrase or a tag, with what the package's own trees have."""
+    """A phrase or a tag, with the attributes of the package's trees."""
 
     label: str
     children: tuple = ()

@@ -38,7 +38,7 @@ def draw_lm(rng, kind, n_words, density=0.5):
 
 
 def draw_problem(rng, kind, n_words, n_phrases, n_target=6, limit=2):
-    """A random decoding problem: the instance, and what the twin takes."""
+    """A random decoding problem: the instance, and the twin's arguments."""
     lm, tables = draw_lm(rng, kind, n_target)
     phrases = []
     for k in range(n_words + n_phrases):

@@ -1,4 +1,4 @@
-"""Parts of third order beyond what the tests over all sets cover: tables, integer programs, limits, the parser."""
+"""Third-order parts beyond the tests over all sets: tables, integer programs, limits, the parser."""
 
 import dataclasses
 import math
@@ -26,7 +26,7 @@ from nonproj.pipeline import Parser
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(12))
 def test_tables_choose_as_the_compiled_automata_do(seed, kind):
-    """The product of the tables of siblings and of tri-siblings: the same value, and where none tie the same arcs."""
+    """The product of the tables of siblings and of tri-siblings: the same value, and without ties the same arcs."""
     rng = np.random.default_rng(seed)
     parts, scores = draw_problem(rng, int(rng.integers(1, 6)), ("arc", "sibling", "trisibling"), kind, bool(seed % 2))
     relaxed = decode_relaxed(parts, scores, 1.0)

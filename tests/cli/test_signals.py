@@ -62,7 +62,7 @@ def send(process: subprocess.Popen, *numbers: int, gap: float = 0.0) -> tuple[by
 @pytest.mark.parametrize(("number", "code", "message"), ENDS)
 @pytest.mark.parametrize("source", ["long.conll", "one-sentence.conll"])
 def test_a_signal_ends_parsing_at_once_and_leaves_nothing(folder, tmp_path, source, number, code, message):
-    """Even where a kernel takes many seconds; a second is what is promised."""
+    """Even if a kernel takes many seconds; the promise is one second."""
     words = [str(folder / "toy.nonproj"), str(folder / source), "-o", str(tmp_path / "out"), "--stats"]
     process = start("parse", *words, str(tmp_path / "stats"), "--no-exact", "--max-iterations", "100000000")
     wait_until(lambda: len(temporary_files(tmp_path)) == 2, process)

@@ -1,4 +1,4 @@
-"""Confidence: what it costs to do without an arc, additive models, calibration; the whole way on a real treebank."""
+"""Confidence: loss without an arc, additive models, calibration; end to end on a real treebank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Branch and bound against enumeration and against integer programs, and what its limit leaves."""
+"""Branch and bound against enumeration and integer programs, and its result at the limit."""
 
 import math
 

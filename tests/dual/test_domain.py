@@ -1,4 +1,4 @@
-"""The numeric domain: forbidden arcs, scales from 1e-30 to 1e30, and what is refused."""
+"""The numeric domain: forbidden arcs, scales from 1e-30 to 1e30, and refusals."""
 
 from __future__ import annotations
 

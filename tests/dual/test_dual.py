@@ -239,7 +239,7 @@ def test_early_stopping_returns_the_best_tree_seen(name):
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
 def test_certificates_are_true_at_the_settings_of_the_paper(name):
-    """Nearly all of the arc scores with the automata (appendix A.2), and arcs that matter more than what is between."""
+    """Nearly all arc scores with the automata (appendix A.2), and arcs that matter more than other parts."""
     certified = 0
     for seed in range(60):
         rng = np.random.default_rng(seed)

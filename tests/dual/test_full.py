@@ -27,7 +27,7 @@ def read(text):
 
 @pytest.fixture(scope="module", params=["arc", "sibling", "grandparent"])
 def model(request):
-    """A model whose parts score at random, and that prunes as if it knew the language."""
+    """A model with random part scores whose pruner knows the language."""
     model = train(read(treebank(30)), Config().with_overrides(SMALL | {"parts": request.param}))
     table = model.weights["parser"]
     model.weights["parser"] = np.random.default_rng(0).integers(-99, 99, table.shape).astype(table.dtype)

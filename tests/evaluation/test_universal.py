@@ -37,7 +37,7 @@ def text_of(treebank: list[list[list[str]]]) -> str:
 
 
 def join(first: list[list[str]], second: list[list[str]]) -> list[list[str]]:
-    """One sentence from two, as if the boundary had been missed: the root of the second depends on the first's."""
+    """One sentence made of two, like a missed boundary: the root of the second depends on the first's."""
     shift = max(int(row[NUMBER]) for row in first if "-" not in row[NUMBER])
     root = next(row[NUMBER] for row in first if row[HEAD] == "0")
     joined = [list(row) for row in first]

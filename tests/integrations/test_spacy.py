@@ -182,7 +182,7 @@ class Analyzer:
     tagger = SimpleNamespace(tags=TagSet([(tag, "_", "_") for tag in sorted(set(TAGS.values()))]))
 
     def annotate(self, batch, overwrite=False):
-        """Return the rows, with the tags of the toy language, where there are none or everywhere."""
+        """Return the rows with the tags of the toy language, only for missing tags or for all."""
         new = [[r[1].upper(), TAGS.get(r[1], "X"), f"x{TAGS.get(r[1])}", "Case=Nom"] for s in batch for r in s.rows]
         rows = iter(new)
         return [

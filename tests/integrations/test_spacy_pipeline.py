@@ -1,4 +1,4 @@
-"""The component in spaCy's own ways: evaluation, labels, tags, and what is said when it is added."""
+"""The component in spaCy's conventions: evaluation, labels, tags, and messages of `add_pipe`."""
 
 from __future__ import annotations
 

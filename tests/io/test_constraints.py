@@ -46,7 +46,7 @@ def parser_of(path, kind=Parser, **decoding):
 
 
 def obeys(tree, demanded, forbidden):
-    """Whether a tree has the demanded heads and none of the forbidden ones."""
+    """Whether a tree has the required heads and none of the forbidden ones."""
     return all(tree[m] == h for m, h in demanded) and all(tree[m] != h for m, h in forbidden)
 
 

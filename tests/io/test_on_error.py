@@ -114,7 +114,7 @@ def test_a_broken_sentence_is_left_out_or_copied(here, capsys, kind, place, word
 
 @pytest.mark.parametrize("words", WHERE, ids=" ".join)
 def test_what_cannot_be_kept_in_memory_is_passed_over(here, capsys, words):
-    """A line or a sentence that is too long cannot be copied, so it is left out and said."""
+    """A line or a sentence that is too long cannot be copied, so it is omitted and reported."""
     long = f"# {'x' * 300_000}\n{WORD}\n"
     many = f"# {'y' * 190}\n" * 20_000 + f"{WORD}\n"
     Path("bad.conll").write_text("".join([*GOOD[:2], long, *GOOD[2:4], many, *GOOD[4:6]]), encoding="utf-8")
@@ -186,7 +186,7 @@ blocks = st.lists(
 @settings(max_examples=300, deadline=None)
 @given(lines=blocks, latin=st.integers(0, 30), size=st.integers(1, 200), strict=st.booleans())
 def test_units_are_those_of_the_pieces(lines, latin, size, strict):
-    """And what is not broken is what a reader finds in the file without what is."""
+    """The other units are those that a reader finds in the file without the malformed ones."""
     data = "".join(lines).encode()
     data = data[:latin] + b"\xe5" + data[latin:] if latin < len(data) else data
     rules = Rules(max_line=100, strict=strict, ignore_heads=True)

@@ -25,7 +25,7 @@ CASES = [pytest.param(DEFAULTS, id="polyak"), pytest.param(DualOptions(rule=APPE
 
 
 def check_joint_laws(found, problem, optimum):
-    """Assert what is true of every result: primal <= optimum <= dual, and a certificate means equality."""
+    """Assert the properties of every result: primal <= optimum <= dual, and a certificate means equality."""
     slack = 1e-8 * (1 + abs(optimum))
     assert naive_trees.is_tree(found.tree.tolist())
     assert joint_score(problem, found.tree, found.tags) == pytest.approx(found.score, abs=1e-8)

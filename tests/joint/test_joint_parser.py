@@ -1,4 +1,4 @@
-"""Joint decoding of files: options, tags and trees as they are written, and what is imported."""
+"""Joint decoding of files: options, written tags and trees, and imported modules."""
 
 from __future__ import annotations
 

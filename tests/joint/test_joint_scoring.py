@@ -27,7 +27,7 @@ FILES = load_templates()
 
 
 def draw_joint_features(seed, n, types):
-    """Features over a random sentence with candidate tags, and what they are made of."""
+    """Features over a random sentence with candidate tags, and their inputs."""
     rng = np.random.default_rng(seed)
     sentence, counts, rows = draw_candidates(rng, n)
     encoder = Encoder.from_sentences([draw_sentence(rng, 5), Sentence(rows[::2])], attributes_of(FILES), rare=1)

@@ -1,4 +1,4 @@
-"""The folder of compiled code: numba runs what it finds there, so nobody else may write to it."""
+"""The folder of compiled code: numba executes its contents, so nobody else may write to it."""
 
 from __future__ import annotations
 

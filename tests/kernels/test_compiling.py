@@ -1,4 +1,4 @@
-"""What the first parse compiles, and what it says meanwhile."""
+"""Kernels compiled by the first parse, and its messages."""
 
 from __future__ import annotations
 

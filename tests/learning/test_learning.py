@@ -210,7 +210,7 @@ def test_lazy_averaging_is_the_mean_over_all_steps(parts):
 
 
 def test_an_update_moves_the_weights_by_gold_less_predicted():
-    """After one update from zero the gold tree gains on what was chosen: its score rises by the squared norm."""
+    """After one update from zero the gold tree gains on the predicted one: its score rises by the squared norm."""
     perceptron, examples = perceptron_and_examples()
     example = examples[0]
     missed = perceptron.update(example)

@@ -1,4 +1,4 @@
-"""Iterative parameter mixing: what it computes, that nobody sees who computed it, and that it survives deaths."""
+"""Iterative parameter mixing: its result, independence of the workers, and recovery from their deaths."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_what_all_workers_have_lost_is_shared_again(material):
 
 @pytest.mark.parametrize("deaths", [0, 1])
 def test_a_cluster_computes_the_same_whoever_dies(material, cluster, deaths):
-    """A worker is killed as soon as the first shard is done, and what it had is done again."""
+    """A worker is killed as soon as the first shard is done, and its work is repeated."""
     here = material.trained(pool.InProcess(), 4)
     missed = material.missed
     with dask_cluster.Cluster(cluster.scheduler_address) as workers:

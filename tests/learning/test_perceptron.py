@@ -1,4 +1,4 @@
-"""One update against enumeration: gold less predicted, over Z or tree by tree; and what it converges to."""
+"""One update against enumeration: gold less predicted, over Z or tree by tree; and convergence."""
 
 import naive_scoring as naive
 import naive_trees
@@ -136,7 +136,7 @@ def toy_examples(name, count=20):
 @pytest.mark.parametrize("relaxed", [True, False])
 @pytest.mark.parametrize("name", ALL_SETS)
 def test_what_can_be_separated_is_learnt_without_a_mistake(name, relaxed):
-    """After an epoch without a mistake the weights stand still, and each gold tree is what is decoded."""
+    """After an epoch without an error the weights do not change, and each gold tree is decoded."""
     scorer, examples = toy_examples(name)
     perceptron = Perceptron(scorer, 16, 0.0, DualOptions(), relaxed)
     for _ in range(25):
@@ -154,7 +154,7 @@ def test_what_can_be_separated_is_learnt_without_a_mistake(name, relaxed):
 
 @pytest.mark.parametrize("margin", [0.0, 2.0])
 def test_an_update_lets_gold_gain_on_what_was_predicted(margin):
-    """By the squared norm of what moved: score(gold) - score(predicted) grows by |F'(gold - predicted)|^2."""
+    """By the squared norm of the update: score(gold) - score(predicted) grows by |F'(gold - predicted)|^2."""
     for seed in range(5):
         perceptron, example, sentence, encoder = draw(seed, "grandparent", 4, margin=margin)
         scores, places = twin_scores(perceptron, example, sentence, encoder, margin)

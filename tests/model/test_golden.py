@@ -1,4 +1,4 @@
-"""A model file that is kept: what it means, to the last digit of its scores, must not change unnoticed."""
+"""A stored model file: its results, to the last digit of its scores, must not change unnoticed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AGAIN = "the golden model's output has changed; if that is intended, make it aga
 @pytest.mark.parametrize("name", RUNS)
 @pytest.mark.parametrize("kind", ["conll", "jsonl"])
 def test_the_golden_model_parses_as_it_did(name, kind, tmp_path):
-    """Trees, labels, scores, bounds and iterations are those that are kept beside the model."""
+    """Trees, labels, scores, bounds and iterations are those stored with the model."""
     parse(name, tmp_path)
     file = f"{name}.{kind}"
     assert (tmp_path / file).read_bytes() == (FOLDER / file).read_bytes(), AGAIN

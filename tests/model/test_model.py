@@ -22,7 +22,7 @@ STRANGE = ["hus", "a\tb", "\\n", "\\ud800", '"\\', "😀", "", "a\u2028b"]
 
 
 def a_model(tables=None, strings=STRANGE) -> Model:
-    """A model with these arrays, and random tables in place of those that it needs besides."""
+    """A model with these arrays, and random tables for the others it needs."""
     generator = np.random.default_rng(1)
     sizes = {"pruner": 1024, "parser": 4096, "labeler": 4096}
     tables = {name: generator.normal(size=size).astype(np.float32) for name, size in sizes.items()} | (tables or {})

@@ -1,4 +1,4 @@
-"""The strings in models: what may be in a file, and that training writes nothing else."""
+"""The strings in models: those allowed in a file, and that training writes no others."""
 
 from __future__ import annotations
 

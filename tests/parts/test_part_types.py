@@ -55,7 +55,7 @@ def test_a_part_type_without_automata_is_named():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(20))
 def test_sibling_tables_choose_as_the_compiled_automata_do(seed, kind):
-    """To the last bit, ties included; the set's automata are those of siblings, as arcs add none."""
+    """To the last bit, including ties; the automata are those of siblings, because arcs add none."""
     rng = np.random.default_rng(seed)
     parts, scores = draw_problem(rng, int(rng.integers(1, 9)), ["arc", "sibling"], kind, bool(seed % 2))
     automata = general_automata(parts, scores)

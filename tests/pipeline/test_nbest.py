@@ -1,4 +1,4 @@
-"""Several trees for each sentence: from files, from Python, by workers, and what is refused."""
+"""Several trees for each sentence: from files, from Python, by workers, and refusals."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def parts_of(arc, cube):
 
 
 def check(decoded, counts, arc, cube):
-    """Assert what holds for every result."""
+    """Assert the properties of every result."""
     heads = decoded.tree.tolist()
     assert naive_trees.is_tree(heads)
     words = range(1, len(heads))

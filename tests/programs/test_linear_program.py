@@ -40,7 +40,7 @@ def draw(seed, name, smallest, largest):
 
 
 def check_result(decoded, fractional, parts, scores, options):
-    """Assert what is true of every solution."""
+    """Assert the properties of every solution."""
     arcs, values = parts.arcs, fractional.values
     assert fractional.status == "optimal"
     assert fractional.value == near(decoded.bound)

@@ -146,7 +146,7 @@ def test_the_parser_knows_nothing_of_the_other_systems():
 
 
 def test_the_systems_do_not_import_each_other():
-    """They share the modules beside them; only the command line names all."""
+    """They share the modules of their package; only the command line names all."""
     shared = {"cli", "models", "progress", "__main__", "__init__"}
     for path in SYSTEMS_FILES:
         for name in imports(parse(path)):
@@ -226,7 +226,7 @@ def is_private(name: str) -> bool:
 
 
 def defined_names(tree: ast.Module) -> set[str]:
-    """Return what a file defines or assigns: names, attributes, functions and classes."""
+    """Return the names that a file defines or assigns: names, attributes, functions and classes."""
     found = {node.name for node in ast.walk(tree) if isinstance(node, DEFINITIONS)}
     found |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     attributes = {node for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
@@ -258,7 +258,7 @@ TWINS = sorted([*(ROOT / "tests").glob("naive_*.py"), *(ROOT / "systems" / "test
 
 
 def test_twins_borrow_nothing_from_the_package_but_types():
-    """A twin follows the definition, so that it cannot share a mistake with what it is compared with."""
+    """A twin follows the definition, so that it cannot share an error with the code under test."""
     assert len(TWINS) >= 6
     for path in TWINS:
         borrowed = {name[:2] for name in imports(parse(path)) if name[0] in ROOTS}

@@ -64,7 +64,7 @@ def test_paths_exist(name):
 
 
 def test_usual_sets_have_compiled_automata():
-    """The page says that arcs alone need none, and the other usual sets have compiled ones."""
+    """The page says that arcs alone need no automata, and the other usual sets have compiled ones."""
     assert {types for types in PART_SETS.values() if len(types) > 1} <= set(COMPILED)
 
 

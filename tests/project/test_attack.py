@@ -158,7 +158,7 @@ def test_a_broken_reader_is_caught(break_reader, monkeypatch, tmp_path):
 
 
 def worse_tree(decoded: Decoded, parts) -> Decoded:
-    """A tree of the same arcs that is not the best, as if it were."""
+    """A suboptimal tree over the same arcs, returned as the best one."""
     return decoded._replace(score=decoded.score - 1.0, bound=decoded.score - 1.0)
 
 
@@ -237,7 +237,7 @@ __import__("attack.writes").writes.Writes.case = fail
 
 
 def test_all_lanes_divide_the_stated_time(tmp_path, monkeypatch, capsys):
-    """However long lanes take of what they get, the others have their share of the rest, and the whole is kept."""
+    """Whatever time lanes use, the others get their share of the rest, and the total is respected."""
     clock, given = [100.0], {}
 
     def pretend(task, seconds, limit):
@@ -321,7 +321,7 @@ def test_a_server_that_fails_is_caught(lanes, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("name", ["tagger", "segmenter", "network", "confidence"])
 def test_forged_components_are_of_all_kinds(name, lanes, tmp_path, monkeypatch):
-    """Forgeries are signed: they are refused for what they say; and without the schema of strings some come through."""
+    """Forgeries have valid checksums and are refused for their contents; without the string schema, some pass."""
     lane, reasons = lanes(name), set()
     check = components.check_message
 

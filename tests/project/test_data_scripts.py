@@ -1,4 +1,4 @@
-"""Fetching and converting treebanks: known bytes, or an error that says what to do."""
+"""Fetching and converting treebanks: known bytes, or an error with advice."""
 
 import hashlib
 import io

@@ -1,4 +1,4 @@
-"""The Makefile, as far as it can be tested without setting anything up: what it would do, and what it refuses."""
+"""The Makefile, as far as it can be tested without set-up: planned commands and refusals."""
 
 from __future__ import annotations
 

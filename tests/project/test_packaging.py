@@ -1,4 +1,4 @@
-"""What is installed, and what importing the package gives."""
+"""Installed files, and the names that importing the package provides."""
 
 from __future__ import annotations
 

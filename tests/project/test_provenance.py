@@ -1,4 +1,4 @@
-"""Pages of results: each says what its figures were made from, and what of that has changed since."""
+"""Pages of results: each records its provenance and later changes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 def changed_by(path: Path, edit) -> list[str]:
-    """Return what differs in the record of the Danish model after an edit of a YAML file."""
+    """Return the differences in the record of the Danish model after an edit of a YAML file."""
     before, content = of_models(DANISH), yaml.safe_load(path.read_text(encoding="utf-8"))
     edit(content)
     path.write_text(yaml.safe_dump(content), encoding="utf-8")

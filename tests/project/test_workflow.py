@@ -1,4 +1,4 @@
-"""The workflow of continuous integration, which runs elsewhere: what it names exists, and it covers what it should."""
+"""The workflow of continuous integration, which runs elsewhere: the files it names exist, and it is complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of every method: weak duality at each iteration, monotone bounds, convergence, and what a certificate means."""
+"""Laws of every method: weak duality at each iteration, monotone bounds, convergence, and certificates."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Every method against its naive twin, oracles against enumeration, and what is refused."""
+"""Every method against its naive twin, oracles against enumeration, and refusals."""
 
 import itertools
 

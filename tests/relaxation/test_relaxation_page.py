@@ -1,4 +1,4 @@
-"""docs/relaxation.md: its code runs as it stands, prints what the page shows, and is as short as it says."""
+"""docs/relaxation.md: its code runs, prints the output shown on the page, and is as short as claimed."""
 
 import importlib
 import re

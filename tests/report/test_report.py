@@ -239,7 +239,7 @@ def test_a_model_shows_its_certificates_and_the_course_of_its_bound(tmp_path, mo
 
 @pytest.mark.parametrize("beside", [[], ["--gold", "gold.conllu"], ["--other", "gold.conllu"]], ids=" ".join)
 def test_partial_trees(beside, tmp_path, monkeypatch, capsys):
-    """A file whose uncertain heads are left out, alone and beside whole trees, in all forms."""
+    """A file without its uncertain heads, alone and next to complete trees, in all formats."""
     monkeypatch.chdir(tmp_path)
     words = [("den", "2", "det"), ("hund", "3", "nsubj"), ("ser", "0", "root"), ("hus", "3", "obj")]
     for name, left_out in (("gold.conllu", ()), ("parsed.conllu", ("hund", "hus"))):

@@ -1,4 +1,4 @@
-"""Templates: which are refused, and in what words; what the table of those that are not holds."""
+"""Templates: refusals and their messages; the table of valid ones."""
 
 import re
 

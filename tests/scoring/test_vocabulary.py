@@ -1,4 +1,4 @@
-"""From strings to numbers: what each attribute is, how strings are numbered, and where they lie."""
+"""From strings to numbers: the attributes, the numbering of strings, and their layout."""
 
 import naive_scoring
 import numpy as np

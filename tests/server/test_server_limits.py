@@ -1,4 +1,4 @@
-"""What the server does to what would harm it: bodies, connections, hosts, models that change, dead workers."""
+"""The defences of the server: bodies, connections, hosts, changing models, dead workers."""
 
 from __future__ import annotations
 
@@ -339,7 +339,7 @@ async def send_much(scope, receive, send) -> None:
 
 
 async def with_application(app, work):
-    """Return what a coroutine returns that is given the port of a server of an application."""
+    """Return the result of a coroutine called with the port of an application's server."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     config = uvicorn.Config(app, http=Protocol, ws="none", lifespan="off", log_config=None, access_log=False)

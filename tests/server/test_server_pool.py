@@ -20,7 +20,7 @@ PATIENT = Limits(waiting=100, seconds=600.0)
 
 
 def with_pool(work, size: int = 1, limits: Limits = PATIENT, prepare: tuple = (nothing,)):
-    """Return what a coroutine returns that is given a pool."""
+    """Return the result of a coroutine called with a pool."""
 
     async def run():
         async with WorkerPool(size, limits, prepare) as pool:

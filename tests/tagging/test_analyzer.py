@@ -1,4 +1,4 @@
-"""Tags and lemmas of whole sentences: edit scripts, what is filled and what is kept, states, and jackknifing."""
+"""Tags and lemmas of whole sentences: edit scripts, filled and kept values, states, and jackknifing."""
 
 from __future__ import annotations
 

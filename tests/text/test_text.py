@@ -79,7 +79,7 @@ def with_tag(line: str) -> str:
 
 
 def check(text: str, sentences: list) -> None:
-    """Check what holds for every text: it can be restored, its form is valid, offsets are right."""
+    """Check the properties of every text: it can be restored, its form is valid, offsets are right."""
     if not sentences:
         assert all(c.isspace() or unicodedata.category(c) == "Cc" or c in "\u200b\ufeff" for c in text)
         return

@@ -24,7 +24,7 @@ def draw(rng, n, kind):
 
 
 def solve_both(scores, single_root):
-    """Return the heads by the dense and by the sparse algorithm, or None where there is no tree."""
+    """Return the heads by the dense and by the sparse algorithm, or None if there is no tree."""
     arcs = arc_space_from_mask(scores > -np.inf)
     found = []
     for decode in (

@@ -34,7 +34,7 @@ from nonproj.workers.partial import Partial
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """A folder with a treebank, a model trained on it, and what one process makes of a file."""
+    """A folder with a treebank, a model trained on it, and the output of one process for a file."""
     return make_files(tmp_path_factory.mktemp("parallel"))
 
 

@@ -27,7 +27,7 @@ WORD = "1\tRegn\t_\tN\tNC\t_\t0\tROOT\t_\t_\n"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """A folder with a treebank, a model trained on it, and what one process makes of a file."""
+    """A folder with a treebank, a model trained on it, and the output of one process for a file."""
     return make_files(tmp_path_factory.mktemp("parallel"))
 
 
@@ -38,7 +38,7 @@ def here(folder, tmp_path, monkeypatch) -> Path:
 
 
 class Immediate:
-    """A worker that does what it is told when the result is wanted, and knows how much is under way."""
+    """A worker that runs a call when its result is requested, and counts pending calls."""
 
     size = 2
 

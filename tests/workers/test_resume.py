@@ -25,7 +25,7 @@ FACTS = {"model": "3f", "input": "a0", "options": {"--nbest": 1}}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """A folder with a model, and what calm runs make of some files."""
+    """A folder with a model, and the output of uninterrupted runs for some files."""
     folder = make_files(tmp_path_factory.mktemp("resume"))
     (folder / "long.conll").write_text(treebank(3000, seed=2), encoding="utf-8")
     words = ["parse", str(folder / "toy.nonproj"), str(folder / "long.conll")]
@@ -43,7 +43,7 @@ def here(folder, tmp_path, monkeypatch) -> Path:
 
 
 class Killed(BaseException):
-    """Ends a run like a kill: nothing is done any more."""
+    """Ends a run like a kill, without any clean-up."""
 
 
 def interrupted(monkeypatch, after: int, *words: str) -> int:
@@ -287,7 +287,7 @@ def test_whatever_is_left_of_the_last_record_is_cut_off(tmp_path):
 
 
 def test_damage_is_noticed(tmp_path):
-    """A byte of a record that has changed ends what is used, as zeros do where a machine lost power."""
+    """A changed byte ends the usable part of a record, like zeros after a power failure."""
     path = tmp_path / "out.partial"
     with Partial(path, FACTS) as kept:
         begin = path.stat().st_size

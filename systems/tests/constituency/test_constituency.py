@@ -301,7 +301,7 @@ def test_transitions_equal_deleted_interpolation():
 
 @pytest.mark.parametrize("tied", [False, True])
 def test_certified_trees_are_optimal(tied):
-    """Enumeration = integer program = what is certified; every dual value is an upper bound."""
+    """Enumeration = integer program = certified value; every dual value is an upper bound."""
     statuses = []
     for rng, grammar, n, words, forest, everything in instances(120, 31, tied):
         trellis = random_trellis(rng, grammar, words, n, tied)

@@ -1,4 +1,4 @@
-"""docs/lexicalised.md: its code runs as it stands, and prints what the page shows."""
+"""docs/lexicalised.md: its code runs and prints the output shown on the page."""
 
 import numpy as np
 from pages import run_page

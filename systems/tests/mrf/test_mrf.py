@@ -181,7 +181,7 @@ def test_the_compiled_loop_equals_the_library_step_by_step(seed, rule):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_sweeps_are_coordinate_descent_over_chains(seed):
-    """From the multipliers that messages stand for, both visit the nodes in order and reach the same bounds."""
+    """From the multipliers represented by messages, both visit the nodes in order and reach the same bounds."""
     _, field = random(seed, n=7)
     graph, messages, slack = field.graph, np.zeros(n_messages(field.graph)), np.empty(len(field.graph.unary))
     cover = chains(field)
@@ -207,7 +207,7 @@ def test_sweeps_are_coordinate_descent_over_chains(seed):
 
 
 def _multipliers(field, problem, forests, cover, messages):
-    """Return what messages stand for: each chain's share of all that come to a node, less those along the chain."""
+    """Return the multipliers represented by messages: each chain's share of a node's messages less its own."""
     graph, scores = field.graph, np.zeros(len(problem.variable))
     for f, edges in enumerate(cover):
         for p in range(forests.begin[f], forests.begin[f + 1]):

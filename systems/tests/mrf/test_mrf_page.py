@@ -1,4 +1,4 @@
-"""docs/mrf.md: its code runs as it stands and prints what the page shows; its file is read as it says."""
+"""docs/mrf.md: its code runs and prints the output shown on the page; its file is read as described."""
 
 import io
 import math

@@ -145,7 +145,7 @@ def test_clusters_tighten_and_keep_all_scores(seed):
 
 
 def test_a_frustrated_cycle_is_found_and_closes_the_gap(without_elimination):
-    """A ring without chords has no triangles; the linear program gives every edge what it wants."""
+    """A ring without chords has no triangles; the linear program satisfies every edge."""
     n = 9
     edges = [(i, i + 1) for i in range(n - 1)] + [(0, n - 1)]
     ring = MRF(np.zeros((n, 2)), edges, [np.eye(2)] * (n - 1) + [1.0 - np.eye(2)])

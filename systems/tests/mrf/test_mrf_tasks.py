@@ -1,4 +1,4 @@
-"""Tags made consistent over documents, and images: the fields are what they should be, on random and on real data."""
+"""Tags made consistent over documents, and images: the fields are correct, on random and on real data."""
 
 import itertools
 from collections import Counter, defaultdict

@@ -1,4 +1,4 @@
-"""The attack on the models of the systems: a few cases of each lane, and what they find."""
+"""Fuzzing of the models of the systems: a few cases of each lane, and their findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of the systems is installed, what that needs, and where what was in nonproj is now."""
+"""Installed files of the systems, their dependencies, and the error for names that moved from nonproj."""
 
 from __future__ import annotations
 

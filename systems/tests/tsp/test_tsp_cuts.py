@@ -1,4 +1,4 @@
-"""The sparse Lagrangian with forced edges and cuts, what fixes edges, and separation: against enumeration of tours."""
+"""The sparse Lagrangian with forced edges and cuts, fixing of edges, and separation: against enumeration of tours."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ SCRIPT = ROOT / "systems" / "data_scripts" / "tsplib.py"
 
 @pytest.fixture(scope="module")
 def tsplib() -> Path:
-    """The folder of TSPLIB instances, beside that of the treebanks."""
+    """The folder of TSPLIB instances, next to that of the treebanks."""
     treebanks = os.environ.get("NONPROJ_TREEBANKS")
     folder = Path(treebanks).parent / "tsplib" if treebanks else ROOT.parent / "shared" / "tsplib"
     if not folder.is_dir():

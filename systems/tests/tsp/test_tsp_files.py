@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture(scope="session")
 def tsplib() -> Path:
-    """The folder of TSPLIB instances, beside that of the treebanks."""
+    """The folder of TSPLIB instances, next to that of the treebanks."""
     treebanks = os.environ.get("NONPROJ_TREEBANKS")
     folder = Path(treebanks).parent / "tsplib" if treebanks else ROOT.parent / "shared" / "tsplib"
     if not folder.is_dir():
