@@ -146,7 +146,7 @@ def damage(rng: random.Random, data: bytes) -> bytes:
 
 
 def forge(rng: random.Random, parts: Parts) -> bytes:
-    """Return a model file that is signed correctly and says something else."""
+    """Return a model file with different contents and valid checksums."""
     header = json.loads(encode(parts.header).decode("utf-8", "surrogatepass"))
     arrays = dict(parts.arrays)
     change = rng.randrange(10)
@@ -171,7 +171,7 @@ def forge(rng: random.Random, parts: Parts) -> bytes:
 
 
 def forge_component(rng: random.Random, parts: Parts, name: str) -> bytes:
-    """Return a model file that is signed correctly, and in which one component says something else."""
+    """Return a model file with valid checksums in which one component has different contents."""
     header = json.loads(encode(parts.header))
     arrays, own = dict(parts.arrays), [array for array in parts.arrays if array.startswith(f"{name}.")]
     change, state = rng.randrange(10), header["components"][name]

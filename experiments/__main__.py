@@ -17,7 +17,7 @@ from experiments.setting import LANGUAGES, ROOT, Setting
 from nonproj.errors import NonprojError
 
 PAGES: tuple[str, ...] = ("confidence",)
-"""Modules of `experiments` with a page of their own, run if they are named.
+"""Modules of `experiments` with a separate page, run only if named.
 
 Each has ``main(results, data, short)``: the folder to write its page to, the folder of fetched data, and whether only a
 little is to be run.

@@ -1,7 +1,7 @@
 """What the figures of each page of results depend on, recorded on the page when it is made.
 
     python -m experiments.provenance              # list the records that differ from this version
-    python -m experiments.provenance --mark       # say so on the pages
+    python -m experiments.provenance --mark       # mark these pages
     python -m experiments.provenance joint        # record this version on a page written by hand, after measuring
 
 A record is a paragraph below the title of a page, or of one of its sections.  Nothing but the repository is read, and

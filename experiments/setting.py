@@ -160,7 +160,7 @@ def model_file(setting: Setting, language: str, parts: str) -> Path:
         sentences = list(conll.read(treebank(setting, language)[0], require_heads=True))[: setting.training or None]
         trained = train(sentences, configuration(setting, language, parts))
         if trained.meta["interrupted"]:
-            raise KeyboardInterrupt  # the trainer returns the last complete epoch, which is not what is wanted here
+            raise KeyboardInterrupt  # the trainer returns the last complete epoch, which is useless here
         trained.save(path)
     return path
 

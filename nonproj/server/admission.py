@@ -143,7 +143,7 @@ class Admission:
 
     @property
     def waiting(self) -> int:
-        """The number of requests that wait."""
+        """The number of waiting requests."""
         return len(self._waiting)
 
     @property

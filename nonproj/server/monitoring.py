@@ -105,7 +105,7 @@ class _PoolCollector(Collector):
     def collect(self) -> Iterable[Metric]:
         """Return the gauges."""
         pool, writing = self._pool, self._writing()
-        yield GaugeMetricFamily("nonproj_queue_length", "Requests that wait for a worker.", pool.waiting)
+        yield GaugeMetricFamily("nonproj_queue_length", "Requests waiting for a worker.", pool.waiting)
         yield GaugeMetricFamily("nonproj_queue_delay_seconds", "Estimated wait of a new request.", pool.delay())
         workers = GaugeMetricFamily("nonproj_workers", "Worker processes, by state.", labels=["state"])
         workers.add_metric(["idle"], pool.idle)

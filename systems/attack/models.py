@@ -102,7 +102,7 @@ def damage(rng: random.Random, data: bytes) -> bytes:
 
 
 def forge(rng: random.Random, data: bytes) -> bytes:
-    """Return a file that is signed correctly and says something else."""
+    """Return a file with different contents and valid checksums."""
     parts = forgery.take_apart(data)
     header, arrays = json.loads(forgery.encode(parts.header)), dict(parts.arrays)
     change = rng.randrange(8)

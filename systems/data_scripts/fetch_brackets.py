@@ -36,7 +36,7 @@ def check_all(files: dict[str, bytes], place: str) -> None:
 
 
 def locate(folder: Path) -> Path | None:
-    """Return the folder of trees in a folder of treebanks; None where there is none."""
+    """Return the folder of trees in a folder of treebanks, or None."""
     found = folder / FOLDER
     if not found.is_dir():
         return None

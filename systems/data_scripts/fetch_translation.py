@@ -34,7 +34,7 @@ FILES = {
 
 
 def fetch_translation(out: Path, source: Path | None = None, archive: Path | None = None, public: str = PUBLIC) -> Path:
-    """Return a folder with all files; make it in ``out`` if need be.
+    """Return a folder with all files; create it in ``out`` if necessary.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ PAPER = {
 """Table 3 of the paper."""
 
 WITHIN = {1: 58.7, 2: 74.1, 3: 80.4, 4: 84.0, 10: 94.3, 20: 98.1, 50: 98.9}
-"""Table 1 of the paper, summed: per cent of the sentences that are exact after so many iterations."""
+"""Table 1 of the paper, cumulative: per cent of the sentences that are exact, by number of iterations."""
 
 PROGRAM_WORDS, PROGRAM_TAGS = 20, 12
 """Words, and candidate tags of a word, of the largest sentences that are compared with the integer program."""

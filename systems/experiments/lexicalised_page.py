@@ -18,7 +18,7 @@ NAMES = {"Model 1": "Model 1 alone", "dependencies": "dependency parser alone",
          "hard": "hard combination", "joint": "dual decomposition"}  # fmt: skip
 
 RANGES = ((1, 1, 43.5), (2, 2, 20.1), (3, 3, 10.2), (4, 4, 4.9), (5, 10, 14.0), (11, 20, 5.7), (21, 50, 1.4))
-"""Iterations, and the paper's share of sentences that are solved in so many (table 1)."""
+"""Numbers of iterations, and the paper's share of sentences solved within them (table 1)."""
 
 TEXT = """# Lexicalised phrase structure and dependencies
 

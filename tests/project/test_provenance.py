@@ -34,7 +34,7 @@ def test_a_page_is_of_this_version_or_says_what_has_changed(name):
     text = (ROOT / page).read_text(encoding="utf-8")
     made, now = recorded(text, title), of()
     assert made, f"{page} has no record of what {name} was made from; experiments/provenance.py writes one"
-    advice = "run the experiment again, or say so by: python -m experiments.provenance --mark"
+    advice = "repeat the experiment, or mark the page: python -m experiments.provenance --mark"
     assert made.line(now) in text, f"{name}, {page}: {', '.join(made.changed(now))} changed since; {advice}"
 
 

@@ -57,7 +57,7 @@ def test_a_page_of_results_is_of_this_version_or_says_what_has_changed(name):
     text = (ROOT / page).read_text(encoding="utf-8")
     made, now = recorded(text), of()
     assert made, f"{page} has no record"
-    advice = "run the experiment again, or say so by: python -m experiments.provenance --mark"
+    advice = "repeat the experiment, or mark the page: python -m experiments.provenance --mark"
     assert made.line(now) in text, f"{page}: {', '.join(made.changed(now))} changed since; {advice}"
 
 
