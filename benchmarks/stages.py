@@ -74,7 +74,8 @@ def do_stage(name: str, parser: Parser, batch: Batch) -> None:
     elif name == "decode":
         batch.decoded = [parser.decode(*scored) for scored in batch.scored]
         if parser.full:  # scoring all arcs counts as decoding
-            batch.decoded = [parser.widen(*row)[1] for row in zip(batch.tokens, batch.arcs, batch.decoded, strict=True)]
+            found = [parser.widen(*row)[1] for row in zip(batch.tokens, batch.arcs, batch.decoded, strict=True)]
+            batch.decoded = [trees[0] if trees else own for trees, own in zip(found, batch.decoded, strict=True)]
             batch.known = None
     elif name == "label":
         numbers = parser.labeler.label(join(batch.tokens), [d.tree for d in batch.decoded], batch.known)
