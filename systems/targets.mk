@@ -26,9 +26,7 @@ reproduce-systems-%: $(SYSTEMS)
 attack-systems: $(SYSTEMS) ## fuzz the loading of the other systems' models: SECONDS=1800 SEED=1; see systems/attack/README.md
 	@"$(BIN)/python" -m systems.attack all --seconds $(SECONDS) --seed $(SEED) $(ARGS)
 
-types: types-systems
-
-types-systems: $(READY) ## check the types of the other systems; a part of types
+types-systems: $(SYSTEMS) ## check the types of the other systems
 	@cd systems && "$(abspath $(BIN))/python" -m mypy
 
 docs: docs-systems
