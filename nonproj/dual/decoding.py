@@ -243,7 +243,7 @@ def priced_search(
     >>> wanted = {(0, 2): 9.0, (2, 4): 9.0, (4, 1): 9.0, (2, 1): 6.0, (2, 3): 9.0}
     >>> scores = [wanted.get(arc, 0.0) for arc in zip(parts.arcs.head.tolist(), parts.arcs.modifier.tolist())]
     >>> [(each.heads.tolist(), each.score) for each in (priced_search(parts, scores, price) for price in (2.0, 4.0))]
-    [([-1, 4, 0, 2, 2], 34.0), ([-1, 2, 0, 2, 2], 33.0)]
+    [([4, 0, 2, 2], 34.0), ([2, 0, 2, 2], 33.0)]
     """
     if not 0.0 <= price <= MAX_PRICE:
         raise ValueError(f"price is {price}; a number from 0 to {MAX_PRICE:,} is expected")

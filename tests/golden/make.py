@@ -26,6 +26,7 @@ OPTIONS = {
     "features.bits": 12,
     "pruner.bits": 11,
     "labeler.bits": 12,
+    "network.size": 16,
     "training.epochs": 2,
     "training.margin": 5.0,
     "pruner.epochs": 1,

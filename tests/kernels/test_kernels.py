@@ -45,7 +45,7 @@ _FROM_PYTHON = {
     # With and without code for parts of third order.
     "nonproj.automata.compiled.count_work": 2,
     "nonproj.automata.compiled.decode_all_heads": 2,
-    "nonproj.confidence.alternatives._fill_losses": 2,
+    "nonproj.confidence.alternatives._fill_costs": 2,
     # With and without both, with tags, and with tables.
     "nonproj.dual.subgradient._descend": 6,
     # With and without both.

@@ -245,7 +245,7 @@ def test_hosts_and_origins_of_a_running_server(server):
 
 def test_malformed_hosts_and_origins_are_refused():
     for host in ("a:80", "http://a", "a/b", ""):
-        with pytest.raises(ConfigError, match="--allowed-host: .* is not a name"):
+        with pytest.raises(ConfigError, match="--allowed-host: .* is not a host name"):
             check_host(host)
     assert [check_host("::1"), check_host("*")] == ["::1", "*"]
     for origin in ("example.org", "https://example.org/", "https://a/b", ""):
