@@ -304,7 +304,7 @@ def test_a_damaged_model_is_found_when_it_is_copied(tmp_path):
     (tmp_path / "a.nonproj").write_bytes(damaged)
     result = run("serve", str(tmp_path / "a.nonproj"))
     assert result.returncode == 2
-    message = f"nonproj: {tmp_path}/a.nonproj: damaged: the array 'parser' does not match its checksum\n"
+    message = f"nonproj: {tmp_path}/a.nonproj: damaged: the array 'network.labels' does not match its checksum\n"
     assert result.stderr == message
 
 
