@@ -35,9 +35,9 @@ def _speaking(monkeypatch):
     monkeypatch.delenv("NONPROJ_SILENT")
 
 
-NEEDED = """arborescence arc arcs batch compiled contraction domain elimination grandparent hashing label_decoding label_lines
-label_pairs labels marginals network pruning score sibling subgradient third word_sums"""
-"""Modules with kernels that a second-order parse needs: none for projective trees, training, tagging or other automata."""
+NEEDED = """arborescence arc arcs batch compiled contraction domain elimination grandparent hashing label_decoding
+label_lines label_pairs labels marginals network pruning score sibling subgradient third word_sums"""
+"""Modules with kernels that a second-order parse needs: none for projective trees, training, tagging, other automata."""
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
@@ -67,7 +67,7 @@ def test_the_kernels_that_stand_for_a_stage_exist():
     for parts in SETS:
         for projective in (False, True):
             assert set(needed_kernels(parts, projective)) <= found
-    assert needed_kernels(("arc", "valency"), False) == needed_kernels(PART_SETS["grandparent"], False)  # one loop for all
+    assert needed_kernels(("arc", "valency"), False) == needed_kernels(PART_SETS["grandparent"], False)  # one loop
 
 
 def test_whether_a_kernel_is_cached_is_seen_from_its_file(tmp_path, monkeypatch):

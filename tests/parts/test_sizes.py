@@ -14,6 +14,7 @@ from nonproj.cli.main import main
 from nonproj.errors import DataError, NonprojError, SizeError
 from nonproj.evaluation.certificates import TextOptions
 from nonproj.io import conll
+from nonproj.io.splitting import Piece
 from nonproj.learning.trainer import train
 from nonproj.model import Model
 from nonproj.options.config import Config
