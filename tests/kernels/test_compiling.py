@@ -37,7 +37,7 @@ def _speaking(monkeypatch):
 
 NEEDED = """arborescence arc arcs batch compiled contraction domain elimination grandparent hashing label_decoding
 label_lines label_pairs labels marginals network pruning score sibling subgradient third word_sums"""
-"""Modules with kernels that a second-order parse needs: none for projective trees, training, tagging, other automata."""
+"""Modules with kernels that a second-order parse needs: none for projective trees, training, tagging or tables."""
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")

@@ -85,7 +85,8 @@ def test_a_missing_model_is_named(tmp_path):
     assert "there is no models/dutch-arc.nonproj; create it with: make train LANG=dutch PARTS=arc" in result.stderr
 
 
-TARGETS = "lint types test test-bounds setup-systems types-systems test-systems test-systems-bounds".split()
+TARGETS = ["lint", "types", "test", "test-bounds"]
+TARGETS += ["setup-systems", "types-systems", "test-systems", "test-systems-bounds"]
 
 
 def ci(folder: Path, make: str) -> subprocess.CompletedProcess:
