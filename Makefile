@@ -49,7 +49,7 @@ PATHS = paths=$$($(FETCH)) && train=$$(echo "$$paths" | sed -n 1p) && test=$$(ec
 NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); create it with: make train LANG=$(LANG) PARTS=$(PARTS)" >&2; exit 2; }
 DECODE_TESTS = $(addprefix tests/,trees parts automata dual relaxation programs) $(addprefix nonproj/,trees automata dual programs relaxation)
 # The tests of kernels; what compares solvers, or Python with Python, has no bounds to check.
-BOUNDS_TESTS = $(addprefix tests/,trees parts automata dual joint scoring/test_scoring.py learning/test_learning.py \
+BOUNDS_TESTS = $(addprefix tests/,trees parts automata dual pipeline/test_joint_scoring.py scoring/test_scoring.py learning/test_learning.py \
 	programs/test_column_generation.py) $(addprefix nonproj/,trees automata dual programs) -k 'not integer_program and not sizes'
 
 THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent third)))

@@ -18,8 +18,8 @@ from attack.text import TEXTS, check_segmentation, draw_input
 from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
 from nonproj.confidence.evidence import KINDS
 from nonproj.errors import DataError, ModelError
-from nonproj.model import Model
-from nonproj.pipeline import Parser
+from nonproj.model.model import Model
+from nonproj.pipeline.parser import Parser
 from nonproj.text.input import WORDS, TextInput
 
 SECONDS = 10.0
@@ -102,7 +102,7 @@ class Tagger(Component):
         """Tag, and parse with the tags; now and then decide both jointly."""
         super().use(rng, parser)
         if rng.random() < 0.2:
-            from nonproj.joint.parser import JointParser
+            from nonproj.pipeline.joint import JointParser
 
             decoding = dataclasses.replace(parser.model.config.decoding, joint=True)
             try:

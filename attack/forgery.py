@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.container import FORMAT
+from nonproj.model.container import FORMAT
 
 START, ALIGNMENT = 8, 64
 METADATA, ZEROS = "__metadata__", "0" * 64

@@ -18,7 +18,7 @@ from attack import material
 from attack.campaign import ROOT, Lane
 from attack.forked import Ended, call, check_error, check_gone, descendants
 from attack.properties import require
-from nonproj.model import Model
+from nonproj.model.model import Model
 
 NUMBERS = [signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 CODES = {signal.SIGINT: (130, "interrupted"), signal.SIGTERM: (143, "terminated"), signal.SIGHUP: (129, "hung up")}

@@ -16,9 +16,9 @@ from attack.reads import stream_of
 from nonproj.errors import ConfigError, DataError, ModelError, NonprojError
 from nonproj.io import conll
 from nonproj.learning.trainer import train
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 
 SECONDS = 20.0
 """Processor seconds that a forged model may take to be loaded and to parse a few short sentences."""

@@ -17,8 +17,8 @@ from attack.reads import read_all, stream_of
 from nonproj.errors import DataError
 from nonproj.evaluation.certificates import annotate
 from nonproj.io import conll
-from nonproj.model import Model
-from nonproj.pipeline import Parser
+from nonproj.model.model import Model
+from nonproj.pipeline.parser import Parser
 
 SMALL_WORDS, PROGRAM_WORDS = 4, 7
 """Longest sentences that are compared with all trees, and with an integer program."""

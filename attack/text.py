@@ -15,8 +15,8 @@ from attack.properties import check_message, require
 from attack.reads import read_all, stream_of
 from nonproj.errors import DataError, FileError
 from nonproj.io import conll
-from nonproj.model import Model
-from nonproj.pipeline import Parser
+from nonproj.model.model import Model
+from nonproj.pipeline.parser import Parser
 from nonproj.text.input import FORMATS, TEXT, TextInput, read_text
 from nonproj.text.output import restore
 from nonproj.text.segmenter import Segmenter

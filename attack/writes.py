@@ -234,7 +234,7 @@ def _same_output(found: bytes, expected: bytes, name: str) -> bool:
 
 def _check_model(path: Path) -> None:
     from nonproj.errors import ModelError
-    from nonproj.model import Model
+    from nonproj.model.model import Model
 
     try:
         Model.verify(path)

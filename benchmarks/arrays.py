@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.array_decoding import decode_scores
+from nonproj.dual.arrays import decode_scores
 from nonproj.io import conll
 
 SENTENCES, TURNS, SECONDS = 1000, 7, 20.0

@@ -23,7 +23,7 @@ from benchmarks.clock import Summary, interleave
 from benchmarks.history import Run
 from nonproj.evaluation.scores import evaluate
 from nonproj.io import conll
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 
 
 class Subject(NamedTuple):

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 from benchmarks.clock import Clock
 from nonproj.io import conll
-from nonproj.model import Model
-from nonproj.pipeline import Parser
+from nonproj.model.model import Model
+from nonproj.pipeline.parser import Parser
 from nonproj.text.input import TextInput, read_text
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))

@@ -27,8 +27,8 @@ from pathlib import Path
 from benchmarks.processes import ROOT
 from benchmarks.stages import STAGES, Batch, do_stage
 from nonproj.io import conll
-from nonproj.model import Model
-from nonproj.pipeline import Parser
+from nonproj.model.model import Model
+from nonproj.pipeline.parser import Parser
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.score import score_pairs, score_parts
 

@@ -19,10 +19,10 @@ from scipy.stats import permutation_test
 
 from nonproj.io import conll
 from nonproj.io.conll import FEATS, UPOS
-from nonproj.joint.parser import JointParser
-from nonproj.model import Model
-from nonproj.parses import Parse
-from nonproj.pipeline import Parser
+from nonproj.model.model import Model
+from nonproj.pipeline.joint import JointParser
+from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
 
 FIGURES = ("UPOS", "UFeats", "UAS", "LAS", "MLAS")

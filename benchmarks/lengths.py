@@ -20,8 +20,8 @@ import numpy as np
 from benchmarks.clock import Summary, interleave
 from benchmarks.stages import facts, run_stages
 from nonproj.io import conll
-from nonproj.model import Model
-from nonproj.pipeline import Parser
+from nonproj.model.model import Model
+from nonproj.pipeline.parser import Parser
 
 LENGTHS = (10, 20, 40, 80, 160)
 

@@ -24,13 +24,13 @@ import numpy as np
 from benchmarks.clock import Clock, Seconds, interleave
 from benchmarks.memory import LINE_BYTES, SIZES, independent_at, pace
 from benchmarks.stages import STAGES, Batch, do_stage
-from nonproj._kernel import kernel
 from nonproj.io import conll
-from nonproj.model import Model
+from nonproj.kernels.kernel import kernel
+from nonproj.model.model import Model
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.registry import PART_TYPES
 from nonproj.parts.space import part_space
-from nonproj.pipeline import BATCH, Parser
+from nonproj.pipeline.parser import BATCH, Parser
 from nonproj.scoring.hashing import Hashed, hash_tokens, list_places
 from nonproj.scoring.labels import LINE, label_parts, label_scores
 from nonproj.scoring.score import score_pairs, score_parts

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 
 LINE_BYTES = 64
 """Bytes of a cache line."""

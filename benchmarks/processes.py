@@ -23,7 +23,7 @@ import yaml
 
 from benchmarks.clock import Seconds, Summary, interleave
 from nonproj.io import conll
-from nonproj.model import Model
+from nonproj.model.model import Model
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -2,8 +2,8 @@
 
     python -m benchmarks.stages MODEL FILE [MODEL FILE ...]
 
-The stages are those of `nonproj.pipeline.Parser`, with pruning split into three; tests check that the output file is
-the one that the parser writes.
+The stages are those of `nonproj.pipeline.parser.Parser`, with pruning split into three; tests check that the output
+file is the one that the parser writes.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from pathlib import Path
 
 from benchmarks.clock import Clock, Seconds, Summary, interleave
 from nonproj.io import conll
-from nonproj.model import Model
-from nonproj.pipeline import BATCH, Parser
+from nonproj.model.model import Model
+from nonproj.pipeline.parser import BATCH, Parser
 from nonproj.scoring.batch import join
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.trees.marginals import marginals

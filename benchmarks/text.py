@@ -28,7 +28,7 @@ from benchmarks.report import markdown
 from benchmarks.yardsticks import load, udpipe_path
 from nonproj.evaluation.universal import METRICS, ud_scores
 from nonproj.io.temporary import replacing
-from nonproj.model import Model
+from nonproj.model.model import Model
 
 EMPTIED = (2, 3, 4, 5, 6, 7, 8)
 """The columns that the gold tokens do not have: LEMMA to DEPS."""

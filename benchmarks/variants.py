@@ -25,8 +25,8 @@ from benchmarks.clock import Clock, Seconds, Summary, interleave
 from benchmarks.stages import facts, run_stages, run_whole
 from nonproj.evaluation.scores import evaluate
 from nonproj.io import conll
-from nonproj.model import Model
-from nonproj.pipeline import Parser
+from nonproj.model.model import Model
+from nonproj.pipeline.parser import Parser
 
 
 def in_pages(model: Model, huge: bool) -> Model:

@@ -20,9 +20,9 @@ from nonproj.io import conll
 from nonproj.learning.trainer import train
 from nonproj.linear.component import Setting, jackknife, register
 from nonproj.linear.word_classes import WordClasses
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 
 SMALL = {"parts": ["arc"], "features.bits": 18, "network.epochs": 0, "confidence.share": 0.0, "segmenter.epochs": 0}
 

@@ -16,11 +16,11 @@ from itertools import islice
 
 from nonproj.errors import NonprojError
 from nonproj.io import conll
-from nonproj.model import Model
-from nonproj.parses import Parse
+from nonproj.model.model import Model
 from nonproj.pictures.content import picture_of
 from nonproj.pictures.terminal import to_terminal
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.parses import Parse
 from nonproj.types import Decoded, Sentence
 
 

@@ -34,7 +34,7 @@ from nonproj.parts.base import PartType
 from nonproj.parts.constraints import Rows, rows_of
 from nonproj.parts.geometry import DIRECTION
 from nonproj.parts.registry import register
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 from nonproj.types import ArcSpace, PartRows, Sentence
 
 COUNTS = 4  # 0, 1, 2, and 3 or more modifiers

@@ -13,9 +13,9 @@ from experiments.setting import Setting, check_model, treebank
 from nonproj.evaluation.calibration import SURE, Judged, judge, judge_from_text, plot_calibration
 from nonproj.io import conll
 from nonproj.learning.trainer import train
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 
 CONFIGS = {"Turkish": "turkish", "Danish": "danish", "Greek": "greek", "English": "english-ewt"}
 """The name of the treebank of each language, of its configuration and of its model."""

@@ -11,11 +11,11 @@ from experiments.setting import GRANDPARENTS, Setting, model_file, timed, treeba
 from experiments.store import Row
 from nonproj.evaluation.scores import Evaluation
 from nonproj.io import conll
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.grandparent import FAMILIES, Grandparent, grandparent_rows
+from nonproj.pipeline.price_and_cut import PricingParser
 from nonproj.programs.linear_program import add_tree
-from nonproj.programs.price_and_cut import PricingParser
 from nonproj.programs.solver import Program
 from nonproj.trees.arborescence import maximum_arborescence_sparse
 from nonproj.types import PartSpace, Sentence

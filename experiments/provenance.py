@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from experiments.setting import RANDOM, ROOT, Setting, configuration
-from nonproj.container import FORMAT
 from nonproj.learning.trainer import LEARNING
+from nonproj.model.container import FORMAT
 from nonproj.options.config import Config
 from nonproj.scoring.templates import template_files
 
@@ -63,7 +63,7 @@ class Ingredients(NamedTuple):
     data : str
         Digest of the names of the data and the SHA-256 of their files, as ``data_scripts`` knows them.
     format : str
-        `nonproj.container.FORMAT`.
+        `nonproj.model.container.FORMAT`.
     learning : str
         `nonproj.learning.trainer.LEARNING`.
     """

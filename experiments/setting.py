@@ -21,9 +21,9 @@ from nonproj.errors import ModelError
 from nonproj.io import conll
 from nonproj.learning.preparation import load_features
 from nonproj.learning.trainer import LEARNING, train
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 from nonproj.types import ArcSpace, PartSpace, Sentence
 
 ROOT = Path(__file__).resolve().parents[1]

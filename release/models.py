@@ -25,7 +25,7 @@ from treebanks import TREEBANKS, TreebankError, sha256, write_file  # noqa: E402
 from nonproj import __version__  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.evaluation.card import model_card  # noqa: E402
-from nonproj.model import Model  # noqa: E402
+from nonproj.model.model import Model  # noqa: E402
 
 RELEASE = (
     "turkish-grandparent",

@@ -12,7 +12,7 @@ import pytest
 from toy import draw_sentence
 
 from nonproj.automata.general import check_automata, decode_paths, new_paths
-from nonproj.joint.space import ChainScores, joint_problem, joint_space
+from nonproj.dual.joint.space import ChainScores, joint_problem, joint_space
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.automaton import head_automata, moves
 from nonproj.parts.space import part_space, tree_score

@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
 from nonproj.automata.general import FREE, HalfWorkspace, Paths, decode_half, new_paths
 from nonproj.automata.third import Third, count_states, decode_third, list_third, table_size
 from nonproj.errors import ConfigError
+from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.parts.automaton import HeadAutomata
 from nonproj.parts.base import PartType
 from nonproj.parts.grandparent import list_grandparents

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.parts.arcs import as_array, subset
 from nonproj.parts.automaton import HeadAutomata, head_automata, moves
 from nonproj.types import ArcSpace, Bools, Float64s, Int8s, PartSpace

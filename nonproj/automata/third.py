@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.parts.grandsibling import list_grandsiblings
 from nonproj.parts.trisibling import list_trisiblings
 from nonproj.types import ArcSpace, Float64s, Int8s, Int64s

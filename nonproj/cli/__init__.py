@@ -6,6 +6,7 @@
 - `resumable`: ``parse --resume``
 - `signals`: Ctrl-C, SIGTERM and SIGHUP
 - `provenance`: the record of files and software in a model
+- `warmup`: calls every kernel once, so that compilation happens at set-up
 - `lazy_import`: defers an import until it is needed
 - `common`: shared by the commands: loading a model, decoding options, workers, progress
 """

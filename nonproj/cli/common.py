@@ -14,14 +14,14 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from functools import partial
 from typing import Any, BinaryIO
 
-from nonproj._kernel import NOTICE, compiling, count_cached
 from nonproj.cli.signals import heed, heeding
-from nonproj.compiling import compile_for_parsing
 from nonproj.errors import ConfigError, FileError, ModelError
 from nonproj.io.checks import Rules
 from nonproj.io.files import A_MODEL, Opened, identity, is_direct, is_model
-from nonproj.model import Model
+from nonproj.kernels.kernel import NOTICE, compiling, count_cached
+from nonproj.model.model import Model
 from nonproj.options.config import DecodingConfig
+from nonproj.pipeline.compiling import compile_for_parsing
 from nonproj.workers.pool import InProcess, Workers
 
 

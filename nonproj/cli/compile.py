@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from nonproj._kernel import kept_in
 from nonproj.cli.common import counting_kernels
+from nonproj.cli.warmup import compile_everything
 from nonproj.errors import FileError
-from nonproj.warmup import compile_everything
+from nonproj.kernels.kernel import kept_in
 
 
 def run(options: argparse.Namespace) -> int:

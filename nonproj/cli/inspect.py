@@ -9,7 +9,7 @@ import sys
 
 from nonproj.evaluation.card import model_card
 from nonproj.evaluation.report import model_report
-from nonproj.model import Model
+from nonproj.model.model import Model
 
 
 def run(options: argparse.Namespace) -> int:

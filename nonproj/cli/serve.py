@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nonproj.cli.common import decoding_options
 from nonproj.errors import ConfigError, NonprojError
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import DecodingConfig
 from nonproj.workers.parsing import ModelRef
 

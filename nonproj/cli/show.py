@@ -18,11 +18,11 @@ from nonproj.cli.common import (
 )
 from nonproj.cli.signals import heeding
 from nonproj.errors import ConfigError
+from nonproj.evaluation.html.items import Item, choose, from_files, from_parses, with_trees
 from nonproj.io import conll
 from nonproj.io.files import open_binary, open_input, open_output
 from nonproj.pictures.terminal import has_colours, to_terminal
-from nonproj.pipeline import Parser
-from nonproj.report.items import Item, choose, from_files, from_parses, with_trees
+from nonproj.pipeline.parser import Parser
 from nonproj.workers.parsing import make_parser
 
 SINGLE = (".svg", ".png", ".pdf", ".tex")
@@ -128,7 +128,7 @@ def _write_single(options: argparse.Namespace, items: Iterator[Item], suffix: st
 
 def _write_report(options: argparse.Namespace, items: Iterator[Item], parser: Parser | None) -> None:
     """Write the report on all sentences."""
-    from nonproj.report.page import Names, write_report
+    from nonproj.evaluation.html.page import Names, write_report
 
     names = Names(options.model or options.file, options.gold, options.other)
     with open_output(options.output) as stream:
@@ -139,7 +139,7 @@ def _courses(options: argparse.Namespace, parser: Parser | None) -> int:
     """Return the number of sentences whose course of dual decomposition is recorded; always that of a single one."""
     if parser is None or not (options.course or options.sentence):
         return 0
-    from nonproj.report.courses import check_courses
+    from nonproj.evaluation.html.courses import check_courses
 
     try:
         check_courses(parser)

@@ -21,9 +21,9 @@ from nonproj.io import conll
 from nonproj.io.checks import Rules
 from nonproj.io.files import check_folder, is_direct
 from nonproj.learning.trainer import tested_tags, train
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config, TreebankConfig
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 from nonproj.types import Sentence
 
 EXIT_INTERRUPTED = 130

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
 from nonproj.automata.compiled import compiled_starts
+from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.types import ArcSpace, PartSpace
 
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
 from nonproj.confidence.evidence import KINDS, LARGE, Evidence
 from nonproj.errors import ModelError
+from nonproj.kernels.kernel import inlined_kernel, kernel
 
 TREE_FEATURES = ("all heads", "weakest head", "words")
 """The features of a tree: the logarithm of minus the sum of the log-probabilities of the heads

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
 from nonproj.automata.compiled import compiled_starts, count_work, is_compiled
 from nonproj.confidence.alternatives import costs
 from nonproj.dual.options import DualOptions
 from nonproj.dual.problem import problem_of
 from nonproj.dual.subgradient import ARC_WORK, CONTRACTION_WORK, WORD_WORK
+from nonproj.kernels.kernel import kernel
 from nonproj.scoring.labels import two_best as two_best
 from nonproj.scoring.vocabulary import MARGIN, UNKNOWN, Tokens
 from nonproj.types import ArcSpace, Decoded, PartSpace

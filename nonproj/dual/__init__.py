@@ -8,6 +8,8 @@
 - `problem`: problems over parts, over arcs alone and over automata given as tables, and their restrictions
 - `search`: branch and bound, the k best trees and the price of non-projective trees, over any problem
 - `decoding`: the decoders
+- `arrays`: trees from the caller's own scores, in arrays
 - `course`: each iteration on one sentence, to be looked at
 - `general`: trees and general automata as oracles of `nonproj.relaxation`, and a decoder
+- `joint`: tags and trees decided jointly
 """

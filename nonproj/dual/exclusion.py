@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj._kernel import kernel
 from nonproj.automata.compiled import Starts, as_split, decode_head
 from nonproj.dual.options import DualOptions
 from nonproj.dual.subgradient import Instance, add_values, find_tree, mark_tree, new_work, tags_at
 from nonproj.dual.tags import Tags
+from nonproj.kernels.kernel import kernel
 from nonproj.types import ArcSpace, Bools, Float64s, Int32s
 
 

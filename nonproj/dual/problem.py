@@ -1,8 +1,8 @@
 """Problems that dual decomposition bounds and `nonproj.dual.search` searches.
 
 A problem has arcs with three copies of each score, one for each subproblem that sees the arc; problems with tags
-(`nonproj.joint.problem`) have tagged arcs and the tagger's scores besides.  A restriction is the problem over some of
-the arcs.
+(`nonproj.dual.joint.space`) have tagged arcs and the tagger's scores besides.  A restriction is the problem over some
+of the arcs.
 """
 
 from __future__ import annotations

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
 from nonproj.automata.compiled import (
     Choice,
     SplitScores,
@@ -40,6 +39,7 @@ from nonproj.dual.options import (
     DualOptions,
 )
 from nonproj.dual.tags import Tags, best_tags, list_used, new_chain_table, tag_score
+from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.trees.arborescence import counted_arborescence
 from nonproj.trees.checks import NO_TREE
 from nonproj.trees.projective import best_projective_tree

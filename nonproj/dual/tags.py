@@ -1,6 +1,6 @@
 """Candidate tags of each word: tagged words, scores of tags as a chain, and the parts of a tree over tagged words.
 
-A *tagged word* is a word with one of its candidate tags; `nonproj.joint.space` defines the problem.
+A *tagged word* is a word with one of its candidate tags; `nonproj.dual.joint.space` defines the problem.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
 from nonproj.automata.compiled import Starts
+from nonproj.kernels.kernel import kernel
 from nonproj.types import ArcSpace, Bools, Float64s, Int8s, Int32s, Int64s
 
 

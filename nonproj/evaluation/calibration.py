@@ -11,8 +11,8 @@ import numpy as np
 from nonproj.errors import DataError, DependencyError, FileError, ModelError
 from nonproj.evaluation.alignment import Verdict, judge_text
 from nonproj.io.files import check_folder
-from nonproj.parses import Parse
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.parses import Parse
 from nonproj.text.corpus import paragraphs, raw_text
 from nonproj.text.input import TextInput
 from nonproj.types import Sentence

@@ -91,7 +91,7 @@ def model_card(path: str, description: dict[str, Any], size: int) -> str:
     path : str
         The model file, whose name is the title of the card.
     description : dict
-        The result of `nonproj.model.Model.describe`.
+        The result of `nonproj.model.model.Model.describe`.
     size : int
         The size of the file in bytes.
 

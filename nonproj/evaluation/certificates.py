@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TextIO
 from nonproj.evaluation.confidence import NO_CONFIDENCE, ConfidenceOutput, confidence_figures, with_confidence
 from nonproj.io.broken import STOP, Broken
 from nonproj.io.checks import Rules
-from nonproj.parses import Parse
+from nonproj.pipeline.parses import Parse
 from nonproj.text.input import TextInput
 from nonproj.types import Sentence
 
@@ -54,7 +54,7 @@ class ParseRecord(NamedTuple):
         The sentence's first line in the file, from 1.
     words : int
     unknown_tags : int
-        See `nonproj.pipeline.Parse`.
+        See `nonproj.pipeline.parser.Parse`.
     statistics : dict
         See `statistics`.
     """

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.io.conll import with_misc
-from nonproj.parses import Parse
+from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
 
 HEAD, LABELLED, UNSURE = "Confidence", "LabelledConfidence", "Unsure"

@@ -8,8 +8,8 @@ from itertools import chain, islice
 from typing import Any
 
 from nonproj.evaluation.scores import Evaluation
-from nonproj.parses import Parse
-from nonproj.pipeline import BATCH, Parser
+from nonproj.pipeline.parser import BATCH, Parser
+from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
 
 WARM_UP = 10

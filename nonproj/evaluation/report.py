@@ -144,7 +144,7 @@ def ud_report(names: Sequence[str], scores: Sequence[dict[str, dict[str, Any]]])
 
 
 def model_report(path: str, description: dict[str, Any], verified: bool) -> str:
-    """Return the description of a model (see `nonproj.model.Model.describe`) as plain text."""
+    """Return the description of a model (see `nonproj.model.model.Model.describe`) as plain text."""
     training = dict(description["training"])
     epochs = training.pop("log", [])
     kind = "a model" if "parser" in description["weights"] else "a checkpoint of the training of a model"

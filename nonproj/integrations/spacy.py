@@ -19,9 +19,9 @@ from spacy.training import Example
 from nonproj.confidence.classifier import Confidence
 from nonproj.errors import ModelError
 from nonproj.io.conll import COLUMNS, FEATS, LEMMA
-from nonproj.model import Model
-from nonproj.parses import Parse
-from nonproj.pipeline import Parser
+from nonproj.model.model import Model
+from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.parses import Parse
 from nonproj.text.input import TextInput
 from nonproj.text.places import token_ranges
 from nonproj.types import Sentence

@@ -10,4 +10,5 @@
 - `batches`: streams of sentences in batches
 - `splitting`: splits a treebank into pieces for workers, at sentence boundaries
 - `broken`: reading that continues after malformed units
+- `strings`: the schema of the strings in models: characters, lengths, counts
 """

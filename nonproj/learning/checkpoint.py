@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import ConfigError, ModelError
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import arc_space
 from nonproj.types import ArcSpace, Sentence

@@ -28,9 +28,9 @@ from nonproj.learning.preparation import Prepared
 from nonproj.learning.pruner import fit_pruner
 from nonproj.linear.perceptron import start_epoch
 from nonproj.linear.weights import quantise
-from nonproj.model import LABEL_LINES, Model
+from nonproj.model.model import LABEL_LINES, Model
 from nonproj.options.config import Config
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 from nonproj.scoring.vocabulary import FEAT, FIRST, Encoder, Tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.text.corpus import paragraphs, raw_text

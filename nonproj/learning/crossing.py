@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from nonproj.automata.compiled import has_compiled_automata
 from nonproj.dual.decoding import decode_trusted
 from nonproj.evaluation.scores import Evaluation
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 from nonproj.trees.projective import is_projective
 from nonproj.types import Sentence
 

@@ -13,12 +13,12 @@ from nonproj.confidence.classifier import Classifier
 from nonproj.errors import ConfigError, DataError, ModelError, one_line
 from nonproj.io.batches import check_length
 from nonproj.io.conll import DEPREL, FEATS, LEMMA, UPOS, XPOS, with_rows
+from nonproj.io.strings import FEATURES, LABEL, TAG, fits
 from nonproj.linear.component import Component, Setting, register
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.templates import attributes_of, load_templates
-from nonproj.strings import FEATURES, LABEL, TAG, fits
 from nonproj.tagging.analyzer import Analyzer, jackknife
 from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
@@ -38,7 +38,7 @@ class Prepared(NamedTuple):
     Attributes
     ----------
     components : dict of str to dict
-        See `nonproj.model.Model`.
+        See `nonproj.model.model.Model`.
     arrays : dict of str to ndarray
         Their arrays, as ``COMPONENT.NAME``.
     sentences : list of Sentence

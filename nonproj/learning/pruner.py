@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.learning.material import Material
 from nonproj.linear.logistic import descend
 from nonproj.parts.arc import Arc

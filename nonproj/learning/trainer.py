@@ -38,11 +38,11 @@ from nonproj.learning.pruner import Pruner, add_gold, candidates, count_gold, fi
 from nonproj.linear.component import Component, cross_fit, in_order
 from nonproj.linear.perceptron import mean_of, start_epoch
 from nonproj.linear.weights import quantise
-from nonproj.model import LABEL_LINES, Model
-from nonproj.model_checks import COMPONENTS
+from nonproj.model.checks import COMPONENTS
+from nonproj.model.model import LABEL_LINES, Model
 from nonproj.options.config import Config
 from nonproj.parts.registry import part_set
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 from nonproj.scoring.label_lines import TAG
 from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC, attributes_of
 from nonproj.scoring.vocabulary import FIRST, Encoder

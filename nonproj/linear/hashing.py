@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.types import Int32s, Int64s, Uint32s, Uint64s
 
 LONGEST = 2048

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.types import Float32s, Int32s, Uint8s
 
 

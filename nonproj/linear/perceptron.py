@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel
+from nonproj.kernels.kernel import inlined_kernel
 from nonproj.types import Float32s, Float64s
 
 _AT_ONCE = 1 << 18

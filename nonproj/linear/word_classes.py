@@ -11,15 +11,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
 from nonproj.errors import ModelError
 from nonproj.io.conll import with_misc
+from nonproj.io.strings import LABEL, check
+from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.component import Schema, Setting, State
 from nonproj.linear.hashing import Window, hash_texts, hash_window
 from nonproj.linear.perceptron import Averaged, move
 from nonproj.linear.templates import Grammar, compile_templates, window_of
 from nonproj.linear.weights import check_table, quantise
-from nonproj.strings import LABEL, check
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Sentence, Uint32s
 
 REACH = 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.parts.base import PartType
 from nonproj.parts.constraints import Rows, rows_of
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from nonproj._kernel import kernel
 from nonproj.errors import SizeError
+from nonproj.kernels.kernel import kernel
 from nonproj.types import ArcSpace, Bools, Int64s
 
 if TYPE_CHECKING:

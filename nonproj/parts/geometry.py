@@ -6,7 +6,7 @@ must differ from each other and from 0, which stands for no code.
 
 from __future__ import annotations
 
-from nonproj._kernel import inlined_kernel
+from nonproj.kernels.kernel import inlined_kernel
 
 DIRECTION, DISTANCE, ORDER = 1, 2, 2
 """Columns of `nonproj.types.PartRows.codes`; column 0 is always 0, and a part type has a distance or an order."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.parts.base import PartType
 from nonproj.parts.constraints import Rows, at_most, equal, stack
 from nonproj.parts.geometry import DIRECTION, ORDER, direction_code, order_code

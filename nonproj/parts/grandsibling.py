@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.parts.base import PartType
 from nonproj.parts.constraints import Rows, equal, rows_of, stack
 from nonproj.parts.geometry import DIRECTION, ORDER

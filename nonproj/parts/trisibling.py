@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.parts.automaton import HeadAutomata, head_automata, moves
 from nonproj.parts.base import PartType
 from nonproj.parts.constraints import Rows, rows_of

@@ -6,5 +6,4 @@
 - `linear_program`: LP relaxations and the integer program of parsing, over candidate arcs
 - `pricing`: pricing of grandparent parts, and separation of violated rows
 - `column_generation`: price and cut over arrays of scores and bounds (Riedel et al. 2012)
-- `price_and_cut`: price and cut of a sentence with a trained model, without pruning
 """

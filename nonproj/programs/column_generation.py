@@ -4,7 +4,7 @@ Riedel, Smith and McCallum (2012), algorithm 1.  The restricted master problem s
 parts.  In each round its solution is separated and its duals price the grandparent parts without a column: those whose
 optimistic reduced cost, from an upper bound of the score, is positive are scored, and those whose reduced cost is
 positive get columns.  At the end the solution is optimal over all columns and rows.  Scores and bounds are given by the
-caller; `nonproj.programs.price_and_cut` computes them with a model.
+caller; `nonproj.pipeline.price_and_cut` computes them with a model.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.types import Bools, Float64s, Int32s, Int64s, Uint8s
 
 UNSCORED, SCORED, ADDED = 0, 1, 2

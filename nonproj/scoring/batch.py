@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.scoring.vocabulary import END, MARGIN, START, Tokens
 from nonproj.types import Int32s, PartRows
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.parts.arcs import check_count
 from nonproj.scoring.hashing import Hashed
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint32s

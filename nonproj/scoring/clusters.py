@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import DataError, FileError, ModelError
-from nonproj.strings import CLUSTERED, check, fits
+from nonproj.io.strings import CLUSTERED, check, fits
 
 PREFIXES = {"cluster": None, "cluster6": 6, "cluster4": 4}
 """Attributes of a word: the bit string of its cluster, or the first bits of it."""

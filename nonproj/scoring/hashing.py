@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.hashing import share
 from nonproj.parts.geometry import DIRECTION
 from nonproj.scoring.batch import Batch, alone

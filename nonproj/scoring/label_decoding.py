@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.scoring.batch import Batch
 from nonproj.scoring.label_pairs import Candidates, LabelledTree, PairScorer, candidates, labelled_tree
 from nonproj.scoring.vocabulary import Tokens

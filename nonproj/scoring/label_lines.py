@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.scoring.batch import Batch
 from nonproj.scoring.vocabulary import MARGIN, Tokens
 from nonproj.types import Int32s

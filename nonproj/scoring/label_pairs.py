@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.perceptron import move
 from nonproj.scoring.batch import Batch, whole
 from nonproj.scoring.hashing import Hashed, Places, _list_places, hash_tokens, list_places

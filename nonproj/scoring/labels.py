@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.perceptron import move
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.scoring.batch import Batch, whole

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
 from nonproj.errors import ModelError
+from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.weights import zero_of
 from nonproj.scoring.batch import Batch
 from nonproj.scoring.vocabulary import FEAT, FIRST, MARGIN, ROOT, Tokens
@@ -166,7 +166,7 @@ class Network:
 
 
 def network_of(model: Any) -> Network | None:
-    """Return the network of a `nonproj.model.Model`, or None if it has none."""
+    """Return the network of a `nonproj.model.model.Model`, or None if it has none."""
     state = model.component("network")
     return Network.from_state(state[0], state[1], model.vocabularies, len(model.labels)) if state else None
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.linear.perceptron import move
 from nonproj.linear.weights import zero_of
 from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code

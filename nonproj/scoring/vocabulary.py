@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nonproj.io.strings import VOCABULARY, fits
+from nonproj.kernels.threads import PerThread
 from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.morphology import features_in, informative, reduce, reduced
 from nonproj.scoring.punctuation import MARKS, OUTSIDE_ALL, enclosures, segments
-from nonproj.strings import VOCABULARY, fits
-from nonproj.threads import PerThread
 from nonproj.types import Int32s, Sentence
 
 OUTSIDE, UNKNOWN, START, END, ROOT, FIRST = 0, 1, 2, 3, 4, 5

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.scoring.batch import Batch
 from nonproj.scoring.vocabulary import FEAT, FIRST, MARGIN, OUTSIDE, Tokens
 from nonproj.types import Float32s, Int16s, Int32s, Int64s, Uint8s

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from nonproj.errors import ModelError
 from nonproj.io.temporary import reason
-from nonproj.model import Model
+from nonproj.model.model import Model
 
 
 class ModelCopy(NamedTuple):

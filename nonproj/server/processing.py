@@ -13,7 +13,7 @@ from nonproj.errors import DataError, NonprojError, SizeError
 from nonproj.evaluation.certificates import statistics
 from nonproj.evaluation.confidence import confidence_figures
 from nonproj.io import conll
-from nonproj.nlp import TextParser
+from nonproj.nlp.text_parser import TextParser
 from nonproj.server import formats
 from nonproj.server.memory import limit_memory
 from nonproj.text.input import LINES, TEXT, TextInput

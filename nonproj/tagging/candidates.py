@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.linear.weights import zero_of
 from nonproj.tagging.chain import Chain, Text, _hash_context, _prune, _score_local, _score_pairs, _score_triple
 from nonproj.tagging.decoding import Pruning

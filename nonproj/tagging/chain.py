@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.hashing import share
 from nonproj.tagging.tagset import TagSet
 from nonproj.tagging.templates import WINDOW, ChainTemplates

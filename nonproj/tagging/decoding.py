@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import share
 from nonproj.linear.perceptron import Averaged, move
 from nonproj.linear.weights import zero_of

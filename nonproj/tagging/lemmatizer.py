@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import ModelError
+from nonproj.kernels.threads import PerThread
 from nonproj.linear.hashing import hash_numbers, hash_texts
 from nonproj.linear.perceptron import Averaged
 from nonproj.linear.weights import quantise
@@ -35,7 +36,6 @@ from nonproj.tagging.scripts import apply_script, is_script, make_script
 from nonproj.tagging.tagger import check_weights
 from nonproj.tagging.templates import ChainTemplates, chain_templates
 from nonproj.tagging.words import Words, affixes, bin_counts, bin_probabilities, outside, share_words
-from nonproj.threads import PerThread
 from nonproj.types import Sentence
 
 MAX_SCRIPTS = 30_000

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
 from nonproj.errors import ModelError
+from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import LONGEST, hash_texts, place_share
 from nonproj.types import Float64s, Int16s, Int32s, Int64s
 

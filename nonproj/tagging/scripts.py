@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from nonproj.strings import SCRIPT, fits
+from nonproj.io.strings import SCRIPT, fits
 
 _CASES = {
     "l": (str.lower, str),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import ConfigError, ModelError
+from nonproj.kernels.threads import PerThread
 from nonproj.linear.perceptron import Averaged
 from nonproj.linear.weights import check_table, quantise
 from nonproj.tagging.chain import Text, make_chain
@@ -19,7 +20,6 @@ from nonproj.tagging.lexicon import Counter, Lexicon, Smoothing, check_lexicon, 
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet, check_tags
 from nonproj.tagging.templates import ChainTemplates, chain_templates
 from nonproj.tagging.words import WORD_ATTRIBUTES, Words, make_words, outside
-from nonproj.threads import PerThread
 from nonproj.types import Sentence
 
 _CACHED_FORMS = 50_000

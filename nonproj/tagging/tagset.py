@@ -14,9 +14,9 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.io.conll import FEATS, UPOS, XPOS
+from nonproj.io.strings import FEATURES, TAG, check
+from nonproj.kernels.threads import PerThread
 from nonproj.scoring.vocabulary import MAX_FEATURES
-from nonproj.strings import FEATURES, TAG, check
-from nonproj.threads import PerThread
 from nonproj.types import Sentence
 
 MAX_TAGS = 20_000

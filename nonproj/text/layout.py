@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.hashing import hash_codes, length_share, place_share
 from nonproj.text.characters import (
     APOSTROPHE,

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.errors import ModelError
+from nonproj.io.strings import LONGEST_EXPANSION, MOST_WORDS, MULTIWORD, check, fits
+from nonproj.kernels.threads import PerThread
 from nonproj.linear.hashing import hash_texts
 from nonproj.linear.logistic import Options, fit
-from nonproj.strings import LONGEST_EXPANSION, MOST_WORDS, MULTIWORD, check, fits
 from nonproj.text.characters import lowered
 from nonproj.text.corpus import Surface
-from nonproj.threads import PerThread
 
 BITS = 16
 """Binary logarithm of the size of the table of weights."""

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.strings import NAME, TOKEN, Kind, check
+from nonproj.io.strings import NAME, TOKEN, Kind, check
 from nonproj.text.characters import (
     APOSTROPHE,
     AT,

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import ModelError
+from nonproj.io.strings import NAME, check
 from nonproj.linear.weights import check_table
 from nonproj.options.config import SegmenterConfig
-from nonproj.strings import NAME, check
 from nonproj.text import corpus
 from nonproj.text.characters import characters
 from nonproj.text.from_spacy import add_exceptions, from_spacy

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.hashing import Window, hash_codes, hash_window
 from nonproj.linear.templates import Grammar, compile_templates, window_of
 from nonproj.text.characters import CLOSE, LETTER, LOWER, OPEN, QUOTE, UPPER

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.hashing import Window, hash_codes, hash_window
 from nonproj.linear.templates import Grammar, compile_templates, window_of
 from nonproj.text.layout import MAX_HASHED, MAX_TOKEN, PARAGRAPH, Text, is_too_long, shape_hash

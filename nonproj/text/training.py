@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nonproj._kernel import kernel
 from nonproj.errors import ModelError
+from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import hash_codes
 from nonproj.linear.logistic import Options, fit
 from nonproj.linear.weights import check_table

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.trees.checks import BAD_SCORE, FOUND, NO_SINGLE_ROOT, NO_TREE, check_arc_scores, check_matrix, check_status
 from nonproj.trees.contraction import _Components, _contract, _expand, _grow_path, _new_components
 from nonproj.types import ArcSpace, Float64s, Int32s

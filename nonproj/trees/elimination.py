@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.types import Float64s, Int64s
 
 SMALLEST = 1e-100

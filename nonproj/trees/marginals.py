@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.trees.checks import BAD_SCORE, FOUND, UNDERFLOW, check_matrix, check_status
 from nonproj.trees.domain import without_forbidden
 from nonproj.trees.elimination import LARGE, SMALLEST, _escape

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.trees.checks import FOUND, NO_TREE, check_arc_scores, check_matrix
 from nonproj.types import ArcSpace, Float64s, Int32s

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.trees.arborescence import _count_roots, best_arborescence_dense
 from nonproj.trees.checks import FOUND, NO_TREE, check_matrix, check_status

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.trees.batches import as_batch, check_lengths
 from nonproj.trees.checks import check_matrix
 from nonproj.trees.domain import without_forbidden

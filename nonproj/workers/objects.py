@@ -7,10 +7,10 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from nonproj.compiling import compile_for_parsing
-from nonproj.model import Model
-from nonproj.parses import Parse
-from nonproj.pipeline import BATCH, Parser
+from nonproj.model.model import Model
+from nonproj.pipeline.compiling import compile_for_parsing
+from nonproj.pipeline.parser import BATCH, Parser
+from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
 from nonproj.workers.parsing import ModelRef, parser_of
 from nonproj.workers.pool import in_order

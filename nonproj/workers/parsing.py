@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO, TypeAlias
 
-from nonproj.container import checksum_of
 from nonproj.errors import DataError, ModelError, NonprojError
 from nonproj.evaluation.certificates import DEFAULT_TEXT, ParseRecord, TextOptions, annotate
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
@@ -24,9 +23,10 @@ from nonproj.io.checks import Rules
 from nonproj.io.files import Source
 from nonproj.io.splitting import Piece
 from nonproj.io.temporary import reason
-from nonproj.model import Model
+from nonproj.model.container import checksum_of
+from nonproj.model.model import Model
 from nonproj.options.config import DecodingConfig
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 from nonproj.text.input import TextInput, TextPiece, split_text, split_text_units
 from nonproj.text.output import renumber
 from nonproj.types import Sentence
@@ -50,7 +50,7 @@ class ModelRef(NamedTuple):
         Its fingerprint, to detect a different file at the same path.
     decoding : DecodingConfig
     tags : str
-        See `nonproj.pipeline.Parser`.
+        See `nonproj.pipeline.parser.Parser`.
     """
 
     path: str
@@ -66,7 +66,7 @@ class ModelRef(NamedTuple):
 
 
 def fingerprint(path: str | Path) -> bytes:
-    """Return the checksum in a model file, which covers all of its contents: see `nonproj.container`."""
+    """Return the checksum in a model file, which covers all of its contents: see `nonproj.model.container`."""
     try:
         with open(path, "rb") as stream:
             return checksum_of(stream)
@@ -93,7 +93,7 @@ def make_parser(model: Model, decoding: DecodingConfig, tags: str) -> Parser:
     """Return a parser; with ``decoding.joint`` one that predicts tags and trees jointly."""
     if not decoding.joint:
         return Parser(model, decoding, tags)
-    from nonproj.joint.parser import JointParser  # imports and compiles code that other parsing does not need
+    from nonproj.pipeline.joint import JointParser  # imports and compiles code that other parsing does not need
 
     return JointParser(model, decoding, tags)
 

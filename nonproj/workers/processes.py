@@ -28,8 +28,8 @@ from concurrent.futures import Future
 from multiprocessing.connection import Connection, Pipe
 from typing import Any, NamedTuple
 
-from nonproj._kernel import SILENT, compiling
 from nonproj.errors import ClusterError
+from nonproj.kernels.kernel import SILENT, compiling
 from nonproj.workers.pool import OWN_THREADS
 
 DEATHS = 8

@@ -10,8 +10,8 @@ from nonproj.evaluation.certificates import ParseRecord, TextOptions, annotate
 from nonproj.io import conll
 from nonproj.io.batches import batches
 from nonproj.io.broken import COPY, Broken
-from nonproj.parses import Parse
-from nonproj.pipeline import BATCH, Parser
+from nonproj.pipeline.parser import BATCH, Parser
+from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
 
 _LONGEST_COMMENT = 10_000

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 
 from nonproj.errors import ModelError, NonprojError
 from nonproj.io import conll
-from nonproj.model import Model
-from nonproj.pipeline import Parser
+from nonproj.model.model import Model
+from nonproj.pipeline.parser import Parser
 from nonproj.types import Sentence
 from nonproj_systems.mrf.consistency import documents, tag_document
 

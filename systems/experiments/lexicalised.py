@@ -19,8 +19,8 @@ import numpy as np
 
 from experiments.setting import ROOT
 from experiments.store import Row, read_rows, write_rows
-from nonproj.model import Model
-from nonproj.pipeline import Parser
+from nonproj.model.model import Model
+from nonproj.pipeline.parser import Parser
 from nonproj_systems.constituency.brackets import Tree
 from nonproj_systems.constituency.collins import Collins
 from nonproj_systems.constituency.evalb import DELETED_TAGS, Counts, compare

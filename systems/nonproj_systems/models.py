@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from nonproj import container
 from nonproj.errors import ModelError
+from nonproj.model import container
 
 
 def write(
@@ -32,7 +32,7 @@ def write(
     FileError
         The file cannot be written.
     ValueError
-        An array has a dtype that is not in `nonproj.container.DTYPES`.
+        An array has a dtype that is not in `nonproj.model.container.DTYPES`.
 
     Examples
     --------

@@ -9,18 +9,18 @@ import pytest
 import toy
 from problems import KINDS, SUBSETS, check_laws, draw_problem, draw_scores, scale_arcs, trees_over
 
-import nonproj.pipeline
+import nonproj.pipeline.parser
 from nonproj.automata.general import best_paths, general_automata
 from nonproj.automata.relaxed import decode_relaxed
 from nonproj.dual.decoding import branch_and_bound, dual_decomposition, k_best
 from nonproj.errors import ConfigError, SizeError
-from nonproj.joint.parser import JointParser
 from nonproj.learning.trainer import train
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import arc_space, full_arc_space
 from nonproj.parts.space import part_space
-from nonproj.pipeline import Parser
+from nonproj.pipeline.joint import JointParser
+from nonproj.pipeline.parser import Parser
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -150,7 +150,7 @@ def test_a_parser_over_all_arcs_finds_the_best_tree(model):
 
 
 def test_longer_sentences_keep_their_pruned_tree(model, monkeypatch):
-    monkeypatch.setattr(nonproj.pipeline, "FULL_WORDS_THIRD", 5)
+    monkeypatch.setattr(nonproj.pipeline.parser, "FULL_WORDS_THIRD", 5)
     plain, full = (Parser(model, dataclasses.replace(model.config.decoding, full=full)) for full in (False, True))
     lengths = set()
     for sentence in toy.sentences(20, seed=1):

@@ -220,7 +220,7 @@ def test_decoding_options(here, option):
 
 
 def test_branch_and_bound_certifies_what_the_subgradient_method_does_not(here, capsys):
-    from nonproj.model import Model
+    from nonproj.model.model import Model
 
     model = Model.load("toy.nonproj")
     table = model.weights["parser"]

@@ -15,9 +15,9 @@ from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.io import conll
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.pipeline import BATCH
+from nonproj.pipeline.parser import BATCH
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "--epochs", "2", "-qq"]

@@ -17,7 +17,7 @@ from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.cli.signals import Signals, Terminated, heeding
-from nonproj.model import Model
+from nonproj.model.model import Model
 
 ENDS = [
     (signal.SIGINT, 130, b"nonproj: interrupted\n"),

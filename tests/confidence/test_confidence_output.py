@@ -17,14 +17,14 @@ from nonproj.cli.main import main
 from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
 from nonproj.confidence.evidence import FEATURES
 from nonproj.errors import ModelError
-from nonproj.estimator import DependencyParser
 from nonproj.evaluation.alignment import judge_text
 from nonproj.evaluation.calibration import Judged, judge
+from nonproj.integrations.estimator import DependencyParser
 from nonproj.io import conll
 from nonproj.learning.trainer import train
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 from nonproj.text.corpus import paragraphs, raw_text
 from nonproj.text.input import TextInput
 from nonproj.workers.pool import InProcess

@@ -17,7 +17,7 @@ from nonproj.learning.trainer import train
 from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space, subset
 from nonproj.parts.space import part_space, tree_score
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 from nonproj.types import Sentence
 
 PRICES = (0.0, 0.3, 1.0, 4.0, 1000.0)

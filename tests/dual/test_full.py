@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from toy import treebank
 
-import nonproj.pipeline
+import nonproj.pipeline.parser
 from nonproj.cli.main import main
 from nonproj.io import conll
 from nonproj.learning.trainer import train
 from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 
 SMALL = {"features.bits": 12, "pruner.bits": 12, "labeler.bits": 12, "pruner.folds": 0, "training.epochs": 1}
 SMALL |= {"network.epochs": 0}
@@ -73,7 +73,7 @@ def test_what_the_search_did_not_find_is_not_lost(model):
 
 
 def test_long_sentences_keep_the_certificate_that_they_have(model, monkeypatch):
-    monkeypatch.setattr(nonproj.pipeline, "FULL_WORDS", 6)
+    monkeypatch.setattr(nonproj.pipeline.parser, "FULL_WORDS", 6)
     plain, full = parsers(model)
     lengths = set()
     for sentence in read(treebank(40, seed=1)):

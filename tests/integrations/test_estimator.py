@@ -17,8 +17,8 @@ from sklearn.utils import estimator_checks
 from toy import sentences, treebank
 
 from nonproj.errors import DataError, ModelError
-from nonproj.estimator import DependencyParser, las_scorer
 from nonproj.evaluation.scores import nonprojective
+from nonproj.integrations.estimator import DependencyParser, las_scorer
 from nonproj.io import conll
 from nonproj.options.config import Config
 

@@ -18,9 +18,9 @@ from nonproj.errors import ConfigError, DataError, ModelError
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io.objects import from_words
 from nonproj.learning.trainer import train
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 from nonproj.tagging.tagset import TagSet
 
 spacy = pytest.importorskip("spacy")

@@ -13,13 +13,13 @@ from nonproj.cli.main import main
 from nonproj.errors import DataError
 from nonproj.io import conll
 from nonproj.io.constraints import read_constraints
-from nonproj.joint.parser import JointParser
 from nonproj.learning.trainer import train
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import tree_score
-from nonproj.pipeline import Parser
+from nonproj.pipeline.joint import JointParser
+from nonproj.pipeline.parser import Parser
 from nonproj.types import Sentence
 
 

@@ -17,12 +17,12 @@ import pytest
 from command import run
 
 import nonproj
-from nonproj import _kernel
 from nonproj.cli import common
 from nonproj.cli import compile as compile_command
 from nonproj.cli.main import main
-from nonproj.compiling import helper, needed_kernels
+from nonproj.kernels import kernel as _kernel
 from nonproj.parts.registry import PART_SETS
+from nonproj.pipeline.compiling import helper, needed_kernels
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 SETS = tuple(PART_SETS.values())
@@ -165,7 +165,8 @@ def test_python_says_that_it_compiles(call, tmp_path, monkeypatch):
     monkeypatch.setenv("NONPROJ_CACHE", str(tmp_path))
     program = f"""
 import numpy as np, nonproj
-from nonproj import DependencyParser, _kernel
+from nonproj import DependencyParser
+from nonproj.kernels import kernel as _kernel
 _kernel.NOTICE_AFTER = 0.01
 model, path = {str(GOLDEN / "model.nonproj")!r}, {str(GOLDEN / "input.conll")!r}
 {call}

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 import nonproj
-from nonproj.kernel_cache import ENDING, KernelFiles
+from nonproj.kernels.cache import ENDING, KernelFiles
 
 PROGRAM = """
 import numpy as np
 from nonproj.trees.projective import is_projective
-from nonproj._kernel import compiling
+from nonproj.kernels.kernel import compiling
 print(is_projective(np.array([-1, 0, 1], np.int32)), compiling.seconds > 0)
 """
 

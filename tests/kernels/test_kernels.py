@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 import nonproj
-from nonproj._kernel import source_digest
+from nonproj.kernels.kernel import source_digest
 
 _PROGRAM = """
 import importlib, json, pkgutil, sys
 import nonproj
-from nonproj.warmup import warm_up
+from nonproj.cli.warmup import warm_up
 
 warm_up()
 kernels = {}
@@ -78,7 +78,7 @@ def test_each_kernel_has_one_signature_and_the_warm_up_leaves_none_to_compile():
 
 _SMALL = """
 import json, sys
-import nonproj._kernel as kernels
+import nonproj.kernels.kernel as kernels
 from nonproj.parts.arcs import _index_arcs, full_arc_space
 
 arcs = full_arc_space(3).head.tolist()
@@ -160,7 +160,7 @@ OTHER = {
     "deep/__init__.py": "",
     "deep/near.py": "LIMIT = 4",
     "deep/kernels.py": """
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 import nonproj.evaluation.report
 
 from . import near
@@ -209,7 +209,7 @@ def test_kernels_of_another_package_depend_on_nonproj_and_not_the_reverse(name, 
 
 _OTHER = """
 import json, sys
-import nonproj._kernel as kernels
+import nonproj.kernels.kernel as kernels
 from other.deep.kernels import limit
 
 folder = kernels.cache_folder(("other", __import__("pathlib").Path(sys.argv[1])))
@@ -251,7 +251,7 @@ def test_imports_of_all_forms_are_followed(tmp_path):
             path = package / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        (package / "high.py").write_text(f"import math\nfrom nonproj._kernel import kernel\nimport {module}\n")
+        (package / "high.py").write_text(f"import math\nfrom nonproj.kernels.kernel import kernel\nimport {module}\n")
         before = source_digest(package)
         (package / "other.py").write_text("LIMIT = 2")
         assert source_digest(package) == before, "imported by a function that is called later, if at all"

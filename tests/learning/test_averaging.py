@@ -8,7 +8,7 @@ from nonproj.errors import ModelError
 from nonproj.learning.checkpoint import averaged_epochs
 from nonproj.learning.perceptron import Perceptron
 from nonproj.learning.trainer import train
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.workers.pool import InProcess
 

@@ -12,7 +12,7 @@ import nonproj
 from nonproj.cli.main import main
 from nonproj.errors import ConfigError, ModelError
 from nonproj.learning.trainer import train
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.workers.pool import InProcess
 

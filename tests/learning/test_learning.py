@@ -19,7 +19,7 @@ from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.registry import PART_SETS
 from nonproj.parts.space import part_space, tree_indicators
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.score import score_parts
 from nonproj.scoring.scorer import Scorer

@@ -18,7 +18,7 @@ from nonproj.dual.options import dual_options
 from nonproj.learning.mixing import Learner, Mixing, make_examples, train_shard
 from nonproj.learning.trainer import train
 from nonproj.linear.perceptron import Sparse, sparse
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space
 from nonproj.scoring.templates import attributes_of, load_templates

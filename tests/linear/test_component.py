@@ -13,9 +13,9 @@ from nonproj.io import conll
 from nonproj.learning.trainer import train
 from nonproj.linear.component import KNOWN, Schema, Setting, blocks, check_state, cross_fit, in_order, jackknife, load
 from nonproj.linear.word_classes import WordClasses
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 
 SMALL = {"parts": ["arc"], "features.bits": 12, "pruner.bits": 12, "labeler.bits": 16, "training.epochs": 1}
 SMALL |= {"network.epochs": 0, "confidence.share": 0.0, "segmenter.epochs": 0, "tagger.epochs": 0}

@@ -14,7 +14,7 @@ from nonproj.cli.main import main
 from nonproj.cli.provenance import digest, licence_beside
 from nonproj.evaluation.calibration import Judged
 from nonproj.evaluation.card import calibration_of_test, model_card
-from nonproj.model import Model
+from nonproj.model.model import Model
 
 SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "labeler.bits=16", "--set", "tagger.epochs=1"]
 

@@ -9,9 +9,9 @@ import pytest
 from containers import NONSENSE, check_nesting, check_nonsense, check_other_formats, refused
 
 from attack import forgery
-from nonproj import container
 from nonproj.errors import FileError
-from nonproj.model import Model
+from nonproj.model import container
+from nonproj.model.model import Model
 
 LOADERS = [Model.load, Model.verify]
 

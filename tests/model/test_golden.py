@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from golden.make import FOLDER, RUNS, parse
 
-from nonproj.model import Model
+from nonproj.model.model import Model
 
 AGAIN = "the golden model's output has changed; if that is intended, make it again by: python tests/golden/make.py"
 

@@ -11,9 +11,9 @@ import numba
 import numpy as np
 import pytest
 
-from nonproj.container import DTYPES, FORMAT
 from nonproj.errors import FileError, ModelError
-from nonproj.model import Model
+from nonproj.model.container import DTYPES, FORMAT
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.scoring.templates import attributes_of, load_templates
 

@@ -16,9 +16,9 @@ import pytest
 from attack import forgery
 from nonproj.cli.main import main
 from nonproj.errors import ModelError
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 from nonproj.scoring.templates import attributes_of, load_templates
 
 START = 8

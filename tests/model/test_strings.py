@@ -7,12 +7,7 @@ import pytest
 
 from nonproj.errors import DataError, ModelError
 from nonproj.io.checks import LINE_COST, Rules
-from nonproj.learning.trainer import train
-from nonproj.model import Model
-from nonproj.options.config import Config
-from nonproj.pipeline import Parser
-from nonproj.scoring.templates import LABEL_BITS
-from nonproj.strings import (
+from nonproj.io.strings import (
     FEATURES,
     LABEL,
     LONGEST_EXPANSION,
@@ -27,6 +22,11 @@ from nonproj.strings import (
     problem,
     problem_of_record,
 )
+from nonproj.learning.trainer import train
+from nonproj.model.model import Model
+from nonproj.options.config import Config
+from nonproj.pipeline.parser import Parser
+from nonproj.scoring.templates import LABEL_BITS
 from nonproj.tagging.lemmatizer import MAX_SCRIPTS
 from nonproj.tagging.tagset import MAX_TAGS
 from nonproj.text.multiword import BITS, Multiwords

@@ -16,12 +16,12 @@ from nonproj.evaluation.certificates import TextOptions
 from nonproj.io import conll
 from nonproj.io.splitting import Piece
 from nonproj.learning.trainer import train
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import MAX_PARTS, arc_space, arc_space_from_mask, full_arc_space
 from nonproj.parts.automaton import head_automata
 from nonproj.parts.space import part_space
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 from nonproj.scoring.bounds import grandparent_bounds
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import label_parts, label_scores
@@ -158,7 +158,7 @@ def test_memory_that_is_not_there(stage, model, monkeypatch):
         raise MemoryError("Unable to allocate 18.6 GiB")
 
     parser = Parser(model)
-    monkeypatch.setattr(f"nonproj.pipeline.{stage}", fail)
+    monkeypatch.setattr(f"nonproj.pipeline.parser.{stage}", fail)
     with pytest.raises(DataError) as caught:
         parser.parse(words(3))
     assert str(caught.value) == "long.conll:7: a sentence of 3 words: there is not enough memory; split it"

@@ -14,12 +14,11 @@ from naive_pictures import SVG, corners, crossing_pairs, crossings, parsed
 from pages import ROOT, run_page
 from toy import sentences
 
-from nonproj.document import Document, ParsedSentence
 from nonproj.errors import DataError
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io import conll
 from nonproj.io.objects import from_words
-from nonproj.parses import Parse
+from nonproj.nlp.document import Document, ParsedSentence
 from nonproj.pictures import terminal
 from nonproj.pictures.content import OTHER, RIGHT, WRONG, Picture, arcs_of, compared, picture_of
 from nonproj.pictures.fonts import text_width
@@ -27,6 +26,7 @@ from nonproj.pictures.images import to_pdf, to_png
 from nonproj.pictures.layout import LABEL_SIZE, LEVEL, lay_out
 from nonproj.pictures.svg import COLOURS, to_svg
 from nonproj.pictures.tikz import to_tikz
+from nonproj.pipeline.parses import Parse
 from nonproj.types import Decoded, Sentence
 
 WORDS = ("i", "Donaudampfschiff", "依存", "på", ".", "een", "נהר", "W")

@@ -15,11 +15,11 @@ from nonproj.dual.decoding import k_best
 from nonproj.errors import ConfigError
 from nonproj.io import conll
 from nonproj.learning.trainer import train
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import tree_score
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 
 
 @pytest.fixture(scope="module")

@@ -21,16 +21,16 @@ from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, M
 from nonproj.confidence.evidence import KINDS
 from nonproj.io import conll
 from nonproj.io.conll import with_rows
-from nonproj.joint.parser import JointParser
+from nonproj.kernels.threads import LoadedOnce, PerThread
 from nonproj.learning.trainer import train
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
+from nonproj.pipeline.joint import JointParser
 from nonproj.text.corpus import Surface
 from nonproj.text.languages import LANGUAGES
 from nonproj.text.multiword import Multiwords
 from nonproj.text.rules import UnicodeRules
 from nonproj.text.segmenter import Segmenter
-from nonproj.threads import LoadedOnce, PerThread
 
 THREADS = 8
 SMALL = {"features.bits": 14, "pruner.bits": 14, "labeler.bits": 14, "training.epochs": 2, "labeler.epochs": 2}

@@ -13,12 +13,12 @@ import pytest
 from toy import raw_treebank, read
 
 import nonproj
-from nonproj.document import Document, ParsedSentence
 from nonproj.io import conll
 from nonproj.io.objects import from_words
 from nonproj.learning.trainer import train
+from nonproj.nlp.document import Document, ParsedSentence
 from nonproj.options.config import Config
-from nonproj.parses import Parse
+from nonproj.pipeline.parses import Parse
 from nonproj.types import Decoded
 
 OPTIONS = {"features.bits": 14, "pruner.bits": 14, "labeler.bits": 14, "training.epochs": 2}

@@ -19,9 +19,9 @@ from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.registry import PART_TYPES
 from nonproj.parts.space import part_space
+from nonproj.pipeline.price_and_cut import PricingParser
 from nonproj.programs.column_generation import PricingOptions, full_program, price_and_cut
 from nonproj.programs.linear_program import LinearOptions, linear_program
-from nonproj.programs.price_and_cut import PricingParser
 from nonproj.programs.pricing import ADDED, promising_parts, violated_arc_gp, violated_cutsets
 from nonproj.scoring.bounds import grandparent_bounds, parts_of_triples
 from nonproj.scoring.hashing import hash_tokens

@@ -18,28 +18,27 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "nonproj"
 
 LEVELS = (
-    "kernel_cache systems",
-    "__init__ _kernel errors threads types",
-    "io parts relaxation strings",
-    "container options pictures trees",
+    "systems",
+    "__init__ errors kernels types",
+    "io parts relaxation",
+    "options pictures trees",
     "linear",
     "scoring",
     "automata text tagging",
-    "dual",
-    "array_decoding",
-    "model_checks",
-    "model",
-    "confidence",
-    "parses",
+    "dual model",
+    "confidence programs",
     "pipeline",
-    "compiling evaluation joint programs",
-    "document workers",
-    "learning nlp report",
-    "estimator integrations server warmup",
+    "evaluation",
+    "workers",
+    "learning nlp",
+    "integrations server",
     "cli",
     "__main__",
 )
 """Packages and top-level modules from the bottom up: each may import only from lower levels."""
+
+MOST_NAMES, MOST_MODULES = 26, 6
+"""How many packages and modules may be directly under nonproj, and how many of them modules without underscore."""
 
 LEVEL = {component: level for level, components in enumerate(LEVELS) for component in components.split()}
 
@@ -204,8 +203,8 @@ def test_private_names_stay_inside_their_package():
 
 def test_the_finder_of_private_names_sees_all_forms():
     tree = ast.parse(
-        "from nonproj._kernel import kernel\nfrom nonproj.io.files import _one\nfrom nonproj.trees import pruning as p"
-        "\nimport nonproj.model\nimport nonproj.cli.main\np._two(p.three)\nnonproj.model._four\nself._five\n"
+        "from nonproj.kernels.kernel import kernel\nfrom nonproj.io.files import _one\nfrom nonproj.trees import "
+        "pruning as p\nimport nonproj.model.model\nimport nonproj.cli.main\np._two(p.three)\nnonproj.model._four\nself._five\n"
         "nonproj.cli.main._six\np.__doc__"
     )
     path = PACKAGE / "cli" / "train.py"
@@ -214,7 +213,7 @@ def test_the_finder_of_private_names_sees_all_forms():
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
-OF_LIBRARIES = {"nonproj/_kernel.py: _cache"}  # where numba's `cache=True` puts the cache of a function
+OF_LIBRARIES = {"nonproj/kernels/kernel.py: _cache"}  # where numba's `cache=True` puts the cache of a function
 
 PUBLIC = NOT_PRIVATE | {"_", "_exit"}
 """Extension attributes of spaCy, and `os._exit`, are public too."""
@@ -270,6 +269,17 @@ def test_test_files_import_helpers_only():
     paths = sorted([*(ROOT / "tests").rglob("*.py"), *(ROOT / "systems" / "tests").rglob("*.py")])
     found = {relative(path) for path in paths if any(name[0].startswith("test_") for name in imports(parse(path)))}
     check_breaches(found, IMPORTS_OF_TESTS, "IMPORTS_OF_TESTS")
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_table_of_packages_is_short():
+    """``systems`` only says where the papers' other systems are."""
+    names = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    names -= {"__init__", "__main__", "systems"}
+    assert len(names) <= MOST_NAMES, sorted(names)
+    assert len([name for name in names if (PACKAGE / f"{name}.py").is_file()]) <= MOST_MODULES
 
 
 # -- complexity --------------------------------------------------------------------------------------------------------

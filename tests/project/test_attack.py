@@ -22,10 +22,16 @@ from attack import campaign, components, forgery, material, mutators, reads, rep
 from attack.__main__ import main  # noqa: E402
 from attack.lanes import LANES, make_lane  # noqa: E402
 from attack.supervisor import Task, supervise  # noqa: E402
-from nonproj import errors, pipeline, strings  # noqa: E402
-from nonproj import model as model_module  # noqa: E402
+from nonproj import errors  # noqa: E402
 from nonproj.dual.decoding import decode_trusted  # noqa: E402
-from nonproj.io import checks, conll, splitting  # noqa: E402
+from nonproj.io import (  # noqa: E402
+    checks,
+    conll,
+    splitting,
+    strings,  # noqa: E402
+)
+from nonproj.model import model as model_module  # noqa: E402
+from nonproj.pipeline import parser as pipeline  # noqa: E402
 from nonproj.types import Decoded  # noqa: E402
 
 

@@ -20,12 +20,12 @@ from nonproj.dual.decoding import dual_decomposition
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io import conll
 from nonproj.learning.trainer import train
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.registry import PART_TYPES, register
 from nonproj.parts.space import part_space, restrict, tree_indicators, tree_score
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 from nonproj.programs.linear_program import LinearOptions, linear_program
 
 ROOT = Path(__file__).resolve().parents[2]

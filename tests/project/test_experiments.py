@@ -28,7 +28,7 @@ from experiments import __main__ as program  # noqa: E402
 from experiments import layout, runner, store, table2, table3  # noqa: E402
 from experiments.setting import RANDOM, Setting  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
-from nonproj.model import Model  # noqa: E402
+from nonproj.model.model import Model  # noqa: E402
 
 
 def scrambled(count: int, seed: int) -> str:

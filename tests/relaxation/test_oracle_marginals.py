@@ -15,8 +15,8 @@ from relaxations import CONVERGENT, METHODS
 
 from nonproj.automata.general import check_automata
 from nonproj.dual.general import AutomataOracle, TreeOracle
+from nonproj.dual.joint.oracles import joint_oracles
 from nonproj.dual.options import DEFAULTS
-from nonproj.joint.oracles import joint_oracles
 from nonproj.relaxation.oracles import Forced
 from nonproj.relaxation.problem import Problem
 from nonproj.relaxation.solver import Limits, solve

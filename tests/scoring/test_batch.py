@@ -8,9 +8,9 @@ from problems import draw_arcs_of_words, draw_tree
 from toy import draw_sentence
 
 from nonproj.io.batches import groups
-from nonproj.model import LABEL_LINES, Model
+from nonproj.model.model import LABEL_LINES, Model
 from nonproj.options.config import Config
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 from nonproj.scoring.batch import join
 from nonproj.scoring.templates import LABELLED_ARC, attributes_of, load_templates
 from nonproj.scoring.vocabulary import Encoder

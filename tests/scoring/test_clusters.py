@@ -17,9 +17,9 @@ from nonproj.cli.main import main
 from nonproj.errors import ConfigError, DataError, FileError, ModelError
 from nonproj.learning.preparation import load_features
 from nonproj.learning.trainer import train
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vocabulary import MARGIN, UNKNOWN, Encoder

@@ -16,9 +16,9 @@ from nonproj.errors import ModelError
 from nonproj.io.constraints import Constraints
 from nonproj.learning.labeler import Labeler
 from nonproj.learning.trainer import train
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 from nonproj.scoring.label_decoding import decode_labels
 from nonproj.scoring.label_pairs import Candidates, PairScorer, candidates, labelled_tree
 from nonproj.scoring.templates import CODE_BITS, LABEL_PAIRS, attributes_of, load_templates, part_templates

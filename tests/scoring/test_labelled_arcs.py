@@ -22,22 +22,22 @@ from problems import (
 )
 from toy import draw_sentence
 
+from nonproj.dual.joint.space import joint_space, no_chain
 from nonproj.dual.options import DualOptions
 from nonproj.errors import ModelError
 from nonproj.io.constraints import Constraints
-from nonproj.joint.parser import Candidates, Choice, JointParser
-from nonproj.joint.scoring import joint_features, joint_tables, score_features
-from nonproj.joint.space import joint_space, no_chain
 from nonproj.learning.label_numbers import MAX_TAGS, arrange_labels, label_lines, line_table
 from nonproj.learning.perceptron import Example, Perceptron
 from nonproj.learning.trainer import train
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.parts.space import part_space
-from nonproj.pipeline import Parser
-from nonproj.programs.price_and_cut import PricingParser
+from nonproj.pipeline.joint import Candidates, Choice, JointParser
+from nonproj.pipeline.joint_scoring import joint_features, joint_tables, score_features
+from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.price_and_cut import PricingParser
 from nonproj.scoring.hashing import hash_tokens, list_places
 from nonproj.scoring.labels import LINE, NEVER, label_scores
 from nonproj.scoring.scorer import Scorer

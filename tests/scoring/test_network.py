@@ -14,15 +14,15 @@ from toy import draw_sentence, sentences
 
 from nonproj.errors import ModelError
 from nonproj.io.objects import from_words
-from nonproj.joint.parser import Choice, JointParser
 from nonproj.learning.network import Example, NetworkLearner, count_rows
 from nonproj.learning.trainer import train
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.options.network import NetworkConfig
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
-from nonproj.pipeline import Parser
-from nonproj.programs.price_and_cut import PricingParser
+from nonproj.pipeline.joint import Choice, JointParser
+from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.price_and_cut import PricingParser
 from nonproj.scoring.batch import alone, join
 from nonproj.scoring.network import Network, Weights, network_of
 from nonproj.scoring.templates import attributes_of, load_templates

@@ -7,7 +7,7 @@ import pytest
 from naive_scoring import random64
 
 from nonproj.errors import ConfigError, ModelError
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.scoring.templates import (
     attributes_of,

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 import toy
 
-from nonproj._kernel import NOTICE
 from nonproj.cli.main import main
 from nonproj.errors import ModelError
 from nonproj.io import conll
+from nonproj.kernels.kernel import NOTICE
 from nonproj.learning.preparation import pack_tags, prepare, unpack_tags
 from nonproj.learning.trainer import train
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 
 SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 16, "pruner.folds": 0, "labeler.epochs": 2}
 SMALL |= {"training.epochs": 4, "treebank.held_out": 0.0}

@@ -20,11 +20,11 @@ from nonproj.dual.subgradient import CONTRACTION_WORK
 from nonproj.io import conll
 from nonproj.io.objects import from_words
 from nonproj.linear import hashing
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import DecodingConfig
 from nonproj.parts.arcs import arc_space, full_arc_space
 from nonproj.parts.space import part_space
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 from nonproj.text import layout, rules
 from nonproj.text.characters import characters
 from nonproj.text.input import TextInput, read_text

@@ -26,7 +26,7 @@ from nonproj import __version__
 from nonproj.cli.main import main
 from nonproj.errors import ClusterError
 from nonproj.evaluation.certificates import TextOptions
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.workers import cluster as dask_cluster
 from nonproj.workers import parsing, pool
 from nonproj.workers.partial import Partial

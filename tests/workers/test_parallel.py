@@ -19,7 +19,7 @@ from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.errors import ClusterError, ModelError, NonprojError
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.workers import parsing, pool, processes
 
 WORD = "1\tRegn\t_\tN\tNC\t_\t0\tROOT\t_\t_\n"

@@ -193,7 +193,7 @@ def _another_model(here: Path) -> list[str]:
     model = here / "other.nonproj"
     data = bytearray((here / "toy.nonproj").read_bytes())
     model.write_bytes(data)
-    from nonproj.model import Model
+    from nonproj.model.model import Model
 
     loaded = Model.load(model, mmap=False)
     loaded.weights["parser"][7] += 1

@@ -10,8 +10,8 @@ from typing import BinaryIO, TextIO
 
 from nonproj.errors import DataError, FileError
 from nonproj.io.files import open_input, stream_error, text_lines
+from nonproj.io.strings import WORD, fits
 from nonproj.io.temporary import reason
-from nonproj.strings import WORD, fits
 
 TOP = "TOP"
 """The label of the root, for any label in the file: ``( (S ...))``, ``(ROOT (S ...))`` or ``(S ...)``."""

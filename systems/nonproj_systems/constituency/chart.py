@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
 from nonproj.errors import SizeError
+from nonproj.kernels.kernel import kernel
 from nonproj.types import Int32s
 from nonproj_systems.constituency.forest import Forest
 from nonproj_systems.constituency.grammar import Grammar

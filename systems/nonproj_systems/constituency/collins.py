@@ -31,8 +31,8 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import ModelError, SizeError
-from nonproj.strings import WORD as KNOWN_WORD
-from nonproj.strings import problem
+from nonproj.io.strings import WORD as KNOWN_WORD
+from nonproj.io.strings import problem
 from nonproj_systems import models
 from nonproj_systems.constituency.brackets import TOP, Tree
 from nonproj_systems.constituency.collins_tables import (

@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
 from nonproj.errors import SizeError
+from nonproj.kernels.kernel import kernel
 from nonproj.types import Bools
 from nonproj_systems.constituency.brackets import TOP
 from nonproj_systems.constituency.collins import Collins

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.types import Int64s
 
 MAX_SYMBOLS, MAX_WORDS = 2**7, 2**17

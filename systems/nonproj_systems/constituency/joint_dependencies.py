@@ -20,7 +20,7 @@ from nonproj.dual.options import DualOptions, SearchOptions
 from nonproj.errors import SizeError
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.space import part_space, tree_score
-from nonproj.pipeline import Parser
+from nonproj.pipeline.parser import Parser
 from nonproj.relaxation.branch_and_bound import SearchResult, branch_and_bound
 from nonproj.relaxation.primal import from_oracle
 from nonproj.relaxation.problem import Problem

@@ -127,8 +127,8 @@ def _finder(options: argparse.Namespace):
             return found.tree, "parsed" if found.score > -math.inf else "outside the grammar"
 
         return alone
-    from nonproj.model import Model
-    from nonproj.pipeline import Parser
+    from nonproj.model.model import Model
+    from nonproj.pipeline.parser import Parser
 
     parser = Parser(Model.load(options.dependencies), tags="all")
     if parser.analyzer is None and not options.tagged:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.strings import WORD, check
+from nonproj.io.strings import WORD, check
 from nonproj_systems.constituency.brackets import Tree
 from nonproj_systems.constituency.grammar import (
     Counts,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.types import Bools, Float64s, Int64s
 from nonproj_systems.mrf.clusters import Tight, gains
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.relaxation.solver import AGREED, CLOSED, EARLY, LIMIT, Limits, RelaxationResult
 from nonproj.relaxation.steps import Progress
 from nonproj.types import Float64s, Int64s

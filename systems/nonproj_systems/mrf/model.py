@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.types import Int64s
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.relaxation.primal import Proposal, Repair
 from nonproj.relaxation.problem import Problem
 from nonproj.types import Float64s, Int64s

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.types import Float64s, Int64s
 from nonproj_systems.mrf.model import Graph
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
 from nonproj.errors import SizeError
+from nonproj.kernels.kernel import kernel
 from nonproj.types import Int64s
 from nonproj_systems.translation.language_model import BEGIN, END, Automaton, read_word
 from nonproj_systems.translation.text import MAX_TOKENS

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.types import Int64s
 
 UNKNOWN, BEGIN, END = 0, 1, 2

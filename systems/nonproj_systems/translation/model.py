@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.strings import WORD, check
+from nonproj.io.strings import WORD, check
 from nonproj_systems import models
 from nonproj_systems.translation.alignment import align, make_corpus
 from nonproj_systems.translation.instance import Instance, make_instance

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.types import Bools, Int64s
 
 MAX_PHRASE = 7

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.types import Float64s, Int32s, Int64s
 from nonproj_systems.translation.coverage import can_complete, coverage
 from nonproj_systems.translation.graph import Graph, backward, phrase_bonus

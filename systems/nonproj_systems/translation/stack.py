@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.types import Float64s, Int64s, Uint64s
 from nonproj_systems.translation.coverage import can_complete, coverage
 from nonproj_systems.translation.instance import Instance

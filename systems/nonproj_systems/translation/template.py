@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.types import Bools, Int8s, Int64s
 from nonproj_systems.translation.graph import Graph
 from nonproj_systems.translation.instance import Instance

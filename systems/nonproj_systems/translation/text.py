@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nonproj.errors import DataError
 from nonproj.io.files import open_input, stream_error, text_lines
-from nonproj.strings import WORD, fits
+from nonproj.io.strings import WORD, fits
 
 MAX_TOKENS = 120
 """Longest sentence, in tokens: coverage is a set of at most 126 bits."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.relaxation.problem import Problem, equal_to
 from nonproj.relaxation.solver import Iteration
 from nonproj.types import Float64s, Int64s

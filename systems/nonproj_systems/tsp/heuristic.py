@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.types import Bools, Int64s, Uint64s
 from nonproj_systems.tsp.instance import Instance
 

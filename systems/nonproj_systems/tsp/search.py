@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.types import Float64s, Int8s, Int64s
 from nonproj_systems.tsp.fixing import fix_by_costs, propagate, sparse_marginals
 from nonproj_systems.tsp.sparse import FORBIDDEN, FORCED, FREE, Cuts, Graph, sparse_ascend, sparse_value

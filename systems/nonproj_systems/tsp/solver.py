@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import compiling
+from nonproj.kernels.kernel import compiling
 from nonproj_systems.tsp.ascent import GRID, ascend, evaluate, on_grid, root_steps
 from nonproj_systems.tsp.heuristic import neighbour_lists, search_tour
 from nonproj_systems.tsp.instance import Instance

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.types import Float64s, Int8s, Int64s
 from nonproj_systems.tsp.ascent import MAX_MULTIPLIER
 

@@ -12,8 +12,8 @@ from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.io import conll
-from nonproj.model import Model
-from nonproj.pipeline import Parser
+from nonproj.model.model import Model
+from nonproj.pipeline.parser import Parser
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -1,0 +1,184 @@
+"""Compile every kernel in advance, as ``nonproj compile`` does.
+
+Numba compiles at the first call and caches the result on disk.  This module trains and parses with a treebank of three
+sentences, so each kernel is called with the types of real use.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import sys
+import tempfile
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
+from nonproj.confidence.evidence import KINDS, Case, gather, two_best
+from nonproj.dual.decoding import branch_and_bound, decode_trusted
+from nonproj.dual.general import parse_with_automata
+from nonproj.dual.joint.chain import max_marginals
+from nonproj.dual.joint.decoding import decode_jointly
+from nonproj.dual.joint.space import joint_problem, joint_score, joint_space, no_chain
+from nonproj.dual.options import DualOptions, SearchOptions
+from nonproj.io import conll
+from nonproj.learning.trainer import train
+from nonproj.model.model import Model
+from nonproj.options.config import Config
+from nonproj.parts.arcs import full_arc_space
+from nonproj.parts.automaton import head_automata
+from nonproj.parts.registry import PART_SETS
+from nonproj.parts.space import part_space
+from nonproj.pipeline.compiling import helper
+from nonproj.pipeline.joint import JointParser
+from nonproj.pipeline.parser import Parser
+from nonproj.programs.pricing import promising_parts, violated_arc_gp, violated_cutsets
+from nonproj.scoring.bounds import grandparent_bounds
+from nonproj.scoring.hashing import hash_tokens
+from nonproj.scoring.vocabulary import MARGIN, Tokens
+from nonproj.tagging.analyzer import Analyzer
+from nonproj.text.segmenter import Segmenter
+from nonproj.trees.arborescence import maximum_arborescence
+from nonproj.trees.elimination import LARGE
+from nonproj.trees.marginals import marginals
+from nonproj.trees.projective import is_projective, maximum_projective_tree
+from nonproj.types import Sentence
+
+_SENTENCES = (
+    # A hearing is scheduled on the issue today: two arcs cross.
+    ("Et møde er planlagt om sagen i_dag", [2, 3, 0, 3, 2, 5, 4]),
+    ("de synger og hunden gøer", [2, 0, 5, 5, 2]),
+    ("ja . nej", [0, 1, 0]),
+)
+
+
+def sentences() -> list[Sentence]:
+    """Return a treebank of three sentences, one with crossing arcs, one with two roots."""
+    made = []
+    for text, heads in _SENTENCES:
+        rows = [
+            [str(i), form, form, form[0], form[:2], f"n={len(form)}|v={form[-1]}", str(head), f"l{head % 3}", "_", "_"]
+            for i, (form, head) in enumerate(zip(text.split(), heads, strict=True), 1)
+        ]
+        made.append(Sentence(rows, np.array([-1, *heads], np.int32)))
+    return made
+
+
+def compile_everything() -> None:
+    """Compile every kernel; those for decoding are compiled in another process."""
+    with helper("nonproj.cli.warmup", "decode"):
+        analyze(sentences())
+        score()
+    warm_up()
+
+
+def warm_up() -> None:
+    """Train, save, load and parse with each model and decoder; then call the kernels that no model uses."""
+    treebank = sentences()
+    small = dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 12)
+    small |= {"training.epochs": 2, "pruner.folds": 0}
+    for name in PART_SETS:
+        for decoder in ("relaxed", "dual"):
+            model = train(treebank, Config().with_overrides(small | {"parts": name, "training.decoder": decoder}))
+        with tempfile.TemporaryDirectory() as folder:
+            model.save(Path(folder) / "model")
+            model = Model.load(Path(folder) / "model")
+            for options in ({}, {"projective": True}, {"single_root": True}, {"step": "paper"}):
+                parser = Parser(model, dataclasses.replace(model.config.decoding, **options))
+                for sentence in treebank:
+                    parser.parse(sentence)
+            if name == "grandparent":
+                weights = model.weights["parser"]
+                hashed = hash_tokens(parser.encode(treebank[0]), parser.scorer.tables[-1], len(weights))
+                grandparent_bounds(hashed, weights)
+                decide_jointly(model, treebank)
+            del model, parser  # mapped files cannot be removed everywhere
+    analyze(treebank)
+    segment(treebank)
+    score()
+    decode()
+
+
+def analyze(treebank: list[Sentence]) -> None:
+    """Train a tagger and lemmatizer, and use them."""
+    Analyzer.fit(treebank, Config().with_overrides({"tagger.bits": 12}).tagger).annotate(treebank, overwrite=True)
+
+
+def segment(treebank: list[Sentence]) -> None:
+    """Train a segmenter, and split a text with it."""
+    text = "".join(
+        f"# text = {' '.join(s.forms)}\n" + "".join("\t".join(r) + "\n" for r in s.rows) + "\n" for s in treebank
+    )
+    options = Config().with_overrides({"segmenter.bits": 12}).segmenter
+    segmenter = Segmenter.fit(list(conll.read(io.StringIO(text))), options)
+    segmenter.with_margins = True
+    segmenter.segment("Ja. Nej\n\nde synger, og hunden gøer")
+
+
+def decide_jointly(model: Model, treebank: list[Sentence]) -> None:
+    """Decode tags and trees jointly, with all candidate tags of a word."""
+    decoding = dataclasses.replace(model.config.decoding, tag_beam=1e9, tag_weight=1.0)
+    for _ in JointParser(model, decoding, "all").parse_all(treebank):
+        pass
+
+
+def score() -> None:
+    """Call the kernels of marginals and of pricing."""
+    scores = np.arange(16.0).reshape(4, 4)
+    for single_root in (False, True):
+        marginals(scores, single_root)
+        maximum_arborescence(scores, single_root)
+        maximum_projective_tree(scores, single_root)
+    marginals(np.zeros((LARGE + 2, LARGE + 2)))
+    state = np.zeros((4, 4, 4), np.uint8)
+    promising_parts(scores, state.astype(np.float64), state, scores)
+    violated_arc_gp(scores, state, 0.0)
+    violated_cutsets(scores, 0.0)
+
+
+def decode() -> None:
+    """Decode without and with projective trees, with general automata, and by branch and bound."""
+    for projective in (False, True):
+        parts = part_space(full_arc_space(3), "grandparent")
+        branch_and_bound(parts, np.zeros(len(parts)), DualOptions(projective=projective))
+    is_projective(np.array([-1, 0], np.int32))
+    search()
+    estimate()
+    arcs = full_arc_space(1)
+    parse_with_automata(arcs, head_automata(arcs, 1), np.zeros(len(arcs.head)))
+
+
+def estimate() -> None:
+    """Call the kernels of confidence, without and with projective trees and parts of third order."""
+    tokens = Tokens(np.zeros((4 + 2 * MARGIN, 1), np.int32), np.zeros(5, np.int32), np.zeros(0, np.int32))
+    sizes = len(KINDS["text"]), len(TREE_FEATURES)
+    heads, trees = (Additive(*np.zeros((2, size, 1)), *np.zeros((3, 1))) for size in sizes)
+    labels = two_best(np.zeros((3, 2)))
+    for name, projective in product(("grandparent", "third"), (False, True)):
+        parts, options = part_space(full_arc_space(3), name), DualOptions(projective=projective)
+        found = decode_trusted(parts, np.zeros(len(parts)), options, SearchOptions())
+        marginal = np.zeros(len(parts.arcs.head))
+        case = Case(tokens, parts, np.zeros(len(parts)), marginal, found[0], found.copies, *labels)
+        case = case._replace(tag_margins=np.zeros(3), text_margins=np.zeros((4, 2), np.float32))
+        Classifier(0.0, text=Models(heads, heads, trees)).confidence(gather(case, 0, options, np.inf))
+
+
+def search() -> None:
+    """Run branch and bound, without and with tags, on a sentence where one iteration leaves a gap."""
+    rng = np.random.default_rng(0)
+    parts = part_space(full_arc_space(5), "grandparent")
+    branch_and_bound(parts, rng.normal(size=len(parts)), DualOptions(max_iterations=1))
+    space, tagged = joint_space(full_arc_space(4), [1, 2, 2, 1, 2])
+    problem = joint_problem(space, tagged, rng.normal(size=len(tagged)), no_chain(space))
+    max_marginals(problem.chain, space.first)
+    found = decode_jointly(problem, DualOptions(max_iterations=1))
+    joint_score(problem, found.tree, found.tags)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["decode"]:
+        decode()
+    else:
+        compile_everything()

@@ -1,0 +1,209 @@
+"""The subproblems of the joint problem as oracles of the relaxation library, by general automata.
+
+The slow and readable twin of `nonproj.dual.subgradient` with tags, to be solved by any method of the library.  Shared
+variables are the tagged arcs, numbered as they are, and then the tagged words without the root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nonproj.automata.compiled import SplitScores, split_scores
+from nonproj.automata.general import FREE, decode_paths, general_automata, new_paths
+from nonproj.automata.marginals import join_paths, joining
+from nonproj.dual.general import smoothed_tree
+from nonproj.dual.joint.chain import smoothed_tags
+from nonproj.dual.joint.space import JointProblem, joint_score
+from nonproj.dual.options import DEFAULTS, DualOptions
+from nonproj.dual.tags import best_tags, new_chain_table
+from nonproj.parts.space import part_space
+from nonproj.trees.arborescence import best_arborescence
+from nonproj.trees.checks import check_status
+from nonproj.trees.projective import best_projective_tree
+
+
+class JointOracles(NamedTuple):
+    """The joint problem in parts.
+
+    Attributes
+    ----------
+    oracles : list of callable
+        The arborescence, the tagger, and the automaton of each word from the root on: each takes scores of the
+        variables that it sees and returns the maximum, these variables and its solution.  That of the arborescence is a
+        tree and the candidate at the end of each arc, that of the tagger the candidates.
+    n_variables : int
+    views : list of ndarray
+        The variables that each oracle sees.
+    repair : callable
+        Takes a proposal with the ``solutions`` of all oracles; returns the score of the tree with the tagger's tags or
+        with those of its arcs, whichever is higher, and this solution.
+    """
+
+    oracles: list[Any]
+    n_variables: int
+    views: list[Any]
+    repair: Callable[[Any], tuple[float, Any]]
+
+
+def joint_oracles(problem: JointProblem, options: DualOptions = DEFAULTS) -> JointOracles:
+    """Return the joint problem as oracles; of the options, ``beta``, ``tau`` and those of trees are used.
+
+    Examples
+    --------
+    >>> from nonproj.dual.joint.space import joint_problem, joint_space, no_chain
+    >>> from nonproj.parts.arcs import full_arc_space
+    >>> space, parts = joint_space(full_arc_space(2), [1, 2, 1])
+    >>> found = joint_oracles(joint_problem(space, parts, np.zeros(len(parts)), no_chain(space)))
+    >>> len(found.oracles), found.n_variables, [len(view) for view in found.views]
+    (5, 10, [10, 3, 3, 6, 5])
+    """
+    space = problem.space
+    n_arcs, n_nodes = len(space.arc), len(space.first) - 1
+    copies = split_scores(problem.scores[:n_arcs], options.beta, options.tau, True)
+    split = SplitScores(*copies.reshape(3, n_arcs))
+    tags = n_arcs + np.arange(len(space.word) - 1)
+    oracles: list[Any] = [_Arborescence(problem, split.y, options), _Tags(problem)]
+    views = [np.arange(n_arcs + len(tags)), tags]
+    automata = _Automata(problem, split)
+    for h in range(n_nodes):
+        out = np.flatnonzero(space.word[space.tagged.head] == h)
+        into = np.flatnonzero(space.word[space.tagged.modifier] == h)
+        oracles.append(_Automaton(automata, h, out, into))
+        views.append(np.concatenate([out, into]))
+
+    def repair(proposal) -> tuple[float, Any]:
+        """Return the better of the tree's tags and the tagger's, with the tree."""
+        (heads, own), tags = proposal.solutions[:2]
+        found = [(_score_or_none(problem, heads, each), (heads, each)) for each in (tags, own)]
+        return max(found, key=lambda item: item[0])
+
+    return JointOracles(oracles, n_arcs + len(tags), views, repair)
+
+
+def _score_or_none(problem: JointProblem, heads, tags) -> float:
+    """Return the score of a solution; minus infinity if an arc of it is no candidate."""
+    try:
+        return joint_score(problem, heads, tags)
+    except ValueError:
+        return -np.inf
+
+
+class _Arborescence:
+    """The best tree over words, with the best pair of tags for each arc."""
+
+    def __init__(self, problem: JointProblem, y_score: np.ndarray, options: DualOptions):
+        self.space, self.y_score, self.options = problem.space, y_score, options
+
+    def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray, Any]:
+        """Return the score of the best tree, its tagged arcs and the tags at their ends, and tree and candidates."""
+        space, n_arcs = self.space, len(self.space.arc)
+        modifier = space.tagged.modifier
+        y_score = self.y_score + scores[:n_arcs] + scores[n_arcs:][modifier - 1]
+        order = np.lexsort((-np.arange(n_arcs), y_score, space.arc))
+        best = order[np.append(np.flatnonzero(np.diff(space.arc[order])), n_arcs - 1)] if n_arcs else order
+        heads = np.empty(len(space.first) - 1, np.int32)
+        find = best_projective_tree if self.options.projective else best_arborescence
+        check_status(find(space.words, y_score[best], self.options.single_root, heads))
+        chosen = best[heads[space.words.modifier] == space.words.head]
+        variables, tags = np.zeros(len(scores)), np.zeros(len(heads), np.int32)
+        variables[chosen] = variables[n_arcs + modifier[chosen] - 1] = 1.0
+        tags[space.word[modifier[chosen]]] = modifier[chosen] - space.first[space.word[modifier[chosen]]]
+        return float(y_score[chosen].sum()), variables, (heads, tags)
+
+    def marginals(self, scores: np.ndarray, temperature: float) -> tuple[float, np.ndarray]:
+        """Return the smoothed maximum over all trees with tags at both ends of each arc, and its gradient."""
+        space, n_arcs = self.space, len(self.space.arc)
+        modifier = space.tagged.modifier
+        y_score = (self.y_score + scores[:n_arcs] + scores[n_arcs:][modifier - 1]) / temperature
+        words = np.full(len(space.words.head), -np.inf)
+        np.logaddexp.at(words, space.arc, y_score)
+        value, of_words = smoothed_tree(space.words, temperature * words, temperature, self.options.single_root)
+        found = of_words[space.arc] * np.exp(y_score - words[space.arc])
+        return value, np.append(found, np.bincount(modifier, found, minlength=len(space.word))[1:])
+
+
+class _Tags:
+    """The best sequence of tags."""
+
+    def __init__(self, problem: JointProblem):
+        self.space, self.chain = problem.space, problem.chain
+        self.table = new_chain_table(problem.chain)
+
+    def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return the score of the best sequence, the tagged words on it, and the candidates."""
+        space, tags = self.space, np.zeros(len(self.space.first) - 1, np.int32)
+        own = self.chain.own + np.append(0.0, scores)
+        value = best_tags(self.chain, own, space.first, np.ones(len(own), np.bool_), self.table, tags)
+        variables = np.zeros(len(own))
+        variables[space.first[:-1] + tags] = 1.0
+        return float(value), variables[1:], tags
+
+    def marginals(self, scores: np.ndarray, temperature: float) -> tuple[float, np.ndarray]:
+        """Return the smoothed maximum over all sequences, and its gradient: the marginals of the tagged words."""
+        return smoothed_tags(self.chain, self.chain.own + np.append(0.0, scores), self.space.first, temperature)
+
+
+class _Automata:
+    """Sibling automata of all tagged words as tables, decoded under each grandparent in turn."""
+
+    def __init__(self, problem: JointProblem, split):
+        self.problem, self.split = problem, split
+        siblings = part_space(problem.space.tagged, "sibling")
+        self.automata = general_automata(siblings, problem.scores[: len(siblings)])
+        self.work, self.paths = new_paths(problem.space.tagged, self.automata)
+        self.free = np.full(len(problem.space.arc), FREE, np.int8)
+
+    def best(self, e: int, gain: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the value of tagged word ``e``'s best path and the arcs it takes, given what each arc is worth."""
+        only = np.arange(len(self.paths.values)) == e
+        decode_paths(self.problem.space.tagged, self.automata, gain, self.free, only, self.work, self.paths)
+        return float(self.paths.values[e]), (self.paths.z == 1) & (self.problem.space.tagged.head == e)
+
+
+class _Automaton:
+    """The automaton of a word: its tag, a tagged arc into it, and tagged arcs out of it."""
+
+    def __init__(self, automata: _Automata, h: int, out: np.ndarray, into: np.ndarray):
+        self.automata, self.h, self.out, self.into = automata, h, out, into
+
+    def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return the best value and the arcs chosen, out and in."""
+        best, chosen = -np.inf, np.zeros(len(scores))
+        for e, arc, gain, above in self.choices(scores):
+            value, taken = self.automata.best(e, gain)
+            if value + above > best:
+                best = value + above
+                chosen[: len(self.out)] = taken[self.out]
+                chosen[len(self.out) :] = self.into == arc
+        return best, chosen, chosen
+
+    def choices(self, scores: np.ndarray) -> Iterator[tuple[int, int, np.ndarray, float]]:
+        """Yield each tagged word of this word with each arc into it, what its arcs are then worth, and that arc's."""
+        problem, split = self.automata.problem, self.automata.split
+        tagged = problem.space.tagged
+        z_score, above = split.z.copy(), split.grandparent.copy()
+        z_score[self.out] += scores[: len(self.out)]
+        above[self.into] += scores[len(self.out) :]
+        for e in range(*problem.space.first[self.h : self.h + 2]):
+            if e == 0:
+                yield e, -1, z_score, 0.0
+            below = tagged.out[tagged.out_start[2 * e] : tagged.out_start[2 * e + 2]]
+            for arc in range(tagged.start[e], tagged.start[e + 1]):
+                gain, row = z_score.copy(), problem.space.starts.grandparent[e] + (arc - tagged.start[e]) * len(below)
+                gain[below] += problem.scores[row : row + len(below)]
+                yield e, arc, gain, float(above[arc])
+
+    def marginals(self, scores: np.ndarray, temperature: float) -> tuple[float, np.ndarray]:
+        """Return the smoothed maximum over all paths under all arcs into the word, and its gradient."""
+        tagged, automata = self.automata.problem.space.tagged, self.automata.automata
+        values, means = [], []
+        for e, arc, gain, above in self.choices(scores):
+            found = join_paths(tagged, automata, gain, temperature, [2 * e, 2 * e + 1])
+            values.append(float(found.values.sum()) + above)
+            taken = np.where(found.half >= 0, np.exp((found.taken - found.values[found.half]) / temperature), 0.0)
+            means.append(np.append(taken[self.out], self.into == arc))
+        value = float(joining(temperature)(np.array(values), axis=0))
+        return value, np.exp((np.array(values) - value) / temperature) @ np.array(means)

@@ -1,0 +1,152 @@
+"""The sentences of a report: words, trees, certificates and confidence, from files or from a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nonproj.errors import ConfigError
+from nonproj.evaluation.certificates import statistics
+from nonproj.evaluation.scores import paired
+from nonproj.pictures.content import Picture, confidence_of, heads_of, picture_of
+from nonproj.pipeline.parses import Parse
+from nonproj.types import Sentence
+
+_PREFIX = "# nonproj "
+
+
+class Item(NamedTuple):
+    """A sentence of a report.
+
+    Attributes
+    ----------
+    number : int
+        From 1.
+    sentence : Sentence
+        Its words and tags.
+    heads : ndarray of shape (n,), int32
+        A word without a head has -1.
+    labels : list of str
+    confidence : list of float, or None
+        The probability that each head is correct.
+    statistics : dict
+        The certificate, as from `nonproj.evaluation.certificates.statistics`; possibly empty.
+    gold, other : Sentence or None
+        The same words with the gold tree, and with the tree of another parser.
+    """
+
+    number: int
+    sentence: Sentence
+    heads: np.ndarray
+    labels: list[str]
+    confidence: list[float] | None
+    statistics: dict[str, Any]
+    gold: Sentence | None = None
+    other: Sentence | None = None
+
+    @property
+    def name(self) -> str:
+        """The comment ``sent_id``, or an empty string."""
+        return comment(self.sentence, "sent_id")
+
+    def picture(self) -> Picture:
+        """Return the picture of the tree, compared with the gold tree or else with that of the other parser."""
+        return picture_of(self.sentence, self.heads, self.labels, self.gold or self.other, self.confidence)
+
+
+def comment(sentence: Sentence, name: str) -> str:
+    """Return the value of a comment of CoNLL-U, or an empty string.
+
+    Examples
+    --------
+    >>> comment(Sentence([], lines=["# sent_id = a1\\n", "# text = Det regner\\n"]), "text")
+    'Det regner'
+    """
+    for line in sentence.lines:
+        if line.startswith("#"):
+            key, _, value = line[1:].partition("=")
+            if key.strip() == name:
+                return value.strip()
+    return ""
+
+
+def read_statistics(sentence: Sentence) -> dict[str, Any]:
+    """Return the numbers in the comments written by ``nonproj parse --stats-comments``.
+
+    Examples
+    --------
+    >>> read_statistics(Sentence([], lines=["# nonproj certified = true\\n", "# nonproj gap = 0.5\\n"]))
+    {'certified': True, 'gap': 0.5}
+    """
+    found = {}
+    for line in sentence.lines:
+        if line.startswith(_PREFIX):
+            name, _, value = line.removeprefix(_PREFIX).partition("=")
+            try:
+                number = json.loads(value)
+            except ValueError:
+                continue
+            if isinstance(number, bool | int | float) and number == number and abs(number) != float("inf"):
+                found[name.strip()] = number
+    return found
+
+
+def from_files(sentences: Iterable[Sentence]) -> Iterator[Item]:
+    """Yield the sentences of a parsed file, some of whose words may lack heads; raise `DataError` if all do."""
+    for number, sentence in enumerate(sentences, 1):
+        confidence, numbers = confidence_of(sentence), read_statistics(sentence)
+        yield Item(number, sentence, heads_of(sentence), sentence.labels, confidence, numbers)
+
+
+def from_parses(parses: Iterable[tuple[Sentence, Parse]]) -> Iterator[Item]:
+    """Yield the sentences that a model parses."""
+    for number, (sentence, parse) in enumerate(parses, 1):
+        confidence = getattr(parse, "confidence", None)
+        if confidence is not None:
+            confidence = np.asarray(confidence.heads, dtype=float).tolist()
+        yield Item(number, sentence, parse.decoded.heads, parse.labels, confidence, statistics(parse))
+
+
+def with_trees(items: Iterable[Item], trees: Iterable[Sentence], field: str) -> Iterator[Item]:
+    """Yield the items with the trees of another file as ``gold`` or ``other``; raise `DataError` if words differ."""
+    items = iter(items)
+    kept: list[Item] = []
+
+    def sentences() -> Iterator[Sentence]:
+        """Yield the sentences of the items with the trees of one file."""
+        for item in items:
+            kept.append(item)
+            yield _with_heads(item.sentence, item.heads)
+
+    if field == "gold":
+        for tree, _ in paired(trees, sentences()):
+            yield kept.pop()._replace(gold=tree)
+    else:
+        whole = (tree if tree.heads is not None else _with_heads(tree, heads_of(tree)) for tree in trees)
+        for _, tree in paired(sentences(), whole):
+            yield kept.pop()._replace(other=tree)
+
+
+def _with_heads(sentence: Sentence, heads: np.ndarray) -> Sentence:
+    """Return a sentence with another tree."""
+    tree = np.concatenate([[-1], heads]).astype(np.int32)
+    return Sentence(sentence.rows, tree, sentence.lines, sentence.word_lines, sentence.path, sentence.line)
+
+
+def choose(items: Iterable[Item], wanted: str) -> Item:
+    """Return the sentence with a number, from 1, or with a ``sent_id``.
+
+    Raises
+    ------
+    ConfigError
+        There is none.
+    """
+    count = 0
+    for item in items:
+        count = item.number
+        if item.name == wanted or (wanted.isdecimal() and item.number == int(wanted)):
+            return item
+    raise ConfigError("--sentence", f"{wanted!r} is neither the sent_id nor the number of one of {count} sentences")

@@ -1,0 +1,223 @@
+"""The HTML report: one self-contained file whose script draws the data sentence by sentence."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.resources
+import json
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import PurePath
+from typing import Any, NamedTuple, TextIO
+
+from nonproj.errors import one_line
+from nonproj.evaluation.html.analysis import Table, analyse
+from nonproj.evaluation.html.courses import courses_of
+from nonproj.evaluation.html.items import Item
+from nonproj.evaluation.html.plots import CHART
+from nonproj.pictures.content import heads_of
+from nonproj.pictures.fonts import is_right_to_left
+from nonproj.pictures.svg import tree_script
+from nonproj.pipeline.parser import Parser
+
+
+class Names(NamedTuple):
+    """The sources of the trees of a report.
+
+    Attributes
+    ----------
+    parsed : str
+        A parsed file, or a model.
+    gold, other : str or None
+        The gold file, and that of another parser.
+    """
+
+    parsed: str
+    gold: str | None = None
+    other: str | None = None
+
+
+class Content(NamedTuple):
+    """The contents of a report besides its sentences.
+
+    Attributes
+    ----------
+    tiles : list of (str, str, str)
+        Figures at the top: value, name and explanation.
+    tables : list of dict
+        Those of `nonproj.evaluation.html.analysis`.
+    plots : str
+        HTML.
+    """
+
+    tiles: Sequence[tuple[str, str, str]] = ()
+    tables: Sequence[Table] = ()
+    plots: str = ""
+
+
+class _Numbers(dict[str, int]):
+    """The number of each string, in the order of first use."""
+
+    def __missing__(self, text: str) -> int:
+        self[text] = len(self)
+        return self[text]
+
+
+def page_data(items: Iterable[Item], names: Names, content: Content) -> dict[str, Any]:
+    """Return the data for the page's script.
+
+    Returns
+    -------
+    dict
+        ``trees`` with their names; ``pairs`` of trees that can be shown together and the initial one, ``beside``; the
+        strings ``labels``, ``tags`` and ``feats``; ``tiles``, ``tables``; and ``sentences``, each with ``w`` (forms),
+        ``t`` (tags) and ``f`` (features), ``h`` (heads of each tree), ``l`` (labels of each tree), ``i`` (``sent_id``),
+        ``p`` (its line), ``c`` (confidence in per cent), ``q`` (confidence of the whole tree), ``s`` (certificate, gap,
+        iterations, nodes), ``r`` (from right to left), and what `nonproj.evaluation.html.courses` adds.
+    """
+    labels, tags, feats = _Numbers({"": 0}), _Numbers({"": 0}), _Numbers({"": 0})
+    sentences = [_sentence(item, labels, tags, feats) for item in items]
+    trees, pairs, beside = _trees(names)
+    return {
+        "trees": trees,
+        "pairs": pairs,
+        "beside": beside,
+        "labels": list(labels),
+        "tags": list(tags),
+        "feats": list(feats),
+        "tiles": list(content.tiles),
+        "tables": list(content.tables),
+        "sentences": sentences,
+    }
+
+
+def _trees(names: Names) -> tuple[list[dict[str, Any]], list[list[int]], int]:
+    """Return the trees of each sentence, the pairs that can be shown, and the tree initially shown beside."""
+    trees = [{"name": _short(names.parsed), "gold": False}]
+    if names.other:
+        trees.append({"name": _short(names.other), "gold": False})
+        if trees[0]["name"] == trees[1]["name"]:
+            for tree, path in zip(trees, names[::2], strict=True):
+                tree["name"] = one_line(path or "")
+    if names.gold:
+        trees.append({"name": "gold", "gold": True})
+    last = len(trees) - 1
+    pairs = [[0, last]] if last else [[0, -1]]
+    if last == 2:
+        pairs += [[1, 2], [0, 1]]
+    return trees, pairs, last if last else -1
+
+
+def _short(path: str) -> str:
+    return "standard input" if path == "-" else one_line(PurePath(path).name) or path
+
+
+def _sentence(item: Item, labels: _Numbers, tags: _Numbers, feats: _Numbers) -> dict[str, Any]:
+    """Return a sentence as read by the script."""
+    rows = item.sentence.rows
+    trees = [(item.heads.tolist(), item.labels)]
+    trees += [(heads_of(each).tolist(), each.labels) for each in (item.other, item.gold) if each is not None]
+    data: dict[str, Any] = {
+        "w": item.sentence.forms,
+        "t": [tags[_absent(row[3]) or _absent(row[4])] for row in rows],
+        "f": [feats[_absent(row[5])] for row in rows],
+        "h": [heads for heads, _ in trees],
+        "l": [[labels[_absent(label)] for label in each] for _, each in trees],
+        "p": item.sentence.line,
+    }
+    if item.name:
+        data["i"] = item.name
+    if item.confidence is not None:
+        data["c"] = [round(100 * share) for share in item.confidence]
+    if "certified" in item.statistics:
+        numbers = item.statistics
+        gap = numbers.get("gap")
+        data["s"] = [bool(numbers["certified"]), None if gap is None else float(f"{gap:.3g}")]
+        data["s"] += [numbers.get("iterations"), numbers.get("nodes", 0)]
+    if "confidence" in item.statistics:
+        data["q"] = float(f"{item.statistics['confidence']:.3g}")
+    if is_right_to_left(item.sentence.forms):
+        data["r"] = 1
+    return data
+
+
+def _absent(column: str) -> str:
+    return "" if column == "_" else column
+
+
+def render(data: dict[str, Any], title: str, plots: str = "") -> str:
+    """Return the page: template, style, scripts and data in one text.
+
+    Only scripts and styles with known digests are allowed, so nothing injected through data is ever run; nothing is
+    loaded from other addresses.
+    """
+    files = importlib.resources.files("nonproj.evaluation.html")
+    read = {name: files.joinpath(name).read_text(encoding="utf-8") for name in _FILES}
+    script = '\n"use strict";\n' + tree_script() + "\n" + read["report.js"]
+    policy = f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(read['report.css'])}"
+    parts = {
+        "policy": f"{policy}; img-src data:; base-uri 'none'; form-action 'none'",
+        "title": escape(one_line(title)),
+        "style": read["report.css"],
+        "script": script,
+        "plots": plots,
+        "data": embedded(data),
+    }
+    return re.sub(r"\{(policy|title|style|script|plots|data)\}", lambda match: parts[match[1]], read["report.html"])
+
+
+_FILES = ("report.html", "report.css", "report.js")
+
+
+def _digest(content: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+
+
+def embedded(data: object) -> str:
+    """Return data as JSON that is safe within HTML, for any strings.
+
+    Examples
+    --------
+    >>> embedded(["</script>"])
+    '["\\\\u003c/script\\\\u003e"]'
+    """
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text.encode("utf-8", "replace").decode()
+
+
+def title_of(names: Names) -> str:
+    """Return the title of a report."""
+    title = _short(names.parsed)
+    if names.other:
+        title += f" and {_short(names.other)}"
+    return f"{title} against {_short(names.gold)}" if names.gold else title
+
+
+def write_report(
+    stream: TextIO, items: Iterable[Item], names: Names, parser: Parser | None = None, courses: int = 0
+) -> None:
+    """Write a report.
+
+    Parameters
+    ----------
+    stream : TextIO
+    items : iterable of Item
+    names : Names
+    parser : Parser, optional
+        The parser of the sentences, which records courses of dual decomposition.
+    courses : int
+        Number of sentences whose course is recorded: those with the most iterations.
+    """
+    found = list(items)
+    trees = [tree["name"] for tree in _trees(names)[0]]
+    content = Content(*analyse(found, trees))
+    data = page_data(found, names, content)
+    if parser is not None and courses:
+        data["chart"] = CHART
+        for number, course in courses_of(found, parser, courses).items():
+            data["sentences"][number] |= course
+    stream.write(render(data, title_of(names), content.plots))

@@ -1,0 +1,443 @@
+"""The parser as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import logging
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from operator import getitem
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from nonproj.confidence.classifier import Confidence
+from nonproj.errors import ConfigError
+from nonproj.evaluation.scores import Evaluation, nonprojective
+from nonproj.io import conll
+from nonproj.learning.trainer import train
+from nonproj.model.model import Model
+from nonproj.options.config import Config
+from nonproj.parts.registry import set_name
+from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.parses import Parse
+from nonproj.types import Decoded, Sentence
+from nonproj.workers.objects import parse_in_processes
+
+if TYPE_CHECKING:
+    from conllu.models import TokenList
+
+_KEYS = {
+    "parts": "parts",
+    "epochs": "training.epochs",
+    "margin": "training.margin",
+    "bits": "features.bits",
+    "threshold": "pruner.threshold",
+    "max_heads": "pruner.max_heads",
+    "folds": "pruner.folds",
+    "labeler_epochs": "labeler.epochs",
+    "tags": "training.tags",
+    "max_iterations": "decoding.max_iterations",
+    "exact": "decoding.exact",
+    "projective": "decoding.projective",
+    "single_root": "decoding.single_root",
+    "random_state": "seed",
+}
+"""From each parameter to its option in `Config`."""
+
+_DECODING = [name for name, key in _KEYS.items() if key.startswith("decoding.")]
+"""The parameters that affect parsing, not only training."""
+
+_NOTHING = "X has no words, or only punctuation; there is nothing to score"
+
+_CONLLX = {"cpostag", "postag", "upostag", "xpostag", "phead", "pdeprel"}
+"""Other names of columns in token lists."""
+
+_DEFAULT = Config()
+
+Treebank: TypeAlias = "str | Path | Iterable[Sentence | TokenList]"
+"""The input of an estimator: the path of a treebank, or sentences."""
+
+log = logging.getLogger("nonproj")
+
+
+class Predictions(list[Any]):
+    """A list that NumPy converts into an array of objects, as required by `sklearn.model_selection.cross_val_predict`.
+
+    Examples
+    --------
+    >>> np.concatenate([Predictions([[1, 2]]), Predictions([[3], [4, 5, 6]])])
+    array([list([1, 2]), list([3]), list([4, 5, 6])], dtype=object)
+    """
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = np.empty(len(self), object)
+        for i, item in enumerate(self):
+            array[i] = item
+        return array
+
+
+class DependencyParser(BaseEstimator):
+    """A non-projective dependency parser, with the defaults of `nonproj.options.config.Config`.
+
+    All methods take sentences ``X`` as a list or generator of `nonproj.types.Sentence` or ``conllu.TokenList`` (also
+    mixed), or as the path of a CoNLL-X or CoNLL-U file.  Threads may share a fitted parser.  ``max_iterations``,
+    ``exact``, ``projective`` and ``single_root`` can be changed later by ``set_params``; the others affect only `fit`.
+
+    Parameters
+    ----------
+    parts : {"third", "grandparent", "sibling", "arc"} or list of str, default="grandparent"
+        The part types of the model: third-order parts; arcs, siblings and grandparents (G+S); arcs and
+        siblings; arcs alone; or a list.
+    epochs : int
+        Training epochs of the perceptron.
+    margin : float
+        Required margin of the gold tree, per wrong arc; 0 for the plain perceptron.
+    bits : int
+        log2 of the size of the weight table.
+    threshold : float
+        Heads whose marginal is below this share of the best head's are pruned in training.
+    max_heads : int
+        Maximum number of candidate heads per word.
+    folds : int
+        Number of folds for cross-fitted pruning of the training data; 0 for a single pruner.
+    labeler_epochs : int
+        Training epochs of the labeler.
+    tags : {"gold", "predicted", "both"}
+        The tags of the training sentences: their own, those predicted by jackknifing, or a copy of each sentence with
+        either.
+    max_iterations : int
+        Maximum number of iterations of the subgradient method per sentence.
+    exact : bool
+        Whether branch and bound closes remaining duality gaps, so that each tree is optimal over its candidate arcs.
+    projective : bool or "auto"
+        Whether to return projective trees only; "auto" follows the training sentences.
+    single_root : bool or "auto"
+        Whether trees have exactly one root; "auto" follows the training sentences.
+    random_state : int, RandomState instance or None
+        Seed for the order of the sentences.
+    n_jobs : int or None
+        Number of parsing processes, -1 for one per core; training uses one.  Starting them takes a few seconds.
+    verbose : int
+        1 for messages on standard error during training, 2 for progress bars, too.
+
+    Attributes
+    ----------
+    model_ : Model
+        The trained model.
+
+    Examples
+    --------
+    >>> parser = DependencyParser(epochs=5).fit("train.conllu")  # doctest: +SKIP
+    >>> parser.predict("test.conllu")[0]  # doctest: +SKIP
+    array([2, 0, 2], dtype=int32)
+    """
+
+    _made: tuple[tuple[Any, ...], Parser] | None
+
+    def __init__(  # noqa: PLR0913 (scikit-learn's parameters are those of the constructor)
+        self,
+        parts: str | Sequence[str] = "grandparent",
+        *,
+        epochs: int = _DEFAULT.training.epochs,
+        margin: float = _DEFAULT.training.margin,
+        bits: int = _DEFAULT.features.bits,
+        threshold: float = _DEFAULT.pruner.threshold,
+        max_heads: int = _DEFAULT.pruner.max_heads,
+        folds: int = _DEFAULT.pruner.folds,
+        labeler_epochs: int = _DEFAULT.labeler.epochs,
+        tags: str = _DEFAULT.training.tags,
+        max_iterations: int = _DEFAULT.decoding.max_iterations,
+        exact: bool = _DEFAULT.decoding.exact,
+        projective: bool | str = _DEFAULT.decoding.projective,
+        single_root: bool | str = _DEFAULT.decoding.single_root,
+        random_state: int = _DEFAULT.seed,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.parts = parts
+        self.epochs = epochs
+        self.margin = margin
+        self.bits = bits
+        self.threshold = threshold
+        self.max_heads = max_heads
+        self.folds = folds
+        self.labeler_epochs = labeler_epochs
+        self.tags = tags
+        self.max_iterations = max_iterations
+        self.exact = exact
+        self.projective = projective
+        self.single_root = single_root
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Treebank, y: Sequence[Sequence[int]] | None = None) -> DependencyParser:
+        """Train on sentences with gold trees.
+
+        Parameters
+        ----------
+        X : list of sentences, or path
+        y : list of sequences of int, optional
+            Gold heads of the n words of each sentence, from 0 (the root) to n; by default the sentences' own.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            A parameter or ``y`` is invalid.
+        DataError
+            The file is malformed, or a sentence has no gold heads.
+        """
+        try:
+            config = Config().with_overrides(self._options())
+            with _messages(self.verbose) as progress:
+                model = train(_with_heads(_sentences(X), y), config, progress=progress)
+        except ConfigError as error:
+            raise _value_error(error) from None
+        self._use(model)
+        if model.meta["interrupted"]:
+            raise KeyboardInterrupt
+        return self
+
+    def predict(self, X: Treebank) -> list[np.ndarray]:
+        """Return the heads of each sentence of n words, int32[n], from 0 (the root) to n."""
+        return Predictions(decoded.heads for decoded in self.predict_with_certificates(X))
+
+    def predict_with_certificates(self, X: Treebank) -> list[Decoded]:
+        """Return the tree of each sentence with its score, bound and certificate.
+
+        If ``certified``, no tree over the candidate arcs scores higher.
+        """
+        check_is_fitted(self)
+        return Predictions(parse.decoded for _, parse in self._parse_all(_sentences(X, ignore_heads=True)))
+
+    def predict_with_confidence(self, X: Treebank) -> list[tuple[np.ndarray, Confidence | None]]:
+        """Return each sentence's heads, int32[n], and how probably they are correct; None without a classifier."""
+        check_is_fitted(self)
+        parses = self._parse_all(_sentences(X, ignore_heads=True))
+        return Predictions((parse.decoded.heads, parse.confidence) for _, parse in parses)
+
+    def parse_all(self, X: Treebank) -> list[Any]:
+        """Return the sentences, each in its original type, with predicted heads and labels."""
+        check_is_fitted(self)
+        originals = _sentences(X, ignore_heads=True) if isinstance(X, str | Path) else _listed(X)
+        parses = self._parse_all(_sentences(originals, ignore_heads=True))
+        return [_annotated(original, *pair) for original, pair in zip(originals, parses, strict=True)]
+
+    def evaluate(self, X: Treebank, y: Sequence[Sequence[int]] | None = None) -> Evaluation:
+        """Return all metrics of the comparison with the gold trees, such as ``uas``, ``las`` and certificate rates.
+
+        Parameters are as for `fit`.
+
+        Raises
+        ------
+        DataError
+            A sentence has no gold heads.
+        """
+        check_is_fitted(self)
+        gold, evaluation = _with_heads(_sentences(X), y), Evaluation()
+        for sentence, (_, parse) in zip(gold, self._parse_all(gold), strict=True):
+            evaluation.add(sentence, parse.decoded.heads, parse.labels, parse.decoded)
+        return evaluation
+
+    def score(self, X: Treebank, y: Sequence[Sequence[int]] | None = None) -> float:
+        """Return the unlabelled attachment score without punctuation, from 0 to 1; parameters as for `fit`.
+
+        Raises
+        ------
+        ValueError
+            There are no words, or only punctuation.
+        """
+        found = self.evaluate(X, y).uas
+        if found is None:
+            raise ValueError(_NOTHING)
+        return found
+
+    def _parse_all(self, sentences: list[Sentence]) -> Iterator[tuple[Sentence, Parse]]:
+        """Parse with the requested number of processes."""
+        if self.n_jobs in (None, 1):
+            return self._parser.parse_all(sentences)
+        if not isinstance(self.n_jobs, int | np.integer) or not (self.n_jobs == -1 or self.n_jobs > 0):
+            raise ValueError(f"n_jobs: {self.n_jobs!r} is invalid, a number of processes, -1 or None expected")
+        return parse_in_processes(self._parser, sentences, int(self.n_jobs))
+
+    def save(self, path: str | Path) -> None:
+        """Write the trained model to a file, which the command line also reads."""
+        check_is_fitted(self)
+        self.model_.save(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> DependencyParser:
+        """Return a fitted parser from a model file.
+
+        Raises
+        ------
+        ModelError
+            The file is not a model.
+        """
+        model = Model.load_trained(path)
+        config: Any = model.config.as_dict()
+        parameters: dict[str, Any] = {name: reduce(getitem, key.split("."), config) for name, key in _KEYS.items()}
+        parser = cls(**parameters)
+        parser.parts = set_name(model.config.parts)
+        parser._use(model)
+        return parser
+
+    @property
+    def _parser(self) -> Parser:
+        """The parser with the current parameters, rebuilt when they have changed."""
+        key = tuple(getattr(self, name) for name in _DECODING)
+        known = self._made
+        if known is None or known[0] != key:
+            options = {_KEYS[name]: _plain(value) for name, value in zip(_DECODING, key, strict=True)}
+            try:
+                decoding = self.model_.config.with_overrides(options).decoding
+                known = self._made = key, Parser(self.model_, decoding)
+            except ConfigError as error:
+                raise _value_error(error) from None
+        return known[1]
+
+    def _options(self) -> dict[str, Any]:
+        """Return the parameters by their names in the configuration."""
+        options = {key: getattr(self, name) for name, key in _KEYS.items()}
+        if not isinstance(self.random_state, int | np.integer):
+            options["seed"] = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return {key: _plain(value) for key, value in options.items()}
+
+    def _use(self, model: Model) -> None:
+        self.model_ = model
+        self._made = None
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = False
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        state.pop("_made", None)
+        if "model_" in state:
+            state["model_"] = self.model_.to_bytes()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        model = state.pop("model_", None)
+        super().__setstate__(state)
+        if model is not None:
+            self._use(Model.from_bytes(model))
+
+
+def las_scorer(estimator: DependencyParser, X: Treebank, y: Sequence[Sequence[int]] | None = None) -> float:
+    """Return the labelled attachment score without punctuation, from 0 to 1, as a scorer of scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_val_score
+    >>> cross_val_score(DependencyParser(), sentences, scoring=las_scorer)  # doctest: +SKIP
+    """
+    found = estimator.evaluate(X, y).las
+    if found is None:
+        raise ValueError(_NOTHING)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as a plain Python type."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _value_error(error: ConfigError) -> ValueError:
+    """Return an error about an option as one about a parameter."""
+    names = {key: name for name, key in _KEYS.items()} | {"treebank.train": "X"}
+    return ValueError(f"{names.get(error.key, error.key)}: {error.message}")
+
+
+@contextlib.contextmanager
+def _messages(verbose: int) -> Iterator[Any]:
+    """Show training messages inside the context; yields the progress function, or None."""
+    if not verbose:
+        yield None
+        return
+    handler, level = logging.StreamHandler(sys.stderr), log.level
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        if verbose > 1:
+            from tqdm import tqdm
+
+            yield lambda items, description: tqdm(items, desc=description, leave=False, file=sys.stderr)
+        else:
+            yield None
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
+
+
+def _listed(X: object) -> list[Any]:
+    """Return the items of a list or generator of sentences."""
+    if isinstance(X, Sentence) or not isinstance(X, Iterable) or hasattr(X, "serialize"):
+        raise ValueError(f"X is of type {type(X).__name__}; a list of sentences or the path of a treebank is expected")
+    return list(X)
+
+
+def _sentences(X: Treebank, **rules: Any) -> list[Sentence]:
+    """Return the sentences of any accepted input, read by these rules."""
+    if isinstance(X, str | Path):
+        return list(conll.read(X, **rules))
+    items = _listed(X)
+    for i, item in enumerate(items):
+        if not isinstance(item, Sentence):
+            if not hasattr(item, "serialize"):
+                raise ValueError(
+                    f"X[{i}] is of type {type(item).__name__}; a Sentence or a conllu.TokenList is expected"
+                )
+            items[i] = conll.from_conllu(item, **rules)
+    return items
+
+
+def _with_heads(sentences: list[Sentence], y: Sequence[Sequence[int]] | None) -> list[Sentence]:
+    """Return the sentences with the gold heads ``y``, if given."""
+    if y is None:
+        return sentences
+    if len(y) != len(sentences):
+        raise ValueError(f"y has {len(y)} entries, {len(sentences)} expected, one for each sentence")
+    changed = []
+    for i, (sentence, given) in enumerate(zip(sentences, y, strict=True)):
+        heads = np.asarray(given, np.int32)
+        if len(heads) != len(sentence):
+            raise ValueError(f"y[{i}] has {len(heads)} heads, {len(sentence)} expected, one for each word")
+        try:
+            nonprojective(heads)
+        except ValueError as error:
+            raise ValueError(f"y[{i}]: {error}") from None
+        changed.append(dataclasses.replace(sentence, tree=np.concatenate([[-1], heads]).astype(np.int32)))
+    return changed
+
+
+def _annotated(original: Any, sentence: Sentence, parse: Parse) -> Any:
+    """Return the sentence with its predicted tree, in the original type."""
+    if not isinstance(original, Sentence):
+        tokens = conll.to_conllu(sentence, parse.decoded.heads, parse.labels)
+        for token, old in zip(tokens, original, strict=True):
+            known = token.keys() | _CONLLX
+            token.update((name, value) for name, value in old.items() if name not in known)
+        return tokens
+    [parsed] = conll.read(io.StringIO(conll.replace(sentence, parse.decoded.heads, parse.labels)))
+    return dataclasses.replace(parsed, path=sentence.path, line=sentence.line)

@@ -1,0 +1,6 @@
+"""Compiled code.
+
+- `kernel`: the only use of numba's ``njit``, and the folder of the compiled code
+- `cache`: the files in that folder, shared by environments with the same sources
+- `threads`: objects that each thread has for itself
+"""

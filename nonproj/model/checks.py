@@ -1,0 +1,123 @@
+"""The conditions of a usable model, all of which kernels and writers rely on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from nonproj.errors import ConfigError
+from nonproj.io.strings import LABEL, TEXT, VOCABULARY, problem, problem_of_record
+from nonproj.linear.component import KNOWN
+from nonproj.linear.weights import problem_of_table
+from nonproj.scoring.templates import CODE_BITS, LABEL_BITS, attributes_of, check_templates
+from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, FIRST
+
+if TYPE_CHECKING:
+    from nonproj.options.config import Config
+
+TABLES = ("parser", "pruner", "labeler", "perceptron", "total")
+"""Arrays that are weight tables: kernels index them by hash and need their size to be a power of two."""
+
+COMPONENTS = ("tagger", "segmenter", "confidence", "clusters", "network")
+"""Optional components of a model besides its parser; each checks its own arrays when it is built."""
+
+_MAX_EPOCHS, _MAX_RECORDS = 100_000, 1000
+
+_COMPLETE = ({"pruner", "labeler", "parser"}, {"pruner", "labeler", "perceptron", "total", "arcs"})
+"""The arrays of a model, and those of a checkpoint."""
+
+
+class ModelFields(Protocol):
+    """The fields of a `nonproj.model.model.Model`."""
+
+    config: Config
+    vocabularies: dict[str, list[str]]
+    templates: dict[str, dict[str, Any]]
+    labels: list[str]
+    weights: dict[str, np.ndarray]
+    meta: dict[str, Any]
+    components: dict[str, dict[str, Any]]
+
+
+def problem_of(model: ModelFields) -> str | None:
+    """Return why a parser cannot use this `nonproj.model.model.Model`, or None."""
+    if not model.labels or len(model.labels) > 1 << LABEL_BITS:
+        return f"1 to {1 << LABEL_BITS} labels expected"
+    found = problem(model.labels, LABEL) or _problem_of_history(model.meta) or _problem_of_options(model.config)
+    if found:
+        return found
+    for name, strings in model.vocabularies.items():
+        if name not in ATTRIBUTES and name != FEAT:
+            return f"unknown attribute '{name}'"
+        found = problem(strings, VOCABULARY)
+        if found:
+            return f"the vocabulary of the attribute '{name}': {found}"
+    try:
+        used = check_templates(model.templates, model.config.parts)
+    except ConfigError as error:
+        return str(error)
+    for name in (*used, FEAT):
+        if name not in model.vocabularies:
+            return f"templates name '{name}', which has no vocabulary"
+    scale = model.meta.get("scale", {})
+    if not isinstance(scale, dict) or not all(type(v) is float and 0 < v < 1e30 for v in scale.values()):
+        return "a scale of the weights is not a positive number"
+    return _problem_of_components(model) or _problem_of_lines(model) or _problem_of_weights(model.weights)
+
+
+def _problem_of_components(model: ModelFields) -> str | None:
+    """Return why a component is unknown, or None; components check their own states when they are built."""
+    for name, state in model.components.items():
+        if name not in COMPONENTS and name not in KNOWN:
+            return f"unknown component '{name}'; import the module that registers it"
+        if type(state) is not dict:
+            return f"the component '{name}' is no record"
+    return None
+
+
+def _problem_of_lines(model: ModelFields) -> str | None:
+    """Return why the lines of labels cannot be used, or None."""
+    table = model.weights.get("label_lines")
+    if table is None:
+        return None
+    size = FIRST + len(model.vocabularies.get("pos", ()))
+    if table.dtype != np.int32 or table.shape != (size, size, 2) or "pos" not in attributes_of(model.templates):
+        return "the lines of labels do not fit the tags"
+    return None
+
+
+def _problem_of_weights(weights: dict[str, np.ndarray]) -> str | None:
+    """Return why a parser cannot use these arrays, or None; integer arrays are not read: their pages stay unmapped."""
+    for name, table in weights.items():
+        kind = name.rstrip("0123456789")  # in a checkpoint, perceptrons after the first are numbered
+        dtypes = {"total": ("float64",), "perceptron": ("float32",)}.get(kind, ("float32", "int16"))
+        if kind not in TABLES:
+            continue
+        least = LABEL_BITS + CODE_BITS if name == "labeler" else CODE_BITS
+        found = problem_of_table(table, dtypes, least)
+        if found:
+            return f"the weights of '{name}' are {found}"
+    if not any(names <= weights.keys() for names in _COMPLETE):
+        return f"one of the arrays {', '.join(sorted(_COMPLETE['perceptron' in weights]))} is missing"
+    return None
+
+
+def _problem_of_options(config: Config) -> str | None:
+    """Return why the options cannot be shown, or None."""
+    sections = [section for section in config.as_dict().values() if isinstance(section, dict)]
+    found = problem([value for section in sections for value in section.values() if isinstance(value, str)], TEXT)
+    return f"the options: {found}" if found else None
+
+
+def _problem_of_history(meta: dict[str, Any]) -> str | None:
+    """Return why reports cannot show the training history (single values, records, one list of records), or None."""
+    log = meta.get("log", [])
+    if type(log) is not list or len(log) > _MAX_EPOCHS:
+        return f"the log of training is not a list of up to {_MAX_EPOCHS} records"
+    inner = {name: value for name, value in meta.items() if name != "log" and type(value) in (dict, list)}
+    if len(inner) > _MAX_RECORDS:
+        return f"the training history has more than {_MAX_RECORDS} records"
+    single = {name: None if name in inner or name == "log" else value for name, value in meta.items()}
+    found = next(filter(None, (problem_of_record(record) for record in (single, *inner.values(), *log))), None)
+    return f"the training history: {found}" if found else None

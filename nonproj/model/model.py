@@ -1,0 +1,198 @@
+"""A trained parser in one file, which is safe to load from untrusted sources and is memory-mapped.
+
+`nonproj.model.container` describes the file.  Its header has the values config, templates, vocabularies, labels, meta
+and components, all of which are validated; nothing in it is executed.  The digests of the arrays are checked on request
+only (`Model.verify`), because reading all arrays would take the time that mapping saves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nonproj.errors import ConfigError, ModelError
+from nonproj.io.strings import escaped
+from nonproj.linear.component import KNOWN, Component, load
+from nonproj.model import container
+from nonproj.model.checks import problem_of
+from nonproj.options.config import Config
+from nonproj.scoring.clusters import Clusters
+from nonproj.scoring.vocabulary import Encoder
+
+LABEL_LINES = "label_lines"
+"""The array of allowed labels per arc, in models that score labels with the arcs."""
+
+_FIELDS = {"config": dict, "templates": dict, "vocabularies": dict, "labels": list, "meta": dict, "components": dict}
+
+
+@dataclass
+class Model:
+    """A trained parser, or one in training.
+
+    Attributes
+    ----------
+    config : Config
+        The options it was trained with.
+    vocabularies : dict of str to list of str
+        The vocabulary of each attribute, in the order of their numbers.
+    templates : dict of str to dict
+        The result of `nonproj.scoring.templates.load_templates`.
+    labels : list of str
+        The labels, in the order of their numbers.
+    weights : dict of str to ndarray
+        The tables ``parser``, ``pruner`` and ``labeler``, their sizes powers of two: float32, or int16 to be multiplied
+        by the scales in ``meta["scale"]``.  Models that score labels with the arcs have `LABEL_LINES` too
+        (`nonproj.scoring.label_lines`).  A checkpoint has other arrays.
+    meta : dict
+        Training history; JSON values only.
+    components : dict of str to dict
+        State of the tagger, the segmenter, the network and the confidence classifier, JSON values only; the arrays are
+        in ``weights``, as ``tagger.NAME`` and so on.  All of them are optional.
+
+    Examples
+    --------
+    >>> from nonproj.scoring.templates import attributes_of, load_templates
+    >>> files = load_templates()
+    >>> vocabularies = {name: ["a", "b"] for name in [*attributes_of(files), "feat"]}
+    >>> weights = dict.fromkeys(("parser", "pruner", "labeler"), np.ones(4096, np.float32))
+    >>> model = Model(Config(), vocabularies, files, ["subj"], weights, {})
+    >>> Model.from_bytes(model.to_bytes()).weights["parser"].sum()
+    np.float32(4096.0)
+    """
+
+    config: Config
+    vocabularies: dict[str, list[str]]
+    templates: dict[str, dict[str, Any]]
+    labels: list[str]
+    weights: dict[str, np.ndarray]
+    meta: dict[str, Any]
+    components: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def component(self, name: str) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
+        """Return the state of a component, JSON values and arrays, or None if the model has no such component."""
+        if name not in self.components:
+            return None
+        prefix = f"{name}."
+        arrays = {key.removeprefix(prefix): array for key, array in self.weights.items() if key.startswith(prefix)}
+        return self.components[name], arrays
+
+    def registered(self) -> list[Component]:
+        """Return the model's components that others have registered, in the order in which they were fitted.
+
+        See `nonproj.linear.component`; raises `ModelError` if one cannot be made.
+        """
+        known = [(KNOWN[name], self.component(name)) for name in self.components if name in KNOWN]
+        return [load(component, state) for component, state in known if state]
+
+    def encoder(self) -> Encoder:
+        """Return a new encoder of sentences for this model."""
+        state = self.component("clusters")
+        return Encoder(self.vocabularies, Clusters.from_state(*state) if state else None)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file atomically.
+
+        Raises
+        ------
+        FileError
+            The file cannot be written.
+        ValueError
+            An array has a dtype that is not in `nonproj.model.container.DTYPES`, or the header is too large.
+        """
+        container.write(path, self._values(), self.weights)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the configuration, sizes and training history as plain numbers and strings."""
+        return {
+            "config": self.config.as_dict(),
+            "weights": {
+                name: {
+                    "entries": table.size,
+                    "megabytes": table.nbytes / 1e6,
+                    "nonzero": float(np.count_nonzero(table) / max(table.size, 1)),
+                }
+                for name, table in self.weights.items()
+            },
+            "vocabularies": {name: len(strings) for name, strings in self.vocabularies.items()},
+            "labels": len(self.labels),
+            "templates": {name: len(spec["templates"]) for name, spec in self.templates.items()},
+            "training": self.meta,
+        }
+
+    def to_bytes(self) -> bytes:
+        """Return the bytes that `save` writes."""
+        return b"".join(container.chunks(self._values(), self.weights))
+
+    @classmethod
+    def load(cls, path: str | Path, mmap: bool = True) -> Model:
+        """Read a model.
+
+        Parameters
+        ----------
+        path : str or Path
+        mmap : bool
+            Map the arrays instead of reading them: pages are read on first access and shared by all processes that use
+            the same file.  Either way the arrays are writable, and changes stay in memory.
+
+        Raises
+        ------
+        ModelError
+            The file is not a model, is incomplete or damaged, has another format, or is unusable for parsing.
+        """
+        return _model(container.read(path, mmap), str(path))
+
+    @classmethod
+    def load_trained(cls, path: str | Path) -> Model:
+        """Read a model for parsing; errors as for `load`, also for a checkpoint of training."""
+        model = cls.load(path)
+        if not model.is_trained:
+            raise ModelError(f"{path}: a checkpoint, not a model; finish it with 'nonproj train ... --resume'")
+        return model
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether training is complete; a checkpoint lacks some weights."""
+        return "parser" in self.weights
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Model:
+        """Return the model written by `to_bytes`; errors as for `load`."""
+        return _model(container.from_bytes(data), "<bytes>")
+
+    @classmethod
+    def verify(cls, path: str | Path) -> Model:
+        """Load a model and check the digest of every array; errors as for `load`."""
+        return _model(container.read(path, verified=True), str(path))
+
+    def _values(self) -> dict[str, Any]:
+        """Return the values of the header; names of files in options and history are escaped."""
+        return {
+            "config": escaped(self.config.as_dict()),
+            "templates": self.templates,
+            "labels": self.labels,
+            "meta": escaped(self.meta),
+            "components": self.components,
+            "vocabularies": self.vocabularies,
+        }
+
+
+def _model(contents: container.Contents, path: str) -> Model:
+    """Return the model in a file, after checking everything in its header."""
+    header = contents.values
+    if "kind" in header:
+        raise ModelError(f"{path}: a model for {header['kind']}, not for parsing")
+    if any(type(header.get(name)) is not kind for name, kind in _FIELDS.items()):
+        raise ModelError(f"{path}: not a model: the header lacks one of {', '.join(_FIELDS)}")
+    try:
+        config = Config.from_dict(header["config"])
+    except ConfigError as error:
+        raise ModelError(f"{path}: has options unknown to this version: {error}") from None
+    first = (header["vocabularies"], header["templates"], header["labels"])
+    model = Model(config, *first, contents.arrays, header["meta"], header["components"])
+    problem = problem_of(model)
+    if problem:
+        raise ModelError(f"{path}: cannot be used: {problem}")
+    return model

@@ -1,0 +1,5 @@
+"""Text in, documents out.
+
+- `text_parser`: parses plain text, or sentences that have been split into words
+- `document`: documents, sentences and words as objects
+"""

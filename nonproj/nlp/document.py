@@ -1,0 +1,384 @@
+"""Parsed text as Python objects: documents, sentences and words, with trees, tags, scores and certificates.
+
+Words are numbered from 1, as in CoNLL-U; 0 is the root.  Character offsets count from 0 in the text of the document, so
+``text[start:end]`` is the token.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, overload
+
+from nonproj.confidence.classifier import Confidence
+from nonproj.evaluation.certificates import statistics
+from nonproj.io import conll
+from nonproj.pictures.content import Picture, picture_of
+from nonproj.pictures.svg import in_notebook
+from nonproj.pipeline.parses import Parse
+from nonproj.text.places import surface_tokens
+from nonproj.types import Decoded, Int32s, Sentence
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas
+
+_SHOWN = 60  # characters of a text that ``repr`` shows
+
+DRAWN = 20  # sentences of a document that notebooks draw
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a parsed sentence.
+
+    Attributes
+    ----------
+    id : int
+        From 1.
+    form, lemma, upos, xpos, feats : str
+        The columns of CoNLL-U, ``_`` where absent.
+    head : int
+        The id of the head; 0 is the root.
+    label : str
+        The label of the arc from the head.
+    start, end : int or None
+        Character offsets of the token in the text; the words of a multiword token share them.  None without a text.
+    confidence, label_confidence : float or None
+        The probability that the head is correct, and that head and label are; None without a classifier.
+    sentence : ParsedSentence
+        The sentence of the word.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nonproj.io.objects import from_words
+    >>> decoded = Decoded(np.array([-1, 2, 0, 2], np.int32), 3.5, 3.5, True, True, 1, 1.0)
+    >>> sentence = ParsedSentence(from_words(["Det", "regner", "."]), Parse(decoded, ["nsubj", "root", "punct"], None))
+    >>> verb = sentence[1]
+    >>> [word.form for word in verb.children], verb.children[0].parent == verb, verb.parent
+    (['Det', '.'], True, None)
+    """
+
+    id: int
+    form: str
+    lemma: str
+    upos: str
+    xpos: str
+    feats: str
+    head: int
+    label: str
+    start: int | None
+    end: int | None
+    confidence: float | None
+    label_confidence: float | None
+    sentence: ParsedSentence = field(repr=False, compare=False)
+
+    @property
+    def parent(self) -> Word | None:
+        """The head as a word; None if it is the root."""
+        return self.sentence[self.head - 1] if self.head else None
+
+    @property
+    def children(self) -> list[Word]:
+        """The modifiers of the word, in the order of the sentence."""
+        return [word for word in self.sentence if word.head == self.id]
+
+    @property
+    def subtree(self) -> list[Word]:
+        """The word and all its descendants, in the order of the sentence; not always contiguous."""
+        heads, inside = self.sentence.heads.tolist(), {self.id}
+        while more := {word for word, head in enumerate(heads, 1) if head in inside} - inside:
+            inside |= more
+        return [word for word in self.sentence if word.id in inside]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes, without the sentence, as a dictionary of strings, numbers and None."""
+        return {name: getattr(self, name) for name in WORD_FIELDS}
+
+
+WORD_FIELDS = tuple(each.name for each in fields(Word) if each.name != "sentence")
+"""The attributes of a word in its dictionary form."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ParsedSentence:
+    """A sentence of ``n`` words and its tree; a sequence of `Word`.
+
+    Attributes
+    ----------
+    sentence : Sentence
+        Words, tags, comments and multiword tokens.
+    parse : Parse
+        The tree, its certificate and its candidate arcs.
+    offsets : list of (int, int), or None
+        Start and end of each word in the text.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nonproj.io.objects import from_words
+    >>> decoded = Decoded(np.array([-1, 2, 0], np.int32), 3.5, 3.5, True, True, 1, 1.0)
+    >>> sentence = ParsedSentence(from_words(["Det", "regner"]), Parse(decoded, ["nsubj", "root"], None))
+    >>> sentence
+    <Det regner: 2 words, certified>
+    >>> sentence.heads, sentence.labels, sentence[1].form
+    (array([2, 0], dtype=int32), ['nsubj', 'root'], 'regner')
+    """
+
+    sentence: Sentence
+    parse: Parse
+    offsets: list[tuple[int, int]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.sentence.rows)
+
+    def __iter__(self) -> Iterator[Word]:
+        return iter(self.words)
+
+    @overload
+    def __getitem__(self, index: int) -> Word: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Word]: ...
+    def __getitem__(self, index: int | slice) -> Word | list[Word]:
+        return self.words[index]
+
+    def _repr_html_(self) -> str:
+        return in_notebook(self.picture())
+
+    def picture(self) -> Picture:
+        """Return the picture of the tree, for `nonproj.pictures.svg.to_svg` and the like; notebooks show it."""
+        sure = self.confidence
+        return picture_of(self.sentence, self.decoded.heads, self.labels, confidence=sure and sure.heads)
+
+    def __repr__(self) -> str:
+        state = "certified" if self.certified else f"gap {self.gap:.3g}"
+        return f"<{_shortened(self.text)}: {len(self)} word{'s' * (len(self) != 1)}, {state}>"
+
+    @property
+    def words(self) -> list[Word]:
+        """The words with all their attributes."""
+        places: Sequence[tuple[int | None, int | None]] = self.offsets or [(None, None)] * len(self)
+        sure = self.confidence
+        pairs = zip(sure.heads.tolist(), sure.labels.tolist(), strict=True) if sure else [(None, None)] * len(self)
+        columns = zip(self.sentence.rows, self.heads.tolist(), self.labels, places, pairs, strict=True)
+        return [
+            Word(number, row[1], row[2], row[3], row[4], row[5], head, label, *place, *pair, self)
+            for number, (row, head, label, place, pair) in enumerate(columns, 1)
+        ]
+
+    @property
+    def heads(self) -> Int32s:
+        """The head of each word, int32[n]: ``heads[i]`` is the head of word ``i + 1``; 0 is the root."""
+        return self.parse.decoded.heads
+
+    @property
+    def labels(self) -> list[str]:
+        """The label of each word's arc."""
+        return self.parse.labels
+
+    @property
+    def confidence(self) -> Confidence | None:
+        """The probabilities that heads, labels and the tree are correct; None without a classifier."""
+        return self.parse.confidence
+
+    @property
+    def others(self) -> list[ParsedSentence]:
+        """The same sentence with its next best trees, best first, if ``decoding.nbest`` is above 1."""
+        return [
+            ParsedSentence(parse.sentence or self.sentence, parse, self.offsets) for parse in self.parse.others or ()
+        ]
+
+    @property
+    def forms(self) -> list[str]:
+        """The words."""
+        return self.sentence.forms
+
+    @property
+    def lemmas(self) -> list[str]:
+        """The column LEMMA, ``_`` where absent."""
+        return self._column(conll.LEMMA)
+
+    @property
+    def upos(self) -> list[str]:
+        """The column UPOS (CPOSTAG in CoNLL-X)."""
+        return self._column(conll.UPOS)
+
+    @property
+    def xpos(self) -> list[str]:
+        """The column XPOS (POSTAG in CoNLL-X)."""
+        return self._column(conll.XPOS)
+
+    @property
+    def feats(self) -> list[str]:
+        """The column FEATS, morphological features such as ``Case=Nom|Number=Sing``."""
+        return self._column(conll.FEATS)
+
+    def _column(self, number: int) -> list[str]:
+        return [row[number] for row in self.sentence.rows]
+
+    @property
+    def decoded(self) -> Decoded:
+        """The tree and the decoder's statistics."""
+        return self.parse.decoded
+
+    @property
+    def score(self) -> float:
+        """The score of the tree."""
+        return float(self.decoded.score)
+
+    @property
+    def bound(self) -> float:
+        """Upper bound on the score of any tree over the candidate arcs."""
+        return float(self.decoded.bound)
+
+    @property
+    def gap(self) -> float:
+        """``bound - score``."""
+        return self.bound - self.score
+
+    @property
+    def certified(self) -> bool:
+        """Whether the tree is proven optimal over its candidate arcs."""
+        return bool(self.decoded.certified)
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """Score, bound, certificate and more: see `nonproj.evaluation.certificates.statistics`."""
+        return statistics(self.parse)
+
+    @property
+    def text(self) -> str:
+        """The text of the sentence: the comment ``# text``, or else the tokens, separated by blanks."""
+        for line in self.sentence.lines:
+            if line.startswith("# text ="):
+                return line.removeprefix("# text =").strip()
+        pieces = []
+        for form, misc, _ in surface_tokens(self.sentence):
+            pieces += [form, "" if "SpaceAfter=No" in misc.split("|") else " "]
+        return "".join(pieces).rstrip(" ")
+
+    def to_conllu(self, certificates: bool = False) -> str:
+        """Return the sentence in CoNLL-U; ``certificates`` adds comments such as ``# nonproj certified = true``."""
+        comments = (
+            {f"nonproj {name}": json.dumps(value) for name, value in self.statistics.items()} if certificates else ()
+        )
+        return conll.replace(self.sentence, self.decoded.heads, self.labels, comments)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the sentence as a dictionary for `json.dumps`: ``text``, ``words`` and the values of `statistics`."""
+        return {"text": self.text, "words": [word.to_dict() for word in self.words], **self.statistics}
+
+    def to_networkx(self) -> networkx.DiGraph:
+        """Return a ``networkx.DiGraph`` of arcs from head to modifier.
+
+        Nodes are 0, the root, and the numbers of the words, with the fields of `Word` as attributes; arcs have a
+        ``label``; the graph has `statistics`.
+        """
+        import networkx
+
+        graph = networkx.DiGraph(**self.statistics)
+        graph.add_node(0, form="ROOT")
+        for word in self.words:
+            graph.add_node(word.id, **word.to_dict())
+        graph.add_edges_from((word.head, word.id, {"label": word.label}) for word in self.words)
+        return graph
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Document:
+    """A parsed text; a sequence of `ParsedSentence`.
+
+    Attributes
+    ----------
+    text : str
+    sentences : list of ParsedSentence
+    """
+
+    text: str
+    sentences: list[ParsedSentence] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    def __iter__(self) -> Iterator[ParsedSentence]:
+        return iter(self.sentences)
+
+    @overload
+    def __getitem__(self, index: int) -> ParsedSentence: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[ParsedSentence]: ...
+    def __getitem__(self, index: int | slice) -> ParsedSentence | list[ParsedSentence]:
+        return self.sentences[index]
+
+    def _repr_html_(self) -> str:
+        trees = [sentence._repr_html_() for sentence in self.sentences[:DRAWN]]
+        left = len(self) - len(trees)
+        return "\n".join(trees + [f"<p>and {left} more sentences</p>"] * (left > 0))
+
+    def __repr__(self) -> str:
+        certified = sum(sentence.certified for sentence in self.sentences)
+        counts = f"{len(self)} sentence{'s' * (len(self) != 1)}, {len(self.words)} words"
+        return f"<{_shortened(self.text)}: {counts}, {certified} certified>"
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def words(self) -> list[Word]:
+        """The words of all sentences."""
+        return [word for sentence in self.sentences for word in sentence]
+
+    @property
+    def certified(self) -> bool:
+        """Whether every tree is proven optimal over its candidate arcs."""
+        return all(sentence.certified for sentence in self.sentences)
+
+    @property
+    def gap(self) -> float:
+        """The sum of the gaps of all sentences."""
+        return sum(sentence.gap for sentence in self.sentences)
+
+    def to_conllu(self, certificates: bool = False) -> str:
+        """Return all sentences in CoNLL-U; see `ParsedSentence.to_conllu`."""
+        return "".join(sentence.to_conllu(certificates) for sentence in self.sentences)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a dictionary for `json.dumps`: ``text`` and ``sentences``; see `ParsedSentence.to_json`."""
+        return {"text": self.text, "sentences": [sentence.to_json() for sentence in self.sentences]}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return a ``pandas.DataFrame`` with a row for each word.
+
+        Its columns are ``sentence`` (the index in `sentences`), the fields of `Word`, and ``certified``.  Probabilities
+        are NaN without a classifier.
+        """
+        import pandas
+
+        rows = [
+            (number, *word.to_dict().values(), certified)
+            for number, sentence in enumerate(self.sentences)
+            for certified in (sentence.certified,)
+            for word in sentence
+        ]
+        frame = pandas.DataFrame(rows, columns=["sentence", *WORD_FIELDS, "certified"])
+        whole = dict.fromkeys(("sentence", "id", "head"), int) | dict.fromkeys(("start", "end"), "Int64")
+        sure = dict.fromkeys(("confidence", "label_confidence"), float)
+        return frame.astype(whole | sure | {"certified": bool})
+
+    def to_networkx(self) -> networkx.DiGraph:
+        """Return a ``networkx.DiGraph`` of all trees; nodes are pairs (index of the sentence, number of the word)."""
+        import networkx
+
+        graph = networkx.DiGraph(text=self.text)
+        for number, sentence in enumerate(self.sentences):
+            tree = sentence.to_networkx()
+            graph.add_nodes_from(((number, node), attributes) for node, attributes in tree.nodes(data=True))
+            graph.add_edges_from(((number, h), (number, m), attributes) for h, m, attributes in tree.edges(data=True))
+        return graph
+
+
+def _shortened(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

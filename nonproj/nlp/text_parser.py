@@ -1,0 +1,314 @@
+"""Text in, trees out, in one call: ``nonproj.load("greek.nonproj")(text)``."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar, overload
+
+import numpy as np
+
+from nonproj.io import conll
+from nonproj.io.objects import from_words
+from nonproj.model.model import Model
+from nonproj.nlp.document import Document, ParsedSentence
+from nonproj.options.config import DecodingConfig
+from nonproj.pipeline.parser import BATCH, Parser
+from nonproj.scoring.vocabulary import Tokens
+from nonproj.text.input import TextInput
+from nonproj.text.places import locate, token_ranges
+from nonproj.trees.sampling import sample_trees
+from nonproj.types import Float64s, Int32s, Sentence
+from nonproj.workers.parsing import make_parser
+
+C = TypeVar("C")
+"""The type of the context of a text."""
+
+
+def load(path: str | Path, *, tags: str = "missing", **decoding: Any) -> TextParser:
+    """Return a parser of text from a model file.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file written by ``nonproj train`` or `DependencyParser.save`.
+    tags : {"missing", "all", "none"}
+        Which tags, features and lemmas are predicted; see `nonproj.pipeline.parser.Parser`.
+    **decoding
+        Options of the section ``decoding`` to change, such as ``projective=True``, ``exact=False`` or ``full=True``.
+
+    Raises
+    ------
+    ModelError
+        The file is not a model.
+    ConfigError
+        An option is invalid.
+
+    Examples
+    --------
+    >>> nlp = load("greek.nonproj")  # doctest: +SKIP
+    >>> doc = nlp("Η Ευρώπη αλλάζει. Εμείς;")  # doctest: +SKIP
+    >>> doc.sentences[0].heads  # doctest: +SKIP
+    array([2, 3, 0, 3], dtype=int32)
+    """
+    model = Model.load_trained(path)
+    options = model.config.with_overrides({f"decoding.{name}": value for name, value in decoding.items()}).decoding
+    return TextParser(model, options, tags, name=str(path))
+
+
+class TextParser:
+    """Splits text into sentences and words, tags and parses them; threads may share it.
+
+    Parameters
+    ----------
+    model : Model
+    decoding : DecodingConfig, optional
+        By default the model's.
+    tags : {"missing", "all", "none"}
+        Which tags are predicted; see `load`.
+    name : str
+        Name of the model in ``repr`` and warnings.
+
+    Attributes
+    ----------
+    model : Model
+    parser : Parser
+        Access to the single stages.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        decoding: DecodingConfig | None = None,
+        tags: str = "missing",
+        *,
+        name: str = "<memory>",
+    ):
+        self.model, self.decoding, self.tags, self.name = model, decoding or model.config.decoding, tags, name
+        self.parser = make_parser(model, self.decoding, tags)
+
+    def __repr__(self) -> str:
+        tagger = "no tagger" if self.parser.analyzer is None else "tagger"
+        return f"TextParser({self.name!r}: {self.parser.segmenter.description}; {tagger}; parser)"
+
+    def __call__(self, text: str) -> Document:
+        """Return the parsed text.
+
+        Parameters
+        ----------
+        text : str
+            Plain text of any length; empty lines separate paragraphs.
+
+        Raises
+        ------
+        TypeError
+            ``text`` is not a string.
+        DataError
+            The text has a lone surrogate.
+        """
+        return self._document(text, list(self.parser.parse_all(self.segment(_checked(text)))))
+
+    @overload
+    def pipe(
+        self, texts: Iterable[str], *, batch_size: int = BATCH, as_tuples: Literal[False] = False
+    ) -> Iterator[Document]: ...
+    @overload
+    def pipe(
+        self, texts: Iterable[tuple[str, C]], *, batch_size: int = BATCH, as_tuples: Literal[True]
+    ) -> Iterator[tuple[Document, C]]: ...
+    def pipe(self, texts: Iterable[Any], *, batch_size: int = BATCH, as_tuples: bool = False) -> Iterator[Any]:
+        """Parse a stream of texts in constant memory; sentences of several texts are parsed together.
+
+        Parameters
+        ----------
+        texts : iterable of str, or of pairs
+        batch_size : int
+            Number of sentences parsed together.
+        as_tuples : bool
+            Whether ``texts`` are pairs of a text and a context of any kind; the results are then pairs, too.
+
+        Raises
+        ------
+        TypeError
+            ``texts`` is a string, or one of them is not.
+
+        Examples
+        --------
+        >>> for doc, number in nlp.pipe([("Det regner.", 17)], as_tuples=True):  # doctest: +SKIP
+        ...     print(number, doc[0].heads)
+        """
+        if isinstance(texts, str):
+            raise TypeError("a string is not a stream of texts; call the parser itself to parse one text")
+        if not as_tuples:
+            return self._documents(texts, batch_size, self.parser)
+        contexts: deque[Any] = deque()
+
+        def first() -> Iterator[Any]:
+            """Yield the texts, and keep their contexts until they are parsed."""
+            for text, context in texts:
+                contexts.append(context)
+                yield text
+
+        return ((document, contexts.popleft()) for document in self._documents(first(), batch_size, self.parser))
+
+    def _documents(self, texts: Iterable[str], batch_size: int, parser: Parser) -> Iterator[Document]:
+        waiting: deque[Any] = deque()
+
+        def sentences() -> Iterator[Sentence]:
+            """Yield the sentences of all texts, and keep each text with its sentences until they are parsed."""
+            for text in texts:
+                found = self.segment(_checked(text))
+                waiting.append((text, found))
+                yield from found
+
+        parsed = []
+        for pair in parser.parse_all(sentences(), batch_size):
+            parsed.append(pair)
+            while waiting and len(waiting[0][1]) <= len(parsed):
+                text, found = waiting.popleft()
+                yield self._document(text, parsed[: len(found)])
+                del parsed[: len(found)]
+        for text, _ in waiting:
+            yield Document(text)
+
+    def _document(self, text: str, parsed: list[tuple[Any, ...]]) -> Document:
+        """Return a text with its parsed sentences, and compute the character offsets of their words."""
+        try:
+            places = locate(text, [sentence for sentence, _ in parsed])
+        except ValueError:  # normalization composed letters, or there are control characters between tokens
+            places = [token_ranges(sentence) for sentence in self.segment(text, TextInput(ranges=True))]
+        pairs = zip(parsed, places, strict=True)
+        return Document(text, [ParsedSentence(sentence, parse, place) for (sentence, parse), place in pairs])
+
+    def nbest(self, text: str, k: int) -> list[list[ParsedSentence]]:
+        """Return the k best trees of each sentence of a text, best first; fewer if a sentence has fewer.
+
+        Raises
+        ------
+        ConfigError
+            ``k`` is not from 1 to 10,000; or the parser decodes jointly or over all arcs.
+
+        Examples
+        --------
+        >>> for tree in nlp.nbest("Det regner.", 2)[0]:  # doctest: +SKIP
+        ...     print(tree.heads, tree.score, tree.certified)
+        """
+        document = next(self._documents([text], BATCH, self.parser.with_nbest(k)))
+        return [[each, *each.others] for each in document.sentences]
+
+    def marginals(self, text: str) -> list[Float64s]:
+        """Return the probability of each arc, for each sentence of a text, under the first-order model of the pruner.
+
+        Returns
+        -------
+        list of ndarray of shape (N, N), float64
+            ``[h, m]`` for the arc from word ``h``, 0 for the root, to word ``m``: see `nonproj.trees.marginals`.  The
+            columns 1 .. n sum to 1.
+
+        Examples
+        --------
+        >>> nlp.marginals("Det regner.")[0].shape  # doctest: +SKIP
+        (4, 4)
+        """
+        return [self.parser.marginals(tokens) for tokens in self._encoded(text)]
+
+    def samples(self, text: str, count: int, seed: int = 0) -> list[Int32s]:
+        """Draw trees for each sentence of a text from the first-order model of the pruner.
+
+        Parameters
+        ----------
+        text : str
+        count : int
+            Number of trees per sentence.
+        seed : int
+
+        Returns
+        -------
+        list of ndarray of shape (count, n), int32
+            The head of each word, from 1; 0 is the root: see `nonproj.trees.sampling.sample_trees`.
+
+        Examples
+        --------
+        >>> nlp.samples("Det regner.", 100)[0].shape  # doctest: +SKIP
+        (100, 3)
+        """
+        rng, single_root = np.random.default_rng(seed), self.parser.options.single_root
+        scores = map(self.parser.first_order_scores, self._encoded(text))
+        return [sample_trees(each, count, single_root=single_root, seed=rng) for each in scores]
+
+    def _encoded(self, text: str) -> list[Tokens]:
+        """Return the tagged words of each sentence of a text, encoded as integers."""
+        return [self.parser.encode(sentence) for sentence in self.parser.tag(self.segment(text))]
+
+    def segment(self, text: str, options: TextInput | None = None) -> list[Sentence]:
+        """Return the sentences and words of a text, without tags and trees; sentences that are too long are split."""
+        options = (options or TextInput()).within(self.parser.cut_words, self.parser.max_words)
+        return self.parser.segmenter.segment(text, options)
+
+    def parse(self, tokens: Sequence[Any]) -> ParsedSentence:
+        """Parse a single sentence that has already been split into words.
+
+        Parameters
+        ----------
+        tokens : list of str, list of rows, Sentence or conllu.TokenList
+            Words; or rows of columns in the order of CoNLL-U, which may have tags; see `nonproj.io.objects.from_words`.
+
+        Raises
+        ------
+        ValueError
+            There are no words, or they have the wrong type.
+        DataError
+            The sentence is malformed or too long.
+
+        Examples
+        --------
+        >>> nlp.parse(["Det", "regner", "."]).heads  # doctest: +SKIP
+        array([2, 0, 2], dtype=int32)
+        """
+        return next(self.parse_all([tokens]))
+
+    def parse_all(self, sentences: Iterable[Any] | str | Path, batch_size: int = BATCH) -> Iterator[ParsedSentence]:
+        """Parse a stream of sentences in constant memory.
+
+        Parameters
+        ----------
+        sentences : iterable, str or Path
+            Each as for `parse`; or the path of a CoNLL-X or CoNLL-U file.
+        batch_size : int
+            Number of sentences parsed together.
+        """
+        if isinstance(sentences, str | Path):
+            stream = conll.read(sentences, ignore_heads=True)
+        else:
+            stream = map(_sentence, sentences)
+        for sentence, parse in self.parser.parse_all(stream, batch_size):
+            yield ParsedSentence(sentence, parse)
+
+    def __reduce__(self) -> tuple[Callable[..., TextParser], tuple[bytes, DecodingConfig, str, str]]:
+        return _restore, (self.model.to_bytes(), self.decoding, self.tags, self.name)
+
+
+def _checked(text: object) -> str:
+    """Return a text, or raise TypeError if it is not a string."""
+    if not isinstance(text, str):
+        raise TypeError(f"a text is of type {type(text).__name__}, a string is expected")
+    return text
+
+
+def _restore(data: bytes, decoding: DecodingConfig, tags: str, name: str) -> TextParser:
+    """Return an unpickled parser."""
+    return TextParser(Model.from_bytes(data), decoding, tags, name=name)
+
+
+def _sentence(tokens: Any) -> Sentence:
+    """Return the sentence of words, rows or objects."""
+    if isinstance(tokens, Sentence):
+        return tokens
+    if isinstance(tokens, str):
+        raise ValueError("a string is not a list of words; call the parser itself to parse text")
+    if hasattr(tokens, "serialize"):
+        return conll.from_conllu(tokens, ignore_heads=True)
+    if not isinstance(tokens, Sequence):
+        raise ValueError(f"a sentence is of type {type(tokens).__name__}; words, rows, Sentence or TokenList expected")
+    return from_words(tokens)

@@ -1,0 +1,143 @@
+"""Compilation, on two cores, of the kernels that a parser needs.
+
+Numba compiles a kernel at its first call, one after the other.  The kernels for decoding take as long to compile as all
+others together, so another process compiles them concurrently; this process then finds them in the cache on disk.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+import nonproj
+from nonproj.confidence.evidence import Case
+from nonproj.dual.decoding import decode_trusted
+from nonproj.kernels.kernel import compiling, is_cached, kept_in
+from nonproj.model.model import Model
+from nonproj.options.config import DecodingConfig
+from nonproj.parts.arcs import full_arc_space
+from nonproj.parts.space import part_space
+from nonproj.pipeline.parser import Parser
+from nonproj.scoring.templates import LABEL_PAIRS
+from nonproj.trees.arborescence import maximum_arborescence
+from nonproj.trees.projective import is_projective
+from nonproj.types import Decoded, Sentence
+
+SCORING = ("score._score_parts", "marginals._marginals", "labels._score_labels")
+"""Kernels that every parse needs: module and name."""
+
+PRICED = ("projective.best_projective_tree", "projective.is_projective")
+"""Kernels for the price of non-projective trees."""
+
+CONFIDENCE = ("evidence._fill_features", "exclusion._exclude", "classifier._estimate")
+"""Kernels for confidence."""
+
+PAIRS = ("label_pairs._score_label_pairs", "label_decoding._decode_labels")
+"""Kernels for pairs of labels."""
+
+
+def compile_for_parsing(path: str, model: Model, decoding: DecodingConfig) -> None:
+    """Compile the kernels needed to parse with a model, unless they are in the cache already.
+
+    Parameters
+    ----------
+    path : str
+        The model file, for the other process.
+    model : Model
+    decoding : DecodingConfig
+    """
+    projective = model.meta.get("projective", False) if decoding.projective == "auto" else decoding.projective
+    price = model.meta.get("crossing", 0.0) if decoding.crossing == "auto" else decoding.crossing
+    needed = needed_kernels(tuple(model.config.parts), bool(projective))
+    if price and not projective:
+        needed += PRICED
+    if "confidence" in model.components and decoding.confidence:
+        needed += CONFIDENCE
+    if LABEL_PAIRS[0] in model.templates:
+        needed += PAIRS
+    if not kept_in() or all(map(is_cached, needed)):
+        return
+    with helper("nonproj.pipeline.compiling", path, "projective" if projective else "priced" if price else "any"):
+        compile_scoring(Parser(model, decoding))
+
+
+def needed_kernels(parts: tuple[str, ...], projective: bool) -> tuple[str, ...]:
+    """Return the kernels whose presence in the cache shows that parsing needs no compilation, as cache keys.
+
+    Examples
+    --------
+    >>> needed_kernels(("arc",), False)[3:]
+    ('arborescence.best_arborescence',)
+    """
+    names = SCORING
+    if len(parts) > 1:
+        names += ("subgradient._descend",)
+    arborescence = "arborescence.counted_arborescence" if len(parts) > 1 else "arborescence.best_arborescence"
+    return (*names, "projective.best_projective_tree" if projective else arborescence)
+
+
+def compile_scoring(parser: Parser) -> None:
+    """Pass a sentence through all stages except decoding."""
+    rows = [[str(i), "_", "_", "_", "_", "_", "_", "_", "_", "_"] for i in (1, 2, 3)]
+    tokens = parser.encode(Sentence(rows, None))
+    parser.score(tokens, parser.prune(tokens))
+    heads = np.array([-1, 0, 1, 1], np.int32)
+    parser.label(tokens, heads)
+    if parser.classifier is not None:
+        parts, scores = parser.score(tokens, full_arc_space(3))
+        n_arcs = len(parts.arcs.head)
+        decoded = Decoded(heads, 0.0, 0.0, True, True, 1, 1.0)
+        margins = np.ones(3), np.ones(3), np.ones((4, 2), np.float32)
+        case = Case(tokens, parts, scores, np.full(n_arcs, 0.3), decoded, np.zeros(3 * n_arcs), np.arange(3), *margins)
+        parser.classifier.confidence(parser.evidence(case, np.inf))
+    maximum_arborescence(np.zeros((3, 3)))  # pruning needs it in most files, but only for few sentences
+
+
+def compile_decoding(parser: Parser) -> None:
+    """Decode a sentence of three words."""
+    parts = part_space(full_arc_space(3), parser.scorer.types)
+    scores = np.zeros(len(parts))
+    found = parser.decode(parts, scores)
+    if parser.price:
+        is_projective(found.tree)
+        decode_trusted(parts, scores, parser.options._replace(projective=True), parser.search)
+
+
+@contextmanager
+def helper(module: str, *arguments: str) -> Iterator[None]:
+    """Run a module of the package in another process, and wait for it at the end; its failure is ignored."""
+    folder = str(Path(nonproj.__file__).resolve().parents[1])
+    path = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"PYTHONPATH": path},
+    )
+    try:
+        yield
+        with compiling:
+            process.wait()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Compile the kernels of decoding: ``python -m nonproj.pipeline.compiling MODEL projective|priced|any``."""
+    path, trees = arguments
+    model = Model.load(path)
+    price = 1.0 if trees == "priced" else 0.0
+    decoding = DecodingConfig(projective=trees == "projective", crossing=price, exact=model.config.decoding.exact)
+    compile_decoding(Parser(model, decoding))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,240 @@
+"""A parser that decides tags and trees jointly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.dual.domain import with_scale
+from nonproj.dual.joint.chain import prune_chain
+from nonproj.dual.joint.decoding import k_best_jointly
+from nonproj.dual.joint.space import TYPES, ChainScores, JointProblem, joint_problem, joint_space
+from nonproj.dual.options import SearchOptions
+from nonproj.dual.search import Searched, with_known
+from nonproj.errors import ConfigError, DataError, ModelError, SizeError
+from nonproj.io.batches import batches
+from nonproj.io.conll import LEMMA, with_rows
+from nonproj.io.constraints import Constraints, read_constraints
+from nonproj.model.model import Model
+from nonproj.options.config import DecodingConfig
+from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
+from nonproj.pipeline.joint_scoring import joint_features, joint_tables, score_features
+from nonproj.pipeline.parser import BATCH, FULL_EFFORT, FULL_WORDS, Parser
+from nonproj.pipeline.parses import Parse
+from nonproj.scoring.vocabulary import Tokens
+from nonproj.tagging.candidates import TagChain, tag_chains
+from nonproj.tagging.tagset import TAG_COLUMNS
+from nonproj.types import ArcSpace, Decoded, Sentence
+
+_REASONS = "it was trained with tagger.epochs=0, or on a treebank without tags"
+
+
+class Candidates(NamedTuple):
+    """The candidate tags of a sentence.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (N,), int64
+        Candidates of each word; 1 for the root.
+    rows : list of list of str
+        The ten columns of each tagged word but the root.
+    chain : ChainScores
+    """
+
+    counts: np.ndarray
+    rows: list[list[str]]
+    chain: ChainScores
+
+
+class Choice(NamedTuple):
+    """A sentence with its best tags, and its candidate tags."""
+
+    sentence: Sentence
+    candidates: Candidates
+
+
+class JointParser(Parser):
+    """Tags and parses with a trained model, deciding tags and trees jointly.
+
+    Only where the tagger is asked for all of a sentence's tags; other sentences are parsed by `Parser`.
+
+    Parameters
+    ----------
+    model : Model
+        With a tagger.
+    decoding : DecodingConfig, optional
+        By default the model's; its options ``tag_weight``, ``tag_beam`` and ``tag_candidates`` are for joint decoding.
+    tags : {"missing", "all", "none"}
+        As for `Parser`.
+
+    Raises
+    ------
+    ModelError
+        If the model has no tagger.
+    ConfigError
+        If the model has parts of other types than arcs, siblings and grandparents.
+    """
+
+    def __init__(self, model: Model, decoding: DecodingConfig | None = None, tags: str = "missing"):
+        super().__init__(model, decoding, tags)
+        names = [part_type.name for part_type in self.scorer.types]
+        if not set(names) <= set(TYPES):
+            names = ",".join(names)
+            raise ConfigError("decoding.joint", f"tags are not decided with the part types {names}; leave out --joint")
+        if self.analyzer is None or self.analyzer.tagger is None:
+            raise ModelError(f"the model has no tagger, which joint decoding needs; {_REASONS}")
+        self._joint_tables = joint_tables(self.scorer)
+
+    def parse_all(self, sentences: Iterable[Sentence], batch_size: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
+        """Tag and parse a stream of sentences; see `Parser.parse_all`."""
+        for group in batches(sentences, batch_size):
+            (tagged, margins), choices = self.tag_with_margins(group), {}
+            for i, chain in enumerate(self.chains(group)):
+                found = self.candidates(group[i], tagged[i], chain) if chain is not None else None
+                if found is not None and len(found.rows) > len(tagged[i]):
+                    choices[i] = Choice(tagged[i], found)
+            joint = self._parse_jointly(list(choices.values()))
+            kept = [i for i in range(len(tagged)) if i not in choices]
+            others = [tagged[i] for i in kept], [margins[i] for i in kept]
+            parses = iter(self._parse_group(*others) if kept else ())
+            for i, sentence in enumerate(tagged):
+                yield next(joint) if i in choices else (sentence, next(parses))
+
+    def chains(self, sentences: list[Sentence]) -> list[TagChain | None]:
+        """Return the candidates of each sentence that has no tags, or whose tags are to be replaced."""
+        fits = [self.tags != "none" and 0 < len(sentence) <= self.max_words for sentence in sentences]
+        chosen = [fit and (self.tags == "all" or _lacks_all(s)) for fit, s in zip(fits, sentences, strict=True)]
+        wanted = [s for s, joint in zip(sentences, chosen, strict=True) if joint]
+        keys = [row[1] for s in wanted for row in s.rows]
+        found = iter(tag_chains(self.analyzer.tagger, keys, [len(s) for s in wanted]))
+        return [next(found) if joint else None for joint in chosen]
+
+    def _parse_jointly(self, choices: list[Choice]) -> Iterator[tuple[Sentence, Parse]]:
+        """Yield sentences with tags and parses: together, or one by one if one is too large or has no tree."""
+        try:
+            yield from self._parse_joint_batch(choices)
+        except (MemoryError, SizeError, DataError):
+            for choice in choices:
+                try:
+                    yield from self._parse_joint_batch([choice])
+                except (MemoryError, SizeError):
+                    yield choice.sentence, self.parse(choice.sentence)
+
+    def _parse_joint_batch(self, choices: list[Choice]) -> list[tuple[Sentence, Parse]]:
+        """Parse sentences with their candidates stage by stage, so that each stage finds its table in the cache."""
+        sentences = [choice.sentence for choice in choices]
+        tokens = [self.encode(sentence) for sentence in sentences]
+        constraints = [read_constraints(sentence, self.constraints) for sentence in sentences]
+        arcs = [self.candidates_of(*each)[0] for each in zip(sentences, tokens, constraints, strict=True)]
+        problems = [self.problem(*each) for each in zip(choices, tokens, arcs, constraints, strict=True)]
+        found = [self.decode_jointly(problem, self.search) for problem in problems]
+        narrow: list[Decoded | None] = [None] * len(found)
+        if self.full:
+            for i, each in enumerate(zip(choices, tokens, constraints, strict=True)):
+                wide = self.widen_jointly(*each, found[i][0])
+                if wide is not None:
+                    narrow[i] = found[i][0]
+                    arcs[i], found[i] = wide
+        made = zip(choices, arcs, found, constraints, narrow, strict=True)
+        return [self._parse_of(*each) for each in made]
+
+    def decode_jointly(self, problem: JointProblem, search: SearchOptions) -> Searched:
+        """Return as many of the best trees, with their tags, as ``decoding.nbest`` asks for."""
+        return k_best_jointly(problem, self.nbest, self.options, search, self.price)
+
+    def widen_jointly(
+        self, choice: Choice, tokens: Tokens, constraints: Constraints | None, known: Decoded
+    ) -> tuple[ArcSpace, Searched] | None:
+        """Return all arcs and the best trees over them; None if there are more than `FULL_WORDS` tagged words."""
+        if len(choice.candidates.rows) > FULL_WORDS:
+            return None
+        n_words = tokens.n_nodes - 1
+        everything = arc_space_from_mask(constraints.allowed) if constraints else full_arc_space(n_words)
+        problem = self.problem(choice, tokens, everything, constraints)
+        limit = self.search._replace(work_per_word=FULL_EFFORT * self.search.work_per_word)
+        found = self.decode_jointly(problem, limit)
+        return everything, with_known(
+            found, known, with_scale(self.options, problem.scores[np.isfinite(problem.scores)])
+        )
+
+    def _parse_of(
+        self,
+        choice: Choice,
+        arcs: ArcSpace,
+        found: list[Decoded],
+        constraints: Constraints | None,
+        narrow: Decoded | None,
+    ) -> tuple[Sentence, Parse]:
+        """Return a sentence with the tags that go with the best tree, its parse, and those of the next best trees."""
+        parses = []
+        for each in found:
+            sentence = self.with_tags(choice, each)
+            tokens = self.encode(sentence)
+            labels, unknown = self.label(tokens, each.tree, constraints), self._count_unknown_tags(tokens)
+            parses.append(Parse(each, labels, arcs, narrow, unknown, sentence=sentence))
+        first, others = parses[0], tuple(parses[1:]) if self.nbest > 1 else None
+        return first.sentence or choice.sentence, first._replace(others=others, sentence=None)
+
+    def candidates(self, given: Sentence, sentence: Sentence, chain: TagChain) -> Candidates:
+        """Return the candidates of a sentence, best first; ``sentence`` has the best tags, ``given`` what it had."""
+        n_nodes, width = len(sentence) + 1, chain.own.shape[1]
+        flat = np.arange(width) < chain.count[:, None]
+        full = ChainScores(
+            np.concatenate([[0.0], chain.own[flat]]),
+            np.concatenate([np.zeros((1, width, width)), chain.pair]),
+            np.concatenate([np.zeros((1, width, width, width)), chain.triple]),
+        )
+        first = np.concatenate([[0, 1], 1 + np.cumsum(chain.count)])
+        kept, fewer = prune_chain(full, first, self.decoding.tag_beam, self.decoding.tag_candidates)
+        scaled = ChainScores(*(self.decoding.tag_weight * array for array in fewer))
+        counts = (kept >= 0).sum(axis=1)
+        if counts.sum() == n_nodes:
+            return Candidates(counts, sentence.rows, scaled)
+        return Candidates(counts, self._rows(given, sentence, chain, kept), scaled)
+
+    def _rows(self, given: Sentence, sentence: Sentence, chain: TagChain, kept: np.ndarray) -> list[list[str]]:
+        """Return the columns of all tagged words; the first of each word has those of the tagger."""
+        tags, filled, lemmatizer = self.analyzer.tagger.tags.tags, self.analyzer.tag_columns, self.analyzer.lemmatizer
+        rows = []
+        for i, row in enumerate(sentence.rows):
+            rows.append(row)
+            for c in kept[i + 1, 1:].tolist():
+                if c < 0:
+                    break
+                other = list(row)
+                for column, text in zip(TAG_COLUMNS, tags[chain.tags[i, c]], strict=True):
+                    if column in filled:
+                        other[column] = text
+                if lemmatizer is not None and (self.tags == "all" or given.rows[i][LEMMA] == "_"):
+                    other[LEMMA] = lemmatizer.lemmas([(other[1], *(other[column] for column in TAG_COLUMNS))])[0]
+                rows.append(other)
+        return rows
+
+    def problem(
+        self, choice: Choice, tokens: Tokens, arcs: ArcSpace, constraints: Constraints | None = None
+    ) -> JointProblem:
+        """Return the joint problem of a sentence over its candidate arcs; ``tokens`` are those with its best tags."""
+        weights, scale = self._table("parser")
+        candidates = choice.candidates
+        space, parts = joint_space(arcs, candidates.counts)
+        tagged = self.encoder.encode_readings(candidates.rows, tokens, space.word)
+        features = joint_features(self._joint_tables, space, parts, tokens, tagged, len(weights), self.scorer.lines)
+        scores = score_features(features, weights, scale, self.scorer.n_labels, self.demanded(constraints))
+        if self.scorer.network is not None:
+            head, modifier = parts.arcs.head, parts.arcs.modifier
+            layer = self.scorer.network.layer(tokens, (tagged, space.word))
+            scores[: len(head)] += self.scorer.network.scores(layer, head, modifier)
+        return joint_problem(space, parts, scores, candidates.chain)
+
+    def with_tags(self, choice: Choice, found: Decoded) -> Sentence:
+        """Return the sentence with the tags that were chosen."""
+        assert found.tags is not None
+        chosen = np.cumsum(choice.candidates.counts[:-1]) - 1 + found.tags[1:]
+        return with_rows(choice.sentence, [choice.candidates.rows[e] for e in chosen.tolist()])
+
+
+def _lacks_all(sentence: Sentence) -> bool:
+    """Return whether a sentence has no tags."""
+    return all(row[column] == "_" for row in sentence.rows for column in TAG_COLUMNS)

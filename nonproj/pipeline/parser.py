@@ -1,0 +1,453 @@
+"""The parsing pipeline, stage by stage: a sentence in, a labelled tree and its certificate out."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from nonproj.automata.compiled import is_third_order
+from nonproj.confidence.classifier import Classifier, Confidence
+from nonproj.confidence.evidence import Case, Evidence, gather
+from nonproj.dual.decoding import decode_trusted
+from nonproj.dual.domain import with_scale
+from nonproj.dual.options import SearchOptions, check_options, check_search, crossing_price, dual_options
+from nonproj.dual.search import Searched, with_known
+from nonproj.errors import DataError, ModelError, SizeError
+from nonproj.io.batches import batches, check_length, groups
+from nonproj.io.conll import FEATS, with_rows
+from nonproj.io.constraints import Constraints, read_constraints
+from nonproj.kernels.threads import LoadedOnce
+from nonproj.linear.component import Component
+from nonproj.model.model import LABEL_LINES, Model
+from nonproj.options.config import DecodingConfig
+from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space
+from nonproj.parts.registry import part_set
+from nonproj.parts.space import part_space
+from nonproj.pipeline.parses import Parse as Parse
+from nonproj.scoring.batch import Batch, alone, join, join_words
+from nonproj.scoring.label_lines import TAG, LabelLines
+from nonproj.scoring.network import network_of
+from nonproj.scoring.scorer import Known, Scorer, dense_scores_of_batch
+from nonproj.scoring.templates import part_templates
+from nonproj.scoring.tree_labels import TreeLabeler
+from nonproj.scoring.vocabulary import UNKNOWN, Tokens
+from nonproj.tagging.analyzer import Analyzer
+from nonproj.text.segmenter import Segmenter
+from nonproj.trees.marginals import marginals
+from nonproj.trees.pruning import prune
+from nonproj.types import ArcSpace, Decoded, Float64s, PartSpace, Sentence
+
+FULL_WORDS, FULL_WORDS_THIRD = 160, 50
+"""Maximum sentence length for parsing without pruning: the number of parts is 2 n^3, at this length 8 million, or with
+third-order parts 5 n^4 / 12, at this length 3 million."""
+
+FULL_EFFORT, THIRD_EFFORT = 100, 10
+"""Factor on the search limit for decoding over all arcs, without and with third-order parts."""
+
+TAGS = ("missing", "all", "none")
+"""Values of ``tags``: which tags the tagger predicts."""
+
+BATCH = 64
+"""Number of sentences that pass each stage together, so that the stage finds its weights in the cache."""
+
+PAIRS = 1 << 18
+"""Maximum number of word pairs of the sentences that pass a stage together, which limits the memory for long ones."""
+
+
+class Parser:
+    """Parses sentences with a trained model; threads may share it, because its caches of words are per thread.
+
+    Parameters
+    ----------
+    model : Model
+    decoding : DecodingConfig, optional
+        By default the model's.
+    tags : {"missing", "all", "none"}
+        Which tags, features and lemmas the model's tagger predicts: those that are missing (``_``), all or none.
+
+    Examples
+    --------
+    >>> parser = Parser(Model.load("danish.nonproj"))  # doctest: +SKIP
+    >>> parser.parse(sentence).decoded.heads  # doctest: +SKIP
+    """
+
+    def __init__(self, model: Model, decoding: DecodingConfig | None = None, tags: str = "missing"):
+        if tags not in TAGS:
+            raise ValueError(f"tags is {tags!r}, one of {', '.join(TAGS)} expected")
+        if not model.is_trained:
+            raise ModelError("a checkpoint, not a model; finish it with 'nonproj train ... --resume'")
+        config = model.config
+        self.model, self.tags = model, tags
+        self.decoding = decoding = decoding or config.decoding
+        single_root, projective = not model.meta.get("multi_root", True), bool(model.meta.get("projective", False))
+        self.options = check_options(dual_options(decoding, single_root, projective))
+        effort = THIRD_EFFORT if is_third_order(part_set(config.parts)) else 1
+        self.search = check_search(SearchOptions(effort * decoding.search_limit, search=decoding.exact))
+        self.confident = decoding.confidence
+        self.full, self.nbest, self.constraints = decoding.full, decoding.nbest, decoding.constraints
+        self.threshold, self.max_words, self.cut_words = decoding.threshold, decoding.max_words, decoding.cut_words
+        self.scale = model.meta.get("scale", {})
+        self.encoder = model.encoder()
+        attributes = self.encoder.attributes
+        table = model.weights.get(LABEL_LINES)
+        lines = None if table is None else LabelLines(table, attributes.index(TAG))
+        self.scorer = Scorer(model.templates, attributes, config.parts, len(model.labels), lines, network_of(model))
+        self.pruner_table = part_templates(model.templates["pruner"], attributes)
+        tables, margin = (self._table("labeler"), self._table("parser")), config.labeler.margin
+        self.labeler = TreeLabeler(self.scorer, model.templates, attributes, len(model.labels), margin, tables)
+        self._tag_column = attributes.index("pos") if "pos" in attributes else None
+        self.price = crossing_price(decoding, model.meta, self.options)
+
+    @LoadedOnce
+    def analyzer(self) -> Analyzer | None:
+        """The model's tagger and lemmatizer, or None."""
+        state = self.model.component("tagger")
+        return Analyzer.from_state(*state) if state else None
+
+    @LoadedOnce
+    def components(self) -> list[Component]:
+        """The model's components that others have registered, which are applied to tagged sentences, in their order."""
+        return self.model.registered()
+
+    @LoadedOnce
+    def segmenter(self) -> Segmenter:
+        """The segmenter for plain text: the model's, or else one by rules."""
+        state = self.model.component("segmenter")
+        segmenter = Segmenter.from_state(*state) if state else Segmenter.unicode()
+        segmenter.with_margins = self.classifier is not None and self.classifier.text is not None
+        return segmenter
+
+    @LoadedOnce
+    def classifier(self) -> Classifier | None:
+        """The confidence classifier; None if the model has none, or ``decoding.confidence`` is off."""
+        state = self.model.component("confidence") if self.confident else None
+        return Classifier.from_state(*state) if state else None
+
+    def with_nbest(self, k: int) -> Parser:
+        """Return the same parser for another number of trees, ``decoding.nbest``; the two share all loaded components.
+
+        Raises
+        ------
+        ConfigError
+            ``k`` is not from 1 to 10,000.
+        """
+        _ = self.analyzer, self.classifier  # loaded now, and not once for each number
+        found = copy.copy(self)
+        found.decoding, found.nbest = dataclasses.replace(self.decoding, nbest=k), k
+        return found
+
+    def tag(self, sentences: list[Sentence]) -> list[Sentence]:
+        """Return the sentences with the requested tags, features and lemmas predicted."""
+        return self.tag_with_margins(sentences)[0]
+
+    def tag_with_margins(self, sentences: list[Sentence]) -> tuple[list[Sentence], list[Float64s | None]]:
+        """Return the sentences of `tag`, and for each the margins of its predicted tags; None if the tags were given.
+
+        See `nonproj.tagging.analyzer.Analyzer.annotate_with_margins`.
+        """
+        margins: list[Float64s | None] = [None] * len(sentences)
+        if self.tags == "none":
+            return sentences, margins
+        tagged, margins = self._tag_with_margins(sentences, margins)
+        for component in self.components:
+            tagged = component.apply(tagged)
+        return tagged, margins
+
+    def _tag_with_margins(
+        self, sentences: list[Sentence], margins: list[Float64s | None]
+    ) -> tuple[list[Sentence], list[Float64s | None]]:
+        """Return sentences with the tagger's tags, and its margins; all as given if there is no tagger."""
+        if self.analyzer is None:
+            return sentences, margins
+        overwrite = self.tags == "all"
+        chosen = [i for i, sentence in enumerate(sentences) if overwrite or self._lacks_tags(sentence)]
+        tagged = sentences.copy()
+        found = self.analyzer.annotate_with_margins([sentences[i] for i in chosen], overwrite) if chosen else ([], [])
+        for i, rows, own in zip(chosen, *found, strict=True):
+            tagged[i], margins[i] = with_rows(sentences[i], rows), own
+        return tagged, margins
+
+    def _lacks_tags(self, sentence: Sentence) -> bool:
+        """Return whether a word lacks its tag or lemma, or all words lack features, which single words may lack."""
+        rows = sentence.rows
+        for column in self.analyzer.columns if self.analyzer else ():
+            absent = [row[column] for row in rows].count("_")
+            if absent == len(rows) if column == FEATS else absent:
+                return True
+        return False
+
+    def parse(self, sentence: Sentence, tag_margins: Float64s | None = None) -> Parse:
+        """Parse one sentence; its gold heads and labels are ignored, and its tags are used unchanged.
+
+        ``tag_margins`` tells the confidence classifier that the model's own tagger has set the tags, and their margins.
+
+        Raises `DataError` if the sentence is longer than ``decoding.max_words``, needs too much memory, or no tree
+        satisfies its constraints.
+        """
+        check_length(sentence, self.max_words)
+        try:
+            return self._parse_batch([sentence], [tag_margins])[0]
+        except (MemoryError, SizeError) as error:
+            reason = error if isinstance(error, SizeError) else "there is not enough memory; split it"
+            raise DataError(sentence.path, sentence.line, f"a sentence of {len(sentence)} words: {reason}") from None
+
+    def parse_all(self, sentences: Iterable[Sentence], batch_size: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
+        """Tag and parse a stream of sentences in constant memory.
+
+        Parameters
+        ----------
+        sentences : iterable of Sentence
+        batch_size : int
+            Number of sentences read from the stream at a time; with 1, each is parsed before the next is read.
+
+        Yields
+        ------
+        Sentence
+            The sentence, with the tags used for parsing.
+        Parse
+        """
+        for group in batches(sentences, batch_size):
+            tagged, margins = self.tag_with_margins(group)
+            for part in groups(tagged, PAIRS):
+                yield from zip(tagged[part], self._parse_group(tagged[part], margins[part]), strict=True)
+
+    def try_all(
+        self, sentences: Iterable[Sentence], batch_size: int = BATCH
+    ) -> Iterator[tuple[Sentence, Parse | DataError]]:
+        """Yield the results of `parse_all`, with an error instead of a parse for a sentence that cannot be parsed."""
+        for group in batches(sentences, batch_size):
+            parsed = self.parse_all(group, batch_size)
+            done = 0
+            while done < len(group):
+                try:
+                    for found in parsed:
+                        done += 1
+                        yield found
+                except DataError as error:
+                    yield group[done], error
+                    done += 1
+                    parsed = self.parse_all(group[done:], batch_size)
+
+    def _parse_group(self, sentences: list[Sentence], tag_margins: list[Float64s | None]) -> Iterable[Parse]:
+        """Parse sentences together, or one by one up to the first one that is too large or has no tree."""
+        if max(map(len, sentences)) <= self.max_words:
+            with contextlib.suppress(MemoryError, SizeError, DataError):
+                return self._parse_batch(sentences, tag_margins)
+        return map(self.parse, sentences, tag_margins)
+
+    def _parse_batch(self, sentences: list[Sentence], tag_margins: list[Float64s | None]) -> list[Parse]:
+        """Parse sentences stage by stage; ``tag_margins`` are None for those with given tags."""
+        tokens, constraints, demanded, arcs, marginals = [], [], [], [], []
+        for sentence in sentences:
+            tokens.append(self.encoder.encode(sentence))
+            constraints.append(read_constraints(sentence, self.constraints))
+            demanded.append(self.demanded(constraints[-1]))
+        batch = join(tokens)
+        for each in zip(sentences, tokens, constraints, self.first_order_batch(batch), strict=True):
+            candidates, p = self.candidates_of(*each)
+            arcs.append(candidates)
+            marginals.append(p)
+        scored, known = self.score_batch(batch, arcs, demanded)
+        found = [self.decode_all(*s) for s in scored]
+        first = [each[0] for each in found]
+        narrow: Iterable[Decoded | None] = [None] * len(sentences)
+        if self.full:
+            arcs, wide, narrow = zip(*map(self.widen, tokens, arcs, first, constraints), strict=True)
+            wide = [each or own for each, own in zip(wide, found, strict=True)]
+            known = None  # other arcs than those of the trees
+        else:
+            wide = found
+        decoded = [each[0] for each in wide]
+        narrow = list(narrow)
+        others = map(self._others, wide, tokens, arcs, constraints, narrow)
+        labelled = self.labeler.label(batch, [each.tree for each in decoded], known, demanded)
+        confidence: Iterable[Confidence | None] = [None] * len(sentences)
+        if self.classifier is not None:
+            stages = zip(tokens, scored, marginals, decoded, found, labelled, strict=True)
+            cases = [Case(t, s[0], s[1], p, d, f.copies, best[0], best[1]) for t, s, p, d, f, best in stages]
+            known_words = [sentence.margins for sentence in sentences]
+            sure = zip(cases, tag_margins, known_words, strict=True)
+            cases = [case._replace(tag_margins=tag, text_margins=text) for case, tag, text in sure]
+            confidence = [self.classifier.confidence(self.evidence(case, self.classifier.limit)) for case in cases]
+        labels = [self._names(each[0], c) for each, c in zip(labelled, constraints, strict=True)]
+        unknown = map(self._count_unknown_tags, tokens)
+        parses = zip(decoded, labels, arcs, narrow, unknown, others, confidence, strict=True)
+        return [Parse(*parse) for parse in parses]
+
+    def evidence(self, case: Case, limit: float) -> Evidence:
+        """Return the features of the confidence classifier; ``limit`` is as for `gather`."""
+        arcs, heads = case.parts.arcs, case.decoded.tree
+        if self.full and np.count_nonzero(heads[arcs.modifier] == arcs.head) < len(heads) - 1:
+            # A tree found by decoding over all arcs: use the candidate arcs and its own.
+            p, mask = self.marginals(case.tokens), np.zeros((len(heads), len(heads)), np.bool_)
+            mask[arcs.head, arcs.modifier] = True
+            mask[heads[1:], np.arange(1, len(heads))] = True
+            arcs = arc_space_from_mask(mask)
+            parts, scores = self.score(case.tokens, arcs)
+            copies = decode_trusted(parts, scores, self.options, self.search, 1, self.price).copies
+            case = case._replace(parts=parts, scores=scores, marginals=p[arcs.head, arcs.modifier], copies=copies)
+        return gather(case, self._tag_column, self.options, limit)
+
+    def _others(
+        self,
+        found: Sequence[Decoded],
+        tokens: Tokens,
+        arcs: ArcSpace,
+        constraints: Constraints | None,
+        narrow: Decoded | None,
+    ) -> tuple[Parse, ...] | None:
+        """Return the next best trees with their labels; None if only one is asked for."""
+        if self.nbest == 1:
+            return None
+        return tuple(Parse(each, self.label(tokens, each.tree, constraints), arcs, narrow) for each in found[1:])
+
+    def _count_unknown_tags(self, tokens: Tokens) -> int:
+        """Return the number of words whose tag was not seen in training."""
+        return (
+            int(np.count_nonzero(tokens.atoms[:, self._tag_column] == UNKNOWN)) if self._tag_column is not None else 0
+        )
+
+    def encode(self, sentence: Sentence) -> Tokens:
+        """Turn strings into integers."""
+        return self.encoder.encode(sentence)
+
+    def candidates_of(
+        self, sentence: Sentence, tokens: Tokens, constraints: Constraints | None, first: np.ndarray | None = None
+    ) -> tuple[ArcSpace, np.ndarray]:
+        """Return the candidate arcs of a sentence under its constraints, and their marginals, float64[A].
+
+        ``first`` are the first-order scores, if known.  Raises `DataError` if no tree satisfies the constraints.
+        """
+        try:
+            p = self.marginals(tokens, constraints.allowed if constraints else None, first)
+            arcs = self._prune(p)
+            return arcs, p[arcs.head, arcs.modifier]
+        except ValueError as error:
+            if constraints is None:
+                raise
+            raise DataError(sentence.path, sentence.line, f"no tree satisfies the constraints: {error}") from None
+
+    def prune(self, tokens: Tokens, allowed: np.ndarray | None = None) -> ArcSpace:
+        """Return the candidate arcs, by the marginals of the first-order model, among those ``allowed``, bool[N, N]."""
+        return self._prune(self.marginals(tokens, allowed))
+
+    def marginals(
+        self, tokens: Tokens, allowed: np.ndarray | None = None, first: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the marginals of the first-order model over the arcs that are ``allowed``, float64[N, N].
+
+        ``first`` are its scores, if known; those of forbidden arcs are overwritten.
+        """
+        scores = self.first_order_scores(tokens) if first is None else first
+        if allowed is not None:
+            scores[~allowed] = -np.inf
+        return marginals(scores, self.options.single_root, strict=False)[0]
+
+    def first_order_scores(self, tokens: Tokens) -> np.ndarray:
+        """Return the score of every arc under the first-order model, in nats, float64[N, N]."""
+        return self.first_order_batch(alone(tokens))[0]
+
+    def first_order_batch(self, batch: Batch) -> list[np.ndarray]:
+        """Return the result of `first_order_scores` for each sentence of a batch."""
+        return dense_scores_of_batch(batch, self.pruner_table, *self._table("pruner"))
+
+    def _prune(self, p: np.ndarray) -> ArcSpace:
+        """Return the candidate arcs by their marginals."""
+        return prune(
+            p,
+            threshold=self.threshold,
+            max_heads=self.model.config.pruner.max_heads,
+            single_root=self.options.single_root,
+            projective=self.options.projective,
+        )
+
+    def score(
+        self, tokens: Tokens, arcs: ArcSpace, constraints: Constraints | None = None
+    ) -> tuple[PartSpace, np.ndarray]:
+        """Number the parts over the arcs and score them, float64[P], with the required labels, if any."""
+        return self.score_batch(alone(tokens), [arcs], [self.demanded(constraints)])[0][0]
+
+    def score_batch(
+        self, batch: Batch, arcs: Sequence[ArcSpace], demanded: Sequence[Mapping[int, int]] = ()
+    ) -> tuple[list[tuple[PartSpace, np.ndarray]], Known | None]:
+        """Return the result of `score` for each sentence of a batch, and the label information of `Scorer.score_batch`.
+
+        ``demanded`` has the result of `demanded` for each sentence.
+        """
+        spaces, count = [], 0
+        for each in arcs:
+            spaces.append(part_space(each, self.scorer.types))
+            count += len(spaces[-1])
+            check_count(count, "parts of a batch", len(each.start) - 2)
+        weights, scale = self._table("parser")
+        scores, known = self.scorer.score_batch(batch, spaces, weights, scale, join_words(demanded, batch))
+        return list(zip(spaces, scores, strict=True)), known
+
+    def demanded(self, constraints: Constraints | None) -> dict[int, int]:
+        """Return the indices of the labels required for some words, as far as the model knows them."""
+        if constraints is None:
+            return {}
+        numbers = {label: number for number, label in enumerate(self.model.labels)}
+        return {word: numbers[label] for word, label in constraints.labels.items() if label in numbers}
+
+    def _table(self, name: str) -> tuple[np.ndarray, float]:
+        """Return a weight table and its scale."""
+        return self.model.weights[name], self.scale.get(name, 1.0)
+
+    def decode(self, parts: PartSpace, scores: np.ndarray, search: SearchOptions | None = None) -> Decoded:
+        """Return the best tree, by dual decomposition and, where that leaves a gap, by branch and bound.
+
+        ``search`` overrides the limits of the search.
+        """
+        return decode_trusted(parts, scores, self.options, search or self.search, 1, self.price)[0]
+
+    def decode_all(self, parts: PartSpace, scores: np.ndarray, search: SearchOptions | None = None) -> Searched:
+        """Return as many of the best trees as ``decoding.nbest`` asks for; see `decode`."""
+        return decode_trusted(parts, scores, self.options, search or self.search, self.nbest, self.price)
+
+    def widen(
+        self, tokens: Tokens, arcs: ArcSpace, decoded: Decoded, constraints: Constraints | None = None
+    ) -> tuple[ArcSpace, Searched | None, Decoded | None]:
+        """Return the best trees over all arcs, whose certificates are about the model without pruning.
+
+        Returns
+        -------
+        arcs : ArcSpace
+            All arcs; the given ones if the sentence is longer than ``FULL_WORDS`` or, third order, `FULL_WORDS_THIRD`.
+        found : list of Decoded, or None
+            The best trees over them, as many as ``decoding.nbest`` asks for.
+        pruned : Decoded or None
+            The given tree, if all arcs were used.
+        """
+        if tokens.n_nodes - 1 > (FULL_WORDS_THIRD if is_third_order(self.scorer.types) else FULL_WORDS):
+            return arcs, None, None
+        everything = arc_space_from_mask(constraints.allowed) if constraints else full_arc_space(tokens.n_nodes - 1)
+        limit = self.search._replace(work_per_word=FULL_EFFORT * self.search.work_per_word)
+        parts, scores = self.score(tokens, everything, constraints)
+        found = self.decode_all(parts, scores, limit)
+        return everything, with_known(found, decoded, with_scale(self.options, scores)), decoded
+
+    def label(self, tokens: Tokens, heads: np.ndarray, constraints: Constraints | None = None) -> list[str]:
+        """Return the best label of each arc of a tree, or the one that is demanded."""
+        return self._names(self.label_arcs(tokens, heads, self.demanded(constraints))[0], constraints)
+
+    def label_arcs(
+        self, tokens: Tokens, heads: np.ndarray, demanded: Mapping[int, int] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of each arc's label and its margin, of the labels that are demanded: see `TreeLabeler`."""
+        return self.labeler.label(alone(tokens), [heads], None, [demanded or {}])[0]
+
+    def _names(self, numbers: np.ndarray, constraints: Constraints | None) -> list[str]:
+        """Return labels by their numbers, or those that are demanded."""
+        found = [self.model.labels[number] for number in numbers.tolist()]
+        for word, label in (constraints.labels if constraints else {}).items():
+            found[word - 1] = label
+        return found
+
+    def label_scores(self, tokens: Tokens, heads: np.ndarray) -> np.ndarray:
+        """Return the score of each label of each arc of a tree, float64[n, n_labels]; see `TreeLabeler.scores`."""
+        return self.labeler.scores(alone(tokens), heads)

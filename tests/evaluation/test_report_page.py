@@ -1,0 +1,344 @@
+"""The page of ``nonproj show`` in a real browser; skipped where Chromium and its driver are not installed."""
+
+from __future__ import annotations
+
+import base64
+import random
+from pathlib import Path
+
+import pytest
+from browsing import browsing, shown
+from shown import write_files
+
+from nonproj.cli.main import main
+from nonproj.evaluation.html.items import read_statistics
+from nonproj.io import conll
+from nonproj.pictures.content import arcs_of
+from nonproj.pictures.layout import arc_levels
+
+pytest.importorskip("selenium")
+
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
+
+COUNT = 300
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory):
+    """A browser."""
+    with browsing(tmp_path_factory.mktemp("browser")) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A folder with three files of 300 sentences and their report."""
+    folder = tmp_path_factory.mktemp("report")
+    write_files(folder, COUNT)
+    words = [str(folder / "parsed.conllu"), "--gold", str(folder / "gold.conll")]
+    words += ["--other", str(folder / "other.conllu"), "-o", str(folder / "report.html")]
+    assert main(["show", *words]) == 0
+    return folder
+
+
+@pytest.fixture
+def page(driver, folder):
+    """The report, opened anew in light colours; in the end there must not be any message in the console."""
+    prefer(driver, "light")
+    driver.get(f"file://{folder / 'report.html'}")
+    driver.execute_script("localStorage.clear()")
+    driver.refresh()
+    yield driver
+    assert driver.get_log("browser") == []  # neither errors nor breaches of the content security policy
+
+
+def prefer(driver, scheme: str) -> None:
+    """Emulate a system with light or dark colours."""
+    features = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
+
+
+def texts(element, selector: str) -> list[str]:
+    """Return the texts of some parts of an element."""
+    return [each.text for each in element.find_elements(By.CSS_SELECTOR, selector)]
+
+
+def press(page, keys: str) -> None:
+    """Press keys while nothing has the focus."""
+    page.execute_script("document.activeElement.blur()")
+    page.find_element(By.TAG_NAME, "body").send_keys(keys)
+
+
+def differences(first, second, word: int) -> bool:
+    """Return whether head or label of a word differ."""
+    return first.tree[word] != second.tree[word] or first.labels[word - 1] != second.labels[word - 1]
+
+
+def read(folder: Path) -> tuple[list, list, list]:
+    """Return the parsed, the other and the gold sentences."""
+    return tuple(list(conll.read(folder / name)) for name in ("parsed.conllu", "other.conllu", "gold.conll"))
+
+
+PLACES = """
+return [...document.querySelectorAll('#s' + arguments[0] + ' .arc')].map((arc) => {
+  const [tip, line] = ['.tip', '.line'].map((part) => arc.querySelector(part).getBoundingClientRect());
+  return {word: Number(arc.dataset.word), head: Number(arc.dataset.head), kinds: arc.getAttribute('class'),
+          tip: (tip.left + tip.right) / 2, left: line.left, right: line.right, middle: (line.top + line.bottom) / 2};
+});
+"""
+WORDS = """
+return [...document.querySelectorAll('#s' + arguments[0] + ' .form')].map((form) => {
+  const box = form.getBoundingClientRect();
+  return {text: form.textContent, x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2};
+});
+"""
+
+
+def test_trees_are_where_they_should_be(page, folder):
+    """Each arc ends nearest to its word and reaches to its head; wrong arcs are above, gold ones below."""
+    files = read(folder)
+    seen = 0
+    for number in (1, 2, 3):
+        sentence, gold = files[0][number - 1], files[2][number - 1]
+        words, arcs = page.execute_script(WORDS, number), page.execute_script(PLACES, number)
+        assert [word["text"] for word in words] == sentence.forms
+        wrong = [i for i in range(1, len(sentence) + 1) if differences(sentence, gold, i)]
+        above = {arc["word"]: arc for arc in arcs if "other" not in arc["kinds"]}
+        below = {arc["word"]: arc for arc in arcs if "other" in arc["kinds"]}
+        assert sorted(above) == list(range(1, len(sentence) + 1)) and sorted(below) == wrong
+        seen += len(wrong)
+        for side, tree in ((above, sentence), (below, gold)):
+            for word, arc in side.items():
+                assert arc["head"] == tree.tree[word]
+                nearest = min(range(len(words)), key=lambda i: abs(words[i]["x"] - arc["tip"]))
+                assert nearest == word - 1
+                assert (arc["middle"] < words[0]["y"]) == (side is above)
+                if arc["head"]:
+                    other = arc["right"] if abs(arc["left"] - arc["tip"]) < 9 else arc["left"]
+                    nearest = min(range(len(words)), key=lambda i: abs(words[i]["x"] - other))
+                    assert nearest == arc["head"] - 1
+        assert [("wrong" in above[i]["kinds"]) for i in above] == [sentence.tree[i] != gold.tree[i] for i in above]
+    assert seen > 0
+
+
+def test_labels_do_not_overlap_in_the_browser(page):
+    boxes = page.execute_script(
+        "return [...document.querySelectorAll('#s2 text.label')].map((t) => { const b = t.getBoundingClientRect();"
+        "return [b.left, b.right, (b.top + b.bottom) / 2]; })"
+    )
+    assert len(boxes) >= 4
+    for i, (a, b, y) in enumerate(boxes):
+        assert not any(abs(y - y2) < 12 and a < d and c < b for c, d, y2 in boxes[:i])
+
+
+def test_the_script_and_the_library_agree_on_levels(page):
+    """Both assign the same level to each arc and find the same crossings, for random trees."""
+    chance, cases = random.Random(0), []
+    for _ in range(200):
+        n = chance.randint(1, 14)
+        order = chance.sample(range(1, n + 1), n)
+        heads = [0] * n
+        for i, word in enumerate(order):
+            heads[word - 1] = chance.choice([0, *order[:i]])
+        cases.append(heads)
+    script = "return arguments[0].map((heads) => arcLevels(heads.map((head, i) => ({head, word: i + 1}))))"
+    for heads, found in zip(cases, page.execute_script(script, cases), strict=True):
+        levels, crosses = arc_levels(arcs_of(heads, ["x"] * len(heads)))
+        assert found["levels"] == levels and found["crosses"] == crosses
+
+
+def test_sentences_are_drawn_when_they_come_into_view(page):
+    def drawn() -> int:
+        return page.execute_script("return document.querySelectorAll('article svg.tree').length")
+
+    assert len(shown(page)) == COUNT
+    before = drawn()
+    assert 2 <= before < 20
+    page.execute_script("document.getElementById('s200').scrollIntoView()")
+    WebDriverWait(page, 10).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#s200 svg"))
+    assert drawn() < 60
+    heights = (
+        "return [...document.querySelectorAll('article')].slice(0, 3).map((a) => a.getBoundingClientRect().height)"
+    )
+    assert all(height > 100 for height in page.execute_script(heights))
+
+
+def test_filters_show_what_they_say(page, folder):
+    files = read(folder)
+    pairs = list(zip(files[0], files[2], strict=True))
+    wrong = [n for n, (a, b) in enumerate(pairs, 1) if any(differences(a, b, i) for i in range(1, len(a) + 1))]
+    page.find_element(By.ID, "only-wrong").click()
+    assert shown(page) == wrong and 0 < len(wrong) < COUNT
+    assert page.find_element(By.ID, "count").text == f"{len(wrong)} of {COUNT}"
+    Select(page.find_element(By.ID, "label")).select_by_value("obj")
+    expected = [
+        n
+        for n, (a, b) in enumerate(pairs, 1)
+        if any(differences(a, b, i) and "obj" in (a.labels[i - 1], b.labels[i - 1]) for i in range(1, len(a) + 1))
+    ]
+    assert shown(page) == expected
+    page.find_element(By.ID, "only-wrong").click()
+    Select(page.find_element(By.ID, "label")).select_by_value("")
+    page.find_element(By.ID, "only-crossing").click()
+    crossing = [n for n, a in enumerate(files[0], 1) if any(arc_levels(arcs_of(a.heads.tolist(), a.labels))[1])]
+    assert shown(page) == crossing and 0 < len(crossing) < COUNT
+    page.find_element(By.ID, "only-crossing").click()
+    page.find_element(By.ID, "only-uncertified").click()
+    open_ = [n for n, a in enumerate(files[0], 1) if not read_statistics(a)["certified"]]
+    assert shown(page) == open_ and 0 < len(open_) < COUNT
+    page.find_element(By.ID, "only-uncertified").click()
+    Select(page.find_element(By.ID, "tag")).select_by_value("PART")
+    assert shown(page) == [n for n, a in enumerate(files[0], 1) if any(row[3] == "PART" for row in a.rows)]
+
+
+def test_search(page, folder):
+    parsed_sentences = read(folder)[0]
+    search = page.find_element(By.ID, "search")
+    for query, test in (
+        ("KAT", lambda s: any("kat" in form for form in s.forms)),
+        ("kat label:obj", lambda s: any("kat" in form for form in s.forms)),
+        ("tag:PART", lambda s: any(row[3] == "PART" for row in s.rows)),
+    ):
+        search.send_keys(Keys.CONTROL, "a")
+        search.send_keys(query)
+        expected = [n for n, s in enumerate(parsed_sentences, 1) if test(s)]
+        if "label" in query:
+            gold = read(folder)[2]
+            expected = [n for n in expected if "obj" in parsed_sentences[n - 1].labels + gold[n - 1].labels]
+        WebDriverWait(page, 10).until(lambda page, wanted=expected: shown(page) == wanted)
+    search.send_keys(Keys.CONTROL, "a")
+    search.send_keys("nowhere-at-all")
+    WebDriverWait(page, 10).until(lambda page: page.find_element(By.ID, "nothing").is_displayed())
+    page.find_element(By.ID, "reset").click()
+    assert len(shown(page)) == COUNT
+    search.send_keys("toy-17")
+    WebDriverWait(page, 10).until(lambda page: 17 in shown(page) and len(shown(page)) < 20)
+    search.send_keys(Keys.CONTROL, "a")
+    search.send_keys("hund")
+    WebDriverWait(page, 10).until(lambda page: texts(page, "article .hit .form"))
+    assert set(texts(page, "article .hit .form")) == {"hund"}
+
+
+def test_orders(page, folder):
+    files = read(folder)
+
+    def errors(n: int) -> float:
+        a, b = files[0][n - 1], files[2][n - 1]
+        heads = [a.tree[i] != b.tree[i] for i in range(1, len(a) + 1)]
+        labels = [x != y for x, y in zip(a.labels, b.labels, strict=True)]
+        return sum(heads) + sum(y and not x for x, y in zip(heads, labels, strict=True)) / 2
+
+    def certain(n: int) -> float:
+        return min(round(100 * float(row[9].removeprefix("Confidence="))) for row in files[0][n - 1].rows)
+
+    def certificate(n: int) -> float:
+        found = read_statistics(files[0][n - 1])
+        return 0.0 if found["certified"] else -1.0 - float(f"{found['gap']:.3g}")
+
+    order = Select(page.find_element(By.ID, "sort"))
+    numbers = range(1, COUNT + 1)
+    for value, key in (("wrong", lambda n: -errors(n)), ("unsure", certain), ("certificate", certificate)):
+        order.select_by_value(value)
+        assert shown(page) == sorted(numbers, key=lambda n, key=key: (key(n), n)), value
+    order.select_by_value("long")
+    assert shown(page)[0] == max(numbers, key=lambda n: len(files[0][n - 1]))
+
+
+def test_keys(page):
+    press(page, "j")
+    assert page.find_element(By.CSS_SELECTOR, "article[aria-current]").get_attribute("id") == "s1"
+    press(page, "jjk")
+    article = page.find_element(By.CSS_SELECTOR, "article[aria-current]")
+    assert article.get_attribute("id") == "s2"
+    focus = page.switch_to.active_element
+    focus.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ARROW_LEFT)
+    assert article.find_element(By.CSS_SELECTOR, ".about").text.startswith("1 ")
+    assert len(article.find_elements(By.CSS_SELECTOR, ".word.chosen")) == 1
+    press(page, "/")
+    assert page.switch_to.active_element.get_attribute("id") == "search"
+    page.switch_to.active_element.send_keys("jw?", Keys.ESCAPE)
+    assert len(shown(page)) == COUNT and page.find_element(By.ID, "search").get_attribute("value") == ""
+    press(page, "w")
+    assert 0 < len(shown(page)) < COUNT
+    press(page, "w?")
+    assert page.find_element(By.ID, "help").is_displayed()
+    page.switch_to.active_element.send_keys(Keys.ESCAPE)
+    assert not page.find_element(By.ID, "help").is_displayed()
+    press(page, "a")
+    assert page.find_element(By.ID, "analysis").is_displayed() and not page.find_element(By.ID, "list").is_displayed()
+    press(page, "a")
+    assert page.find_element(By.ID, "list").is_displayed()
+
+
+GROUND = "return getComputedStyle(document.body).backgroundColor"
+
+
+def test_light_and_dark(page):
+    light = page.execute_script(GROUND)
+    prefer(page, "dark")
+    dark = page.execute_script(GROUND)
+    assert light == "rgb(245, 246, 248)" and dark == "rgb(15, 18, 22)"
+    press(page, "t")
+    assert page.execute_script(GROUND) == light
+    page.refresh()
+    assert page.execute_script(GROUND) == light, "the choice is kept"
+    press(page, "tt")
+    assert page.execute_script(GROUND) == dark
+    prefer(page, "light")
+    assert page.execute_script(GROUND) == light, "as the system again"
+
+
+def test_printing_draws_all_sentences_that_are_shown(page):
+    page.find_element(By.ID, "only-uncertified").click()
+    count = len(shown(page))
+    assert page.execute_script("return document.querySelectorAll('article svg.tree').length") < count
+    pdf = base64.b64decode(page.execute_cdp_cmd("Page.printToPDF", {})["data"])
+    assert pdf.startswith(b"%PDF") and len(pdf) > 20_000
+    assert page.execute_script("return document.querySelectorAll('article svg.tree').length") == count
+
+
+def test_other_pairs_of_trees(page, folder):
+    files = read(folder)
+    Select(page.find_element(By.ID, "pair")).select_by_visible_text("other.conllu / gold")
+    wrong = [i for i in range(1, len(files[1][0]) + 1) if differences(files[1][0], files[2][0], i)]
+    WebDriverWait(page, 10).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#s1 svg"))
+    assert sorted(arc["word"] for arc in page.execute_script(PLACES, 1) if "other" in arc["kinds"]) == wrong
+    Select(page.find_element(By.ID, "pair")).select_by_visible_text("parsed.conllu / other.conllu")
+    page.find_element(By.ID, "only-wrong").click()
+    pairs = enumerate(zip(files[0], files[1], strict=True), 1)
+    assert shown(page) == [n for n, (a, b) in pairs if any(differences(a, b, i) for i in range(1, len(a) + 1))]
+
+
+def test_analysis_leads_to_sentences(page, folder):
+    page.find_element(By.ID, "tab-analysis").click()
+    titles = texts(page, ".table h3")
+    assert titles[0] == "Scores" and "Confused labels" in titles and "By crossing" in titles
+    row = next(row for row in page.find_elements(By.CSS_SELECTOR, ".table tr") if row.text.startswith("acl"))
+    row.find_element(By.TAG_NAME, "button").click()
+    assert page.find_element(By.ID, "only-wrong").get_attribute("aria-pressed") == "true"
+    files = read(folder)
+    pairs = enumerate(zip(files[0], files[2], strict=True), 1)
+    expected = [
+        n
+        for n, (a, b) in pairs
+        if any(differences(a, b, i) and "acl" in (a.labels[i - 1], b.labels[i - 1]) for i in range(1, len(a) + 1))
+    ]
+    assert shown(page) == expected and expected
+
+
+def test_names_for_those_who_do_not_see(page):
+    """Every control and picture has a name; the state of toggles is known."""
+    controls = page.find_elements(By.CSS_SELECTOR, "button, select, input, svg.tree[role], [role=group]")
+    assert len(controls) > 12
+    assert all(each.accessible_name for each in controls if each.is_displayed())
+    assert page.find_element(By.ID, "only-wrong").get_attribute("aria-pressed") == "false"
+
+
+def test_a_narrow_window_does_not_scroll_sideways(page):
+    page.set_window_size(500, 800)
+    try:
+        assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    finally:
+        page.set_window_size(1200, 900)

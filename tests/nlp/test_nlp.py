@@ -1,0 +1,342 @@
+"""Text in, documents out, from Python."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import pickle
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+
+import conllu
+import networkx
+import numpy as np
+import pytest
+from command import run
+from naive_trees import all_trees
+from toy import raw_treebank, read, sentences, treebank
+
+import nonproj
+from nonproj.errors import ConfigError, DataError, ModelError
+from nonproj.evaluation.scores import nonprojective
+from nonproj.io import conll
+from nonproj.io.objects import conllu_text, from_words
+from nonproj.learning.trainer import train
+from nonproj.options.config import Config
+from nonproj.pipeline.joint import JointParser
+from nonproj.text.places import locate, surface_tokens
+
+ROOT = Path(__file__).resolve().parents[2]
+OPTIONS = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 3}
+TEXT = "Den hund ser hus sovende.\n\n  Stor kat\tjager den\nmand.  Hus kender hus.\n"
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory) -> Path:
+    """A model file of the toy language."""
+    path = tmp_path_factory.mktemp("nlp") / "toy.nonproj"
+    train(read(raw_treebank(120)), Config().with_overrides(OPTIONS)).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def nlp(path):
+    """A parser of the toy language."""
+    return nonproj.load(path)
+
+
+@pytest.fixture(scope="module")
+def doc(nlp):
+    """A parsed text of three sentences."""
+    return nlp(TEXT)
+
+
+def test_marginals_are_those_of_all_trees(nlp):
+    (p,) = nlp.marginals("hund ser hus")
+    (sentence,) = nlp.parser.tag(nlp.segment("hund ser hus"))
+    scores = nlp.parser.first_order_scores(nlp.parser.encode(sentence))
+    expected, total = np.zeros((4, 4)), 0.0
+    for heads in all_trees(3, single_root=nlp.parser.options.single_root):
+        weight = np.exp(sum(scores[heads[m], m] for m in range(1, 4)))
+        expected[heads[1:], np.arange(1, 4)] += weight
+        total += weight
+    np.testing.assert_allclose(p, expected / total, atol=1e-12)
+
+
+def test_samples_are_as_frequent_as_marginals_say(nlp):
+    text = "hund ser hus. Stor kat jager den mand."
+    samples, p = nlp.samples(text, 4000, seed=1), nlp.marginals(text)
+    assert [trees.shape for trees in samples] == [(4000, len(each) - 1) for each in p] and len(p) == 2
+    for trees, each in zip(samples, p, strict=True):
+        for m in range(1, len(each)):
+            frequencies = np.bincount(trees[:, m - 1], minlength=len(each)) / len(trees)
+            np.testing.assert_allclose(frequencies, each[:, m], atol=0.04)
+    assert all(np.array_equal(a, b) for a, b in zip(samples, nlp.samples(text, 4000, seed=1), strict=True))
+
+
+# -- documents ---------------------------------------------------------------------------------------------------------
+
+
+def test_one_call_returns_everything_about_each_word(doc):
+    assert len(doc) == len(doc.sentences) == 3
+    assert [len(sentence) for sentence in doc] == [6, 6, 4]
+    for sentence in doc:
+        n = len(sentence)
+        assert sentence.heads.shape == (n,)
+        nonprojective(sentence.heads)  # raises unless it is a tree
+        columns = (sentence.labels, sentence.forms, sentence.lemmas, sentence.upos, sentence.xpos, sentence.feats)
+        assert [len(column) for column in columns] == [n] * 6
+        assert sentence.score <= sentence.bound + 1e-6
+        assert sentence.gap == sentence.bound - sentence.score
+        assert sentence.certified == sentence.statistics["certified"]
+        for number, word in enumerate(sentence, 1):
+            assert word.id == number
+            assert (word.head, word.label) == (sentence.heads[number - 1], sentence.labels[number - 1])
+            assert TEXT[word.start : word.end] == word.form
+    assert doc[1] is doc.sentences[1]
+    assert doc[1][0].form == "Stor"
+    assert doc[0].upos == doc[0].xpos == ["DET", "NOUN", "VERB", "NOUN", "PART", "PUNCT"]
+    assert doc[0].lemmas == ["den", "hund", "ser", "hus", "sovende", "."]
+    assert doc[0].heads.tolist() == [2, 3, 0, 3, 2, 3]
+    assert doc[0].labels == ["det", "nsubj", "root", "obj", "acl", "punct"]
+    assert [word.form for word in doc[0][1:3]] == ["hund", "ser"]
+    assert len(doc.words) == 16
+    assert doc.certified == all(sentence.certified for sentence in doc)
+    assert doc.gap == pytest.approx(sum(sentence.gap for sentence in doc), abs=1e-9)
+
+
+def test_reprs_are_one_short_line(doc, nlp, path):
+    assert repr(doc) == f"<{' '.join(TEXT.split())[:57]}...: 3 sentences, 16 words, 3 certified>"
+    assert repr(doc[2]) == "<Hus kender hus.: 4 words, certified>"
+    assert repr(nlp).startswith(f"TextParser({str(path)!r}: ")
+    assert repr(nlp).endswith("; tagger; parser)")
+    assert doc[0].text == "Den hund ser hus sovende."
+    assert str(doc) == TEXT
+
+
+def test_the_trees_are_those_of_the_parser(doc, nlp):
+    for sentence in doc:
+        tagged, parse = next(nlp.parser.parse_all([from_words(sentence.forms)]))
+        assert [row[2:6] for row in tagged.rows] == [row[2:6] for row in sentence.sentence.rows]
+        np.testing.assert_array_equal(sentence.heads, parse.decoded.heads)
+        assert sentence.labels == parse.labels
+
+
+def test_to_conllu_is_read_back(doc):
+    text = doc.to_conllu(certificates=True)
+    assert text.count("# nonproj certified = true\n") == 3
+    for sentence, other in zip(doc, conll.read(io.StringIO(text), require_heads=True), strict=True):
+        assert other.forms == sentence.forms
+        assert other.labels == sentence.labels
+        np.testing.assert_array_equal(other.heads, sentence.heads)
+    assert "certified" not in doc.to_conllu()
+
+
+def test_text_is_parsed_as_by_the_command_line(path, nlp, tmp_path):
+    text = TEXT + "\n\nHund ser kat.\u00a0 Kat ser hund sovende" + TEXT
+    (tmp_path / "in.txt").write_text(text, encoding="utf-8")
+    result = run("parse", "--text", str(path), str(tmp_path / "in.txt"))
+    assert nlp(text).to_conllu() == result.stdout, result.stderr
+
+
+def test_letters_that_are_composed_keep_their_places(nlp):
+    """Forms are in Unicode's composed form, offsets count the characters of the text; so do control characters."""
+    text = "Den ka\u030alhund ser\x07 hus. Hus ser hus."
+    doc = nlp(text)
+    assert any("\u00e5" in word.form for word in doc.words)
+    assert not any("\u030a" in word.form for word in doc.words)
+    for word in doc.words:
+        assert unicodedata.normalize("NFC", text[word.start : word.end]) == word.form
+
+
+def test_real_text(treebanks, tmp_path):
+    """Every word of Greek text, multiword tokens included, has its place."""
+    gold = list(itertools.islice(conll.read(treebanks / "greek" / "el_gdt-ud-train.conllu"), 150))
+    options = OPTIONS | {"training.epochs": 1, "segmenter.epochs": 2, "tagger.epochs": 1, "pruner.folds": 0}
+    train(gold, Config().with_overrides(options)).save(tmp_path / "greek.nonproj")
+    test = itertools.islice(conll.read(treebanks / "greek" / "el_gdt-ud-test.conllu"), 40)
+    texts = [line.removeprefix("# text = ").strip() for s in test for line in s.lines if line.startswith("# text = ")]
+    text = "\n\n".join(texts)
+    doc = nonproj.load(tmp_path / "greek.nonproj")(text)
+    assert len(doc) >= 40
+    assert any("-" in line.split("\t")[0] for s in doc for line in s.sentence.lines if line[:1].isdigit())
+    covered = bytearray(len(text))
+    for sentence in doc:
+        for word, (form, _, size) in zip(sentence, _tokens(sentence), strict=True):
+            assert text[word.start : word.end] == form
+            assert form == word.form or size > 1
+            covered[word.start : word.end] = b"x" * (word.end - word.start)
+    assert all(mark or character.isspace() for mark, character in zip(covered, text, strict=True))
+
+
+def _tokens(sentence) -> list[tuple]:
+    """The token that each word belongs to."""
+    return [token for token in surface_tokens(sentence.sentence) for _ in range(token[2])]
+
+
+def test_to_frame_has_a_row_for_each_word(doc, nlp):
+    pytest.importorskip("pandas")
+    frame = doc.to_frame()
+    assert list(frame.columns[:4]) == ["sentence", "id", "form", "lemma"]
+    assert frame.form.tolist() == [word.form for word in doc.words]
+    assert frame["head"].tolist() == [word.head for word in doc.words]
+    assert [TEXT[start:end] for start, end in zip(frame.start, frame.end, strict=True)] == frame.form.tolist()
+    assert frame.groupby("sentence").size().tolist() == [6, 6, 4]
+    assert frame.certified.all()
+    assert nlp("").to_frame().shape == (0, len(frame.columns))
+    assert nlp.parse(["hus"]).words[0].start is None
+
+
+def test_to_networkx_has_the_arcs(doc):
+    tree = doc[0].to_networkx()
+    assert networkx.is_arborescence(tree)
+    assert sorted(tree.edges) == sorted((int(h), m) for m, h in enumerate(doc[0].heads, 1))
+    assert tree.nodes[2]["form"] == "hund"
+    assert tree.nodes[2]["upos"] == "NOUN"
+    assert tree.edges[int(doc[0].heads[0]), 1]["label"] == doc[0].labels[0]
+    assert tree.graph["certified"] == doc[0].certified
+    graph = doc.to_networkx()
+    assert networkx.number_weakly_connected_components(graph) == 3
+    assert graph.nodes[1, 1]["form"] == "Stor"
+    assert graph.number_of_edges() == 16
+
+
+# -- text --------------------------------------------------------------------------------------------------------------
+
+
+def test_pipe_equals_one_call_for_each_text(nlp):
+    texts = ["", TEXT, "\n\n", "Hund ser kat.", "", *["Den mand jager den stor kat løbende."] * 70, ""]
+    piped = list(nlp.pipe(iter(texts)))
+    assert [doc.text for doc in piped] == texts
+    for text, doc in zip(texts, piped, strict=True):
+        assert doc.to_conllu() == nlp(text).to_conllu()
+    assert [len(doc) for doc in piped[:5]] == [0, 3, 0, 1, 0]
+
+
+def test_pipe_reads_no_further_than_a_batch(nlp):
+    taken = []
+
+    def texts():
+        for number in range(1000):
+            taken.append(number)
+            yield "Hund ser kat."
+
+    stream = nlp.pipe(texts(), batch_size=8)
+    for _ in range(5):
+        next(stream)
+    assert len(taken) <= 9
+
+
+def test_offsets_follow_multiword_tokens_and_odd_spaces():
+    text = (
+        "1-2\tzum\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n1\tzu\t_\t_\t_\t_\t_\t_\t_\t_\n2\tdem\t_\t_\t_\t_\t_\t_\t_\t_\n"
+    )
+    text += "3\t10 000\t_\t_\t_\t_\t_\t_\t_\t_\n4\t!\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    sentence = next(conll.read(io.StringIO(text)))
+    assert [token[0] for token in surface_tokens(sentence)] == ["zum", "10 000", "!"]
+    raw = " zum10\u00a0000 !"
+    assert locate(raw, [sentence]) == [[(1, 4), (1, 4), (4, 10), (11, 12)]]
+    with pytest.raises(ValueError, match="the token '10 000' is not at character 4"):
+        locate(" zum11 000", [sentence])
+
+
+def test_text_must_be_a_string(nlp):
+    with pytest.raises(TypeError, match="a text is of type bytes, a string is expected"):
+        nlp(b"hund")
+    with pytest.raises(DataError, match="surrogate"):
+        nlp("hund \ud800")
+    with pytest.raises(TypeError, match="a string is not a stream of texts; call the parser itself to parse one text"):
+        nlp.pipe("hund")
+
+
+def test_a_batch_has_a_sentence_at_least(nlp):
+    for size in (0, -1):
+        with pytest.raises(ValueError, match=f"^batch_size is {size}, a positive integer is expected$"):
+            list(nlp.parse_all([["hund"]], batch_size=size))
+        with pytest.raises(ValueError, match=f"^batch_size is {size}, a positive integer is expected$"):
+            list(nlp.pipe(["hund"], batch_size=size))
+
+
+def test_long_sentences_of_a_text_are_cut(path):
+    doc = nonproj.load(path, max_words=20)("den hund ser " * 30)
+    assert [word.form for word in doc.words] == ["den", "hund", "ser"] * 30
+    assert max(map(len, doc)) <= 20
+    assert len(doc) <= 9
+
+
+# -- words and rows ----------------------------------------------------------------------------------------------------
+
+
+def test_parse_takes_words_rows_sentences_and_token_lists(nlp, tmp_path):
+    [sentence] = sentences(1, seed=5)
+    text = treebank(1, seed=5)
+    [tokens] = conllu.parse(text)
+    expected = nlp.parse(sentence)
+    for other in (tokens, sentence.rows, [tuple(row[:5]) for row in sentence.rows]):
+        np.testing.assert_array_equal(nlp.parse(other).heads, expected.heads)
+        assert nlp.parse(other).labels == expected.labels
+        assert nlp.parse(other).upos == [row[3] for row in sentence.rows]
+    assert nlp.parse(sentence.forms).forms == sentence.forms
+    path = tmp_path / "a.conllu"
+    path.write_text(treebank(5), encoding="utf-8")
+    assert [len(parsed) for parsed in nlp.parse_all(path)] == [len(sentence) for sentence in sentences(5)]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        ("a string", "a string is not a list of words"),
+        ([], "a sentence without words"),
+        (["a", ""], "word 2 is ''"),
+        (["a\tb"], "cannot contain a tab"),
+        (["a\n"], "without line breaks"),
+        ([3], "word 1"),
+        ([["1"]], "word 1 has 1 columns"),
+        (7, "a sentence is of type int; words, rows"),
+    ],
+)
+def test_what_is_no_sentence_is_named(nlp, tokens, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        nlp.parse(tokens)
+
+
+def test_token_lists_may_lack_columns(nlp):
+    words = ["den", "hund", "ser", "."]
+    bare = conllu.TokenList([{"form": word} for word in words])
+    assert nlp.parse(bare).forms == words
+    named = conllu.parse(treebank(1), fields=["id", "form", "lemma", "upostag"])[0]
+    assert conll.from_conllu(named).rows[0][3:5] == [sentences(1)[0].rows[0][3], "_"]
+    assert conllu_text(conllu.TokenList([{"form": "a", "misc": {}, "deps": []}])).startswith("1\ta\t_")
+
+
+# -- loading -----------------------------------------------------------------------------------------------------------
+
+
+def test_load_changes_decoding_options(path, nlp):
+    assert nonproj.load(path, projective=True, max_words=5).parser.options.projective
+    with pytest.raises(DataError, match="max_words is 5"):
+        nonproj.load(path, max_words=5).parse(["hund"] * 6)
+    with pytest.raises(ConfigError, match=r"decoding.exakt.*decoding.exact"):
+        nonproj.load(path, exakt=True)
+    with pytest.raises(ModelError):
+        nonproj.load(ROOT / "README.md")
+    assert isinstance(nonproj.load(path, joint=True).parser, JointParser)
+    copy = pickle.loads(pickle.dumps(nlp))
+    assert copy(TEXT).to_conllu() == nlp(TEXT).to_conllu()
+
+
+@pytest.mark.parametrize(
+    ("code", "heavy"),
+    [
+        ("import nonproj", "numpy numba pandas networkx sklearn spacy starlette uvicorn"),
+        ("import nonproj; nonproj.load", "pandas networkx sklearn spacy starlette uvicorn"),
+    ],
+)
+def test_importing_nonproj_imports_what_is_needed(code, heavy):
+    program = (
+        f"import sys\n{code}\nfound = set({heavy.split()}) & set(sys.modules)\nsys.exit(str(found) if found else 0)"
+    )
+    result = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
