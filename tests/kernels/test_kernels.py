@@ -237,7 +237,7 @@ def test_kernels_of_another_package_are_cached_in_its_folder_and_compiled_again_
 def test_imports_of_all_forms_are_followed(tmp_path):
     package = tmp_path / "nonproj"
     sources = {
-        "_kernel.py": "",
+        "kernels/kernel.py": "",
         "low.py": "LIMIT = 1",
         "inner/__init__.py": "",
         "inner/plain.py": "import nonproj.low as low",
