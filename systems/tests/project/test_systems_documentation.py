@@ -23,7 +23,7 @@ SECTIONS = {name: section for name, section in sections().items() if section[0].
 
 
 def test_all_pages_with_snippets_are_run():
-    tests = "".join(path.read_text(encoding="utf-8") for path in (SYSTEMS / "tests").glob("test_*.py"))
+    tests = "".join(path.read_text(encoding="utf-8") for path in (SYSTEMS / "tests").rglob("test_*.py"))
     run = set(re.findall(r'run_page\("(.*?)"', tests))
     assert {p.relative_to(ROOT).as_posix() for p in PAGES if "```python\n" in p.read_text(encoding="utf-8")} == run
 
