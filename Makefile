@@ -9,7 +9,7 @@ PYTHON = python3
 VENV = .venv
 LANG = turkish
 PARTS = grandparent
-CONFIG = $(firstword $(wildcard configs/$(LANG)-$(PARTS).yaml configs/$(LANG).yaml))
+CONFIG = $(firstword $(wildcard $(patsubst %,configs/%.yaml,$(LANG)-$(PARTS) $(LANG) universal-$(PARTS) universal)))
 EPOCHS =
 ARGS =
 TREEBANKS =
@@ -26,10 +26,15 @@ unexport LANG
 export LC_ALL = C.UTF-8
 export PYTHONUTF8 = 1
 ifneq ($(TREEBANKS),)
-export NONPROJ_TREEBANKS = $(abspath $(TREEBANKS))
+empty =
+blank = $(empty) $(empty)
+# Colons separate folders, whose names may have blanks.
+FOLDERS = $(subst |, ,$(subst $(blank),:,$(abspath $(subst :, ,$(subst $(blank),|,$(TREEBANKS))))))
+export NONPROJ_TREEBANKS = $(FOLDERS)
 endif
 
-LANGUAGES = danish dutch basque english english-ewt greek turkish
+LANGUAGES = danish dutch basque english english-ewt greek turkish \
+	afrikaans galician gothic latin tamil uyghur vietnamese wolof
 ifeq ($(filter $(LANG),$(LANGUAGES)),)
 $(error LANG=$(LANG) is not a known treebank; known: $(LANGUAGES))
 endif
@@ -43,7 +48,7 @@ PACKAGING = $(VENV)/.packaging
 PYTEST = "$(BIN)/python" -m pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS))
 FILE = models/$(LANG)-$(PARTS).nonproj
 SOURCES = $(wildcard nonproj/*.py nonproj/*/*.py)
-FETCH = "$(BIN)/python" data_scripts/fetch.py $(LANG) --out "$(DATA)" --paths $(if $(TREEBANKS),--source "$(TREEBANKS)") \
+FETCH = "$(BIN)/python" data_scripts/fetch.py $(LANG) --out "$(DATA)" --paths $(if $(TREEBANKS),--source "$(FOLDERS)") \
 	$(if $(ARCHIVE),--archive "$(ARCHIVE)")
 PATHS = paths=$$($(FETCH)) && train=$$(echo "$$paths" | sed -n 1p) && test=$$(echo "$$paths" | sed -n 2p)
 NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); create it with: make train LANG=$(LANG) PARTS=$(PARTS)" >&2; exit 2; }
@@ -57,11 +62,12 @@ THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.non
 .PHONY: help setup train evaluate parse models test test-decode test-bounds test-python attack bench bench-text bench-full reproduce docs dist lint types clean
 
 help: ## list the targets (the default)
-	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folder] [ARCHIVE=file] [ARGS='...']"
+	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folders] [ARCHIVE=file] [ARGS='...']"
 	@echo
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
 	@echo
 	@echo "LANG is one of: $(LANGUAGES); PARTS is one of: arc sibling grandparent third."
+	@echo "TREEBANKS names folders of treebanks, separated by colons; by default, ../shared/treebanks and ../shared/ud are searched."
 	@echo "ARCHIVE is a treebank's source archive, for machines that cannot download it."
 	@echo "ARGS is passed to the program, as in: make train ARGS='--resume -v'"
 
@@ -96,7 +102,7 @@ parse: $(WARM) ## parse a file with that model: IN=file OUT=file
 	@"$(BIN)/nonproj" parse -m $(FILE) "$(IN)" -o "$(OUT)" $(ARGS)
 
 models: $(WARM) ## train and evaluate the models of a release, with cards; ARGS selects some: danish-arc turkish-grandparent
-	@"$(BIN)/python" release/models.py --out models --data "$(DATA)" $(if $(TREEBANKS),--source "$(TREEBANKS)") $(ARGS)
+	@"$(BIN)/python" release/models.py --out models --data "$(DATA)" $(if $(TREEBANKS),--source "$(FOLDERS)") $(ARGS)
 
 test: $(WARM) ## run all tests
 	@$(PYTEST) $(ARGS)
@@ -128,7 +134,7 @@ bench-text: $(WARM) $(MEASURE) ## compare that model with UDPipe from raw text; 
 bench-full: $(WARM) $(MEASURE) ## benchmark all models in models/, with training and instruction counts; long
 	@set --; for file in $(THERE); do \
 		name=$${file#models/}; paths=$$("$(BIN)/python" data_scripts/fetch.py $${name%-*} --out "$(DATA)" --paths \
-			$(if $(TREEBANKS),--source "$(TREEBANKS)")) || exit; \
+			$(if $(TREEBANKS),--source "$(FOLDERS)")) || exit; \
 		set -- "$$@" "$$file" "$$(echo "$$paths" | sed -n 1p)" "$$(echo "$$paths" | sed -n 2p)"; \
 	done; test $$# -gt 0 || { echo "there is no model; create one with: make train LANG=$(LANG) PARTS=$(PARTS)" >&2; exit 2; }; \
 	"$(BIN)/python" -m benchmarks.bench --full --cache "$(DATA)/bench" --markdown benchmarks/README.md "$$@" $(ARGS)

@@ -85,9 +85,9 @@ def rich_treebank(count: int, seed: int = 0) -> str:
 
 
 def treebank_files() -> list[Path]:
-    """Return the files of real treebanks, if there are any: those in the folder that ``NONPROJ_TREEBANKS`` names."""
-    folder = os.environ.get("NONPROJ_TREEBANKS")
-    return sorted(Path(folder).glob("*/*train.conll*")) if folder else []
+    """Return the files of real treebanks, if there are any: those in the folders that ``NONPROJ_TREEBANKS`` names."""
+    folders = filter(None, os.environ.get("NONPROJ_TREEBANKS", "").split(os.pathsep))
+    return sorted(path for folder in folders for path in Path(folder).glob("*/*train.conll*"))
 
 
 @cache

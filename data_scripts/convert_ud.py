@@ -1,23 +1,24 @@
-"""Make the files of two treebanks of Universal Dependencies from archives of their repositories.
+"""Make the files of treebanks of Universal Dependencies from archives of their repositories.
 
     python data_scripts/convert_ud.py english-ewt UD_English-EWT.tar.gz --out FOLDER
     python data_scripts/convert_ud.py greek UD_Greek-GDT.tar.gz --out FOLDER
 
 The source is the archive as GitHub makes it, or the folder that it holds.  English EWT is put together from one file
-for each document, in the order of its lists; Greek GDT needs no conversion.  Both have ``# text`` and
+for each document, in the order of its lists; the others need no conversion.  All have ``# text`` and
 ``SpaceAfter=No``, so their raw text can be restored.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import re
 import sys
 import tarfile
 import zlib
 from pathlib import Path
 
-from treebanks import TREEBANKS, TreebankError, write_file
+from treebanks import RELEASED, TREEBANKS, TreebankError, write_file
 
 PARTS = ("train", "test", "dev")
 
@@ -61,13 +62,17 @@ def convert_ewt(source: Path) -> tuple[bytes, ...]:
     return tuple(contents)
 
 
-def convert_greek(source: Path) -> tuple[bytes, ...]:
-    """Return the training, test and development file of UD_Greek-GDT."""
-    found = members(source, r"el_gdt-ud-\w+\.conllu")
-    return tuple(take(found, f"el_gdt-ud-{part}.conllu", source) for part in PARTS)
+def convert_released(language: str, source: Path) -> tuple[bytes, ...]:
+    """Return the files of a treebank, which are in its repository as they are."""
+    names = [Path(name).name for name, _ in TREEBANKS[language].files]
+    found = members(source, "|".join(map(re.escape, names)))
+    return tuple(take(found, name, source) for name in names)
 
 
-CONVERTERS = {"english-ewt": convert_ewt, "greek": convert_greek}
+CONVERTERS = {
+    "english-ewt": convert_ewt,
+    **{language: functools.partial(convert_released, language) for language in ("greek", *RELEASED)},
+}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,10 +1,10 @@
 """Provide the training, test and development files of a treebank, checked against their known SHA-256.
 
-    python data_scripts/fetch.py danish --out data [--source FOLDER] [--archive FILE] [--paths]
+    python data_scripts/fetch.py danish --out data [--source FOLDERS] [--archive FILE] [--paths]
 
-An existing folder of treebanks (``--source``, else the variable NONPROJ_TREEBANKS, else ../shared/treebanks) is used
-in place, without copying.  Missing files are taken from ``--out``, or made there from the public source, or from
-``--archive``, a copy of that source downloaded by hand.
+Existing folders of treebanks (``--source``, else the variable NONPROJ_TREEBANKS, else ../shared/treebanks and
+../shared/ud; separated like those of PATH) are used in place, without copying.  Missing files are taken from ``--out``,
+or made there from the public source, or from ``--archive``, a copy of that source downloaded by hand.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import tempfile
 import urllib.error
 import urllib.request
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import convert_ddt
@@ -25,17 +26,36 @@ import convert_nltk
 import convert_ud
 from treebanks import TREEBANKS, TreebankError, sha256, write_file
 
-DEFAULT_SOURCE = Path(__file__).resolve().parents[2] / "shared" / "treebanks"
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+DEFAULT_SOURCES = (SHARED / "treebanks", SHARED / "ud")
 TIMEOUT = 60.0  # seconds without an answer
+
+
+def treebank_folders(named: str | None) -> tuple[Path, ...]:
+    """Return the folders of treebanks: those named, else those of NONPROJ_TREEBANKS, else the usual ones.
+
+    Raises
+    ------
+    TreebankError
+        A named folder does not exist.
+    """
+    folders = _split(named or "")
+    for folder in folders:
+        if not folder.is_dir():
+            raise TreebankError(f"{folder}: no such folder")
+    return folders or _split(os.environ.get("NONPROJ_TREEBANKS", "")) or DEFAULT_SOURCES
+
+
+def _split(paths: str) -> tuple[Path, ...]:
+    """Return the folders of a list like PATH."""
+    return tuple(Path(path) for path in paths.split(os.pathsep) if path)
 
 
 def locate(language: str, folder: Path) -> tuple[Path, ...] | None:
     """Return the files of a treebank in a folder of treebanks; None where one of them is missing."""
-    files = TREEBANKS[language].files
-    paths = tuple(folder / name for name, _ in files)
-    if not all(path.is_file() for path in paths):
-        return None
-    for path, (_, digest) in zip(paths, files, strict=True):
+    treebank = TREEBANKS[language]
+    paths = next((paths for paths in treebank.places(folder) if all(path.is_file() for path in paths)), None)
+    for path, (_, digest) in zip(paths or (), treebank.files, strict=False):
         check(path.read_bytes(), digest, str(path))
     return paths
 
@@ -125,7 +145,7 @@ def make(language: str, out: Path, archive: Path | None = None) -> tuple[Path, .
     return tuple(out / name for name, _ in treebank.files)
 
 
-def fetch(language: str, out: Path, source: Path | None = None, archive: Path | None = None) -> tuple[Path, ...]:
+def fetch(language: str, out: Path, folders: Sequence[Path] = (), archive: Path | None = None) -> tuple[Path, ...]:
     """Return the training, test and development file (where there is one) of a treebank; make missing ones.
 
     Parameters
@@ -134,10 +154,10 @@ def fetch(language: str, out: Path, source: Path | None = None, archive: Path | 
         A key of `TREEBANKS`.
     out : Path
         Folder of treebanks that may be written to.
-    source : Path, optional
-        Read-only folder of treebanks, searched first.
+    folders : sequence of Path
+        Read-only folders of treebanks, searched first.
     archive : Path, optional
-        The public source, downloaded by hand; then neither folder is searched.
+        The public source, downloaded by hand; then no folder is searched.
 
     Raises
     ------
@@ -145,8 +165,8 @@ def fetch(language: str, out: Path, source: Path | None = None, archive: Path | 
         The files cannot be found or made, or differ from the known ones.
     """
     if archive is None:
-        for folder in (source, out):
-            if folder is not None and (paths := locate(language, folder)):
+        for folder in (*folders, out):
+            if paths := locate(language, folder):
                 return paths
     return make(language, out, archive)
 
@@ -156,15 +176,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("language", choices=sorted(TREEBANKS))
     parser.add_argument("--out", type=Path, default=Path("data"), help="folder to write to (default: data)")
-    parser.add_argument("--source", type=Path, help="folder of treebanks (default: NONPROJ_TREEBANKS)")
+    parser.add_argument("--source", metavar="FOLDERS", help="folders of treebanks (default: NONPROJ_TREEBANKS)")
     parser.add_argument("--archive", type=Path, help="the public source, downloaded by hand")
     parser.add_argument("--paths", action="store_true", help="print the paths: training, test, development")
     options = parser.parse_args(arguments)
-    source = options.source or Path(os.environ.get("NONPROJ_TREEBANKS") or DEFAULT_SOURCE)
     try:
-        if options.source and not options.source.is_dir():
-            raise TreebankError(f"{options.source}: no such folder")
-        paths = fetch(options.language, options.out, source, options.archive)
+        paths = fetch(options.language, options.out, treebank_folders(options.source), options.archive)
     except (TreebankError, OSError) as error:
         sys.stderr.write(f"fetch {options.language}: {error}\n")
         return 2

@@ -29,6 +29,8 @@ class Treebank(NamedTuple):
         The development file and its SHA-256, or empty.
     title : str
         The name of the treebank, with its version.
+    repository : str
+        The name of its repository, or empty; a copy of it may be in a folder of treebanks under this name.
     """
 
     train: str
@@ -40,12 +42,24 @@ class Treebank(NamedTuple):
     dev: str = ""
     dev_digest: str = ""
     title: str = ""
+    repository: str = ""
 
     @property
     def files(self) -> tuple[tuple[str, str], ...]:
         """The training, test and development file, as far as there are such files, each with its SHA-256."""
         dev = ((self.dev, self.dev_digest),) if self.dev else ()
         return (self.train, self.train_digest), (self.test, self.test_digest), *dev
+
+    def places(self, folder: Path) -> tuple[tuple[Path, ...], ...]:
+        """Return where the files may be in a folder of treebanks: the paths of all of them, for each possibility.
+
+        A treebank with a repository may be in a folder of the repository's name, with or without ``UD_``, or be the
+        folder itself.
+        """
+        inside = (self.repository, self.repository.removeprefix("UD_"), "") if self.repository else ()
+        names = [name for name, _ in self.files]
+        own = tuple(folder / name for name in names)
+        return own, *(tuple(folder / each / Path(name).name for name in names) for each in inside)
 
 
 _GITHUB = "https://github.com"
@@ -55,6 +69,88 @@ _DDT_COMMIT = "d594a8e05ce9b1192512b4d836a0637e9526b242"
 _LASSY = "UniversalDependencies/UD_Dutch-LassySmall/r1.4"
 _UD = f"{_GITHUB}/UniversalDependencies"
 _NLTK = "nltk/nltk_data/gh-pages/packages/corpora"
+
+
+def _released(language: str, name: str, prefix: str, licence: str, train: str, test: str, dev: str = "") -> Treebank:
+    """Return a treebank of release 2.12 of Universal Dependencies; ``train``, ``test`` and ``dev`` are digests."""
+    files = [f"{language}/{prefix}-ud-{part}.conllu" for part in ("train", "test", "dev")]
+    source = f"{_UD}/UD_{name}/archive/refs/tags/r2.12.tar.gz"
+    title = f"UD {name.replace('-', ' ')} 2.12"
+    return Treebank(*files[:2], train, test, (source,), licence, files[2] * bool(dev), dev, title, f"UD_{name}")
+
+
+_RELEASED = (
+    _released(
+        "afrikaans",
+        "Afrikaans-AfriBooms",
+        "af_afribooms",
+        "CC BY-SA 4.0",
+        "01852b9f9a26cdbd60b2f268e19e5da51ae3915162ee5e607afde96e5f636c97",
+        "1e75d2899b5470b98a137a896f4c1d33a16925a2a66beb9bda18bd0400577799",
+        "3ba7d43ba044ac8759148c4574dbceb16cd98cd51f60a223e50aafde553e58c3",
+    ),
+    _released(
+        "galician",
+        "Galician-TreeGal",
+        "gl_treegal",
+        "LGPL-LR",
+        "27d1c5aaca162a58a5a8a76dfb4310a340ca780f75290815527bc3ca3866d7a4",
+        "cd61faebdea091fbc9e1eea454a70547fea11aaf3cd04d9359aa6ea318b23c3a",
+    ),
+    _released(
+        "gothic",
+        "Gothic-PROIEL",
+        "got_proiel",
+        "CC BY-NC-SA 3.0, for research",
+        "328b605afa4d7f962e5840eb820723ce661b24ded68dfee482d590defe850639",
+        "1eca87866dd477066ddf7b03239ab3b47a86fc1b32dc33b3dc95307189f12028",
+        "2a6da7a646813641b684a431e8befb83a221d148459229bbee099ad250a02c14",
+    ),
+    _released(
+        "latin",
+        "Latin-Perseus",
+        "la_perseus",
+        "CC BY-NC-SA 2.5, for research",
+        "5eb206d294669ef30aa3db7bdc8dd7236634a10abc093fd8f5465f47207c3833",
+        "d476407dbe0e5c41b6cd692ed776f21b7c052aef85d29b1e44b157199260ef89",
+    ),
+    _released(
+        "tamil",
+        "Tamil-TTB",
+        "ta_ttb",
+        "CC BY-NC-SA 3.0, for research",
+        "c7eaefb217435087d31df854db56e11213e7c7cba9e480c3bde31e996fff1cd5",
+        "82d34a519c727b39738e9cbd5e3a6193fbff0e6a3801a3a85929ec3fdc945ac2",
+        "a526b1038a8e1a087d0d5cc063dba527849a7bc2961f2e685ca0324f5f66a92e",
+    ),
+    _released(
+        "uyghur",
+        "Uyghur-UDT",
+        "ug_udt",
+        "CC BY-SA 4.0",
+        "0e8b5535fa8b6b7fa204505d8b0e89f0f22733ec36c895ba30cb7c8605f18b87",
+        "02541954c555890cc0e54e758b719e7c3785cbd383d20ea6fc311e5e0259a603",
+        "917297e92c2525e487371952346c364f83f8c6010c8813aab043c7ab58d91085",
+    ),
+    _released(
+        "vietnamese",
+        "Vietnamese-VTB",
+        "vi_vtb",
+        "CC BY-SA 4.0",
+        "1df180722db99b724f7368aca50597133bee28606de3394cd8d12a57da89978d",
+        "abc1b0ea98661bbb494a8c0da123ba2fe1a3ef71322c380fe66468884d9b4285",
+        "0b779257b9225575b3b30e15d64cc4ef9945a77f8cceb9f92d794b483a2752dd",
+    ),
+    _released(
+        "wolof",
+        "Wolof-WTB",
+        "wo_wtb",
+        "CC BY-SA 4.0",
+        "f90c40c50805fe1cd830671bf81610f33a952dc25b3b69824cdd3e9e739ff8e2",
+        "ec674aa9c939974550a59e2d91f33fcf2ab7a1cd7fdb141af78f5e8fa7b90a61",
+        "062c57ed32c29cf988790e61a22dcc1e51dd7192d034468988136b4dbf781d78",
+    ),
+)
 
 TREEBANKS = {
     "danish": Treebank(
@@ -124,11 +220,16 @@ TREEBANKS = {
         "53de54735051eecef04aa8c0f5f0fbf2466e0e0d4fd9dfd3d313560c394ddf41",
         title="UD Greek GDT, commit 1485f849d",
     ),
+    **{treebank.train.partition("/")[0]: treebank for treebank in _RELEASED},
 }
 """By language.  The Danish test file is the official one of the CoNLL-X shared task, byte for byte.
 
-English EWT, Greek and Turkish carry raw text: ``# text`` is the tokens with the spaces that ``SpaceAfter=No`` leaves.
+The treebanks of Universal Dependencies except Dutch, and Turkish, carry raw text: ``# text`` is the tokens with the
+spaces that ``SpaceAfter=No`` leaves.
 """
+
+RELEASED = tuple(language for language, treebank in TREEBANKS.items() if treebank.repository)
+"""The languages whose treebanks are those of release 2.12 of Universal Dependencies, unchanged."""
 
 
 def sha256(data: bytes) -> str:

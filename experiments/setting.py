@@ -183,7 +183,7 @@ def check_model(path: Path, _: float, config: Config) -> None:
 def configuration(setting: Setting, language: str, parts: str) -> Config:
     """Return the configuration that ``make train`` uses."""
     margin, parts = not parts.endswith(PLAIN), parts.removesuffix(PLAIN)
-    names = (f"{language}-{parts}", language)
+    names = (f"{language}-{parts}", language, f"universal-{parts}", "universal")
     files = [path for name in names if (path := ROOT / "configs" / f"{name}.yaml").exists()]
     path = setting.config or (files[0] if files else None)
     config = Config.load(path) if path else Config()

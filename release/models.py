@@ -9,7 +9,6 @@ are kept: an interrupted run continues with the next model, or after the last co
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "data_scripts")]  # the checkout's package, not an installed one
 
-from fetch import DEFAULT_SOURCE, fetch  # noqa: E402
+from fetch import fetch, treebank_folders  # noqa: E402
 from treebanks import TREEBANKS, TreebankError, sha256, write_file  # noqa: E402
 
 from nonproj import __version__  # noqa: E402
@@ -28,7 +27,15 @@ from nonproj.evaluation.card import model_card  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 
 RELEASE = (
+    "tamil-grandparent",
+    "galician-grandparent",
     "turkish-grandparent",
+    "vietnamese-grandparent",
+    "latin-grandparent",
+    "uyghur-grandparent",
+    "wolof-grandparent",
+    "afrikaans-grandparent",
+    "gothic-grandparent",
     "greek-grandparent",
     "basque-grandparent",
     "english-grandparent",
@@ -67,7 +74,7 @@ class Job(NamedTuple):
 def command(job: Job, more: list[str]) -> list[str]:
     """Return the command that trains and evaluates a model, or continues it."""
     language, _, parts = job.name.rpartition("-")
-    configs = [ROOT / "configs" / f"{name}.yaml" for name in (job.name, language)]
+    configs = [ROOT / "configs" / f"{name}.yaml" for name in (job.name, language, f"universal-{parts}", "universal")]
     config = next((["--config", str(path)] for path in configs if path.is_file()), [])
     treebank = TREEBANKS[language]
     words = [sys.executable, "-m", "nonproj", "train", str(job.train), "--test", str(job.test), *config]
@@ -120,17 +127,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("models", nargs="*", metavar="MODEL", help=f"known: {', '.join(RELEASE)} (default: all)")
     parser.add_argument("--out", type=Path, default=Path("models"), help="folder of models (default: models)")
     parser.add_argument("--data", type=Path, default=Path("data"), help="folder to fetch treebanks to (default: data)")
-    parser.add_argument("--source", type=Path, help="folder of treebanks (default: NONPROJ_TREEBANKS)")
+    parser.add_argument("--source", metavar="FOLDERS", help="folders of treebanks (default: NONPROJ_TREEBANKS)")
     parser.add_argument("--train", default="", metavar="OPTIONS", help="more options of 'nonproj train'")
     options = parser.parse_args(arguments)
     if unknown := set(options.models) - set(RELEASE):
         parser.error(f"unknown model {min(unknown)}; known: {', '.join(RELEASE)}")
-    source = options.source or Path(os.environ.get("NONPROJ_TREEBANKS") or DEFAULT_SOURCE)
     rows, failed = [], 0
     options.out.mkdir(parents=True, exist_ok=True)
     for name in options.models or RELEASE:
         try:
-            train, test = fetch(name.rpartition("-")[0], options.data, source)[:2]
+            train, test = fetch(name.rpartition("-")[0], options.data, treebank_folders(options.source))[:2]
             job = Job(name, *(path.resolve() for path in (train, test, options.out / f"{name}.nonproj")))
             build(job, shlex.split(options.train))
             rows.append(write_card(job))

@@ -1,8 +1,8 @@
 """Provide the WSJ sample as bracketed trees, 199 files, checked against their known SHA-256.
 
-    python systems/data_scripts/fetch_brackets.py --out data [--source FOLDER] [--archive FILE] [--path]
+    python systems/data_scripts/fetch_brackets.py --out data [--source FOLDERS] [--archive FILE] [--path]
 
-An existing folder of treebanks (``--source``, else the variable NONPROJ_TREEBANKS, else ../shared/treebanks) is used
+Existing folders of treebanks (``--source``, else the variable NONPROJ_TREEBANKS, else ../shared/treebanks) are used
 in place.  Missing files are taken from ``--out``, or made there from NLTK's public archive ``treebank.zip``, or from
 ``--archive``, a copy of it downloaded by hand.  The data are for research use.
 """
@@ -10,15 +10,15 @@ in place.  Missing files are taken from ``--out``, or made there from NLTK's pub
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "data_scripts"))
 
 from convert_nltk import members  # noqa: E402
-from fetch import DEFAULT_SOURCE, check, download  # noqa: E402
+from fetch import check, download, treebank_folders  # noqa: E402
 from treebanks import TreebankError, write_file  # noqa: E402
 
 FOLDER = "wsj-brackets"
@@ -44,17 +44,17 @@ def locate(folder: Path) -> Path | None:
     return found
 
 
-def fetch(out: Path, source: Path | None = None, archive: Path | None = None) -> Path:
+def fetch(out: Path, folders: Sequence[Path] = (), archive: Path | None = None) -> Path:
     """Return the folder of trees; make it in ``out`` where it is missing.
 
     Parameters
     ----------
     out : Path
         Folder of treebanks that may be written to.
-    source : Path, optional
-        Read-only folder of treebanks, searched first.
+    folders : sequence of Path
+        Read-only folders of treebanks, searched first.
     archive : Path, optional
-        The public source, downloaded by hand; then neither folder is searched.
+        The public source, downloaded by hand; then no folder is searched.
 
     Raises
     ------
@@ -62,8 +62,8 @@ def fetch(out: Path, source: Path | None = None, archive: Path | None = None) ->
         The files cannot be found or made, or differ from the known ones.
     """
     if archive is None:
-        for folder in (source, out):
-            if folder is not None and (found := locate(folder)) is not None:
+        for folder in (*folders, out):
+            if (found := locate(folder)) is not None:
                 return found
     with tempfile.TemporaryDirectory() as folder:
         if archive is None:
@@ -82,13 +82,12 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the program."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("data"), help="folder to write to (default: data)")
-    parser.add_argument("--source", type=Path, help="folder of treebanks (default: NONPROJ_TREEBANKS)")
+    parser.add_argument("--source", metavar="FOLDERS", help="folders of treebanks (default: NONPROJ_TREEBANKS)")
     parser.add_argument("--archive", type=Path, help="the public source, downloaded by hand")
     parser.add_argument("--path", action="store_true", help="print the folder of trees")
     options = parser.parse_args(arguments)
-    source = options.source or Path(os.environ.get("NONPROJ_TREEBANKS") or DEFAULT_SOURCE)
     try:
-        found = fetch(options.out, source, options.archive)
+        found = fetch(options.out, treebank_folders(options.source), options.archive)
     except (TreebankError, OSError) as error:
         sys.stderr.write(f"fetch {FOLDER}: {error}\n")
         return 2

@@ -2,7 +2,7 @@
 
     python systems/data_scripts/tsplib.py --out data [--source FOLDER] [--archive ZIP]
 
-An existing folder (``--source``, else ``tsplib`` beside the folder of treebanks of NONPROJ_TREEBANKS, else
+An existing folder (``--source``, else ``tsplib`` beside the first folder of treebanks of NONPROJ_TREEBANKS, else
 ../shared/tsplib) is used in place, without copying.  Otherwise the files are made in ``tsplib`` in the folder
 ``--out``, unless they are there, from the public repository, or from ``--archive``, its ZIP file downloaded by hand.
 The folder's path is printed.
@@ -11,7 +11,6 @@ The folder's path is printed.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 import zipfile
@@ -19,7 +18,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "data_scripts"))
 
-from fetch import check, download  # noqa: E402
+from fetch import check, download, treebank_folders  # noqa: E402
 from treebanks import TreebankError, write_file  # noqa: E402
 
 URL = "https://github.com/rhgrant10/tsplib95/archive/refs/heads/master.zip"
@@ -121,8 +120,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--source", type=Path, help="folder of problems")
     parser.add_argument("--archive", type=Path, help="the ZIP file of the repository, downloaded by hand")
     options = parser.parse_args(arguments)
-    shared = Path(__file__).resolve().parents[3] / "shared"
-    source = options.source or Path(os.environ.get("NONPROJ_TREEBANKS") or shared / "treebanks").parent / "tsplib"
+    source = options.source or treebank_folders(None)[0].parent / "tsplib"
     try:
         sys.stdout.write(f"{fetch(options.out, source, options.archive)}\n")
     except (TreebankError, OSError) as error:

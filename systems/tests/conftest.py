@@ -15,7 +15,8 @@ os.environ["NONPROJ_SILENT"] = "1"  # what a test expects on standard error does
 @pytest.fixture(scope="session")
 def treebanks() -> Path:
     """The folder of real treebanks; tests that need it are skipped without it."""
-    folder = Path(os.environ.get("NONPROJ_TREEBANKS") or ROOT.parent / "shared" / "treebanks")
+    named = os.environ.get("NONPROJ_TREEBANKS", "").split(os.pathsep)[0]
+    folder = Path(named or ROOT.parent / "shared" / "treebanks")
     if not folder.is_dir():
         pytest.skip(f"no treebanks in {folder}")
     return folder

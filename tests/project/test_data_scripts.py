@@ -14,6 +14,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "data_scripts"
+EMPTY = hashlib.sha256(b"").hexdigest()
 
 
 @pytest.fixture
@@ -206,7 +207,8 @@ def test_greek_is_taken_from_an_archive_or_a_folder(scripts, tmp_path, treebanks
     expected = tuple((treebanks / name).read_bytes() for name in names)
     members = {pathlib.Path(name).name: data for name, data in zip(names, expected, strict=True)}
     source = archive_of(tmp_path / "greek.tar.gz", "UD_Greek-GDT-x", dict(reversed(members.items())))
-    assert scripts["ud"].convert_greek(source) == scripts["ud"].convert_greek(treebanks / "greek") == expected
+    convert = scripts["ud"].CONVERTERS["greek"]
+    assert convert(source) == convert(treebanks / "greek") == expected
 
 
 def test_archives_that_are_none(scripts, tmp_path):
@@ -237,6 +239,69 @@ def test_the_treebanks_with_raw_text_have_it(scripts, treebanks):
                 text = "".join(row[1] + " " * ("SpaceAfter=No" not in row[9].split("|")) for row in tokens)
                 odd += f"# text = {text.rstrip(' ')}" not in block.split("\n")
     assert odd == 1
+
+
+RELEASED = ("afrikaans", "galician", "gothic", "latin", "tamil", "uyghur", "vietnamese", "wolof")
+
+
+@pytest.mark.parametrize("language", RELEASED)
+def test_a_treebank_of_the_release_is_taken_from_its_repository_or_a_copy_of_it(
+    scripts, released, tmp_path, monkeypatch, language
+):
+    fetch, table = scripts["fetch"], scripts["treebanks"].TREEBANKS
+    treebank = table[language]
+    copy = released / treebank.repository.removeprefix("UD_")
+    names = [pathlib.Path(name).name for name, _ in treebank.files]
+    assert sorted(names) == sorted(path.name for path in copy.glob("*.conllu"))  # no dev file: Galician, Latin
+    assert fetch.fetch(language, tmp_path / "out", [tmp_path, released]) == tuple(copy / name for name in names)
+    members = {path.name: path.read_bytes() for path in copy.iterdir()} | {"not-to-release/x.conllu": b"x"}
+    source = archive_of(tmp_path / "r2.12.tar.gz", f"{treebank.repository}-r2.12", members)
+    assert treebank.sources[0].endswith(f"/{treebank.repository}/archive/refs/tags/{source.name}")
+    monkeypatch.setitem(table, language, treebank._replace(sources=(source.as_uri(),)))
+    made = fetch.fetch(language, tmp_path / "out")
+    assert [path.relative_to(tmp_path).as_posix() for path in made] == [f"out/{language}/{name}" for name in names]
+    assert [path.read_bytes() for path in made] == [members[name] for name in names]
+
+
+@pytest.mark.parametrize("name", ["tamil", "Tamil-TTB", "UD_Tamil-TTB", "."])
+def test_a_treebank_of_the_release_may_be_in_a_folder_of_several_names(scripts, tmp_path, monkeypatch, name):
+    table = scripts["treebanks"].TREEBANKS
+    tamil = table["tamil"]._replace(**dict.fromkeys(("train_digest", "test_digest", "dev_digest"), EMPTY))
+    monkeypatch.setitem(table, "tamil", tamil)
+    (tmp_path / "a" / name).mkdir(parents=True, exist_ok=True)
+    paths = [tmp_path / "a" / name / f"ta_ttb-ud-{part}.conllu" for part in ("train", "test", "dev")]
+    for path in paths[:2]:
+        path.touch()
+    assert scripts["fetch"].locate("tamil", tmp_path / "a") is None
+    paths[2].touch()
+    assert scripts["fetch"].locate("tamil", tmp_path / "a") == tuple(paths)
+    paths[0].write_text("x")
+    with pytest.raises(scripts["treebanks"].TreebankError, match="SHA-256 is"):
+        scripts["fetch"].locate("tamil", tmp_path / "a")
+
+
+def test_several_folders_are_searched_in_turn(scripts, tmp_path, monkeypatch, capsys):
+    fetch, table = scripts["fetch"], scripts["treebanks"].TREEBANKS
+    digests = {"train_digest": EMPTY, "test_digest": EMPTY}
+    for language in ("latin", "dutch"):
+        monkeypatch.setitem(table, language, table[language]._replace(**digests))
+        for name, _ in table[language].files:
+            path = tmp_path / {"latin": "a b", "dutch": "c"}[language] / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+    both = f"{tmp_path / 'a b'}{os.pathsep}{tmp_path / 'c'}"
+    monkeypatch.setenv("NONPROJ_TREEBANKS", both)
+    for words in ([], ["--source", both]):
+        for language, folder in (("latin", "a b"), ("dutch", "c")):
+            assert fetch.main([language, "--out", str(tmp_path / "out"), "--paths", *words]) == 0
+            assert capsys.readouterr().out.splitlines() == [
+                str(tmp_path / folder / name) for name, _ in table[language].files
+            ]
+    missing = f"{tmp_path}{os.pathsep}{tmp_path / 'no'}"
+    assert fetch.main(["latin", "--out", str(tmp_path / "out"), "--source", missing]) == 2
+    assert capsys.readouterr().err == f"fetch latin: {tmp_path / 'no'}: no such folder\n"
+    monkeypatch.delenv("NONPROJ_TREEBANKS")
+    assert [folder.name for folder in fetch.treebank_folders(None)] == ["treebanks", "ud"]
 
 
 # Fetching
@@ -345,7 +410,10 @@ def test_packages_come_through_pip(scripts, tmp_path, monkeypatch):
 def test_every_treebank_is_described(scripts):
     fetch, table = scripts["fetch"], scripts["treebanks"].TREEBANKS
     assert sorted(table) == sorted(fetch.CONVERTERS)
-    assert sorted(table) == ["basque", "danish", "dutch", "english", "english-ewt", "greek", "turkish"]
+    assert sorted(table) == sorted(
+        ["basque", "danish", "dutch", "english", "english-ewt", "greek", "turkish", *RELEASED]
+    )
+    assert scripts["treebanks"].RELEASED == RELEASED
     for language, treebank in table.items():
         assert len(treebank.files) in (2, 3)
         for name, digest in treebank.files:

@@ -6,11 +6,13 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+RELEASED = ("afrikaans", "galician", "gothic", "latin", "tamil", "uyghur", "vietnamese", "wolof")
 MAKEFILES = "".join(path.read_text() for path in (ROOT / "Makefile", ROOT / "systems" / "targets.mk"))
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not there")
 
@@ -44,9 +46,38 @@ def test_options_pass_through():
     command = make(
         "-n", "train", "LANG=basque", "PARTS=arc", "EPOCHS=3", "CONFIG=my.yaml", "TREEBANKS=there", "ARGS=--resume -v"
     ).stdout
-    for part in ('--source "there"', '--config "my.yaml"', "--parts arc", "--epochs 3", "--resume -v"):
+    for part in (f'--source "{ROOT / "there"}"', '--config "my.yaml"', "--parts arc", "--epochs 3", "--resume -v"):
         assert part in command
     assert "-o models/basque-arc.nonproj" in command
+
+
+def test_several_folders_of_treebanks():
+    folders = f"{ROOT / 'there'}:{ROOT / 'my data'}:/other"
+    words = ("TREEBANKS=there:my data:/other", "LANG=tamil")
+    assert f'--source "{folders}"' in make("-n", "train", *words).stdout
+    assert make("--eval=probe: ; @echo $$NONPROJ_TREEBANKS", "probe", *words).stdout == f"{folders}\n"
+    assert "--source" not in make("-n", "train", "LANG=tamil").stdout
+
+
+def test_treebanks_without_a_configuration_share_one():
+    def config(*words):
+        return re.findall(r"--config \"configs/(.*?)\.yaml\"", make("-n", "train", *words).stdout)
+
+    assert config("LANG=greek") == ["greek"] and config("LANG=danish", "PARTS=third") == ["danish-third"]
+    for language in RELEASED:
+        assert config(f"LANG={language}") == ["universal"]
+        assert config(f"LANG={language}", "PARTS=third") == ["universal-third"]
+    assert config("LANG=tamil", "CONFIG=") == []
+
+
+def test_make_knows_the_treebanks_that_can_be_fetched():
+    shown = make().stdout
+    known = re.search(r"LANG is one of: ([a-z -]+);", shown)[1].split()
+    fetched = subprocess.run(
+        [sys.executable, str(ROOT / "data_scripts" / "fetch.py"), "--help"], capture_output=True, text=True, check=True
+    )
+    choices = re.search(r"\{([a-z,-]+)\}", re.sub(r"\s", "", fetched.stdout))[1].split(",")
+    assert sorted(known) == sorted(choices) and set(RELEASED) < set(known)
 
 
 def test_an_unknown_treebank_is_refused():

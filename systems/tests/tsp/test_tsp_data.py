@@ -18,7 +18,7 @@ SCRIPT = ROOT / "systems" / "data_scripts" / "tsplib.py"
 def tsplib() -> Path:
     """The folder of TSPLIB instances, next to that of the treebanks."""
     treebanks = os.environ.get("NONPROJ_TREEBANKS")
-    folder = Path(treebanks).parent / "tsplib" if treebanks else ROOT.parent / "shared" / "tsplib"
+    folder = Path(treebanks.split(os.pathsep)[0]).parent / "tsplib" if treebanks else ROOT.parent / "shared" / "tsplib"
     if not folder.is_dir():
         pytest.skip(f"no instances in {folder}")
     return folder
