@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
+import io
 import json
 import sys
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,11 +24,11 @@ from nonproj.cli.common import (
 from nonproj.errors import ModelError
 from nonproj.evaluation.errors import error_tables
 from nonproj.evaluation.parsing import WARM_UP, evaluate_parser
-from nonproj.evaluation.report import comparison_report, error_report, ud_report
+from nonproj.evaluation.report import comparison_report, error_report, text_error_report, ud_report
 from nonproj.evaluation.scores import Evaluation, evaluate
 from nonproj.evaluation.significance import compare
 from nonproj.io import conll
-from nonproj.io.files import Opened, open_input
+from nonproj.io.files import Opened, byte_lines, open_input, stream_error
 from nonproj.types import Sentence
 from nonproj.workers.parsing import ModelRef, evaluate_text, make_parser
 
@@ -101,11 +104,49 @@ def _official_scores(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """Score one or two files with the official script of the CoNLL 2018 shared task."""
     from nonproj.evaluation.universal import ud_scores
 
-    scores = [ud_scores(options.gold, path) for path in options.parsed]
-    result = {"gold": options.gold}
+    files: list[Any] = [options.gold, *options.parsed]
+    contents = [_content(path) for path in files] if options.errors else []
+    scores = []
+    for number in range(1, len(files)):
+        pair = [_opened(*contents[i]) if contents else files[i] for i in (0, number)]
+        scores.append(ud_scores(*pair))
+    result: dict[str, Any] = {"gold": options.gold}
     for name, path, file in zip(("first", "second"), options.parsed, scores, strict=False):
         result[name if len(scores) == 2 else "system"] = {"file": path, "scores": file}
-    return result, ud_report(options.parsed, scores)
+    text = ud_report(options.parsed, scores)
+    if options.errors:
+        result["errors"] = _text_errors(options, contents)
+        text += text_error_report(result["errors"])
+    return result, text
+
+
+def _text_errors(options: argparse.Namespace, contents: list[tuple[str, bytes]]) -> dict[str, Any]:
+    """Return the errors of parsed texts by kind, given the gold file and the parsed files."""
+    from nonproj.evaluation.text_errors import text_errors
+    from nonproj.evaluation.universal import universal_features
+
+    gold, *systems = [list(conll.read(_opened(*content))) for content in contents]
+    known = None
+    if options.train:
+        known = {form for sentence in conll.read(options.train) for form in sentence.forms}
+    return text_errors(gold, systems, known, universal_features())
+
+
+def _content(path: str) -> tuple[str, bytes]:
+    """Return the name and the content of a file that is read twice, and may be a pipe."""
+    stream, name, closing = open_input(path)
+    lines: list[bytes] = []
+    with closing:
+        try:
+            lines.extend(byte_lines(stream))
+        except (EOFError, OSError, zlib.error) as error:
+            raise stream_error(error, name, len(lines)) from None
+    return name, b"".join(lines)
+
+
+def _opened(name: str, content: bytes) -> Opened:
+    """Return a file that has been read."""
+    return Opened(io.BytesIO(content), name, contextlib.nullcontext())
 
 
 def _gold(options: argparse.Namespace, source: Opened | None = None) -> Iterator[Sentence]:

@@ -149,8 +149,13 @@ def _add_evaluate(parser: Arguments) -> None:
     add("-m", "--model", metavar="MODEL", help="parse GOLD with a model, and score the result")
     text = "the table of the CoNLL 2018 shared task, by the official script; tokens may differ"
     add("--ud", action="store_true", help=text)
-    text = "add tables of errors: by label, tag, arc length, depth, sentence length, and confused labels"
+    text = (
+        "add tables of errors: by label, tag, arc length, depth, sentence length, and confused labels; with --ud: by "
+    )
+    text += "cause, sentence boundaries, words, tags, features, lemmas and labels"
     add("--errors", action="store_true", help=text)
+    text = "with --ud --errors: the training file; words that it lacks are reported as unknown words"
+    add("--train", metavar="TRAIN", help=text)
     text = "with -m: measure the calibration of the confidence instead of accuracy"
     add("--calibration", action="store_true", help=text)
     text = "with --calibration: parse the plain text of GOLD; words and sentences not in GOLD count as errors"
@@ -255,8 +260,8 @@ def _assign_evaluate_files(options: argparse.Namespace, files: list[str], parser
         parser.error("--calibration excludes --jobs, --joint and --errors")
     if options.ud and options.model:
         parser.error("--ud compares files; write one with 'nonproj parse' first")
-    if options.ud and options.errors:
-        parser.error("--errors needs files with the same words and excludes --ud")
+    if options.train and not (options.ud and options.errors):
+        parser.error("--train needs --ud and --errors")
     if options.ud and (options.strict or options.max_line):
         parser.error("--ud reads files by its own rules and excludes --strict and --max-line")
     options.gold = options.gold[0]

@@ -7,6 +7,7 @@
 - `calibration`: the calibration of confidence, as figures and diagrams
 - `alignment`: alignment of a parsed text with gold words, by their characters, and the correctness of its arcs
 - `errors`: attachment scores by label, tag, arc length, depth and sentence length; confused labels
+- `text_errors`: errors of parsed text by kind, from sentence boundaries to labels
 - `significance`: a paired permutation test between two parsers
 - `universal`: the scores of the CoNLL 2018 shared task, from raw text on, by its official script
 - `card`: model cards, as Markdown

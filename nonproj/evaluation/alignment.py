@@ -35,9 +35,22 @@ class Verdict(NamedTuple):
     tree: bool
 
 
-class _Words(NamedTuple):
-    """The words of sentences: character spans of their tokens, not counting blanks, and whether a token has more
-    words; for each sentence the number of words before it, and for each character its letter."""
+class Words(NamedTuple):
+    """The words of sentences, and their text without blanks.
+
+    Attributes
+    ----------
+    start, end : list of int
+        The characters of each word's token.
+    several : list of bool
+        Whether that token has several words.
+    forms : list of str
+        In lower case.
+    first : list of int
+        The number of words before each sentence, and that of all words.
+    characters : str
+        The text.
+    """
 
     start: list[int]
     end: list[int]
@@ -77,12 +90,10 @@ def judge_text(
     >>> judge_text([gold], [from_words(["De", "t", "regner"])], [np.array([3, 3, 0])], [["x", "x", "root"]])
     [Verdict(heads=array([False, False,  True]), labels=array([False, False,  True]), tree=False)]
     """
-    theirs, ours = _words(gold), _words(system)
-    if theirs.characters != ours.characters:
-        raise _differs(gold, system, theirs, ours)
+    theirs, ours, pairs = align(gold, system)
     partner = np.full(len(ours.forms) + 1, -1, np.int64)  # the last one is that of the root
     partner[-1] = len(theirs.forms)
-    for g, s in _aligned(theirs, ours):
+    for g, s in pairs:
         partner[s] = g
     root = len(theirs.forms)
     arcs = []
@@ -103,9 +114,30 @@ def judge_text(
     return found
 
 
-def _words(sentences: Sequence[Sentence]) -> _Words:
+def align(gold: Sequence[Sentence], system: Sequence[Sentence]) -> tuple[Words, Words, list[tuple[int, int]]]:
+    """Return the words of two analyses of a text, and the pairs of aligned words, by their indices.
+
+    Raises
+    ------
+    DataError
+        The characters of the two differ.
+
+    Examples
+    --------
+    >>> from nonproj.io.objects import from_words
+    >>> gold, system, pairs = align([from_words(["Det", "regner", "."])], [from_words(["Det", "regner."])])
+    >>> gold.characters, pairs
+    ('Detregner.', [(0, 0)])
+    """
+    theirs, ours = _words(gold), _words(system)
+    if theirs.characters != ours.characters:
+        raise _differs(gold, system, theirs, ours)
+    return theirs, ours, _aligned(theirs, ours)
+
+
+def _words(sentences: Sequence[Sentence]) -> Words:
     """Return the words of sentences."""
-    found, position = _Words([], [], [], [], [0], ""), 0
+    found, position = Words([], [], [], [], [0], ""), 0
     pieces = []
     for sentence in sentences:
         for form, _, count in surface_tokens(sentence):
@@ -120,7 +152,7 @@ def _words(sentences: Sequence[Sentence]) -> _Words:
     return found._replace(characters="".join(pieces))
 
 
-def _aligned(gold: _Words, system: _Words) -> list[tuple[int, int]]:
+def _aligned(gold: Words, system: Words) -> list[tuple[int, int]]:
     """Return the pairs of aligned words, by index."""
     pairs, g, s = [], 0, 0
     while g < len(gold.forms) and s < len(system.forms):
@@ -137,7 +169,7 @@ def _aligned(gold: _Words, system: _Words) -> list[tuple[int, int]]:
     return pairs
 
 
-def _span(gold: _Words, system: _Words, g: int, s: int) -> tuple[int, int, int, int]:
+def _span(gold: Words, system: Words, g: int, s: int) -> tuple[int, int, int, int]:
     """Return the smallest ranges of words, starting here, that cover whole multiword tokens on both sides."""
     if gold.several[g]:
         end = gold.end[g]
@@ -156,7 +188,7 @@ def _span(gold: _Words, system: _Words, g: int, s: int) -> tuple[int, int, int, 
     return before_g, before_s, g, s
 
 
-def _beyond(words: _Words, i: int, end: int) -> bool:
+def _beyond(words: Words, i: int, end: int) -> bool:
     """Return whether a word is after a span that ends at a character."""
     return i >= len(words.forms) or (words.start[i] >= end if words.several[i] else words.end[i] > end)
 
@@ -183,7 +215,7 @@ def _common(
     return pairs
 
 
-def _differs(gold: Sequence[Sentence], system: Sequence[Sentence], theirs: _Words, ours: _Words) -> DataError:
+def _differs(gold: Sequence[Sentence], system: Sequence[Sentence], theirs: Words, ours: Words) -> DataError:
     """Return the error for two texts whose characters differ."""
     pairs = enumerate(zip(theirs.characters, ours.characters, strict=False))
     shorter = min(len(theirs.characters), len(ours.characters))

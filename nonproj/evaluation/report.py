@@ -143,6 +143,52 @@ def ud_report(names: Sequence[str], scores: Sequence[dict[str, dict[str, Any]]])
     return "\n".join(lines) + "\n"
 
 
+_TEXT_TABLES = {
+    "cause": ("words without the correct head and label, by cause", {"counts": "words"}),
+    "sentence": ("sentence boundaries, by the last character", {"missed": "missed", "wrong": "wrong"}),
+    "word": ("differences in tokens and their words", {"counts": "places"}),
+    "known": ("aligned words", {}),
+    "tag": ("aligned words, by gold tag", {}),
+    "feature": ("features", {"missing": "missing", "wrong": "wrong", "superfluous": "superfl."}),
+    "label": ("aligned words, by gold label", {}),
+}
+_ACCURACY = {"aligned": "aligned", "upos": "UPOS", "ufeats": "UFeats", "lemmas": "Lemmas", "uas": "UAS", "las": "LAS"}
+_CONFUSED = {
+    "words": "tokens and their words",
+    "tag": "confused tags",
+    "lemma": "wrong lemmas",
+    "label": "confused labels",
+}
+
+
+def text_error_report(errors: dict[str, Any]) -> str:
+    """Return the tables of `nonproj.evaluation.text_errors.text_errors` for one or two parsers as plain text.
+
+    Accuracy is in per cent of the aligned words.  Only the twenty most frequent differences of each kind are shown.
+    """
+    lines = []
+    for key, rows in errors["tables"].items():
+        title, columns = _TEXT_TABLES[key]
+        columns = columns or _ACCURACY
+        several = bool(rows) and len(rows[0][next(iter(columns))]) > 1
+        heads = [f"{name} {parser}".strip() for name in columns.values() for parser in ("AB" if several else [""])]
+        gold = ["gold"] if rows and "gold" in rows[0] else []
+        lines += ["", _narrow(title, *gold, *heads)]
+        for row in rows[: None if columns is _ACCURACY else _CONFUSIONS]:
+            cells = [row[name] for name in gold] + [cell for name in columns for cell in row[name]]
+            shown = (str(cell) if isinstance(cell, int) else _percent(cell) for cell in cells)
+            lines.append(_narrow(f"  {one_line(row['name'])}", *shown))
+    for key, title in _CONFUSED.items():
+        pairs = errors["confusions"][key][:_CONFUSIONS]
+        if pairs:
+            heads = "AB" if len(pairs[0]["counts"]) > 1 else ("words",)
+            lines += ["", "".join(f"{head:>9}" for head in heads) + f"  {title}: gold -> predicted"]
+        for pair in pairs:
+            counts = "".join(f"{count:>9}" for count in pair["counts"])
+            lines.append(f"{counts}  {one_line(pair['gold'])} -> {one_line(pair['predicted'])}")
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
 def model_report(path: str, description: dict[str, Any], verified: bool) -> str:
     """Return the description of a model (see `nonproj.model.model.Model.describe`) as plain text."""
     training = dict(description["training"])

@@ -13,12 +13,11 @@ import re
 import sys
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
-from typing import Any, BinaryIO, TextIO
+from typing import Any
 
 from nonproj.errors import DataError, DependencyError
-from nonproj.io.files import open_input, stream_error, text_lines
+from nonproj.io.files import Source, open_input, stream_error, text_lines
 
 METRICS = (
     *("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas"),
@@ -30,9 +29,7 @@ _DEEPEST = 200_000  # udtools follows the heads of a sentence by recursion
 _SHOWN = 20  # characters
 
 
-def ud_scores(
-    gold: str | Path | BinaryIO | TextIO, system: str | Path | BinaryIO | TextIO
-) -> dict[str, dict[str, Any]]:
+def ud_scores(gold: Source, system: Source) -> dict[str, dict[str, Any]]:
     """Return the scores of a CoNLL-U file against a gold file of the same text.
 
     Parameters
@@ -74,6 +71,22 @@ def ud_scores(
     return {name: _as_dict(result[name]) for name in METRICS}
 
 
+def universal_features() -> frozenset[str]:
+    """Return the names of the features that the official evaluation compares.
+
+    Raises
+    ------
+    DependencyError
+        The package udtools cannot be imported.
+
+    Examples
+    --------
+    >>> "Case" in universal_features(), "Clitic" in universal_features()
+    (True, False)
+    """
+    return frozenset(_official_code().UNIVERSAL_FEATURES)
+
+
 def _official_code() -> ModuleType:
     """Return the module of the official evaluation."""
     try:
@@ -104,7 +117,7 @@ class _Lines:
         return line
 
 
-def _load(udeval: ModuleType, source: str | Path | BinaryIO | TextIO) -> Any:
+def _load(udeval: ModuleType, source: Source) -> Any:
     """Return a file as the official script represents it."""
     stream, name, closing = open_input(source)
     with closing, _deep_recursion():

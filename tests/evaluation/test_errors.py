@@ -179,6 +179,3 @@ def test_command(tmp_path, capsys):
     assert any(line.split()[:4] == [row["name"], str(row["words"]), *shares] for line in text.splitlines())
     assert main(["evaluate", gold, a]) == 0
     assert "by tag" not in capsys.readouterr().out
-    with pytest.raises(SystemExit):
-        main(["evaluate", "--ud", "--errors", gold, a])
-    assert "--errors needs files with the same words" in capsys.readouterr().err

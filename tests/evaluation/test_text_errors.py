@@ -1,0 +1,237 @@
+"""Errors of parsed text by kind: against their definitions and the official evaluation, and the command."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import naive_text_errors as naive
+import pytest
+
+from nonproj.cli.main import main
+from nonproj.errors import DataError
+from nonproj.evaluation.alignment import align
+from nonproj.evaluation.report import text_error_report
+from nonproj.evaluation.text_errors import CAUSES, SEGMENTATION, text_errors
+from nonproj.evaluation.universal import ud_scores, universal_features
+from nonproj.io import conll
+
+TAGS, LABELS, LEMMAS = ("NOUN", "VERB", "X"), ("nsubj", "obl:arg", "obl", "punct"), ("_", "a", "b")
+FEATURES = ("Case=Nom", "Case=Acc", "Number=Sing", "Own=Yes")
+OFFICIAL = {"upos": "UPOS", "xpos": "XPOS", "ufeats": "UFeats", "lemmas": "Lemmas", "uas": "UAS", "las": "LAS"}
+
+
+def drawn(chance: random.Random, text: str, pieces: list[int]) -> str:
+    """CoNLL-U of a text in sentences, tokens and words, some of them on the given boundaries, the rest drawn."""
+    blocks, position = [], 0
+    while position < len(text):
+        size = min(chance.choice((4, 8)) if chance.random() < 0.6 else chance.randint(1, 12), len(text) - position)
+        tokens, end = [], position + size
+        while position < end:
+            length = min(pieces[position] if chance.random() < 0.8 else chance.choice((1, 2, 3)), end - position)
+            form = text[position : position + length]
+            many = chance.random() < (0.5 if form.startswith("A") else 0.05)
+            tokens.append((form, [form[:1], chance.choice("xy")] if many else [form]))
+            position += length
+        blocks.append(block(chance, tokens))
+    return "".join(blocks)
+
+
+def block(chance: random.Random, tokens: list[tuple[str, list[str]]]) -> str:
+    """A sentence with drawn tags and a drawn tree, in which many heads are those of the word before."""
+    n = sum(len(words) for _, words in tokens)
+    lines, number, root = [], 0, chance.randint(1, n)
+    for form, words in tokens:
+        if len(words) > 1:
+            lines.append(f"{number + 1}-{number + len(words)}\t{form}" + "\t_" * 8)
+        for word in words:
+            number += 1
+            head = 0 if number == root else number - 1 if number > root else number + 1
+            if abs(number - root) > 1 and chance.random() < 0.3:
+                head = chance.randint(root, number - 1) if number > root else chance.randint(number + 1, root)
+            label = "root" if head == 0 else chance.choice(LABELS)
+            tags = [chance.choice(LEMMAS), *(TAGS[0] if chance.random() < 0.8 else chance.choice(TAGS) for _ in "ux")]
+            features = "|".join(sorted({chance.choice(FEATURES[:2]), *chance.sample(FEATURES[2:], 1)})) or "_"
+            lines.append("\t".join([str(number), word, *tags, features, str(head), label, "_", "_"]))
+    return "\n".join(lines) + "\n\n"
+
+
+def case(seed: int, size: int = 60) -> tuple[str, str, str]:
+    """The same text in three analyses."""
+    chance = random.Random(seed)
+    text = "".join(chance.choice("abA.?") for _ in range(size))
+    pieces = [chance.choice((1, 2, 2, 4)) for _ in text]
+    first, second, third = (drawn(chance, text, pieces) for _ in range(3))
+    return first, second, third
+
+
+def parsed(text: str):
+    return list(conll.read(io.StringIO(text)))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_tables_equal_the_definitions(seed):
+    texts = case(seed)
+    gold, *systems = map(parsed, texts)
+    kept = {"Case", "Number"}
+    known = set("abA")
+    errors = text_errors(gold, systems, known, kept)
+    tables, expected = errors["tables"], naive.read(texts[0])
+    words = naive.flat(expected)
+    assert errors["words"] == len(words)
+    for i, text in enumerate(texts[1:]):
+        found, (_, _, pairs) = naive.read(text), align(gold, systems[i])
+        causes = naive.causes(expected, found, pairs)
+        assert {row["name"]: row["counts"][i] for row in tables["cause"]} == {name: causes[name] for name in CAUSES}
+        differences = naive.token_differences(expected, found)
+        for row in tables["word"]:
+            assert row["counts"][i] == sum(n for (kind, *_), n in differences.items() if kind == row["name"])
+        counted = {(row["gold"], row["predicted"]): row["counts"][i] for row in errors["confusions"]["words"]}
+        assert {pair: n for pair, n in counted.items() if n} == {(a, b): n for (_, a, b), n in differences.items()}
+        features = naive.features(expected, found, pairs, kept)
+        for row in tables["feature"]:
+            for kind in ("missing", "wrong", "superfluous"):
+                assert row[kind][i] == features.pop((row["name"], kind), 0)
+        assert not features
+        ends = naive.boundaries(expected), naive.boundaries(found)
+        for key, places in (("gold", ends[0]), ("missed", ends[0] - ends[1]), ("wrong", ends[1] - ends[0])):
+            total = [row[key] if key == "gold" else row[key][i] for row in tables["sentence"]]
+            assert sum(total) == len(places)
+        to = dict(pairs)
+        for row in tables["known"]:
+            inside = {"all words": {True, False}, "known words": {True}, "unknown words": {False}}[row["name"]]
+            chosen = [g for g, word in enumerate(words) if (word[2][1] in known) in inside]
+            assert row["gold"] == len(chosen) and row["aligned"][i] == sum(g in to for g in chosen)
+    assert [row["name"] for row in tables["word"]] == list(SEGMENTATION)
+
+
+@pytest.mark.parametrize("seed", range(40, 60))
+def test_all_words_are_as_many_as_in_the_official_evaluation(seed):
+    pytest.importorskip("udtools")
+    texts = case(seed)
+    gold, *systems = map(parsed, texts)
+    errors = text_errors(gold, systems, {"ab"}, universal_features())
+    for i, text in enumerate(texts[1:]):
+        official = ud_scores(io.StringIO(texts[0]), io.StringIO(text))
+        (everything, *kinds), causes = errors["tables"]["known"], errors["tables"]["cause"]
+        assert everything["aligned"][i] == official["Words"]["correct"]
+        for metric, name in OFFICIAL.items():
+            for rows in ([everything], kinds, errors["tables"]["tag"], errors["tables"]["label"]):
+                right = sum(row[metric][i] * row["aligned"][i] for row in rows if row["aligned"][i])
+                assert right == pytest.approx(official[name]["correct"], abs=1e-9)
+        wrong = sum(row["counts"][i] for row in causes)
+        assert wrong == official["LAS"]["gold"] - official["LAS"]["correct"]
+
+
+def test_the_cases_have_every_kind():
+    texts = [map(parsed, case(seed)[:2]) for seed in range(40)]
+    found = [text_errors(gold, [system]) for gold, system in texts]
+    for table in ("cause", "word"):
+        for i, row in enumerate(found[0]["tables"][table]):
+            assert sum(each["tables"][table][i]["counts"][0] for each in found) > 3, row["name"]
+
+
+ROW = "{}\t{}\t{}\t{}\t_\t{}\t{}\t{}\t_\t_\n"
+GOLD = (
+    "1-2\tdu\t" + "\t".join("_" * 8) + "\n" + ROW.format(1, "de", "de", "ADP", "_", 3, "case")
+    + ROW.format(2, "le", "le", "DET", "Gender=Masc|Number=Sing", 3, "det")
+    + ROW.format(3, "vin", "vin", "NOUN", "Gender=Masc", 0, "root") + ROW.format(4, ".", ".", "PUNCT", "_", 3, "punct")
+    + "\n" + ROW.format(1, "Oui", "oui", "INTJ", "_", 0, "root") + "\n"
+)  # fmt: skip
+SYSTEM = (
+    ROW.format(1, "du", "du", "DET", "_", 2, "det")
+    + ROW.format(2, "vin", "vine", "VERB", "Gender=Fem|Case=Nom", 0, "root")
+    + ROW.format(3, ".", ".", "PUNCT", "_", 2, "punct") + ROW.format(4, "Oui", "oui", "INTJ", "_", 2, "dep") + "\n"
+)  # fmt: skip
+
+
+def test_an_example():
+    errors = text_errors(parsed(GOLD), [parsed(SYSTEM)], {"vin", "."})
+    assert errors["words"] == 5
+    counts = [row["counts"][0] for row in errors["tables"]["cause"]]
+    assert counts == [2, 0, 1, 0, 0, 0]  # du is not two words; Oui is not a sentence
+    assert errors["tables"]["sentence"] == [{"name": ".", "gold": 1, "missed": [1], "wrong": [0]}]
+    assert errors["confusions"] == {
+        "words": [{"gold": "du = de + le", "predicted": "du", "counts": [1]}],
+        "tag": [{"gold": "NOUN", "predicted": "VERB", "counts": [1]}],
+        "lemma": [{"gold": "vin", "predicted": "vine", "counts": [1]}],
+        "label": [{"gold": "root", "predicted": "dep", "counts": [1]}],
+    }
+    assert errors["tables"]["feature"] == [
+        {"name": "Gender", "gold": 2, "missing": [0], "wrong": [1], "superfluous": [0]},
+        {"name": "Case", "gold": 0, "missing": [0], "wrong": [0], "superfluous": [1]},
+        {"name": "Number", "gold": 1, "missing": [0], "wrong": [0], "superfluous": [0]},
+    ]
+    known, unknown = errors["tables"]["known"][1:]
+    assert (known["gold"], known["aligned"], known["upos"]) == (2, [2], [0.5])
+    assert (unknown["gold"], unknown["aligned"], unknown["upos"], unknown["las"]) == (3, [1], [1.0], [0.0])
+    report = text_error_report(errors)
+    assert "  multiword token not expanded" in report and "        1  du = de + le -> du\n" in report
+    row = next(line for line in report.splitlines() if line.startswith("  unknown words"))
+    assert row.split()[2:] == ["3", "1", "100.00", "100.00", "100.00", "0.00", "0.00"]
+
+
+def test_no_text_and_no_system():
+    assert text_errors([], [[]])["words"] == 0
+    assert text_error_report(text_errors([], [[]]))
+    assert text_errors(parsed(GOLD), [])["words"] == 5
+
+
+def test_a_text_without_trees_is_refused():
+    empty = parsed(GOLD.replace("\t3\t", "\t_\t").replace("\t0\t", "\t_\t"))
+    with pytest.raises(DataError, match="HEAD is absent"):
+        text_errors(empty, [parsed(SYSTEM)])
+
+
+@pytest.fixture
+def files(tmp_path) -> list[str]:
+    pytest.importorskip("udtools")
+    texts = {"gold": GOLD, "a": SYSTEM, "b": GOLD, "train": ROW.format(1, "vin", "_", "_", "_", 0, "root") + "\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return [str(tmp_path / name) for name in texts]
+
+
+def test_the_command(files, capsys):
+    gold, a, b, train = files
+    expected = text_errors(parsed(GOLD), [parsed(SYSTEM)], {"vin"}, universal_features())
+    assert main(["evaluate", "--ud", "--errors", gold, a, "--train", train, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["errors"] == expected and result["system"]["scores"]["Words"]["gold"] == 5
+    assert main(["evaluate", "--ud", "--errors", gold, a, "--train", train]) == 0
+    text = capsys.readouterr().out
+    assert main(["evaluate", "--ud", gold, a]) == 0
+    assert text == capsys.readouterr().out + text_error_report(expected)
+    assert main(["evaluate", "--ud", "--errors", gold, a, b, "--json"]) == 0
+    both = json.loads(capsys.readouterr().out)["errors"]
+    assert both == text_errors(parsed(GOLD), [parsed(SYSTEM), parsed(GOLD)], None, universal_features())
+    assert all(row["counts"][1] == 0 for row in both["tables"]["cause"])
+    assert main(["evaluate", "--ud", "--errors", gold, a, b]) == 0
+    assert "UPOS A    UPOS B" in capsys.readouterr().out
+
+
+def test_a_pipe_is_read_once(files):
+    gold, a, _, _ = files
+    command = [sys.executable, "-m", "nonproj", "evaluate", "--ud", "--errors", gold, "-"]
+    with open(a, encoding="utf-8") as stream:
+        found = subprocess.run(command, stdin=stream, capture_output=True, text=True, check=True)
+    direct = subprocess.run([*command[:-1], a], capture_output=True, text=True, check=True)
+    assert found.stdout == direct.stdout and "confused tags" in found.stdout
+
+
+def test_faulty_files_and_options(files, capsys, tmp_path):
+    gold, a, _, _ = files
+    Path(a).write_text(SYSTEM.replace("Oui", "Ouo"), encoding="utf-8")
+    assert main(["evaluate", "--ud", "--errors", gold, a]) == 2
+    assert capsys.readouterr().err.startswith(f"nonproj: {a}:4: the text continues with ")
+    (tmp_path / "cut.gz").write_bytes(b"\x1f\x8b\x08\x00")
+    assert main(["evaluate", "--ud", "--errors", gold, str(tmp_path / "cut.gz")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    for words in (["--train", a, "--ud"], ["--train", a, "--errors"], ["--train", a]):
+        with pytest.raises(SystemExit):
+            main(["evaluate", gold, a, *words])
+        assert "--train needs --ud and --errors" in capsys.readouterr().err
