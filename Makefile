@@ -20,6 +20,7 @@ OUT = -
 JOBS = 2
 SECONDS = 1800
 CONSTRAINTS =
+UDPIPE = none
 SEED = 1
 
 unexport LANG
@@ -59,7 +60,7 @@ BOUNDS_TESTS = $(addprefix tests/,trees parts automata dual pipeline/test_joint_
 
 THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent third)))
 
-.PHONY: help setup train evaluate parse models test test-decode test-bounds test-python attack bench bench-text bench-full reproduce docs dist lint types clean
+.PHONY: help setup train evaluate parse models test test-decode test-bounds test-python attack bench bench-text bench-text-all bench-full reproduce docs dist lint types clean
 
 help: ## list the targets (the default)
 	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [EPOCHS=N] [CONFIG=file.yaml] [TREEBANKS=folders] [ARCHIVE=file] [ARGS='...']"
@@ -68,6 +69,7 @@ help: ## list the targets (the default)
 	@echo
 	@echo "LANG is one of: $(LANGUAGES); PARTS is one of: arc sibling grandparent third."
 	@echo "TREEBANKS names folders of treebanks, separated by colons; by default, ../shared/treebanks and ../shared/ud are searched."
+	@echo "UDPIPE is for bench-text: train, use (if it was trained before) or none (the default)."
 	@echo "ARCHIVE is a treebank's source archive, for machines that cannot download it."
 	@echo "ARGS is passed to the program, as in: make train ARGS='--resume -v'"
 
@@ -127,9 +129,12 @@ bench: $(WARM) $(MEASURE) ## benchmark that model on its treebank's test file; 1
 	@$(NEEDS_MODEL)
 	@$(PATHS) && "$(BIN)/python" -m benchmarks.bench --cache "$(DATA)/bench" $(FILE) "$$train" "$$test" $(ARGS)
 
-bench-text: $(WARM) $(MEASURE) ## compare that model with UDPipe from raw text; trains UDPipe first, for an hour or more
+bench-text: $(WARM) $(if $(filter-out none,$(UDPIPE)),$(MEASURE)) ## measure that model from raw text; UDPIPE=train compares it with UDPipe, trained first, for an hour or more
 	@$(NEEDS_MODEL)
-	@$(PATHS) && "$(BIN)/python" -m benchmarks.text --cache "$(DATA)/bench" --udpipe train $(FILE) "$$train" "$$test" $(ARGS)
+	@$(PATHS) && "$(BIN)/python" -m benchmarks.text --cache "$(DATA)/bench" --udpipe $(UDPIPE) $(FILE) "$$train" "$$test" $(ARGS)
+
+bench-text-all: $(WARM) ## measure from raw text on ten treebanks, beside Stanza: results/text.md; trains missing models; ARGS selects some
+	@"$(BIN)/python" -m experiments.text --data "$(DATA)" $(ARGS)
 
 bench-full: $(WARM) $(MEASURE) ## benchmark all models in models/, with training and instruction counts; long
 	@set --; for file in $(THERE); do \

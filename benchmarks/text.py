@@ -1,10 +1,11 @@
-"""From raw text to trees, side by side with UDPipe: every figure of the CoNLL 2018 shared task, and the speed.
+"""From raw text to trees: every figure of the CoNLL 2018 shared task, and the speed; on request, beside UDPipe.
 
     python -m benchmarks.text MODEL TRAIN TEST [--cache data/bench] [--udpipe use|train|none] [--markdown PAGE]
 
 MODEL is trained on TRAIN, as ``make train LANG=greek`` does it; TEST carries raw text.  Each program gets the text
-alone, and then the gold tokens without any tags.  The official code scores both.  UDPipe's tokenizer, tagger and parser
-are trained once on the same file with their default settings, which takes an hour or more, and kept in the cache.
+alone, and then the gold tokens without any tags.  The official code scores both.  With ``--udpipe train``, UDPipe's
+tokenizer, tagger and parser are trained once on the same file with their default settings, which takes an hour or more,
+and kept in the cache; ``--udpipe use`` measures it if it has been trained.
 
 Each run is a separate process, in alternation.  Speed is the time that a long file takes beyond a short one, so that
 the start of the process and the loading of its model do not count; it is stated beside.
@@ -258,7 +259,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in ("model", "train", "test"):
         parser.add_argument(name, type=Path)
     parser.add_argument("--cache", type=Path, default=Path("data/bench"), help="folder of UDPipe's models")
-    parser.add_argument("--udpipe", choices=["use", "train", "none"], default="use", help="train it if it is missing")
+    parser.add_argument("--udpipe", choices=["use", "train", "none"], default="none", help="default: none")
     parser.add_argument("--words", type=int, default=50_000, help="least number of words to measure speed with")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--training", type=float, metavar="SECONDS", help="of training MODEL (default: as it says)")

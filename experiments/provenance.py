@@ -198,6 +198,7 @@ PAGES: dict[str, Callable[[], Ingredients]] = {
     "features": _grandparents("danish", "basque", "dutch", "greek", "english"),
     "joint": _grandparents("greek", "english-ewt", "basque", "danish", training__tags="both"),
     "confidence": _grandparents("danish", "greek", "english-ewt", "turkish", training__tags="both", text=True),
+    "text": _grandparents(*script("treebanks").RELEASED, "greek", "english-ewt", text=True),
 }
 """The ingredients of each page of ``results`` with one record, as this version has them."""
 
