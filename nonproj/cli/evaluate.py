@@ -126,10 +126,12 @@ def _text_errors(options: argparse.Namespace, contents: list[tuple[str, bytes]])
     from nonproj.evaluation.universal import universal_features
 
     gold, *systems = [list(conll.read(_opened(*content))) for content in contents]
-    known = None
-    if options.train:
-        known = {form for sentence in conll.read(options.train) for form in sentence.forms}
-    return text_errors(gold, systems, known, universal_features())
+    return text_errors(gold, systems, known_words(options.train), universal_features())
+
+
+def known_words(path: str | None) -> set[str] | None:
+    """Return the words of a training file; None without one."""
+    return {form for sentence in conll.read(path) for form in sentence.forms} if path else None
 
 
 def _content(path: str) -> tuple[str, bytes]:

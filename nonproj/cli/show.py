@@ -34,6 +34,8 @@ def run(options: argparse.Namespace) -> int:
     inputs = {"file": options.file, "gold file": options.gold, "other file": options.other, "model": options.model}
     check_outputs({"output": options.output}, inputs)
     suffix = _suffix(options)
+    if options.ud:
+        return _run_text(options, suffix)
     parser = _parser(options) if options.model else None
     items = _items(options, parser)
     if options.sentence is not None:
@@ -49,6 +51,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _suffix(options: argparse.Namespace) -> str:
     """Return the format of the output; raise an error if it is unknown, or options do not fit."""
+    if options.ud and (not options.gold or options.other or options.model):
+        raise ConfigError("--ud", "--ud compares a parsed file with --gold; it excludes --model and --other")
+    if options.train and not options.ud:
+        raise ConfigError("--train", "--train needs --ud")
     if options.course and not options.model:
         raise ConfigError("--course", "--course needs a model: -m MODEL")
     if options.output is None:
@@ -57,6 +63,34 @@ def _suffix(options: argparse.Namespace) -> str:
     if suffix is None:
         raise ConfigError("--output", f"{options.output!r} ends in none of .html, {', '.join(SINGLE)}")
     return suffix
+
+
+def _run_text(options: argparse.Namespace, suffix: str) -> int:
+    """Draw trees and errors of a text whose words and sentences differ from the gold standard."""
+    from nonproj.cli.evaluate import known_words
+    from nonproj.evaluation.text_errors import text_errors
+    from nonproj.evaluation.universal import universal_features
+    from nonproj.report.page import Content, Names, write_report
+    from nonproj.report.text import analyse_text, with_gold_text
+
+    parsed = list(conll.read(options.file, reading_rules(options)))
+    gold = list(conll.read(options.gold, reading_rules(options, require_heads=True)))
+    items = with_gold_text(list(from_files(parsed)), gold)
+    if suffix == ".html" and options.sentence is None:
+        errors = text_errors(gold, [parsed], known_words(options.train), universal_features())
+        content = Content(*analyse_text(errors, len(parsed)))
+        with open_output(options.output) as stream:
+            write_report(stream, heeding(iter(items)), Names(options.file, options.gold), content=content)
+        return 0
+    chosen = iter(items if options.sentence is None else [choose(items, options.sentence)])
+    if options.output is None:
+        _draw(heeding(chosen))
+    elif suffix == ".html":
+        with open_output(options.output) as stream:
+            write_report(stream, chosen, Names(options.file, options.gold), content=Content())
+    else:
+        _write_single(options, chosen, suffix)
+    return 0
 
 
 def _parser(options: argparse.Namespace) -> Parser:

@@ -2,6 +2,7 @@
 
 - `items`: sentences with their trees, certificates and confidence, from files or from a model
 - `analysis`: figures, tables and plots of errors, of certificates and of confidence
+- `text`: the same for parsed text whose words and sentences differ from the gold standard
 - `courses`: the course of dual decomposition on some sentences
 - `plots`: plots as SVG, by Vega-Lite
 - `page`: one HTML file with all of these, from the template `report.html`, its style and its scripts

@@ -198,7 +198,12 @@ def title_of(names: Names) -> str:
 
 
 def write_report(
-    stream: TextIO, items: Iterable[Item], names: Names, parser: Parser | None = None, courses: int = 0
+    stream: TextIO,
+    items: Iterable[Item],
+    names: Names,
+    parser: Parser | None = None,
+    courses: int = 0,
+    content: Content | None = None,
 ) -> None:
     """Write a report.
 
@@ -211,10 +216,12 @@ def write_report(
         The parser of the sentences, which records courses of dual decomposition.
     courses : int
         Number of sentences whose course is recorded: those with the most iterations.
+    content : Content, optional
+        By default that of `nonproj.report.analysis.analyse`.
     """
     found = list(items)
-    trees = [tree["name"] for tree in _trees(names)[0]]
-    content = Content(*analyse(found, trees))
+    if content is None:
+        content = Content(*analyse(found, [tree["name"] for tree in _trees(names)[0]]))
     data = page_data(found, names, content)
     if parser is not None and courses:
         data["chart"] = CHART

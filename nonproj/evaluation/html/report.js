@@ -43,6 +43,7 @@ function factsOf(sentence) {
     heads: above.filter((arc) => arc.kind === "wrong").length,
     labels: above.filter((arc) => arc.kind === "label-differs").length,
     missing: sentence.h[state.above].filter((head) => head < 0).length,
+    unmatched: state.beside < 0 ? 0 : sentence.h[state.beside].filter((head, i) => head < 0 && sentence.h[state.above][i] >= 0).length,
     crossing: one.crosses.filter((crosses, i) => crosses && above[i].head).length,
     height: pictureHeight(one.highest, two.highest, sentence.t.some((tag) => data.tags[tag])),
   };
@@ -58,7 +59,7 @@ function certificateOf(sentence) {
 const doubt = (sentence) => (sentence.q !== undefined ? 1 - sentence.q : sentence.c ? 1 - Math.min(...sentence.c) / 100 : 0);
 const ORDERS = {
   file: null,
-  wrong: (s) => factsOf(s).heads + factsOf(s).labels / 2,
+  wrong: (s) => factsOf(s).heads + factsOf(s).unmatched + factsOf(s).labels / 2,
   unsure: doubt,
   certificate: (s) => { const proof = certificateOf(s); return proof && !proof.certified ? 1e6 + (proof.gap || 0) : 0; },
   crossing: (s) => factsOf(s).crossing,
@@ -103,7 +104,7 @@ function update() {
   sentences.forEach((sentence, n) => {
     const proof = certificateOf(sentence), hits = hitsOf(sentence, wanted);
     if (!hits || (state.uncertified && !(proof && !proof.certified))) return;
-    if (state.wrong && !(factsOf(sentence).heads + factsOf(sentence).labels)) return;
+    if (state.wrong && !(factsOf(sentence).heads + factsOf(sentence).labels + factsOf(sentence).unmatched)) return;
     if (state.crossing && !factsOf(sentence).crossing) return;
     kept.push(n);
     const old = sentence.hits || "", now = [...hits].sort((a, b) => a - b).join(" ");
@@ -167,7 +168,8 @@ function headOf(sentence, n) {
   if (facts.heads) head.append(badge("wrong", "✕", several(facts.heads, named[0])));
   if (facts.labels) head.append(badge("open", "≠", several(facts.labels, named[1])));
   if (facts.missing) head.append(badge("open", "?", `${facts.missing} without head`));
-  if (state.beside >= 0 && !facts.heads && !facts.labels && !facts.missing) head.append(badge("good", "✓", data.trees[state.beside].gold ? "all right" : "the same"));
+  if (facts.unmatched) head.append(badge("wrong", "∅", `${facts.unmatched} without ${data.trees[state.beside].gold ? "gold" : "other"} head`, "the other tree has no such word, or its head is in another sentence"));
+  if (state.beside >= 0 && !facts.heads && !facts.labels && !facts.missing && !facts.unmatched) head.append(badge("good", "✓", data.trees[state.beside].gold ? "all right" : "the same"));
   if (facts.crossing) head.append(badge("cross", "⤫", `${facts.crossing} crossing`));
   if (proof && state.above === 0) {
     const steps = [proof.iterations === null ? "" : several(proof.iterations, "iteration"), proof.nodes ? several(proof.nodes, "node") : ""].filter(Boolean).join(", ");
