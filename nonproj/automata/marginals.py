@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
 
 from nonproj.parts.automaton import HeadAutomata, moves
 from nonproj.types import ArcSpace
@@ -53,7 +52,12 @@ def joining(temperature: float) -> Callable[..., Any]:
 
 
 def _smoothed_maximum(temperature: float, values: np.ndarray, axis: int | tuple[int, ...]) -> np.ndarray:
-    return temperature * logsumexp(values / temperature, axis=axis)
+    """Return ``T log(sum(exp(values / T)))``; several times as fast on small arrays as `scipy.special.logsumexp`."""
+    highest = values.max(axis=axis, keepdims=True)
+    highest = np.where(np.isfinite(highest), highest, 0.0)
+    total = np.exp((values - highest) / temperature).sum(axis=axis)
+    with np.errstate(divide="ignore"):  # minus infinity where all values are
+        return highest.reshape(total.shape) + temperature * np.log(total)
 
 
 def join_paths(
