@@ -134,14 +134,17 @@ def main() -> int:
     arguments.add_argument("test")
     arguments.add_argument("-n", type=int, default=1500, help="sentences to train on (default: 1500)")
     arguments.add_argument("--epochs", type=int, default=5, help="passes over the training data (default: 5)")
+    arguments.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="more options")
     options = arguments.parse_args()
     settings = {"training.epochs": options.epochs, "labeler.epochs": 0, "features.bits": 20}
+    settings |= dict(each.split("=", 1) for each in options.set if "=" in each)
     try:
         sentences = list(islice(conll.read(options.train, require_heads=True), options.n))
         test = list(conll.read(options.test, require_heads=True))
         evaluations = []
         for parts in (["arc"], ["arc", "valency"]):
-            parser = Parser(train(sentences, Config().with_overrides(settings | {"parts": parts})))
+            config = Config().with_overrides({name: str(value) for name, value in settings.items()}, text=True)
+            parser = Parser(train(sentences, config.with_overrides({"parts": parts})))
             evaluations.append(evaluate(parser, test))
             certified = evaluations[-1].as_dict()["certificates"]["certified"]
             uas = f"UAS {100 * evaluations[-1].uas:.2f}, {100 * certified:.1f} % certified"

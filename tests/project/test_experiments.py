@@ -25,7 +25,7 @@ pytest.importorskip("highspy")
 from naive_trees import is_projective  # noqa: E402
 
 from experiments import __main__ as program  # noqa: E402
-from experiments import layout, runner, store, table2, table3  # noqa: E402
+from experiments import layout, methods, runner, store, table2, table3  # noqa: E402
 from experiments.setting import RANDOM, Setting  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
@@ -54,8 +54,18 @@ decoding: {threshold: 0.0001}
 """
 
 
+@pytest.fixture(scope="module", autouse=True)
+def smaller():
+    """Random problems with fewer words, and shorter courses of fewer problems: their laws hold at any size."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table2, "WORDS", 7)
+        for name, value in (("MOST_SENTENCES", 2), ("MOST_GRIDS", 2), ("MOST_CALLS", 200)):
+            patch.setattr(methods, name, value)
+        yield
+
+
 @pytest.fixture(scope="module")
-def setting(tmp_path_factory) -> Setting:
+def setting(tmp_path_factory, smaller) -> Setting:
     """Run all experiments once, on two languages that cannot be learnt."""
     folder = tmp_path_factory.mktemp("experiments")
     (folder / "small.yaml").write_text(SMALL, encoding="utf-8")
