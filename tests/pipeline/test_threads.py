@@ -140,7 +140,8 @@ def test_a_real_treebank(treebanks, tmp_path):
         pytest.skip(f"no treebank in {folder}")
     options = SMALL | {"parts": "sibling", "features.bits": 16, "confidence.epochs": 1, "tagger.folds": 2}
     options |= {"network.epochs": 1, "tagger.restarts": 1, "training.models": 1, "confidence.share": 0.4}
-    sentences = list(conll.read(folder / "ta_ttb-ud-train.conllu"))[:200]
+    options |= {"decoding.threshold": 1e-3}
+    sentences = list(conll.read(folder / "ta_ttb-ud-train.conllu"))[:120]
     train(sentences, Config().with_overrides(options)).save(tmp_path / "m")
     chance = random.Random(0)
     rows = [row for s in conll.read(folder / "ta_ttb-ud-test.conllu") for row in s.rows][:600]

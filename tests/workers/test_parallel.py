@@ -254,7 +254,7 @@ def test_processes_end_with_their_parent(folder, tmp_path, number, code, message
 
 
 def test_the_share_of_a_killed_process_is_parsed_again(here):
-    Path("long.conll").write_text(treebank(8000), encoding="utf-8")
+    Path("long.conll").write_text(treebank(5000), encoding="utf-8")
     process = start("parse", "toy.nonproj", "long.conll", "-o", "two.conll", "--jobs", "2")
     written = 0
 
