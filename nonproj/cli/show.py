@@ -68,10 +68,10 @@ def _suffix(options: argparse.Namespace) -> str:
 def _run_text(options: argparse.Namespace, suffix: str) -> int:
     """Draw trees and errors of a text whose words and sentences differ from the gold standard."""
     from nonproj.cli.evaluate import known_words
+    from nonproj.evaluation.html.page import Content, Names, write_report
+    from nonproj.evaluation.html.text import analyse_text, with_gold_text
     from nonproj.evaluation.text_errors import text_errors
     from nonproj.evaluation.universal import universal_features
-    from nonproj.report.page import Content, Names, write_report
-    from nonproj.report.text import analyse_text, with_gold_text
 
     parsed = list(conll.read(options.file, reading_rules(options)))
     gold = list(conll.read(options.gold, reading_rules(options, require_heads=True)))

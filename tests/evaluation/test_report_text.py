@@ -12,11 +12,11 @@ from toy import raw_treebank
 
 from nonproj.cli.main import main
 from nonproj.evaluation.alignment import align
+from nonproj.evaluation.html.items import from_files
+from nonproj.evaluation.html.text import with_gold_text
 from nonproj.evaluation.text_errors import text_errors
 from nonproj.evaluation.universal import universal_features
 from nonproj.io import conll
-from nonproj.report.items import from_files
-from nonproj.report.text import with_gold_text
 
 pytest.importorskip("udtools")
 

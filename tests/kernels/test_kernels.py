@@ -144,7 +144,9 @@ def test_a_changed_constant_that_kernels_can_reach_changes_the_digest(name, old,
     assert source_digest(package) == before
 
 
-@pytest.mark.parametrize("name", ["cli/main.py", "evaluation/report.py", "workers/pool.py", "integrations/estimator.py"])
+@pytest.mark.parametrize(
+    "name", ["cli/main.py", "evaluation/report.py", "workers/pool.py", "integrations/estimator.py"]
+)
 def test_a_changed_file_that_no_kernel_reaches_leaves_the_digest(name, tmp_path):
     package = copy_package(tmp_path)
     before = source_digest(package)

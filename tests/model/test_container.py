@@ -10,8 +10,7 @@ from containers import NONSENSE, check_nesting, check_nonsense, check_other_form
 
 from attack import forgery
 from nonproj.errors import FileError
-from nonproj.model import container
-from nonproj.model.model import Model
+from nonproj.model.model import Model, container
 
 LOADERS = [Model.load, Model.verify]
 

@@ -217,7 +217,7 @@ def write_report(
     courses : int
         Number of sentences whose course is recorded: those with the most iterations.
     content : Content, optional
-        By default that of `nonproj.report.analysis.analyse`.
+        By default that of `nonproj.evaluation.html.analysis.analyse`.
     """
     found = list(items)
     if content is None:

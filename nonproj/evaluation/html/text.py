@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from nonproj.evaluation.alignment import align
+from nonproj.evaluation.html.analysis import SHOWN, Table, Tile
+from nonproj.evaluation.html.items import Item
 from nonproj.pictures.content import heads_of
-from nonproj.report.analysis import SHOWN, Table, Tile
-from nonproj.report.items import Item
 from nonproj.types import Sentence
 
 _NAMES = {"upos": "UPOS", "ufeats": "UFeats", "lemmas": "Lemmas", "uas": "UAS", "las": "LAS"}
@@ -45,7 +45,7 @@ def with_gold_text(items: Sequence[Item], gold: Sequence[Sentence]) -> list[Item
     Examples
     --------
     >>> from nonproj.io.objects import from_words
-    >>> from nonproj.report.items import from_files
+    >>> from nonproj.evaluation.html.items import from_files
     >>> gold, found = from_words(["Det", "regner"]), from_words(["De", "t", "regner"])
     >>> for sentence, heads in ((gold, [2, 0]), (found, [3, 3, 0])):
     ...     for row, head in zip(sentence.rows, heads):
