@@ -128,13 +128,17 @@ def raw_text(paragraphs: Sequence[list[list[Surface]]], random: np.random.Genera
             if separate and len(tokens) > 3 and tokens[-1].form == "." and random.random() < 0.5:
                 tokens = [*tokens[:-2], tokens[-2]._replace(blank=True)]
             for index, token in enumerate(tokens):
-                form, last = token.form, index == len(tokens) - 1
-                # a line is broken before a chunk that would not fit
-                if pieces and pieces[-1] == " " and column + len(form) > width:
-                    pieces[-1], column = "\n", 0
-                pieces.append(form)
-                position += len(form)
-                column += len(form)
+                last = index == len(tokens) - 1
+                for number, form in enumerate(token.form.split(" ")):
+                    if number:
+                        pieces.append(" ")
+                        position, column = position + 1, column + 1
+                    # a line is broken before a chunk that would not fit
+                    if pieces and pieces[-1] == " " and column + len(form) > width:
+                        pieces[-1], column = "\n", 0
+                    pieces.append(form)
+                    position += len(form)
+                    column += len(form)
                 token_ends.append(position - 1)
                 if last:
                     sentence_ends.append(position - 1)

@@ -2,8 +2,8 @@
 
 What follows a token is ``SpaceAfter=No`` or ``SpacesAfter`` in MISC, unless it is one blank; blanks before the first
 token of a paragraph are ``SpacesBefore``.  Their escapes are those of UDPipe, and ``\\uXXXX`` for characters that have
-none there.  A token that is not in Unicode normalization form C, as CoNLL-U demands, is normalized, and the original is
-kept as ``OrigForm``.
+none there.  A token that is not in Unicode normalization form C, as CoNLL-U demands, is normalized; so are the blanks in
+a word of several units, as a line end.  The original is kept as ``OrigForm``.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ _EMPTY = "\t_\t_\t_\t_\t_\t_\t_\t"
 
 BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace() or unicodedata.category(c) == "Cc") + "\u200b\ufeff"
 """All blank characters, the last but one U+3000: see `nonproj.text.characters`."""
+
+_BLANKS = re.compile(f"[{re.escape(BLANKS)}]+")
 
 _IDS = [str(number) for number in range(1, 1001)]
 
@@ -134,6 +136,17 @@ class Origin(NamedTuple):
     ranges: bool = False
     document: bool = True
     number: int = 1
+
+
+def one_line(form: str) -> str:
+    """Return a token with a single blank for each run of blanks in it; a no-break space remains.
+
+    Examples
+    --------
+    >>> one_line("thành\\n  phố"), one_line("10\u00a0000")
+    ('thành phố', '10\\xa0000')
+    """
+    return _BLANKS.sub(lambda match: match[0] if match[0] == "\u00a0" else " ", form)
 
 
 def forms_of(segments: Segments) -> list[str]:

@@ -24,7 +24,7 @@ from nonproj.text.languages import LANGUAGES, Language, recognised
 from nonproj.text.layout import NO_GAP, PARAGRAPH, WRAPPED, Text, lay_out, spans
 from nonproj.text.margins import CERTAIN, add_margins
 from nonproj.text.multiword import BITS, Multiwords
-from nonproj.text.output import Origin, Segments, forms_of, to_sentences
+from nonproj.text.output import Origin, Segments, forms_of, one_line, to_sentences
 from nonproj.text.rules import UnicodeRules
 from nonproj.text.training import Trained, train
 from nonproj.types import Sentence
@@ -116,9 +116,11 @@ class Segmenter:
             return []
         start, end, scores = self._find(text, layout, options)
         segments = Segments(text, start.tolist(), end.tolist(), [], _paragraph_starts(layout, start, begins), {})
-        forms, normal = forms_of(segments), unicodedata.is_normalized("NFC", text)
-        if not normal:
+        written = forms_of(segments)
+        forms = [one_line(form) for form in written] if self._joins_over_blanks() else written
+        if not unicodedata.is_normalized("NFC", text):
             forms = [unicodedata.normalize("NFC", form) for form in forms]
+        normal = forms == written
         words, doubts = self.multiwords.expand_with_scores(forms) if options.format != WORDS else ({}, {})
         ends = _limited(scores, words, options.max_words)
         found = to_sentences(segments._replace(ends=ends, words=words), forms, normal, origin)
@@ -127,6 +129,10 @@ class Segmenter:
             sure = self._margins(layout, start, end, doubts)
             add_margins(found, sure, certain if options.format == LINES else scores, words, ends)
         return found
+
+    def _joins_over_blanks(self) -> bool:
+        """Return whether words may contain blanks."""
+        return isinstance(self.finder, Trained) and self.finder.blanks
 
     def _margins(self, layout: Text, start: np.ndarray, end: np.ndarray, doubts: dict[int, float]) -> np.ndarray:
         """Return how sure each token is, float32[T]; ``doubts`` are the log-odds of multiword tokens."""

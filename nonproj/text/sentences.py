@@ -18,7 +18,9 @@ from nonproj.text.layout import MAX_HASHED, NO_GAP, PARAGRAPH, Text, shape_hash
 from nonproj.text.tokens import shift_of, table_shift
 from nonproj.types import Bools, Float32s, Int32s, Int64s, Uint8s, Uint32s
 
-_MARGIN = 3
+MARGIN = 3
+"""Rows of zeros before and after those of a table."""
+
 _SUFFIX = 3
 
 _ATTRIBUTES = ("word", "shape", "suffix", "first", "last", "gap", "size", "case", "absent", "place", "inside", "one")
@@ -123,7 +125,7 @@ class TokenTable(NamedTuple):
 
 def token_table(text: Text, start: np.ndarray, end: np.ndarray) -> TokenTable:
     """Return the table of the tokens ``start[t]:end[t]`` of a text."""
-    n = len(start) + 2 * _MARGIN
+    n = len(start) + 2 * MARGIN
     table = TokenTable(
         np.zeros(n, np.uint32),
         np.zeros(n, np.uint32),
@@ -143,13 +145,14 @@ def _fill_table(text: Text, start: Int64s, end: Int64s, table: TokenTable) -> No
     lower, kind = text.lower, text.kind
     c = 0
     for t in range(len(start)):
-        a, b, row = start[t], end[t], t + _MARGIN
+        a, b, row = start[t], end[t], t + MARGIN
         table.word[row] = hash_codes(lower, a, b, MAX_HASHED)
         table.shape[row] = shape_hash(kind, text.run, a, b)
         table.suffix[row] = hash_codes(lower, max(a, b - _SUFFIX), b, MAX_HASHED)
         table.first[row], table.last[row], table.size[row] = kind[a], kind[b - 1], b - a
-        if b == text.end[c]:
-            table.gap[row] = PARAGRAPH if text.gap[c] == NO_GAP else text.gap[c]
+        while c < len(text.end) and text.end[c] <= b:
+            if text.end[c] == b:
+                table.gap[row] = PARAGRAPH if text.gap[c] == NO_GAP else text.gap[c]
             c += 1
 
 
@@ -167,8 +170,8 @@ def _window(table: TokenTable, t: int, rows: Int64s) -> None:
     """Write the rows from ``t - 2`` to ``t + 3``; 0, which is empty, for those of other paragraphs."""
     gap = table.gap
     rows[2], rows[3] = t, t + 1
-    rows[1] = t - 1 if t > _MARGIN and gap[t - 1] != PARAGRAPH else 0
-    rows[0] = t - 2 if rows[1] and t > _MARGIN + 1 and gap[t - 2] != PARAGRAPH else 0
+    rows[1] = t - 1 if t > MARGIN and gap[t - 1] != PARAGRAPH else 0
+    rows[0] = t - 2 if rows[1] and t > MARGIN + 1 and gap[t - 2] != PARAGRAPH else 0
     rows[4] = t + 2 if gap[t + 1] != PARAGRAPH else 0
     rows[5] = t + 3 if rows[4] and gap[t + 2] != PARAGRAPH else 0
 
@@ -217,15 +220,15 @@ def _sentence_examples(
 ) -> int:
     """Write the features and the gold decision after each token inside a paragraph; return their number."""
     count, window, state, atoms = 0, np.zeros(6, np.int64), np.zeros(3, np.int64), np.zeros(_CELLS, np.uint32)
-    for t in range(_MARGIN, len(table.word) - _MARGIN):
+    for t in range(MARGIN, len(table.word) - MARGIN):
         _advance(table, t, state)
         if table.gap[t] != PARAGRAPH:
             _window(table, t, window)
             _look_around(table, case, window, state, atoms)
             hash_window(templates, atoms, shift, rows[count])
-            gold[count] = ends[t - _MARGIN]
+            gold[count] = ends[t - MARGIN]
             count += 1
-        if ends[t - _MARGIN]:
+        if ends[t - MARGIN]:
             state[:] = 0
     return count
 
@@ -243,7 +246,7 @@ def _score_ends(
     """Write the score of a sentence end after each token, infinity at the end of a paragraph."""
     out, atoms = np.empty(N_FEATURES, np.int32), np.zeros(_CELLS, np.uint32)
     window, state = np.zeros(6, np.int64), np.zeros(3, np.int64)
-    for t in range(_MARGIN, len(table.word) - _MARGIN):
+    for t in range(MARGIN, len(table.word) - MARGIN):
         _advance(table, t, state)
         score = np.float32(np.inf)
         if table.gap[t] != PARAGRAPH:
@@ -253,7 +256,7 @@ def _score_ends(
             score = np.float32(-threshold)
             for j in range(N_FEATURES):
                 score += weights[out[j]]
-        scores[t - _MARGIN] = score
+        scores[t - MARGIN] = score
         if score > 0:
             state[:] = 0
 
@@ -270,7 +273,7 @@ def score_ends(table: TokenTable, case: np.ndarray, weights: np.ndarray, thresho
     threshold : float
         Scores up to this are no ends.
     """
-    scores = np.empty(len(table.word) - 2 * _MARGIN, np.float32)
+    scores = np.empty(len(table.word) - 2 * MARGIN, np.float32)
     _score_ends(table, case, WINDOW, weights, np.float32(threshold), shift_of(weights), scores)
     return scores
 
@@ -279,7 +282,7 @@ def score_ends(table: TokenTable, case: np.ndarray, weights: np.ndarray, thresho
 def _count_case(table: TokenTable, ends: Bools, counts: Int64s) -> None:
     """Count, for each hash, tokens in lower case, capitalised inside a sentence, and at its beginning."""
     shift, begins = np.uint32(table_shift(len(counts))), True
-    for t in range(_MARGIN, len(table.word) - _MARGIN):
+    for t in range(MARGIN, len(table.word) - MARGIN):
         kind, row = table.first[t], counts[table.word[t] >> shift]
         if kind in (LOWER, LETTER):
             row[0] += 1
@@ -288,7 +291,7 @@ def _count_case(table: TokenTable, ends: Bools, counts: Int64s) -> None:
         if begins:
             row[2] += 1
         row[3] += 1
-        begins = ends[t - _MARGIN]
+        begins = ends[t - MARGIN]
 
 
 def letter_case(table: TokenTable, ends: np.ndarray, size: int) -> np.ndarray:

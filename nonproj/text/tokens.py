@@ -68,6 +68,9 @@ N_FEATURES = len(TEMPLATES)
 
 _CELLS = 6 * _WIDTH
 
+NEVER, SOMETIMES, ALWAYS = range(3)
+"""Whether tokens end between two kinds of characters: the model decides, unless they never or always do."""
+
 
 @kernel
 def _look_around(text: Text, c: int, i: int, atoms: Uint32s) -> None:
@@ -122,7 +125,7 @@ def _count_places(text: Text, candidate: Uint8s) -> int:
     count = 0
     for c in range(len(text.start)):
         for i in range(text.start[c], text.end[c] - 1):
-            count += candidate[text.kind[i], text.kind[i + 1]]
+            count += candidate[text.kind[i], text.kind[i + 1]] != NEVER
     return count
 
 
@@ -155,13 +158,14 @@ def _token_examples(
     for c in range(len(text.start)):
         begin = text.start[c]
         for i in range(text.start[c], text.end[c] - 1):
-            if candidate[text.kind[i], text.kind[i + 1]] and not text.fixed[i]:
+            kinds = NEVER if text.fixed[i] else candidate[text.kind[i], text.kind[i + 1]]
+            if kinds == SOMETIMES:
                 _look_around(text, c, i, atoms)
                 _look_at_strings(text, c, begin, i, known, atoms)
                 hash_window(window, atoms, shift, rows[count])
                 gold[count] = ends[i]
                 count += 1
-            if ends[i]:
+            if ends[i] or kinds == ALWAYS:
                 begin = i + 1
     return count
 
@@ -183,8 +187,9 @@ def _tokenize(
     for c in range(len(text.start)):
         begin = text.start[c]
         for i in range(text.start[c], text.end[c] - 1):
-            ends = False
-            if candidate[text.kind[i], text.kind[i + 1]] and not text.fixed[i]:
+            kinds = NEVER if text.fixed[i] else candidate[text.kind[i], text.kind[i + 1]]
+            ends = kinds == ALWAYS
+            if kinds == SOMETIMES:
                 _look_around(text, c, i, atoms)
                 _look_at_strings(text, c, begin, i, known, atoms)
                 hash_window(window, atoms, shift, out)
@@ -209,7 +214,7 @@ def tokenize(
     ----------
     text : Text
     candidate : ndarray of shape (KINDS, KINDS), uint8
-        Pairs of kinds that may be separated.
+        For each pair of kinds whether they are separated: `NEVER`, `SOMETIMES` (the model decides) or `ALWAYS`.
     known : ndarray, uint8
         How often each string, by its hash, is a token in training; its length is a power of two.
     weights : ndarray, float32
@@ -240,7 +245,7 @@ def _token_margins(
         while text.end[c] <= start[t]:
             c += 1
         for i in range(start[t], min(end[t], text.end[c] - 1)):
-            if candidate[text.kind[i], text.kind[i + 1]] and not text.fixed[i]:
+            if candidate[text.kind[i], text.kind[i + 1]] == SOMETIMES and not text.fixed[i]:
                 _look_around(text, c, i, atoms)
                 _look_at_strings(text, c, start[t], i, known, atoms)
                 hash_window(window, atoms, shift, out)

@@ -1,4 +1,4 @@
-"""Training of the two linear models, for token ends and for sentence ends, on a treebank with raw text."""
+"""Training of the linear models of tokens, of words of several units and of sentences, on a treebank with raw text."""
 
 from __future__ import annotations
 
@@ -13,47 +13,86 @@ from nonproj.linear.hashing import hash_codes
 from nonproj.linear.logistic import Options, fit
 from nonproj.linear.weights import check_table
 from nonproj.options.config import SegmenterConfig
-from nonproj.text.characters import KINDS, NEWLINE, WORD_KINDS, characters
+from nonproj.text.characters import (
+    IDEOGRAPH,
+    KINDS,
+    LETTER,
+    LOWER,
+    NEWLINE,
+    UPPER,
+    WORD_KINDS,
+    characters,
+)
 from nonproj.text.corpus import RawText, Surface, raw_text
 from nonproj.text.layout import MAX_HASHED, Text, lay_out, spans
 from nonproj.text.sentences import TokenTable, case_classes, letter_case, score_ends, sentence_examples, token_table
-from nonproj.text.tokens import table_shift, token_examples, token_margins, tokenize
+from nonproj.text.tokens import ALWAYS, NEVER, SOMETIMES, table_shift, token_examples, token_margins, tokenize
+from nonproj.text.words import count_words, join_units, open_places, score_joins, word_examples, word_margins
 from nonproj.types import Int64s, Uint32s
 
 FOLDS = 5
 """Statistics over words are counted on the other folds, because those of a rare word would give its own place away."""
 
-_KNOWN_BITS, _CASE_BITS = 16, 16
+_KNOWN_BITS, _CASE_BITS, _LEXICON_BITS = 16, 16, 20
 _MIN_SHARE, _MIN_SHARE_IN_WORDS = 0.002, 0.05
 
 
+_LEAST_JOINED, _MIN_JOINED = 5, 0.0005
+"""Words with blanks in a treebank, and their share of its words, from which the model of words is trained."""
+
+_LEAST_PAIRS, _MIN_SEPARATED = 1000, 0.1
+"""Pairs of letters in a treebank, and the share of them between words, from which its text has no blanks."""
+
+
 class Trained:
-    """The two models.
+    """The models.
 
     Attributes
     ----------
     candidate : ndarray of shape (KINDS, KINDS), uint8
-        The pairs of kinds of characters between which tokens may end.
+        The pairs of kinds of characters between which tokens may end: see `nonproj.text.tokens.tokenize`.
     known : ndarray, uint8
         How often each string is a token, by hash.
     token_weights, sentence_weights : ndarray, float32
     case : ndarray, uint8
         A class of capitalization for each word, by hash.
+    lexicon, word_weights : ndarray or None
+        How often each word occurs, uint8, by hash, and float32; None where every unit is a word: see
+        `nonproj.text.words`.
+    blanks : bool
+        Whether words may contain blanks.
     threshold : float
         Minimum score of a sentence end.
     """
 
-    def __init__(self, tables: dict[str, np.ndarray], threshold: float):
+    def __init__(self, tables: dict[str, np.ndarray], blanks: bool, threshold: float):
         self.candidate, self.known, self.token_weights = (tables[name] for name in ("candidate", "known", "tokens"))
+        self.lexicon, self.word_weights, self.blanks = tables.get("lexicon"), tables.get("words"), blanks
         self.case, self.sentence_weights, self.threshold = tables["case"], tables["sentences"], threshold
 
     def tokens(self, layout: Text) -> tuple[np.ndarray, np.ndarray]:
         """Return the first characters of the tokens and those behind their last, int64[T] each."""
-        return tokenize(layout, self.candidate, self.known, self.token_weights)
+        start, end = tokenize(layout, self.candidate, self.known, self.token_weights)
+        if self.word_weights is None:
+            return start, end
+        first, last = join_units(start, end, self._join_scores(layout, start, end))
+        return start[first], end[last]
+
+    def _join_scores(self, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+        """Return the score of a word that goes on after each unit, float32[U]."""
+        units = token_table(layout, start, end)
+        allowed = open_places(units, self.candidate, self.blanks)
+        return score_joins(units, allowed, self.lexicon, self.word_weights)
 
     def margins(self, layout: Text, start: np.ndarray, end: np.ndarray, large: float) -> np.ndarray:
         """Return how sure each token is, float32[T]: see `nonproj.text.tokens.token_margins`."""
-        return token_margins(layout, (start, end), self.candidate, self.known, self.token_weights, large)
+        if self.word_weights is not None:
+            start, end = tokenize(layout, self.candidate, self.known, self.token_weights)
+        margins = token_margins(layout, (start, end), self.candidate, self.known, self.token_weights, large)
+        if self.word_weights is None:
+            return margins
+        scores = self._join_scores(layout, start, end)
+        return word_margins(margins, *join_units(start, end, scores), scores)
 
     def scores(self, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends."""
@@ -64,7 +103,9 @@ class Trained:
         """Return the models as JSON values and arrays."""
         tables = {"candidate": self.candidate, "known": self.known, "tokens": self.token_weights}
         tables |= {"case": self.case, "sentences": self.sentence_weights}
-        return {"threshold": self.threshold}, tables
+        if self.lexicon is not None and self.word_weights is not None:
+            tables |= {"lexicon": self.lexicon, "words": self.word_weights}
+        return {"threshold": self.threshold, "blanks": self.blanks}, tables
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], tables: dict[str, np.ndarray]) -> Trained:
@@ -78,14 +119,17 @@ class Trained:
         threshold = meta.get("threshold")
         if type(threshold) not in (int, float) or not abs(threshold) < 100:
             raise ModelError("the segmenter's threshold is not a number")
-        for name in ("known", "case"):
+        if type(meta.get("blanks")) is not bool:
+            raise ModelError("the segmenter does not say whether words contain blanks")
+        more = {"lexicon", "words"} & tables.keys()
+        for name in ("known", "case", *(["lexicon"] if more else [])):
             check_table(tables.get(name), ("uint8",), 8, f"the segmenter's '{name}'", 28)
-        for name in ("tokens", "sentences"):
+        for name in ("tokens", "sentences", *(["words"] if more else [])):
             check_table(tables.get(name), ("float32",), 8, f"the segmenter's '{name}'", 28)
         candidate = tables.get("candidate")
-        if candidate is None or candidate.dtype != np.uint8 or candidate.shape != (KINDS, KINDS) or candidate.max() > 1:
-            raise ModelError(f"the segmenter's table 'candidate' is not {KINDS} by {KINDS} of 0 and 1")
-        return cls(tables, float(threshold))
+        if candidate is None or candidate.dtype != np.uint8 or candidate.shape != (KINDS, KINDS) or candidate.max() > 2:
+            raise ModelError(f"the segmenter's table 'candidate' is not {KINDS} by {KINDS} of 0, 1 and 2")
+        return cls(tables, meta["blanks"], float(threshold))
 
 
 def train(
@@ -95,23 +139,52 @@ def train(
     bits = options.bits
     plain = _Corpus(raw_text(paragraphs))
     varied = [_Corpus(raw_text(paragraphs, np.random.default_rng(seed + copy))) for copy in range(options.copies)]
-    tables = {"candidate": candidates([plain, *varied]), "known": known_tokens(plain)}
+    tables = {"candidate": candidates([plain, *varied])}
+    for corpus in (plain, *varied):
+        corpus.divide(tables["candidate"])
+    tables["known"] = known_tokens(plain)
     rows, gold = zip(*(corpus.token_examples(tables, bits) for corpus in (plain, *varied)), strict=True)
     steps = (options.epochs, options.learning_rate)
     tables["tokens"] = _fit(rows, gold, bits, steps, seed, progress, "tokens")
-    rows, gold, counts = _sentence_examples(paragraphs, options, seed)
+    blanks = plain.has_words_with_blanks()
+    if blanks or (tables["candidate"] == ALWAYS).any():
+        rows, gold, counts = _word_examples(paragraphs, tables["candidate"], blanks, options, seed)
+        tables["lexicon"] = np.minimum(counts, 255).astype(np.uint8)
+        tables["words"] = _fit(rows, gold, bits + 2, steps, seed, progress, "words")
+    rows, gold, counts = _sentence_examples(paragraphs, tables["candidate"], options, seed)
     tables["case"] = case_classes(counts)
     tables["sentences"] = _fit(rows, gold, bits + 2, steps, seed, progress, "sentences")
-    return Trained(tables, options.threshold)
+    return Trained(tables, blanks, options.threshold)
 
 
 class _Corpus:
-    """A raw text with its layout and gold tokens."""
+    """A raw text with its layout and gold units and tokens."""
 
-    def __init__(self, raw: RawText):
+    def __init__(self, raw: RawText, candidate: np.ndarray | None = None):
         self.raw, self.layout = raw, lay_out(characters(raw.text))
-        self.start, self.end = spans(self.layout, raw.token_ends)
+        if candidate is not None:
+            self.divide(candidate)
+
+    def divide(self, candidate: np.ndarray) -> None:
+        """Find the units and tokens where tokens may end as the table says."""
+        raw, kind = self.raw, self.layout.kind
+        ends = raw.token_ends.copy()
+        ends[:-1] |= candidate[kind[:-1], kind[1:]] == ALWAYS
+        self.units = spans(self.layout, ends)
+        self.joins = ~raw.token_ends[self.units[1] - 1]
+        first, last = join_units(*self.units, np.where(self.joins, np.float32(1), np.float32(-1)))
+        self.start, self.end = self.units[0][first], self.units[1][last]
         self.sentence_ends = raw.sentence_ends[self.end - 1]
+
+    def has_words_with_blanks(self) -> bool:
+        """Return whether words contain blanks often enough to learn it."""
+        after = np.minimum(self.units[1], len(self.layout.kind) - 1)
+        count = np.count_nonzero(self.joins & (self.layout.kind[after] <= NEWLINE))
+        return bool(count >= _LEAST_JOINED and count >= _MIN_JOINED * len(self.start))
+
+    def unit_table(self) -> TokenTable:
+        """Return the table of the gold units."""
+        return token_table(self.layout, *self.units)
 
     def token_examples(self, tables: dict[str, Any], bits: int) -> tuple[np.ndarray, np.ndarray]:
         """Return features and gold decisions of all places where tokens may end."""
@@ -127,9 +200,10 @@ class _Corpus:
 
 
 def candidates(corpora: Sequence[_Corpus]) -> np.ndarray:
-    """Return the pairs of kinds that tokens separate in a share of all cases: uint8.
+    """Return whether tokens end between two kinds, uint8: see `nonproj.text.tokens.tokenize`.
 
-    Of those that do not occur, all but letters and digits.
+    They may where they do in a share of all cases; where that does not occur, between all but letters and digits.  In
+    text without blanks, letters are always separated.
     """
     pairs, separated = np.zeros((KINDS, KINDS), np.int64), np.zeros((KINDS, KINDS), np.int64)
     for corpus in corpora:
@@ -141,13 +215,19 @@ def candidates(corpora: Sequence[_Corpus]) -> np.ndarray:
     word = np.isin(np.arange(KINDS), WORD_KINDS)
     unseen = (pairs == 0) & ~(word[:, None] & word)
     least = np.where(word[:, None] & word, _MIN_SHARE_IN_WORDS, _MIN_SHARE)
-    return (unseen | (separated > least * pairs)).astype(np.uint8)
+    found = np.where(unseen | (separated > least * pairs), np.uint8(SOMETIMES), np.uint8(NEVER))
+    alike = [kind for kind in (LOWER, LETTER, IDEOGRAPH) if pairs[kind, kind] >= _LEAST_PAIRS]
+    alike = [kind for kind in alike if separated[kind, kind] > _MIN_SEPARATED * pairs[kind, kind]]
+    if alike:
+        letters = [*alike, *([UPPER] if LOWER in alike else [])]
+        found[np.ix_(letters, letters)] = ALWAYS
+    return found
 
 
 def known_tokens(corpus: _Corpus) -> np.ndarray:
-    """Return how often each string is a token, by hash, uint8 (at most 255)."""
+    """Return how often each string is a unit, by hash, uint8 (at most 255)."""
     counts = np.zeros(1 << _KNOWN_BITS, np.int64)
-    _count_tokens(corpus.layout.lower, corpus.start, corpus.end, counts)
+    _count_tokens(corpus.layout.lower, *corpus.units, counts)
     return np.minimum(counts, 255).astype(np.uint8)
 
 
@@ -159,18 +239,56 @@ def _count_tokens(codes: Uint32s, start: Int64s, end: Int64s, counts: Int64s) ->
         counts[hash_codes(codes, start[t], end[t], MAX_HASHED) >> shift] += 1
 
 
-def _sentence_examples(paragraphs, options: SegmenterConfig, seed: int):
+def folds_of(paragraphs: Sequence[list[list[Surface]]]) -> list[list[list[list[Surface]]]]:
+    """Return paragraphs in folds with equally many sentences, which may cut a paragraph.
+
+    Examples
+    --------
+    >>> [len(paragraph) for fold in folds_of([[[]] * 6, [[]] * 4]) for paragraph in fold]
+    [2, 2, 2, 2, 2]
+    """
+    count = sum(len(paragraph) for paragraph in paragraphs)
+    number = min(FOLDS, count)
+    folds: list[list[list[list[Surface]]]] = [[] for _ in range(number)]
+    position = 0
+    for paragraph in paragraphs:
+        fold = -1
+        for sentence in paragraph:
+            if position * number // count != fold:
+                fold = position * number // count
+                folds[fold].append([])
+            folds[fold][-1].append(sentence)
+            position += 1
+    return folds
+
+
+def _word_examples(paragraphs, candidate: np.ndarray, blanks: bool, options: SegmenterConfig, seed: int):
+    """Return features, gold decisions and the counts of words, from text as it is and varied."""
+    folds = [_Corpus(raw_text(fold), candidate) for fold in folds_of(paragraphs)]
+    counts = [count_words(fold.unit_table(), fold.joins, 1 << _LEXICON_BITS) for fold in folds]
+    everything, rows, gold = sum(counts), [], []
+    for fold, own in zip(folds, counts, strict=True):
+        units = fold.unit_table()
+        lexicon = np.minimum(everything - own, 255).astype(np.uint8)
+        more_rows, more_gold = word_examples(
+            units, fold.joins, open_places(units, candidate, blanks), lexicon, options.bits + 2
+        )
+        rows.append(more_rows)
+        gold.append(more_gold)
+    return rows, gold, everything
+
+
+def _sentence_examples(paragraphs, candidate: np.ndarray, options: SegmenterConfig, seed: int):
     """Return features, gold decisions and the counts of `letter_case`, from text as it is and varied."""
-    bounds = np.linspace(0, len(paragraphs), min(FOLDS, len(paragraphs)) + 1).astype(int).tolist()
-    folds = [paragraphs[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
-    plain = [_Corpus(raw_text(fold)) for fold in folds]
+    folds = folds_of(paragraphs)
+    plain = [_Corpus(raw_text(fold), candidate) for fold in folds]
     counts = [letter_case(fold.table(), fold.sentence_ends, 1 << _CASE_BITS) for fold in plain]
     everything, rows, gold = sum(counts), [], []
     for index, fold in enumerate(folds):
         others = everything - counts[index] if len(folds) > 1 else everything
         case = case_classes(others)
         for copy in range(options.copies + 1):
-            corpus = _Corpus(raw_text(fold, np.random.default_rng(seed + copy))) if copy else plain[index]
+            corpus = _Corpus(raw_text(fold, np.random.default_rng(seed + copy)), candidate) if copy else plain[index]
             more_rows, more_gold = corpus.sentence_examples(case, options.bits + 2)
             rows.append(more_rows)
             gold.append(more_gold)

@@ -1,0 +1,278 @@
+"""Words of several units: a linear model decides between each two units whether one word goes on there.
+
+In a treebank whose words contain blanks, units are what stands between blanks, after punctuation is split off.  In one
+whose text has no blanks between words, they are characters.  The features are n-grams of units, and the words of the
+treebank that begin, end or go on at the place.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj._kernel import inlined_kernel, kernel
+from nonproj.linear.hashing import Window, hash_window, length_share, place_share
+from nonproj.linear.templates import Grammar, compile_templates, window_of
+from nonproj.text.layout import MAX_TOKEN, NO_GAP, ONE_BLANK, WRAPPED
+from nonproj.text.sentences import MARGIN, TokenTable
+from nonproj.text.tokens import ALWAYS, shift_of, table_shift
+from nonproj.types import Bools, Float32s, Int32s, Int64s, Uint8s, Uint32s
+
+LONGEST = 12
+"""Longest word of the lexicon, in units."""
+
+_ATTRIBUTES = ("word", "shape", "suffix", "across", "before", "behind", "one")
+"""What is known of a unit: its form in lower case, its shape, its last characters; and of the place after it, the
+longest word of the lexicon that goes on there, that ends there, and that begins there."""
+
+_WIDTH = len(_ATTRIBUTES)
+
+GRAMMAR = Grammar("words", ("u",), _ATTRIBUTES, (-2, 3))
+"""Templates name the unit before the place, ``u``, and its neighbours."""
+
+_PAIR, _SHAPES, _LEXICON = "u.word u+1.word", "u.shape u+1.shape", "u.across u.before u.behind"
+
+TEMPLATES = (
+    "u.one",
+    "u-1.word",
+    "u.word",
+    "u+1.word",
+    "u+2.word",
+    _PAIR,
+    "u-1.word u.word",
+    "u+1.word u+2.word",
+    "u-1.word u+1.word",
+    "u.word u+2.word",
+    f"u-1.word {_PAIR}",
+    f"{_PAIR} u+2.word",
+    f"u-1.word {_PAIR} u+2.word",
+    "u-2.word u-1.word u.word",
+    "u+1.word u+2.word u+3.word",
+    f"u-2.word u-1.word {_PAIR}",
+    f"{_PAIR} u+2.word u+3.word",
+    _SHAPES,
+    f"u-1.shape {_SHAPES}",
+    f"{_SHAPES} u+2.shape",
+    f"u-1.shape {_SHAPES} u+2.shape",
+    "u.shape u+1.word",
+    "u.word u+1.shape",
+    "u.suffix",
+    "u+1.suffix",
+    "u.suffix u+1.suffix",
+    "u.across",
+    _LEXICON,
+    f"u.before {_SHAPES}",
+    f"u.behind {_SHAPES}",
+    f"{_LEXICON} {_SHAPES}",
+    f"u.across {_PAIR}",
+    "u.across u.before u.word",
+    "u.across u.behind u+1.word",
+)
+
+WINDOW: Window = window_of(compile_templates(TEMPLATES, GRAMMAR), GRAMMAR)
+
+N_FEATURES = len(TEMPLATES)
+"""Features of a place."""
+
+_REACH, _CELLS = 2, 6 * _WIDTH
+
+
+class Matches(NamedTuple):
+    """The longest words of a lexicon around each place; 0 where there is none, the numbers are of `_described`.
+
+    Attributes
+    ----------
+    across, before, behind : ndarray of shape (U,), uint32
+        The words that go on at the place after a unit, that end there, and that begin there.
+    """
+
+    across: np.ndarray
+    before: np.ndarray
+    behind: np.ndarray
+
+
+def open_places(units: TokenTable, candidate: np.ndarray, blanks: bool) -> np.ndarray:
+    """Return whether a word may go on after each unit, bool[U].
+
+    Parameters
+    ----------
+    units : TokenTable
+    candidate : ndarray of shape (KINDS, KINDS), uint8
+        See `nonproj.text.tokens.tokenize`; where that always separates two characters, one word may hold both.
+    blanks : bool
+        Whether words may contain a blank, or the end of a filled line.
+    """
+    inside = slice(MARGIN, len(units.gap) - MARGIN)
+    gap, last, first = units.gap[inside], units.last[inside], units.first[MARGIN + 1 : len(units.gap) - MARGIN + 1]
+    found: np.ndarray = (gap == NO_GAP) & (candidate[last, first] == ALWAYS)
+    if blanks:
+        found |= (gap == ONE_BLANK) | (gap == WRAPPED)
+    return found
+
+
+@kernel
+def _count_words(words: Uint32s, joins: Bools, counts: Int64s) -> None:
+    """Count the words, by the hashes of their units."""
+    shift, key, size = np.uint32(table_shift(len(counts))), np.uint32(0), 0
+    for u in range(len(joins)):
+        key = np.uint32(key + place_share(size, words[u]))
+        size += 1
+        if not joins[u] or size == LONGEST:
+            counts[np.uint32(key + length_share(size)) >> shift] += 1
+            key, size = np.uint32(0), 0
+
+
+def count_words(units: TokenTable, joins: np.ndarray, size: int) -> np.ndarray:
+    """Return how often each word, by hash, occurs, int64[size]; ``joins``: a word goes on after a unit."""
+    counts = np.zeros(size, np.int64)
+    _count_words(units.word[MARGIN:-MARGIN], joins, counts)
+    return counts
+
+
+@inlined_kernel
+def _described(size: int, place: int, count: int) -> int:
+    """Return the length of a known word, where it goes on, and a class of its count, as one number."""
+    frequent = 1 + (count > 1) + (count > 3) + (count > 9)
+    return size * 128 + place * 8 + frequent
+
+
+@kernel
+def _match(words: Uint32s, allowed: Bools, lexicon: Uint8s, across: Uint32s, before: Uint32s, behind: Uint32s) -> None:
+    """Write the longest known words at each place."""
+    shift, n = np.uint32(table_shift(len(lexicon))), len(allowed)
+    for a in range(n):
+        key = np.uint32(0)
+        for size in range(1, min(LONGEST, n - a) + 1):
+            last = a + size - 1
+            key = np.uint32(key + place_share(size - 1, words[last]))
+            count = lexicon[np.uint32(key + length_share(size)) >> shift]
+            if count:
+                if a:
+                    behind[a - 1] = _described(size, 0, count)
+                before[last] = max(before[last], _described(size, 0, count))
+                for u in range(a, last):
+                    if across[u] // 128 < size:
+                        across[u] = _described(size, u - a, count)
+            if not allowed[last]:
+                break
+
+
+def match(units: TokenTable, allowed: np.ndarray, lexicon: np.ndarray) -> Matches:
+    """Return the words of a lexicon, by hash, around each place."""
+    found = Matches(*(np.zeros(len(allowed), np.uint32) for _ in range(3)))
+    _match(units.word[MARGIN:-MARGIN], allowed, lexicon, *found)
+    return found
+
+
+@kernel
+def _look_around(units: TokenTable, matches: Matches, u: int, atoms: Uint32s) -> None:
+    """Write the attributes of the units around the place after unit ``u``."""
+    for k in range(6):
+        row, own = u + MARGIN - _REACH + k, k * _WIDTH
+        atoms[own], atoms[own + 1], atoms[own + 2] = units.word[row], units.shape[row], units.suffix[row]
+    own = _REACH * _WIDTH
+    atoms[own + 3], atoms[own + 4], atoms[own + 5] = matches.across[u], matches.before[u], matches.behind[u]
+    atoms[own + 6] = 1
+
+
+@kernel
+def _places(
+    units: TokenTable, matches: Matches, allowed: Bools, templates: Window, shift: np.uint32, rows: Int32s
+) -> None:
+    """Write the features of the open places."""
+    count, atoms = 0, np.zeros(_CELLS, np.uint32)
+    for u in range(len(allowed)):
+        if allowed[u]:
+            _look_around(units, matches, u, atoms)
+            hash_window(templates, atoms, shift, rows[count])
+            count += 1
+
+
+def word_examples(
+    units: TokenTable, joins: np.ndarray, allowed: np.ndarray, lexicon: np.ndarray, bits: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return features and gold decisions of the open places."""
+    rows = np.empty((int(allowed.sum()), N_FEATURES), np.int32)
+    _places(units, match(units, allowed, lexicon), allowed, WINDOW, np.uint32(32 - bits), rows)
+    return rows, joins[allowed].astype(np.uint8)
+
+
+@kernel
+def _score(
+    units: TokenTable,
+    matches: Matches,
+    allowed: Bools,
+    templates: Window,
+    weights: Float32s,
+    shift: np.uint32,
+    scores: Float32s,
+) -> None:
+    """Write the score of a word that goes on after each unit; minus infinity where none may."""
+    out, atoms = np.empty(N_FEATURES, np.int32), np.zeros(_CELLS, np.uint32)
+    for u in range(len(allowed)):
+        scores[u] = -np.inf
+        if allowed[u]:
+            _look_around(units, matches, u, atoms)
+            hash_window(templates, atoms, shift, out)
+            score = np.float32(0.0)
+            for j in range(N_FEATURES):
+                score += weights[out[j]]
+            scores[u] = score
+
+
+def score_joins(units: TokenTable, allowed: np.ndarray, lexicon: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the score of a word that goes on after each unit, float32[U]: above 0 where one does.
+
+    Parameters
+    ----------
+    units : TokenTable
+    allowed : ndarray of shape (U,), bool
+        Of `open_places`.
+    lexicon : ndarray, uint8
+        How often each word, by the hashes of its units, occurs in training.
+    weights : ndarray, float32
+    """
+    scores = np.empty(len(allowed), np.float32)
+    _score(units, match(units, allowed, lexicon), allowed, WINDOW, weights, shift_of(weights), scores)
+    return scores
+
+
+@kernel
+def _join(start: Int64s, end: Int64s, scores: Float32s, first: Int64s, last: Int64s) -> int:
+    """Write the first and last unit of each word; return the number of words."""
+    count, begin = 0, 0
+    for u in range(len(start)):
+        if u + 1 == len(start) or scores[u] <= 0 or end[u + 1] - start[begin] > MAX_TOKEN:
+            first[count], last[count] = begin, u
+            count, begin = count + 1, u + 1
+    return count
+
+
+def join_units(start: np.ndarray, end: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first and the last unit of each word, int64[W] each.
+
+    Examples
+    --------
+    >>> first, last = join_units(np.array([0, 4, 9]), np.array([3, 8, 12]), np.array([1, -1, -1], np.float32))
+    >>> first.tolist(), last.tolist()
+    ([0, 2], [1, 2])
+    """
+    first, last = np.empty(len(start), np.int64), np.empty(len(start), np.int64)
+    count = _join(start, end, scores, first, last)
+    return first[:count], last[:count]
+
+
+def word_margins(margins: np.ndarray, first: np.ndarray, last: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return how sure each word is, float32[W]: as its least certain unit, or decision inside or beside it.
+
+    Examples
+    --------
+    >>> margins, scores = np.array([9, 8, 7], np.float32), np.array([1, -2, -np.inf], np.float32)
+    >>> word_margins(margins, np.array([0, 2]), np.array([1, 2]), scores).tolist()
+    [1.0, 2.0]
+    """
+    sure = np.abs(scores)
+    before = np.append(np.float32(np.inf), sure[:-1])
+    found: np.ndarray = np.minimum(np.minimum.reduceat(np.minimum(margins, sure), first), before[first])
+    return found
