@@ -337,3 +337,80 @@ def logistic_step(row: list[int], target: bool, rate: float, weights, squares) -
     for f in row:
         squares[f] += gradient * gradient
         weights[f] -= rate * gradient / math.sqrt(squares[f])
+
+
+WORD_TEMPLATES = [
+    "u.one",
+    "u-1.word",
+    "u.word",
+    "u+1.word",
+    "u+2.word",
+    "u.word u+1.word",
+    "u-1.word u.word",
+    "u+1.word u+2.word",
+    "u-1.word u+1.word",
+    "u.word u+2.word",
+    "u-1.word u.word u+1.word",
+    "u.word u+1.word u+2.word",
+    "u-1.word u.word u+1.word u+2.word",
+    "u-2.word u-1.word u.word",
+    "u+1.word u+2.word u+3.word",
+    "u-2.word u-1.word u.word u+1.word",
+    "u.word u+1.word u+2.word u+3.word",
+    "u.shape u+1.shape",
+    "u-1.shape u.shape u+1.shape",
+    "u.shape u+1.shape u+2.shape",
+    "u-1.shape u.shape u+1.shape u+2.shape",
+    "u.shape u+1.word",
+    "u.word u+1.shape",
+    "u.suffix",
+    "u+1.suffix",
+    "u.suffix u+1.suffix",
+    "u.across",
+    "u.across u.before u.behind",
+    "u.before u.shape u+1.shape",
+    "u.behind u.shape u+1.shape",
+    "u.across u.before u.behind u.shape u+1.shape",
+    "u.across u.word u+1.word",
+    "u.across u.before u.word",
+    "u.across u.behind u+1.word",
+]
+
+
+def join_scores(units: list[str], allowed: list[bool], counts, weights: np.ndarray) -> list[float]:
+    """The score of a word that goes on after each unit; ``counts`` are those of words, by hash."""
+
+    def count(a: int, b: int) -> int:
+        """How often the units from a to b are a word; 0 if they cannot be one."""
+        possible = 0 <= a <= b < len(units) and b - a < 12 and all(allowed[a:b])
+        return counts(sequence_hash([string_hash(unit) for unit in units[a : b + 1]], b - a + 1)) if possible else 0
+
+    def described(a: int, b: int, place: int) -> int:
+        return (b - a + 1) * 128 + place * 8 + 1 + sum(count(a, b) > bound for bound in (1, 3, 9))
+
+    def longest(spans: list[tuple[int, int]], place: int | None = None) -> int:
+        """The number of the longest of some words, the first of equals; 0 without one."""
+        known = [(a, b) for a, b in spans if count(a, b)]
+        a, b = max(known, key=lambda span: span[1] - span[0], default=(0, -1))
+        return described(a, b, 0 if place is None else place - a) if known else 0
+
+    near, scores = range(13), []
+    for u, possible in enumerate(allowed):
+        if not possible:
+            scores.append(-math.inf)
+            continue
+        lexicon = {
+            "across": longest([(a, b) for a in range(max(u - 11, 0), u + 1) for b in range(u + 1, a + 12)], u),
+            "before": longest([(u - k, u) for k in near]),
+            "behind": longest([(u + 1, u + 1 + k) for k in near]),
+        }
+        forms = [units[k] if 0 <= k < len(units) else "" for k in range(u - 2, u + 4)]
+        hashes = {"word": string_hash, "shape": shape_hash, "suffix": lambda form: string_hash(form[-3:])}
+        values = {
+            f"u{d:+d}.{name}" if d else f"u.{name}": value(form) if form else 0
+            for name, value in hashes.items()
+            for d, form in enumerate(forms, -2)
+        }
+        values |= {f"u.{name}": value for name, value in lexicon.items()} | {"u.one": 1}
+        scores.append(float(decide(feature_hashes("words", WORD_TEMPLATES, values), weights)))
+    return scores

@@ -3,9 +3,9 @@
 - `characters`: kinds of characters
 - `graphemes`: what is never separated
 - `layout`: chunks between blanks, lines, paragraphs; hashes of shapes
-- `tokens`, `sentences`: features and decisions of the two linear models
+- `tokens`, `words`, `sentences`: features and decisions of the linear models
 - `corpus`: the raw text of a treebank
-- `training`: both models from a treebank
+- `training`: these models from a treebank
 - `multiword`: multiword tokens and their words
 - `rules`: segmentation without training
 - `languages`, `from_spacy`: what the rules know of a language, and what spaCy knows

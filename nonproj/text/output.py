@@ -2,8 +2,8 @@
 
 What follows a token is ``SpaceAfter=No`` or ``SpacesAfter`` in MISC, unless it is one blank; blanks before the first
 token of a paragraph are ``SpacesBefore``.  Their escapes are those of UDPipe, and ``\\uXXXX`` for characters that have
-none there.  A token that is not in Unicode normalization form C, as CoNLL-U demands, is normalized; so are the blanks in
-a word of several units, as a line end.  The original is kept as ``OrigForm``.
+none there.  A token that is not in Unicode normalization form C, as CoNLL-U demands, is normalized, and so are the
+blanks in a word, such as a line end; the original is kept as ``OrigForm``.
 """
 
 from __future__ import annotations

@@ -1,0 +1,182 @@
+"""Words of several units: words that contain blanks, and text without blanks."""
+
+from __future__ import annotations
+
+import io
+import random
+
+import naive_text as naive
+import numpy as np
+import pytest
+
+from nonproj.io import conll
+from nonproj.options.config import SegmenterConfig
+from nonproj.text.characters import KINDS, characters
+from nonproj.text.corpus import Surface, raw_text, surface
+from nonproj.text.layout import ONE_BLANK, WRAPPED, lay_out, spans
+from nonproj.text.margins import CERTAIN
+from nonproj.text.output import restore
+from nonproj.text.segmenter import Segmenter
+from nonproj.text.sentences import token_table
+from nonproj.text.tokens import ALWAYS, SOMETIMES
+from nonproj.text.training import folds_of
+from nonproj.text.words import match, open_places, score_joins
+
+WORDS = ["thành phố", "thành", "phố", "gia đình", "gia", "vị", "cơ quan nhà", "nhà", "cơ", "là", "và", "ở"]
+
+
+def treebank(blanks: bool, count: int = 150, size: int = 9) -> str:
+    """Random sentences over few words, with blanks between words or without any."""
+    chance, text = random.Random(3), ""
+    for _ in range(count):
+        words = [chance.choice(WORDS) for _ in range(size)]
+        words = [*words, "."] if blanks else [word.replace(" ", "") for word in words]
+        glued = [not blanks or index == len(words) - 2 for index in range(len(words))]
+        for number, (word, misc) in enumerate(zip(words, glued, strict=True), 1):
+            text += f"{number}\t{word}" + "\t_" * 7 + ("\tSpaceAfter=No\n" if misc else "\t_\n")
+        text += "\n"
+    return text
+
+
+def fitted(blanks: bool) -> Segmenter:
+    return Segmenter.fit(list(conll.read(io.StringIO(treebank(blanks)))), SegmenterConfig(bits=14))
+
+
+@pytest.fixture(scope="module")
+def with_blanks() -> Segmenter:
+    return fitted(True)
+
+
+def forms(segmenter: Segmenter, text: str) -> list[list[str]]:
+    return [sentence.forms for sentence in segmenter.segment(text)]
+
+
+# -- the model against its twin ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_scores_equal_the_twin(seed):
+    chance, random_numbers = random.Random(seed), np.random.default_rng(seed)
+    text = "".join(chance.choice(["a", "b", "B", "ab", "1", " ", " ", "  ", "\n", "\n\n"]) for _ in range(60))
+    layout = lay_out(characters(text))
+    if not len(layout.start):
+        return
+    separate = random_numbers.random(len(text)) < (0.3 if seed % 2 else 0)
+    start, end = spans(layout, separate)
+    units = token_table(layout, start, end)
+    candidate = np.where(random_numbers.random((KINDS, KINDS)) < 0.5, ALWAYS, SOMETIMES).astype(np.uint8)
+    allowed = open_places(units, candidate, seed % 3 > 0)
+    lexicon = (random_numbers.integers(0, 30, 1 << 6) * random_numbers.integers(0, 2, 1 << 6)).astype(np.uint8)
+    weights = random_numbers.normal(size=1 << 8).astype(np.float32)
+    found = score_joins(units, allowed, lexicon, weights)
+    written = [text[a:b] for a, b in zip(start.tolist(), end.tolist(), strict=True)]
+    assert found.tolist() == naive.join_scores(written, allowed.tolist(), lambda h: int(lexicon[h >> 26]), weights)
+
+
+def test_open_places_are_blanks_and_ends_of_filled_lines():
+    """No line that is not full, no second blank and no paragraph is inside a word; nor are characters, unless asked."""
+    text = "aaaa bb  cc dd\nee ff\ngggggggggg h.\n\nj"
+    layout = lay_out(characters(text))
+    start, end = layout.start, layout.end
+    units = token_table(layout, start, end)
+    after = [text[a:b] for a, b in zip(start, end, strict=True)]
+    candidate = np.zeros((KINDS, KINDS), np.uint8)
+    gaps = dict(zip(after, layout.gap.tolist(), strict=True))
+    found = dict(zip(after, open_places(units, candidate, True).tolist(), strict=True))
+    assert found == {form: gap in (ONE_BLANK, WRAPPED) for form, gap in gaps.items()}
+    assert not open_places(units, candidate, False).any()
+    assert found["aaaa"] and not found["bb"] and found["ff"] and not found["h."] and not found["j"]
+
+
+@pytest.mark.parametrize("size", [500, 5000])
+def test_the_lexicon_is_asked_in_linear_time(size):
+    """Every unit and pair is known, which is the worst case: words have up to twelve units all the same."""
+    layout = lay_out(characters("a " * size))
+    units = token_table(layout, layout.start, layout.end)
+    found = match(units, np.ones(size, np.bool_), np.full(1 << 8, 3, np.uint8))
+    assert (found.before // 128).max() == 12 and (found.across // 128).max() == 12
+
+
+# -- words with blanks -------------------------------------------------------------------------------------------------
+
+
+def test_words_with_blanks_are_found(with_blanks):
+    assert forms(with_blanks, "gia đình ở thành phố là thành và phố vị.") == [
+        ["gia đình", "ở", "thành phố", "là", "thành", "và", "phố", "vị", "."]
+    ]
+
+
+def test_a_word_may_be_on_two_lines(with_blanks):
+    """Its form has one blank, and the text can be restored."""
+    text = "và gia vị ở là nhà và thành\nphố là cơ quan nhà vị\ngia đình."
+    sentences = with_blanks.segment(text)
+    found = [form for sentence in sentences for form in sentence.forms]
+    assert "thành phố" in found and restore(sentences) == text
+    token = next(token for sentence in sentences for token in surface(sentence) if token.form == "thành phố")
+    assert "OrigForm=th\\u00E0nh\\nph\\u1ED1" in token.misc
+    assert all("\n" not in line[:-1] for sentence in sentences for line in sentence.lines)
+
+
+def test_no_word_goes_on_in_another_paragraph_or_behind_two_blanks(with_blanks):
+    for gap in ("\n\n", "  "):
+        assert forms(with_blanks, f"là thành{gap}phố là.")[0][:2] == ["là", "thành"]
+        assert "thành phố" not in sum(forms(with_blanks, f"là thành{gap}phố là."), [])
+
+
+def test_a_treebank_without_such_words_has_no_model_of_them():
+    text = treebank(True).replace("thành phố", "thành").replace("gia đình", "gia").replace("cơ quan nhà", "cơ")
+    finder = Segmenter.fit(list(conll.read(io.StringIO(text))), SegmenterConfig(bits=12)).finder
+    assert finder.word_weights is None and not finder.blanks
+
+
+def test_certainty_is_that_of_the_least_certain_decision(with_blanks):
+    with_blanks.with_margins = True
+    text = "gia đình ở thành phố là thành và phố vị."
+    sentence = with_blanks.segment(text)[0]
+    with_blanks.with_margins = False
+    assert len(sentence.margins) == len(sentence.forms) + 1
+    layout, finder = lay_out(characters(text)), with_blanks.finder
+    start, end = finder.tokens(layout)
+    margins = finder.margins(layout, start, end, CERTAIN)
+    assert len(margins) == len(start) and (margins > 0).all() and margins.max() < CERTAIN
+
+
+def test_lines_are_broken_inside_words_of_the_training_text():
+    raw = raw_text([[[Surface("a" * 40, True), Surface("b" * 30 + " " + "c" * 30, True)]]])
+    assert raw.text == "a" * 40 + " " + "b" * 30 + "\n" + "c" * 30 + "\n"
+    assert np.flatnonzero(raw.token_ends).tolist() == [39, 101]
+
+
+# -- text without blanks -----------------------------------------------------------------------------------------------
+
+
+def test_text_without_blanks():
+    segmenter = fitted(False)
+    assert not segmenter.finder.blanks and (segmenter.finder.candidate == ALWAYS).any()
+    words = ["gia đình", "ở", "thành phố", "là", "gia", "vị", "cơ quan nhà", "và"]
+    assert sum(forms(segmenter, "".join(words).replace(" ", "")), []) == [word.replace(" ", "") for word in words]
+
+
+@pytest.mark.parametrize("blanks", [False, True])
+def test_the_model_is_stored_and_checked(blanks, with_blanks):
+    segmenter = with_blanks if blanks else fitted(False)
+    meta, arrays = segmenter.state()
+    text = "gia đình ở thành phố." if blanks else "giađìnhởthànhphố"
+    assert forms(Segmenter.from_state(meta, arrays), text) == forms(segmenter, text)
+    for name in ("lexicon", "words"):
+        for wrong in ({}, {name: arrays[name][:-1]}, {name: arrays[name].astype(np.float64)}):
+            with pytest.raises(Exception, match="^the segmenter's '" + name):
+                Segmenter.from_state(meta, {k: v for k, v in arrays.items() if k != name} | wrong)
+    with pytest.raises(Exception, match="whether words contain blanks"):
+        Segmenter.from_state({k: v for k, v in meta.items() if k != "blanks"}, arrays)
+
+
+# -- statistics of words -----------------------------------------------------------------------------------------------
+
+
+def test_a_treebank_of_one_paragraph_has_folds():
+    """Statistics of words are those of other folds: without folds, a rare word's own place would be among them."""
+    paragraph = [[Surface(str(number), True)] for number in range(12)]
+    folds = folds_of([paragraph])
+    assert [sum(map(len, fold)) for fold in folds] == [3, 2, 3, 2, 2]
+    assert [token for fold in folds for part in fold for sentence in part for token in sentence] == sum(paragraph, [])
