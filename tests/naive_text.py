@@ -194,11 +194,6 @@ SENTENCE_TEMPLATES = [
     "t.shape t+1.shape t.gap t.size",
     "t-1.word t.shape t+1.shape",
     "t+2.word t.shape t+1.shape",
-    "t.shape t+1.shape t.gap t.place",
-    "t.last t+1.first t+1.case t.place",
-    "t.word t.inside",
-    "t+1.word t.inside",
-    "t.shape t+1.shape t.gap t.inside",
     "t.last t+1.first t+1.case t.word",
     "t.last t+1.first t+1.case t+1.shape",
     "t.last t+1.first t+1.case t.case t+2.case",
@@ -213,7 +208,38 @@ SENTENCE_TEMPLATES = [
     "t+1.suffix t+2.suffix t.shape",
     "t.last t+1.first t+1.case t-1.absent t+2.absent",
     "t.word t-1.absent",
+    "t.tag t+1.tag",
+    "t-1.tag t.tag t+1.tag",
+    "t.tag t+1.tag t+2.tag",
+    "t-1.tag t.tag t+1.tag t+2.tag",
+    "t-2.tag t-1.tag t.tag t+1.tag",
+    "t.tag t+1.tag t+2.tag t+3.tag",
+    "t.word t+1.tag",
+    "t.tag t+1.word",
+    "t.tag t+1.tag t.gap",
+    "t.ahead t.tag t+1.tag",
+    "t.ahead t+1.word",
+    "t-1.suffix t.word",
+]
+
+STATE_TEMPLATES = [
+    "t.shape t+1.shape t.gap t.place",
+    "t.last t+1.first t+1.case t.place",
+    "t.word t.inside",
+    "t+1.word t.inside",
+    "t.shape t+1.shape t.gap t.inside",
     "t+1.word t.shape t.place",
+    "t.verbs t.tag t+1.tag",
+    "t.verbs t.place",
+    "t.verbs t.ahead t.place",
+    "t.verbs t+1.word",
+    "t.verbs t.word",
+    "t.place t.tag t+1.tag",
+    "t.place",
+    "t.verbs t.ahead t.tag t+1.tag",
+    "t.place t.word",
+    "t-1.tag t.word t.place",
+    "t-1.tag t.word t.verbs",
 ]
 
 
@@ -253,30 +279,41 @@ def token_features(text: str, found: list, c: int, begin: int, i: int, known: di
     return feature_hashes("tokens", TEMPLATES, values | {f"c.{name}": value for name, value in of_place.items()})
 
 
-def sentence_features(tokens: list, t: int, state: tuple, case: dict) -> list[int]:
-    """Hashes of the features of a sentence end after token ``t``; tokens are pairs of a form and following blanks."""
-    length, brackets, quotes = state
+def sentence_features(tokens: list, t: int, state: tuple, case, tag) -> list[int]:
+    """Hashes of the features of a sentence end after token ``t``; tokens are pairs of a form and following blanks.
+
+    ``case`` and ``tag`` are functions of forms, the state the length of the sentence, its open brackets, its quotation
+    marks and its verbs.
+    """
+    length, brackets, quotes, verbs = state
     low, high = t, t + 1
     while low > max(0, t - 2) and tokens[low - 1][1] != PARAGRAPH:
         low -= 1
     while high < min(len(tokens) - 1, t + 3) and tokens[high][1] != PARAGRAPH:
         high += 1
     forms = [tokens[k][0] if low <= k <= high else "" for k in range(t - 2, t + 4)]
-    wpp, wp, w0, w1, wn, wnn = (string_hash(form) if form else 0 for form in forms)
-    spp, sp, s0, s1, sn, snn = (shape_hash(form) if form else 0 for form in forms)
-    xp, x0, x1, xn = (string_hash(form[-3:]) if form else 0 for form in forms[1:5])
-    cp, c0, c1, cn = (case(w) for w in (wp, w0, w1, wn))
-    k0, k1, gap = kind(bases(forms[2])[-1]), kind(forms[3][0]), tokens[t][1]
-    place = length if length < 4 else 4 + sum(length >= bound for bound in (4, 6, 12, 24))
-    inside = place * 4 + min(brackets, 1) * 2 + quotes % 2
-    near = {
-        **{"word": (wpp, wp, w0, w1, wn, wnn), "shape": (spp, sp, s0, s1, sn, snn), "suffix": (0, xp, x0, x1, xn, 0)},
-        **{"case": (0, cp, c0, c1, cn, 0), "last": (0, 0, k0, 0, 0, 0), "first": (0, 0, 0, k1, 0, 0)},
-        "absent": [not form for form in forms],
+    ahead, place = 7, length if length < 4 else 4 + sum(length >= bound for bound in (4, 6, 12, 24))
+    for distance, k in enumerate(range(t + 1, len(tokens)), 1):
+        if tokens[k - 1][1] == PARAGRAPH:
+            break
+        if is_verb(tag(tokens[k][0])):
+            ahead = min(distance, 6)
+            break
+    functions = {
+        **{"word": string_hash, "shape": shape_hash, "suffix": lambda form: string_hash(form[-3:])},
+        **{"last": lambda form: kind(bases(form)[-1]), "first": lambda form: kind(form[0]), "case": case, "tag": tag},
     }
+    near = {name: [value(form) if form else 0 for form in forms] for name, value in functions.items()}
+    near["absent"] = [not form for form in forms]
     values = {f"t{d:+d}.{name}" if d else f"t.{name}": v for name, vs in near.items() for d, v in enumerate(vs, -2)}
-    values |= {"t.gap": gap, "t.size": min(len(forms[2]), 4), "t.place": place, "t.inside": inside, "t.one": 1}
-    return feature_hashes("sentences", SENTENCE_TEMPLATES, values)
+    values |= {"t.gap": tokens[t][1], "t.size": min(len(forms[2]), 4), "t.place": place, "t.one": 1, "t.ahead": ahead}
+    values |= {"t.inside": place * 4 + min(brackets, 1) * 2 + quotes % 2, "t.verbs": min(verbs, 3)}
+    return feature_hashes("sentences", SENTENCE_TEMPLATES + STATE_TEMPLATES, values)
+
+
+def is_verb(tag: int) -> bool:
+    """Whether a class is that of finite verbs."""
+    return tag > 0 and tag % 2 == 0
 
 
 def decide(rows: list[int], weights: np.ndarray) -> np.float32:
@@ -312,21 +349,57 @@ def tokens_with_margins(text: str, candidate, known, weights: np.ndarray) -> lis
     return tokens
 
 
-def score_ends(tokens: list, case, weights: np.ndarray, threshold: float) -> list[float]:
-    """The score of a sentence end after each token; state is counted from the last end that was found."""
-    scores, state = [], (0, 0, 0)
-    for t, (form, gap) in enumerate(tokens):
-        length, brackets, quotes = state
+def state_of(tokens: list, begin: int, t: int, tag) -> tuple[int, int, int, int]:
+    """Tokens, open brackets, quotation marks and verbs of a sentence from ``begin`` to ``t``."""
+    brackets = 0
+    forms = [form for form, _ in tokens[begin : t + 1]]
+    for form in forms:
         brackets += (kind(form[0]) == OPEN) - (kind(form[0]) == CLOSE and brackets > 0)
-        state = (length + 1, brackets, quotes + (kind(form[0]) == QUOTE))
-        score = math.inf
-        if gap != PARAGRAPH:
-            score, bits = np.float32(-threshold), len(weights).bit_length() - 1
-            for h in sentence_features(tokens, t, state, case):
-                score += weights[h >> (32 - bits)]
-        scores.append(float(score))
-        if score > 0:
-            state = (0, 0, 0)
+    quotes = sum(kind(form[0]) == QUOTE for form in forms)
+    return len(forms), brackets, quotes, sum(is_verb(tag(form)) for form in forms)
+
+
+def end_probability(tokens: list, begin: int, t: int, case, tag, weights: np.ndarray, threshold: float) -> float:
+    """The probability that the sentence that began at ``begin`` ends after ``t``."""
+    if tokens[t][1] == PARAGRAPH:
+        return 1.0
+    bits = len(weights).bit_length() - 1
+    places = [h >> (32 - bits) for h in sentence_features(tokens, t, state_of(tokens, begin, t, tag), case, tag)]
+    score = sum(float(weights[place ^ (tokens[t][1] == BROKEN)]) for place in places) - threshold
+    return 1 / (1 + math.exp(-min(max(score, -30), 30)))
+
+
+def score_ends(tokens: list, case, tag, weights: np.ndarray, threshold: float, cost: float) -> list[float]:
+    """The log-odds of a sentence end after each token, with the sign of the best decisions.
+
+    Beginnings with less than 1/256 of the probability are given up, but for the most probable one.
+    """
+    n = len(tokens)
+    begun, sentence, masses = [1.0] + [0.0] * n, {}, {}
+    for t in range(n):
+        if not masses or begun[t] >= 1 / 256:
+            masses[t] = begun[t]
+        for begin in masses:
+            probability = end_probability(tokens, begin, t, case, tag, weights, threshold)
+            sentence[begin, t + 1] = masses[begin] * probability
+            masses[begin] *= 1 - probability
+        ended = sum(p for (_, end), p in sentence.items() if end == t + 1)
+        total, largest = ended + sum(masses.values()), max(masses, key=lambda begin: masses[begin])
+        begun[t + 1] = ended / total
+        masses = {b: mass / total for b, mass in masses.items() if b == largest or mass >= total / 256}
+        if tokens[t][1] == PARAGRAPH:
+            masses = {}
+    best: list[tuple[float, list[int]]] = [(0.0, [])]
+    for end in range(1, n + 1):
+        options = [(best[b][0] + p - cost, [*best[b][1], end]) for (b, e), p in sentence.items() if e == end]
+        best.append(max(options, key=lambda option: option[0]))
+    scores = []
+    for end in range(1, n + 1):
+        share = min(max(begun[end], 1e-9), 1 - 1e-9)
+        odds = math.log(share / (1 - share))
+        scores.append(max(odds, 1e-3) if end in best[n][1] else min(odds, -1e-3))
+        if tokens[end - 1][1] == PARAGRAPH:
+            scores[-1] = math.inf
     return scores
 
 

@@ -7,7 +7,7 @@ filled to 80 characters and paragraphs separated by a blank line.  So the text i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,12 +30,40 @@ class Surface(NamedTuple):
         The words of a multiword token; empty for a word.
     misc : str
         The column MISC.
+    tag : int
+        Of `word_class`; for a multiword token, that of its first verb, or else of its first word.
     """
 
     form: str
     blank: bool
     words: tuple[str, ...] = ()
     misc: str = "_"
+    tag: int = 0
+
+
+_TAGS = (
+    "", "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ",
+    "SYM", "VERB", "X",
+)  # fmt: skip
+
+N_CLASSES = 2 * len(_TAGS) + 1
+"""Classes of words."""
+
+
+def word_class(row: Sequence[str]) -> int:
+    """Return a class of a word by the columns UPOS and FEATS: 0 without UPOS, even for finite verbs, odd for others.
+
+    Where FEATS does not say which verbs are finite, all are.
+
+    Examples
+    --------
+    >>> [word_class(["1", "regner", "_", upos, "_", feats]) for upos, feats in (("VERB", "VerbForm=Fin"), ("X", "_"))]
+    [34, 35]
+    """
+    if row[3] not in _TAGS[1:]:
+        return 0
+    finite = row[3] in ("VERB", "AUX") and ("VerbForm=Fin" in row[5] or "VerbForm" not in row[5])
+    return 2 * _TAGS.index(row[3]) + (0 if finite else 1)
 
 
 _RANGE = re.compile(r"([0-9]+)-([0-9]+)\t")
@@ -64,7 +92,9 @@ def surface(sentence: Sentence) -> list[Surface]:
     while number <= len(forms):
         last, row = ranges.get(number, (number, sentence.rows[number - 1]))
         words = tuple(forms[number - 1 : last]) if last > number else ()
-        found.append(Surface(row[1], "SpaceAfter=No" not in row[9].split("|"), words, row[9]))
+        classes = [word_class(other) for other in sentence.rows[number - 1 : last]]
+        tag = next((c for c in classes if c and c % 2 == 0), classes[0])
+        found.append(Surface(row[1], "SpaceAfter=No" not in row[9].split("|"), words, row[9], tag))
         number = last + 1
     return found
 
@@ -92,11 +122,14 @@ class RawText(NamedTuple):
     text : str
     token_ends, sentence_ends : ndarray of shape (n,), bool
         Whether a character is the last of a token, or of a sentence.
+    tags : ndarray of shape (n,), uint8
+        For the last character of a token its class.
     """
 
     text: str
     token_ends: np.ndarray
     sentence_ends: np.ndarray
+    tags: np.ndarray
 
 
 def raw_text(paragraphs: Sequence[list[list[Surface]]], random: np.random.Generator | None = None) -> RawText:
@@ -117,29 +150,33 @@ def raw_text(paragraphs: Sequence[list[list[Surface]]], random: np.random.Genera
     ('Hej! Ja\\n\\nNej\\n', [2, 3, 6, 11], [3, 6, 11])
     """
     pieces: list[str] = []
-    token_ends, sentence_ends, position = [], [], 0
+    token_ends, sentence_ends, classes, position = [], [], [], 0
     for paragraph in paragraphs:
         separate, width = False, LINE
         if random is not None:
             separate, width = random.random() < 0.4, int(random.choice([40, 65, 72, 100, 10**9]))
+            width = 10**9 if separate else width
         column = 0
         for sentence in paragraph:
             tokens = sentence
             if separate and len(tokens) > 3 and tokens[-1].form == "." and random.random() < 0.5:
                 tokens = [*tokens[:-2], tokens[-2]._replace(blank=True)]
+            rests = _rests_of_chunks(tokens)
             for index, token in enumerate(tokens):
                 last = index == len(tokens) - 1
                 for number, form in enumerate(token.form.split(" ")):
                     if number:
                         pieces.append(" ")
                         position, column = position + 1, column + 1
+                    rest = next(rests)
                     # a line is broken before a chunk that would not fit
-                    if pieces and pieces[-1] == " " and column + len(form) > width:
+                    if pieces and pieces[-1] == " " and column + rest > width:
                         pieces[-1], column = "\n", 0
                     pieces.append(form)
                     position += len(form)
                     column += len(form)
                 token_ends.append(position - 1)
+                classes.append(token.tag)
                 if last:
                     sentence_ends.append(position - 1)
                 if token.blank or (last and separate):
@@ -151,7 +188,19 @@ def raw_text(paragraphs: Sequence[list[list[Surface]]], random: np.random.Genera
         pieces.append("\n\n")
         position += 2
     text = "".join(pieces)[:-1] if pieces else ""
-    return RawText(text, _marks(token_ends, len(text)), _marks(sentence_ends, len(text)))
+    tags = np.zeros(len(text), np.uint8)
+    tags[token_ends] = classes
+    return RawText(text, _marks(token_ends, len(text)), _marks(sentence_ends, len(text)), tags)
+
+
+def _rests_of_chunks(tokens: Sequence[Surface]) -> Iterator[int]:
+    """Yield the length of each token from there to the next blank; for a token with blanks, of each of its pieces."""
+    lengths, rest = [], 0
+    for token in reversed(tokens):
+        for number, form in enumerate(reversed(token.form.split(" "))):
+            rest = len(form) + (0 if token.blank or number else rest)
+            lengths.append(rest)
+    return reversed(lengths)
 
 
 def _marks(positions: list[int], n: int) -> np.ndarray:

@@ -1,11 +1,14 @@
-"""Sentences of a text: a linear model decides after each token whether a sentence ends there.
+"""Sentences of a text: a linear model gives the probability that a sentence ends after each token.
 
-The model goes from left to right, so that it knows where the current sentence began, and which brackets and quotation
-marks are open.  The end of a paragraph always ends a sentence.
+It depends on the tokens around the place and on where the sentence began: on its length, its verbs, its open brackets
+and quotation marks.  A forward pass over all beginnings that are probable enough gives each stretch of tokens its
+probability of being a sentence, and a dynamic program chooses the sentences with the largest sum of probabilities, less
+a cost for each (semi-Markov decoding for the minimum risk).  The end of a paragraph always ends a sentence.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +17,7 @@ from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.hashing import Window, hash_codes, hash_window
 from nonproj.linear.templates import Grammar, compile_templates, window_of
 from nonproj.text.characters import CLOSE, LETTER, LOWER, OPEN, QUOTE, UPPER
-from nonproj.text.layout import MAX_HASHED, NO_GAP, PARAGRAPH, Text, shape_hash
+from nonproj.text.layout import BROKEN, MAX_HASHED, NO_GAP, PARAGRAPH, Text, shape_hash
 from nonproj.text.tokens import shift_of, table_shift
 from nonproj.types import Bools, Float32s, Int32s, Int64s, Uint8s, Uint32s
 
@@ -23,12 +26,17 @@ MARGIN = 3
 
 _SUFFIX = 3
 
-_ATTRIBUTES = ("word", "shape", "suffix", "first", "last", "gap", "size", "case", "absent", "place", "inside", "one")
+_ATTRIBUTES = (
+    "word", "shape", "suffix", "first", "last", "gap", "size", "case", "tag", "absent",
+    "ahead", "one", "place", "inside", "verbs",
+)  # fmt: skip
 """What is known of a token: its form in lower case, its shape, its last characters, the kinds of its first and last
-character, what follows it, its length up to four, how its form is capitalised elsewhere, whether the paragraph ends
-before it; and of the place after it, how long the sentence is, and that with its open brackets and quotation marks."""
+character, what follows it, its length up to four, how its form is capitalised elsewhere, its usual part of speech,
+whether the paragraph ends before it; and of the place after it, how far the next verb is, how long the sentence is,
+that with its open brackets and quotation marks, and its number of verbs."""
 
 _WIDTH = len(_ATTRIBUTES)
+_AHEAD, _PLACE, _INSIDE, _VERBS = (_ATTRIBUTES.index(name) for name in ("ahead", "place", "inside", "verbs"))
 
 GRAMMAR = Grammar("sentences", ("t",), _ATTRIBUTES, (-2, 3))
 """Templates name the token before the place, ``t``, and its neighbours."""
@@ -65,11 +73,6 @@ TEMPLATES = (
     f"{_SHAPES} t.size",
     "t-1.word t.shape t+1.shape",
     "t+2.word t.shape t+1.shape",
-    f"{_SHAPES} t.place",
-    f"{_CASES} t.place",
-    "t.word t.inside",
-    "t+1.word t.inside",
-    f"{_SHAPES} t.inside",
     f"{_CASES} t.word",
     f"{_CASES} t+1.shape",
     f"{_CASES} t.case t+2.case",
@@ -84,15 +87,52 @@ TEMPLATES = (
     "t+1.suffix t+2.suffix t.shape",
     f"{_CASES} t-1.absent t+2.absent",
     "t.word t-1.absent",
-    "t+1.word t.shape t.place",
+    "t.tag t+1.tag",
+    "t-1.tag t.tag t+1.tag",
+    "t.tag t+1.tag t+2.tag",
+    "t-1.tag t.tag t+1.tag t+2.tag",
+    "t-2.tag t-1.tag t.tag t+1.tag",
+    "t.tag t+1.tag t+2.tag t+3.tag",
+    "t.word t+1.tag",
+    "t.tag t+1.word",
+    "t.tag t+1.tag t.gap",
+    "t.ahead t.tag t+1.tag",
+    "t.ahead t+1.word",
+    "t-1.suffix t.word",
 )
 
-WINDOW: Window = window_of(compile_templates(TEMPLATES, GRAMMAR), GRAMMAR)
+OF_BEGINNING = (
+    f"{_SHAPES} t.place",
+    f"{_CASES} t.place",
+    "t.word t.inside",
+    "t+1.word t.inside",
+    f"{_SHAPES} t.inside",
+    "t+1.word t.shape t.place",
+    "t.verbs t.tag t+1.tag",
+    "t.verbs t.place",
+    "t.verbs t.ahead t.place",
+    "t.verbs t+1.word",
+    "t.verbs t.word",
+    "t.place t.tag t+1.tag",
+    "t.place",
+    "t.verbs t.ahead t.tag t+1.tag",
+    "t.place t.word",
+    "t-1.tag t.word t.place",
+    "t-1.tag t.word t.verbs",
+)
+"""Those that depend on where the sentence began."""
 
-N_FEATURES = len(TEMPLATES)
+WINDOW: Window = window_of(compile_templates(TEMPLATES, GRAMMAR), GRAMMAR)
+STATE_WINDOW: Window = window_of(compile_templates(OF_BEGINNING, GRAMMAR), GRAMMAR)
+
+_LOCAL = len(TEMPLATES)
+N_FEATURES = len(TEMPLATES) + len(OF_BEGINNING)
 """Features of a place."""
 
 _CELLS = 6 * _WIDTH
+
+COST = 0.1
+"""What a sentence costs when the sentences are chosen."""
 
 
 class TokenTable(NamedTuple):
@@ -121,6 +161,66 @@ class TokenTable(NamedTuple):
     last: np.ndarray
     gap: np.ndarray
     size: np.ndarray
+
+
+class Usage(NamedTuple):
+    """How words are used in training, by hash; all have 0 for what does not occur.
+
+    Attributes
+    ----------
+    case : ndarray, uint8
+        Of `case_classes`.
+    tag, suffix : ndarray, uint8
+        The most frequent class of a word, and of the words with the same last three characters; even for verbs.
+    """
+
+    case: np.ndarray
+    tag: np.ndarray
+    suffix: np.ndarray
+
+
+class Known(NamedTuple):
+    """What is known of the words of a table, row by row: uint8[T + 6] each.
+
+    Attributes
+    ----------
+    case, tag : ndarray
+        Of the usage.
+    ahead : ndarray
+        How many tokens on the next verb is, up to six.
+    """
+
+    case: np.ndarray
+    tag: np.ndarray
+    ahead: np.ndarray
+
+
+def known_of(table: TokenTable, usage: Usage) -> Known:
+    """Return what is known of the words of a table."""
+    case = usage.case[table.word >> np.uint32(table_shift(len(usage.case)))]
+    tag = usage.tag[table.word >> np.uint32(table_shift(len(usage.tag)))]
+    tag = np.where(tag > 0, tag, usage.suffix[table.suffix >> np.uint32(table_shift(len(usage.suffix)))])
+    tag[:MARGIN] = tag[len(tag) - MARGIN :] = case[:MARGIN] = case[len(case) - MARGIN :] = 0
+    ahead = np.empty(len(tag), np.uint8)
+    _look_ahead(tag, table.gap, ahead)
+    return Known(case, tag, ahead)
+
+
+@inlined_kernel
+def _is_verb(tag: int) -> bool:
+    """Return whether a class is that of verbs."""
+    return bool(tag > 0 and tag % 2 == 0)
+
+
+@kernel
+def _look_ahead(tag: Uint8s, gap: Uint8s, ahead: Uint8s) -> None:
+    """Write the distance to the next verb of the paragraph: 1 for the next token, up to 6; 7 without one."""
+    distance = 7
+    for t in range(len(tag) - 1, -1, -1):
+        if gap[t] == PARAGRAPH:
+            distance = 7
+        ahead[t] = distance
+        distance = 1 if _is_verb(tag[t]) else min(distance + 1, 6) if distance < 7 else 7
 
 
 def token_table(text: Text, start: np.ndarray, end: np.ndarray) -> TokenTable:
@@ -177,104 +277,302 @@ def _window(table: TokenTable, t: int, rows: Int64s) -> None:
 
 
 @kernel
-def _look_around(table: TokenTable, case: Uint8s, rows: Int64s, state: Int64s, atoms: Uint32s) -> None:
-    """Write the attributes of the tokens around a place, in ``rows`` as of `_window`.
-
-    ``state`` are the tokens of the sentence, open brackets and quotation marks.
-    """
-    shift = np.uint32(table_shift(len(case)))
+def _look_around(table: TokenTable, known: Known, rows: Int64s, atoms: Uint32s) -> None:
+    """Write the attributes of the tokens around a place, in ``rows`` as of `_window`."""
     for k in range(6):
         row, own = rows[k], k * _WIDTH
-        word = table.word[row]
-        atoms[own], atoms[own + 1], atoms[own + 2] = word, table.shape[row], table.suffix[row]
+        atoms[own], atoms[own + 1], atoms[own + 2] = table.word[row], table.shape[row], table.suffix[row]
         atoms[own + 3], atoms[own + 4], atoms[own + 5] = table.first[row], table.last[row], table.gap[row]
-        atoms[own + 6], atoms[own + 7], atoms[own + 8] = min(table.size[row], 4), case[word >> shift], row == 0
-    place, own = _bucket(state[0]), 2 * _WIDTH
-    atoms[own + 9], atoms[own + 10], atoms[own + 11] = place, place * 4 + min(state[1], 1) * 2 + state[2] % 2, 1
+        atoms[own + 6], atoms[own + 7], atoms[own + 8] = min(table.size[row], 4), known.case[row], known.tag[row]
+        atoms[own + 9] = row == 0
+    own = 2 * _WIDTH
+    atoms[own + _AHEAD], atoms[own + 11] = known.ahead[rows[2]], 1
 
 
 @inlined_kernel
-def _advance(table: TokenTable, t: int, state: Int64s) -> None:
-    """Update the numbers of tokens, of open brackets and of quotation marks by the token in row ``t``."""
-    state[0] += 1
-    if table.first[t] == OPEN:
-        state[1] += 1
-    elif table.first[t] == CLOSE:
-        state[1] = max(state[1] - 1, 0)
-    elif table.first[t] == QUOTE:
-        state[2] += 1
+def _state(length: int, brackets: int, quotes: int, verbs: int) -> int:
+    """Return a number of what the model knows of the sentence up to a place, less than `_STATES`."""
+    return ((_bucket(length) * 2 + min(brackets, 1)) * 2 + quotes % 2) * 4 + min(verbs, 3)
+
+
+_STATES = 144
+
+
+@inlined_kernel
+def _look_back(state: int, atoms: Uint32s) -> None:
+    """Write the attributes of a state."""
+    own = 2 * _WIDTH
+    atoms[own + _PLACE], atoms[own + _INSIDE], atoms[own + _VERBS] = state // 16, state // 4, state % 4
+
+
+@inlined_kernel
+def _at_line_end(gap: int) -> int:
+    """Return 1 at the end of a line that is not full: such places have weights of their own."""
+    return 1 if gap == BROKEN else 0
+
+
+@inlined_kernel
+def _brackets_after(first: int, brackets: int) -> int:
+    """Return the number of open brackets after a token whose first character is of some kind."""
+    if first == OPEN:
+        return brackets + 1
+    return max(brackets - 1, 0) if first == CLOSE else brackets
 
 
 def sentence_examples(
-    table: TokenTable, ends: np.ndarray, case: np.ndarray, bits: int
+    table: TokenTable, ends: np.ndarray, usage: Usage, bits: int, missed: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return features and gold decisions of all places where sentences may end: after tokens inside a paragraph."""
+    """Return features and gold decisions of all places where sentences may end: after tokens inside a paragraph.
+
+    Sentences begin where gold ones do, but not after the tokens where ``missed``, bool[T], is true: the model also has
+    to go on after an end that it has missed.
+    """
     rows, gold = np.empty((len(ends), N_FEATURES), np.int32), np.empty(len(ends), np.uint8)
-    count = _sentence_examples(table, ends, case, WINDOW, np.uint32(32 - bits), rows, gold)
+    begins = ends if missed is None else ends & ~missed
+    shift = np.uint32(32 - bits)
+    count = _sentence_examples(table, known_of(table, usage), ends, begins, (WINDOW, STATE_WINDOW), shift, rows, gold)
     return rows[:count], gold[:count]
 
 
 @kernel
 def _sentence_examples(
-    table: TokenTable, ends: Bools, case: Uint8s, templates: Window, shift: np.uint32, rows: Int32s, gold: Uint8s
+    table: TokenTable,
+    known: Known,
+    ends: Bools,
+    begins: Bools,
+    windows: tuple[Window, Window],
+    shift: np.uint32,
+    rows: Int32s,
+    gold: Uint8s,
 ) -> int:
     """Write the features and the gold decision after each token inside a paragraph; return their number."""
-    count, window, state, atoms = 0, np.zeros(6, np.int64), np.zeros(3, np.int64), np.zeros(_CELLS, np.uint32)
+    count, window, atoms = 0, np.zeros(6, np.int64), np.zeros(_CELLS, np.uint32)
+    length, brackets, quotes, verbs = 0, 0, 0, 0
     for t in range(MARGIN, len(table.word) - MARGIN):
-        _advance(table, t, state)
+        length, verbs = length + 1, verbs + _is_verb(known.tag[t])
+        brackets, quotes = _brackets_after(table.first[t], brackets), quotes + (table.first[t] == QUOTE)
         if table.gap[t] != PARAGRAPH:
             _window(table, t, window)
-            _look_around(table, case, window, state, atoms)
-            hash_window(templates, atoms, shift, rows[count])
+            _look_around(table, known, window, atoms)
+            _look_back(_state(length, brackets, quotes, verbs), atoms)
+            hash_window(windows[0], atoms, shift, rows[count])
+            hash_window(windows[1], atoms, shift, rows[count, _LOCAL:])
+            rows[count] ^= _at_line_end(table.gap[t])
             gold[count] = ends[t - MARGIN]
             count += 1
-        if ends[t - MARGIN]:
-            state[:] = 0
+        if begins[t - MARGIN] or table.gap[t] == PARAGRAPH:
+            length, brackets, quotes, verbs = 0, 0, 0, 0
     return count
 
 
+MOST_BEGINNINGS = 256
+"""A beginning with less than this share of the probability is given up, unless it is the most probable one."""
+
+
+class Beginnings(NamedTuple):
+    """Where the current sentence may have begun.
+
+    Attributes
+    ----------
+    token : ndarray of shape (B,), int64
+        Its first token.
+    brackets, quotes, verbs : ndarray of shape (B,), int64
+        The open brackets, the quotation marks and the verbs since then.
+    mass : ndarray of shape (B,), float64
+        The probability that it began there and has not ended yet.
+    """
+
+    token: np.ndarray
+    brackets: np.ndarray
+    quotes: np.ndarray
+    verbs: np.ndarray
+    mass: np.ndarray
+
+
+class Model(NamedTuple):
+    """The templates without and with the beginning of the sentence, their weights, and the threshold of an end."""
+
+    around: Window
+    back: Window
+    weights: Float32s
+    shift: np.uint32
+    threshold: float
+
+
+class Work(NamedTuple):
+    """Buffers of the kernels: rows, attributes and places of a window; the probability of an end in each state, and
+    the token for which it was computed."""
+
+    rows: np.ndarray
+    atoms: np.ndarray
+    places: np.ndarray
+    probability: np.ndarray
+    met: np.ndarray
+
+
 @kernel
-def _score_ends(
-    table: TokenTable,
-    case: Uint8s,
-    templates: Window,
-    weights: Float32s,
-    threshold: float,
-    shift: np.uint32,
-    scores: Float32s,
+def _enter(active: Beginnings, count: int, token: int, mass: float) -> int:
+    """Add a beginning; return the number of beginnings."""
+    active.token[count], active.mass[count] = token, mass
+    active.brackets[count], active.quotes[count], active.verbs[count] = 0, 0, 0
+    return count + 1
+
+
+@kernel
+def _advance(table: TokenTable, known: Known, t: int, active: Beginnings, count: int) -> None:
+    """Count the brackets, quotation marks and verbs of the token in row ``t``."""
+    for k in range(count):
+        active.brackets[k] = _brackets_after(table.first[t], active.brackets[k])
+        active.quotes[k] += table.first[t] == QUOTE
+        active.verbs[k] += _is_verb(known.tag[t])
+
+
+@kernel
+def _score_around(table: TokenTable, known: Known, t: int, model: Model, work: Work) -> float:
+    """Return the score of a sentence end after row ``t`` by the tokens around."""
+    _window(table, t, work.rows)
+    _look_around(table, known, work.rows, work.atoms)
+    hash_window(model.around, work.atoms, model.shift, work.places)
+    score, side = -model.threshold, _at_line_end(table.gap[t])
+    for j in range(_LOCAL):
+        score += model.weights[work.places[j] ^ side]
+    return score
+
+
+@kernel
+def _probability(state: int, score: float, side: int, model: Model, work: Work) -> float:
+    """Return the probability of a sentence end, given its score by the tokens around."""
+    _look_back(state, work.atoms)
+    hash_window(model.back, work.atoms, model.shift, work.places)
+    for j in range(N_FEATURES - _LOCAL):
+        score += model.weights[work.places[j] ^ side]
+    return 1.0 / (1.0 + math.exp(-min(max(score, -30.0), 30.0)))
+
+
+@kernel
+def _find_endings(
+    table: TokenTable, t: int, score: float, active: Beginnings, count: int, model: Model, work: Work
 ) -> None:
-    """Write the score of a sentence end after each token, infinity at the end of a paragraph."""
-    out, atoms = np.empty(N_FEATURES, np.int32), np.zeros(_CELLS, np.uint32)
-    window, state = np.zeros(6, np.int64), np.zeros(3, np.int64)
+    """Compute the probability of an end after row ``t`` for the state of each beginning."""
+    for k in range(count):
+        length = t - MARGIN - active.token[k] + 1
+        state = _state(length, active.brackets[k], active.quotes[k], active.verbs[k])
+        if work.met[state] != t:
+            work.met[state] = t
+            work.probability[state] = _probability(state, score, _at_line_end(table.gap[t]), model, work)
+        work.probability[_STATES + k] = work.probability[state]
+
+
+@kernel
+def _give_up(active: Beginnings, count: int, ended: float) -> int:
+    """Keep the beginnings that are probable enough, so that all and the end have mass 1; return their number."""
+    total, best, kept = ended, 0, 0
+    for k in range(count):
+        total += active.mass[k]
+        best = k if active.mass[k] > active.mass[best] else best
+    for k in range(count):
+        if k == best or active.mass[k] * MOST_BEGINNINGS >= total:
+            active.token[kept], active.mass[kept] = active.token[k], active.mass[k] / total
+            active.brackets[kept], active.quotes[kept] = active.brackets[k], active.quotes[k]
+            active.verbs[kept] = active.verbs[k]
+            kept += 1
+    return kept
+
+
+class Sentences(NamedTuple):
+    """What `_find_sentences` finds at the place before the first token, and at those after each token.
+
+    Attributes
+    ----------
+    ended : ndarray of shape (T + 1,), float64
+        The probability that a sentence ends there.
+    value : ndarray, float64
+        Of the best sentences up to there: the sum of their probabilities, less their cost.
+    begin : ndarray, int64
+        The first token of the last of them.
+    """
+
+    ended: np.ndarray
+    value: np.ndarray
+    begin: np.ndarray
+
+
+@kernel
+def _find_sentences(
+    table: TokenTable, known: Known, model: Model, cost: float, active: Beginnings, work: Work, found: Sentences
+) -> None:
+    """Write the probability of a sentence end after each token, and where the best sentence that ends there begins."""
+    count, entering = 0, 1.0
     for t in range(MARGIN, len(table.word) - MARGIN):
-        _advance(table, t, state)
-        score = np.float32(np.inf)
-        if table.gap[t] != PARAGRAPH:
-            _window(table, t, window)
-            _look_around(table, case, window, state, atoms)
-            hash_window(templates, atoms, shift, out)
-            score = np.float32(-threshold)
-            for j in range(N_FEATURES):
-                score += weights[out[j]]
-        scores[t - MARGIN] = score
-        if score > 0:
-            state[:] = 0
+        end, last = t - MARGIN + 1, table.gap[t] == PARAGRAPH
+        if count == 0 or entering * MOST_BEGINNINGS >= 1.0:
+            count = _enter(active, count, end - 1, entering)
+        _advance(table, known, t, active, count)
+        if last:
+            work.probability[_STATES : _STATES + count] = 1.0
+        else:
+            _find_endings(table, t, _score_around(table, known, t, model, work), active, count, model, work)
+        ended, found.value[end] = 0.0, -np.inf
+        for k in range(count):
+            mass = active.mass[k] * work.probability[_STATES + k]
+            value = found.value[active.token[k]] + mass - cost
+            if value > found.value[end]:
+                found.value[end], found.begin[end] = value, active.token[k]
+            active.mass[k] -= mass
+            ended += mass
+        entering = ended / (ended + active.mass[:count].sum())
+        found.ended[end] = entering
+        count = 0 if last else _give_up(active, count, ended)
 
 
-def score_ends(table: TokenTable, case: np.ndarray, weights: np.ndarray, threshold: float) -> np.ndarray:
+@kernel
+def _decide(found: Sentences, gap: Uint8s, scores: Float32s) -> None:
+    """Write the log-odds of a sentence end after each token, with the sign of the decision."""
+    n = len(scores)
+    for i in range(n):
+        share = min(max(found.ended[i + 1], 1e-9), 1.0 - 1e-9)
+        scores[i] = np.float32(math.log(share / (1.0 - share)))
+    end = n
+    for i in range(n, 0, -1):
+        if i == end:
+            end = found.begin[i]
+            scores[i - 1] = np.float32(np.inf) if gap[i - 1] == PARAGRAPH else max(scores[i - 1], np.float32(1e-3))
+        else:
+            scores[i - 1] = min(scores[i - 1], np.float32(-1e-3))
+
+
+def score_ends(
+    table: TokenTable, usage: Usage, weights: np.ndarray, threshold: float, cost: float = COST
+) -> np.ndarray:
     """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends.
+
+    It is the log-odds of an end, but at least 0.001 from 0 on the side of the decision.  The decisions maximise the sum
+    of the sentences' probabilities, less a cost for each.
 
     Parameters
     ----------
     table : TokenTable
-    case : ndarray, uint8
-        Of `letter_case`.
+    usage : Usage
     weights : ndarray, float32
     threshold : float
-        Scores up to this are no ends.
+        This is subtracted from the log-odds of each end.
+    cost : float
+        The larger it is, the fewer sentences are found where they are not certain.
     """
-    scores = np.empty(len(table.word) - 2 * MARGIN, np.float32)
-    _score_ends(table, case, WINDOW, weights, np.float32(threshold), shift_of(weights), scores)
+    n, size = len(table.word) - 2 * MARGIN, MOST_BEGINNINGS + 3
+    active = Beginnings(*(np.zeros(size, np.int64) for _ in range(4)), np.zeros(size))
+    work = Work(
+        np.zeros(6, np.int64),
+        np.zeros(_CELLS, np.uint32),
+        np.zeros(N_FEATURES, np.int32),
+        np.zeros(_STATES + size),
+        np.full(_STATES, -1),
+    )
+    model = Model(WINDOW, STATE_WINDOW, weights, shift_of(weights), float(threshold))
+    found = Sentences(np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1, np.int64))
+    _find_sentences(table, known_of(table, usage), model, float(cost), active, work, found)
+    scores = np.empty(n, np.float32)
+    _decide(found, table.gap[MARGIN:], scores)
     return scores
 
 

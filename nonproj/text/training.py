@@ -23,15 +23,27 @@ from nonproj.text.characters import (
     WORD_KINDS,
     characters,
 )
-from nonproj.text.corpus import RawText, Surface, raw_text
-from nonproj.text.layout import MAX_HASHED, Text, lay_out, spans
-from nonproj.text.sentences import TokenTable, case_classes, letter_case, score_ends, sentence_examples, token_table
+from nonproj.text.corpus import N_CLASSES, RawText, Surface, raw_text
+from nonproj.text.layout import MAX_HASHED, PARAGRAPH, WRAPPED, Text, lay_out, spans
+from nonproj.text.sentences import (
+    MARGIN,
+    TokenTable,
+    Usage,
+    case_classes,
+    letter_case,
+    score_ends,
+    sentence_examples,
+    token_table,
+)
 from nonproj.text.tokens import ALWAYS, NEVER, SOMETIMES, table_shift, token_examples, token_margins, tokenize
 from nonproj.text.words import count_words, join_units, open_places, score_joins, word_examples, word_margins
 from nonproj.types import Int64s, Uint32s
 
 FOLDS = 5
 """Statistics over words are counted on the other folds, because those of a rare word would give its own place away."""
+
+MISSED = 0.1
+"""Share of the sentence ends after which, in training, the model goes on as if it had missed them."""
 
 _KNOWN_BITS, _CASE_BITS, _LEXICON_BITS = 16, 16, 20
 _MIN_SHARE, _MIN_SHARE_IN_WORDS = 0.002, 0.05
@@ -54,8 +66,8 @@ class Trained:
     known : ndarray, uint8
         How often each string is a token, by hash.
     token_weights, sentence_weights : ndarray, float32
-    case : ndarray, uint8
-        A class of capitalization for each word, by hash.
+    usage : Usage
+        How words are used, by hash.
     lexicon, word_weights : ndarray or None
         How often each word occurs, uint8, by hash, and float32; None where every unit is a word: see
         `nonproj.text.words`.
@@ -68,7 +80,8 @@ class Trained:
     def __init__(self, tables: dict[str, np.ndarray], blanks: bool, threshold: float):
         self.candidate, self.known, self.token_weights = (tables[name] for name in ("candidate", "known", "tokens"))
         self.lexicon, self.word_weights, self.blanks = tables.get("lexicon"), tables.get("words"), blanks
-        self.case, self.sentence_weights, self.threshold = tables["case"], tables["sentences"], threshold
+        self.usage = Usage(tables["case"], tables["tag"], tables["suffix"])
+        self.sentence_weights, self.threshold = tables["sentences"], threshold
 
     def tokens(self, layout: Text) -> tuple[np.ndarray, np.ndarray]:
         """Return the first characters of the tokens and those behind their last, int64[T] each."""
@@ -97,12 +110,12 @@ class Trained:
     def scores(self, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends."""
         table = token_table(layout, start, end)
-        return score_ends(table, self.case, self.sentence_weights, self.threshold)
+        return score_ends(table, self.usage, self.sentence_weights, self.threshold)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the models as JSON values and arrays."""
         tables = {"candidate": self.candidate, "known": self.known, "tokens": self.token_weights}
-        tables |= {"case": self.case, "sentences": self.sentence_weights}
+        tables |= self.usage._asdict() | {"sentences": self.sentence_weights}
         if self.lexicon is not None and self.word_weights is not None:
             tables |= {"lexicon": self.lexicon, "words": self.word_weights}
         return {"threshold": self.threshold, "blanks": self.blanks}, tables
@@ -122,7 +135,7 @@ class Trained:
         if type(meta.get("blanks")) is not bool:
             raise ModelError("the segmenter does not say whether words contain blanks")
         more = {"lexicon", "words"} & tables.keys()
-        for name in ("known", "case", *(["lexicon"] if more else [])):
+        for name in ("known", *Usage._fields, *(["lexicon"] if more else [])):
             check_table(tables.get(name), ("uint8",), 8, f"the segmenter's '{name}'", 28)
         for name in ("tokens", "sentences", *(["words"] if more else [])):
             check_table(tables.get(name), ("float32",), 8, f"the segmenter's '{name}'", 28)
@@ -151,8 +164,9 @@ def train(
         rows, gold, counts = _word_examples(paragraphs, tables["candidate"], blanks, options, seed)
         tables["lexicon"] = np.minimum(counts, 255).astype(np.uint8)
         tables["words"] = _fit(rows, gold, bits + 2, steps, seed, progress, "words")
-    rows, gold, counts = _sentence_examples(paragraphs, tables["candidate"], options, seed)
-    tables["case"] = case_classes(counts)
+    rows, gold, usage = _sentence_examples(paragraphs, tables["candidate"], options, seed)
+    tables |= usage._asdict()
+    steps = (-(-5 * options.epochs // 3), 0.3 * options.learning_rate)  # sentences are harder: more and smaller steps
     tables["sentences"] = _fit(rows, gold, bits + 2, steps, seed, progress, "sentences")
     return Trained(tables, blanks, options.threshold)
 
@@ -174,7 +188,7 @@ class _Corpus:
         self.joins = ~raw.token_ends[self.units[1] - 1]
         first, last = join_units(*self.units, np.where(self.joins, np.float32(1), np.float32(-1)))
         self.start, self.end = self.units[0][first], self.units[1][last]
-        self.sentence_ends = raw.sentence_ends[self.end - 1]
+        self.sentence_ends, self.tags = raw.sentence_ends[self.end - 1], raw.tags[self.end - 1]
 
     def has_words_with_blanks(self) -> bool:
         """Return whether words contain blanks often enough to learn it."""
@@ -194,9 +208,17 @@ class _Corpus:
         """Return the table of the gold tokens."""
         return token_table(self.layout, self.start, self.end)
 
-    def sentence_examples(self, case: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return features and gold decisions of all places where sentences may end."""
-        return sentence_examples(self.table(), self.sentence_ends, case, bits)
+    def sentence_examples(
+        self, usage: Usage, bits: int, missed: np.ndarray, lines: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return features and gold decisions of the places where sentences may end; ``lines``: ends of lines only."""
+        table = self.table()
+        rows, gold = sentence_examples(table, self.sentence_ends, usage, bits, missed)
+        if not lines:
+            return rows, gold
+        gap = table.gap[MARGIN:-MARGIN]
+        kept = gap[gap != PARAGRAPH] >= WRAPPED
+        return rows[kept], gold[kept]
 
 
 def candidates(corpora: Sequence[_Corpus]) -> np.ndarray:
@@ -279,20 +301,41 @@ def _word_examples(paragraphs, candidate: np.ndarray, blanks: bool, options: Seg
 
 
 def _sentence_examples(paragraphs, candidate: np.ndarray, options: SegmenterConfig, seed: int):
-    """Return features, gold decisions and the counts of `letter_case`, from text as it is and varied."""
+    """Return features, gold decisions and the usage of all words, from text as it is and varied."""
     folds = folds_of(paragraphs)
     plain = [_Corpus(raw_text(fold), candidate) for fold in folds]
     counts = [letter_case(fold.table(), fold.sentence_ends, 1 << _CASE_BITS) for fold in plain]
-    everything, rows, gold = sum(counts), [], []
+    everything, rows, gold, random = sum(counts), [], [], np.random.default_rng(seed)
     for index, fold in enumerate(folds):
-        others = everything - counts[index] if len(folds) > 1 else everything
-        case = case_classes(others)
+        others = plain[:index] + plain[index + 1 :]
+        usage = _usage(everything - counts[index], others) if others else _usage(everything, plain)
         for copy in range(options.copies + 1):
             corpus = _Corpus(raw_text(fold, np.random.default_rng(seed + copy)), candidate) if copy else plain[index]
-            more_rows, more_gold = corpus.sentence_examples(case, options.bits + 2)
+            missed = random.random(len(corpus.start)) < MISSED
+            more_rows, more_gold = corpus.sentence_examples(usage, options.bits + 2, missed, copy > 0)
             rows.append(more_rows)
             gold.append(more_gold)
-    return rows, gold, everything
+    return rows, gold, _usage(everything, plain)
+
+
+def _usage(counts: np.ndarray, corpora: Sequence[_Corpus]) -> Usage:
+    """Return how the words of some texts are used; ``counts`` are those of `letter_case`."""
+    tables = [corpus.table() for corpus in corpora]
+    tags = np.concatenate([corpus.tags for corpus in corpora])
+    columns = ([table.word for table in tables], [table.suffix for table in tables])
+    word, suffix = (np.concatenate([keys[MARGIN:-MARGIN] for keys in column]) for column in columns)
+    return Usage(case_classes(counts), _most_frequent(word, tags), _most_frequent(suffix, tags))
+
+
+def _most_frequent(keys: np.ndarray, tags: np.ndarray) -> np.ndarray:
+    """Return the most frequent class for each hash, uint8; of equally frequent ones, that with the highest number."""
+    size = 1 << _CASE_BITS
+    pairs = (keys >> np.uint32(table_shift(size))).astype(np.int64) * N_CLASSES + tags
+    pairs, counts = np.unique(pairs[tags > 0], return_counts=True)
+    pairs = pairs[np.argsort(counts, kind="stable")]
+    found = np.zeros(size, np.uint8)
+    found[pairs // N_CLASSES] = pairs % N_CLASSES
+    return found
 
 
 def _fit(

@@ -13,7 +13,7 @@ from nonproj.text.characters import KINDS, characters
 from nonproj.text.corpus import Surface, raw_text
 from nonproj.text.layout import NO_GAP, PARAGRAPH, lay_out, spans
 from nonproj.text.multiword import Multiwords
-from nonproj.text.sentences import case_classes, letter_case, score_ends, token_table
+from nonproj.text.sentences import N_FEATURES, Usage, case_classes, letter_case, score_ends, token_table
 from nonproj.text.tokens import token_margins, tokenize
 
 ALPHABET = "aabbcAB11..,!?'\"(()- \t\n\r\u0301\u200d:$\u00df"
@@ -52,9 +52,45 @@ def test_layout_and_decisions_equal_the_twin(seed):
 
     after = {b: PARAGRAPH if gap == NO_GAP else gap for _, b, gap in found}
     pairs = [(text[a:b], after.get(b, NO_GAP)) for a, b in tokens]
-    case = table.integers(0, 26, 1 << 6).astype(np.uint8)
-    scores = score_ends(token_table(layout, start, end), case, weights, 0.25)
-    assert scores.tolist() == naive.score_ends(pairs, lambda h: case[h >> 26], weights, 0.25)
+    usage = Usage(*(table.integers(0, most, 1 << 6).astype(np.uint8) for most in (26, 37, 37)))
+    usage.tag[::2] = 0
+    weights = (weights * 0.1).astype(np.float32)  # so that no beginning is improbable
+    scores = score_ends(token_table(layout, start, end), usage, weights, 0.25, 0.15)
+    expected = naive.score_ends(pairs, *twin_of(usage), weights, 0.25, 0.15)
+    assert scores.tolist() == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+def twin_of(usage: Usage):
+    """The case and the class of forms: that of the form, or else of its suffix."""
+
+    def of(table: np.ndarray, form: str) -> int:
+        return int(table[naive.string_hash(form) >> 26])
+
+    return lambda form: of(usage.case, form), lambda form: of(usage.tag, form) or of(usage.suffix, form[-3:])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_improbable_beginnings_are_given_up(seed, monkeypatch):
+    """There are never more beginnings than can be probable, and a certain end leaves one."""
+    random = np.random.default_rng(seed)
+    layout = lay_out(characters('a b c ( d " e f ) . ' * 300))
+    weights = random.normal(-0.2, 0.2 * seed / 10, 1 << 10).astype(np.float32)
+    usage = Usage(*(np.zeros(1 << 6, np.uint8) for _ in range(3)))
+    table = token_table(layout, layout.start, layout.end)
+    scores = score_ends(table, usage, weights, -0.2 * N_FEATURES - 2.0 + seed)
+    assert len(scores) == len(layout.start) and not np.isnan(scores).any() and scores[-1] == np.inf
+    assert not (scores == 0).any()
+
+
+def test_sentences_are_chosen_by_their_probability():
+    """After each token a sentence ends with probability 0.4: one of ten tokens is never the best, as costs show."""
+    layout = lay_out(characters("a " * 10))
+    table, usage = token_table(layout, layout.start, layout.end), Usage(*(np.zeros(1 << 6, np.uint8),) * 3)
+    weights, threshold = np.zeros(1 << 8, np.float32), float(np.log(0.6 / 0.4))
+    many = score_ends(table, usage, weights, threshold, 0.0)
+    few = score_ends(table, usage, weights, threshold, 0.9)
+    assert (many > 0).all() and (few > 0).sum() == 1
+    np.testing.assert_allclose(few[:-1], -threshold, rtol=1e-5)
 
 
 def test_the_twin_sees_abbreviations():

@@ -180,3 +180,13 @@ def test_a_treebank_of_one_paragraph_has_folds():
     folds = folds_of([paragraph])
     assert [sum(map(len, fold)) for fold in folds] == [3, 2, 3, 2, 2]
     assert [token for fold in folds for part in fold for sentence in part for token in sentence] == sum(paragraph, [])
+
+
+def test_lines_are_broken_before_whole_chunks():
+    """The punctuation behind a word counts: else a filled line looks as if its writer had ended it."""
+    words = [Surface("a" * 77, True), Surface("bb", False), Surface(",", True), Surface("cc", True)]
+    raw = raw_text([[words, words]])
+    lines = raw.text.split("\n")
+    assert lines[:2] == ["a" * 77, "bb, cc"] and max(map(len, lines)) <= 80
+    gaps = lay_out(characters(raw_text([[words] * 9]).text)).gap
+    assert set(gaps[:-1].tolist()) <= {ONE_BLANK, WRAPPED}
