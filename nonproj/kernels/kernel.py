@@ -162,14 +162,14 @@ def is_cached(name: str) -> bool:
 
 NOTICE = "nonproj: compiling kernels, once for each version of nonproj"
 NOTICE_AFTER = 2.0
-"""Seconds of compilation after which a process reports it, once, by a warning of the logger ``nonproj.pipeline.compiling``: on
+"""Seconds of compilation after which a process reports it, once, by a warning of the logger ``nonproj.compiling``: on
 standard error, unless logging is configured otherwise."""
 
 SILENT = "NONPROJ_SILENT"
 """If not empty, this environment variable suppresses the warning, because another process gives it."""
 
 
-_log = logging.getLogger("nonproj.pipeline.compiling")
+_log = logging.getLogger("nonproj.compiling")
 
 
 class _Compiling(event.Listener):

@@ -16,8 +16,8 @@ import numpy as np
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io.strings import escaped
 from nonproj.linear.component import KNOWN, Component, load
+from nonproj.model import container
 from nonproj.model.checks import problem_of
-from nonproj.model.model import container
 from nonproj.options.config import Config
 from nonproj.scoring.clusters import Clusters
 from nonproj.scoring.vocabulary import Encoder

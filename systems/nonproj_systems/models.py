@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.model.model import container
+from nonproj.model import container
 
 
 def write(

@@ -10,7 +10,8 @@ from containers import NONSENSE, check_nesting, check_nonsense, check_other_form
 
 from attack import forgery
 from nonproj.errors import FileError
-from nonproj.model.model import Model, container
+from nonproj.model import container
+from nonproj.model.model import Model
 
 LOADERS = [Model.load, Model.verify]
 

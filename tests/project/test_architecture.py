@@ -204,7 +204,7 @@ def test_private_names_stay_inside_their_package():
 def test_the_finder_of_private_names_sees_all_forms():
     tree = ast.parse(
         "from nonproj.kernels.kernel import kernel\nfrom nonproj.io.files import _one\nfrom nonproj.trees import "
-        "pruning as p\nimport nonproj.model.model\nimport nonproj.cli.main\np._two(p.three)\nnonproj.model._four\n"
+        "pruning as p\nimport nonproj.model\nimport nonproj.cli.main\np._two(p.three)\nnonproj.model._four\n"
         "self._five\n"
         "nonproj.cli.main._six\np.__doc__"
     )

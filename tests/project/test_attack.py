@@ -30,8 +30,8 @@ from nonproj.io import (  # noqa: E402
     splitting,
     strings,  # noqa: E402
 )
-from nonproj.model.model import model as model_module  # noqa: E402
-from nonproj.pipeline.parser import parser as pipeline  # noqa: E402
+from nonproj.model import model as model_module  # noqa: E402
+from nonproj.pipeline import parser as pipeline  # noqa: E402
 from nonproj.types import Decoded  # noqa: E402
 
 

@@ -7,7 +7,8 @@ import pytest
 from containers import NONSENSE, check_nesting, check_nonsense, check_other_formats, refused
 
 from nonproj.errors import FileError
-from nonproj.model.model import Model, container
+from nonproj.model import container
+from nonproj.model.model import Model
 from nonproj_systems import models
 from nonproj_systems.constituency.collins import Collins
 from nonproj_systems.constituency.model import Model as Phrases
