@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.hashing import Window, hash_window, length_share, place_share
 from nonproj.linear.templates import Grammar, compile_templates, window_of
 from nonproj.text.layout import MAX_TOKEN, NO_GAP, ONE_BLANK, WRAPPED
