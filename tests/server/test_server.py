@@ -18,6 +18,7 @@ from command import ROOT, run, running, slowdown
 from serving import nonsense, serving
 from toy import raw_treebank, read, treebank
 
+from nonproj.cli.main import main
 from nonproj.learning.trainer import train
 from nonproj.options.config import Config
 
@@ -169,9 +170,10 @@ def test_text_is_split_and_tagged_as_by_the_command_line(server, path, tmp_path)
         (["--text"], {"input": "generic_tokenizer"}),
     ):
         fields |= {"data": text, "tagger": "", "parser": ""}
-        expected = run("parse", *words, str(path), str(tmp_path / "in.txt"))
-        assert result_of(post(f"{server.url}/process", data=fields)) == expected.stdout, expected.stderr
-        vertical = [line.split("\t")[1] for line in expected.stdout.splitlines() if line[:1].isdigit()]
+        assert main(["parse", *words, str(path), str(tmp_path / "in.txt"), "-o", str(tmp_path / "out")]) == 0
+        expected = (tmp_path / "out").read_text(encoding="utf-8")
+        assert result_of(post(f"{server.url}/process", data=fields)) == expected
+        vertical = [line.split("\t")[1] for line in expected.splitlines() if line[:1].isdigit()]
         fields |= {"output": "vertical", "parser": "none"}
         assert result_of(post(f"{server.url}/process", data=fields)).split() == vertical
 
