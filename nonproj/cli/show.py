@@ -32,6 +32,7 @@ SINGLE = (".svg", ".png", ".pdf", ".tex")
 def run(options: argparse.Namespace) -> int:
     """Draw trees: a report, a single tree, or in the terminal."""
     inputs = {"file": options.file, "gold file": options.gold, "other file": options.other, "model": options.model}
+    inputs["training file"] = options.train
     check_outputs({"output": options.output}, inputs)
     suffix = _suffix(options)
     if options.ud:

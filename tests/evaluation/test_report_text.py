@@ -132,6 +132,10 @@ def test_single_sentences(folder, capsys):
             "it excludes --model and --other",
         ),
         (["parsed.conllu", "--gold", "gold.conllu", "--train", "train.conllu"], "--train needs --ud"),
+        (
+            ["parsed.conllu", "--ud", "--gold", "gold.conllu", "--train", "train.conllu", "-o", "train.conllu"],
+            "train.conllu",
+        ),
         (["train.conllu", "--gold", "gold.conllu", "--ud"], "gold.conllu:1: the text continues with "),
     ],
 )
