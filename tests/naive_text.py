@@ -211,14 +211,7 @@ SENTENCE_TEMPLATES = [
     "t.tag t+1.tag",
     "t-1.tag t.tag t+1.tag",
     "t.tag t+1.tag t+2.tag",
-    "t-1.tag t.tag t+1.tag t+2.tag",
-    "t-2.tag t-1.tag t.tag t+1.tag",
-    "t.tag t+1.tag t+2.tag t+3.tag",
-    "t.word t+1.tag",
-    "t.tag t+1.word",
     "t.tag t+1.tag t.gap",
-    "t.ahead t.tag t+1.tag",
-    "t.ahead t+1.word",
     "t-1.suffix t.word",
 ]
 
@@ -231,12 +224,8 @@ STATE_TEMPLATES = [
     "t+1.word t.shape t.place",
     "t.verbs t.tag t+1.tag",
     "t.verbs t.place",
-    "t.verbs t.ahead t.place",
-    "t.verbs t+1.word",
-    "t.verbs t.word",
     "t.place t.tag t+1.tag",
     "t.place",
-    "t.verbs t.ahead t.tag t+1.tag",
     "t.place t.word",
     "t-1.tag t.word t.place",
     "t-1.tag t.word t.verbs",
@@ -292,13 +281,7 @@ def sentence_features(tokens: list, t: int, state: tuple, case, tag) -> list[int
     while high < min(len(tokens) - 1, t + 3) and tokens[high][1] != PARAGRAPH:
         high += 1
     forms = [tokens[k][0] if low <= k <= high else "" for k in range(t - 2, t + 4)]
-    ahead, place = 7, length if length < 4 else 4 + sum(length >= bound for bound in (4, 6, 12, 24))
-    for distance, k in enumerate(range(t + 1, len(tokens)), 1):
-        if tokens[k - 1][1] == PARAGRAPH:
-            break
-        if is_verb(tag(tokens[k][0])):
-            ahead = min(distance, 6)
-            break
+    place = length if length < 4 else 4 + sum(length >= bound for bound in (4, 6, 12, 24))
     functions = {
         **{"word": string_hash, "shape": shape_hash, "suffix": lambda form: string_hash(form[-3:])},
         **{"last": lambda form: kind(bases(form)[-1]), "first": lambda form: kind(form[0]), "case": case, "tag": tag},
@@ -306,7 +289,7 @@ def sentence_features(tokens: list, t: int, state: tuple, case, tag) -> list[int
     near = {name: [value(form) if form else 0 for form in forms] for name, value in functions.items()}
     near["absent"] = [not form for form in forms]
     values = {f"t{d:+d}.{name}" if d else f"t.{name}": v for name, vs in near.items() for d, v in enumerate(vs, -2)}
-    values |= {"t.gap": tokens[t][1], "t.size": min(len(forms[2]), 4), "t.place": place, "t.one": 1, "t.ahead": ahead}
+    values |= {"t.gap": tokens[t][1], "t.size": min(len(forms[2]), 4), "t.place": place, "t.one": 1}
     values |= {"t.inside": place * 4 + min(brackets, 1) * 2 + quotes % 2, "t.verbs": min(verbs, 3)}
     return feature_hashes("sentences", SENTENCE_TEMPLATES + STATE_TEMPLATES, values)
 

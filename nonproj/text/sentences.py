@@ -28,15 +28,15 @@ _SUFFIX = 3
 
 _ATTRIBUTES = (
     "word", "shape", "suffix", "first", "last", "gap", "size", "case", "tag", "absent",
-    "ahead", "one", "place", "inside", "verbs",
+    "one", "place", "inside", "verbs",
 )  # fmt: skip
 """What is known of a token: its form in lower case, its shape, its last characters, the kinds of its first and last
 character, what follows it, its length up to four, how its form is capitalised elsewhere, its usual part of speech,
-whether the paragraph ends before it; and of the place after it, how far the next verb is, how long the sentence is,
-that with its open brackets and quotation marks, and its number of verbs."""
+whether the paragraph ends before it; and of the place after it, how long the sentence is, that with its open brackets
+and quotation marks, and its number of verbs."""
 
 _WIDTH = len(_ATTRIBUTES)
-_AHEAD, _PLACE, _INSIDE, _VERBS = (_ATTRIBUTES.index(name) for name in ("ahead", "place", "inside", "verbs"))
+_ONE, _PLACE, _INSIDE, _VERBS = (_ATTRIBUTES.index(name) for name in ("one", "place", "inside", "verbs"))
 
 GRAMMAR = Grammar("sentences", ("t",), _ATTRIBUTES, (-2, 3))
 """Templates name the token before the place, ``t``, and its neighbours."""
@@ -90,14 +90,7 @@ TEMPLATES = (
     "t.tag t+1.tag",
     "t-1.tag t.tag t+1.tag",
     "t.tag t+1.tag t+2.tag",
-    "t-1.tag t.tag t+1.tag t+2.tag",
-    "t-2.tag t-1.tag t.tag t+1.tag",
-    "t.tag t+1.tag t+2.tag t+3.tag",
-    "t.word t+1.tag",
-    "t.tag t+1.word",
     "t.tag t+1.tag t.gap",
-    "t.ahead t.tag t+1.tag",
-    "t.ahead t+1.word",
     "t-1.suffix t.word",
 )
 
@@ -110,12 +103,8 @@ OF_BEGINNING = (
     "t+1.word t.shape t.place",
     "t.verbs t.tag t+1.tag",
     "t.verbs t.place",
-    "t.verbs t.ahead t.place",
-    "t.verbs t+1.word",
-    "t.verbs t.word",
     "t.place t.tag t+1.tag",
     "t.place",
-    "t.verbs t.ahead t.tag t+1.tag",
     "t.place t.word",
     "t-1.tag t.word t.place",
     "t-1.tag t.word t.verbs",
@@ -186,13 +175,10 @@ class Known(NamedTuple):
     ----------
     case, tag : ndarray
         Of the usage.
-    ahead : ndarray
-        How many tokens on the next verb is, up to six.
     """
 
     case: np.ndarray
     tag: np.ndarray
-    ahead: np.ndarray
 
 
 def known_of(table: TokenTable, usage: Usage) -> Known:
@@ -201,26 +187,13 @@ def known_of(table: TokenTable, usage: Usage) -> Known:
     tag = usage.tag[table.word >> np.uint32(table_shift(len(usage.tag)))]
     tag = np.where(tag > 0, tag, usage.suffix[table.suffix >> np.uint32(table_shift(len(usage.suffix)))])
     tag[:MARGIN] = tag[len(tag) - MARGIN :] = case[:MARGIN] = case[len(case) - MARGIN :] = 0
-    ahead = np.empty(len(tag), np.uint8)
-    _look_ahead(tag, table.gap, ahead)
-    return Known(case, tag, ahead)
+    return Known(case, tag)
 
 
 @inlined_kernel
 def _is_verb(tag: int) -> bool:
     """Return whether a class is that of verbs."""
     return bool(tag > 0 and tag % 2 == 0)
-
-
-@kernel
-def _look_ahead(tag: Uint8s, gap: Uint8s, ahead: Uint8s) -> None:
-    """Write the distance to the next verb of the paragraph: 1 for the next token, up to 6; 7 without one."""
-    distance = 7
-    for t in range(len(tag) - 1, -1, -1):
-        if gap[t] == PARAGRAPH:
-            distance = 7
-        ahead[t] = distance
-        distance = 1 if _is_verb(tag[t]) else min(distance + 1, 6) if distance < 7 else 7
 
 
 def token_table(text: Text, start: np.ndarray, end: np.ndarray) -> TokenTable:
@@ -285,8 +258,7 @@ def _look_around(table: TokenTable, known: Known, rows: Int64s, atoms: Uint32s) 
         atoms[own + 3], atoms[own + 4], atoms[own + 5] = table.first[row], table.last[row], table.gap[row]
         atoms[own + 6], atoms[own + 7], atoms[own + 8] = min(table.size[row], 4), known.case[row], known.tag[row]
         atoms[own + 9] = row == 0
-    own = 2 * _WIDTH
-    atoms[own + _AHEAD], atoms[own + 11] = known.ahead[rows[2]], 1
+    atoms[2 * _WIDTH + _ONE] = 1
 
 
 @inlined_kernel

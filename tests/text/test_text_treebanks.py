@@ -22,7 +22,7 @@ def figures(gold, found) -> list[float]:
         for sentence in sentences:
             begin = position
             for token in surface(sentence):
-                place = (position, position + len(token.form))
+                place = (position, position + len(token.form.replace(" ", "")))
                 tokens.add(place)
                 words |= {(place, word.lower()) for word in token.words or (token.form,)}
                 position = place[1]
@@ -63,3 +63,22 @@ def test_output_passes_the_official_validator(tmp_path):
         validator.Validator(lang="ud", level=2, output=reports[-1]).validate_files([str(path)])
     assert number > 10 and reports[0].getvalue() == ""
     assert "missing-spaceafter" in reports[1].getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("Vietnamese-VTB/vi_vtb-ud", (87.5, 87.5, 94.5)),
+        ("Uyghur-UDT/ug_udt-ud", (99.5, 99.5, 77.0)),
+        ("Gothic-PROIEL/got_proiel-ud", (100.0, 100.0, 32.0)),
+    ],
+)
+def test_words_with_blanks_single_paragraphs_and_no_punctuation(treebanks, name, least):
+    folder = treebanks.parent / "ud"
+    if not folder.is_dir():
+        pytest.skip("needs the treebanks of release 2.12")
+    gold = list(conll.read(folder / f"{name}-dev.conllu"))
+    text = " ".join(raw_text(paragraphs(gold)).text.split()) + "\n"  # one line
+    found = Segmenter.fit(list(conll.read(folder / f"{name}-train.conllu"))).segment(text)
+    assert restore(found) == text
+    assert all(value >= bound for value, bound in zip(figures(gold, found), least, strict=True)), figures(gold, found)
