@@ -202,6 +202,10 @@ class TaggerConfig(Section, name="tagger"):
         low=0,
         above=True,
     )
+    network_epochs: int = option(10, "training epochs of the network that scores tags; 0: none", (int,), low=0, high=10**6)
+    network_weight: float = option(
+        0.5, "factor of the network's scores (in nats), relative to tagger.margin", (float,), low=0, high=100
+    )
     folds: int = option(5, "number of folds for jackknifed tags of the training data", (int,), low=2, high=1000)
 
 

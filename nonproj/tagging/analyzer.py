@@ -229,8 +229,10 @@ def jackknife(
         As for `Analyzer.fit`.
     """
 
+    quick = replace(options, restarts=1, network_epochs=(options.network_epochs + 1) // 2)
+
     def fit(rest: np.ndarray) -> Analyzer:
-        return Analyzer.fit([sentences[i] for i in rest], replace(options, restarts=1), seed, progress)
+        return Analyzer.fit([sentences[i] for i in rest], quick, seed, progress)
 
     def apply(analyzer: Analyzer, inside: np.ndarray) -> list[list[list[str]]]:
         return analyzer.annotate([sentences[i] for i in inside], overwrite=True)

@@ -45,14 +45,14 @@ def tag_chains(tagger: Tagger, keys: list[Any], lengths: list[int]) -> list[TagC
     The best sequence of a chain is what `Tagger.tag` returns; for the parameters see there.
     """
     forms, rows = tagger.look_up(keys)
-    tables = tagger.chain, forms.words, forms.own
     weights, zero, found, begin = tagger.weights, zero_of(tagger.weights), [], 0
     for length in lengths:
         n, k = length, tagger.pruning.limit
         shapes = (n,), (n, k), (n, k), (n, k, k), (n, k, k, k)
         chain = TagChain(*(np.zeros(shape, kind) for shape, kind in zip(shapes, _KINDS, strict=True)))
         text = Text(np.array([0, n]), rows[begin : begin + n])
-        _fill_chain(*tables, text, weights, zero, tagger.pruning, chain)
+        own = tagger.score(forms, text)
+        _fill_chain(tagger.chain, forms.words, own, text, weights, zero, tagger.pruning, chain)
         begin += n
         width = int(chain.count.max(initial=1))
         scores = [array * tagger.scale for array in chain[2:]]
@@ -85,7 +85,7 @@ def _fill_chain(
     boundary = chain.values.shape[0] - 1
     for i in range(n):
         count[i] = words.count[form[i]]
-        _score_local(chain, words, form[i], keys[i], own[form[i]], weights, zero, local[i])
+        _score_local(chain, words, form[i], keys[i], own[i], weights, zero, local[i])
         if count[i] > 1 or (i > 0 and count[i - 1] > 1):
             _score_pairs(chain, words, form[i - 1] if i > 0 else -1, form[i], keys[i], weights, zero, pairs[i])
     left = _prune(count, local, pairs, pruning.threshold, pruning.limit, kept, np.empty(n))

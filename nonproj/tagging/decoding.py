@@ -85,7 +85,9 @@ def score_words(chain: Chain, words: Words, weights: np.ndarray) -> np.ndarray:
 def tag_text(
     chain: Chain, words: Words, own: np.ndarray, text: Text, weights: np.ndarray, pruning: Pruning
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the tag of each word of some sentences, int32, and its margin, float64; ``own`` is from `score_words`.
+    """Return the tag of each word of some sentences, int32, and its margin, float64.
+
+    ``own``, float64[n_words, limit], has the score of each word's candidates by the word alone, from `score_words`.
 
     The margin is the difference between the best first-order sequences with the best two candidates of the word,
     infinite where there is only one, in the units of the weights.
@@ -187,7 +189,7 @@ def _tag_text(
             scores = np.empty((end - first, own.shape[1]))
             for i in range(end - first):
                 for c in range(own.shape[1]):
-                    scores[i, c] = own[form[i], c]
+                    scores[i, c] = own[first + i, c]
             observations = Observations(form, keys, scores)
             path = _decode(chain, words, observations, weights, zero, gold, pruning, margins[first:end])
             for i in range(end - first):

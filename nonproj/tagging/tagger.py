@@ -17,12 +17,14 @@ from nonproj.linear.weights import check_table, quantise
 from nonproj.tagging.chain import Text, make_chain
 from nonproj.tagging.decoding import Gold, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.lexicon import Counter, Lexicon, Smoothing, check_lexicon, form_keys
+from nonproj.tagging.network import TagNetwork, check_network
+from nonproj.tagging.network_learning import Corpus, learn_tag_network
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet, check_tags
 from nonproj.tagging.templates import ChainTemplates, chain_templates
 from nonproj.tagging.words import WORD_ATTRIBUTES, Words, make_words, outside
 from nonproj.types import Sentence
 
-_CACHED_FORMS = 50_000
+_CACHED_FORMS = 30_000
 _CHUNK = 500
 _BLOCK = 20
 _OWN = 2.0
@@ -45,20 +47,22 @@ class Forms:
     words : Words
     own : ndarray of shape (n_rows, limit), float64
         The scores of each form's candidates by the word alone.
+    layers : ndarray of shape (n_rows, OFFSETS, size), float32
+        What each form contributes to the hidden layers of a network; the size is 0 without one.
     """
 
-    def __init__(self, words: Words):
+    def __init__(self, words: Words, layers: np.ndarray):
         self.row: dict[Any, int] = {}
-        self.used, self.words, self.own = 1, words, np.zeros(words.tag.shape)
+        self.used, self.words, self.own, self.layers = 1, words, np.zeros(words.tag.shape), layers
 
-    def add(self, keys: list[Any], made: Words, scores: np.ndarray) -> None:
+    def add(self, keys: list[Any], made: Words, scores: np.ndarray, layers: np.ndarray) -> None:
         """Add the rows of new keys, in arrays that grow by doubling."""
         end = self.used + len(keys)
         if end > len(self.own):
             size = max(end, 2 * len(self.own), 1024)
             self.words = Words(*(_grown(array, size) for array in self.words))
-            self.own = _grown(self.own, size)
-        for array, new in zip((*self.words, self.own), (*made, scores), strict=True):
+            self.own, self.layers = _grown(self.own, size), _grown(self.layers, size)
+        for array, new in zip((*self.words, self.own, self.layers), (*made, scores, layers), strict=True):
             array[self.used : end] = new
         self.row.update(zip(keys, range(self.used, end), strict=True))
         self.used = end
@@ -76,12 +80,21 @@ class Tagger:
         The content of the template file.
     weights : ndarray, int16
         The table, its size a power of two.
-    options : TaggerConfig
     scale : float
+    options : TaggerConfig
+    network : TagNetwork or None
+        Its scores are added to those of the chain.
     """
 
     def __init__(
-        self, tags: TagSet, lexicon: Lexicon, templates: dict[str, Any], weights: np.ndarray, scale: float, options
+        self,
+        tags: TagSet,
+        lexicon: Lexicon,
+        templates: dict[str, Any],
+        weights: np.ndarray,
+        scale: float,
+        options,
+        network: TagNetwork | None = None,
     ):
         self.tags, self.lexicon, self.templates, self.weights, self.scale = tags, lexicon, templates, weights, scale
         self.columns = tuple(c for i, c in enumerate(TAG_COLUMNS) if any(tag[i] != "_" for tag in tags.tags))
@@ -89,7 +102,9 @@ class Tagger:
         self.chain = make_chain(tags, self.table, len(weights).bit_length() - 1)
         self.smoothing = Smoothing()
         self.pruning = Pruning(options.threshold / scale, options.max_tags)
-        self._forms = PerThread(partial(_no_forms, self.table, self.smoothing.limit))
+        self.network, self.factor = network, options.network_weight * options.margin / scale
+        outside_layers = network.outside if network else np.zeros((1, 0, 0), np.float32)
+        self._forms = PerThread(partial(_no_forms, self.table, self.smoothing.limit, outside_layers))
 
     def tag(self, keys: list[Any], lengths: list[int]) -> list[tuple[str, str, str]]:
         """Return the tag of each word.
@@ -111,9 +126,17 @@ class Tagger:
         """
         forms, rows = self.look_up(keys)
         text = Text(np.cumsum([0, *lengths], dtype=np.int64), rows)
-        found, margins = tag_text(self.chain, forms.words, forms.own, text, self.weights, self.pruning)
+        own = self.score(forms, text)
+        found, margins = tag_text(self.chain, forms.words, own, text, self.weights, self.pruning)
         tags = self.tags.tags
         return [tags[i] for i in found.tolist()], margins * self.scale
+
+    def score(self, forms: Forms, text: Text) -> np.ndarray:
+        """Return the scores of the candidates of each word by its form and by the network, float64[n_words, limit]."""
+        scores: np.ndarray = forms.own[text.form]
+        if self.network:
+            self.network.score(forms.layers, forms.words, text, self.factor, scores)
+        return scores
 
     def look_up(self, keys: list[Any]) -> tuple[Forms, np.ndarray]:
         """Return tables of forms, and the row in them of each key, int32; see `tag`."""
@@ -127,13 +150,14 @@ class Tagger:
             rows = list(map(forms.row.get, keys))
         return forms, np.array(rows, np.int32)
 
-    def _describe(self, keys: list[Any]) -> tuple[Words, np.ndarray]:
+    def _describe(self, keys: list[Any]) -> tuple[Words, np.ndarray, np.ndarray]:
         """Return all that depends on the forms of some keys alone."""
         forms = [key if type(key) is str else key[0] for key in keys]
         allowed = [_NO_TAGS if type(key) is str else self.tags.allowed(key[1:]) for key in keys]
         made, _ = make_words(self.lexicon, forms, self.tags, allowed, self.smoothing, self.table)
         scores = score_words(self.chain, made, self.weights)
-        return _drop(made, scores, _OWN * self.pruning.threshold)
+        layers = self.network.layers(forms) if self.network else np.zeros((len(forms), 0, 0), np.float32)
+        return *_drop(made, scores, _OWN * self.pruning.threshold), layers
 
     @classmethod
     def fit(
@@ -145,7 +169,8 @@ class Tagger:
             raise ConfigError("tagger.bits", f"{options.bits} are too few for {len(tags)} tags")
         forms: dict[str, int] = {}
         form = np.array([forms.setdefault(row[1], len(forms)) for s in sentences for row in s.rows], np.int64)
-        tag = np.array([tags.number.get((row[3], row[4], row[5]), 0) for s in sentences for row in s.rows], np.int64)
+        gold = np.array([tags.number.get((row[3], row[4], row[5]), -1) for s in sentences for row in s.rows], np.int64)
+        tag = np.maximum(gold, 0)
         counter = Counter(form_keys(list(forms)), form, tag)
         sizes = np.array([len(s) for s in sentences])
         fold = np.repeat(np.arange(len(sentences)) // _BLOCK % options.lexicon_folds, sizes)
@@ -154,12 +179,17 @@ class Tagger:
         text = Text(np.cumsum([0, *sizes], dtype=np.int64), rows)
         weights = _train(words, text, tag, tags, table, options, seed, progress)
         table16, scale = quantise(weights)
-        return cls(tags, counter.count(np.ones(len(form), bool)), templates, table16, scale, options)
+        network = None
+        if options.network_epochs and options.network_weight:
+            corpus = Corpus(text.start, form, gold)
+            network = learn_tag_network(list(forms), corpus, tags, options.network_epochs, (seed, 8), progress)
+        return cls(tags, counter.count(np.ones(len(form), bool)), templates, table16, scale, options, network)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return JSON values and arrays from which `check_tagger` makes the same tagger."""
         meta = {"tags": [list(tag) for tag in self.tags.tags], "templates": self.templates, "scale": self.scale}
-        return meta, {"weights": self.weights, **self.lexicon._asdict()}
+        network = self.network.arrays() if self.network else {}
+        return meta, {"weights": self.weights, **self.lexicon._asdict(), **network}
 
 
 def check_tagger(meta: object, arrays: dict[str, np.ndarray], options) -> Tagger:
@@ -172,7 +202,7 @@ def check_tagger(meta: object, arrays: dict[str, np.ndarray], options) -> Tagger
     tags = TagSet(check_tags(meta["tags"]))
     weights = check_weights(arrays, "tagger", tags.n_units)
     lexicon = check_lexicon(arrays, len(tags), "tagger")
-    return Tagger(tags, lexicon, meta["templates"], weights, scale, options)
+    return Tagger(tags, lexicon, meta["templates"], weights, scale, options, check_network(arrays, tags))
 
 
 def check_weights(arrays: dict[str, np.ndarray], name: str, n_units: int) -> np.ndarray:
@@ -182,9 +212,9 @@ def check_weights(arrays: dict[str, np.ndarray], name: str, n_units: int) -> np.
     )
 
 
-def _no_forms(table: ChainTemplates, limit: int) -> Forms:
+def _no_forms(table: ChainTemplates, limit: int, layers: np.ndarray) -> Forms:
     """Return empty tables of forms."""
-    return Forms(outside(table, limit, 1))
+    return Forms(outside(table, limit, 1), layers)
 
 
 def _drop(words: Words, scores: np.ndarray, threshold: float) -> tuple[Words, np.ndarray]:

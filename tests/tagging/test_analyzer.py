@@ -211,7 +211,7 @@ def test_jackknifing_tags_each_sentence_by_a_model_of_the_others(greek):
     made = jackknife(sentences, options, 3, 5)
     inside = [i for i in range(100) if i // 20 % 3 == 1]
     rest = [s for i, s in enumerate(sentences) if i not in inside]
-    expected = Analyzer.fit(rest, replace(options, restarts=1), 5).annotate(
+    expected = Analyzer.fit(rest, replace(options, restarts=1, network_epochs=5), 5).annotate(
         [sentences[i] for i in inside], overwrite=True
     )
     assert [made[i] for i in inside] == expected

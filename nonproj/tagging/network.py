@@ -1,0 +1,283 @@
+"""A feed-forward network that scores the tags of words, beside the linear chain (after Botha et al. 2017).
+
+A form has a vector: the sum of the rows of its character n-grams and of the form itself in lower case.  The hidden layer
+of a word is the positive part of a bias plus a matrix for each offset times the vector of the form there.  The score
+of a tag is the product of the hidden layer with the sum of the output weights of the tag's parts (`TagSet`), so that
+what is learnt about a feature helps with every tag that has it.
+
+Everything before the positive part depends on forms alone and is kept for each form, so a word costs a few additions
+and a product for each of its candidates.  Sums run in a fixed order, so scores do not depend on batch and machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nonproj._kernel import inlined_kernel, kernel
+from nonproj.errors import ModelError
+from nonproj.linear.hashing import hash_texts
+from nonproj.scoring.vocabulary import ATTRIBUTES
+from nonproj.tagging.chain import Text
+from nonproj.tagging.tagset import TagSet
+from nonproj.tagging.words import Words
+from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint32s
+
+REACH = 1
+"""Words on either side whose vectors are in the hidden layer."""
+
+OFFSETS = 2 * REACH + 1
+
+LONGEST = 6
+"""Characters of the longest n-grams; the ends of a form count as characters."""
+
+INDEX_BITS = 18
+"""The index has an entry for each of so many highest bits of a hash."""
+
+OUTSIDE = 1
+"""The row of what is outside the sentence; row 0 stands for n-grams and forms that are rare in training."""
+
+_CHARACTERS = 24
+"""Characters at either end of a form that have n-grams."""
+
+_ARRAYS = {
+    "network_index": ("int32", 1),
+    "network_rows": ("int16", 2),
+    "network_hidden": ("float32", 3),
+    "network_bias": ("float32", 1),
+    "network_output": ("float32", 2),
+}
+
+
+class Weights(NamedTuple):
+    """The weights of a network with D numbers in a vector, K hidden units and U parts of tags, float32.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (R, D)
+        In a model int16: their scale is a factor of ``hidden``.
+    hidden : ndarray of shape (OFFSETS, D, K)
+    bias : ndarray of shape (K,)
+    output : ndarray of shape (U, K)
+    """
+
+    rows: np.ndarray
+    hidden: np.ndarray
+    bias: np.ndarray
+    output: np.ndarray
+
+
+class FormRows(NamedTuple):
+    """The rows of forms: those of form ``i`` are ``row[start[i]:start[i + 1]]``, that of the whole form first."""
+
+    start: np.ndarray
+    row: np.ndarray
+
+
+class TagNetwork:
+    """A trained network; threads may share it.
+
+    Parameters
+    ----------
+    index : ndarray of shape (2 ** INDEX_BITS,), int32
+        The row of each hash.
+    weights : Weights
+    tags : TagSet
+    """
+
+    def __init__(self, index: np.ndarray, weights: Weights, tags: TagSet):
+        self.index, self.weights = index, weights
+        self.output = sum_parts(weights.output, tags)
+        self.outside = self._layers(FormRows(np.array([0, 1]), np.array([OUTSIDE], np.int32)))
+
+    @property
+    def size(self) -> int:
+        """The number of hidden units."""
+        return len(self.weights.bias)
+
+    def layers(self, forms: Sequence[str]) -> np.ndarray:
+        """Return what each form contributes to the hidden layers of words around it, float32[n, OFFSETS, size]."""
+        start, hashes = form_hashes(forms)
+        return self._layers(FormRows(start, self.index[hashes]))
+
+    def _layers(self, forms: FormRows) -> np.ndarray:
+        """Return the same of forms given by their rows."""
+        n, width = len(forms.start) - 1, self.weights.rows.shape[1]
+        vectors, found = np.zeros((n, width), np.float32), np.zeros((n, OFFSETS, self.size), np.float32)
+        chosen, kept = np.arange(n), np.ones(len(forms.row), np.float32)
+        sum_rows(forms, chosen, kept, self.weights.rows, vectors)
+        _multiply(vectors, self.weights.hidden, found)
+        return found
+
+    def score(self, layers: np.ndarray, words: Words, text: Text, factor: float, scores: np.ndarray) -> None:
+        """Add the factor times the scores of all candidates of the words of some sentences.
+
+        Parameters
+        ----------
+        layers : ndarray of shape (n_forms, OFFSETS, size), float32
+            Beside the rows of ``words``, that of what is outside first.
+        words : Words
+        text : Text
+        factor : float
+        scores : ndarray of shape (n_words, limit), float64
+        """
+        _score_text(layers, words, text, self.weights.bias, self.output, factor, scores)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays from which `check_network` makes the same network."""
+        return dict(zip(_ARRAYS, (self.index, *self.weights), strict=True))
+
+
+def check_network(arrays: Mapping[str, np.ndarray], tags: TagSet) -> TagNetwork | None:
+    """Return the network in the arrays of a tagger, None if there is none; raise `ModelError` if it is no network."""
+    if not any(name in arrays for name in _ARRAYS):
+        return None
+    for name, (dtype, ndim) in _ARRAYS.items():
+        array = arrays.get(name)
+        if array is None or array.dtype != dtype or array.ndim != ndim:
+            raise ModelError(f"the tagger has no array {name} of {dtype} with {ndim} dimensions")
+        if dtype == "float32" and not np.isfinite(array).all():
+            raise ModelError(f"the tagger's array {name} has numbers that are not finite")
+    index, *tables = (arrays[name] for name in _ARRAYS)
+    weights = Weights(*tables)
+    (n_rows, width), size = weights.rows.shape, len(weights.bias)
+    expected = (n_rows, width), (OFFSETS, width, size), (size,), (tags.n_units, size)
+    if len(index) != 1 << INDEX_BITS or n_rows <= OUTSIDE or tuple(t.shape for t in weights) != expected:
+        raise ModelError("the arrays of the tagger's network do not fit together")
+    if index.min() < 0 or index.max() >= n_rows:
+        raise ModelError("the index of the tagger's network has rows out of range")
+    return TagNetwork(index, weights, tags)
+
+
+def form_hashes(forms: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return entries of an index for forms: where those of each form begin, and the entries, int64.
+
+    The first is that of the form in lower case, the second that of its shape, the others those of its n-grams.
+    """
+    texts: list[str] = []
+    start = [0]
+    for form in forms:
+        lower = form.lower()
+        texts.append(f"={lower}")
+        texts.append(f"#{ATTRIBUTES['shape'](form, '_', '_', '_', '_')}")
+        texts += ngrams(lower)
+        start.append(len(texts))
+    return np.array(start, np.int64), (hash_texts(texts) >> np.uint32(32 - INDEX_BITS)).astype(np.int64)
+
+
+def ngrams(lower: str) -> list[str]:
+    """Return the character n-grams of a form in lower case, its ends included.
+
+    Examples
+    --------
+    >>> ngrams("på")
+    ['<', 'p', 'å', '>', '<p', 'på', 'å>', '<på', 'på>', '<på>']
+    """
+    text = f"<{lower}>"
+    if len(text) > 2 * _CHARACTERS:
+        return [*_grams(text[:_CHARACTERS]), *_grams(text[-_CHARACTERS:])]
+    return _grams(text)
+
+
+def _grams(text: str) -> list[str]:
+    """Return the substrings of up to `LONGEST` characters."""
+    return [text[i : i + k] for k in range(1, LONGEST + 1) for i in range(len(text) - k + 1)]
+
+
+def sum_parts(output: np.ndarray, tags: TagSet) -> np.ndarray:
+    """Return the sum of the output weights of each tag's parts, float32[n_tags, K]."""
+    found = np.zeros((len(tags), output.shape[1]), np.float32)
+    _sum_parts(output, tags.unit_start, tags.units, found)
+    return found
+
+
+@kernel
+def _sum_parts(output: Float32s, start: Int32s, units: Uint32s, found: Float32s) -> None:
+    """Add the output weights of each tag's parts."""
+    for t in range(found.shape[0]):
+        for u in range(start[t], start[t + 1]):
+            for k in range(found.shape[1]):
+                found[t, k] += output[units[u], k]
+
+
+@inlined_kernel
+def share_of(start: Int64s, form: int, j: int) -> np.float32:
+    """Return the factor of a form's row: the n-grams count less in long words, the form itself does not."""
+    first, end = start[form], start[form + 1]
+    return np.float32(1.0) if j == first else np.float32(1.0 / np.sqrt(np.float64(end - first - 1)))
+
+
+@kernel
+def sum_rows(forms: FormRows, chosen: Int64s, kept: Float32s, rows: Float32s | Int16s, vectors: Float32s) -> None:
+    """Add the rows of the chosen forms, each times its share and its factor in ``kept``, which lists them in turn."""
+    i = 0
+    for w in range(chosen.shape[0]):
+        form = chosen[w]
+        for j in range(forms.start[form], forms.start[form + 1]):
+            row, factor = forms.row[j], kept[i] * share_of(forms.start, form, j)
+            i += 1
+            if row and factor:
+                for k in range(vectors.shape[1]):
+                    vectors[w, k] += factor * rows[row, k]
+
+
+@kernel
+def _multiply(vectors: Float32s, hidden: Float32s, found: Float32s) -> None:
+    """Add each vector times each matrix, in a fixed order."""
+    for i in range(vectors.shape[0]):
+        for o in range(hidden.shape[0]):
+            for d in range(vectors.shape[1]):
+                x = vectors[i, d]
+                for k in range(hidden.shape[2]):
+                    found[i, o, k] += x * hidden[o, d, k]
+
+
+@kernel
+def _score_text(
+    layers: Float32s,
+    words: Words,
+    text: Text,
+    bias: Float32s,
+    output: Float32s,
+    factor: float,
+    scores: Float64s,
+) -> None:
+    """Add the scores of the candidates of each word that has several."""
+    size, hidden, sums = bias.shape[0], np.empty(bias.shape[0], np.float32), np.empty(8, np.float32)
+    for s in range(text.start.shape[0] - 1):
+        first, end = text.start[s], text.start[s + 1]
+        for i in range(first, end):
+            form = text.form[i]
+            if words.count[form] < 2:
+                continue
+            for k in range(size):
+                hidden[k] = bias[k]
+            for offset in range(-REACH, REACH + 1):
+                j = i + offset
+                layer = layers[text.form[j] if first <= j < end else 0, offset + REACH]
+                for k in range(size):
+                    hidden[k] += layer[k]
+            for k in range(size):
+                hidden[k] = max(hidden[k], np.float32(0.0))
+            for c in range(words.count[form]):
+                scores[i, c] += factor * _product(hidden, output[words.tag[form, c]], sums)
+
+
+@inlined_kernel
+def _product(a: Float32s, b: Float32s, sums: Float32s) -> np.float32:
+    """Return a product of vectors; eight sums in turn, which are in one vector register."""
+    lanes = sums.shape[0]
+    for k in range(lanes):
+        sums[k] = 0.0
+    whole = a.shape[0] // lanes * lanes
+    for begin in range(0, whole, lanes):
+        for k in range(lanes):
+            sums[k] += a[begin + k] * b[begin + k]
+    total = np.float32(0.0)
+    for k in range(lanes):
+        total += sums[k]
+    for k in range(whole, a.shape[0]):
+        total += a[k] * b[k]
+    return total

@@ -1,0 +1,221 @@
+"""The tagger's network: scores and gradients against their definitions, its rows, and its place in the tagger."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import naive_tag_network as naive
+import numpy as np
+import pytest
+import toy
+from test_tagging import draw_tags
+
+from nonproj.errors import ModelError
+from nonproj.options.config import TaggerConfig
+from nonproj.scoring.vocabulary import ATTRIBUTES
+from nonproj.tagging import network_learning as learning
+from nonproj.tagging.analyzer import Analyzer
+from nonproj.tagging.chain import Text
+from nonproj.tagging.network import INDEX_BITS, OFFSETS, TagNetwork, Weights, form_hashes, ngrams
+from nonproj.tagging.network_learning import Corpus, TagNetworkLearner, learn_tag_network
+from nonproj.tagging.words import Words
+from nonproj.types import Sentence
+
+FORMS = ["hus", "Huset", "husene", "x", "ΟΔΟΣ", "A-1"]
+SMALL = TaggerConfig(bits=14, epochs=2, restarts=1, network_epochs=3)
+
+
+def draw_network(rng, tags, width=3, size=9):
+    """A network of random weights, with rows for some hashes."""
+    index = np.zeros(1 << INDEX_BITS, np.int32)
+    _, hashes = form_hashes(FORMS[:4])
+    index[hashes] = rng.integers(0, 20, len(hashes))
+    rows = rng.integers(-300, 300, (20, width)).astype(np.int16)
+    rows[0] = 999  # a row that must not count
+    shapes = (OFFSETS, width, size), (size,), (tags.n_units, size)
+    return TagNetwork(index, Weights(rows, *(rng.normal(0, 0.1, shape).astype(np.float32) for shape in shapes)), tags)
+
+
+def rows_of(network, form):
+    """The rows of a form by its definition."""
+    return network.index[naive.entries(form, ATTRIBUTES["shape"](form, "_", "_", "_", "_"))].tolist()
+
+
+def candidates(rng, tags, forms, limit=4):
+    """Words with random candidates; the first row is that of what is outside."""
+    count = np.concatenate([[0], rng.integers(1, limit + 1, len(forms))]).astype(np.int32)
+    tag = np.stack([rng.permutation(len(tags))[:limit] for _ in count]).astype(np.int32)
+    empty = np.zeros((len(count), 0), np.uint32)
+    return Words(empty, empty[:, :, None], count, tag, empty[:, :, None])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_scores_equal_their_definition(seed):
+    rng = np.random.default_rng(seed)
+    tags = draw_tags(rng, 8)
+    network, words = draw_network(rng, tags), candidates(rng, tags, FORMS)
+    form = rng.integers(1, len(FORMS) + 1, 7).astype(np.int32)
+    text, scores = Text(np.array([0, 3, 3, 7]), form), np.ones((7, 4))
+    layers = np.concatenate([network.outside, network.layers(FORMS)])
+    network.score(layers, words, text, 0.5, scores)
+    rows, hidden, bias, output = (table.tolist() for table in network.weights)
+    for first, end in ((0, 3), (3, 7)):
+        forms = [FORMS[i - 1] for i in form[first:end]]
+        vectors = [naive.vector(rows_of(network, f), rows) for f in forms] + [naive.vector([1], rows)]
+        for i in range(end - first):
+            layer = naive.layer(vectors, i, hidden, bias)
+            row = form[first + i]
+            for c, t in enumerate(words.tag[row]):
+                counts = words.count[row] > 1 and c < words.count[row]
+                expected = naive.score(layer, tags, tags.tags[t], output) if counts else 0.0
+                assert scores[first + i, c] == pytest.approx(1 + 0.5 * expected, rel=1e-4, abs=1e-2)
+
+
+def test_ngrams_of_long_forms_are_those_of_both_ends():
+    assert len(ngrams("ab" * 5000)) == len(ngrams("ab" * 100)) < 300
+    assert set(ngrams("a" * 50 + "bc")) >= {"<", "<aaaaa", "aabc>", ">"}
+
+
+def draw_learner(monkeypatch, seed):
+    """A small network in training, with random weights."""
+    monkeypatch.setattr(learning, "WIDTH", 3)
+    monkeypatch.setattr(learning, "HIDDEN", 4)
+    rng = np.random.default_rng(seed)
+    tags = draw_tags(rng, 6)
+    form = rng.integers(0, len(FORMS), 8)
+    tag = rng.integers(-1, len(tags), 8)
+    learner = TagNetworkLearner(FORMS, Corpus(np.array([0, 3, 8]), form, tag), tags, (seed,))
+    for table in learner.weights:
+        table[:] = rng.normal(size=table.shape)
+    return rng, learner
+
+
+def gradient_of(learner, rng):
+    """What the learner finds for its second sentence, some rows and hidden units left out, and these."""
+    corpus = learner.corpus
+    words, context = learning._context(corpus.start, np.array([1]))
+    form = np.concatenate([[0], corpus.form[words] + 1])
+    kept, mask = learner._keep(form), rng.integers(0, 3, (len(words), 4)).astype(np.float32)
+    return learner.gradient(form, context, corpus.tag[words], kept, mask), form, kept, mask
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gradient_is_that_of_the_loss(monkeypatch, seed):
+    rng, learner = draw_learner(monkeypatch, seed)
+    (loss, _, dense, of_vectors), form, kept, mask = gradient_of(learner, rng)
+    rows, *tables = (table.astype(float).tolist() for table in learner.weights)
+    start, flat = learner.forms.start, learner.forms.row.tolist()
+    ends = np.cumsum(np.diff(start)[form])
+    vectors = [
+        naive.vector(flat[start[f] : start[f + 1]], rows, kept[end - (start[f + 1] - start[f]) : end].tolist())
+        for f, end in zip(form, ends, strict=True)
+    ]
+    vectors = [*vectors[1:], vectors[0]]
+    gold = [learner.tags.tags[t] if t >= 0 else None for t in learner.corpus.tag[3:8]]
+
+    def value(*arguments):
+        return naive.loss(*arguments, learner.tags, gold, mask.tolist())
+
+    assert loss == pytest.approx(value(vectors, *tables), rel=1e-4)
+    found = [np.concatenate([of_vectors[1:], of_vectors[:1]]), *dense]
+    for number, gradient in enumerate(found):
+        places = np.argwhere(np.ones(gradient.shape))
+        for place in rng.permutation(places)[:12].tolist():
+            sides = []
+            for change in (1e-5, -1e-5):
+                changed = copy.deepcopy([vectors, *tables])
+                inner = changed[number]
+                for k in place[:-1]:
+                    inner = inner[k]
+                inner[place[-1]] += change
+                sides.append(value(*changed))
+            assert gradient[tuple(place)] == pytest.approx((sides[1] - sides[0]) / 2e-5, rel=1e-2, abs=1e-3)
+
+
+def test_a_step_lowers_the_loss_and_moves_only_rows_that_were_not_left_out(monkeypatch):
+    rng, learner = draw_learner(monkeypatch, 0)
+    before = learner.weights.rows.copy()
+    losses = [learner.epoch(k, 30)[0] for k in range(30)]
+    assert np.mean(losses[-5:]) < 0.5 * losses[0]
+    used = np.unique(learner.forms.row)
+    assert not (learner.weights.rows[0] != before[0]).any()
+    moved = (learner.weights.rows != before).any(axis=1)
+    assert moved.any()
+    assert set(np.flatnonzero(moved)) <= set(used.tolist())
+
+
+def test_rare_forms_and_ngrams_have_no_row():
+    forms = ["abc", "Abc", "abd", "xyz"]
+    form = np.array([0, 1, 2, 3, 3])
+    learner = TagNetworkLearner(forms, Corpus(np.array([0, 5]), form, np.zeros(5, int)), draw_tags(
+        np.random.default_rng(0), 2), (0,))  # fmt: skip
+    row = {text: learner.index[naive.text_hash(text) >> 14] for text in ("=abc", "=abd", "=xyz", "ab", "abc", "xy")}
+    assert {text for text, number in row.items() if number} == {"=abc", "=xyz", "ab"}
+    assert min(number for number in row.values() if number) > 1, "row 1 is that of what is outside"
+
+
+def test_unknown_words_get_tags_by_their_ngrams():
+    rng = np.random.default_rng(1)
+    stems = ["".join(rng.choice(list("aeiklmnoprst"), 5)) for _ in range(80)]
+    tags = draw_tags(rng, 2)
+    forms = [stem + ending for stem in stems for ending in ("um", "que")]
+    form, tag = np.arange(160), np.arange(160) % 2
+    network = learn_tag_network(forms, Corpus(np.arange(161), form, tag), tags, 12, (0,), lambda items, _: items)
+    new = ["".join(rng.choice(list("aeiklmnoprst"), 6)) + ending for ending in ("um", "que") * 10]
+    scores = np.zeros((20, 2))
+    words = candidates(rng, tags, new)._replace(
+        count=np.full(21, 2, np.int32), tag=np.tile(np.arange(2, dtype=np.int32), (21, 1))
+    )
+    layers = np.concatenate([network.outside, network.layers(new)])
+    network.score(layers, words, Text(np.arange(21), np.arange(1, 21, dtype=np.int32)), 1.0, scores)
+    assert (scores.argmax(axis=1) == np.arange(20) % 2).mean() > 0.9
+
+
+@pytest.fixture(scope="module")
+def analyzer():
+    return Analyzer.fit(toy.sentences(40), SMALL)
+
+
+def test_the_network_takes_part_in_tagging(analyzer):
+    blank = [Sentence([[*row[:2], "_", "_", "_", "_", *row[6:]] for row in s.rows]) for s in toy.sentences(30, seed=3)]
+    state, arrays = analyzer.state()
+    arrays = arrays | {"tagger.weights": np.zeros_like(arrays["tagger.weights"])}  # so that only the network scores
+    alone = Analyzer.from_state(state, arrays)
+    gold = [row[3] for s in toy.sentences(30, seed=3) for row in s.rows]
+    found = [row[3] for rows in alone.annotate(blank) for row in rows]
+    assert np.mean([a == b for a, b in zip(gold, found, strict=True)]) > 0.9
+    assert [alone.annotate([s])[0] for s in blank] == alone.annotate(blank)
+
+
+def test_without_epochs_or_weight_there_is_no_network():
+    for options in (replace(SMALL, network_epochs=0), replace(SMALL, network_weight=0.0)):
+        analyzer = Analyzer.fit(toy.sentences(10), options)
+        assert analyzer.tagger.network is None
+        assert not any("network" in name for name in analyzer.state()[1])
+        assert Analyzer.from_state(*analyzer.state()).tagger.network is None
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("network_index", lambda a: a[:-1]),
+        ("network_index", lambda a: a - 1),
+        ("network_index", lambda a: a + 10**6),
+        ("network_index", lambda a: a.astype(np.int64)),
+        ("network_rows", lambda a: a[:, :-1]),
+        ("network_rows", lambda a: a.astype(np.float32)),
+        ("network_hidden", lambda a: a[:-1]),
+        ("network_bias", lambda a: a * np.nan),
+        ("network_output", lambda a: a[:-1]),
+        ("network_output", None),
+    ],
+)
+def test_damaged_networks_are_refused(analyzer, name, change):
+    state, arrays = analyzer.state()
+    arrays = dict(arrays)
+    found = arrays.pop(f"tagger.{name}")
+    if change:
+        arrays[f"tagger.{name}"] = change(found)
+    with pytest.raises(ModelError, match="the tagger"):
+        Analyzer.from_state(state, arrays)
