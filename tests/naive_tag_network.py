@@ -38,9 +38,7 @@ def layer(vectors, i, hidden, bias, mask=None):
 def score(hidden_layer, tagset, tag, output):
     """The score of a tag: the products of the hidden layer with the output weights of its parts."""
     return sum(
-        x * weight
-        for unit, _ in units_of(tagset, tag)
-        for x, weight in zip(hidden_layer, output[unit], strict=True)
+        x * weight for unit, _ in units_of(tagset, tag) for x, weight in zip(hidden_layer, output[unit], strict=True)
     )
 
 

@@ -172,7 +172,7 @@ def second_parser(material: Material, shards: Shards | None) -> Parser:
     model = Model(*first, prepared.arrays, meta, prepared.components)
     decoding = dataclasses.replace(material.config.decoding, nbest=1, full=False, constraints="none", joint=False)
     parser = Parser(model, decoding, tags="none")
-    parser.encoder = Encoder(vocabularies, material.encoder.clusters)
+    parser.encoder = Encoder(vocabularies, material.encoder.clusters, material.encoder.coarse)
     return parser
 
 

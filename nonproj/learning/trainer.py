@@ -45,7 +45,7 @@ from nonproj.parts.registry import part_set
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.label_lines import TAG
 from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC, attributes_of
-from nonproj.scoring.vocabulary import FIRST, Encoder
+from nonproj.scoring.vocabulary import FIRST, Encoder, too_fine
 from nonproj.types import ArcSpace, Sentence
 
 LEARNING = 2
@@ -154,6 +154,7 @@ class Trainer:
             "multi_root": self.multi_root,
             "nonprojective_arcs": share,
             "projective": share < PROJECTIVE_BELOW,
+            "coarse_tags": config.features.tags == "coarse" or (config.features.tags == "auto" and too_fine(sentences)),
             "interrupted": False,
             "log": [],
         }
@@ -208,7 +209,8 @@ class Trainer:
         if len(self.labels) > 1 << LABEL_BITS:
             raise ConfigError("treebank.train", f"{len(self.labels)} labels; at most {1 << LABEL_BITS} can be learnt")
         attributes, minimum = attributes_of(self.files), self.config.features.rare
-        self.encoder = Encoder.from_sentences(self.sentences, attributes, minimum, self.clusters)
+        coarse = bool(self.meta["coarse_tags"])
+        self.encoder = Encoder.from_sentences(self.sentences, attributes, minimum, self.clusters, coarse)
         self.attributes = self.encoder.attributes
         self.tokens = [self.encoder.encode(sentence) for sentence in self.sentences]
         self.gold_labels, self.lines = number_labels(self.sentences, self.labels), None

@@ -90,7 +90,8 @@ class Model:
     def encoder(self) -> Encoder:
         """Return a new encoder of sentences for this model."""
         state = self.component("clusters")
-        return Encoder(self.vocabularies, Clusters.from_state(*state) if state else None)
+        clusters = Clusters.from_state(*state) if state else None
+        return Encoder(self.vocabularies, clusters, bool(self.meta.get("coarse_tags")))
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file atomically.

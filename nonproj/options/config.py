@@ -46,6 +46,12 @@ class FeaturesConfig(Section, name="features"):
     clusters: str | None = option(
         None, "file of word clusters: each line has a bit string, a tab and a word; null: none", (str,), (None,)
     )
+    tags: str = option(
+        "auto",
+        "tags that templates name as pos: fine (XPOS), coarse (UPOS); auto: coarse if there are too many fine ones",
+        (),
+        ("auto", "fine", "coarse"),
+    )
     bits: int = option(23, "log2 of the size of the weight table", (int,), low=10, high=28)
     rare: int = option(1, "minimum count: rarer strings are treated as unknown", (int,), low=1)
 
@@ -202,7 +208,9 @@ class TaggerConfig(Section, name="tagger"):
         low=0,
         above=True,
     )
-    network_epochs: int = option(10, "training epochs of the network that scores tags; 0: none", (int,), low=0, high=10**6)
+    network_epochs: int = option(
+        10, "training epochs of the network that scores tags; 0: none", (int,), low=0, high=10**6
+    )
     network_weight: float = option(
         0.5, "factor of the network's scores (in nats), relative to tagger.margin", (float,), low=0, high=100
     )

@@ -21,13 +21,15 @@ TOTAL = 0.001
 """Least mutual information for each word of the treebank, in nats: rare features look informative by chance."""
 
 
-def informative(sentences: Iterable[Sentence]) -> frozenset[str]:
+def informative(sentences: Iterable[Sentence], coarse: bool = False) -> frozenset[str]:
     """Return the features to keep.
 
     Parameters
     ----------
     sentences : iterable of Sentence
         With gold labels; where all labels are the same no feature is informative.
+    coarse : bool
+        The tag is CPOSTAG (UPOS), not POSTAG (XPOS).
 
     Examples
     --------
@@ -38,7 +40,7 @@ def informative(sentences: Iterable[Sentence]) -> frozenset[str]:
     """
     cells: Counter[tuple[str, str, str]] = Counter()  # by tag, features and label
     for sentence in sentences:
-        cells.update((row[4] if row[4] != "_" else row[3], row[5], row[7]) for row in sentence.rows)
+        cells.update((row[3] if coarse or row[4] == "_" else row[4], row[5], row[7]) for row in sentence.rows)
     by_label: Counter[tuple[str, str]] = Counter()
     by_tag: Counter[str] = Counter()
     having: dict[str, Counter[tuple[str, str]]] = {}

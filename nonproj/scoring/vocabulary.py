@@ -8,7 +8,7 @@ five columns.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -31,6 +31,9 @@ MARGIN = 3
 MAX_FEATURES = 32
 """Only the first so many known features of a word count: pairs of features of two words take time and memory by their
 square, and words of natural languages have fewer (17 at most in the Basque treebank)."""
+
+MOST_TAGS, LEAST_WORDS = 60, 400
+"""More fine tags than that, with fewer words of the training sentences for each, are too many to learn from."""
 
 _CACHED_WORDS = 200_000
 
@@ -112,8 +115,25 @@ FEAT = "feat"
 """Name of the vocabulary of single morphological features."""
 
 
-def _columns(row: Sequence[str]) -> tuple[str, str, str, str, str]:
-    return row[1], row[2], row[3], row[4], row[5]
+def _columns(row: Sequence[str], coarse: bool) -> tuple[str, str, str, str, str]:
+    return row[1], row[2], row[3], "_" if coarse else row[4], row[5]
+
+
+def too_fine(sentences: Iterable[Sentence]) -> bool:
+    """Return whether the column POSTAG (XPOS) has too many tags to learn from.
+
+    Positional tags, such as ``n-s---mn-``, repeat FEATS.  Most templates name ``pos``, and most of its tags would be
+    too rare.  Where CPOSTAG (UPOS) is absent, nothing could take the place of fine tags.
+
+    Examples
+    --------
+    >>> row = lambda tag: ["1", "x", "_", "N", tag, "_", "0", "root", "_", "_"]
+    >>> too_fine([Sentence([row(f"n{i}")]) for i in range(100)]), too_fine([Sentence([row("n")])] * 100)
+    (True, False)
+    """
+    tags = Counter((row[3], row[4]) for sentence in sentences for row in sentence.rows)
+    fine = len({tag for _, tag in tags})
+    return fine > MOST_TAGS and tags.total() < LEAST_WORDS * fine and all(coarse != "_" for coarse, _ in tags)
 
 
 def _forms(sentence: Sentence) -> list[str]:
@@ -142,6 +162,8 @@ class Encoder:
         The known strings of each attribute, in the order of their numbers (from `FIRST`).
     clusters : Clusters, optional
         Without them words are in no cluster.
+    coarse : bool
+        Ignore the column POSTAG (XPOS), see `too_fine`.
 
     Examples
     --------
@@ -152,8 +174,8 @@ class Encoder:
     [[4, 4], [5, 5]]
     """
 
-    def __init__(self, vocabularies: dict[str, list[str]], clusters: Clusters | None = None):
-        self.vocabularies, self.clusters = vocabularies, clusters
+    def __init__(self, vocabularies: dict[str, list[str]], clusters: Clusters | None = None, coarse: bool = False):
+        self.vocabularies, self.clusters, self.coarse = vocabularies, clusters, coarse
         self.attributes = [name for name in vocabularies if name != FEAT]
         self._numbers = {name: {s: i for i, s in enumerate(strings, FIRST)} for name, strings in vocabularies.items()}
         self._informative = features_in(vocabularies.get(MORPH, ()))
@@ -162,20 +184,25 @@ class Encoder:
 
     @classmethod
     def from_sentences(
-        cls, sentences: Sequence[Sentence], attributes: Sequence[str], rare: int, clusters: Clusters | None = None
+        cls,
+        sentences: Sequence[Sentence],
+        attributes: Sequence[str],
+        rare: int,
+        clusters: Clusters | None = None,
+        coarse: bool = False,
     ) -> Encoder:
         """Build the vocabularies of the named attributes from the strings that occur at least ``rare`` times.
 
         Strings are numbered by decreasing frequency, then alphabetically, so the numbers depend on the data alone.
         """
-        words = Counter(_columns(row) for sentence in sentences for row in sentence.rows)
+        words = Counter(_columns(row, coarse) for sentence in sentences for row in sentence.rows)
         vocabularies = {}
         for name in attributes:
             counts: Counter[Any] = Counter()
             for columns, count in words.items():
                 counts[_value(name, columns, clusters)] += count
             if name == MORPH:
-                counts = reduced(counts, informative(sentences))
+                counts = reduced(counts, informative(sentences, coarse))
             elif name in OF_SENTENCE:
                 counts = Counter(value for s in sentences for value in OF_SENTENCE[name](_forms(s)))
             vocabularies[name] = _known(_alternatives(counts), rare)
@@ -184,16 +211,16 @@ class Encoder:
             for feature in _features_of(columns[4]):
                 counts[feature] += count
         vocabularies[FEAT] = _known(counts, rare)
-        return cls(vocabularies, clusters)
+        return cls(vocabularies, clusters, coarse)
 
     def encode(self, sentence: Sentence) -> Tokens:
         """Return a sentence of n words as integers."""
         met = self._met.own
         if len(met.row) > _CACHED_WORDS:
             met = self._met.renewed()
-        known, ids = met.row, []
+        known, ids, coarse = met.row, [], self.coarse
         for row in sentence.rows:
-            columns = (row[1], row[2], row[3], row[4], row[5])
+            columns = (row[1], row[2], row[3], "_" if coarse else row[4], row[5])
             number = known.get(columns)
             ids.append(self._add(met, columns) if number is None else number)
         n_nodes = len(ids) + 1

@@ -1,8 +1,8 @@
 """A feed-forward network that scores the tags of words, beside the linear chain (after Botha et al. 2017).
 
-A form has a vector: the sum of the rows of its character n-grams and of the form itself in lower case.  The hidden layer
-of a word is the positive part of a bias plus a matrix for each offset times the vector of the form there.  The score
-of a tag is the product of the hidden layer with the sum of the output weights of the tag's parts (`TagSet`), so that
+A form has a vector: the sum of the rows of its character n-grams and of the form itself in lower case.  The hidden
+layer of a word is the positive part of a bias plus, for each offset, a matrix times the vector of the form there.  The
+score of a tag is the product of the hidden layer with the sum of the output weights of the tag's parts (`TagSet`), so
 what is learnt about a feature helps with every tag that has it.
 
 Everything before the positive part depends on forms alone and is kept for each form, so a word costs a few additions
@@ -12,7 +12,7 @@ and a product for each of its candidates.  Sums run in a fixed order, so scores 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 

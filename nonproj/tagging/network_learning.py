@@ -1,8 +1,8 @@
 """Training of the network that scores tags.
 
 The loss is minus the log-probability of each word's tag among all tags.  Rows take steps of AdaGrad, with one sum of
-squares each; the dense weights take those of Adam (Kingma and Ba 2015).  Forms, n-grams and hidden units are left out at
-random: a form that is left out teaches its n-grams what an unknown word needs.
+squares each; the dense weights take those of Adam (Kingma and Ba 2015).  Forms, n-grams and hidden units are dropped at
+random; where a form is dropped, its n-grams learn to tag an unknown word.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class _Adam:
         """Follow a gradient; ``number`` counts the steps from 1."""
         first, second = _DECAY
         scale = np.float32(rate * np.sqrt(1.0 - second**number) / (1.0 - first**number))
-        flat = (array.reshape(-1) for array in (self.table, self.mean, self.square, gradient))
-        _adam(*flat, scale, np.float32(first), np.float32(second))
+        table, mean, square, change = (a.reshape(-1) for a in (self.table, self.mean, self.square, gradient))
+        _adam(table, mean, square, change, scale, np.float32(first), np.float32(second))
 
 
 class TagNetworkLearner:

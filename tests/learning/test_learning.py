@@ -10,10 +10,12 @@ import toy
 from nonproj.dual.decoding import DualOptions
 from nonproj.errors import ConfigError, DataError
 from nonproj.evaluation.scores import nonprojective
+from nonproj.io.conll import with_rows
 from nonproj.learning.perceptron import Example, Perceptron
 from nonproj.learning.preparation import Prepared
 from nonproj.learning.pruner import Pruner
 from nonproj.learning.trainer import Trainer, train
+from nonproj.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import full_arc_space
@@ -65,6 +67,25 @@ def test_training_repeats_bit_for_bit_and_depends_on_the_seed():
     for name in ("parser", "pruner", "labeler"):
         assert one.weights[name].tobytes() == same.weights[name].tobytes()
         assert one.weights[name].tobytes() != other.weights[name].tobytes()
+
+
+def test_too_many_fine_tags_are_left_out_of_the_features():
+    sentences = toy.sentences(30)
+    for i, sentence in enumerate(sentences):
+        for k, row in enumerate(sentence.rows):
+            row[4] = f"{row[3]}{(i * 7 + k) % 40}"
+    blank = [with_rows(s, [[*row[:4], "_", *row[5:]] for row in s.rows]) for s in sentences]
+    changes = {"tagger__epochs": 0, "segmenter__epochs": 0, "training__tags": "gold"}
+    names = "auto", "coarse", "fine"
+    auto, coarse, fine = (train(sentences, small(features__tags=name, **changes)) for name in names)
+    expected = train(blank, small(**changes))
+    assert [m.meta["coarse_tags"] for m in (auto, coarse, fine, expected)] == [True, True, False, False]
+    for name in ("parser", "pruner", "labeler"):
+        assert auto.weights[name].tobytes() == coarse.weights[name].tobytes() == expected.weights[name].tobytes()
+        assert fine.weights[name].tobytes() != expected.weights[name].tobytes()
+    stored = Parser(Model.from_bytes(auto.to_bytes()))
+    trees = [Parser(auto).parse(s).decoded.heads.tolist() for s in blank[:5]]
+    assert [stored.parse(s).decoded.heads.tolist() for s in sentences[:5]] == trees
 
 
 class _Interrupt:

@@ -16,6 +16,7 @@ from nonproj.scoring.vocabulary import (
     START,
     UNKNOWN,
     Encoder,
+    too_fine,
 )
 from nonproj.types import Sentence
 
@@ -235,3 +236,32 @@ def test_without_labels_no_feature_is_informative():
             row[7] = "_"
     assert set(Encoder.from_sentences(sentences, ["morph"], 1).vocabularies["morph"]) == {"N\t", "V\t"}
     assert morphology.informative(sentences) == frozenset()
+
+
+# Coarse tags
+
+
+def tagged(n_tags, n_words, cpos="N"):
+    """Sentences of ten words with so many fine tags."""
+    rows = [word(f"w{i % 7}", cpos=cpos, pos=f"{cpos}{i % n_tags}", feats="a=1") for i in range(n_words)]
+    return [Sentence(rows[i : i + 10]) for i in range(0, n_words, 10)]
+
+
+@pytest.mark.parametrize(
+    ("n_tags", "n_words", "cpos", "expected"),
+    [(61, 24_390, "N", True), (61, 24_400, "N", False), (60, 600, "N", False), (61, 620, "_", False)],
+)
+def test_fine_tags_are_too_many_with_few_words_for_each(n_tags, n_words, cpos, expected):
+    assert too_fine(tagged(n_tags, n_words, cpos)) is expected
+
+
+@pytest.mark.parametrize("attributes", [["pos"], ["tag", "morph", "key", "feats"]])
+def test_with_coarse_tags_sentences_are_encoded_as_if_there_were_no_fine_ones(attributes):
+    sentences = [*tagged(3, 60), *draw_features(4)]
+    blank = [Sentence([[*row[:4], "_", *row[5:]] for row in s.rows]) for s in sentences]
+    coarse = Encoder.from_sentences(sentences, attributes, 1, coarse=True)
+    expected = Encoder.from_sentences(blank, attributes, 1)
+    assert coarse.vocabularies == expected.vocabularies
+    assert coarse.vocabularies != Encoder.from_sentences(sentences, attributes, 1).vocabularies
+    for sentence, other in zip(sentences, blank, strict=True):
+        assert coarse.encode(sentence).atoms.tolist() == expected.encode(other).atoms.tolist()
