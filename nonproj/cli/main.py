@@ -277,7 +277,7 @@ def start_logging(options: argparse.Namespace, default: int = logging.WARNING) -
     log.handlers = [handler]
     log.propagate = False
     log.setLevel(max(level, 1))
-    logging.getLogger("nonproj.pipeline.compiling").setLevel(logging.ERROR if options.quiet else logging.NOTSET)
+    logging.getLogger("nonproj.compiling").setLevel(logging.ERROR if options.quiet else logging.NOTSET)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -147,7 +147,7 @@ def prepare(
         if config.training.tags != "gold" and len(sentences) > 1:
             began = time.perf_counter()
             folds = min(config.tagger.folds, len(sentences))
-            rows = jackknife(sentences, config.tagger, folds, config.seed, progress)
+            rows = jackknife(sentences, config.tagger, folds, config.seed, progress, folder)
             versions.append([with_rows(*pair) for pair in zip(sentences, rows, strict=True)])
             log.info("tags of %d folds: %.1f s", folds, time.perf_counter() - began)
     fitted: dict[str, Component] = {}

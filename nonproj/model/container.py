@@ -38,7 +38,7 @@ from nonproj.io.files import MODEL_MAGIC, OLD_MODEL_MAGIC, is_model, open_binary
 from nonproj.io.strings import NAME, fits
 from nonproj.io.temporary import reason
 
-FORMAT = 6
+FORMAT = 7
 """The version of the format that is written and read; models of earlier versions must be retrained."""
 
 _START = 8

@@ -216,6 +216,7 @@ def jackknife(
     folds: int,
     seed: int = 0,
     progress: Callable[..., Any] | None = None,
+    folder: str | None = None,
 ) -> list[list[list[str]]]:
     """Return each sentence's rows as annotated by a model trained on the sentences of the other folds, in one run.
 
@@ -225,14 +226,14 @@ def jackknife(
     options : TaggerConfig
     folds : int
         At least 2; sentence ``i`` is in fold ``i // 20 % folds``, so neighbours of one text stay together.
-    seed, progress
+    seed, progress, folder
         As for `Analyzer.fit`.
     """
 
     quick = replace(options, restarts=1, network_epochs=(options.network_epochs + 1) // 2)
 
     def fit(rest: np.ndarray) -> Analyzer:
-        return Analyzer.fit([sentences[i] for i in rest], quick, seed, progress)
+        return Analyzer.fit([sentences[i] for i in rest], quick, seed, progress, folder)
 
     def apply(analyzer: Analyzer, inside: np.ndarray) -> list[list[list[str]]]:
         return analyzer.annotate([sentences[i] for i in inside], overwrite=True)

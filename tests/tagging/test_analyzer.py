@@ -220,6 +220,12 @@ def test_jackknifing_tags_each_sentence_by_a_model_of_the_others(greek):
     assert [len(rows) for rows in made] == [len(s) for s in sentences]
 
 
+def test_jackknifing_uses_the_given_templates(tmp_path):
+    (tmp_path / "tagger.yaml").write_text("part: tagger\ntemplates: [w.from]\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="'w.from'"):
+        jackknife(toy.sentences(5), SMALL, 2, 0, folder=str(tmp_path))
+
+
 def test_jackknifing_few_sentences():
     sentences = toy.sentences(5)
     assert [len(rows) for rows in jackknife(sentences, SMALL, 4, 0)] == [len(s) for s in sentences]
