@@ -45,7 +45,7 @@ from nonproj.parts.registry import part_set
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.label_lines import TAG
 from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC, attributes_of
-from nonproj.scoring.vocabulary import FIRST, Encoder, too_fine
+from nonproj.scoring.vocabulary import FIRST, Encoder, prefer_coarse
 from nonproj.types import ArcSpace, Sentence
 
 LEARNING = 3
@@ -154,7 +154,8 @@ class Trainer:
             "multi_root": self.multi_root,
             "nonprojective_arcs": share,
             "projective": share < PROJECTIVE_BELOW,
-            "coarse_tags": config.features.tags == "coarse" or (config.features.tags == "auto" and too_fine(sentences)),
+            "coarse_tags": config.features.tags == "coarse"
+            or (config.features.tags == "auto" and prefer_coarse(sentences)),
             "interrupted": False,
             "log": [],
         }

@@ -32,7 +32,7 @@ MAX_FEATURES = 32
 """Only the first so many known features of a word count: pairs of features of two words take time and memory by their
 square, and words of natural languages have fewer (17 at most in the Basque treebank)."""
 
-MOST_TAGS, LEAST_WORDS = 60, 400
+MOST_TAGS, LEAST_WORDS = 30, 600
 """More fine tags than that, with fewer words of the training sentences for each, are too many to learn from."""
 
 _CACHED_WORDS = 200_000
@@ -119,21 +119,25 @@ def _columns(row: Sequence[str], coarse: bool) -> tuple[str, str, str, str, str]
     return row[1], row[2], row[3], "_" if coarse else row[4], row[5]
 
 
-def too_fine(sentences: Iterable[Sentence]) -> bool:
-    """Return whether the column POSTAG (XPOS) has too many tags to learn from.
+def prefer_coarse(sentences: Iterable[Sentence]) -> bool:
+    """Return whether CPOSTAG (UPOS) says more to templates than POSTAG (XPOS).
 
     Positional tags, such as ``n-s---mn-``, repeat FEATS.  Most templates name ``pos``, and most of its tags would be
-    too rare.  Where CPOSTAG (UPOS) is absent, nothing could take the place of fine tags.
+    too rare.  Fine tags that are no more than the coarse ones are not finer.  Where CPOSTAG is absent, nothing could
+    take the place of fine tags.
 
     Examples
     --------
-    >>> row = lambda tag: ["1", "x", "_", "N", tag, "_", "0", "root", "_", "_"]
-    >>> too_fine([Sentence([row(f"n{i}")]) for i in range(100)]), too_fine([Sentence([row("n")])] * 100)
-    (True, False)
+    >>> row = lambda *tags: ["1", "x", "_", *tags, "_", "0", "root", "_", "_"]
+    >>> prefer_coarse([Sentence([row("N", f"n{i}")]) for i in range(100)])
+    True
+    >>> prefer_coarse([Sentence([row("N", "ns"), row("N", "np"), row("V", "v")])] * 500)
+    False
     """
     tags = Counter((row[3], row[4]) for sentence in sentences for row in sentence.rows)
-    fine = len({tag for _, tag in tags})
-    return fine > MOST_TAGS and tags.total() < LEAST_WORDS * fine and all(coarse != "_" for coarse, _ in tags)
+    coarse, fine = ({tag[k] for tag in tags} for k in range(2))
+    rare = len(fine) > MOST_TAGS and tags.total() < LEAST_WORDS * len(fine)
+    return "_" not in coarse and (rare or len(fine) <= len(coarse))
 
 
 def _forms(sentence: Sentence) -> list[str]:
@@ -163,7 +167,7 @@ class Encoder:
     clusters : Clusters, optional
         Without them words are in no cluster.
     coarse : bool
-        Ignore the column POSTAG (XPOS), see `too_fine`.
+        Ignore the column POSTAG (XPOS), see `prefer_coarse`.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from nonproj.scoring.vocabulary import (
     START,
     UNKNOWN,
     Encoder,
-    too_fine,
+    prefer_coarse,
 )
 from nonproj.types import Sentence
 
@@ -249,10 +249,16 @@ def tagged(n_tags, n_words, cpos="N"):
 
 @pytest.mark.parametrize(
     ("n_tags", "n_words", "cpos", "expected"),
-    [(61, 24_390, "N", True), (61, 24_400, "N", False), (60, 600, "N", False), (61, 620, "_", False)],
+    [
+        (31, 18_590, "N", True),
+        (31, 18_600, "N", False),
+        (30, 600, "N", False),
+        (31, 620, "_", False),
+        (1, 100, "N", True),
+    ],
 )
 def test_fine_tags_are_too_many_with_few_words_for_each(n_tags, n_words, cpos, expected):
-    assert too_fine(tagged(n_tags, n_words, cpos)) is expected
+    assert prefer_coarse(tagged(n_tags, n_words, cpos)) is expected
 
 
 @pytest.mark.parametrize("attributes", [["pos"], ["tag", "morph", "key", "feats"]])
