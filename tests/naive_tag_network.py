@@ -19,7 +19,7 @@ def vector(rows, table, kept=None):
     """The vector of a form: its own row, and the others by the square root of their number."""
     width = len(table[0])
     kept = [1.0] * len(rows) if kept is None else kept
-    factors = [1.0] + [1.0 / math.sqrt(len(rows) - 1)] * (len(rows) - 1)
+    factors = [1.0] + [1.0 / math.sqrt(len(rows) - 1) for _ in rows[1:]]
     used = [(factor * keep, table[row]) for row, factor, keep in zip(rows, factors, kept, strict=True) if row]
     return [sum(factor * row[d] for factor, row in used) for d in range(width)]
 

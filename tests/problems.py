@@ -18,6 +18,7 @@ from nonproj.parts.automaton import head_automata, moves
 from nonproj.parts.space import part_space, tree_score
 from nonproj.scoring.templates import attributes_of, part_templates
 from nonproj.scoring.vocabulary import Encoder
+from nonproj.tagging.tagset import TagSet
 from nonproj.types import Sentence
 
 ARC_GRANDPARENT = ("arc", "grandparent")
@@ -236,3 +237,12 @@ def has_two_candidates_of_a_word(nodes, word):
     """Whether a part is of two candidates of one word, which no solution has."""
     words = [word[e] for e in nodes if e < len(word)]
     return len(set(words)) < len(words)
+
+
+def draw_tags(rng, n):
+    """A set of random tags, some without features."""
+    found = {}
+    while len(found) < n:
+        feats = [f"{a}={rng.integers(2)}" for a in ("Case", "Number", "Tense") if rng.random() < 0.6]
+        found[str(rng.choice(["N", "V"])), str(rng.choice(["n1", "n2"])), "|".join(feats) or "_"] = None
+    return TagSet(list(found))

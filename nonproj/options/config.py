@@ -48,7 +48,7 @@ class FeaturesConfig(Section, name="features"):
     )
     tags: str = option(
         "auto",
-        "tags that templates name as pos: fine (XPOS), coarse (UPOS); auto: coarse if fine ones are too many or no finer",
+        "tags that templates name as pos: fine (XPOS) or coarse (UPOS); auto: coarse if XPOS has too many or too few",
         (),
         ("auto", "fine", "coarse"),
     )

@@ -58,8 +58,9 @@ def test_one_averaged_perceptron():
 
 
 def test_one_step_of_adagrad_for_hashed_features():
-    """The network's rows are vectors, with one sum of squares each."""
-    assert containing(r"squares\[\w+\] \+=") == {"linear/logistic.py", "learning/network.py"}
+    """The networks' rows are vectors, with one sum of squares each."""
+    networks = {"learning/network.py", "tagging/network_learning.py"}
+    assert containing(r"squares\[\w+\] \+=") == {"linear/logistic.py", *networks}
 
 
 def test_one_rounding_of_weights():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import naive_tagging as naive
 import numpy as np
 import pytest
+from problems import draw_tags
 
 from nonproj.errors import ConfigError
 from nonproj.linear.perceptron import Averaged
@@ -22,15 +23,6 @@ TEMPLATES = [
     "p.full w+1.form", "p.same", "p.same p.upos w.form", "q.pos", "p.full q.full", "p.upos q.upos w.form",
 ]  # fmt: skip
 NO_TAGS = np.empty(0, np.int32)
-
-
-def draw_tags(rng, n):
-    """A set of random tags, some without features."""
-    found = {}
-    while len(found) < n:
-        feats = [f"{a}={rng.integers(2)}" for a in ("Case", "Number", "Tense") if rng.random() < 0.6]
-        found[str(rng.choice(["N", "V"])), str(rng.choice(["n1", "n2"])), "|".join(feats) or "_"] = None
-    return TagSet(list(found))
 
 
 def draw_problem(rng, n, n_forms=4, limit=4):
