@@ -61,7 +61,7 @@ def naive_scores(weights, tags, sentence, kinds=("words", "one", "two"), candida
 def decode(chain, words, form, weights, pruning):
     """The tags of one sentence."""
     text = Text(np.array([0, len(form)]), form)
-    return tag_text(chain, words, score_words(chain, words, weights), text, weights, pruning)[0].tolist()
+    return tag_text(chain, words, score_words(chain, words, weights)[form], text, weights, pruning)[0].tolist()
 
 
 @pytest.mark.parametrize("kind", ["continuous", "ties", "int16"])
@@ -94,7 +94,7 @@ def test_margins_are_differences_between_the_best_sequences_of_first_order(seed,
     rng = np.random.default_rng(seed)
     tags, chain, words, form, sentence = draw_problem(rng, 3)
     weights = draw_weights(rng, kind)
-    text, own = Text(np.array([0, len(form)]), form), score_words(chain, words, weights)
+    text, own = Text(np.array([0, len(form)]), form), score_words(chain, words, weights)[form]
     margins = tag_text(chain, words, own, text, weights, Pruning(1.0, 2))[1]
     scores, sequences = naive_scores(weights, tags, sentence, ("words", "one"))
     for i, (_, priors) in enumerate(sentence):
@@ -106,7 +106,7 @@ def test_sentences_of_a_batch_do_not_touch_each_other():
     rng = np.random.default_rng(5)
     _, chain, words, form, _ = draw_problem(rng, 9)
     weights = draw_weights(rng, "continuous")
-    own, pruning = score_words(chain, words, weights), Pruning(1e30, 4)
+    own, pruning = score_words(chain, words, weights)[form], Pruning(1e30, 4)
     parts = [form[:2], form[2:2], form[2:7], form[7:]]
     text = Text(np.cumsum([0, *map(len, parts)]), form)
     alone = [t for part in parts if len(part) for t in decode(chain, words, part, weights, pruning)]
