@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import inlined_kernel, kernel
 from nonproj.errors import ModelError
+from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.hashing import hash_texts
 from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging.chain import Text

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj._kernel import kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.linear.weights import quantise
 from nonproj.tagging.network import (
     INDEX_BITS,

@@ -15,7 +15,7 @@ from nonproj.learning.perceptron import Example, Perceptron
 from nonproj.learning.preparation import Prepared
 from nonproj.learning.pruner import Pruner
 from nonproj.learning.trainer import Trainer, train
-from nonproj.model import Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import full_arc_space
