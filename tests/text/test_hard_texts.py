@@ -52,10 +52,10 @@ class Counted(list):
 @pytest.mark.parametrize("unit", ["a", "aA", "a1.", "\u4e00\u4e01", "()"])
 def test_a_hash_does_not_read_all_of_a_long_chunk(unit, monkeypatch):
     """The features of a place look at the chunk behind it, which has all but a hundred thousand characters."""
+    text = layout.lay_out(characters(unit * (100_000 // len(unit))))
     for module in (layout, hashing):  # outside of kernels, sums of 32 bits do not wrap around
         monkeypatch.setattr(module, "place_share", lambda place, number: 0)
         monkeypatch.setattr(module, "length_share", lambda length: 0)
-    text = layout.lay_out(characters(unit * (100_000 // len(unit))))
     kind, run, codes = (Counted(array.tolist()) for array in (text.kind, text.run, text.lower))
     layout.shape_hash.py_func(kind, run, 5, len(kind))
     hashing.hash_codes.py_func(codes, 5, len(codes), layout.MAX_HASHED)
