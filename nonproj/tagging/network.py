@@ -18,7 +18,7 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import inlined_kernel, kernel
-from nonproj.linear.hashing import hash_texts
+from nonproj.linear.hashing import codes_of, hash_codes, hash_texts
 from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging.chain import Text
 from nonproj.tagging.tagset import TagSet
@@ -156,34 +156,45 @@ def form_hashes(forms: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
 
     The first is that of the form in lower case, the second that of its shape, the others those of its n-grams.
     """
-    texts: list[str] = []
-    start = [0]
-    for form in forms:
-        lower = form.lower()
-        texts.append(f"={lower}")
-        texts.append(f"#{ATTRIBUTES['shape'](form, '_', '_', '_', '_')}")
-        texts += ngrams(lower)
-        start.append(len(texts))
-    return np.array(start, np.int64), (hash_texts(texts) >> np.uint32(32 - INDEX_BITS)).astype(np.int64)
+    lowers = [form.lower() for form in forms]
+    shapes = [ATTRIBUTES["shape"](form, "_", "_", "_", "_") for form in forms]
+    pieces, whose = [], []
+    for i, lower in enumerate(lowers):
+        for piece in _pieces(f"<{lower}>"):
+            pieces.append(piece)
+            whose.append(i)
+    codes, ends = codes_of(pieces)
+    owner, count = np.array(whose, np.int64), _count_ngrams(np.diff(ends))
+    start = np.concatenate(([0], np.cumsum(2 + np.bincount(owner, count, len(forms)).astype(np.int64))))
+    keys = np.empty(start[-1], np.uint32)
+    keys[start[:-1]], keys[start[:-1] + 1] = (
+        hash_texts([f"={x}" for x in lowers]),
+        hash_texts([f"#{x}" for x in shapes]),
+    )
+    _hash_ngrams(codes, ends, 2 * (owner + 1) + np.cumsum(count) - count, keys)
+    return start, (keys >> np.uint32(32 - INDEX_BITS)).astype(np.int64)
 
 
-def ngrams(lower: str) -> list[str]:
-    """Return the character n-grams of a form in lower case, its ends included.
-
-    Examples
-    --------
-    >>> ngrams("på")
-    ['<', 'p', 'å', '>', '<p', 'på', 'å>', '<på', 'på>', '<på>']
-    """
-    text = f"<{lower}>"
-    if len(text) > 2 * _CHARACTERS:
-        return [*_grams(text[:_CHARACTERS]), *_grams(text[-_CHARACTERS:])]
-    return _grams(text)
+def _pieces(text: str) -> tuple[str, ...]:
+    """Return the parts of a form that have n-grams: the whole form, or both ends of a long one."""
+    return (text,) if len(text) <= 2 * _CHARACTERS else (text[:_CHARACTERS], text[-_CHARACTERS:])
 
 
-def _grams(text: str) -> list[str]:
-    """Return the substrings of up to `LONGEST` characters."""
-    return [text[i : i + k] for k in range(1, LONGEST + 1) for i in range(len(text) - k + 1)]
+def _count_ngrams(lengths: np.ndarray) -> np.ndarray:
+    """Return how many substrings of up to `LONGEST` characters strings of these lengths have, int64."""
+    found: np.ndarray = np.maximum(lengths[:, None] - np.arange(LONGEST), 0).sum(axis=1)
+    return found
+
+
+@kernel
+def _hash_ngrams(codes: Uint32s, ends: Int64s, first: Int64s, keys: Uint32s) -> None:
+    """Write the hashes of each string's n-grams, from ``first`` on, shorter ones before longer ones."""
+    for s in range(first.shape[0]):
+        i = first[s]
+        for length in range(1, LONGEST + 1):
+            for begin in range(ends[s], ends[s + 1] - length + 1):
+                keys[i] = hash_codes(codes, begin, begin + length, LONGEST)
+                i += 1
 
 
 def sum_parts(output: np.ndarray, tags: TagSet) -> np.ndarray:
