@@ -58,7 +58,7 @@ def word_class(row: Sequence[str]) -> int:
     Examples
     --------
     >>> [word_class(["1", "regner", "_", upos, "_", feats]) for upos, feats in (("VERB", "VerbForm=Fin"), ("X", "_"))]
-    [34, 35]
+    [32, 35]
     """
     if row[3] not in _TAGS[1:]:
         return 0

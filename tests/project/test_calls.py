@@ -28,7 +28,7 @@ def test_calls_are_counted_once_everything_is_loaded(path):
     nlp = nonproj.load(path)
     first, second = (count(lambda: nlp(TEXT)) for _ in range(2))
     assert first == second
-    assert first["nlp.py", "TextParser.__call__"] == 1
+    assert first["nlp/text_parser.py", "TextParser.__call__"] == 1
     assert not any("options" in module for module, _ in first)
 
 
