@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -63,12 +64,12 @@ def raw_text(sentences: Sequence[Sequence[str]]) -> str:
     Examples
     --------
     >>> word = "1\\t{}\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t{}".format
-    >>> raw_text([["# newpar", "# text = Ja", word("Ja", "_")], ["# text = .", word(".", "_")]])
+    >>> raw_text([["# newpar", "# text = Ja", word("Ja", "_")], ["# text =.", word(".", "_")]])
     'Ja .\\n'
     """
     text = ""
     for lines in sentences:
-        said = [line.removeprefix("# text = ") for line in lines if line.startswith("# text = ")]
+        said = [found[1] for line in lines if (found := re.match(r"#\s*text\s*=\s*(.*)", line))]
         if not said:
             raise ValueError(f"a sentence has no text: {lines[0]}")
         if any(line.startswith(("# newpar", "# newdoc")) for line in lines) and text:
