@@ -82,7 +82,7 @@ class Exact(Lane):
         trees = [
             (_whole(tree), *((tree.score, tree.bound, tree.certified) if k > 1 else found[1:4])) for tree in ranked
         ]
-        expected = _Expected(naive_domain.trees(n, **options), used, used.sum(axis=1), allowed)
+        expected = _Expected(naive_trees.tree_array(n, **options), used, used.sum(axis=1), allowed)
         return self.compare(trees, expected, k)
 
     def parts(self, draw: _Draw, kind: str) -> str:
@@ -99,7 +99,7 @@ class Exact(Lane):
             if (not options.single_root or tree.count(0) == 1)
             and (not options.projective or naive_trees.is_projective(tree))
         ]
-        heads, used = naive_domain.trees(n)[chosen], naive_domain.gather(table[chosen], scores)
+        heads, used = naive_trees.tree_array(n)[chosen], naive_domain.gather(table[chosen], scores)
         is_forbidden = naive_domain.forbidden(scores[:n_arcs])
         bad = np.append([is_forbidden(score) for score in scores[:n_arcs]], [False] * (len(scores) - n_arcs + 1))
         allowed, values, k = ~bad[table[chosen]].any(axis=1), used.sum(axis=1), 1

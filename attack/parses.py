@@ -157,9 +157,8 @@ def compare_with_all(parser: Parser, sentence, parse) -> None:
     pairs = set(naive_trees.pairs_of(parse.arcs))
     trees = _trees(len(sentence), bool(parser.options.single_root), bool(parser.options.projective))
     allowed = [tree for tree in trees if all((tree[m], m) in pairs for m in range(1, len(tree)))]
-    best = max(naive_trees.score_of_tree(tree, parts, scores) for tree in allowed)
-    own = naive_trees.score_of_tree(parse.decoded.tree.tolist(), parts, scores)
-    _compare(parse.decoded, own, best)
+    score = naive_trees.tree_scorer(parts, scores)
+    _compare(parse.decoded, score(parse.decoded.tree.tolist()), max(map(score, allowed)))
 
 
 def compare_with_program(parser: Parser, sentence, parse) -> int:

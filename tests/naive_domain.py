@@ -20,17 +20,10 @@ def forbidden(values):
 
 
 @cache
-def trees(n, single_root=False, projective=False):
-    """All trees over n words, int[trees, n + 1]."""
-    found = [t for t in naive_trees.all_trees(n, single_root) if not projective or naive_trees.is_projective(t)]
-    return np.array(found)
-
-
-@cache
 def part_table(n, single_root, projective):
     """For each tree the indices of its parts in arrays of arcs, siblings and grandparents, -1 where it has no more."""
     size, rows = n + 1, {"arc": [], "sibling": [], "grandparent": []}
-    for heads in trees(n, single_root, projective).tolist():
+    for heads in naive_trees.tree_array(n, single_root, projective).tolist():
         parts = naive_trees.parts_of_tree(heads)
         rows["arc"].append([h * size + m for h, m in parts["arc"]])
         siblings = [(h, h if s == naive_trees.START else s, m) for h, _, s, m in parts["sibling"]]
@@ -73,7 +66,7 @@ def marginals(n, arc_scores, single_root):
     allowed = allowed_trees(n, arc_scores, single_root, False)
     if not allowed.any():
         return None
-    heads = trees(n, single_root)[allowed]
+    heads = naive_trees.tree_array(n, single_root)[allowed]
     used = used_scores(n, {"arc": arc_scores}, single_root, False)[allowed].astype(np.float64)
     totals = [sum(map(Fraction, row)) for row in used.tolist()]  # without rounding
     highest = max(totals)

@@ -10,13 +10,12 @@ import numpy as np
 from naive_trees import (
     END,
     START,
-    all_trees,
     candidates,
     grandparent_number,
     grandsibling_number,
-    is_projective,
     pairs_of,
     sibling_number,
+    tree_array,
     trisibling_number,
 )
 
@@ -264,12 +263,6 @@ class Automata:
         return z_score[self.arc[h, m]] + grandparent
 
 
-@functools.cache
-def trees_of(n, single_root, projective):
-    """All trees of n words of one form, as an array with a row of heads for each."""
-    return np.array([tree for tree in all_trees(n, single_root) if not projective or is_projective(tree)])
-
-
 def tree_oracle(parts, scores, options, prefer):
     """An oracle of trees at multipliers [u] or [u, v], by enumeration.
 
@@ -278,7 +271,7 @@ def tree_oracle(parts, scores, options, prefer):
     """
     arcs, copies = parts.arcs, 2 if "grandparent" in parts.names else 1
     n = len(arcs.start) - 2
-    trees = trees_of(n, options.single_root, options.projective)
+    trees = tree_array(n, options.single_root, options.projective)
     marks = (trees[:, arcs.modifier] == arcs.head).astype(float)
     over_arcs = marks.sum(axis=1) == n
     trees, marks = trees[over_arcs].tolist(), marks[over_arcs]

@@ -1,4 +1,4 @@
-"""Tags and trees jointly, from the definition: enumeration for a few words, an integer program for a dozen."""
+"""Tags and trees jointly, from the definition: enumeration for a few words, an integer program for ten."""
 
 from __future__ import annotations
 
@@ -63,10 +63,12 @@ def chain_score(tags, first, chain):
 
 def joint_score(heads, tags, first, find, scores, chain):
     """The score of a tree with tags; minus infinity if an arc is absent."""
-    listed = list(tagged_parts(heads, tags, first))
-    if any(find(kind, part) is None for kind, part in listed if kind == "arc"):
-        return -math.inf
-    return math.fsum(float(scores[find(kind, part)]) for kind, part in listed) + chain_score(tags, first, chain)
+    numbers = []
+    for kind, part in tagged_parts(heads, tags, first):  # arcs first
+        numbers.append(find(kind, part))
+        if numbers[-1] is None:
+            return -math.inf
+    return math.fsum(scores[numbers].tolist()) + chain_score(tags, first, chain)
 
 
 def all_tags(first):

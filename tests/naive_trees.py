@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 
@@ -23,13 +24,29 @@ def is_tree(heads):
 
 def all_trees(n, single_root=False):
     """Return all trees over n words as lists of heads, heads[0] == -1, in lexicographic order."""
+    return [list(t) for t in _all_trees(n) if not single_root or t.count(0) == 1]
+
+
+@functools.cache
+def tree_array(n, single_root=False, projective=False):
+    """All trees over n words of one form, as an array with a row of heads for each; do not change it."""
+    return np.array([tree for tree in all_trees(n, single_root) if not projective or is_projective(tree)])
+
+
+@functools.cache
+def _all_trees(n):
     choices = [[h for h in range(n + 1) if h != m] for m in range(1, n + 1)]
-    trees = [[-1, *heads] for heads in itertools.product(*choices)]
-    return [t for t in trees if is_tree(t) and (not single_root or t.count(0) == 1)]
+    trees = ((-1, *heads) for heads in itertools.product(*choices))
+    return [t for t in trees if is_tree(t)]
 
 
 def is_projective(heads):
     """Return whether every word between a head and its modifier descends from that head."""
+    return _is_projective(tuple(heads))
+
+
+@functools.lru_cache(20_000)
+def _is_projective(heads):
     for m in range(1, len(heads)):
         h = heads[m]
         for between in range(min(h, m) + 1, max(h, m)):
@@ -47,6 +64,11 @@ def parts_of_tree(heads):
 
     Side is 0 (left) or 1 (right).  The sibling parts of a side go through its modifiers outward, from START to END.
     """
+    return _parts_of_tree(tuple(heads))
+
+
+@functools.lru_cache(20_000)
+def _parts_of_tree(heads):
     n_nodes = len(heads)
     parts = {name: [] for name in ("arc", "sibling", "grandparent", "grandsibling", "trisibling")}
     parts["arc"] = [(heads[m], m) for m in range(1, n_nodes)]
@@ -120,23 +142,40 @@ NUMBERS = {
 
 def part_numbers(heads, parts):
     """The numbers of a tree's parts by type, {'arc': [...], ...}; None if an arc is absent."""
-    pairs = pairs_of(parts.arcs)
-    listed = parts_of_tree(heads)
-    if any(arc not in pairs for arc in listed["arc"]):
-        return None
-    numbers = {"arc": [pairs.index(arc) for arc in listed["arc"]]}
-    for name, number in NUMBERS.items():
-        if name in parts.names:
-            numbers[name] = [number(parts, *part) for part in listed[name]]
-    return numbers
+    return tree_numbers(parts)(heads)
+
+
+def tree_numbers(parts):
+    """A function like `part_numbers` of the heads alone, which looks each part up once."""
+    arcs = {pair: a for a, pair in enumerate(pairs_of(parts.arcs))}
+    number = {name: functools.cache(functools.partial(NUMBERS[name], parts)) for name in NUMBERS if name in parts.names}
+
+    def find(heads):
+        listed = parts_of_tree(heads)
+        if any(arc not in arcs for arc in listed["arc"]):
+            return None
+        found = {"arc": [arcs[arc] for arc in listed["arc"]]}
+        return found | {name: [of(*part) for part in listed[name]] for name, of in number.items()}
+
+    return find
 
 
 def score_of_tree(heads, parts, scores):
     """The sum of the scores of a tree's parts; minus infinity if an arc is absent."""
-    numbers = part_numbers(heads, parts)
-    if numbers is None:
-        return -math.inf
-    return math.fsum(float(scores[p]) for listed in numbers.values() for p in listed)
+    return tree_scorer(parts, scores)(heads)
+
+
+def tree_scorer(parts, scores):
+    """A function like `score_of_tree` of the heads alone, for many trees."""
+    find, values = tree_numbers(parts), np.asarray(scores, float).tolist()
+
+    def score(heads):
+        numbers = find(heads)
+        if numbers is None:
+            return -math.inf
+        return math.fsum(values[p] for listed in numbers.values() for p in listed)
+
+    return score
 
 
 def arc_score(heads, scores):

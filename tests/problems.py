@@ -66,18 +66,16 @@ def scale_arcs(parts, scores, factor):
 
 def trees_over(arcs, single_root=False, projective=False):
     """All trees over the given arcs."""
-    pairs = set(naive_trees.pairs_of(arcs))
-    return [
-        tree
-        for tree in naive_trees.all_trees(len(arcs.start) - 2, single_root)
-        if all((tree[m], m) in pairs for m in range(1, len(tree)))
-        and (not projective or naive_trees.is_projective(tree))
-    ]
+    n = len(arcs.start) - 2
+    trees, words = naive_trees.tree_array(n, single_root, projective), np.arange(1, n + 1)
+    there = np.zeros((n + 1, n + 1), bool)
+    there[arcs.head, arcs.modifier] = True
+    return trees[there[trees[:, 1:], words].all(axis=1)].tolist()
 
 
 def best_score(parts, scores, trees):
     """The highest score of these trees, by the definition."""
-    return max(naive_trees.score_of_tree(tree, parts, scores) for tree in trees)
+    return max(map(naive_trees.tree_scorer(parts, scores), trees))
 
 
 def check_laws(decoded, parts, scores, optimum):

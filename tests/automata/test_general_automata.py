@@ -210,10 +210,8 @@ def test_k_best_trees_of_a_set_without_compiled_automata(price, kind):
     for seed in range(15):
         rng = np.random.default_rng(seed)
         parts, scores = draw_problem(rng, 4, ("arc", "trisibling"), kind, bool(seed % 2))
-        values = [
-            naive_trees.score_of_tree(tree, parts, scores) - price * (not naive_trees.is_projective(tree))
-            for tree in trees_over(parts.arcs)
-        ]
+        score = naive_trees.tree_scorer(parts, scores)
+        values = [score(tree) - price * (not naive_trees.is_projective(tree)) for tree in trees_over(parts.arcs)]
         found = decode_trusted(parts, scores, DualOptions(), SearchOptions(), 6, price)
         np.testing.assert_allclose([each.score for each in found], sorted(values)[::-1][:6], atol=1e-7)
         assert all(each.certified for each in found)

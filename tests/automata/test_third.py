@@ -7,7 +7,7 @@ import naive_trees
 import numpy as np
 import pytest
 import toy
-from problems import KINDS, SUBSETS, check_laws, draw_problem, draw_scores, scale_arcs, trees_over
+from problems import KINDS, SUBSETS, best_score, check_laws, draw_problem, draw_scores, scale_arcs, trees_over
 
 import nonproj.pipeline.parser
 from nonproj.automata.general import best_paths, general_automata
@@ -45,7 +45,7 @@ def test_trisiblings_without_siblings_are_decoded_by_their_tables(kind):
         scores = scale_arcs(parts, scores, 2)
         decoded = dual_decomposition(parts, scores)
         trees = trees_over(parts.arcs)
-        check_laws(decoded, parts, scores, max(naive_trees.score_of_tree(tree, parts, scores) for tree in trees))
+        check_laws(decoded, parts, scores, best_score(parts, scores, trees))
         certified += decoded.certified
     assert certified >= 8
 
@@ -56,7 +56,7 @@ def test_every_set_is_searched_to_its_best_trees(name, kind):
     for seed in range(6):
         rng = np.random.default_rng(seed)
         parts, scores = draw_problem(rng, 4, name, kind, pruned=bool(seed % 2))
-        expected = sorted(naive_trees.score_of_tree(tree, parts, scores) for tree in trees_over(parts.arcs))[::-1]
+        expected = sorted(map(naive_trees.tree_scorer(parts, scores), trees_over(parts.arcs)))[::-1]
         found = branch_and_bound(parts, scores)
         assert found.certified
         check_laws(found, parts, scores, expected[0])
@@ -140,7 +140,7 @@ def test_a_parser_over_all_arcs_finds_the_best_tree(model):
         assert parse.decoded.certified and len(parse.arcs.head) == len(sentence) ** 2
         parts, scores = full.score(full.encode(sentence), full_arc_space(len(sentence)))
         trees = trees_over(parts.arcs, full.options.single_root, full.options.projective)
-        best = sorted((naive_trees.score_of_tree(tree, parts, scores) for tree in trees), reverse=True)
+        best = sorted(map(naive_trees.tree_scorer(parts, scores), trees), reverse=True)
         assert parse.decoded.score == pytest.approx(best[0], rel=1e-9)
         found = ranked.parse(sentence)
         if len(found.arcs.head) == len(sentence) ** 2:

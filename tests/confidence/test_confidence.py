@@ -6,7 +6,7 @@ import naive_confidence
 import naive_trees
 import numpy as np
 import pytest
-from problems import ALL_SETS, KINDS, best_score, draw_problem, trees_over
+from problems import ALL_SETS, KINDS, draw_problem, trees_over
 
 from nonproj.confidence.alternatives import costs
 from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
@@ -39,10 +39,7 @@ def test_costs_are_those_of_the_nearby_trees(parts, kind, single_root):
         if (problem := solved(seed, parts, kind, single_root=single_root)) is None:
             continue
         space, scores, options, decoded, _ = problem
-
-        def score(tree, space=space, scores=scores):
-            return naive_trees.score_of_tree(tree, space, scores)
-
+        score = naive_trees.tree_scorer(space, scores)
         expected = naive_confidence.costs(space.arcs, decoded.tree.tolist(), score, single_root)
         found = costs(space, scores, decoded.tree, single_root)
         assert found == pytest.approx(np.array(expected), abs=1e-9)
@@ -68,12 +65,13 @@ def test_the_true_difference_is_between_bound_and_cost(parts, kind, projective):
         bounds = problem_of(space, scores, options).exclusion_bounds(lowest, options, heads, wanted=wanted)
         trees = trees_over(space.arcs, options.single_root, projective)
         closed = dual_decomposition(space, scores, options).bound - decoded.score <= 1e-7
+        values = list(map(naive_trees.tree_scorer(space, scores), trees))
         for m in range(1, len(heads)):
-            others = [tree for tree in trees if tree[m] != heads[m]]
+            others = [value for tree, value in zip(trees, values, strict=True) if tree[m] != heads[m]]
             if not wanted[m]:
                 assert bounds[m] == -np.inf
             elif others:
-                best = best_score(space, scores, others)
+                best = max(others)
                 assert best <= bounds[m] + 1e-8
                 assert projective or decoded.score - best <= cost[m] + 1e-8
                 assert parts != "arc" or bounds[m] == pytest.approx(best)

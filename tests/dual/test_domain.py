@@ -95,7 +95,7 @@ def naive_trees_scores(parts, scores):
     """The scores of all trees over the arcs."""
     import naive_trees
 
-    return [naive_trees.score_of_tree(tree, parts, scores) for tree in trees_over(parts.arcs)]
+    return list(map(naive_trees.tree_scorer(parts, scores), trees_over(parts.arcs)))
 
 
 def test_a_low_arc_does_not_count_for_the_scale():

@@ -73,7 +73,7 @@ def test_kernel_equals_the_readable_loop_step_by_step(name, rule, beta, tau):
         twin = relax(
             tree,
             automata,
-            functools.partial(naive_trees.score_of_tree, parts=parts, scores=scores),
+            naive_trees.tree_scorer(parts, scores),
             size,
             rule=RULES[rule](),
             max_iterations=60,
@@ -130,7 +130,7 @@ def test_kernel_equals_the_eager_loop_bit_by_bit_where_arithmetic_is_exact(name,
         twin = relax(
             naive_dual.tree_oracle(parts, scores, options, prefer),
             automata,
-            functools.partial(naive_trees.score_of_tree, parts=parts, scores=scores),
+            naive_trees.tree_scorer(parts, scores),
             len(arcs.head) * (2 if "grandparent" in parts.names else 1),
             rule=AppendixA(),
             max_iterations=options.max_iterations,

@@ -125,8 +125,9 @@ def test_the_best_tree_is_that_of_the_best_labelled_tree(name, demanded):
         plain, labelled = twin_places(example._replace(parts=parts), sentence, vocabularies)
         scores = sums(perceptron.weights, plain)
         arc = {pair: a for a, pair in enumerate(naive_trees.pairs_of(parts.arcs))}
+        score_of_tree = naive_trees.tree_scorer(parts, scores)
         best = max(
-            naive_trees.score_of_tree(heads, parts, scores)
+            score_of_tree(heads)
             + sum(
                 sum(float(perceptron.weights[i]) for i in labelled[arc[heads[m], m]][labels[m - 1]])
                 for m in range(1, 4)
