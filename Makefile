@@ -23,7 +23,7 @@ CONSTRAINTS =
 UDPIPE = none
 SEED = 1
 
-unexport LANG
+unexport LANG PYTHONDONTWRITEBYTECODE
 export LC_ALL = C.UTF-8
 export PYTHONUTF8 = 1
 ifneq ($(TREEBANKS),)
