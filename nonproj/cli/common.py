@@ -149,6 +149,7 @@ def progress_bar(options: argparse.Namespace, source: Opened | None = None) -> C
         return lambda items, description: heeding(items)
     from tqdm import tqdm
 
+    tqdm.monitor_interval = 0  # else a thread, with which workers cannot be forked
     bar = partial(tqdm, leave=False, file=sys.stderr)
     if source is None:
         return lambda items, description: heeding(bar(items, description))

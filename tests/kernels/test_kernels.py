@@ -66,15 +66,16 @@ def run():
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
 def test_each_kernel_has_one_signature_and_the_warm_up_leaves_none_to_compile():
-    run()
     kernels = run()
+    if any(misses for _, misses in kernels.values()):  # it was the first warm-up
+        kernels = run()
     assert len(kernels) > 30
     many = {name: found for name, (found, _) in kernels.items() if len(found) > _SIGNATURES.get(name, 1)}
     assert not many, f"compiled for more than one set of argument types: {list(many)}"
     few = [name for name in _FROM_PYTHON if len(kernels[name][0]) < _SIGNATURES[name]]
     assert not few, f"left to compile for some arguments after the warm-up: {few}"
     missed = [name for name, (_, misses) in kernels.items() if misses]
-    assert not missed, f"compiled again by a second process: {missed}"
+    assert not missed, f"compiled again by a process after the warm-up: {missed}"
 
 
 _SMALL = """
@@ -97,7 +98,7 @@ def copy_package(folder):
 def start(folder, cache):
     """A process that uses one kernel of the package in a folder."""
     environment = os.environ | {"NONPROJ_CACHE": str(cache), "PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1"}
-    command = [sys.executable, "-B", "-c", _SMALL]
+    command = [sys.executable, "-c", _SMALL]
     return subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, cwd=folder)
 
 
@@ -111,7 +112,7 @@ def outcome(process):
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
 def test_processes_that_start_at_once_share_a_cache_and_changed_source_gets_its_own(tmp_path):
     package = copy_package(tmp_path)
-    found = [outcome(process) for process in [start(package.parent, tmp_path / "cache") for _ in range(4)]]
+    found = [outcome(process) for process in [start(package.parent, tmp_path / "cache") for _ in range(2)]]
     assert all(process[:2] == found[0][:2] for process in found)
     assert found[0][1] == [0, 2, 3, 0, 1, 3, 0, 1, 2]
     assert outcome(start(package.parent, tmp_path / "cache"))[2] == 0

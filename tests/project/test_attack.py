@@ -325,10 +325,20 @@ def test_a_server_that_fails_is_caught(lanes, monkeypatch, tmp_path):
     lane.close()
 
 
+ARRAYS = {
+    "tagger": {f"tagger.tagger.{name}" for name in ("weights", "form_key", "suffix_start", "network_index")}
+    | {"tagger.tagger.network_rows", "tagger.lemmatizer.known_key"},
+    "segmenter": {"segmenter.multiwords", "segmenter.candidate", "segmenter.known", "segmenter.tokens"},
+    "network": {"network.index", "network.words", "network.labels"},
+}
+"""Arrays that a lane must have to forge: some of each kind."""
+
+
 @pytest.mark.parametrize("name", ["tagger", "segmenter", "network", "confidence"])
 def test_forged_components_are_of_all_kinds(name, lanes, tmp_path, monkeypatch):
     """Forgeries have valid checksums and are refused for their contents; without the string schema, some pass."""
     lane, reasons = lanes(name), set()
+    assert ARRAYS.get(name, set()) <= set(lane.originals[0].arrays)
     check = components.check_message
 
     def record(error, *rest):

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+import tqdm
 from command import die_once, running, slowdown, start, wait_until
 from pieces import make_files, work_in
 from toy import treebank
@@ -290,6 +291,21 @@ def test_workers_are_copies_of_a_process_that_has_parsed(here, monkeypatch):
     for process in forked:
         with pytest.raises(ChildProcessError):  # it has ended, and notice was taken
             os.waitpid(process.pid, 0)
+
+
+def test_a_bar_on_a_terminal_does_not_keep_workers_from_being_copied(here, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(tqdm.tqdm, "monitor", None)
+    before, seen = set(threading.enumerate()), []
+    monkeypatch.setattr(processes, "can_fork", lambda: seen.append(set(threading.enumerate()) - before) or True)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    assert main(["parse", "toy.nonproj", "in.conll", "-o", "two.conll", "--jobs", "2"]) == 0
+    assert "B/s" in sys.stderr.getvalue()
+    (started,) = seen
+    assert not [thread.name for thread in started if not thread.name.startswith(pool.OWN_THREADS)]
 
 
 def test_a_single_piece_needs_no_worker(here, monkeypatch):
