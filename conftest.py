@@ -1,6 +1,9 @@
-"""Leaves out the doctests of modules that cannot be imported."""
+"""Leaves out the doctests of modules that cannot be imported, and lets numpy use one thread."""
 
+import os
 from importlib.util import find_spec
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more wait actively for each other, in each of the tests' processes
 
 _LIBRARIES = {
     "nonproj/integrations/spacy.py": "spacy",

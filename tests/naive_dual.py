@@ -275,12 +275,13 @@ def tree_oracle(parts, scores, options, prefer):
     marks = (trees[:, arcs.modifier] == arcs.head).astype(float)
     over_arcs = marks.sum(axis=1) == n
     trees, marks = trees[over_arcs].tolist(), marks[over_arcs]
+    number = {tuple(tree): i for i, tree in enumerate(trees)}
 
     def tree(multipliers):
         theta = options.beta * scores[: len(arcs.head)] + multipliers.reshape(copies, -1).sum(axis=0)
         values = marks @ theta
         heads = prefer(theta).tolist()
-        best = trees.index(heads)
+        best = number[tuple(heads)]
         assert values[best] == values.max(), "the preferred tree is not a best one"
         return float(values[best]), np.tile(marks[best], copies), heads
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import toy
 from problems import draw_tags
+from threadpoolctl import threadpool_limits
 
 from nonproj.errors import ModelError
 from nonproj.linear.hashing import hash_texts
@@ -193,6 +194,14 @@ def test_the_network_takes_part_in_tagging(analyzer):
     found = [row[3] for rows in alone.annotate(blank) for row in rows]
     assert np.mean([a == b for a, b in zip(gold, found, strict=True)]) > 0.9
     assert [alone.annotate([s])[0] for s in blank] == alone.annotate(blank)
+
+
+def test_the_number_of_threads_changes_no_weight(analyzer):
+    """The products of matrices are of the size at which numpy's library divides them."""
+    with threadpool_limits(2, "blas"):
+        other = Analyzer.fit(toy.sentences(40), SMALL)
+    for name, array in analyzer.state()[1].items():
+        np.testing.assert_array_equal(other.state()[1][name], array, err_msg=name)
 
 
 def test_without_epochs_or_weight_there_is_no_network():
