@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from dataclasses import dataclass
 
 CATEGORIES = ["S", "NP", "VP", "PP", "PRT", "ADVP", "X"]
@@ -163,6 +165,11 @@ def all_trees(rules, root, tagged, longest_chain=4):
         For each word.
     """
     n = len(tagged)
+    expansions = {parent: [rule[1:] for rule in rules if rule[0] == parent] for parent, _, _ in rules}
+
+    @functools.cache
+    def derived(symbol, i, j, chain):
+        return list(derive(symbol, i, j, chain))
 
     def derive(symbol, i, j, chain):
         if symbol[0] == "tag":
@@ -170,22 +177,20 @@ def all_trees(rules, root, tagged, longest_chain=4):
                 tag, score = tagged[i][symbol]
                 yield score, (tag,), (f"({symbol[1]} {i})",)
             return
-        for parent, children, score in rules:
-            if parent != symbol:
-                continue
+        for children, score in expansions.get(symbol, ()):
             if len(children) == 1:
                 if chain == longest_chain:
                     continue
-                for below, tags, texts in derive(children[0], i, j, chain + 1):
+                for below, tags, texts in derived(children[0], i, j, chain + 1):
                     text = f"({symbol[1]} {' '.join(texts)})" if children[0][0] != "lower" else " ".join(texts)
                     yield score + below, tags, (text,)
             else:
                 for k in range(i + 1, j):
-                    for one, left, texts in derive(children[0], i, k, 0):
-                        for two, right, others in derive(children[1], k, j, 0):
-                            inside = texts + others
-                            text = (f"({symbol[1]} {' '.join(inside)})",) if symbol[0] == "lower" else inside
-                            yield score + one + two, left + right, text
+                    both = itertools.product(derived(children[0], i, k, 0), derived(children[1], k, j, 0))
+                    for (one, left, texts), (two, right, others) in both:
+                        inside = texts + others
+                        text = (f"({symbol[1]} {' '.join(inside)})",) if symbol[0] == "lower" else inside
+                        yield score + one + two, left + right, text
 
     return [(score, tags, texts[0]) for score, tags, texts in derive(root, 0, n, 0)]
 

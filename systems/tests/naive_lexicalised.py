@@ -4,6 +4,7 @@ A tree is ``(label, head, children)``, with the number of the child that is the 
 ``(tag, None, position)``.
 """
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -122,24 +123,31 @@ class NaiveModel:
 
 
 def phrases(begin, end, tags, states, chain):
-    """Yield all trees over a span whose topmost phrases with one child are at most ``chain``.
+    """An iterator over all trees over a span whose topmost phrases with one child are at most ``chain``.
 
     ``states``: the pairs of a category and its head child that may occur.
     """
-    if end == begin + 1:
-        yield tags[begin], None, begin
-    for size in range(1, end - begin + 1):
-        if size == 1 and not chain:
-            continue
-        for cuts in itertools.combinations(range(begin + 1, end), size - 1):
-            bounds = [begin, *cuts, end]
-            spans = list(itertools.pairwise(bounds))
-            inner = [list(phrases(*span, tags, states, chain - 1 if size == 1 else 4)) for span in spans]
-            for children in itertools.product(*inner):
-                for head, child in enumerate(children):
-                    for label, symbol in states:
-                        if symbol == child[0] and not (size == 1 and label == symbol):
-                            yield label, head, children
+
+    @functools.cache
+    def listed(begin, end, chain):
+        return list(over(begin, end, chain))
+
+    def over(begin, end, chain):
+        if end == begin + 1:
+            yield tags[begin], None, begin
+        for size in range(1, end - begin + 1):
+            if size == 1 and not chain:
+                continue
+            for cuts in itertools.combinations(range(begin + 1, end), size - 1):
+                bounds = [begin, *cuts, end]
+                inner = [listed(*span, chain - 1 if size == 1 else 4) for span in itertools.pairwise(bounds)]
+                for children in itertools.product(*inner):
+                    for head, child in enumerate(children):
+                        for label, symbol in states:
+                            if symbol == child[0] and not (size == 1 and label == symbol):
+                                yield label, head, children
+
+    return over(begin, end, chain)
 
 
 def arcs(tree, above=0):
