@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import shutil
@@ -273,6 +274,15 @@ def collect(process: subprocess.Popen, limit: float = 120.0) -> Ended:
     return Ended(process.returncode, output, error.decode(errors="replace"), time.monotonic() - began)
 
 
+def _address_in(file: Path) -> str:
+    """Return the address in a scheduler's file, or nothing until it is written completely."""
+    try:
+        found: str = json.loads(file.read_text())["address"]
+    except (OSError, ValueError):
+        return ""
+    return found
+
+
 class Cluster:
     """A Dask scheduler and two workers, in separate processes."""
 
@@ -281,17 +291,15 @@ class Cluster:
         self.log = open(folder / "cluster.log", "wb")  # noqa: SIM115
         file = folder / "scheduler.json"
         file.unlink(missing_ok=True)
-        words = ["scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(file)]
+        words = ["scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard"]
+        words += ["--dashboard-address", "127.0.0.1:0", "--scheduler-file", str(file)]
         self.scheduler = self._start(words)
         self.workers: list[subprocess.Popen] = []
         deadline = time.monotonic() + 60
-        while not file.exists():
+        while not (address := _address_in(file)):
             require(time.monotonic() < deadline and self.scheduler.poll() is None, "the Dask scheduler does not start")
             time.sleep(0.1)
-        time.sleep(0.2)
-        import json
-
-        self.address = json.loads(file.read_text())["address"]
+        self.address = address
 
     def _start(self, words: list[str]) -> subprocess.Popen:
         command = [sys.executable, "-m", "dask", *words]

@@ -32,8 +32,8 @@ def released(treebanks) -> Path:
 
 @pytest.fixture(scope="module")
 def cluster():
-    """A Dask cluster of two processes on this machine."""
+    """A Dask cluster of two processes on this machine; without a dashboard it would still ask for port 8787."""
     distributed = pytest.importorskip("distributed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": "127.0.0.1:0"}
     with distributed.LocalCluster(**options, silence_logs=logging.CRITICAL) as cluster:
         yield cluster

@@ -276,7 +276,7 @@ SCHEDULER = """
 import sys
 from distributed import LocalCluster
 if __name__ == "__main__":
-    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(protocol="tcp", **options) as cluster:
         print(cluster.scheduler_address, flush=True)
         sys.stdin.read()
