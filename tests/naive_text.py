@@ -29,7 +29,7 @@ CATEGORIES = {
 SINGLE = {"\n": NEWLINE, "\r": NEWLINE, " ": BLANK, "\t": BLANK, ".": STOP, ",": COMMA, "!": TERMINAL, "?": TERMINAL}
 SINGLE |= {'"': QUOTE, "'": APOSTROPHE, ":": COLON, ";": COLON, "/": SLASH, "@": AT, "\u200d": JOINER}
 
-NO_GAP, ONE_BLANK, BLANKS, WRAPPED, BROKEN, PARAGRAPH = range(6)
+NO_BLANKS, ONE_BLANK, SOME_BLANKS, WRAPPED, BROKEN, PARAGRAPH = range(6)
 WORD = 1 << 64
 DOTTED = re.compile(
     r"[(\"']*[^\W\d_]{1,3}\.[(\"']*[^\W\d_]{1,3}\.(?:[^\W\d_]{1,3}\.)*"
@@ -110,10 +110,10 @@ def chunks(text: str) -> list[tuple[int, int, int]]:
         stop = end
         while stop < len(text) and kind(text[stop]) <= NEWLINE:
             stop += 1
-        gap = text[end:stop]
-        lines = gap.count("\n") + gap.count("\r") - gap.count("\r\n")
-        after = NO_GAP if not gap else PARAGRAPH if lines > 1 or stop == len(text) else BROKEN if lines else None
-        found.append((position, end, (BLANKS if len(gap) > 1 else ONE_BLANK) if after is None else after))
+        blanks = text[end:stop]
+        lines = blanks.count("\n") + blanks.count("\r") - blanks.count("\r\n")
+        after = NO_BLANKS if not blanks else PARAGRAPH if lines > 1 or stop == len(text) else BROKEN if lines else None
+        found.append((position, end, (SOME_BLANKS if len(blanks) > 1 else ONE_BLANK) if after is None else after))
         position = stop
     return _fitted(found)
 
@@ -121,10 +121,10 @@ def chunks(text: str) -> list[tuple[int, int, int]]:
 def _fitted(found: list) -> list:
     """The chunks, with those line ends told apart where the next chunk would not have fit on the line."""
     result, first = list(found), 0
-    for last in [i for i, chunk in enumerate(found) if chunk[2] in (PARAGRAPH, NO_GAP)]:
+    for last in [i for i, chunk in enumerate(found) if chunk[2] in (PARAGRAPH, NO_BLANKS)]:
         lines, begin = [], first
         for i in range(first, last + 1):
-            if found[i][2] in (BROKEN, PARAGRAPH, NO_GAP):
+            if found[i][2] in (BROKEN, PARAGRAPH, NO_BLANKS):
                 lines.append((begin, i))
                 begin = i + 1
         longest = max(found[b][1] - found[a][0] for a, b in lines)
@@ -234,7 +234,7 @@ STATE_TEMPLATES = [
 
 def token_features(text: str, found: list, c: int, begin: int, i: int, known: dict, flags: int = 0) -> list[int]:
     """The hashes of the features of a token end after character ``i`` of chunk ``c``; the token began at ``begin``."""
-    first, last, gap = found[c]
+    first, last, blanks = found[c]
     base = bases(text[first:last])
 
     def at(k: int) -> tuple[int, int]:
@@ -248,7 +248,7 @@ def token_features(text: str, found: list, c: int, begin: int, i: int, known: di
         run[1] += 1
     place, remaining = min(i - first, 5), min(last - i - 2, 5)
     previous = string_hash(text[slice(*found[c - 1][:2])]) if c and found[c - 1][2] != PARAGRAPH else 0
-    follows = c + 1 < len(found) and gap != PARAGRAPH
+    follows = c + 1 < len(found) and blanks != PARAGRAPH
     following = string_hash(text[slice(*found[c + 1][:2])]) if follows else 0
     next_kind = kind(text[found[c + 1][0]]) if follows else 0
     token, rest, whole = (string_hash(t) for t in (text[begin : i + 1], text[i + 1 : last], text[begin:last]))
@@ -309,26 +309,26 @@ def decide(rows: list[int], weights: np.ndarray) -> np.float32:
 
 def tokenize(text: str, candidate, known, weights: np.ndarray) -> list[tuple[int, int]]:
     """The tokens of a text: at each candidate place, from left to right, a token ends if the score is positive."""
-    return [(begin, end) for begin, end, _ in tokens_with_margins(text, candidate, known, weights)]
+    return [(begin, end) for begin, end, _ in tokens_with_log_odds(text, candidate, known, weights)]
 
 
-def tokens_with_margins(text: str, candidate, known, weights: np.ndarray) -> list[tuple[int, int, float]]:
+def tokens_with_log_odds(text: str, candidate, known, weights: np.ndarray) -> list[tuple[int, int, float]]:
     """The tokens, and the smallest score, without its sign, of the decisions at their ends and inside."""
     found, tokens = chunks(text), []
     for c, (first, last, _) in enumerate(found):
         base = bases(text[first:last])
-        begin, flags, margin = first, 16 * bool(DOTTED.fullmatch(base)), math.inf
+        begin, flags, odds = first, 16 * bool(DOTTED.fullmatch(base)), math.inf
         for i in range(first, last - 1):
             k0, k1 = kind(base[i - first]), kind(base[i - first + 1])
             joined = kind(text[i + 1]) in (EXTEND, JOINER) or kind(text[i]) == JOINER
             if candidate[k0][k1] and not joined:
                 rows = token_features(text, found, c, begin, i, known, flags)
                 score = float(decide(rows, weights))
-                margin = min(margin, abs(score))
+                odds = min(odds, abs(score))
                 if score > 0:
-                    tokens.append((begin, i + 1, margin))
-                    begin, margin = i + 1, score
-        tokens.append((begin, last, margin))
+                    tokens.append((begin, i + 1, odds))
+                    begin, odds = i + 1, score
+        tokens.append((begin, last, odds))
     return tokens
 
 

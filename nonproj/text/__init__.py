@@ -4,13 +4,13 @@
 - `graphemes`: what is never separated
 - `layout`: chunks between blanks, lines, paragraphs; hashes of shapes
 - `tokens`, `words`, `sentences`: features and decisions of the linear models
+- `token_table`, `usage`, `sentence_features`: tokens as numbers, what is known of words, and features of sentence ends
 - `corpus`: the raw text of a treebank
 - `training`: these models from a treebank
 - `multiword`: multiword tokens and their words
 - `rules`: segmentation without training
 - `languages`, `from_spacy`: what the rules know of a language, and what spaCy knows
 - `segmenter`: all of them together
-- `margins`: how sure a segmenter is of words and sentences
 - `input`: plain text from files and pipes, in pieces
 - `output`: CoNLL-U from which the text can be restored
 - `places`: where the words of sentences are in their text

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nonproj.text.places import surface_tokens
 from nonproj.types import Sentence
 
 LINE = 80
@@ -66,7 +67,6 @@ def word_class(row: Sequence[str]) -> int:
     return 2 * _TAGS.index(row[3]) + (0 if finite else 1)
 
 
-_RANGE = re.compile(r"([0-9]+)-([0-9]+)\t")
 _PARAGRAPH = re.compile(r"#\s*new(par|doc)\b")
 _TEXT = re.compile(r"#\s*text\s*=")
 
@@ -83,19 +83,14 @@ def surface(sentence: Sentence) -> list[Surface]:
     >>> [(token.form, token.blank, token.words) for token in surface(next(conll.read(io.StringIO(lines))))]
     [("don't", False, ('do', "n't")), ('.', True, ())]
     """
-    ranges = {}
-    for line in sentence.lines:
-        match = _RANGE.match(line)
-        if match:
-            ranges[int(match[1])] = (int(match[2]), line.rstrip("\r\n").split("\t"))
-    found, number, forms = [], 1, sentence.forms
-    while number <= len(forms):
-        last, row = ranges.get(number, (number, sentence.rows[number - 1]))
-        words = tuple(forms[number - 1 : last]) if last > number else ()
-        classes = [word_class(other) for other in sentence.rows[number - 1 : last]]
+    found, first = [], 0
+    for form, misc, count in surface_tokens(sentence):
+        rows = sentence.rows[first : first + count]
+        words = tuple(row[1] for row in rows) if count > 1 else ()
+        classes = [word_class(row) for row in rows]
         tag = next((c for c in classes if c and c % 2 == 0), classes[0])
-        found.append(Surface(row[1], "SpaceAfter=No" not in row[9].split("|"), words, row[9], tag))
-        number = last + 1
+        found.append(Surface(form, "SpaceAfter=No" not in misc.split("|"), words, misc, tag))
+        first += count
     return found
 
 

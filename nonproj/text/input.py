@@ -13,13 +13,13 @@ import re
 import sys
 import zlib
 from collections.abc import Iterator
-from typing import Any, BinaryIO, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TextIO
 
 from nonproj.errors import ConfigError, DataError
 from nonproj.io.broken import Broken
 from nonproj.io.files import Source, open_input, stream_error, unpacked
 from nonproj.text.characters import characters
-from nonproj.text.output import BLANKS, Origin, count_newlines, split_gap
+from nonproj.text.output import BLANKS, Origin, count_newlines, split_blanks
 from nonproj.types import Sentence
 
 TEXT, LINES, WORDS = FORMATS = ("text", "lines", "words")
@@ -31,7 +31,7 @@ MAX_PARAGRAPH = 1 << 20
 MAX_LINE_WORDS = 1000
 """Words of a line after which a sentence is cut where the input has one on each line."""
 
-MAX_GAP = 1 << 17
+MAX_BLANKS = 1 << 17
 """Longest stretch of blanks and control characters."""
 
 _BLOCK = 1 << 16
@@ -40,7 +40,7 @@ _OTHERS = re.escape(BLANKS.replace("\n", ""))
 _SOLID = re.compile(f"[^{_ALL}]")
 _PARAGRAPH_END = re.compile(f"\n[{_OTHERS}]*\n[{_ALL}]*")  # a literal first character is found fast
 _LINE_END = re.compile(f"\n[{_ALL}]*")
-_LONG_GAP = re.compile(f"[{_ALL}]{{64,}}")
+_LONG_BLANKS = re.compile(f"[{_ALL}]{{64,}}")
 _FIRST_LINE = re.compile(r"\ufeff?(?:[ \t\r]*\n|#[^\n]*\n)*+([^\n#][^\n]*)\n")
 _CONLL = re.compile(r"(?:1|1-\d+|0\.1)\t(?:[^\t]+\t){5}(?:\d+|_)\t[^\t]+\t[^\t]+\t[^\t]+")
 _CUTS = tuple(
@@ -131,7 +131,7 @@ def read_text(source: Source, segmenter: Any, options: TextInput | None = None) 
     Raises
     ------
     DataError
-        The text is not UTF-8, has more than `MAX_GAP` blanks in a row, or is CoNLL-U; the sentences
+        The text is not UTF-8, has more than `MAX_BLANKS` blanks in a row, or is CoNLL-U; the sentences
         before that line have been yielded.
     FileError
         The file cannot be read.
@@ -281,10 +281,10 @@ def split_text_units(
 def _added(splitter: _Splitter, block: str) -> Iterator[TextPiece | Broken]:
     """Yield the pieces that are complete after a block, and long stretches of blanks, which are left out."""
     while True:
-        if splitter.in_gap:
+        if splitter.in_blanks:
             rest = block.lstrip(BLANKS)
             splitter.leave_out(block[: len(block) - len(rest)])
-            splitter.in_gap, block = not rest, rest
+            splitter.in_blanks, block = not rest, rest
             if not block:
                 return
         yield from splitter.add(block)
@@ -295,7 +295,7 @@ def _added(splitter: _Splitter, block: str) -> Iterator[TextPiece | Broken]:
             raise failure
         yield from splitter.flush()
         yield Broken(splitter.name, failure.line, failure.line, failure.line, failure.message)
-        block, splitter.in_gap = splitter.rest, True
+        block, splitter.in_blanks = splitter.rest, True
 
 
 def _decodable(stream: BinaryIO | TextIO) -> Iterator[str | bytes]:
@@ -354,7 +354,7 @@ class _Splitter:
         self.failure: DataError | None = None
         self.wrong_format = False  # whether that is about the whole file
         self.rest = ""  # what follows the failure
-        self.in_gap = False  # whether blanks are being left out
+        self.in_blanks = False  # whether blanks are being left out
 
     def add(self, block: str) -> Iterator[TextPiece]:
         """Add a text, and yield the pieces that are complete."""
@@ -367,11 +367,11 @@ class _Splitter:
                 self.buffer, self.wrong_format = "", True
                 self.failure = DataError(self.name, line, message)
                 return
-        before, self.blank = self.blank, not block.strip(BLANKS)  # more than MAX_GAP blanks hold a whole block
-        for match in _LONG_GAP.finditer(self.buffer) if before or self.blank else ():
-            if match.end() - match.start() > MAX_GAP:
+        before, self.blank = self.blank, not block.strip(BLANKS)  # more than MAX_BLANKS blanks hold a whole block
+        for match in _LONG_BLANKS.finditer(self.buffer) if before or self.blank else ():
+            if match.end() - match.start() > MAX_BLANKS:
                 line = self.line + self.buffer.count("\n", 0, match.start())
-                message = f"more than {MAX_GAP} blank or control characters in a row; is this a text file?"
+                message = f"more than {MAX_BLANKS} blank or control characters in a row; is this a text file?"
                 self.buffer, self.rest = self.buffer[: match.start()], self.buffer[match.start() :]
                 self.failure = DataError(self.name, line, message)
                 return
@@ -408,7 +408,7 @@ class _Splitter:
                 break
             self.follows = self.unit_end is _PARAGRAPH_END or count_newlines(self.buffer[end : match.end()]) > 1
             # as in `nonproj.text.output.miscellaneous`: only between paragraphs are blanks divided
-            self.ready = self.searched = match.start() + split_gap(match[0]) if self.follows else match.end()
+            self.ready = self.searched = match.start() + split_blanks(match[0]) if self.follows else match.end()
             if final and not _SOLID.search(self.buffer, self.ready):
                 self.ready = len(self.buffer)
             if self.ready >= self.size:

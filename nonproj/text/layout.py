@@ -31,7 +31,7 @@ from nonproj.text.characters import (
 )
 from nonproj.types import Bools, Int64s, Uint8s, Uint32s
 
-NO_GAP, ONE_BLANK, BLANKS, WRAPPED, BROKEN, PARAGRAPH = range(6)
+NO_BLANKS, ONE_BLANK, SOME_BLANKS, WRAPPED, BROKEN, PARAGRAPH = range(6)
 """What follows a chunk: nothing (the end), a blank, several, a line end where the next chunk would not have fit on the
 line, a line end where it would have, or the end of a paragraph."""
 
@@ -67,7 +67,7 @@ class Text(NamedTuple):
         Where the run of characters of one kind ends that a character is in.
     start, end : ndarray of shape (C,), int64
         Chunk ``c`` is ``start[c]:end[c]``.
-    gap : ndarray of shape (C,), uint8
+    blanks : ndarray of shape (C,), uint8
         What follows each chunk.
     chunk : ndarray of shape (C,), uint32
         Hashes of the chunks in lower case.
@@ -83,7 +83,7 @@ class Text(NamedTuple):
     run: np.ndarray
     start: np.ndarray
     end: np.ndarray
-    gap: np.ndarray
+    blanks: np.ndarray
     chunk: np.ndarray
     flags: np.ndarray
     fixed: np.ndarray
@@ -96,24 +96,30 @@ def lay_out(characters: Characters) -> Text:
     --------
     >>> from nonproj.text.characters import characters
     >>> text = lay_out(characters("Det regner. \\n\\nHvor?"))
-    >>> text.start.tolist(), text.end.tolist(), text.gap.tolist()
+    >>> text.start.tolist(), text.end.tolist(), text.blanks.tolist()
     ([0, 4, 14], [3, 11, 19], [1, 5, 0])
     """
-    n = len(characters.kind)
-    start, end, gap = np.empty(n // 2 + 1, np.int64), np.empty(n // 2 + 1, np.int64), np.empty(n // 2 + 1, np.uint8)
-    count = _chunks(characters.lower, characters.kind, start, end, gap)
-    start, end, gap = start[:count].copy(), end[:count].copy(), gap[:count].copy()
-    chunk, flags, fixed = np.empty(count, np.uint32), np.empty(count, np.uint8), characters.joined.copy()
-    text = Text(*characters, _runs(characters.kind), start, end, gap, chunk, flags, fixed)
+    return _lay_out(*characters)
+
+
+@kernel
+def _lay_out(lower: Uint32s, kind: Uint8s, joined: Uint8s) -> Text:
+    """Return what `lay_out` returns, from the attributes of `Characters`."""
+    start, end, blanks = _chunks(lower, kind)
+    flags, fixed = np.empty(len(start), np.uint8), joined.copy()
+    text = Text(lower, kind, joined, _runs(kind), start, end, blanks, np.empty(len(start), np.uint32), flags, fixed)
     _describe_chunks(text)
-    _fit_lines(start, end, gap)
+    _fit_lines(start, end, blanks)
     return text
 
 
-def _runs(kind: np.ndarray) -> np.ndarray:
+@kernel
+def _runs(kind: Uint8s) -> Int64s:
     """Return where the run of equal kinds that each character is in ends, int64[n]."""
-    ends = np.append(np.flatnonzero(kind[1:] != kind[:-1]) + 1, len(kind))
-    return np.repeat(ends, np.diff(ends, prepend=0))
+    run = np.empty(len(kind), np.int64)
+    for i in range(len(kind) - 1, -1, -1):
+        run[i] = run[i + 1] if i + 1 < len(kind) and kind[i + 1] == kind[i] else i + 1
+    return run
 
 
 def spans(text: Text, token_ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -167,6 +173,16 @@ def _cut_tokens(joined: Uint8s, start: Int64s, end: Int64s, marks: Bools) -> Non
                 begin = i + 1
 
 
+@inlined_kernel
+def table_shift(size: int) -> int:
+    """Return by how many bits a hash is shifted to be a place in a table of this length, which is a power of two."""
+    shift = 32
+    while size > 1:
+        size >>= 1
+        shift -= 1
+    return shift
+
+
 @kernel
 def shape_hash(kind: Uint8s, run: Int64s, first: int, last: int) -> np.uint32:
     """Return a hash of the kinds of some characters, where more than two of a kind in a row count as two.
@@ -186,15 +202,17 @@ def shape_hash(kind: Uint8s, run: Int64s, first: int, last: int) -> np.uint32:
 
 
 @kernel
-def _chunks(codes: Uint32s, kind: Uint8s, start: Int64s, end: Int64s, gap: Uint8s) -> int:
-    """Find the chunks and what follows them; return their number."""
-    count, newlines, blanks, inside = 0, 0, 0, False
+def _chunks(codes: Uint32s, kind: Uint8s) -> tuple[Int64s, Int64s, Uint8s]:
+    """Return the first character of each chunk, the one behind its last, and what follows it."""
+    most = len(kind) // 2 + 1
+    start, end, blanks = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.uint8)
+    count, newlines, width, inside = 0, 0, 0, False
     for i in range(len(kind)):
         if kind[i] > NEWLINE:
             if not inside:
                 if count:
-                    gap[count - 1] = (
-                        PARAGRAPH if newlines > 1 else BROKEN if newlines else BLANKS if blanks > 1 else ONE_BLANK
+                    blanks[count - 1] = (
+                        PARAGRAPH if newlines > 1 else BROKEN if newlines else SOME_BLANKS if width > 1 else ONE_BLANK
                     )
                 start[count] = i
                 count += 1
@@ -202,13 +220,13 @@ def _chunks(codes: Uint32s, kind: Uint8s, start: Int64s, end: Int64s, gap: Uint8
             end[count - 1] = i + 1
             continue
         if inside:
-            inside, newlines, blanks = False, 0, 0
-        blanks += 1
+            inside, newlines, width = False, 0, 0
+        width += 1
         if kind[i] == NEWLINE and not (codes[i] == _FEED and i and codes[i - 1] == _RETURN):
             newlines += 2 if codes[i] == _PARAGRAPH_SEPARATOR else 1
     if count:
-        gap[count - 1] = NO_GAP if inside else PARAGRAPH
-    return count
+        blanks[count - 1] = NO_BLANKS if inside else PARAGRAPH
+    return start[:count].copy(), end[:count].copy(), blanks[:count].copy()
 
 
 @kernel
@@ -308,23 +326,23 @@ def _fix(fixed: Uint8s, first: int, last: int) -> None:
 
 
 @kernel
-def _fit_lines(start: Int64s, end: Int64s, gap: Uint8s) -> None:
+def _fit_lines(start: Int64s, end: Int64s, blanks: Uint8s) -> None:
     """Tell line ends where the next chunk would have fit on the line from those where it would not."""
     first = 0
     while first < len(start):
         last, longest, line = first, 0, start[first]
         while True:
-            if gap[last] >= BROKEN or gap[last] == NO_GAP:
+            if blanks[last] >= BROKEN or blanks[last] == NO_BLANKS:
                 longest = max(longest, end[last] - line)
-            if gap[last] == PARAGRAPH or last + 1 == len(start):
+            if blanks[last] == PARAGRAPH or last + 1 == len(start):
                 break
             last += 1
-            if gap[last - 1] == BROKEN:
+            if blanks[last - 1] == BROKEN:
                 line = start[last]
         line = start[first]
         for c in range(first, last):
-            if gap[c] == BROKEN:
+            if blanks[c] == BROKEN:
                 if end[c] - line + 1 + end[c + 1] - start[c + 1] > longest:
-                    gap[c] = WRAPPED
+                    blanks[c] = WRAPPED
                 line = start[c + 1]
         first = last + 1

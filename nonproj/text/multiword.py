@@ -111,14 +111,16 @@ class Multiwords:
 
     Attributes
     ----------
-    entries : dict of str to tuple
-        For tokens in lower case, the words (a tuple of str) and whether they always stand for them.
+    entries : dict of str to (tuple of str, bool)
+        For tokens in lower case, the words and whether they always stand for them.
     rules : dict of (bool, str) to Rule
         By place and matched string.
     weights : ndarray of shape (2**BITS,), float32
     """
 
-    def __init__(self, entries: dict[str, Any], rules: dict[str, Any], weights: np.ndarray):
+    def __init__(
+        self, entries: dict[str, tuple[tuple[str, ...], bool]], rules: dict[tuple[bool, str], Rule], weights: np.ndarray
+    ):
         self.entries, self.rules, self.weights = entries, rules, weights
         self._lengths = [sorted({len(old) for end, old in rules if end == e}, reverse=True) for e in (False, True)]
         self._met: PerThread[dict[str, _Candidate | None]] = PerThread(dict)
@@ -126,7 +128,8 @@ class Multiwords:
     @classmethod
     def fit(cls, paragraphs: Sequence[list[list[Surface]]], seed: int = 0) -> Multiwords:
         """Learn from the tokens of each sentence of each paragraph."""
-        whole, split = Counter(), defaultdict(Counter)
+        whole: Counter[str] = Counter()
+        split: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
         for paragraph in paragraphs:
             for token in (token for sentence in paragraph for token in sentence):
                 form = lowered(token.form)
@@ -134,7 +137,7 @@ class Multiwords:
                     split[form][tuple(map(lowered, token.words))] += 1
                 else:
                     whole[form] += 1
-        entries = {}
+        entries: dict[str, tuple[tuple[str, ...], bool]] = {}
         for form, counts in split.items():
             words = counts.most_common(1)[0][0]
             if len(entries) < MULTIWORD.most and _fit(form, words):
@@ -174,7 +177,7 @@ class Multiwords:
             return cache[form]
         lower, found = lowered(form), None
         rule = self._rule(lower)
-        names = ()
+        names: tuple[str, ...] = ()
         if rule is not None:
             stem = lower[: -len(rule.old)][-2:] if rule.at_end else lower[len(rule.old) :][:2]
             name = f"r{rule.at_end}{rule.old}"

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nonproj.text.corpus import surface
+import numpy as np
+
+from nonproj.text.places import surface_tokens
 from nonproj.types import Sentence
 
 _ESCAPES = {" ": r"\s", "\t": r"\t", "\r": r"\r", "\n": r"\n", "|": r"\p", "\\": "\\\\"}
@@ -28,6 +30,9 @@ BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace() or unicodedat
 """All blank characters, the last but one U+3000: see `nonproj.text.characters`."""
 
 _BLANKS = re.compile(f"[{re.escape(BLANKS)}]+")
+
+CERTAIN = 1e6
+"""In the place of larger log-odds, and where nothing was to be decided."""
 
 _IDS = [str(number) for number in range(1, 1001)]
 
@@ -64,31 +69,31 @@ def _unescape(match: re.Match[str]) -> str:
 class _Spaces(dict[str, Any]):
     """From what follows a token to its attribute in MISC; the usual ones are remembered."""
 
-    def __missing__(self, gap: str) -> str:
-        value = "SpacesAfter=" + escape(gap)
-        if len(gap) < 8 and len(self) < 1000:
-            self[gap] = value
+    def __missing__(self, blanks: str) -> str:
+        value = "SpacesAfter=" + escape(blanks)
+        if len(blanks) < 8 and len(self) < 1000:
+            self[blanks] = value
         return value
 
 
 _SPACES = _Spaces({" ": "_", "": "SpaceAfter=No"})
 
 
-def split_gap(gap: str) -> int:
+def split_blanks(blanks: str) -> int:
     """Return where the blanks between two paragraphs are divided: behind the last line end.
 
     Examples
     --------
-    >>> split_gap(" \\n\\n  "), split_gap("  ")
+    >>> split_blanks(" \\n\\n  "), split_blanks("  ")
     (3, 2)
     """
-    match = _LAST_NEWLINE.search(gap)
-    return match.start() + 1 if match else len(gap)
+    match = _LAST_NEWLINE.search(blanks)
+    return match.start() + 1 if match else len(blanks)
 
 
-def count_newlines(gap: str) -> int:
+def count_newlines(blanks: str) -> int:
     """Return the number of line ends among some blanks; a paragraph separator counts as two."""
-    return len(_NEWLINE.findall(gap)) + gap.count("\u2029")
+    return len(_NEWLINE.findall(blanks)) + blanks.count("\u2029")
 
 
 class Segments(NamedTuple):
@@ -158,16 +163,16 @@ def forms_of(segments: Segments) -> list[str]:
 def miscellaneous(segments: Segments, forms: list[str], normal: bool, origin: Origin) -> list[str]:
     """Return the column MISC of each token; parameters as for `to_sentences`."""
     text, start, end = segments.text, segments.start, segments.end
-    gaps = [text[a:b] for a, b in zip(end, [*start[1:], len(text)], strict=True)]
-    found = [_SPACES[gap] for gap in gaps]
+    after = [text[a:b] for a, b in zip(end, [*start[1:], len(text)], strict=True)]
+    found = [_SPACES[blanks] for blanks in after]
     before = {0: text[: start[0]]} if start else {}
     for token in segments.paragraphs - {0}:
-        gap = gaps[token - 1]
-        place = split_gap(gap)
-        before[token], found[token - 1] = gap[place:], _SPACES[gap[:place]]
-    for token, gap in before.items():
-        if gap:
-            found[token] = _joined(f"SpacesBefore={escape(gap)}", found[token])
+        blanks = after[token - 1]
+        place = split_blanks(blanks)
+        before[token], found[token - 1] = blanks[place:], _SPACES[blanks[:place]]
+    for token, blanks in before.items():
+        if blanks:
+            found[token] = _joined(f"SpacesBefore={escape(blanks)}", found[token])
     if not normal:
         for index, original in enumerate(forms_of(segments)):
             if original != forms[index]:
@@ -261,6 +266,55 @@ def _sentence(comments, words, forms, misc, first, end, path, line) -> Sentence:
     return Sentence(rows, None, lines, word_lines, path, line)
 
 
+def add_log_odds(
+    sentences: Sequence[Sentence],
+    tokens: np.ndarray,
+    scores: np.ndarray,
+    words: Mapping[int, Sequence[str]],
+    ends: Sequence[int],
+) -> None:
+    """Set `nonproj.types.Sentence.margins` of the sentences of a text: log-odds, as evidence for confidence.
+
+    Where a treebank has raw text, all decisions are those of logistic models.  Rules have no doubt about tokens: a
+    treebank without raw text cannot tell when they are wrong.
+
+    Parameters
+    ----------
+    sentences : sequence of Sentence
+    tokens : ndarray of shape (T,), float32
+        Of the least certain decision about each token; infinite where nothing was to be decided.
+    scores : ndarray of shape (T,), float32
+        Of a sentence end after each token.
+    words : mapping of int to sequence of str
+        The words of multiword tokens, by index.
+    ends : sequence of int
+        For each sentence the number of tokens up to its end.
+
+    Examples
+    --------
+    >>> from nonproj.io.objects import from_words
+    >>> sentences = [from_words(["Det", "regner"]), from_words(["Hvor"])]
+    >>> numbers = np.array([8, 0.5, 8], np.float32), np.array([-9, 3, np.inf], np.float32)
+    >>> add_log_odds(sentences, *numbers, {}, [2, 3])
+    >>> sentences[0].margins.tolist(), sentences[1].margins.tolist()
+    ([[1000000.0, 1000000.0], [8.0, -9.0], [0.5, 3.0]], [[1000000.0, 3.0], [8.0, 1000000.0]])
+    """
+    sizes = np.ones(len(tokens), np.int64)
+    for token, own in words.items():
+        sizes[token] = len(own)
+    last = np.cumsum(sizes) - 1
+    table = np.full((int(sizes.sum()) + 1, 2), -CERTAIN, np.float32)  # no sentence ends inside a token
+    table[1:, 0] = np.minimum(np.repeat(tokens, sizes), CERTAIN)
+    table[1 + last, 1] = np.clip(scores, -CERTAIN, CERTAIN)
+    table[0] = CERTAIN
+    first = 0
+    for sentence, end in zip(sentences, ends, strict=True):
+        rows = table[first : last[end - 1] + 2].copy()
+        rows[0, 0] = CERTAIN
+        sentence.margins = rows
+        first = int(last[end - 1]) + 1
+
+
 def restore(sentences: Iterable[Sentence]) -> str:
     """Return the original text of sentences that a segmenter wrote, or that have the same attributes.
 
@@ -275,14 +329,12 @@ def restore(sentences: Iterable[Sentence]) -> str:
     """
     parts = []
     for sentence in sentences:
-        for token in surface(sentence):
-            attributes = dict(item.partition("=")[::2] for item in token.misc.split("|"))
+        for form, misc, _ in surface_tokens(sentence):
+            attributes = dict(item.partition("=")[::2] for item in misc.split("|"))
             parts.append(unescape(attributes.get("SpacesBefore", "")))
-            parts.append(unescape(attributes["OrigForm"]) if "OrigForm" in attributes else token.form)
-            if "SpacesAfter" in attributes:
-                parts.append(unescape(attributes["SpacesAfter"]))
-            elif token.blank:
-                parts.append(" ")
+            parts.append(unescape(attributes["OrigForm"]) if "OrigForm" in attributes else form)
+            after = "" if attributes.get("SpaceAfter") == "No" else " "
+            parts.append(unescape(attributes["SpacesAfter"]) if "SpacesAfter" in attributes else after)
     return "".join(parts)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from nonproj.types import Sentence
+
+_RANGE = re.compile(r"([0-9]+)-([0-9]+)\t")
 
 
 def surface_tokens(sentence: Sentence) -> Iterator[tuple[str, str, int]]:
@@ -21,10 +24,10 @@ def surface_tokens(sentence: Sentence) -> Iterator[tuple[str, str, int]]:
     """
     spans = {}
     for line in sentence.lines:
-        first, dash, rest = line.split("\t", 1)[0].partition("-")
-        if dash and first.isdigit():
+        match = _RANGE.match(line)
+        if match:
             columns = line.rstrip("\r\n").split("\t")
-            spans[int(first)] = (columns[1], columns[9], int(rest) - int(first) + 1)
+            spans[int(match[1])] = (columns[1], columns[9], int(match[2]) - int(match[1]) + 1)
     number = 1
     while number <= len(sentence.rows):
         row = sentence.rows[number - 1]

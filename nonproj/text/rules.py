@@ -36,7 +36,7 @@ from nonproj.text.characters import (
     lowered,
 )
 from nonproj.text.languages import LANGUAGES, Language
-from nonproj.text.layout import BROKEN, NO_GAP, PARAGRAPH, Text
+from nonproj.text.layout import BROKEN, NO_BLANKS, PARAGRAPH, Text
 from nonproj.types import Sentence
 
 _LETTERS = (LOWER, UPPER, LETTER)
@@ -151,12 +151,12 @@ class UnicodeRules:
         """Return whether a token ends at each character, bool[n]."""
         ends: list[int] = []
         found: dict[Any, list[int]] = {}
-        starts, stops, gaps = layout.start.tolist(), layout.end.tolist(), layout.gap.tolist()
+        starts, stops, blanks = layout.start.tolist(), layout.end.tolist(), layout.blanks.tolist()
         for c, (a, b) in enumerate(zip(starts, stops, strict=True)):
             chunk, context = text[a:b], (NOTHING, False)
             if chunk[-1] == ".":
-                following = text[starts[c + 1] : stops[c + 1]] if gaps[c] not in (NO_GAP, PARAGRAPH) else ""
-                context = self._context(following[:_LONGEST]), c == 0 or gaps[c - 1] >= BROKEN
+                following = text[starts[c + 1] : stops[c + 1]] if blanks[c] not in (NO_BLANKS, PARAGRAPH) else ""
+                context = self._context(following[:_LONGEST]), c == 0 or blanks[c - 1] >= BROKEN
             places = found.get((chunk, context))
             if places is None:
                 split = _Chunk(chunk, layout.kind[a:b].tolist(), layout.fixed[a:b].tolist(), *context)
@@ -265,16 +265,18 @@ class UnicodeRules:
 
     def scores(self, text: str, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends."""
-        gap = np.full(len(start), NO_GAP, np.uint8)
-        gap[np.searchsorted(end, layout.end)] = layout.gap
-        if len(gap):
-            gap[-1] = PARAGRAPH
-        scores = np.where(gap == PARAGRAPH, np.float32(np.inf), np.where(gap == BROKEN, -0.5, -2.0)).astype(np.float32)
+        blanks = np.full(len(start), NO_BLANKS, np.uint8)
+        blanks[np.searchsorted(end, layout.end)] = layout.blanks
+        if len(blanks):
+            blanks[-1] = PARAGRAPH
+        scores = np.where(blanks == PARAGRAPH, np.float32(np.inf), np.where(blanks == BROKEN, -0.5, -2.0)).astype(
+            np.float32
+        )
         forms = [text[a:b] for a, b in zip(start.tolist(), end.tolist(), strict=True)]
-        first, attached = layout.kind[start], np.concatenate([[False], gap[:-1] == NO_GAP]).tolist()
+        first, attached = layout.kind[start], np.concatenate([[False], blanks[:-1] == NO_BLANKS]).tolist()
         closed = 0  # whether a full stop, perhaps with closing brackets behind it, ends here
         for index, form in enumerate(forms):
-            if index and gap[index - 1] == PARAGRAPH:
+            if index and blanks[index - 1] == PARAGRAPH:
                 closed = 0
             if _STOPS.fullmatch(form):
                 closed = 1 if form == "." else 2
@@ -285,8 +287,8 @@ class UnicodeRules:
                 continue
             if index + 1 < len(forms) and scores[index] < 0:
                 scores[index] = -0.1
-                after, blank = forms[index + 1], gap[index] != NO_GAP
-                if first[index + 1] != LOWER and (blank or closed == 2) and not _continues(after, attached[index + 1]):
+                after, apart = forms[index + 1], blanks[index] != NO_BLANKS
+                if first[index + 1] != LOWER and (apart or closed == 2) and not _continues(after, attached[index + 1]):
                     scores[index] = 1.0
         return scores
 

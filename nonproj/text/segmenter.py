@@ -21,11 +21,11 @@ from nonproj.text.characters import characters
 from nonproj.text.from_spacy import add_exceptions, from_spacy
 from nonproj.text.input import LINES, WORDS, TextInput
 from nonproj.text.languages import LANGUAGES, Language, recognised
-from nonproj.text.layout import NO_GAP, PARAGRAPH, WRAPPED, Text, lay_out, spans
-from nonproj.text.margins import CERTAIN, add_margins
+from nonproj.text.layout import NO_BLANKS, PARAGRAPH, WRAPPED, Text, lay_out, spans
 from nonproj.text.multiword import BITS, Multiwords
-from nonproj.text.output import Origin, Segments, forms_of, one_line, to_sentences
+from nonproj.text.output import CERTAIN, Origin, Segments, add_log_odds, forms_of, one_line, to_sentences
 from nonproj.text.rules import UnicodeRules
+from nonproj.text.tokens import Tokens
 from nonproj.text.training import Trained, train
 from nonproj.types import Sentence
 
@@ -42,7 +42,7 @@ class Segmenter:
     multiwords : Multiwords
         What expands multiword tokens.
     with_margins : bool
-        Whether sentences say how sure their words and ends are (`nonproj.types.Sentence.margins`).
+        Whether sentences have the log-odds of their words and ends (`nonproj.types.Sentence.margins`).
 
     Examples
     --------
@@ -114,52 +114,40 @@ class Segmenter:
         layout = lay_out(characters(text, origin.path))
         if not len(layout.start):
             return []
-        start, end, scores = self._find(text, layout, options)
+        tokens, scores = self._find(text, layout, options)
+        start, end, log_odds = tokens
         segments = Segments(text, start.tolist(), end.tolist(), [], _paragraph_starts(layout, start, begins), {})
-        written = forms_of(segments)
-        forms = [one_line(form) for form in written] if self._joins_over_blanks() else written
+        written = forms = forms_of(segments)
+        if isinstance(self.finder, Trained) and self.finder.blanks:
+            forms = [one_line(form) for form in forms]
         if not unicodedata.is_normalized("NFC", text):
             forms = [unicodedata.normalize("NFC", form) for form in forms]
-        normal = forms == written
         words, doubts = self.multiwords.expand_with_scores(forms) if options.format != WORDS else ({}, {})
         ends = _limited(scores, words, options.max_words)
-        found = to_sentences(segments._replace(ends=ends, words=words), forms, normal, origin)
+        found = to_sentences(segments._replace(ends=ends, words=words), forms, forms == written, origin)
         if self.with_margins and options.format != WORDS:
+            for token, score in doubts.items():
+                log_odds[token] = min(log_odds[token], abs(score))
             certain = np.where(scores > 0, np.float32(CERTAIN), np.float32(-CERTAIN))
-            sure = self._margins(layout, start, end, doubts)
-            add_margins(found, sure, certain if options.format == LINES else scores, words, ends)
+            add_log_odds(found, log_odds, certain if options.format == LINES else scores, words, ends)
         return found
 
-    def _joins_over_blanks(self) -> bool:
-        """Return whether words may contain blanks."""
-        return isinstance(self.finder, Trained) and self.finder.blanks
-
-    def _margins(self, layout: Text, start: np.ndarray, end: np.ndarray, doubts: dict[int, float]) -> np.ndarray:
-        """Return how sure each token is, float32[T]; ``doubts`` are the log-odds of multiword tokens."""
-        if isinstance(self.finder, Trained):
-            margins = self.finder.margins(layout, start, end, CERTAIN)
-        else:
-            margins = np.full(len(start), CERTAIN, np.float32)
-        for token, score in doubts.items():
-            margins[token] = min(margins[token], abs(score))
-        return margins
-
-    def _find(self, text: str, layout: Text, options: TextInput) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _find(self, text: str, layout: Text, options: TextInput) -> tuple[Tokens, np.ndarray]:
         """Return tokens and the scores of sentence ends after them."""
         if options.format == WORDS:
-            start, end = layout.start, layout.end
-            scores = np.full(len(start), np.float32(-1.0))
+            tokens = _certain(layout.start, layout.end)
+            scores = np.full(len(layout.start), np.float32(-1.0))
         elif isinstance(self.finder, Trained):
-            start, end = self.finder.tokens(layout)
-            scores = self.finder.scores(layout, start, end)
+            tokens = self.finder.tokens(layout)
+            scores = self.finder.scores(layout, tokens.start, tokens.end)
         else:
-            start, end = spans(layout, self.finder.token_ends(text, layout))
-            scores = self.finder.scores(text, layout, start, end)
+            tokens = _certain(*spans(layout, self.finder.token_ends(text, layout)))
+            scores = self.finder.scores(text, layout, tokens.start, tokens.end)
         if options.format in (LINES, WORDS):
             scores = np.minimum(scores, np.float32(-1e-3)) - np.float32(0.0)
-            line_ends = layout.end[(layout.gap >= WRAPPED) | (layout.gap == NO_GAP)]
-            scores[np.searchsorted(end, line_ends)] = np.inf
-        return start, end, scores
+            line_ends = layout.end[(layout.blanks >= WRAPPED) | (layout.blanks == NO_BLANKS)]
+            scores[np.searchsorted(tokens.end, line_ends)] = np.inf
+        return tokens, scores
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the segmenter as JSON values and arrays."""
@@ -209,9 +197,14 @@ def _described(rules: UnicodeRules) -> str:
     return f"rules for {rules.language.name}" if rules.language.name else "rules over Unicode's characters"
 
 
+def _certain(start: np.ndarray, end: np.ndarray) -> Tokens:
+    """Return tokens without a doubt about them."""
+    return Tokens(start, end, np.full(len(start), np.inf, np.float32))
+
+
 def _paragraph_starts(layout: Text, start: np.ndarray, begins: bool) -> set[int]:
     """Return the tokens that begin a paragraph."""
-    firsts = layout.start[1:][layout.gap[:-1] == PARAGRAPH]
+    firsts = layout.start[1:][layout.blanks[:-1] == PARAGRAPH]
     found = set(np.searchsorted(start, firsts).tolist())
     return found | {0} if begins else found
 

@@ -6,13 +6,15 @@ token.  The model goes from left to right, so that it knows where the current to
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import Window, hash_codes, hash_window
 from nonproj.linear.templates import Grammar, compile_templates, window_of
-from nonproj.text.layout import MAX_HASHED, MAX_TOKEN, PARAGRAPH, Text, is_too_long, shape_hash
-from nonproj.types import Bools, Float32s, Int32s, Int64s, Uint8s, Uint32s
+from nonproj.text.layout import MAX_HASHED, MAX_TOKEN, PARAGRAPH, Text, is_too_long, shape_hash, table_shift
+from nonproj.types import Bools, Float32s, Int32s, Uint8s, Uint32s
 
 _PAIR, _KINDS = "c.lower c+1.lower", "c.kind c+1.kind"
 
@@ -101,22 +103,12 @@ def _look_at_strings(text: Text, c: int, begin: int, i: int, known: Uint8s, atom
     own[7], own[8] = shape_hash(kind, text.run, begin, i + 1), shape_hash(kind, text.run, i + 1, last)
     own[9], own[10] = text.chunk[c], i - text.start[c]
     own[11], own[12], own[13] = 0, 0, 0
-    if c > 0 and text.gap[c - 1] != PARAGRAPH:
+    if c > 0 and text.blanks[c - 1] != PARAGRAPH:
         own[11] = text.chunk[c - 1]
-    if c + 1 < len(text.start) and text.gap[c] != PARAGRAPH:
+    if c + 1 < len(text.start) and text.blanks[c] != PARAGRAPH:
         own[12], own[13] = text.chunk[c + 1], kind[text.start[c + 1]]
     own[14] = (known[token >> shift] > 1) + 2 * (known[rest >> shift] > 1) + 4 * (known[both >> shift] > 1)
     own[15] = i - begin
-
-
-@inlined_kernel
-def table_shift(size: int) -> int:
-    """Return 32 less the binary logarithm of the length of a table."""
-    shift = 32
-    while size > 1:
-        size >>= 1
-        shift -= 1
-    return shift
 
 
 @kernel
@@ -170,120 +162,73 @@ def _token_examples(
     return count
 
 
-@kernel
-def _tokenize(
-    text: Text,
-    candidate: Uint8s,
-    known: Uint8s,
-    window: Window,
-    weights: Float32s,
-    shift: np.uint32,
-    start: Int64s,
-    end: Int64s,
-) -> int:
-    """Write the tokens; return their number."""
-    out, atoms = np.empty(N_FEATURES, np.int32), np.zeros(_CELLS, np.uint32)
-    count = 0
-    for c in range(len(text.start)):
-        begin = text.start[c]
-        for i in range(text.start[c], text.end[c] - 1):
-            kinds = NEVER if text.fixed[i] else candidate[text.kind[i], text.kind[i + 1]]
-            ends = kinds == ALWAYS
-            if kinds == SOMETIMES:
-                _look_around(text, c, i, atoms)
-                _look_at_strings(text, c, begin, i, known, atoms)
-                hash_window(window, atoms, shift, out)
-                score = np.float32(0.0)
-                for j in range(N_FEATURES):
-                    score += weights[out[j]]
-                ends = score > 0
-            if ends or is_too_long(text.joined, begin, i):
-                start[count], end[count] = begin, i + 1
-                count, begin = count + 1, i + 1
-        start[count], end[count] = begin, text.end[c]
-        count += 1
-    return count
+class Tokens(NamedTuple):
+    """The tokens of a text.
 
-
-def tokenize(
-    text: Text, candidate: np.ndarray, known: np.ndarray, weights: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first characters of the tokens and those behind their last, int64[T] each.
-
-    Parameters
+    Attributes
     ----------
-    text : Text
+    start, end : ndarray of shape (T,), int64
+        Token ``t`` is ``text[start[t]:end[t]]``.
+    log_odds : ndarray of shape (T,), float32
+        Of the least certain decision about each token, at its ends or inside; infinite where nothing was to be decided.
+    """
+
+    start: np.ndarray
+    end: np.ndarray
+    log_odds: np.ndarray
+
+
+class TokenModel(NamedTuple):
+    """What decides where tokens end.
+
+    Attributes
+    ----------
     candidate : ndarray of shape (KINDS, KINDS), uint8
-        For each pair of kinds whether they are separated: `NEVER`, `SOMETIMES` (the model decides) or `ALWAYS`.
+        For each pair of kinds whether they are separated: `NEVER`, `SOMETIMES` (the weights decide) or `ALWAYS`.
     known : ndarray, uint8
         How often each string, by its hash, is a token in training; its length is a power of two.
     weights : ndarray, float32
         Its length is a power of two.
     """
-    size = int(_count_places(text, candidate)) + len(text.start) + len(text.kind) // MAX_TOKEN + 1
-    start, end = np.empty(size, np.int64), np.empty(size, np.int64)
-    count = _tokenize(text, candidate, known, WINDOW, weights, shift_of(weights), start, end)
-    return start[:count], end[:count]
+
+    candidate: np.ndarray
+    known: np.ndarray
+    weights: np.ndarray
+
+
+def tokenize(text: Text, model: TokenModel) -> Tokens:
+    """Return the tokens of a text, those that are longer than `nonproj.text.layout.MAX_TOKEN` cut."""
+    return _tokenize(text, *model, WINDOW)
 
 
 @kernel
-def _token_margins(
-    text: Text,
-    candidate: Uint8s,
-    known: Uint8s,
-    window: Window,
-    weights: Float32s,
-    shift: np.uint32,
-    start: Int64s,
-    end: Int64s,
-    margins: Float32s,
-) -> None:
-    """Lower the margins to those of the decisions at both ends of each token and inside."""
-    out, atoms = np.empty(N_FEATURES, np.int32), np.zeros(_CELLS, np.uint32)
-    c = 0
-    for t in range(len(start)):
-        while text.end[c] <= start[t]:
-            c += 1
-        for i in range(start[t], min(end[t], text.end[c] - 1)):
-            if candidate[text.kind[i], text.kind[i + 1]] == SOMETIMES and not text.fixed[i]:
+def _tokenize(text: Text, candidate: Uint8s, known: Uint8s, weights: Float32s, window: Window) -> Tokens:
+    """Return what `tokenize` returns."""
+    size = _count_places(text, candidate) + len(text.start) + len(text.kind) // MAX_TOKEN + 1
+    start, end, log_odds = np.empty(size, np.int64), np.empty(size, np.int64), np.full(size, np.float32(np.inf))
+    out, atoms, shift = (
+        np.empty(N_FEATURES, np.int32),
+        np.zeros(_CELLS, np.uint32),
+        np.uint32(table_shift(len(weights))),
+    )
+    count = 0
+    for c in range(len(text.start)):
+        begin = text.start[c]
+        for i in range(text.start[c], text.end[c] - 1):
+            kinds, score = NEVER if text.fixed[i] else candidate[text.kind[i], text.kind[i + 1]], np.float32(0.0)
+            if kinds == SOMETIMES:
                 _look_around(text, c, i, atoms)
-                _look_at_strings(text, c, start[t], i, known, atoms)
+                _look_at_strings(text, c, begin, i, known, atoms)
                 hash_window(window, atoms, shift, out)
-                score = np.float32(0.0)
                 for j in range(N_FEATURES):
                     score += weights[out[j]]
-                if i == end[t] - 1:
-                    margins[t] = min(margins[t], score)
-                    margins[t + 1] = min(margins[t + 1], score)
-                else:
-                    margins[t] = min(margins[t], -score)
-
-
-def token_margins(
-    text: Text,
-    tokens: tuple[np.ndarray, np.ndarray],
-    candidate: np.ndarray,
-    known: np.ndarray,
-    weights: np.ndarray,
-    large: float,
-) -> np.ndarray:
-    """Return for each token the score of the least certain decision about it, float32[T]: log-odds, at most ``large``.
-
-    Parameters
-    ----------
-    text : Text
-    tokens : tuple of ndarray
-        Of `tokenize`, with the same tables.
-    candidate, known, weights : ndarray
-    large : float
-        Where nothing was to be decided.
-    """
-    start, end = tokens
-    margins = np.full(len(start), large, np.float32)
-    _token_margins(text, candidate, known, WINDOW, weights, shift_of(weights), start, end, margins)
-    return margins
-
-
-def shift_of(weights: np.ndarray) -> np.uint32:
-    """Return 32 less the binary logarithm of the table's length."""
-    return np.uint32(33 - len(weights).bit_length())
+            ends = kinds == ALWAYS or score > 0 or is_too_long(text.joined, begin, i)
+            if kinds == SOMETIMES:
+                log_odds[count] = min(log_odds[count], score if ends else -score)
+                log_odds[count + 1] = score if ends else log_odds[count + 1]
+            if ends:
+                start[count], end[count] = begin, i + 1
+                count, begin = count + 1, i + 1
+        start[count], end[count] = begin, text.end[c]
+        count += 1
+    return Tokens(start[:count], end[:count], log_odds[:count])

@@ -24,19 +24,13 @@ from nonproj.text.characters import (
     characters,
 )
 from nonproj.text.corpus import N_CLASSES, RawText, Surface, raw_text
-from nonproj.text.layout import MAX_HASHED, PARAGRAPH, WRAPPED, Text, lay_out, spans
-from nonproj.text.sentences import (
-    MARGIN,
-    TokenTable,
-    Usage,
-    case_classes,
-    letter_case,
-    score_ends,
-    sentence_examples,
-    token_table,
-)
-from nonproj.text.tokens import ALWAYS, NEVER, SOMETIMES, table_shift, token_examples, token_margins, tokenize
-from nonproj.text.words import count_words, join_units, open_places, score_joins, word_examples, word_margins
+from nonproj.text.layout import MAX_HASHED, PARAGRAPH, WRAPPED, Text, lay_out, spans, table_shift
+from nonproj.text.sentence_features import sentence_examples
+from nonproj.text.sentences import score_ends
+from nonproj.text.token_table import PADDING, TokenTable, token_table
+from nonproj.text.tokens import ALWAYS, NEVER, SOMETIMES, TokenModel, Tokens, token_examples, tokenize
+from nonproj.text.usage import Usage, case_classes, letter_case
+from nonproj.text.words import count_words, join_units, open_places, score_joins, word_examples, word_log_odds
 from nonproj.types import Int64s, Uint32s
 
 FOLDS = 5
@@ -61,11 +55,9 @@ class Trained:
 
     Attributes
     ----------
-    candidate : ndarray of shape (KINDS, KINDS), uint8
-        The pairs of kinds of characters between which tokens may end: see `nonproj.text.tokens.tokenize`.
-    known : ndarray, uint8
-        How often each string is a token, by hash.
-    token_weights, sentence_weights : ndarray, float32
+    token_model : TokenModel
+        What decides where tokens end.
+    sentence_weights : ndarray, float32
     usage : Usage
         How words are used, by hash.
     lexicon, word_weights : ndarray or None
@@ -78,34 +70,21 @@ class Trained:
     """
 
     def __init__(self, tables: dict[str, np.ndarray], blanks: bool, threshold: float):
-        self.candidate, self.known, self.token_weights = (tables[name] for name in ("candidate", "known", "tokens"))
+        self.token_model = TokenModel(tables["candidate"], tables["known"], tables["tokens"])
         self.lexicon, self.word_weights, self.blanks = tables.get("lexicon"), tables.get("words"), blanks
         self.usage = Usage(tables["case"], tables["tag"], tables["suffix"])
         self.sentence_weights, self.threshold = tables["sentences"], threshold
 
-    def tokens(self, layout: Text) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first characters of the tokens and those behind their last, int64[T] each."""
-        start, end = tokenize(layout, self.candidate, self.known, self.token_weights)
+    def tokens(self, layout: Text) -> Tokens:
+        """Return the tokens of a text."""
+        units = tokenize(layout, self.token_model)
         if self.word_weights is None:
-            return start, end
-        first, last = join_units(start, end, self._join_scores(layout, start, end))
-        return start[first], end[last]
-
-    def _join_scores(self, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-        """Return the score of a word that goes on after each unit, float32[U]."""
-        units = token_table(layout, start, end)
-        allowed = open_places(units, self.candidate, self.blanks)
-        return score_joins(units, allowed, self.lexicon, self.word_weights)
-
-    def margins(self, layout: Text, start: np.ndarray, end: np.ndarray, large: float) -> np.ndarray:
-        """Return how sure each token is, float32[T]: see `nonproj.text.tokens.token_margins`."""
-        if self.word_weights is not None:
-            start, end = tokenize(layout, self.candidate, self.known, self.token_weights)
-        margins = token_margins(layout, (start, end), self.candidate, self.known, self.token_weights, large)
-        if self.word_weights is None:
-            return margins
-        scores = self._join_scores(layout, start, end)
-        return word_margins(margins, *join_units(start, end, scores), scores)
+            return units
+        table = token_table(layout, units.start, units.end)
+        allowed = open_places(table, self.token_model.candidate, self.blanks)
+        scores = score_joins(table, allowed, self.lexicon, self.word_weights)
+        first, last = join_units(units.start, units.end, scores)
+        return Tokens(units.start[first], units.end[last], word_log_odds(units.log_odds, first, scores))
 
     def scores(self, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends."""
@@ -114,7 +93,8 @@ class Trained:
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the models as JSON values and arrays."""
-        tables = {"candidate": self.candidate, "known": self.known, "tokens": self.token_weights}
+        model = self.token_model
+        tables = {"candidate": model.candidate, "known": model.known, "tokens": model.weights}
         tables |= self.usage._asdict() | {"sentences": self.sentence_weights}
         if self.lexicon is not None and self.word_weights is not None:
             tables |= {"lexicon": self.lexicon, "words": self.word_weights}
@@ -216,8 +196,8 @@ class _Corpus:
         rows, gold = sentence_examples(table, self.sentence_ends, usage, bits, missed)
         if not lines:
             return rows, gold
-        gap = table.gap[MARGIN:-MARGIN]
-        kept = gap[gap != PARAGRAPH] >= WRAPPED
+        blanks = table.blanks[PADDING:-PADDING]
+        kept = blanks[blanks != PARAGRAPH] >= WRAPPED
         return rows[kept], gold[kept]
 
 
@@ -323,7 +303,7 @@ def _usage(counts: np.ndarray, corpora: Sequence[_Corpus]) -> Usage:
     tables = [corpus.table() for corpus in corpora]
     tags = np.concatenate([corpus.tags for corpus in corpora])
     columns = ([table.word for table in tables], [table.suffix for table in tables])
-    word, suffix = (np.concatenate([keys[MARGIN:-MARGIN] for keys in column]) for column in columns)
+    word, suffix = (np.concatenate([keys[PADDING:-PADDING] for keys in column]) for column in columns)
     return Usage(case_classes(counts), _most_frequent(word, tags), _most_frequent(suffix, tags))
 
 

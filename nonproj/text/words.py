@@ -14,9 +14,9 @@ import numpy as np
 from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.hashing import Window, hash_window, length_share, place_share
 from nonproj.linear.templates import Grammar, compile_templates, window_of
-from nonproj.text.layout import MAX_TOKEN, NO_GAP, ONE_BLANK, WRAPPED
-from nonproj.text.sentences import MARGIN, TokenTable
-from nonproj.text.tokens import ALWAYS, shift_of, table_shift
+from nonproj.text.layout import MAX_TOKEN, NO_BLANKS, ONE_BLANK, WRAPPED, table_shift
+from nonproj.text.token_table import PADDING, TokenTable
+from nonproj.text.tokens import ALWAYS
 from nonproj.types import Bools, Float32s, Int32s, Int64s, Uint8s, Uint32s
 
 LONGEST = 12
@@ -92,7 +92,7 @@ class Matches(NamedTuple):
     behind: np.ndarray
 
 
-def open_places(units: TokenTable, candidate: np.ndarray, blanks: bool) -> np.ndarray:
+def open_places(units: TokenTable, candidate: np.ndarray, over_blanks: bool) -> np.ndarray:
     """Return whether a word may go on after each unit, bool[U].
 
     Parameters
@@ -100,14 +100,13 @@ def open_places(units: TokenTable, candidate: np.ndarray, blanks: bool) -> np.nd
     units : TokenTable
     candidate : ndarray of shape (KINDS, KINDS), uint8
         See `nonproj.text.tokens.tokenize`; where that always separates two characters, one word may hold both.
-    blanks : bool
+    over_blanks : bool
         Whether words may contain a blank, or the end of a filled line.
     """
-    inside = slice(MARGIN, len(units.gap) - MARGIN)
-    gap, last, first = units.gap[inside], units.last[inside], units.first[MARGIN + 1 : len(units.gap) - MARGIN + 1]
-    found: np.ndarray = (gap == NO_GAP) & (candidate[last, first] == ALWAYS)
-    if blanks:
-        found |= (gap == ONE_BLANK) | (gap == WRAPPED)
+    blanks, last = units.blanks[PADDING:-PADDING], units.last[PADDING:-PADDING]
+    found: np.ndarray = (blanks == NO_BLANKS) & (candidate[last, units.first[PADDING + 1 : 1 - PADDING]] == ALWAYS)
+    if over_blanks:
+        found |= (blanks == ONE_BLANK) | (blanks == WRAPPED)
     return found
 
 
@@ -126,7 +125,7 @@ def _count_words(words: Uint32s, joins: Bools, counts: Int64s) -> None:
 def count_words(units: TokenTable, joins: np.ndarray, size: int) -> np.ndarray:
     """Return how often each word, by hash, occurs, int64[size]; ``joins``: a word goes on after a unit."""
     counts = np.zeros(size, np.int64)
-    _count_words(units.word[MARGIN:-MARGIN], joins, counts)
+    _count_words(units.word[PADDING:-PADDING], joins, counts)
     return counts
 
 
@@ -161,7 +160,7 @@ def _match(words: Uint32s, allowed: Bools, lexicon: Uint8s, across: Uint32s, bef
 def match(units: TokenTable, allowed: np.ndarray, lexicon: np.ndarray) -> Matches:
     """Return the words of a lexicon, by hash, around each place."""
     found = Matches(*(np.zeros(len(allowed), np.uint32) for _ in range(3)))
-    _match(units.word[MARGIN:-MARGIN], allowed, lexicon, *found)
+    _match(units.word[PADDING:-PADDING], allowed, lexicon, *found)
     return found
 
 
@@ -169,7 +168,7 @@ def match(units: TokenTable, allowed: np.ndarray, lexicon: np.ndarray) -> Matche
 def _look_around(units: TokenTable, matches: Matches, u: int, atoms: Uint32s) -> None:
     """Write the attributes of the units around the place after unit ``u``."""
     for k in range(6):
-        row, own = u + MARGIN - _REACH + k, k * _WIDTH
+        row, own = u + PADDING - _REACH + k, k * _WIDTH
         atoms[own], atoms[own + 1], atoms[own + 2] = units.word[row], units.shape[row], units.suffix[row]
     own = _REACH * _WIDTH
     atoms[own + 3], atoms[own + 4], atoms[own + 5] = matches.across[u], matches.before[u], matches.behind[u]
@@ -205,11 +204,14 @@ def _score(
     allowed: Bools,
     templates: Window,
     weights: Float32s,
-    shift: np.uint32,
     scores: Float32s,
 ) -> None:
     """Write the score of a word that goes on after each unit; minus infinity where none may."""
-    out, atoms = np.empty(N_FEATURES, np.int32), np.zeros(_CELLS, np.uint32)
+    out, atoms, shift = (
+        np.empty(N_FEATURES, np.int32),
+        np.zeros(_CELLS, np.uint32),
+        np.uint32(table_shift(len(weights))),
+    )
     for u in range(len(allowed)):
         scores[u] = -np.inf
         if allowed[u]:
@@ -234,7 +236,7 @@ def score_joins(units: TokenTable, allowed: np.ndarray, lexicon: np.ndarray, wei
     weights : ndarray, float32
     """
     scores = np.empty(len(allowed), np.float32)
-    _score(units, match(units, allowed, lexicon), allowed, WINDOW, weights, shift_of(weights), scores)
+    _score(units, match(units, allowed, lexicon), allowed, WINDOW, weights, scores)
     return scores
 
 
@@ -263,16 +265,25 @@ def join_units(start: np.ndarray, end: np.ndarray, scores: np.ndarray) -> tuple[
     return first[:count], last[:count]
 
 
-def word_margins(margins: np.ndarray, first: np.ndarray, last: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Return how sure each word is, float32[W]: as its least certain unit, or decision inside or beside it.
+def word_log_odds(units: np.ndarray, first: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return the log-odds of the least certain decision about each word, float32[W]: in its units, inside or beside it.
+
+    Parameters
+    ----------
+    units : ndarray of shape (U,), float32
+        Of the least certain decision about each unit.
+    first : ndarray of shape (W,), int64
+        The first unit of each word.
+    scores : ndarray of shape (U,), float32
+        Of `score_joins`.
 
     Examples
     --------
-    >>> margins, scores = np.array([9, 8, 7], np.float32), np.array([1, -2, -np.inf], np.float32)
-    >>> word_margins(margins, np.array([0, 2]), np.array([1, 2]), scores).tolist()
+    >>> units, scores = np.array([9, 8, 7], np.float32), np.array([1, -2, -np.inf], np.float32)
+    >>> word_log_odds(units, np.array([0, 2]), scores).tolist()
     [1.0, 2.0]
     """
     sure = np.abs(scores)
     before = np.append(np.float32(np.inf), sure[:-1])
-    found: np.ndarray = np.minimum(np.minimum.reduceat(np.minimum(margins, sure), first), before[first])
+    found: np.ndarray = np.minimum(np.minimum.reduceat(np.minimum(units, sure), first), before[first])
     return found

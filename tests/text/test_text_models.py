@@ -11,10 +11,13 @@ import pytest
 from nonproj.linear.logistic import Options, fit
 from nonproj.text.characters import KINDS, characters
 from nonproj.text.corpus import Surface, raw_text
-from nonproj.text.layout import NO_GAP, PARAGRAPH, lay_out, spans
+from nonproj.text.layout import NO_BLANKS, PARAGRAPH, lay_out, spans
 from nonproj.text.multiword import Multiwords
-from nonproj.text.sentences import N_FEATURES, Usage, case_classes, letter_case, score_ends, token_table
-from nonproj.text.tokens import token_margins, tokenize
+from nonproj.text.sentence_features import N_FEATURES
+from nonproj.text.sentences import score_ends
+from nonproj.text.token_table import token_table
+from nonproj.text.tokens import TokenModel, tokenize
+from nonproj.text.usage import Usage, case_classes, letter_case
 
 ALPHABET = "aabbcAB11..,!?'\"(()- \t\n\r\u0301\u200d:$\u00df"
 
@@ -35,7 +38,7 @@ def test_layout_and_decisions_equal_the_twin(seed):
     chance = random.Random(seed)
     text = random_text(chance)
     layout = lay_out(characters(text))
-    found = list(zip(layout.start.tolist(), layout.end.tolist(), layout.gap.tolist(), strict=True))
+    found = list(zip(layout.start.tolist(), layout.end.tolist(), layout.blanks.tolist(), strict=True))
     assert found == naive.chunks(text)
     assert [int(h) for h in layout.chunk] == [naive.string_hash(text[a:b]) for a, b, _ in found]
 
@@ -43,15 +46,14 @@ def test_layout_and_decisions_equal_the_twin(seed):
     table = np.random.default_rng(seed)
     candidate = table.integers(0, 2, (KINDS, KINDS)).astype(np.uint8)
     known = table.integers(0, 4, 1 << 6).astype(np.uint8)
-    start, end = tokenize(layout, candidate, known, weights)
+    start, end, log_odds = tokenize(layout, TokenModel(candidate, known, weights))
     tokens = list(zip(start.tolist(), end.tolist(), strict=True))
-    expected = naive.tokens_with_margins(text, candidate, lambda h: known[h >> 26], weights)
+    expected = naive.tokens_with_log_odds(text, candidate, lambda h: known[h >> 26], weights)
     assert tokens == [(begin, end) for begin, end, _ in expected]
-    margins = token_margins(layout, (start, end), candidate, known, weights, 1e6)
-    assert margins == pytest.approx([min(margin, 1e6) for _, _, margin in expected])
+    assert log_odds == pytest.approx([odds for _, _, odds in expected])
 
-    after = {b: PARAGRAPH if gap == NO_GAP else gap for _, b, gap in found}
-    pairs = [(text[a:b], after.get(b, NO_GAP)) for a, b in tokens]
+    after = {b: PARAGRAPH if blanks == NO_BLANKS else blanks for _, b, blanks in found}
+    pairs = [(text[a:b], after.get(b, NO_BLANKS)) for a, b in tokens]
     usage = Usage(*(table.integers(0, most, 1 << 6).astype(np.uint8) for most in (26, 37, 37)))
     usage.tag[::2] = 0
     weights = (weights * 0.1).astype(np.float32)  # so that no beginning is improbable

@@ -14,10 +14,9 @@ from nonproj.options.config import SegmenterConfig
 from nonproj.text.characters import KINDS, characters
 from nonproj.text.corpus import Surface, raw_text, surface
 from nonproj.text.layout import ONE_BLANK, WRAPPED, lay_out, spans
-from nonproj.text.margins import CERTAIN
-from nonproj.text.output import restore
+from nonproj.text.output import CERTAIN, restore
 from nonproj.text.segmenter import Segmenter
-from nonproj.text.sentences import token_table
+from nonproj.text.token_table import token_table
 from nonproj.text.tokens import ALWAYS, SOMETIMES
 from nonproj.text.training import folds_of
 from nonproj.text.words import match, open_places, score_joins
@@ -81,9 +80,9 @@ def test_open_places_are_blanks_and_ends_of_filled_lines():
     units = token_table(layout, start, end)
     after = [text[a:b] for a, b in zip(start, end, strict=True)]
     candidate = np.zeros((KINDS, KINDS), np.uint8)
-    gaps = dict(zip(after, layout.gap.tolist(), strict=True))
+    blanks = dict(zip(after, layout.blanks.tolist(), strict=True))
     found = dict(zip(after, open_places(units, candidate, True).tolist(), strict=True))
-    assert found == {form: gap in (ONE_BLANK, WRAPPED) for form, gap in gaps.items()}
+    assert found == {form: kind in (ONE_BLANK, WRAPPED) for form, kind in blanks.items()}
     assert not open_places(units, candidate, False).any()
     assert found["aaaa"] and not found["bb"] and found["ff"] and not found["h."] and not found["j"]
 
@@ -118,9 +117,9 @@ def test_a_word_may_be_on_two_lines(with_blanks):
 
 
 def test_no_word_goes_on_in_another_paragraph_or_behind_two_blanks(with_blanks):
-    for gap in ("\n\n", "  "):
-        assert forms(with_blanks, f"là thành{gap}phố là.")[0][:2] == ["là", "thành"]
-        assert "thành phố" not in sum(forms(with_blanks, f"là thành{gap}phố là."), [])
+    for blanks in ("\n\n", "  "):
+        assert forms(with_blanks, f"là thành{blanks}phố là.")[0][:2] == ["là", "thành"]
+        assert "thành phố" not in sum(forms(with_blanks, f"là thành{blanks}phố là."), [])
 
 
 def test_a_treebank_without_such_words_has_no_model_of_them():
@@ -135,10 +134,9 @@ def test_certainty_is_that_of_the_least_certain_decision(with_blanks):
     sentence = with_blanks.segment(text)[0]
     with_blanks.with_margins = False
     assert len(sentence.margins) == len(sentence.forms) + 1
-    layout, finder = lay_out(characters(text)), with_blanks.finder
-    start, end = finder.tokens(layout)
-    margins = finder.margins(layout, start, end, CERTAIN)
-    assert len(margins) == len(start) and (margins > 0).all() and margins.max() < CERTAIN
+    found = with_blanks.finder.tokens(lay_out(characters(text))).log_odds
+    assert (found > 0).all() and found.max() < CERTAIN
+    assert sentence.margins[1:, 0].tolist() == found.tolist()
 
 
 def test_lines_are_broken_inside_words_of_the_training_text():
@@ -152,7 +150,7 @@ def test_lines_are_broken_inside_words_of_the_training_text():
 
 def test_text_without_blanks():
     segmenter = fitted(False)
-    assert not segmenter.finder.blanks and (segmenter.finder.candidate == ALWAYS).any()
+    assert not segmenter.finder.blanks and (segmenter.finder.token_model.candidate == ALWAYS).any()
     words = ["gia đình", "ở", "thành phố", "là", "gia", "vị", "cơ quan nhà", "và"]
     assert sum(forms(segmenter, "".join(words).replace(" ", "")), []) == [word.replace(" ", "") for word in words]
 
@@ -188,5 +186,5 @@ def test_lines_are_broken_before_whole_chunks():
     raw = raw_text([[words, words]])
     lines = raw.text.split("\n")
     assert lines[:2] == ["a" * 77, "bb, cc"] and max(map(len, lines)) <= 80
-    gaps = lay_out(characters(raw_text([[words] * 9]).text)).gap
-    assert set(gaps[:-1].tolist()) <= {ONE_BLANK, WRAPPED}
+    blanks = lay_out(characters(raw_text([[words] * 9]).text)).blanks
+    assert set(blanks[:-1].tolist()) <= {ONE_BLANK, WRAPPED}

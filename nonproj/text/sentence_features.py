@@ -1,0 +1,217 @@
+"""Features of a sentence end: the tokens around a place, and where the sentence began.
+
+What depends on the beginning is a state, a small number, so that its features are computed once for all beginnings that
+have it in common.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.linear.hashing import Window, hash_window
+from nonproj.linear.templates import Grammar, compile_templates, window_of
+from nonproj.text.characters import CLOSE, OPEN, QUOTE
+from nonproj.text.layout import BROKEN, PARAGRAPH
+from nonproj.text.token_table import PADDING, TokenTable
+from nonproj.text.usage import KnownWords, Usage, is_finite_verb, known_words
+from nonproj.types import Bools, Int32s, Uint8s, Uint32s
+
+_ATTRIBUTES = (
+    "word", "shape", "suffix", "first", "last", "gap", "size", "case", "tag", "absent",
+    "one", "place", "inside", "verbs",
+)  # fmt: skip
+"""What is known of a token: its form in lower case, its shape, its last characters, the kinds of its first and last
+character, the blanks after it (``gap``), its length up to four, how its form is capitalised elsewhere, its usual part
+of speech, whether the paragraph ends before it; and of the place after it, how long the sentence is, that with its open
+brackets and quotation marks, and its number of verbs."""
+
+_WIDTH = len(_ATTRIBUTES)
+_OWN = 2 * _WIDTH  # the cells of the token before the place, which have what is known of the place
+_ONE, _PLACE, _INSIDE, _VERBS = (_OWN + _ATTRIBUTES.index(name) for name in ("one", "place", "inside", "verbs"))
+
+GRAMMAR = Grammar("sentences", ("t",), _ATTRIBUTES, (-2, 3))
+"""Templates name the token before the place, ``t``, and its neighbours."""
+
+_WORDS, _SHAPES = "t.word t+1.word", "t.shape t+1.shape t.gap"
+_CASES = "t.last t+1.first t+1.case"
+
+TEMPLATES = (
+    "t.one t.gap",
+    "t.word",
+    "t+1.word",
+    _WORDS,
+    "t.word t-1.word",
+    "t+1.word t+2.word",
+    f"{_WORDS} t-1.word",
+    f"{_WORDS} t+2.word",
+    _SHAPES,
+    f"{_SHAPES} t-1.shape",
+    f"{_SHAPES} t+2.shape",
+    f"{_SHAPES} t-1.shape t+2.shape",
+    "t.word t+1.shape",
+    "t.shape t+1.word",
+    "t.word t+1.shape t+2.shape",
+    "t.word t+1.shape t-1.word",
+    "t.shape t+1.word t+2.word",
+    "t-1.word",
+    "t+2.word",
+    "t.word t.gap",
+    "t+1.word t.gap",
+    f"t-1.shape t-2.shape {_SHAPES}",
+    f"t+2.shape t+3.shape {_SHAPES}",
+    "t-2.word t.last",
+    "t+3.word t+1.first",
+    f"{_SHAPES} t.size",
+    "t-1.word t.shape t+1.shape",
+    "t+2.word t.shape t+1.shape",
+    f"{_CASES} t.word",
+    f"{_CASES} t+1.shape",
+    f"{_CASES} t.case t+2.case",
+    "t.suffix t+1.suffix",
+    "t-1.suffix t.suffix t+1.first",
+    "t.suffix t+1.suffix t+2.suffix",
+    "t.last t+1.suffix t+2.suffix",
+    f"t.suffix {_CASES}",
+    f"{_CASES} t.gap t+2.shape",
+    f"{_CASES} t-1.case t.case",
+    f"t+1.suffix {_CASES}",
+    "t+1.suffix t+2.suffix t.shape",
+    f"{_CASES} t-1.absent t+2.absent",
+    "t.word t-1.absent",
+    "t.tag t+1.tag",
+    "t-1.tag t.tag t+1.tag",
+    "t.tag t+1.tag t+2.tag",
+    "t.tag t+1.tag t.gap",
+    "t-1.suffix t.word",
+)
+
+OF_BEGINNING = (
+    f"{_SHAPES} t.place",
+    f"{_CASES} t.place",
+    "t.word t.inside",
+    "t+1.word t.inside",
+    f"{_SHAPES} t.inside",
+    "t+1.word t.shape t.place",
+    "t.verbs t.tag t+1.tag",
+    "t.verbs t.place",
+    "t.place t.tag t+1.tag",
+    "t.place",
+    "t.place t.word",
+    "t-1.tag t.word t.place",
+    "t-1.tag t.word t.verbs",
+)
+"""Those that depend on where the sentence began."""
+
+WINDOW: Window = window_of(compile_templates(TEMPLATES, GRAMMAR), GRAMMAR)
+STATE_WINDOW: Window = window_of(compile_templates(OF_BEGINNING, GRAMMAR), GRAMMAR)
+
+N_LOCAL = len(TEMPLATES)
+"""Features of the tokens around a place."""
+
+N_FEATURES = len(TEMPLATES) + len(OF_BEGINNING)
+"""Features of a place."""
+
+CELLS = 6 * _WIDTH
+"""Attributes of all tokens around a place."""
+
+N_STATES = 144
+"""States of a sentence up to a place: see `state_of`."""
+
+
+@inlined_kernel
+def _bucket(length: int) -> int:
+    """Return a class of lengths, from 0 to 8."""
+    bound, found = 4, 4
+    while found < 8 and length >= bound:
+        bound, found = bound * 2 - 2 * (found < 5), found + 1
+    return length if length < 4 else found
+
+
+@inlined_kernel
+def state_of(length: int, brackets: int, quotes: int, verbs: int) -> int:
+    """Return what the model knows of the sentence up to a place, as a number less than `N_STATES`."""
+    return ((_bucket(length) * 2 + min(brackets, 1)) * 2 + quotes % 2) * 4 + min(verbs, 3)
+
+
+@inlined_kernel
+def brackets_after(first: int, brackets: int) -> int:
+    """Return the number of open brackets after a token whose first character is of some kind."""
+    if first == OPEN:
+        return brackets + 1
+    return max(brackets - 1, 0) if first == CLOSE else brackets
+
+
+@inlined_kernel
+def at_line_end(blanks: int) -> int:
+    """Return 1 at the end of a line that is not full: such places have weights of their own."""
+    return 1 if blanks == BROKEN else 0
+
+
+@kernel
+def look_around(table: TokenTable, known: KnownWords, t: int, atoms: Uint32s) -> None:
+    """Write the attributes of the tokens around the place after row ``t``; those of other paragraphs are absent."""
+    blanks, first, last = table.blanks, t, t + 1
+    while first > max(t - 2, PADDING) and blanks[first - 1] != PARAGRAPH:
+        first -= 1
+    while last < t + 3 and blanks[last] != PARAGRAPH:
+        last += 1
+    for k in range(6):
+        row = t - 2 + k if first <= t - 2 + k <= last else 0  # row 0 is padding
+        own = k * _WIDTH
+        atoms[own], atoms[own + 1], atoms[own + 2] = table.word[row], table.shape[row], table.suffix[row]
+        atoms[own + 3], atoms[own + 4], atoms[own + 5] = table.first[row], table.last[row], blanks[row]
+        atoms[own + 6], atoms[own + 7], atoms[own + 8] = min(table.size[row], 4), known.case[row], known.tag[row]
+        atoms[own + 9] = row == 0
+    atoms[_ONE] = 1
+
+
+@inlined_kernel
+def look_back(state: int, atoms: Uint32s) -> None:
+    """Write the attributes of a state."""
+    atoms[_PLACE], atoms[_INSIDE], atoms[_VERBS] = state // 16, state // 4, state % 4
+
+
+def sentence_examples(
+    table: TokenTable, ends: np.ndarray, usage: Usage, bits: int, missed: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return features and gold decisions of all places where sentences may end: after tokens inside a paragraph.
+
+    Sentences begin where gold ones do, but not after the tokens where ``missed``, bool[T], is true: the model also has
+    to go on after an end that it has missed.
+    """
+    rows, gold = np.empty((len(ends), N_FEATURES), np.int32), np.empty(len(ends), np.uint8)
+    begins = ends if missed is None else ends & ~missed
+    shift = np.uint32(32 - bits)
+    count = _sentence_examples(table, usage, ends, begins, (WINDOW, STATE_WINDOW), shift, rows, gold)
+    return rows[:count], gold[:count]
+
+
+@kernel
+def _sentence_examples(
+    table: TokenTable,
+    usage: Usage,
+    ends: Bools,
+    begins: Bools,
+    windows: tuple[Window, Window],
+    shift: np.uint32,
+    rows: Int32s,
+    gold: Uint8s,
+) -> int:
+    """Write the features and the gold decision after each token inside a paragraph; return their number."""
+    count, known, atoms = 0, known_words(table, usage), np.zeros(CELLS, np.uint32)
+    length, brackets, quotes, verbs = 0, 0, 0, 0
+    for t in range(PADDING, len(table.word) - PADDING):
+        length, verbs = length + 1, verbs + is_finite_verb(known.tag[t])
+        brackets, quotes = brackets_after(table.first[t], brackets), quotes + (table.first[t] == QUOTE)
+        if table.blanks[t] != PARAGRAPH:
+            look_around(table, known, t, atoms)
+            look_back(state_of(length, brackets, quotes, verbs), atoms)
+            hash_window(windows[0], atoms, shift, rows[count])
+            hash_window(windows[1], atoms, shift, rows[count, N_LOCAL:])
+            rows[count] ^= at_line_end(table.blanks[t])
+            gold[count] = ends[t - PADDING]
+            count += 1
+        if begins[t - PADDING] or table.blanks[t] == PARAGRAPH:
+            length, brackets, quotes, verbs = 0, 0, 0, 0
+    return count

@@ -1,0 +1,65 @@
+"""The tokens of a text as numbers, which the features of words and of sentence ends name."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.kernels.kernel import kernel
+from nonproj.linear.hashing import hash_codes
+from nonproj.text.layout import MAX_HASHED, NO_BLANKS, PARAGRAPH, Text, shape_hash
+from nonproj.types import Int64s
+
+PADDING = 3
+"""Rows of zeros before and after those of a table."""
+
+_SUFFIX = 3
+
+
+class TokenTable(NamedTuple):
+    """The tokens of a text, one per row; `PADDING` rows of zeros precede and follow them.
+
+    Attributes
+    ----------
+    word : ndarray of shape (T + 6,), uint32
+        Hashes of the forms in lower case.
+    shape : ndarray of shape (T + 6,), uint32
+        Hashes of the kinds of their characters.
+    suffix : ndarray of shape (T + 6,), uint32
+        Hashes of their last three characters.
+    first, last : ndarray of shape (T + 6,), uint8
+        Kinds of their first and last characters.
+    blanks : ndarray of shape (T + 6,), uint8
+        What follows: see `nonproj.text.layout`; `NO_BLANKS` inside a chunk.  The last token ends a paragraph.
+    size : ndarray of shape (T + 6,), int32
+        Their lengths.
+    """
+
+    word: np.ndarray
+    shape: np.ndarray
+    suffix: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    blanks: np.ndarray
+    size: np.ndarray
+
+
+@kernel
+def token_table(text: Text, start: Int64s, end: Int64s) -> TokenTable:
+    """Return the table of the tokens ``start[t]:end[t]`` of a text."""
+    n, kind, c = len(start) + 2 * PADDING, text.kind, 0
+    word, shape, suffix = np.zeros(n, np.uint32), np.zeros(n, np.uint32), np.zeros(n, np.uint32)
+    first, last, blanks = np.zeros(n, np.uint8), np.zeros(n, np.uint8), np.zeros(n, np.uint8)
+    size = np.zeros(n, np.int32)
+    for t in range(len(start)):
+        a, b, row = start[t], end[t], t + PADDING
+        word[row] = hash_codes(text.lower, a, b, MAX_HASHED)
+        shape[row] = shape_hash(kind, text.run, a, b)
+        suffix[row] = hash_codes(text.lower, max(a, b - _SUFFIX), b, MAX_HASHED)
+        first[row], last[row], size[row] = kind[a], kind[b - 1], b - a
+        while c < len(text.end) and text.end[c] <= b:
+            if text.end[c] == b:
+                blanks[row] = PARAGRAPH if text.blanks[c] == NO_BLANKS else text.blanks[c]
+            c += 1
+    return TokenTable(word, shape, suffix, first, last, blanks, size)
