@@ -11,7 +11,7 @@
 - `rules`: segmentation without training
 - `languages`, `from_spacy`: what the rules know of a language, and what spaCy knows
 - `segmenter`: all of them together
-- `input`: plain text from files and pipes, in pieces
+- `input`, `pieces`: plain text from files and pipes, and its division into pieces
 - `output`: CoNLL-U from which the text can be restored
 - `places`: where the words of sentences are in their text
 """

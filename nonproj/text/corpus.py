@@ -154,7 +154,7 @@ def raw_text(paragraphs: Sequence[list[list[Surface]]], random: np.random.Genera
         column = 0
         for sentence in paragraph:
             tokens = sentence
-            if separate and len(tokens) > 3 and tokens[-1].form == "." and random.random() < 0.5:
+            if random is not None and separate and len(tokens) > 3 and tokens[-1].form == "." and random.random() < 0.5:
                 tokens = [*tokens[:-2], tokens[-2]._replace(blank=True)]
             rests = _rests_of_chunks(tokens)
             for index, token in enumerate(tokens):

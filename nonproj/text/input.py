@@ -1,52 +1,31 @@
-"""Plain text from a file or pipe, and its division into pieces for workers.
-
-A piece ends with a paragraph, after the blank lines behind it; in a file of lines, with a line.  A paragraph of more
-than `MAX_PARAGRAPH` characters is cut: after a line, if possible one that ends with a full stop, or else at a blank.
-What the pieces are never changes how they are segmented, so one process and many workers write the same.
-"""
+"""Plain text from a file or pipe: how it is decoded, divided into pieces and read as sentences."""
 
 from __future__ import annotations
 
 import codecs
 import gzip
 import re
-import sys
 import zlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from nonproj.errors import ConfigError, DataError
+from nonproj.errors import ConfigError, DataError, FileError
 from nonproj.io.broken import Broken
 from nonproj.io.files import Source, open_input, stream_error, unpacked
-from nonproj.text.characters import characters
-from nonproj.text.output import BLANKS, Origin, count_newlines, split_blanks
+from nonproj.text.output import BLANKS
+from nonproj.text.pieces import MAX_PARAGRAPH, Splitter, TextPiece
 from nonproj.types import Sentence
+
+if TYPE_CHECKING:
+    from nonproj.text.segmenter import Segmenter
 
 TEXT, LINES, WORDS = FORMATS = ("text", "lines", "words")
 """Running text; a sentence on each line; the same, its words separated by blanks."""
 
-MAX_PARAGRAPH = 1 << 20
-"""Longest paragraph, in characters; longer ones are cut."""
-
 MAX_LINE_WORDS = 1000
 """Words of a line after which a sentence is cut where the input has one on each line."""
 
-MAX_BLANKS = 1 << 17
-"""Longest stretch of blanks and control characters."""
-
 _BLOCK = 1 << 16
-_ALL = re.escape(BLANKS)
-_OTHERS = re.escape(BLANKS.replace("\n", ""))
-_SOLID = re.compile(f"[^{_ALL}]")
-_PARAGRAPH_END = re.compile(f"\n[{_OTHERS}]*\n[{_ALL}]*")  # a literal first character is found fast
-_LINE_END = re.compile(f"\n[{_ALL}]*")
-_LONG_BLANKS = re.compile(f"[{_ALL}]{{64,}}")
-_FIRST_LINE = re.compile(r"\ufeff?(?:[ \t\r]*\n|#[^\n]*\n)*+([^\n#][^\n]*)\n")
-_CONLL = re.compile(r"(?:1|1-\d+|0\.1)\t(?:[^\t]+\t){5}(?:\d+|_)\t[^\t]+\t[^\t]+\t[^\t]+")
-_CUTS = tuple(
-    re.compile(pattern) for pattern in (f"[.!?\u3002\u2026][\"'\u201d\u2019)]*[{_OTHERS}]*\n", "\n", f"[{_ALL}]")
-)
-"""Where a long paragraph is cut, best first."""
 
 
 class TextInput(NamedTuple):
@@ -66,6 +45,11 @@ class TextInput(NamedTuple):
     ranges: bool = False
     max_words: int = MAX_LINE_WORDS
 
+    @property
+    def running(self) -> bool:
+        """Whether it is running text, rather than a sentence on each line."""
+        return self.format == TEXT
+
     def within(self, cut_words: int, max_words: int) -> TextInput:
         """Return these options with sentences of at most this many words: running text is cut, lines only if need be.
 
@@ -75,7 +59,7 @@ class TextInput(NamedTuple):
             As in `nonproj.options.config.DecodingConfig`.
         """
         limit = min(self.max_words, max_words)
-        return self._replace(max_words=min(limit, cut_words) if self.format == TEXT else limit)
+        return self._replace(max_words=min(limit, cut_words) if self.running else limit)
 
     def check(self) -> TextInput:
         """Return these options, or raise ConfigError."""
@@ -86,31 +70,7 @@ class TextInput(NamedTuple):
         return self
 
 
-class TextPiece(NamedTuple):
-    """Some consecutive paragraphs or lines of a text: one task of a worker.
-
-    Attributes
-    ----------
-    text : str
-    path, line, offset : str, int, int
-        The file; the number, from 1, of the first line; the number of characters before it.
-    begins : bool
-        Whether the text begins a paragraph.
-    """
-
-    text: str
-    path: str
-    line: int
-    offset: int
-    begins: bool
-
-    def read(self, segmenter, options: TextInput, number: int = 1) -> list[Sentence]:
-        """Return the sentences, numbered from ``number``; `nonproj.text.output.renumber` changes that later."""
-        origin = Origin(self.path, self.line, self.offset, options.ranges, self.offset == 0, number)
-        return segmenter.sentences(self.text, options, origin, self.begins)
-
-
-def read_text(source: Source, segmenter: Any, options: TextInput | None = None) -> Iterator[Sentence]:
+def read_text(source: Source, segmenter: Segmenter, options: TextInput | None = None) -> Iterator[Sentence]:
     """Read plain text, one sentence at a time.
 
     A paragraph is segmented as soon as the beginning of the next one has been read, so pipes are answered and memory
@@ -131,8 +91,8 @@ def read_text(source: Source, segmenter: Any, options: TextInput | None = None) 
     Raises
     ------
     DataError
-        The text is not UTF-8, has more than `MAX_BLANKS` blanks in a row, or is CoNLL-U; the sentences
-        before that line have been yielded.
+        The text is not UTF-8, has more than `nonproj.text.pieces.MAX_BLANKS` blanks in a row, or is CoNLL-U; the
+        sentences before that line have been yielded.
     FileError
         The file cannot be read.
 
@@ -186,7 +146,8 @@ def split_text(source: Source, options: TextInput | None = None, size: int = _BL
     [('En.\\n\\n\\n', 1), ('To.\\n\\n', 4)]
     """
     stream, name, closing = open_input(source)
-    splitter, failure = _Splitter(name, (options or TextInput()).check(), size), None
+    splitter = Splitter(name, (options or TextInput()).check(), size)
+    failure: DataError | FileError | None = None
     with closing:
         try:
             for block in _blocks(stream):
@@ -201,27 +162,33 @@ def split_text(source: Source, options: TextInput | None = None, size: int = _BL
             failure = DataError(name, line, f"{byte} is not UTF-8; recode the file to UTF-8 first")
         except (EOFError, zlib.error, OSError) as error:
             failure = stream_error(error, name, splitter.line - 1 + splitter.buffer.count("\n"))
-    splitter.failure = failure or splitter.failure
     yield from splitter.finish()
-    if splitter.failure:
-        raise splitter.failure
+    failure = failure or splitter.failure
+    if failure:
+        raise failure
 
 
-def _blocks(stream: BinaryIO | TextIO) -> Iterator[str]:
+def _blocks(stream: Any) -> Iterator[str]:
     """Yield what can be read at once, decoded from UTF-8."""
     if hasattr(stream, "encoding"):
         yield from iter(lambda: stream.read(_BLOCK), "")
         return
-    found = unpacked(stream)
-    packed = isinstance(getattr(found, "raw", None), gzip.GzipFile)
-    stream = found.raw if packed else found  # what is not buffered is not lost when an error is raised
-    read, decoder = getattr(stream, "read1", stream.read), codecs.getincrementaldecoder("utf-8")()
-    for block in iter(lambda: read(_BLOCK), b""):
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for block in _byte_blocks(stream):
         yield decoder.decode(block)
     yield decoder.decode(b"", final=True)
 
 
-def read_text_units(source: Source, segmenter: Any, options: TextInput) -> Iterator[Sentence | Broken]:
+def _byte_blocks(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield what can be read at once, unpacked."""
+    found: Any = unpacked(stream)
+    if isinstance(getattr(found, "raw", None), gzip.GzipFile):
+        found = found.raw  # what is not buffered is not lost when an error is raised
+    read = getattr(found, "read1", found.read)
+    yield from iter(lambda: read(_BLOCK), b"")
+
+
+def read_text_units(source: Source, segmenter: Segmenter, options: TextInput) -> Iterator[Sentence | Broken]:
     """Read plain text like `read_text`; lines that are broken are left out, and reported in their place."""
     number = 0
     for piece in split_text_units(source, options, 0):
@@ -255,7 +222,7 @@ def split_text_units(
     (['En.\\nTo.\\n', 'Tr\\udce9.\\n', 'Fire.\\n'], 3)
     """
     stream, name, closing = open_input(source)
-    splitter = _Splitter(name, (options or TextInput()).check(), size)
+    splitter = Splitter(name, (options or TextInput()).check(), size)
     try:
         with closing:
             for line in _decodable(stream):
@@ -278,7 +245,7 @@ def split_text_units(
     yield from splitter.finish()
 
 
-def _added(splitter: _Splitter, block: str) -> Iterator[TextPiece | Broken]:
+def _added(splitter: Splitter, block: str) -> Iterator[TextPiece | Broken]:
     """Yield the pieces that are complete after a block, and long stretches of blanks, which are left out."""
     while True:
         if splitter.in_blanks:
@@ -298,16 +265,13 @@ def _added(splitter: _Splitter, block: str) -> Iterator[TextPiece | Broken]:
         block, splitter.in_blanks = splitter.rest, True
 
 
-def _decodable(stream: BinaryIO | TextIO) -> Iterator[str | bytes]:
+def _decodable(stream: Any) -> Iterator[str | bytes]:
     """Yield what can be read at once, in whole lines, decoded; a line that is not UTF-8 by itself, as bytes."""
     if hasattr(stream, "encoding"):
         yield from iter(lambda: stream.read(_BLOCK), "")
         return
-    found = unpacked(stream)
-    packed = isinstance(getattr(found, "raw", None), gzip.GzipFile)
-    raw: Any = found.raw if packed else found  # type: ignore[attr-defined]  # what is not buffered is not lost
-    read, rest = getattr(raw, "read1", raw.read), b""
-    for block in iter(lambda: read(_BLOCK), b""):
+    rest = b""
+    for block in _byte_blocks(stream):
         data = rest + block
         end = data.rfind(b"\n") + 1
         if not end and len(data) >= MAX_PARAGRAPH:  # a line without end is cut between characters
@@ -335,113 +299,3 @@ def _lines_of(data: bytes) -> Iterator[str | bytes]:
             yield line
     if good:
         yield "".join(good)
-
-
-class _Splitter:
-    """The text that has been read but not yielded, and where it is."""
-
-    def __init__(self, name: str, options: TextInput, size: int):
-        self.name, self.size = name, size or sys.maxsize
-        self.at_once = not size
-        self.format = options.format
-        self.unit_end = _PARAGRAPH_END if options.format == TEXT else _LINE_END
-        self.buffer, self.line, self.offset, self.begins = "", 1, 0, True
-        self.ready = 0  # the buffer up to here is complete
-        self.follows = True  # whether what follows it begins a paragraph
-        self.searched = 0  # the end of the next paragraph is not before this
-        self.blank = False  # whether the last block was
-        self.known = False  # whether the first line that is no comment has been seen
-        self.failure: DataError | None = None
-        self.wrong_format = False  # whether that is about the whole file
-        self.rest = ""  # what follows the failure
-        self.in_blanks = False  # whether blanks are being left out
-
-    def add(self, block: str) -> Iterator[TextPiece]:
-        """Add a text, and yield the pieces that are complete."""
-        self.buffer += block
-        if not self.known and (first := _FIRST_LINE.match(self.buffer)):
-            self.known = True
-            if _CONLL.fullmatch(first[1].rstrip("\r")):
-                line = self.line + self.buffer.count("\n", 0, first.start(1))
-                message = f"ten columns between tabs: a file of CoNLL-U is parsed without --{self.format}"
-                self.buffer, self.wrong_format = "", True
-                self.failure = DataError(self.name, line, message)
-                return
-        before, self.blank = self.blank, not block.strip(BLANKS)  # more than MAX_BLANKS blanks hold a whole block
-        for match in _LONG_BLANKS.finditer(self.buffer) if before or self.blank else ():
-            if match.end() - match.start() > MAX_BLANKS:
-                line = self.line + self.buffer.count("\n", 0, match.start())
-                message = f"more than {MAX_BLANKS} blank or control characters in a row; is this a text file?"
-                self.buffer, self.rest = self.buffer[: match.start()], self.buffer[match.start() :]
-                self.failure = DataError(self.name, line, message)
-                return
-        yield from self._pieces(final=False)
-
-    def finish(self) -> Iterator[TextPiece]:
-        """Yield what is left."""
-        yield from self._pieces(final=True)
-        if _SOLID.search(self.buffer):
-            yield self._piece(len(self.buffer), True)
-
-    def flush(self) -> Iterator[TextPiece]:
-        """Yield what is left before a line that is left out; what follows that begins a paragraph."""
-        yield from self._pieces(final=True)
-        if _SOLID.search(self.buffer):
-            yield self._piece(len(self.buffer), self.format == TEXT)
-        self._piece(len(self.buffer), self.begins or self.format == TEXT)
-
-    def leave_out(self, text: str) -> None:
-        """Count lines and characters of a text that is left out."""
-        self.line, self.offset = self.line + text.count("\n"), self.offset + len(text)
-
-    def _pieces(self, final: bool) -> Iterator[TextPiece]:
-        while (solid := _SOLID.search(self.buffer, self.ready)) is not None:
-            match = self.unit_end.search(self.buffer, max(solid.start(), self.searched))
-            first = solid.start()
-            end = self._blanks_before(match.start()) if match else self._last_solid()
-            if end >= first + MAX_PARAGRAPH:
-                self.ready = self._cut(first + 1, first + MAX_PARAGRAPH)
-                yield self._piece(self.ready, begins=False)
-                continue
-            if match is None or (match.end() == len(self.buffer) and not final):
-                self.searched = max(solid.start(), self._last_solid())
-                break
-            self.follows = self.unit_end is _PARAGRAPH_END or count_newlines(self.buffer[end : match.end()]) > 1
-            # as in `nonproj.text.output.miscellaneous`: only between paragraphs are blanks divided
-            self.ready = self.searched = match.start() + split_blanks(match[0]) if self.follows else match.end()
-            if final and not _SOLID.search(self.buffer, self.ready):
-                self.ready = len(self.buffer)
-            if self.ready >= self.size:
-                yield self._piece(self.ready, self.follows)
-        if self.ready and self.at_once:
-            yield self._piece(self.ready, self.follows)
-
-    def _blanks_before(self, place: int) -> int:
-        """Return where the blanks before a place in the buffer begin."""
-        while place and self.buffer[place - 1] in BLANKS:
-            place -= 1
-        return place
-
-    def _last_solid(self) -> int:
-        """Return the place of the last character that is not blank; -1 where there is none."""
-        return len(self.buffer.rstrip(BLANKS)) - 1
-
-    def _cut(self, first: int, limit: int) -> int:
-        """Return where a paragraph that goes on at ``limit`` is cut: not before ``first``."""
-        for pattern in _CUTS:
-            places = [match.end() for match in pattern.finditer(self.buffer, max(first, limit - _BLOCK), limit)]
-            if places:
-                return _SOLID.search(self.buffer, places[-1]).start()
-        first = max(first, limit - 1000)
-        joined = characters(self.buffer[first - 1 : limit + 1]).joined
-        whole = [first + place for place in range(len(joined) - 1) if not joined[place]]
-        return whole[-1] if whole else limit
-
-    def _piece(self, end: int, begins: bool) -> TextPiece:
-        """Return the piece up to ``end``; ``begins``: what follows begins a paragraph."""
-        text = self.buffer[:end]
-        piece = TextPiece(text, self.name, self.line, self.offset, self.begins)
-        self.buffer, self.begins = self.buffer[end:], begins
-        self.line, self.offset = self.line + text.count("\n"), self.offset + end
-        self.ready, self.searched = 0, 0
-        return piece

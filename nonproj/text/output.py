@@ -34,8 +34,6 @@ _BLANKS = re.compile(f"[{re.escape(BLANKS)}]+")
 CERTAIN = 1e6
 """In the place of larger log-odds, and where nothing was to be decided."""
 
-_IDS = [str(number) for number in range(1, 1001)]
-
 
 def escape(text: str) -> str:
     """Return a text in printable ASCII, without blanks and vertical bars.
@@ -215,7 +213,9 @@ def to_sentences(segments: Segments, forms: list[str], normal: bool, origin: Ori
             comments = ["# newdoc\n", "# newpar\n"]
         comments.append(f"# sent_id = {number}\n")
         comments.append(f"# text = {_line(text, segments, forms, normal, first, end)}\n")
-        found.append(_sentence(comments, segments.words, forms, misc, first, end, origin.path, line))
+        sentence = _sentence(segments, forms, misc, range(first, end), comments)
+        sentence.path, sentence.line = origin.path, line
+        found.append(sentence)
         first = end
     return found
 
@@ -233,37 +233,22 @@ def _line(text: str, segments: Segments, forms: list[str], normal: bool, first: 
     return "".join(parts)
 
 
-def _ids(count: int) -> list[str]:
-    """Return the IDs of so many words."""
-    return _IDS[:count] if count <= len(_IDS) else [str(number) for number in range(1, count + 1)]
-
-
-def _sentence(comments, words, forms, misc, first, end, path, line) -> Sentence:
-    """Return the sentence of the tokens ``first`` to ``end - 1``."""
-    if words.keys().isdisjoint(range(first, end)):
-        begin, count = len(comments), end - first
-        parts = list(zip(_ids(count), forms[first:end], misc[first:end], strict=True))
-        rows = [[name, form, "_", "_", "_", "_", "_", "_", "_", extra] for name, form, extra in parts]
-        lines = [*comments, *[f"{name}\t{form}{_EMPTY}{extra}\n" for name, form, extra in parts], "\n"]
-        return Sentence(rows, None, lines, list(range(begin, begin + count)), path, line)
-    rows, lines, word_lines, number = [], comments, [], 0
-    for token in range(first, end):
+def _sentence(segments: Segments, forms: list[str], misc: list[str], tokens: range, lines: list[str]) -> Sentence:
+    """Return the sentence of some tokens; ``lines`` are its comments."""
+    rows: list[list[str]] = []
+    word_lines: list[int] = []
+    for token in tokens:
         form, extra = forms[token], misc[token]
-        expansion = words.get(token)
-        if expansion is not None:
-            lines.append(f"{number + 1}-{number + len(expansion)}\t{form}{_EMPTY}{extra}\n")
-            for word in expansion:
-                number += 1
-                word_lines.append(len(lines))
-                rows.append([str(number), word, "_", "_", "_", "_", "_", "_", "_", "_"])
-                lines.append(f"{number}\t{word}{_EMPTY}_\n")
-            continue
-        number += 1
-        word_lines.append(len(lines))
-        rows.append([str(number), form, "_", "_", "_", "_", "_", "_", "_", extra])
-        lines.append(f"{number}\t{form}{_EMPTY}{extra}\n")
+        words = segments.words.get(token, ())
+        if words:
+            lines.append(f"{len(rows) + 1}-{len(rows) + len(words)}\t{form}{_EMPTY}{extra}\n")
+            extra = "_"
+        for word in words or (form,):
+            word_lines.append(len(lines))
+            rows.append([str(len(rows) + 1), word, "_", "_", "_", "_", "_", "_", "_", extra])
+            lines.append(f"{len(rows)}\t{word}{_EMPTY}{extra}\n")
     lines.append("\n")
-    return Sentence(rows, None, lines, word_lines, path, line)
+    return Sentence(rows, None, lines, word_lines)
 
 
 def add_log_odds(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from nonproj.types import Sentence
 
 _RANGE = re.compile(r"([0-9]+)-([0-9]+)\t")
 
 
-def surface_tokens(sentence: Sentence) -> Iterator[tuple[str, str, int]]:
-    """Yield the tokens as they are in the text: FORM, MISC and the number of words of each.
+def surface_tokens(sentence: Sentence) -> list[tuple[str, str, int]]:
+    """Return the tokens as they are in the text: FORM, MISC and the number of words of each.
 
     Examples
     --------
@@ -19,7 +19,7 @@ def surface_tokens(sentence: Sentence) -> Iterator[tuple[str, str, int]]:
     >>> from nonproj.io import conll
     >>> word = "{}\\t{}\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n"
     >>> text = "".join(word.format(*row) for row in (("1-2", "im"), ("1", "in"), ("2", "dem"), ("3", "Haus")))
-    >>> list(surface_tokens(next(conll.read(io.StringIO(text + "\\n")))))
+    >>> surface_tokens(next(conll.read(io.StringIO(text + "\\n"))))
     [('im', '_', 2), ('Haus', '_', 1)]
     """
     spans = {}
@@ -28,12 +28,12 @@ def surface_tokens(sentence: Sentence) -> Iterator[tuple[str, str, int]]:
         if match:
             columns = line.rstrip("\r\n").split("\t")
             spans[int(match[1])] = (columns[1], columns[9], int(match[2]) - int(match[1]) + 1)
-    number = 1
+    found, number = [], 1
     while number <= len(sentence.rows):
         row = sentence.rows[number - 1]
-        token = spans.get(number, (row[1], row[9], 1))
-        yield token
-        number += token[2]
+        found.append(spans.get(number, (row[1], row[9], 1)))
+        number += found[-1][2]
+    return found
 
 
 def token_ranges(sentence: Sentence) -> list[tuple[int, int]]:
@@ -74,17 +74,12 @@ def locate(text: str, sentences: Iterable[Sentence]) -> list[list[tuple[int, int
     for sentence in sentences:
         places.append([])
         for form, _, words in surface_tokens(sentence):
-            start = _next_visible(text, position)
+            start = position
+            while start < len(text) and text[start].isspace():
+                start += 1
             position = start + len(form) if text.startswith(form, start) else _end(text, start, form)
             places[-1] += [(start, position)] * words
     return places
-
-
-def _next_visible(text: str, position: int) -> int:
-    """Return the position of the next character that is not white space."""
-    while position < len(text) and text[position].isspace():
-        position += 1
-    return position
 
 
 def _end(text: str, start: int, form: str) -> int:
@@ -92,7 +87,8 @@ def _end(text: str, start: int, form: str) -> int:
     position = start
     for character in form:
         if not character.isspace():
-            position = _next_visible(text, position)
+            while position < len(text) and text[position].isspace():
+                position += 1
             if text[position : position + 1] != character:
                 raise ValueError(f"the token {form!r} is not at character {start} of the text")
             position += 1

@@ -116,7 +116,9 @@ class Segmenter:
             return []
         tokens, scores = self._find(text, layout, options)
         start, end, log_odds = tokens
-        segments = Segments(text, start.tolist(), end.tolist(), [], _paragraph_starts(layout, start, begins), {})
+        firsts = layout.start[1:][layout.blanks[:-1] == PARAGRAPH]  # of the paragraphs but the first
+        paragraphs = {*np.searchsorted(start, firsts).tolist(), *([0] if begins else [])}
+        segments = Segments(text, start.tolist(), end.tolist(), [], paragraphs, {})
         written = forms = forms_of(segments)
         if isinstance(self.finder, Trained) and self.finder.blanks:
             forms = [one_line(form) for form in forms]
@@ -200,13 +202,6 @@ def _described(rules: UnicodeRules) -> str:
 def _certain(start: np.ndarray, end: np.ndarray) -> Tokens:
     """Return tokens without a doubt about them."""
     return Tokens(start, end, np.full(len(start), np.inf, np.float32))
-
-
-def _paragraph_starts(layout: Text, start: np.ndarray, begins: bool) -> set[int]:
-    """Return the tokens that begin a paragraph."""
-    firsts = layout.start[1:][layout.blanks[:-1] == PARAGRAPH]
-    found = set(np.searchsorted(start, firsts).tolist())
-    return found | {0} if begins else found
 
 
 def _limited(scores: np.ndarray, words: dict[int, tuple[str, ...]], limit: int) -> list[int]:

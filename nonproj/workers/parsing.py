@@ -27,8 +27,9 @@ from nonproj.model.container import checksum_of
 from nonproj.model.model import Model
 from nonproj.options.config import DecodingConfig
 from nonproj.pipeline.parser import Parser
-from nonproj.text.input import TextInput, TextPiece, split_text, split_text_units
+from nonproj.text.input import TextInput, split_text, split_text_units
 from nonproj.text.output import renumber
+from nonproj.text.pieces import TextPiece
 from nonproj.types import Sentence
 from nonproj.workers.pool import Workers, in_order
 from nonproj.workers.units import UnitWriter, parse_units

@@ -276,7 +276,7 @@ def test_a_treebank_given_as_text_is_no_broken_line(here, capsys):
 def test_pieces_of_broken_text_do_not_matter(parts, form, size):
     segmenter, options = _segmenter(), text_input.TextInput(form)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_input, "MAX_BLANKS", 12)
+        patch.setattr("nonproj.text.pieces.MAX_BLANKS", 12)
         data = b"".join(parts)
         expected = [_facts(unit)[:3] for unit in text_input.read_text_units(io.BytesIO(data), segmenter, options)]
         found = []

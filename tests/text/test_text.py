@@ -136,7 +136,7 @@ def test_any_text_can_be_restored(trained, text, form, limit):
 def test_pieces_do_not_matter(trained, text, form, size, block, longest):
     options = TextInput(form, ranges=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_input, "MAX_PARAGRAPH", longest)
+        patch.setattr("nonproj.text.pieces.MAX_PARAGRAPH", longest)
         expected = outcome(read_text(io.BytesIO(text.encode()), trained, options))
         pieces = list(until_error(split_text(Slow(text.encode(), block), options, size)))
         found, number = [], 0
@@ -326,7 +326,7 @@ def test_options_are_checked(trained):
 
 def test_memory_is_bounded(trained, monkeypatch):
     """Text without line ends is read in pieces of a limited size, and nothing is lost."""
-    monkeypatch.setattr(text_input, "MAX_PARAGRAPH", 1 << 17)
+    monkeypatch.setattr("nonproj.text.pieces.MAX_PARAGRAPH", 1 << 17)
     text = "Hunden ser Dr. Hansen. " * 40_000
     pieces = list(split_text(io.BytesIO(text.encode())))
     assert len(pieces) > 5 and max(len(piece.text) for piece in pieces[:-1]) <= 1 << 17
@@ -499,7 +499,7 @@ def test_no_mark_is_separated_from_its_base(trained, text, form):
 
 
 def test_a_long_text_is_cut_between_clusters(trained, monkeypatch):
-    monkeypatch.setattr(text_input, "MAX_PARAGRAPH", 99)
+    monkeypatch.setattr("nonproj.text.pieces.MAX_PARAGRAPH", 99)
     text = "\u304b\u3099" * 300
     pieces = list(split_text(io.StringIO(text)))
     assert len(pieces) > 5 and "".join(piece.text for piece in pieces) == text

@@ -1,0 +1,197 @@
+"""The division of plain text into pieces: some consecutive paragraphs, or lines, each a task of a worker.
+
+A piece ends with a paragraph, after the blank lines behind it; in a file of lines, with a line.  A paragraph of more
+than `MAX_PARAGRAPH` characters is cut: after a line, if possible one that ends with a full stop, or else at a blank.
+What the pieces are never changes how they are segmented, so one process and many workers write the same.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from nonproj.errors import DataError
+from nonproj.text.characters import characters
+from nonproj.text.output import BLANKS, Origin, count_newlines, split_blanks
+from nonproj.types import Sentence
+
+if TYPE_CHECKING:
+    from nonproj.text.input import TextInput
+    from nonproj.text.segmenter import Segmenter
+
+MAX_PARAGRAPH = 1 << 20
+"""Longest paragraph, in characters; longer ones are cut."""
+
+MAX_BLANKS = 1 << 17
+"""Longest stretch of blanks and control characters."""
+
+_CUT_WINDOW = 1 << 16
+"""A long paragraph is cut within this many characters before the limit, if possible."""
+
+_ALL = re.escape(BLANKS)
+_OTHERS = re.escape(BLANKS.replace("\n", ""))
+_SOLID = re.compile(f"[^{_ALL}]")
+_PARAGRAPH_END = re.compile(f"\n[{_OTHERS}]*\n[{_ALL}]*")  # a literal first character is found fast
+_LINE_END = re.compile(f"\n[{_ALL}]*")
+_LONG_BLANKS = re.compile(f"[{_ALL}]{{64,}}")
+_FIRST_LINE = re.compile(r"\ufeff?(?:[ \t\r]*\n|#[^\n]*\n)*+([^\n#][^\n]*)\n")
+_CONLL = re.compile(r"(?:1|1-\d+|0\.1)\t(?:[^\t]+\t){5}(?:\d+|_)\t[^\t]+\t[^\t]+\t[^\t]+")
+_CUTS = tuple(
+    re.compile(pattern) for pattern in (f"[.!?\u3002\u2026][\"'\u201d\u2019)]*[{_OTHERS}]*\n", "\n", f"[{_ALL}]")
+)
+"""Where a long paragraph is cut, best first."""
+
+
+class TextPiece(NamedTuple):
+    """Some consecutive paragraphs or lines of a text: one task of a worker.
+
+    Attributes
+    ----------
+    text : str
+    path, line, offset : str, int, int
+        The file; the number, from 1, of the first line; the number of characters before it.
+    begins : bool
+        Whether the text begins a paragraph.
+    """
+
+    text: str
+    path: str
+    line: int
+    offset: int
+    begins: bool
+
+    def read(self, segmenter: Segmenter, options: TextInput, number: int = 1) -> list[Sentence]:
+        """Return the sentences, numbered from ``number``; `nonproj.text.output.renumber` changes that later."""
+        origin = Origin(self.path, self.line, self.offset, options.ranges, self.offset == 0, number)
+        return segmenter.sentences(self.text, options, origin, self.begins)
+
+
+class Splitter:
+    """The text that has been read but not yielded, and where it is.
+
+    Parameters
+    ----------
+    name : str
+        Of the file, for messages.
+    options : TextInput
+    size : int
+        A piece has at least this many characters, but for the last one; 0: a piece is what is complete.
+
+    Attributes
+    ----------
+    line, offset : int
+        The number, from 1, of the first line of the buffer, and the number of characters before it.
+    failure : DataError or None
+        Why the text cannot be divided any further; ``wrong_format`` says whether that is about the whole file.
+    rest : str
+        What follows the failure.
+    in_blanks : bool
+        Whether blanks are being left out.
+    """
+
+    def __init__(self, name: str, options: TextInput, size: int):
+        self.name, self.size = name, size or sys.maxsize
+        self.at_once = not size
+        self.format, self.running = options.format, options.running
+        self.unit_end = _PARAGRAPH_END if options.running else _LINE_END
+        self.buffer, self.line, self.offset, self.begins = "", 1, 0, True
+        self.ready = 0  # the buffer up to here is complete
+        self.follows = True  # whether what follows it begins a paragraph
+        self.searched = 0  # the end of the next paragraph is not before this
+        self.blank = False  # whether the last block was
+        self.known = False  # whether the first line that is no comment has been seen
+        self.failure: DataError | None = None
+        self.wrong_format, self.rest, self.in_blanks = False, "", False
+
+    def add(self, block: str) -> Iterator[TextPiece]:
+        """Add a text, and yield the pieces that are complete."""
+        self.buffer += block
+        if not self.known and (first := _FIRST_LINE.match(self.buffer)):
+            self.known = True
+            if _CONLL.fullmatch(first[1].rstrip("\r")):
+                line = self.line + self.buffer.count("\n", 0, first.start(1))
+                message = f"ten columns between tabs: a file of CoNLL-U is parsed without --{self.format}"
+                self.buffer, self.wrong_format = "", True
+                self.failure = DataError(self.name, line, message)
+                return
+        before, self.blank = self.blank, not block.strip(BLANKS)  # more than MAX_BLANKS blanks hold a whole block
+        for match in _LONG_BLANKS.finditer(self.buffer) if before or self.blank else ():
+            if match.end() - match.start() > MAX_BLANKS:
+                line = self.line + self.buffer.count("\n", 0, match.start())
+                message = f"more than {MAX_BLANKS} blank or control characters in a row; is this a text file?"
+                self.buffer, self.rest = self.buffer[: match.start()], self.buffer[match.start() :]
+                self.failure = DataError(self.name, line, message)
+                return
+        yield from self._pieces(final=False)
+
+    def finish(self) -> Iterator[TextPiece]:
+        """Yield what is left."""
+        yield from self._pieces(final=True)
+        if _SOLID.search(self.buffer):
+            yield self._piece(len(self.buffer), True)
+
+    def flush(self) -> Iterator[TextPiece]:
+        """Yield what is left before a line that is left out; what follows that begins a paragraph."""
+        yield from self._pieces(final=True)
+        if _SOLID.search(self.buffer):
+            yield self._piece(len(self.buffer), self.running)
+        self._piece(len(self.buffer), self.begins or self.running)
+
+    def leave_out(self, text: str) -> None:
+        """Count lines and characters of a text that is left out."""
+        self.line, self.offset = self.line + text.count("\n"), self.offset + len(text)
+
+    def _pieces(self, final: bool) -> Iterator[TextPiece]:
+        while (solid := _SOLID.search(self.buffer, self.ready)) is not None:
+            match = self.unit_end.search(self.buffer, max(solid.start(), self.searched))
+            first = solid.start()
+            end = self._blanks_before(match.start()) if match else self._last_solid()
+            if end >= first + MAX_PARAGRAPH:
+                self.ready = self._cut(first + 1, first + MAX_PARAGRAPH)
+                yield self._piece(self.ready, begins=False)
+                continue
+            if match is None or (match.end() == len(self.buffer) and not final):
+                self.searched = max(solid.start(), self._last_solid())
+                break
+            self.follows = self.unit_end is _PARAGRAPH_END or count_newlines(self.buffer[end : match.end()]) > 1
+            # as in `nonproj.text.output.miscellaneous`: only between paragraphs are blanks divided
+            self.ready = self.searched = match.start() + split_blanks(match[0]) if self.follows else match.end()
+            if final and not _SOLID.search(self.buffer, self.ready):
+                self.ready = len(self.buffer)
+            if self.ready >= self.size:
+                yield self._piece(self.ready, self.follows)
+        if self.ready and self.at_once:
+            yield self._piece(self.ready, self.follows)
+
+    def _blanks_before(self, place: int) -> int:
+        """Return where the blanks before a place in the buffer begin."""
+        while place and self.buffer[place - 1] in BLANKS:
+            place -= 1
+        return place
+
+    def _last_solid(self) -> int:
+        """Return the place of the last character that is not blank; -1 where there is none."""
+        return len(self.buffer.rstrip(BLANKS)) - 1
+
+    def _cut(self, first: int, limit: int) -> int:
+        """Return where a paragraph that goes on at ``limit`` is cut: not before ``first``."""
+        for pattern in _CUTS:
+            places = [match.end() for match in pattern.finditer(self.buffer, max(first, limit - _CUT_WINDOW), limit)]
+            solid = _SOLID.search(self.buffer, places[-1]) if places else None
+            if solid is not None:
+                return solid.start()
+        first = max(first, limit - 1000)
+        joined = characters(self.buffer[first - 1 : limit + 1]).joined
+        whole = [first + place for place in range(len(joined) - 1) if not joined[place]]
+        return whole[-1] if whole else limit
+
+    def _piece(self, end: int, begins: bool) -> TextPiece:
+        """Return the piece up to ``end``; ``begins``: what follows begins a paragraph."""
+        text = self.buffer[:end]
+        piece = TextPiece(text, self.name, self.line, self.offset, self.begins)
+        self.buffer, self.begins = self.buffer[end:], begins
+        self.line, self.offset = self.line + text.count("\n"), self.offset + end
+        self.ready, self.searched = 0, 0
+        return piece
