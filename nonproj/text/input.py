@@ -181,10 +181,10 @@ def _blocks(stream: Any) -> Iterator[str]:
 
 def _byte_blocks(stream: BinaryIO) -> Iterator[bytes]:
     """Yield what can be read at once, unpacked."""
-    found: Any = unpacked(stream)
-    if isinstance(getattr(found, "raw", None), gzip.GzipFile):
-        found = found.raw  # what is not buffered is not lost when an error is raised
-    read = getattr(found, "read1", found.read)
+    buffered: Any = unpacked(stream)  # which closes the file when it is freed
+    packed = isinstance(getattr(buffered, "raw", None), gzip.GzipFile)
+    source = buffered.raw if packed else buffered  # what is not buffered is not lost when an error is raised
+    read = getattr(source, "read1", source.read)
     yield from iter(lambda: read(_BLOCK), b"")
 
 

@@ -21,7 +21,7 @@ from nonproj.text.characters import characters
 from nonproj.text.from_spacy import add_exceptions, from_spacy
 from nonproj.text.input import LINES, WORDS, TextInput
 from nonproj.text.languages import LANGUAGES, Language, recognised
-from nonproj.text.layout import NO_BLANKS, PARAGRAPH, WRAPPED, Text, lay_out, spans
+from nonproj.text.layout import BROKEN, NO_BLANKS, PARAGRAPH, WRAPPED, Text, lay_out, spans
 from nonproj.text.multiword import BITS, Multiwords
 from nonproj.text.output import CERTAIN, Origin, Segments, add_log_odds, forms_of, one_line, to_sentences
 from nonproj.text.rules import UnicodeRules
@@ -140,7 +140,11 @@ class Segmenter:
             tokens = _certain(layout.start, layout.end)
             scores = np.full(len(layout.start), np.float32(-1.0))
         elif isinstance(self.finder, Trained):
-            tokens = self.finder.tokens(layout)
+            lines = layout
+            if options.format == LINES and self.finder.blanks:  # no word goes on in the next line
+                ended = np.where(layout.blanks == WRAPPED, np.uint8(BROKEN), layout.blanks)
+                lines = layout._replace(blanks=ended)
+            tokens = self.finder.tokens(lines)
             scores = self.finder.scores(layout, tokens.start, tokens.end)
         else:
             tokens = _certain(*spans(layout, self.finder.token_ends(text, layout)))

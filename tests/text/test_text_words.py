@@ -13,6 +13,7 @@ from nonproj.io import conll
 from nonproj.options.config import SegmenterConfig
 from nonproj.text.characters import KINDS, characters
 from nonproj.text.corpus import Surface, raw_text, surface
+from nonproj.text.input import TextInput
 from nonproj.text.layout import ONE_BLANK, WRAPPED, lay_out, spans
 from nonproj.text.output import CERTAIN, restore
 from nonproj.text.segmenter import Segmenter
@@ -114,6 +115,13 @@ def test_a_word_may_be_on_two_lines(with_blanks):
     token = next(token for sentence in sentences for token in surface(sentence) if token.form == "thành phố")
     assert "OrigForm=th\\u00E0nh\\nph\\u1ED1" in token.misc
     assert all("\n" not in line[:-1] for sentence in sentences for line in sentence.lines)
+
+
+def test_a_line_that_is_a_sentence_ends_its_last_word(with_blanks):
+    """Running text may be wrapped inside a word, but not a file with a sentence on each line."""
+    text = "và gia vị ở là nhà và thành\nphố là cơ quan nhà vị\ngia đình."
+    found = [sentence.forms for sentence in with_blanks.segment(text, TextInput("lines"))]
+    assert [" ".join(sentence).replace(" .", ".") for sentence in found] == text.split("\n")
 
 
 def test_no_word_goes_on_in_another_paragraph_or_behind_two_blanks(with_blanks):
