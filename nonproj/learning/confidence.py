@@ -16,19 +16,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Confidence, Models
-from nonproj.confidence.evidence import FEATURES, KINDS, LARGE, Case, Evidence
+from nonproj.confidence.evidence import FEATURES, KINDS, Case, Evidence
 from nonproj.evaluation.alignment import judge_text
 from nonproj.io.conll import with_rows
+from nonproj.learning.additive import fit_additive
 from nonproj.learning.crossing import learn_price
 from nonproj.learning.labeler import fit_labeler
 from nonproj.learning.material import Material
-from nonproj.learning.mixing import Mixing, learner_of, make_examples
+from nonproj.learning.mixing import Shards, learner_of, training_on
 from nonproj.learning.network import learn_network
-from nonproj.learning.preparation import Prepared
 from nonproj.learning.pruner import fit_pruner
+from nonproj.learning.stage import Learnt, Stage
+from nonproj.linear.component import Setting
 from nonproj.linear.perceptron import start_epoch
-from nonproj.linear.weights import quantise
-from nonproj.model.model import LABEL_LINES, Model
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.vocabulary import FEAT, FIRST, Encoder, Tokens
@@ -43,12 +44,6 @@ BLOCK = 100
 
 MIN_WORDS, MIN_WRONG = 500, 25
 """Held-out words, and those with a wrong head, without which no classifier is trained."""
-
-KNOTS = 8
-"""Knots of the function of each feature, at quantiles."""
-
-MIN_COUNT = 30
-"""Labels and tags that occur less often add nothing."""
 
 STRENGTH = {"heads": 0.05, "labels": 0.05, "trees": 0.3}
 """The inverse of the strength of regularisation, as scikit-learn's ``C``."""
@@ -76,62 +71,43 @@ class Outcome(NamedTuple):
     tree: bool
 
 
-class Shards(NamedTuple):
-    """Workers that train a parser by iterative parameter mixing, and the number of shards."""
+class ConfidenceStage(Stage):
+    """The classifier, and the price of a non-projective tree."""
 
-    workers: Any
-    count: int
+    name, needs, kind = "confidence", ("segmenter", "tagger", "pruner"), Classifier
+    figures = ("confidence", "crossing")
 
-
-def learn_confidence(
-    material: Material, given: Sequence[Sentence], prepared: Prepared, shards: Shards | None = None
-) -> tuple[Classifier | None, dict[str, Any]]:
-    """Train the classifier.
-
-    Parameters
-    ----------
-    material : Material
-        All sentences, with their candidate arcs.
-    given : sequence of Sentence
-        The sentences of the treebank, of which those of the material may be copies with other tags.
-    prepared : Prepared
-    shards : Shards, optional
-        Workers that train the second parser.
-
-    Returns
-    -------
-    classifier : Classifier or None
-        None if the held-out sentences are too few, or too few arcs wrong.
-    history : dict
-        What the model keeps of it.
-    """
-    began, config, history = time.perf_counter(), material.config, {}
-    mask = held_out(len(material.sentences), prepared.copies, config.confidence.share)
-    own = mask[:: prepared.copies]
-    words = sum(len(s) for s, out in zip(given, own, strict=True) if out)
-    if words < MIN_WORDS or mask.all():
-        if config.confidence.share:
-            log.info("no confidence: %d held-out words, %d are needed", words, MIN_WORDS)
-        return None, {}
-    parser = second_parser(material._replace(chosen=np.flatnonzero(~mask)), shards)
-    sentences = [material.sentences[i] for i in np.flatnonzero(mask)]
-    limit = median_loss(parser, sentences)
-    if config.decoding.crossing == "auto":
-        history["crossing"] = parser.price = learn_price(parser, sentences, limit)
-    outcomes = examine(parser, [given[i] for i in np.flatnonzero(own)], limit)
-    wrong = sum(int((~outcome.heads).sum()) for outcome in outcomes)
-    if wrong < MIN_WRONG:
-        log.info("no confidence: %d of %d held-out heads are wrong, %d are needed", wrong, words, MIN_WRONG)
-        return None, history
-    known = prepared.components
-    if "tagger" in known:
-        components = second_components(given, own, config, material.progress, "segmenter" in known)
-        outcomes += examine_predictions(parser, components, given, own, limit)
-    classifier = fit_classifier(outcomes, limit)
-    seconds, share = time.perf_counter() - began, 1.0 - wrong / words
-    log.info("confidence: %.1f s, from %d held-out words, %.2f %% of heads right", seconds, words, 100 * share)
-    history["confidence"] = {"words": words, "sentences": int(own.sum()), "uas": share}
-    return classifier, history
+    def fit(self, sentences: Sequence[Sentence], setting: Setting) -> Learnt:
+        """Learn from sentences that a second parser has not seen, unless these or the errors in them are too few."""
+        began, config, figures = time.perf_counter(), setting.config, dict[str, Any]()
+        material: Material = setting.material._replace(spaces=setting.predicted["pruner"])
+        copies = len(material.sentences) // len(sentences)
+        mask = held_out(len(material.sentences), copies, config.confidence.share)
+        own = mask[::copies]
+        words = sum(len(s) for s, out in zip(sentences, own, strict=True) if out)
+        if words < MIN_WORDS or mask.all():
+            if config.confidence.share:
+                log.info("no confidence: %d held-out words, %d are needed", words, MIN_WORDS)
+            return Learnt()
+        parser = second_parser(material._replace(chosen=np.flatnonzero(~mask)), setting.shards)
+        unseen = [sentence for sentence, out in zip(material.sentences, mask, strict=True) if out]
+        limit = median_loss(parser, unseen)
+        if config.decoding.crossing == "auto":
+            figures["crossing"] = parser.price = learn_price(parser, unseen, limit)
+        outcomes = examine(parser, [s for s, out in zip(sentences, own, strict=True) if out], limit)
+        wrong = sum(int((~outcome.heads).sum()) for outcome in outcomes)
+        if wrong < MIN_WRONG:
+            log.info("no confidence: %d of %d held-out heads are wrong, %d are needed", wrong, words, MIN_WRONG)
+            return Learnt(figures=figures)
+        if setting.fitted["tagger"]:
+            segmented = setting.fitted["segmenter"] is not None
+            components = second_components(sentences, own, config, setting.progress, segmented)
+            outcomes += examine_predictions(parser, components, sentences, own, limit)
+        classifier = fit_classifier(outcomes, limit)
+        seconds, share = time.perf_counter() - began, 1.0 - wrong / words
+        log.info("confidence: %.1f s, from %d held-out words, %.2f %% of heads right", seconds, words, 100 * share)
+        figures["confidence"] = {"words": words, "sentences": int(own.sum()), "uas": share}
+        return Learnt(classifier, classifier.state(), figures=figures)
 
 
 def held_out(count: int, copies: int, share: float) -> np.ndarray:
@@ -159,17 +135,11 @@ def second_parser(material: Material, shards: Shards | None) -> Parser:
         "labeler": fit_labeler(material, "confidence: labeler").mean(),
         "parser": _second_weights(material, shards),
     }
-    tables = {name: quantise(table) for name, table in weights.items()}
     meta: dict[str, Any] = {"multi_root": material.multi_root, "projective": material.decoding.projective}
-    meta["scale"] = {name: scale for name, (_, scale) in tables.items()}
     vocabularies = known_strings(material.encoder.vocabularies, [material.tokens[i] for i in material.chosen])
-    arrays = {name: table for name, (table, _) in tables.items()}
-    if material.lines:
-        arrays[LABEL_LINES] = material.lines.table
-    prepared = Prepared({}, arrays, [])
-    prepared.add("network", learn_network(material, "confidence: network"))
-    first = material.config, vocabularies, dict(material.files), material.labels
-    model = Model(*first, prepared.arrays, meta, prepared.components)
+    arrays = material.rounded(weights, meta)
+    model = Model(material.config, vocabularies, material.files, material.labels, arrays, meta)
+    model.add_component("network", learn_network(material, "confidence: network"))
     decoding = dataclasses.replace(material.config.decoding, nbest=1, full=False, constraints="none", joint=False)
     parser = Parser(model, decoding, tags="none")
     parser.encoder = Encoder(vocabularies, material.encoder.clusters, material.encoder.coarse)
@@ -178,24 +148,15 @@ def second_parser(material: Material, shards: Shards | None) -> Parser:
 
 def _second_weights(material: Material, shards: Shards | None) -> np.ndarray:
     """Return the weights of the second parser, trained as the first one, by workers if there are any."""
-    config, chosen, learner = material.config, material.chosen, learner_of(material)
-    perceptron = learner.perceptron()
-    tokens, arcs = [material.tokens[i] for i in chosen], [material.spaces[i] for i in chosen]
-    heads, labels = [material.sentences[i].tree for i in chosen], [material.gold[i] for i in chosen]
-    if shards:
-        mixing = Mixing(shards.workers, learner, tokens, heads, arcs, min(shards.count, len(chosen)), labels)
-    else:
-        examples = make_examples(tokens, heads, arcs, config.parts, labels)
+    config, perceptron = material.config, learner_of(material).perceptron()
+    training = training_on(material, shards)
     for epoch in range(config.confidence.epochs):
         began, name = time.perf_counter(), f"confidence: epoch {epoch + 1}"
         start_epoch(epoch, [perceptron], config.training.average_from)
-        order = np.arange(len(chosen))
+        order = np.arange(len(material.chosen))
         if config.training.shuffle:
             order = np.random.default_rng((config.seed, 4, epoch)).permutation(order)
-        if shards:
-            missed = mixing.epoch(perceptron, order, lambda items, name=name: material.progress(items, name))
-        else:
-            missed = sum(perceptron.update(examples[i]) for i in material.progress(order, name))
+        missed = training.epoch(perceptron, order, lambda items, name=name: material.progress(items, name))
         log.info("%s: %.1f s, %d training mistakes", name, time.perf_counter() - began, missed)
     return perceptron.mean()
 
@@ -220,7 +181,8 @@ def examine(
     """
     outcomes = []
     number = {label: i for i, label in enumerate(parser.model.labels)}
-    for sentence, margins in zip(sentences, tag_margins or [None] * len(sentences), strict=True):
+    predicted = [None] * len(sentences) if tag_margins is None else tag_margins
+    for sentence, margins in zip(sentences, predicted, strict=True):
         case = _case(parser, sentence, margins)
         right = case.decoded.heads == sentence.heads
         gold = np.array([number[label] for label in sentence.labels])
@@ -356,73 +318,3 @@ def _summary(confidence: Confidence) -> tuple[float, float, float]:
     """Return the `TREE_FEATURES` of a sentence."""
     p = np.clip(confidence.heads, 1e-12, 1.0 - 1e-12)
     return np.log(-np.log(p).sum()), (np.log(p) - np.log1p(-p)).min(), np.log(len(p))
-
-
-def fit_additive(features: np.ndarray, categories: tuple[Any, ...], right: np.ndarray, strength: float) -> Additive:
-    """Fit an additive model by logistic regression.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n, F), float64
-    categories : tuple of ndarray of shape (n,), int64
-        The numbers of labels and of tags, or none.
-    right : ndarray of shape (n,), bool
-    strength : float
-        See `STRENGTH`.
-
-    Examples
-    --------
-    >>> x = np.linspace(-2.0, 2.0, 400)[:, None]
-    >>> model = fit_additive(x, (), np.arange(400) * 157 % 400 < 100.0 * (x[:, 0] + 2.0), 1.0)
-    >>> bool((np.diff(model.values[0]) > 0.0).all()), model.labels.tolist()
-    (True, [0.0])
-    """
-    from sklearn.linear_model import LogisticRegression  # takes a second to import
-    from threadpoolctl import threadpool_limits
-
-    knots = np.stack([_knots(column) for column in features.T])
-    blocks = [_hats(column, places) for column, places in zip(features.T, knots, strict=True)]
-    sizes = [int(numbers.max(initial=-1)) + 1 for numbers in categories]
-    blocks += [_indicators(numbers, size) for numbers, size in zip(categories, sizes, strict=True)]
-    if right.all() or not right.any():
-        coefficients, bias = np.zeros(sum(block.shape[1] for block in blocks)), np.log(right.sum() + 0.5)
-        bias -= np.log((~right).sum() + 0.5)
-    else:
-        model = LogisticRegression(C=strength, solver="newton-cholesky", max_iter=100)
-        with threadpool_limits(1):
-            model.fit(np.concatenate(blocks, axis=1), right)
-        coefficients, bias = model.coef_[0], model.intercept_[0]
-    parts = np.split(coefficients, np.cumsum([block.shape[1] for block in blocks])[:-1])
-    for places, own in zip(knots, parts, strict=False):
-        own[places == places[-1]] = own[places == places[-1]][0]
-    values, tables = np.stack(parts[: len(knots)]), [*parts[len(knots) :], np.zeros(1), np.zeros(1)][:2]
-    return Additive(knots, values, *tables, np.array([bias]))
-
-
-def _knots(column: np.ndarray) -> np.ndarray:
-    """Return the places between which the function of a feature is linear, float64[KNOTS], the last one repeated.
-
-    They are at quantiles; `LARGE`, where there was no doubt, is a place by itself.
-    """
-    doubtful = column[column < LARGE]
-    count = KNOTS - (len(doubtful) < len(column))
-    places = np.unique(np.quantile(doubtful, np.linspace(0.0, 1.0, count))) if len(doubtful) else np.zeros(0)
-    if len(doubtful) < len(column):
-        places = np.append(places, LARGE)
-    return np.concatenate([places, np.full(KNOTS - len(places), places[-1])])
-
-
-def _hats(column: np.ndarray, knots: np.ndarray) -> np.ndarray:
-    """Return the values of the linear B-splines over the knots, float64[n, K]; zero for repeated knots."""
-    different = np.unique(knots)
-    hats = np.zeros((len(column), len(knots)))
-    for k in range(len(different)):
-        hats[:, k] = np.interp(column, different, np.arange(len(different)) == k)
-    return hats
-
-
-def _indicators(numbers: np.ndarray, size: int) -> np.ndarray:
-    """Return a column for each number, float64[n, size]; all zero for numbers that are rarer than `MIN_COUNT`."""
-    rows = np.eye(size)
-    rows[np.bincount(numbers, minlength=size) < MIN_COUNT] = 0.0
-    return rows[numbers]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from nonproj.scoring.label_lines import LabelLines
+from nonproj.errors import ConfigError
+from nonproj.learning.material import trees_of
+from nonproj.scoring.label_lines import TAG, LabelLines
 from nonproj.scoring.labels import LINE
-from nonproj.scoring.vocabulary import MARGIN, Tokens
+from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC
+from nonproj.scoring.vocabulary import FIRST, MARGIN, Encoder, Tokens
 from nonproj.types import Sentence
 
 MAX_TAGS = 512
@@ -28,12 +31,34 @@ def number_labels(sentences: Sequence[Sentence], labels: Sequence[str]) -> list[
     return [np.array([number[label] for label in sentence.labels], np.int64) for sentence in sentences]
 
 
+def arranged(
+    files: Mapping[str, Mapping[str, Any]], encoder: Encoder, sentences: Sequence[Sentence], tokens: Sequence[Tokens]
+) -> tuple[list[str], list[np.ndarray], LabelLines | None]:
+    """Return the labels of sentences in the order of their numbers, those of each sentence, and the lines of arcs.
+
+    Raises
+    ------
+    ConfigError
+        There are too many labels.
+    """
+    labels = sorted({label for sentence in sentences for label in sentence.labels})
+    if len(labels) > 1 << LABEL_BITS:
+        raise ConfigError("treebank.train", f"{len(labels)} labels; at most {1 << LABEL_BITS} can be learnt")
+    gold = number_labels(sentences, labels)
+    if LABELLED_ARC not in files or TAG not in encoder.attributes:
+        return labels, gold, None
+    shape = (FIRST + len(encoder.vocabularies[TAG]), len(labels))
+    order, lines = label_lines(tokens, trees_of(sentences), gold, encoder.attributes.index(TAG), shape)
+    labels = [labels[i] for i in order]
+    return labels, number_labels(sentences, labels), lines
+
+
 def label_lines(
     tokens: Sequence[Tokens],
     heads: Sequence[np.ndarray],
     labels: Sequence[np.ndarray],
     column: int,
-    shape: tuple[Any, ...],
+    shape: tuple[int, int],
 ) -> tuple[np.ndarray, LabelLines | None]:
     """Return a new order of the labels, int64[n_labels], and the lines of arcs under it.
 
@@ -58,7 +83,7 @@ def count_labels(
     heads: Sequence[np.ndarray],
     labels: Sequence[np.ndarray],
     column: int,
-    shape: tuple[Any, ...],
+    shape: tuple[int, int],
 ) -> np.ndarray:
     """Count the labels of gold arcs by tags and direction, int64[V, V, 2, n_labels]; ``shape`` is ``(V, n_labels)``."""
     n_tags, n_labels = shape
@@ -113,7 +138,7 @@ def _swap(weight: np.ndarray, seen: np.ndarray, order: np.ndarray) -> tuple[floa
 
 def _cost(weight: np.ndarray, seen: np.ndarray, line: np.ndarray) -> float:
     """Return the number of lines that the arcs need in all."""
-    return sum(weight @ seen[:, line == k].any(axis=1) for k in range(int(line.max()) + 1))
+    return sum(float(weight @ seen[:, line == k].any(axis=1)) for k in range(int(line.max()) + 1))
 
 
 def line_table(counts: np.ndarray) -> np.ndarray:

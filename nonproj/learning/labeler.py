@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from nonproj.learning.material import Material
+from nonproj.learning.stage import Learnt, Stage
+from nonproj.linear.component import Setting
 from nonproj.linear.perceptron import Averaged
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.label_decoding import label_tree
@@ -17,6 +18,7 @@ from nonproj.scoring.label_pairs import PairScorer, labelled_tree
 from nonproj.scoring.labels import add_labels, label_parts, label_scores
 from nonproj.scoring.templates import TemplateTable, part_templates
 from nonproj.scoring.vocabulary import Tokens
+from nonproj.types import Sentence
 
 log = logging.getLogger("nonproj")
 
@@ -72,8 +74,8 @@ class Labeler(Averaged):
 
 def fit_labeler(material: Material, name: str) -> Labeler:
     """Return a labeler of the chosen sentences; ``name`` is for the log."""
-    options, gold = material.config.labeler, zip(material.tokens, material.sentences, material.gold, strict=True)
-    examples: list[Any] = [(tokens, sentence.tree, labels) for tokens, sentence, labels in gold]
+    options = material.config.labeler
+    examples = list(zip(material.tokens, material.trees, material.gold, strict=True))
     table = part_templates(material.files["label"], material.attributes)
     pairs = PairScorer.of(material.files, material.attributes)
     labeler = Labeler(table, len(material.labels), options.bits, options.margin, pairs)
@@ -82,3 +84,13 @@ def fit_labeler(material: Material, name: str) -> Labeler:
         wrong = labeler.epoch(examples, material.progress(order, f"{name} {epoch + 1}"))
         log.info("%s epoch %d: %.1f s, %d wrong labels", name, epoch + 1, time.perf_counter() - began, wrong)
     return labeler
+
+
+class LabelerStage(Stage):
+    """The labeler."""
+
+    name, needs, weighted = "labeler", ("tagger", "clusters"), True
+
+    def fit(self, sentences: Sequence[Sentence], setting: Setting) -> Learnt:
+        """Learn from the gold trees."""
+        return Learnt(weights=fit_labeler(setting.material, "labeler").mean())

@@ -8,10 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.dual.options import DualOptions
+from nonproj.linear.weights import quantise
+from nonproj.model.model import LABEL_LINES
 from nonproj.options.config import Config
 from nonproj.scoring.label_lines import LabelLines
 from nonproj.scoring.vocabulary import Encoder, Tokens
-from nonproj.types import ArcSpace, Sentence
+from nonproj.types import ArcSpace, Int32s, Sentence
+
+
+def trees_of(sentences: Sequence[Sentence]) -> list[Int32s]:
+    """Return the gold trees of sentences that have them, int32[N] each: see `nonproj.types.Sentence.tree`."""
+    return [sentence.tree for sentence in sentences if sentence.tree is not None]
 
 
 class Material(NamedTuple):
@@ -20,7 +27,7 @@ class Material(NamedTuple):
     Attributes
     ----------
     config : Config
-    files : mapping of str to mapping
+    files : dict of str to dict
         The template files.
     encoder : Encoder
     labels : list of str
@@ -40,7 +47,7 @@ class Material(NamedTuple):
     """
 
     config: Config
-    files: Mapping[str, Mapping[str, Any]]
+    files: dict[str, dict[str, Any]]
     encoder: Encoder
     labels: list[str]
     lines: LabelLines | None
@@ -52,6 +59,11 @@ class Material(NamedTuple):
     gold: Sequence[np.ndarray]
     chosen: np.ndarray
     spaces: Sequence[ArcSpace] = ()
+
+    @property
+    def trees(self) -> list[Int32s]:
+        """The gold tree of each sentence of the treebank, int32[N]."""
+        return trees_of(self.sentences)
 
     @property
     def attributes(self) -> list[str]:
@@ -68,3 +80,10 @@ class Material(NamedTuple):
         chosen[self.chosen] = True
         found: np.ndarray = order[chosen[order]]
         return found
+
+    def rounded(self, tables: Mapping[str, np.ndarray], meta: dict[str, Any]) -> dict[str, np.ndarray]:
+        """Return the arrays of a model with rounded tables; their scales are added to its metadata."""
+        found = {name: quantise(table) for name, table in tables.items()}
+        meta["scale"] = {name: scale for name, (_, scale) in found.items()}
+        lines = {LABEL_LINES: self.lines.table} if self.lines else {}
+        return {name: table for name, (table, _) in found.items()} | lines

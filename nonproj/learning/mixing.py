@@ -28,6 +28,13 @@ from nonproj.workers.cluster import RESUBMISSIONS
 from nonproj.workers.pool import LostError, in_order
 
 
+class Shards(NamedTuple):
+    """Workers that train a parser, and the number of shards."""
+
+    workers: Any
+    number: int
+
+
 class Learner(NamedTuple):
     """The arguments that make a `Perceptron`, in a form that can be sent to a worker."""
 
@@ -99,7 +106,13 @@ def train_shard(learner: Learner, weights: Sparse, step: int, shard: list[Exampl
     return Update(sparse(perceptron.weights, before), sparse(perceptron.total), len(order), missed)
 
 
-def train_apart(workers, learner: Learner, perceptrons, orders, material: tuple) -> int:
+def train_apart(
+    workers: Any,
+    learner: Learner,
+    perceptrons: Sequence[Perceptron],
+    orders: Sequence[np.ndarray],
+    material: tuple[Any, ...],
+) -> int:
     """Train perceptrons one epoch each, on all sentences, in worker processes; the results are those of this process.
 
     Parameters
@@ -128,7 +141,9 @@ def train_apart(workers, learner: Learner, perceptrons, orders, material: tuple)
     return missed
 
 
-def train_everything(learner: Learner, weights: Sparse, step: int, material: tuple, order: np.ndarray) -> Update:
+def train_everything(
+    learner: Learner, weights: Sparse, step: int, material: tuple[Any, ...], order: np.ndarray
+) -> Update:
     """Train one epoch on all sentences, in a process that keeps nothing; see `train_apart` and `train_shard`."""
     return train_shard(learner, weights, step, make_examples(*material), order)
 
@@ -162,7 +177,16 @@ class Mixing:
         Of each sentence; see `Example`.
     """
 
-    def __init__(self, workers, learner: Learner, tokens, heads, arcs, shards: int, labels=None):
+    def __init__(
+        self,
+        workers: Any,
+        learner: Learner,
+        tokens: list[Tokens],
+        heads: list[np.ndarray],
+        arcs: list[ArcSpace],
+        shards: int,
+        labels: Sequence[np.ndarray | None] | None = None,
+    ):
         self.workers, self.learner, self.shards = workers, learner, shards
         labels = labels or [None] * len(tokens)
         columns = (tokens, heads, arcs)
@@ -213,3 +237,32 @@ class Mixing:
         for update in in_order(self.workers, train_shard, tasks):
             updates.append(update)
             yield from range(update.steps)
+
+
+class Serial:
+    """Training in this process, on one sentence after the other; the interface is that of `Mixing`."""
+
+    def __init__(self, examples: list[Example]):
+        self.examples = examples
+
+    def epoch(self, perceptron: Perceptron, order: np.ndarray, progress: Callable[..., Any]) -> int:
+        """Train on the sentences in the given order; return the number of words whose gold arc was missed."""
+        return sum(perceptron.update(self.examples[i]) for i in progress(order))
+
+
+def columns_of(material: Material) -> tuple[Any, ...]:
+    """Return the arguments of `make_examples` for the chosen sentences."""
+    chosen = material.chosen
+    columns = (material.tokens, material.trees, material.spaces, material.gold)
+    tokens, heads, spaces, gold = ([column[i] for i in chosen] for column in columns)
+    return tokens, heads, spaces, material.config.parts, gold
+
+
+def training_on(material: Material, shards: Shards | None) -> Mixing | Serial:
+    """Return the training of perceptrons on the chosen sentences, by workers if there are any."""
+    columns = columns_of(material)
+    if shards is None:
+        return Serial(make_examples(*columns))
+    tokens, heads, spaces, _, gold = columns
+    number = min(shards.number, len(tokens))
+    return Mixing(shards.workers, learner_of(material), tokens, heads, spaces, number, gold)

@@ -17,12 +17,13 @@ import numpy as np
 
 from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.learning.material import Material
-from nonproj.linear.component import State
+from nonproj.learning.stage import Learnt, Stage
+from nonproj.linear.component import Setting, State
 from nonproj.options.network import NetworkConfig
 from nonproj.scoring.network import POSITIONS, Network, Weights, position_code, score_arcs
 from nonproj.scoring.vocabulary import FEAT, FIRST, MARGIN, Tokens
 from nonproj.scoring.word_sums import Columns, columns_for, sums_before, word_sums
-from nonproj.types import ArcSpace, Float32s, Float64s, Int32s, Int64s, Uint8s
+from nonproj.types import ArcSpace, Float32s, Float64s, Int32s, Int64s, Sentence, Uint8s
 
 RARE = 2
 """A value of an attribute has a row if it occurs so often in training."""
@@ -210,8 +211,7 @@ def learn_network(material: Material, name: str = "network") -> State | None:
     factors = config.network.weight * config.training.margin, config.network.label_weight * config.labeler.margin
     if not (config.network.epochs and any(factors) and columns_for(vocabularies)):
         return None
-    trees = [sentence.tree for sentence in material.sentences]
-    columns = (material.tokens, trees, material.spaces, material.gold)
+    columns = (material.tokens, material.trees, material.spaces, material.gold)
     examples = [Example(*(column[i] for column in columns)) for i in chosen]
     tokens, seed = [example.tokens for example in examples], (config.seed, 5)
     learner = NetworkLearner(vocabularies, tokens, config.network, seed, len(material.labels))
@@ -223,6 +223,21 @@ def learn_network(material: Material, name: str = "network") -> State | None:
         seconds = time.perf_counter() - began
         log.info("%s epoch %d: %.1f s, loss %.4f a word, %d wrong heads", name, epoch + 1, seconds, loss, wrong)
     return learner.network(*factors).state(learner.names)
+
+
+class NetworkStage(Stage):
+    """The network, which learns from the candidate arcs."""
+
+    name, needs = "network", ("pruner",)
+
+    def fit(self, sentences: Sequence[Sentence], setting: Setting) -> Learnt:
+        """Learn from the gold trees among the candidate arcs."""
+        return Learnt(state=learn_network(setting.material._replace(spaces=setting.predicted["pruner"])))
+
+    def component(self, state: State, setting: Setting) -> Network:
+        """Return the network of a state."""
+        material: Material = setting.material
+        return Network.from_state(*state, material.encoder.vocabularies, len(material.labels))
 
 
 def count_rows(columns: Columns, tokens: Sequence[Tokens]) -> np.ndarray:

@@ -15,7 +15,7 @@ from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import DualOptions
 from nonproj.linear.perceptron import Averaged
 from nonproj.parts.space import indicators, tree_indicators
-from nonproj.scoring.scorer import Scorer
+from nonproj.scoring.scorer import Features, Scorer
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import PartSpace
 
@@ -70,6 +70,7 @@ class Perceptron(Averaged):
     def update(self, example: Example) -> int:
         """Learn from one sentence; return the number of words whose gold arc its decoding missed."""
         tokens, heads, parts, labels = example
+        gold_labels = np.empty(0, np.int64) if labels is None else labels
         features = self.scorer.features(tokens, parts, len(self.weights))
         scores = self.scorer.score_unlabelled(features, self.weights)
         gold = tree_indicators(parts, heads)
@@ -78,7 +79,7 @@ class Perceptron(Averaged):
         if features.labelled:
             gold_arcs = np.flatnonzero(gold[:n_arcs])
             of_labels = self.scorer.score_labels(features, self.weights)
-            of_labels[gold_arcs, labels] -= self.label_margin
+            of_labels[gold_arcs, gold_labels] -= self.label_margin
             best = of_labels.argmax(axis=1)
             scores[:n_arcs] += of_labels[np.arange(n_arcs), best]
         if self.margin:
@@ -88,11 +89,18 @@ class Perceptron(Averaged):
         if delta.any():
             self.scorer.add(features, delta, float(self.step), self.weights, self.total)
         if features.labelled:
-            self._add_labels(features, gold_arcs, labels, best, predicted[:n_arcs])
+            self._add_labels(features, gold_arcs, gold_labels, best, predicted[:n_arcs])
         self.step += 1
         return int(np.count_nonzero(delta[:n_arcs] > 0))
 
-    def _add_labels(self, features, gold_arcs, labels, best, predicted) -> None:
+    def _add_labels(
+        self,
+        features: Features,
+        gold_arcs: np.ndarray,
+        labels: np.ndarray,
+        best: np.ndarray,
+        predicted: np.ndarray,
+    ) -> None:
         """Learn the labels of the arcs: gold ones on the gold arcs, less the best ones on the predicted arcs."""
         wanted = np.zeros(len(best))
         right = best[gold_arcs] == labels

@@ -1,20 +1,21 @@
-"""What is trained before the parser: the segmenter, the tagger, and the tags that the parser learns from."""
+"""The stages before the parser: segmenter, tagger, the tags that the parser learns from, and users' components."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from nonproj.confidence.classifier import Classifier
 from nonproj.errors import ConfigError, DataError, ModelError, one_line
 from nonproj.io.batches import check_length
 from nonproj.io.conll import DEPREL, FEATS, LEMMA, UPOS, XPOS, with_rows
 from nonproj.io.strings import FEATURES, LABEL, TAG, fits
-from nonproj.linear.component import Component, Setting, register
+from nonproj.learning.material import trees_of
+from nonproj.learning.stage import Learnt, Stage
+from nonproj.linear.component import Component, Setting, State, load
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.scoring.clusters import PREFIXES, Clusters
@@ -30,36 +31,6 @@ TAG_COLUMNS = "tag_columns"
 """The array of a checkpoint that holds the tags of the training sentences."""
 
 log = logging.getLogger("nonproj")
-
-
-class Prepared(NamedTuple):
-    """The components of a model beside its parser, and the sentences to train the parser on.
-
-    Attributes
-    ----------
-    components : dict of str to dict
-        See `nonproj.model.model.Model`.
-    arrays : dict of str to ndarray
-        Their arrays, as ``COMPONENT.NAME``.
-    sentences : list of Sentence
-        The training sentences, with gold or predicted tags, or a copy with each.
-    copies : int
-        How often each sentence occurs; its copies are neighbours.
-    """
-
-    components: dict[str, dict[str, Any]]
-    arrays: dict[str, np.ndarray]
-    sentences: list[Sentence]
-    copies: int = 1
-
-    def add(self, name: str, state: tuple[dict[str, Any], dict[str, np.ndarray]] | None) -> None:
-        """Add a component, if there is a state of it."""
-        if state is not None:
-            _add(name, state, self.components, self.arrays)
-
-    def checkpoint_arrays(self) -> dict[str, np.ndarray]:
-        """Return what `restore` needs beside the components, the arrays included."""
-        return self.arrays | {TAG_COLUMNS: pack_tags(self.sentences)}
 
 
 def load_features(config: Config, labelled: bool) -> tuple[dict[str, dict[str, Any]], Clusters | None]:
@@ -95,7 +66,8 @@ def check_sentences(sentences: Sequence[Sentence], max_words: int) -> None:
         if sentence.heads is None:
             raise DataError(sentence.path, sentence.line, "HEAD is absent (_); training needs gold heads")
         check_columns(sentence, known)
-    if not any(sentence.heads.any() or set(sentence.labels) - {"_"} for sentence in sentences):
+    gold = any(tree[1:].any() for tree in trees_of(sentences)) or any(set(s.labels) - {"_"} for s in sentences)
+    if not gold:
         path = one_line(sentences[0].path)
         log.warning("%s: all heads are 0 and all labels are _; a treebank with gold trees is expected", path)
 
@@ -120,70 +92,92 @@ def check_columns(sentence: Sentence, known: set[tuple[int, str]]) -> None:
             known.add((column, text))
 
 
-def prepare(
-    sentences: Sequence[Sentence],
-    config: Config,
-    progress: Callable[..., Any],
-    others: Sequence[type[Component]] = (),
-) -> Prepared:
-    """Train segmenter and tagger, and replace the gold tags by jackknifed ones if ``training.tags`` says so.
+class SegmenterStage(Stage):
+    """The segmenter of plain text."""
 
-    A parser that has only seen gold tags does not know the mistakes of its tagger; with jackknifing, each sentence has
-    the tags of a tagger that was trained on the other folds.  One that has seen both parses either well.
-    """
-    components, arrays, folder = {}, {}, config.features.folder
-    versions = [list(sentences)]
-    if config.segmenter.epochs:
+    name, kind = "segmenter", Segmenter
+
+    def fit(self, sentences: Sequence[Sentence], setting: Setting) -> Learnt:
+        """Learn from the sentences' text, if there is any."""
+        config = setting.config
+        if not config.segmenter.epochs:
+            return Learnt()
         began = time.perf_counter()
-        segmenter = Segmenter.fit(sentences, config.segmenter, config.seed, progress)
-        _add("segmenter", segmenter.state(), components, arrays)
+        segmenter = Segmenter.fit(sentences, config.segmenter, config.seed, setting.progress)
         log.info("segmenter: %.1f s, %s", time.perf_counter() - began, segmenter.description)
-    if config.tagger.epochs and _are_tagged(sentences):
-        began = time.perf_counter()
+        return Learnt(segmenter, segmenter.state())
+
+
+class TaggerStage(Stage):
+    """The tagger, and the sentences with the tags that later stages learn from.
+
+    These are gold or jackknifed, as ``training.tags`` says, or a copy with each; copies are neighbours.  A parser that
+    has only seen gold tags does not know the mistakes of its tagger; with jackknifing, each sentence has the tags of a
+    tagger that was trained on the other folds.  One that has seen both parses either well.
+    """
+
+    name, kind = "tagger", Analyzer
+
+    def fit(self, sentences: Sequence[Sentence], setting: Setting) -> Learnt:
+        """Learn the columns LEMMA to FEATS, unless all are empty."""
+        config, progress = setting.config, setting.progress
+        if not config.tagger.epochs or not _are_tagged(sentences):
+            return Learnt(predicted=list(sentences))
+        began, folder = time.perf_counter(), config.features.folder
         analyzer = Analyzer.fit(sentences, config.tagger, config.seed, progress, folder)
-        if analyzer.columns:
-            _add("tagger", analyzer.state(), components, arrays)
         log.info("tagger: %.1f s", time.perf_counter() - began)
+        versions = [list(sentences)]
         if config.training.tags != "gold" and len(sentences) > 1:
             began = time.perf_counter()
             folds = min(config.tagger.folds, len(sentences))
             rows = jackknife(sentences, config.tagger, folds, config.seed, progress, folder)
             versions.append([with_rows(*pair) for pair in zip(sentences, rows, strict=True)])
             log.info("tags of %d folds: %.1f s", folds, time.perf_counter() - began)
-    fitted: dict[str, Component] = {}
-    for component in others:
-        began, found = time.perf_counter(), component.fit(sentences, Setting(config, progress, dict(fitted)))
-        if found is not None:
-            register(component)
-            fitted[component.name] = found
-            _add(component.name, found.state(), components, arrays)
-        log.info("%s: %.1f s", component.name, time.perf_counter() - began)
-    versions = versions if config.training.tags == "both" else versions[-1:]
-    return Prepared(components, arrays, [s for copies in zip(*versions, strict=True) for s in copies], len(versions))
+        versions = versions if config.training.tags == "both" else versions[-1:]
+        predicted = [sentence for copies in zip(*versions, strict=True) for sentence in copies]
+        return (
+            Learnt(analyzer, analyzer.state(), predicted=predicted) if analyzer.columns else Learnt(predicted=predicted)
+        )
+
+    def pack(self, predicted: list[Sentence]) -> dict[str, np.ndarray]:
+        """Return the tags of the sentences."""
+        return {TAG_COLUMNS: pack_tags(predicted)}
+
+    def unpack(self, saved: Model, sentences: Sequence[Sentence], setting: Setting) -> list[Sentence]:
+        """Return the sentences with the tags in a checkpoint."""
+        both = self.name in saved.components and setting.config.training.tags == "both" and len(sentences) > 1
+        repeated = [sentence for sentence in sentences for _ in range(2 if both else 1)]
+        return unpack_tags(saved.weights.get(TAG_COLUMNS), repeated)
 
 
-def restore(saved: Model, sentences: Sequence[Sentence]) -> Prepared:
-    """Return what `prepare` returned before the checkpoint was written.
+class ClusterStage(Stage):
+    """The word clusters, which somebody else has learnt."""
 
-    Raises
-    ------
-    ModelError
-        The checkpoint's components or tags are unsound: its digest says only what it is of.
-    """
-    arrays = {name: array for name, array in saved.weights.items() if name.partition(".")[0] in saved.components}
-    for name, component in (
-        ("tagger", Analyzer),
-        ("segmenter", Segmenter),
-        ("confidence", Classifier),
-        ("clusters", Clusters),
-    ):
-        if state := saved.component(name):
-            component.from_state(*state)
-    saved.registered()
-    both = "tagger" in saved.components and saved.config.training.tags == "both" and len(sentences) > 1
-    copies = 2 if both else 1
-    repeated = [sentence for sentence in sentences for _ in range(copies)]
-    return Prepared(saved.components, arrays, unpack_tags(saved.weights.get(TAG_COLUMNS), repeated), copies)
+    name, kind = "clusters", Clusters
+
+    def __init__(self, clusters: Clusters | None):
+        self.clusters = clusters
+
+    def fit(self, sentences: Sequence[Sentence], setting: Setting) -> Learnt:
+        """Return the clusters."""
+        return Learnt(self.clusters, self.clusters.state() if self.clusters else None)
+
+
+class OtherStage(Stage):
+    """A component that is not one of ours."""
+
+    def __init__(self, component: type[Component]):
+        self.name, self.needs, self.kind = component.name, component.needs, component
+
+    def fit(self, sentences: Sequence[Sentence], setting: Setting) -> Learnt:
+        """Fit it."""
+        began, found = time.perf_counter(), self.kind.fit(sentences, setting)
+        log.info("%s: %.1f s", self.name, time.perf_counter() - began)
+        return Learnt(found, found.state() if found else None)
+
+    def component(self, state: State, setting: Setting) -> Component:
+        """Return the component of a state."""
+        return load(self.kind, state)
 
 
 def pack_tags(sentences: Sequence[Sentence]) -> np.ndarray:
@@ -204,6 +198,8 @@ def pack_tags(sentences: Sequence[Sentence]) -> np.ndarray:
 
 def unpack_tags(packed: np.ndarray | None, sentences: Sequence[Sentence]) -> list[Sentence]:
     """Return the sentences with the tags from `pack_tags`; raise `ModelError` if they are of other sentences."""
+    if packed is None:
+        raise ModelError("it has the tags of other sentences")
     try:
         lines = iter(packed.tobytes().decode("utf-8", "surrogatepass").split("\n"))
         tagged = []
@@ -217,19 +213,11 @@ def unpack_tags(packed: np.ndarray | None, sentences: Sequence[Sentence]) -> lis
             tagged.append(with_rows(sentence, rows))
         if next(lines, None) is not None:
             raise ValueError
-    except (AttributeError, StopIteration, ValueError):
-        raise ModelError("the checkpoint has the tags of other sentences; train without --resume") from None
+    except (StopIteration, ValueError):
+        raise ModelError("it has the tags of other sentences") from None
     return tagged
 
 
 def _are_tagged(sentences: Sequence[Sentence]) -> bool:
     """Return whether any word has a tag, features or a lemma."""
     return any(set(row[LEMMA : FEATS + 1]) != {"_"} for sentence in sentences for row in sentence.rows)
-
-
-def _add(
-    name: str, state: tuple[dict[str, Any], dict[str, np.ndarray]], components: dict[str, Any], arrays: dict[str, Any]
-) -> None:
-    """Add a component's state to those of the model."""
-    components[name] = state[0]
-    arrays.update({f"{name}.{key}": array for key, array in state[1].items()})

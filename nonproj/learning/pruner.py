@@ -12,9 +12,13 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
-from nonproj.learning.material import Material
+from nonproj.learning.material import Material, trees_of
+from nonproj.learning.stage import Learnt, Stage
+from nonproj.linear.component import Setting, cross_fit
 from nonproj.linear.logistic import descend
+from nonproj.model.model import Model
 from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import arc_space, full_arc_space
 from nonproj.scoring.hashing import Hashed, Places, hash_tokens, list_places
@@ -24,7 +28,7 @@ from nonproj.scoring.templates import TemplateTable, part_templates
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.trees.marginals import marginals
 from nonproj.trees.pruning import prune
-from nonproj.types import ArcSpace, Float32s, Float64s, PartRows
+from nonproj.types import ArcSpace, Float32s, Float64s, PartRows, Sentence
 
 _NEGLIGIBLE = 1e-4
 """Arcs with a smaller gradient are skipped: nine in ten, whose updates together make no difference."""
@@ -61,7 +65,7 @@ class Pruner:
     def update(self, tokens: Tokens, heads: np.ndarray, single_root: bool) -> float:
         """Make one step on one sentence; return its negative log-likelihood."""
         arcs = full_arc_space(tokens.n_nodes - 1)
-        parts = Arc().rows(arcs, None)
+        parts = Arc().rows(arcs, np.empty((0, 0), np.int32))
         hashed = hash_tokens(tokens, self.table, len(self.weights))
         flat = score_parts(hashed, parts, self.weights)
         scores = np.full((tokens.n_nodes, tokens.n_nodes), -np.inf)
@@ -95,7 +99,7 @@ def fit_pruner(material: Material, name: str) -> Pruner:
     options = material.config.pruner
     table = part_templates(material.files["pruner"], material.attributes)
     pruner = Pruner(table, options.bits, options.learning_rate)
-    examples = [(tokens, sentence.tree) for tokens, sentence in zip(material.tokens, material.sentences, strict=True)]
+    examples = list(zip(material.tokens, material.trees, strict=True))
     for epoch in range(options.epochs):
         began, order = time.perf_counter(), material.order(epoch, 1)
         loss = pruner.epoch(examples, material.progress(order, f"{name} {epoch + 1}"), not material.multi_root)
@@ -128,3 +132,86 @@ def add_gold(arcs: ArcSpace, heads: np.ndarray) -> ArcSpace:
     both = np.concatenate([np.stack([arcs.modifier, arcs.head], 1), np.stack([np.arange(1, n + 1), heads[1:]], 1)])
     modifier, head = np.unique(both, axis=0).T
     return arc_space(head, modifier, n)
+
+
+class PrunerStage(Stage):
+    """The pruner, and the candidate arcs of each sentence, by a pruner trained on the other folds, with the gold ones.
+
+    A pruner is overconfident on its own training sentences.
+    """
+
+    name, needs, weighted, figures = "pruner", ("tagger", "clusters"), True, ("pruning_training",)
+
+    def fit(self, sentences: Sequence[Sentence], setting: Setting) -> Learnt:
+        """Learn from encoded sentences."""
+        material: Material = setting.material
+        copies, numbers = len(material.sentences) // len(sentences), np.arange(len(material.sentences))
+        folds = numbers // copies % max(setting.config.pruner.folds, 1)  # copies of a sentence share a fold
+        pruner = fit_pruner(material, "pruner")
+
+        def fit(rest: np.ndarray) -> Pruner:
+            fold = 1 + min(set(folds.tolist()) - set(folds[rest].tolist()), default=-1)
+            return fit_pruner(material._replace(chosen=rest), f"pruner fold {fold}") if fold else pruner
+
+        def apply(pruner: Pruner, inside: np.ndarray) -> list[ArcSpace]:
+            return [candidates(pruner, material.tokens[i], material) for i in inside]
+
+        spaces = cross_fit(folds, fit, apply)
+        figures = {"pruning_training": pruning_figures("training", material.sentences, spaces)}
+        spaces = [add_gold(arcs, tree) for arcs, tree in zip(spaces, material.trees, strict=True)]
+        return Learnt(weights=pruner.weights, predicted=spaces, figures=figures)
+
+    def pack(self, predicted: list[ArcSpace]) -> dict[str, np.ndarray]:
+        """Return the candidate arcs."""
+        return {"arcs": pack_arcs(predicted)}
+
+    def unpack(self, saved: Model, sentences: Sequence[Sentence], setting: Setting) -> list[ArcSpace]:
+        """Return the candidate arcs in a checkpoint."""
+        try:
+            return unpack_trees(saved.weights["arcs"], setting.material.sentences)
+        except ValueError as error:
+            raise ModelError(f"its arcs are wrong: {error}") from None
+
+
+def pruning_figures(name: str, sentences: Sequence[Sentence], spaces: Sequence[ArcSpace]) -> dict[str, float]:
+    """Log how many gold arcs are candidates, and return the figures; ``name`` is that of the sentences."""
+    words = sum(len(s) for s in sentences)
+    kept = sum(count_gold(arcs, tree) for arcs, tree in zip(spaces, trees_of(sentences), strict=True))
+    arcs = sum(len(space.head) for space in spaces)
+    log.info("pruning of %s: %.2f %% of gold arcs kept, %.2f heads a word", name, 100 * kept / words, arcs / words)
+    return {"gold_kept": kept / words, "heads_per_word": arcs / words}
+
+
+def pack_arcs(spaces: Sequence[ArcSpace]) -> np.ndarray:
+    """Return the arcs of all sentences as one array of shape (arcs, 3), int32: sentence, head, modifier.
+
+    Examples
+    --------
+    >>> arcs = pack_arcs([arc_space([0], [1], 1), arc_space([0, 1], [1, 2], 2)])
+    >>> arcs.tolist()
+    [[0, 0, 1], [1, 0, 1], [1, 1, 2]]
+    >>> unpack_arcs(arcs, [1, 2])[1].head.tolist()
+    [0, 1]
+    """
+    rows = [np.stack([np.full(len(arcs.head), i), arcs.head, arcs.modifier], 1) for i, arcs in enumerate(spaces)]
+    return np.concatenate(rows).astype(np.int32)
+
+
+def unpack_arcs(packed: np.ndarray, lengths: Sequence[int]) -> list[ArcSpace]:
+    """Return the arcs of each sentence from `pack_arcs`, given the numbers of words."""
+    starts = np.searchsorted(packed[:, 0], np.arange(len(lengths) + 1))
+    rows = [packed[starts[i] : starts[i + 1]] for i in range(len(lengths))]
+    return [arc_space(own[:, 1], own[:, 2], n_words) for own, n_words in zip(rows, lengths, strict=True)]
+
+
+def unpack_trees(packed: np.ndarray, sentences: Sequence[Sentence]) -> list[ArcSpace]:
+    """Return the arcs of each sentence; `ValueError` if they are not arcs, or lack those of the gold tree."""
+    if packed.dtype != np.int32 or packed.ndim != 2 or packed.shape[1] != 3:
+        raise ValueError("three columns of integers are expected")
+    if (np.diff(packed[:, 0]) < 0).any() or (packed[:, 0] < 0).any() or (packed[:, 0] >= len(sentences)).any():
+        raise ValueError("they are not in the order of the sentences")
+    spaces = unpack_arcs(packed, [len(sentence) for sentence in sentences])
+    for number, (arcs, tree) in enumerate(zip(spaces, trees_of(sentences), strict=True), 1):
+        if count_gold(arcs, tree) != len(tree) - 1:
+            raise ValueError(f"sentence {number} lacks some of its gold tree")
+    return spaces

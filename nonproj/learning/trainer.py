@@ -1,4 +1,8 @@
-"""Training of a whole model: vocabularies, labeler, pruner, candidate arcs, then the perceptron, epoch by epoch."""
+"""Training of a whole model: stages, each of which learns from the results of earlier ones, and last the parser.
+
+`Trainer.before` are the stages that learn from the sentences as they are; `Trainer.stages` learn from the sentences as
+numbers, with predicted tags.  The parser is learnt epoch by epoch.
+"""
 
 from __future__ import annotations
 
@@ -13,39 +17,34 @@ import numpy as np
 from nonproj import __version__
 from nonproj.automata.compiled import check_decodable
 from nonproj.dual.options import dual_options
-from nonproj.errors import ConfigError
+from nonproj.errors import ConfigError, ModelError
 from nonproj.evaluation.parsing import evaluate_parser
 from nonproj.evaluation.scores import nonprojective
-from nonproj.learning.checkpoint import (
-    HISTORY,
-    check_checkpoint,
-    load_checkpoint,
-    pack_arcs,
-    resumed_arcs,
-    shards_of,
-    state_names,
-    training_digest,
+from nonproj.learning.checkpoint import HISTORY, check_history, shards_of, training_digest
+from nonproj.learning.confidence import ConfidenceStage
+from nonproj.learning.epochs import Epochs
+from nonproj.learning.label_numbers import arranged
+from nonproj.learning.labeler import LabelerStage
+from nonproj.learning.material import Material, trees_of
+from nonproj.learning.mixing import Shards, check_shards
+from nonproj.learning.network import NetworkStage
+from nonproj.learning.preparation import (
+    ClusterStage,
+    OtherStage,
+    SegmenterStage,
+    TaggerStage,
+    check_sentences,
+    load_features,
 )
-from nonproj.learning.confidence import Shards, learn_confidence
-from nonproj.learning.label_numbers import label_lines, number_labels
-from nonproj.learning.labeler import fit_labeler
-from nonproj.learning.material import Material
-from nonproj.learning.mixing import Mixing, check_shards, learner_of, make_examples, train_apart
-from nonproj.learning.network import learn_network
-from nonproj.learning.perceptron import Perceptron
-from nonproj.learning.preparation import check_sentences, load_features, prepare, restore
-from nonproj.learning.pruner import Pruner, add_gold, candidates, count_gold, fit_pruner
-from nonproj.linear.component import Component, cross_fit, in_order
-from nonproj.linear.perceptron import mean_of, start_epoch
-from nonproj.linear.weights import quantise
-from nonproj.model.checks import COMPONENTS
-from nonproj.model.model import LABEL_LINES, Model
+from nonproj.learning.pruner import PrunerStage, pruning_figures
+from nonproj.learning.stage import Learnt, Stage
+from nonproj.linear.component import Component, Setting, check_order, register
+from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.registry import part_set
 from nonproj.pipeline.parser import Parser
-from nonproj.scoring.label_lines import TAG
-from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC, attributes_of
-from nonproj.scoring.vocabulary import FIRST, Encoder, prefer_coarse
+from nonproj.scoring.templates import attributes_of
+from nonproj.scoring.vocabulary import Encoder, prefer_coarse
 from nonproj.types import ArcSpace, Sentence
 
 LEARNING = 3
@@ -69,9 +68,9 @@ def train(  # noqa: PLR0913 (options by name, for users)
     checkpoint: Path | None = None,
     resume: bool = False,
     progress: Callable[..., Any] | None = None,
-    workers=None,
+    workers: Any = None,
     shards: int | None = None,
-    processes=None,
+    processes: Any = None,
     components: Sequence[type[Component]] = (),
 ) -> Model:
     """Train a parser.
@@ -119,9 +118,8 @@ def train(  # noqa: PLR0913 (options by name, for users)
     --------
     >>> model = train(list(conll.read("train.conllu")), Config())  # doctest: +SKIP
     """
-    progress = progress or (lambda items, _: items)
-    trainer = Trainer(sentences, config, held_out or [], checkpoint, progress, workers, shards)
-    trainer.processes, trainer.components = processes, in_order(components, COMPONENTS)
+    trainer = Trainer(sentences, config, held_out or [], checkpoint, progress or (lambda items, _: items), components)
+    trainer.workers, trainer.shards, trainer.processes = workers, shards, processes
     return trainer.run(resume)
 
 
@@ -129,24 +127,39 @@ class Trainer:
     """One training run; see `train` for the parameters."""
 
     def __init__(
-        self, sentences, config: Config, held_out, checkpoint, progress: Callable[..., Any], workers=None, shards=None
+        self,
+        sentences: Sequence[Sentence],
+        config: Config,
+        held_out: Sequence[Sentence],
+        checkpoint: Path | None,
+        progress: Callable[..., Any],
+        components: Sequence[type[Component]] = (),
     ):
         check_sentences(sentences, config.decoding.max_words)
         check_decodable(part_set(config.parts))
-        self.workers, self.shards, self.processes = workers, shards, None
-        self.components: list[type[Component]] = []
+        self.workers: Any = None
+        self.shards: int | None = None
+        self.processes: Any = None
         self.given, self.held_out = sentences, held_out
-        self.config, self.checkpoint, self.progress = config, checkpoint, progress
+        self.config, self.progress = config, progress
+        self.checkpoint = None if checkpoint is None else Path(checkpoint)
         if config.training.models > 1 and not config.training.shuffle:
             raise ConfigError(
                 "training.models", "the models differ in the order of the sentences: set training.shuffle"
             )
-        self.labels = sorted({label for s in sentences for label in s.labels})
-        self.files, self.clusters = load_features(config, labelled=len(self.labels) > 1)
-        roots = [int(np.count_nonzero(s.heads == 0)) for s in sentences]
+        labels = {label for s in sentences for label in s.labels}
+        self.files, clusters = load_features(config, labelled=len(labels) > 1)
+        self.before = [SegmenterStage(), TaggerStage(), *map(OtherStage, components), ClusterStage(clusters)]
+        self.stages = [LabelerStage(), PrunerStage(), NetworkStage(), ConfidenceStage()]
+        check_order([*self.before, *self.stages])
+        for component in components:
+            register(component)
+        self.learnt: dict[str, Learnt] = {}
+        self.parser: np.ndarray | None = None
+        roots = [int(np.count_nonzero(tree == 0)) for tree in trees_of(sentences)]
         self.multi_root = config.treebank.root == "multi" or (config.treebank.root == "auto" and max(roots) > 1)
-        share = float(np.concatenate([nonprojective(s.heads) for s in sentences]).mean())
-        self.meta = {
+        share = float(np.concatenate([nonprojective(tree[1:]) for tree in trees_of(sentences)]).mean())
+        self.meta: dict[str, Any] = {
             "version": __version__,
             "learning": LEARNING,
             "sentences": len(sentences),
@@ -165,157 +178,114 @@ class Trainer:
     # -- the run
 
     def run(self, resume: bool) -> Model:
-        """Train all models, from the start or from the checkpoint."""
+        """Train all stages, and then the parser, from the start or from the checkpoint."""
         began = time.perf_counter()
         saved = self._load_checkpoint() if resume else None
+        setting = Setting(self.config, self.progress)
+        for stage in self.before:
+            self._learn(stage, saved, setting)
+        sentences = self.learnt["tagger"].predicted
+        self.material, shards = self._encoded(sentences), self._shards(len(sentences))
         if saved:
-            self.prepared = restore(saved, self.given)
-        else:
-            self.prepared = prepare(self.given, self.config, self.progress, self.components)
-        self.sentences = self.prepared.sentences
-        self._encode()
-        if self.workers and self.shards is None:
-            self.shards = min(self.workers.size, len(self.sentences))
-        if self.shards:
-            check_shards(self.shards, len(self.sentences))
-            self.meta["shards"] = self.shards
-        self.weights: dict[str, np.ndarray] = {}
-        if saved:
-            spaces = resumed_arcs(saved, self.checkpoint, self.config, self.sentences, self.shards)
-            self.weights = {name: saved.weights[name] for name in ("pruner", "labeler")}
-            self.meta |= {name: saved.meta[name] for name in HISTORY if name in saved.meta}
-            log.info("resuming after epoch %d", len(self.meta["log"]))
-        else:
-            self.weights["labeler"] = fit_labeler(self.material, "labeler").mean()
-            spaces = self._train_pruner()
-            self.material = self.material._replace(spaces=spaces)
-            self.prepared.add("clusters", self.clusters and self.clusters.state())
-            self.prepared.add("network", learn_network(self.material))
-            workers = Shards(self.workers, self.shards) if self.workers else None
-            classifier, history = learn_confidence(self.material, self.given, self.prepared, workers)
-            self.meta |= history
-            self.prepared.add("confidence", classifier and classifier.state())
+            steps = -(-len(sentences) // (self.shards or 1))
+            self._check(check_history, saved.meta, steps, self.config.training.average_from)
+        for stage in self.stages:
+            self._learn(stage, saved, setting._replace(material=self.material, shards=shards))
+        epochs = Epochs(self.material._replace(spaces=self.learnt["pruner"].predicted), shards, self.processes)
         try:
-            self._train_parser(self._perceptrons(saved), spaces)
+            if saved:
+                self._check(epochs.resume, saved)
+                self.parser = epochs.mean()
+                self.meta |= {name: saved.meta[name] for name in HISTORY if name in saved.meta}
+                log.info("resuming after epoch %d", len(self.meta["log"]))
+            self._train_parser(epochs)
         except KeyboardInterrupt:
-            if "parser" not in self.weights:
+            if self.parser is None:
                 raise
             log.warning("interrupted; the model is that of the last complete epoch")
             self.meta["interrupted"] = True
         self.meta["seconds"] = round(self.meta.get("seconds", 0.0) + time.perf_counter() - began, 1)
         return self._quantised_model()
 
-    def _encode(self) -> None:
-        """Set encoder, tokens and the numbers of the gold labels."""
-        if len(self.labels) > 1 << LABEL_BITS:
-            raise ConfigError("treebank.train", f"{len(self.labels)} labels; at most {1 << LABEL_BITS} can be learnt")
+    def _learn(self, stage: Stage, saved: Model | None, setting: Setting) -> None:
+        """Run a stage, or resume from it in a checkpoint."""
+        fitted = {name: learnt.component for name, learnt in self.learnt.items()}
+        predicted = {name: learnt.predicted for name, learnt in self.learnt.items()}
+        setting = setting._replace(fitted=fitted, predicted=predicted)
+        if saved:
+            learnt = self._check(stage.resume, saved, self.given, setting)
+        else:
+            learnt = stage.fit(self.given, setting)
+        self.learnt[stage.name] = learnt
+        self.meta |= learnt.figures
+
+    def _check(self, resume: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what is made from a checkpoint; raise `ModelError` that names its file if its content is unsound."""
+        try:
+            return resume(*arguments)
+        except ModelError as error:
+            path = self.checkpoint
+            raise ModelError(f"{path}: cannot be resumed from: {error}; train without --resume") from None
+
+    def _encoded(self, sentences: Sequence[Sentence]) -> Material:
+        """Return sentences as numbers, with the tags that the parser learns from."""
+        clusters, coarse = self.learnt["clusters"].component, bool(self.meta["coarse_tags"])
         attributes, minimum = attributes_of(self.files), self.config.features.rare
-        coarse = bool(self.meta["coarse_tags"])
-        self.encoder = Encoder.from_sentences(self.sentences, attributes, minimum, self.clusters, coarse)
-        self.attributes = self.encoder.attributes
-        self.tokens = [self.encoder.encode(sentence) for sentence in self.sentences]
-        self.gold_labels, self.lines = number_labels(self.sentences, self.labels), None
-        if LABELLED_ARC in self.files and TAG in self.attributes:
-            heads, column = [s.tree for s in self.sentences], self.attributes.index(TAG)
-            shape = (FIRST + len(self.encoder.vocabularies[TAG]), len(self.labels))
-            order, self.lines = label_lines(self.tokens, heads, self.gold_labels, column, shape)
-            self.labels = [self.labels[i] for i in order]
-            self.gold_labels = number_labels(self.sentences, self.labels)
-        self.material = Material(
+        encoder = Encoder.from_sentences(sentences, attributes, minimum, clusters, coarse)
+        tokens = [encoder.encode(sentence) for sentence in sentences]
+        labels, gold, lines = arranged(self.files, encoder, sentences, tokens)
+        return Material(
             self.config,
             self.files,
-            self.encoder,
-            self.labels,
-            self.lines,
+            encoder,
+            labels,
+            lines,
             self.multi_root,
             self.decoding,
             self.progress,
-            self.sentences,
-            self.tokens,
-            self.gold_labels,
-            np.arange(len(self.sentences)),
+            sentences,
+            tokens,
+            gold,
+            np.arange(len(sentences)),
         )
 
-    def _model(self, weights: dict[str, np.ndarray]) -> Model:
-        vocabularies, components = self.encoder.vocabularies, self.prepared.components
-        return Model(self.config, vocabularies, self.files, self.labels, weights, self.meta, components)
+    def _shards(self, count: int) -> Shards | None:
+        """Return workers and shards, by default one shard for each worker; ``count`` is that of the sentences."""
+        if self.workers and self.shards is None:
+            self.shards = min(self.workers.size, count)
+        if self.shards:
+            check_shards(self.shards, count)
+            self.meta["shards"] = self.shards
+        return Shards(self.workers, self.shards) if self.workers and self.shards else None
+
+    def _model(self, arrays: dict[str, np.ndarray]) -> Model:
+        """Return a model with these arrays and the components that have been learnt."""
+        material = self.material
+        model = Model(self.config, material.encoder.vocabularies, self.files, material.labels, arrays, self.meta)
+        for name, learnt in self.learnt.items():
+            model.add_component(name, learnt.state)
+        return model
+
+    def _tables(self) -> dict[str, np.ndarray]:
+        """Return the tables of all stages, float32."""
+        return {name: learnt.weights for name, learnt in self.learnt.items() if learnt.weights is not None}
 
     def _quantised_model(self) -> Model:
         """Return the model as parsers use it, its weights of 16 bits."""
-        tables = {name: quantise(weights) for name, weights in self.weights.items()}
-        self.meta["scale"] = {name: scale for name, (_, scale) in tables.items()}
-        arrays = {LABEL_LINES: self.lines.table} if self.lines else {}
-        return self._model({name: weights for name, (weights, _) in tables.items()} | arrays | self.prepared.arrays)
+        assert self.parser is not None
+        return self._model(self.material.rounded(self._tables() | {"parser": self.parser}, self.meta))
 
-    # -- stages
+    # -- the parser
 
-    def _train_pruner(self) -> list[ArcSpace]:
-        """Train the pruner; return the candidate arcs of each sentence, by a pruner trained on the other folds."""
-        options, material = self.config.pruner, self.material
-        everything = np.arange(len(self.sentences))
-        folds = everything // self.prepared.copies % max(options.folds, 1)  # copies of a sentence share a fold
-        pruner = fit_pruner(material, "pruner")
-        self.weights["pruner"] = pruner.weights
-
-        def fit(rest: np.ndarray) -> Pruner:
-            fold = 1 + min(set(folds.tolist()) - set(folds[rest].tolist()), default=-1)
-            return fit_pruner(material._replace(chosen=rest), f"pruner fold {fold}") if fold else pruner
-
-        def apply(pruner: Pruner, inside: np.ndarray) -> list[ArcSpace]:
-            return [candidates(pruner, self.tokens[i], material) for i in inside]
-
-        spaces = cross_fit(folds, fit, apply)
-        self._report_pruning("training", self.sentences, spaces)
-        for i, sentence in enumerate(self.sentences):
-            spaces[i] = add_gold(spaces[i], sentence.tree)
-        return spaces
-
-    def _report_pruning(self, name: str, sentences, spaces) -> None:
-        """Log how many gold arcs are candidates, and keep the figures for the model."""
-        words = sum(len(s) for s in sentences)
-        kept = sum(count_gold(space, s.tree) for space, s in zip(spaces, sentences, strict=True))
-        arcs = sum(len(space.head) for space in spaces)
-        log.info("pruning of %s: %.2f %% of gold arcs kept, %.2f heads a word", name, 100 * kept / words, arcs / words)
-        self.meta[f"pruning_{name}"] = {"gold_kept": kept / words, "heads_per_word": arcs / words}
-
-    def _perceptrons(self, saved: Model | None) -> list[Perceptron]:
-        """Return the perceptrons, as many as the configuration says."""
-        learner, count = learner_of(self.material), self.config.training.models
-        perceptrons = [learner.perceptron() for _ in range(count)]
-        if saved:
-            for perceptron, (weights, total) in zip(perceptrons, state_names(count), strict=True):
-                perceptron.weights = np.array(saved.weights[weights])
-                perceptron.total = np.array(saved.weights[total])
-                perceptron.step = saved.meta["step"]
-            self.weights["parser"] = mean_of(perceptrons)
-        return perceptrons
-
-    def _train_parser(self, perceptrons: list[Perceptron], spaces: list[ArcSpace]) -> None:
+    def _train_parser(self, epochs: Epochs) -> None:
         """Train for the epochs that the log lacks, and save a checkpoint after each."""
-        heads, learner = [sentence.tree for sentence in self.sentences], learner_of(self.material)
-        material = (self.tokens, heads, spaces, self.config.parts, self.gold_labels)
-        if self.workers:
-            mixing = Mixing(self.workers, learner, self.tokens, heads, spaces, self.shards, self.gold_labels)
-        elif not self.processes:
-            examples = make_examples(*material)
         for epoch in range(len(self.meta["log"]), self.config.training.epochs):
-            began, missed = time.perf_counter(), 0
-            start_epoch(epoch, perceptrons, self.config.training.average_from)
-            orders = [self.material.order(epoch, 0, number) for number in range(len(perceptrons))]
-            name = f"epoch {epoch + 1}"
-            if self.processes and not self.workers:
-                missed = train_apart(self.processes, learner, perceptrons, orders, material)
-                orders = []
-            for number, (perceptron, order) in enumerate(zip(perceptrons, orders, strict=False), 1):
-                text = f"{name}, model {number}" if len(perceptrons) > 1 else name
-                if self.workers:
-                    missed += mixing.epoch(perceptron, order, lambda items, text=text: self.progress(items, text))
-                else:
-                    missed += sum(perceptron.update(examples[i]) for i in self.progress(order, text))
+            began = time.perf_counter()
+            missed = epochs.run(epoch)
             seconds = time.perf_counter() - began
-            self.weights["parser"] = mean_of(perceptrons)
-            self._finish_epoch(epoch, missed // len(perceptrons), seconds)
-            self._save_checkpoint(perceptrons, spaces)
+            self.parser = epochs.mean()
+            self._finish_epoch(epoch, missed, seconds)
+            self._save_checkpoint(epochs)
 
     def _finish_epoch(self, epoch: int, missed: int, seconds: float) -> None:
         """Evaluate, log the epoch, and keep its figures for the model."""
@@ -331,37 +301,36 @@ class Trainer:
 
     def _evaluate(self) -> dict[str, float]:
         """Return accuracies and the share of certified trees on the held-out sentences."""
-        spaces = []
+        spaces: list[ArcSpace] = []
         parser = Parser(self._quantised_model(), tags=tested_tags(self.config))
         held_out = self.progress(self.held_out, "held-out")
         evaluation = evaluate_parser(parser, held_out, on_parse=lambda parse: spaces.append(parse.arcs))
         if not self.meta["log"]:
-            self._report_pruning("held-out", self.held_out, spaces)
+            self.meta["pruning_held-out"] = pruning_figures("held-out", self.held_out, spaces)
         figures = evaluation.as_dict()
         scores = figures["without_punctuation"]
         return {"uas": scores["uas"], "las": scores["las"], "certified": figures["certificates"]["certified"]}
 
     # -- checkpoints
 
-    def _save_checkpoint(self, perceptrons: list[Perceptron], spaces: list[ArcSpace]) -> None:
+    def _save_checkpoint(self, epochs: Epochs) -> None:
         if self.checkpoint is None:
             return
-        self.meta |= {"step": perceptrons[0].step, "training": self._digest()}
-        state = {name: self.weights[name] for name in ("pruner", "labeler")}
-        for perceptron, (weights, total) in zip(perceptrons, state_names(len(perceptrons)), strict=True):
-            state |= {weights: perceptron.weights, total: perceptron.total}
-        state["arcs"] = pack_arcs(spaces)
-        state |= self.prepared.checkpoint_arrays()
-        self._model(state).save(self.checkpoint)
+        self.meta |= {"step": epochs.step, "training": self._digest()}
+        arrays = self._tables() | epochs.arrays()
+        for stage in (*self.before, *self.stages):
+            arrays |= stage.pack(self.learnt[stage.name].predicted)
+        self._model(arrays).save(self.checkpoint)
 
     def _load_checkpoint(self) -> Model | None:
-        saved = load_checkpoint(self.checkpoint)
-        if saved is None:
+        if self.checkpoint is None or not self.checkpoint.exists():
             log.info("no checkpoint; training from the start")
             return None
+        saved = Model.load(self.checkpoint)
         if self.workers and self.shards is None:
             self.shards = shards_of(saved)
-        check_checkpoint(saved, self.checkpoint, self._digest())
+        if saved.meta.get("training") != self._digest():
+            raise ConfigError("resume", f"{self.checkpoint} is of other sentences or options; train without --resume")
         return saved
 
     def _digest(self) -> str:

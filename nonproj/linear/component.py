@@ -47,12 +47,23 @@ class Setting(NamedTuple):
     progress : callable
         ``progress(iterable, description)`` wraps the long loops.
     fitted : mapping of str to Component
-        The components that were fitted before, by name, among them those that it needs.
+        The components that were fitted before, by name, among them those that it needs; None for one without anything
+        to learn.
+    predicted : mapping of str to sequence
+        What earlier components predict for the training data, cross-fitted: sentences with the tagger's tags, and the
+        pruner's candidate arcs.
+    material : Any
+        The sentences as numbers, a `nonproj.learning.material.Material`, once there are tags.
+    shards : Any
+        The workers that train a parser, a `nonproj.learning.mixing.Shards`; None for this process alone.
     """
 
     config: Any
     progress: Callable[..., Any] = lambda items, _: items
     fitted: Mapping[str, Any] = {}
+    predicted: Mapping[str, Any] = {}
+    material: Any = None
+    shards: Any = None
 
 
 class Component(Protocol):
@@ -130,15 +141,23 @@ def check_state(state: tuple[object, Mapping[str, np.ndarray]], schema: Schema, 
             raise ModelError(f"{owner} has no array '{name}' of {dtype} with {ndim} dimensions")
 
 
-def in_order(components: Iterable[type[Component]], given: Iterable[str] = ()) -> list[type[Component]]:
-    """Return components after checking that what each needs is given or comes before it; else ``ValueError``."""
-    known, found = set(given), list(components)
-    for component in found:
+class Ordered(Protocol):
+    """What has a place in a list of components: see `Component`."""
+
+    name: str
+    needs: tuple[str, ...]
+
+
+def check_order(components: Iterable[Ordered]) -> None:
+    """Raise ``ValueError`` unless components have different names, and what each needs comes before it."""
+    known: set[str] = set()
+    for component in components:
         missing = sorted(set(component.needs) - known)
         if missing:
             raise ValueError(f"the component {component.name} needs {missing[0]}, which does not come before it")
+        if component.name in known:
+            raise ValueError(f"there is a component named {component.name} already")
         known.add(component.name)
-    return found
 
 
 def blocks(count: int, folds: int, size: int = 20) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io.strings import escaped
-from nonproj.linear.component import KNOWN, Component, load
+from nonproj.linear.component import KNOWN, Component, State, load
 from nonproj.model import container
 from nonproj.model.checks import problem_of
 from nonproj.options.config import Config
@@ -71,13 +71,19 @@ class Model:
     meta: dict[str, Any]
     components: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def component(self, name: str) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
+    def component(self, name: str) -> State | None:
         """Return the state of a component, JSON values and arrays, or None if the model has no such component."""
         if name not in self.components:
             return None
         prefix = f"{name}."
         arrays = {key.removeprefix(prefix): array for key, array in self.weights.items() if key.startswith(prefix)}
         return self.components[name], arrays
+
+    def add_component(self, name: str, state: State | None) -> None:
+        """Add the state of a component, if there is one."""
+        if state is not None:
+            self.components[name] = state[0]
+            self.weights |= {f"{name}.{key}": array for key, array in state[1].items()}
 
     def registered(self) -> list[Component]:
         """Return the model's components that others have registered, in the order in which they were fitted.

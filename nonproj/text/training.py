@@ -43,6 +43,9 @@ _KNOWN_BITS, _CASE_BITS, _LEXICON_BITS = 16, 16, 20
 _MIN_SHARE, _MIN_SHARE_IN_WORDS = 0.002, 0.05
 
 
+_OF_WORDS = "lexicon", "words"
+"""The names of the tables of words, in models where words may contain several units."""
+
 _LEAST_JOINED, _MIN_JOINED = 5, 0.0005
 """Words with blanks in a treebank, and their share of its words, from which the model of words is trained."""
 
@@ -60,8 +63,8 @@ class Trained:
     sentence_weights : ndarray, float32
     usage : Usage
         How words are used, by hash.
-    lexicon, word_weights : ndarray or None
-        How often each word occurs, uint8, by hash, and float32; None where every unit is a word: see
+    words : tuple of two ndarrays, or None
+        How often each word occurs, uint8, by hash, and weights, float32; None where every unit is a word: see
         `nonproj.text.words`.
     blanks : bool
         Whether words may contain blanks.
@@ -71,18 +74,19 @@ class Trained:
 
     def __init__(self, tables: dict[str, np.ndarray], blanks: bool, threshold: float):
         self.token_model = TokenModel(tables["candidate"], tables["known"], tables["tokens"])
-        self.lexicon, self.word_weights, self.blanks = tables.get("lexicon"), tables.get("words"), blanks
+        self.words = (tables["lexicon"], tables["words"]) if "words" in tables else None
+        self.blanks = blanks
         self.usage = Usage(tables["case"], tables["tag"], tables["suffix"])
         self.sentence_weights, self.threshold = tables["sentences"], threshold
 
     def tokens(self, layout: Text) -> Tokens:
         """Return the tokens of a text."""
         units = tokenize(layout, self.token_model)
-        if self.word_weights is None:
+        if self.words is None:
             return units
         table = token_table(layout, units.start, units.end)
         allowed = open_places(table, self.token_model.candidate, self.blanks)
-        scores = score_joins(table, allowed, self.lexicon, self.word_weights)
+        scores = score_joins(table, allowed, *self.words)
         first, last = join_units(units.start, units.end, scores)
         return Tokens(units.start[first], units.end[last], word_log_odds(units.log_odds, first, scores))
 
@@ -96,8 +100,8 @@ class Trained:
         model = self.token_model
         tables = {"candidate": model.candidate, "known": model.known, "tokens": model.weights}
         tables |= self.usage._asdict() | {"sentences": self.sentence_weights}
-        if self.lexicon is not None and self.word_weights is not None:
-            tables |= {"lexicon": self.lexicon, "words": self.word_weights}
+        if self.words is not None:
+            tables |= dict(zip(_OF_WORDS, self.words, strict=True))
         return {"threshold": self.threshold, "blanks": self.blanks}, tables
 
     @classmethod
@@ -109,15 +113,15 @@ class Trained:
         ModelError
             A table is missing, or has a dtype, shape or values that kernels cannot use.
         """
-        threshold = meta.get("threshold")
+        threshold: Any = meta.get("threshold")
         if type(threshold) not in (int, float) or not abs(threshold) < 100:
             raise ModelError("the segmenter's threshold is not a number")
         if type(meta.get("blanks")) is not bool:
             raise ModelError("the segmenter does not say whether words contain blanks")
-        more = {"lexicon", "words"} & tables.keys()
-        for name in ("known", *Usage._fields, *(["lexicon"] if more else [])):
+        counts, weights = (_OF_WORDS[:1], _OF_WORDS[1:]) if tables.keys() & set(_OF_WORDS) else ((), ())
+        for name in ("known", *Usage._fields, *counts):
             check_table(tables.get(name), ("uint8",), 8, f"the segmenter's '{name}'", 28)
-        for name in ("tokens", "sentences", *(["words"] if more else [])):
+        for name in ("tokens", "sentences", *weights):
             check_table(tables.get(name), ("float32",), 8, f"the segmenter's '{name}'", 28)
         candidate = tables.get("candidate")
         if candidate is None or candidate.dtype != np.uint8 or candidate.shape != (KINDS, KINDS) or candidate.max() > 2:
@@ -137,17 +141,17 @@ def train(
         corpus.divide(tables["candidate"])
     tables["known"] = known_tokens(plain)
     rows, gold = zip(*(corpus.token_examples(tables, bits) for corpus in (plain, *varied)), strict=True)
-    steps = (options.epochs, options.learning_rate)
-    tables["tokens"] = _fit(rows, gold, bits, steps, seed, progress, "tokens")
+    epochs, rate = options.epochs, options.learning_rate
+    tables["tokens"] = _fit(rows, gold, Options(bits, epochs, rate), seed, progress, "tokens")
     blanks = plain.has_words_with_blanks()
     if blanks or (tables["candidate"] == ALWAYS).any():
-        rows, gold, counts = _word_examples(paragraphs, tables["candidate"], blanks, options, seed)
+        rows, gold, counts = _word_examples(paragraphs, tables["candidate"], blanks, bits + 2)
         tables["lexicon"] = np.minimum(counts, 255).astype(np.uint8)
-        tables["words"] = _fit(rows, gold, bits + 2, steps, seed, progress, "words")
+        tables["words"] = _fit(rows, gold, Options(bits + 2, epochs, rate), seed, progress, "words")
     rows, gold, usage = _sentence_examples(paragraphs, tables["candidate"], options, seed)
     tables |= usage._asdict()
-    steps = (-(-5 * options.epochs // 3), 0.3 * options.learning_rate)  # sentences are harder: more and smaller steps
-    tables["sentences"] = _fit(rows, gold, bits + 2, steps, seed, progress, "sentences")
+    slow = Options(bits + 2, -(-5 * epochs // 3), 0.3 * rate)  # sentences are harder: more and smaller steps
+    tables["sentences"] = _fit(rows, gold, slow, seed, progress, "sentences")
     return Trained(tables, blanks, options.threshold)
 
 
@@ -264,28 +268,32 @@ def folds_of(paragraphs: Sequence[list[list[Surface]]]) -> list[list[list[list[S
     return folds
 
 
-def _word_examples(paragraphs, candidate: np.ndarray, blanks: bool, options: SegmenterConfig, seed: int):
-    """Return features, gold decisions and the counts of words, from text as it is and varied."""
+def _word_examples(
+    paragraphs: Sequence[list[list[Surface]]], candidate: np.ndarray, blanks: bool, bits: int
+) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
+    """Return features, gold decisions and the counts of words, from text as it is."""
     folds = [_Corpus(raw_text(fold), candidate) for fold in folds_of(paragraphs)]
     counts = [count_words(fold.unit_table(), fold.joins, 1 << _LEXICON_BITS) for fold in folds]
-    everything, rows, gold = sum(counts), [], []
+    everything = np.sum(counts, axis=0)
+    rows, gold = [], []
     for fold, own in zip(folds, counts, strict=True):
         units = fold.unit_table()
         lexicon = np.minimum(everything - own, 255).astype(np.uint8)
-        more_rows, more_gold = word_examples(
-            units, fold.joins, open_places(units, candidate, blanks), lexicon, options.bits + 2
-        )
+        more_rows, more_gold = word_examples(units, fold.joins, open_places(units, candidate, blanks), lexicon, bits)
         rows.append(more_rows)
         gold.append(more_gold)
     return rows, gold, everything
 
 
-def _sentence_examples(paragraphs, candidate: np.ndarray, options: SegmenterConfig, seed: int):
+def _sentence_examples(
+    paragraphs: Sequence[list[list[Surface]]], candidate: np.ndarray, options: SegmenterConfig, seed: int
+) -> tuple[list[np.ndarray], list[np.ndarray], Usage]:
     """Return features, gold decisions and the usage of all words, from text as it is and varied."""
     folds = folds_of(paragraphs)
     plain = [_Corpus(raw_text(fold), candidate) for fold in folds]
     counts = [letter_case(fold.table(), fold.sentence_ends, 1 << _CASE_BITS) for fold in plain]
-    everything, rows, gold, random = sum(counts), [], [], np.random.default_rng(seed)
+    everything, random = np.sum(counts, axis=0), np.random.default_rng(seed)
+    rows, gold = [], []
     for index, fold in enumerate(folds):
         others = plain[:index] + plain[index + 1 :]
         usage = _usage(everything - counts[index], others) if others else _usage(everything, plain)
@@ -319,7 +327,12 @@ def _most_frequent(keys: np.ndarray, tags: np.ndarray) -> np.ndarray:
 
 
 def _fit(
-    rows, gold, bits: int, steps: tuple[int, float], seed: int, progress: Callable[..., Any], name: str
+    rows: Sequence[np.ndarray],
+    gold: Sequence[np.ndarray],
+    options: Options,
+    seed: int,
+    progress: Callable[..., Any],
+    name: str,
 ) -> np.ndarray:
-    options = Options(bits, *steps)
+    """Return weights learnt from features and gold decisions in parts; ``name`` is for the progress."""
     return fit(np.concatenate(rows), np.concatenate(gold), options, seed, lambda loop: progress(loop, name))

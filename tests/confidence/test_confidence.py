@@ -16,7 +16,8 @@ from nonproj.dual.decoding import decode_trusted, dual_decomposition
 from nonproj.dual.options import DualOptions, SearchOptions
 from nonproj.dual.problem import problem_of
 from nonproj.errors import ModelError
-from nonproj.learning.confidence import MIN_COUNT, fit_additive, held_out, known_strings
+from nonproj.learning.additive import MIN_COUNT, fit_additive
+from nonproj.learning.confidence import held_out, known_strings
 
 
 def solved(seed, parts, kind, **options):

@@ -12,9 +12,9 @@ from nonproj.errors import ConfigError, DataError
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io.conll import with_rows
 from nonproj.learning.perceptron import Example, Perceptron
-from nonproj.learning.preparation import Prepared
-from nonproj.learning.pruner import Pruner
+from nonproj.learning.pruner import Pruner, PrunerStage
 from nonproj.learning.trainer import Trainer, train
+from nonproj.linear.component import Setting
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arc import Arc
@@ -133,14 +133,15 @@ def test_resume_refuses_other_sentences_and_other_options(tmp_path):
 
 def test_gold_arcs_are_among_the_candidates_whatever_the_pruner_says():
     sentences = toy.sentences(20)
-    config = small(pruner__threshold=1.0, pruner__max_heads=1, pruner__folds=3)
+    config = small(pruner__threshold=1.0, pruner__max_heads=1, pruner__folds=3, training__tags="gold")
     trainer = Trainer(sentences, config, [], None, lambda items, _: items)
-    trainer.weights = {}
-    trainer.sentences, trainer.prepared = sentences, Prepared({}, {}, sentences)
-    trainer._encode()
-    for arcs, sentence in zip(trainer._train_pruner(), sentences, strict=True):
+    for stage in trainer.before:
+        trainer._learn(stage, None, Setting(config))
+    material = trainer._encoded(trainer.learnt["tagger"].predicted)
+    learnt = PrunerStage().fit(sentences, Setting(config, material=material))
+    for arcs, sentence in zip(learnt.predicted, sentences, strict=True):
         assert tree_indicators(part_space(arcs, "arc"), sentence.tree).sum() == len(sentence)
-    assert 0 < trainer.meta["pruning_training"]["gold_kept"] <= 1
+    assert 0 < learnt.figures["pruning_training"]["gold_kept"] <= 1
 
 
 def test_sentences_without_heads_and_no_sentences_are_errors():

@@ -11,7 +11,17 @@ from toy import treebank
 from nonproj.errors import ModelError
 from nonproj.io import conll
 from nonproj.learning.trainer import train
-from nonproj.linear.component import KNOWN, Schema, Setting, blocks, check_state, cross_fit, in_order, jackknife, load
+from nonproj.linear.component import (
+    KNOWN,
+    Schema,
+    Setting,
+    blocks,
+    check_order,
+    check_state,
+    cross_fit,
+    jackknife,
+    load,
+)
 from nonproj.linear.word_classes import WordClasses
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -87,10 +97,46 @@ def test_cross_fitting_uses_everything_where_there_is_one_fold():
     assert cross_fit(np.zeros(3, int), lambda rest: rest.tolist(), lambda model, inside: [model] * 3) == [[0, 1, 2]] * 3
 
 
-def test_what_a_component_needs_comes_before_it():
-    assert in_order([Initial, Second]) == [Initial, Second]
+def test_what_a_component_needs_comes_before_it(sentences):
+    check_order([Initial, Second])
     with pytest.raises(ValueError, match="the component second needs initial, which does not come before it"):
-        in_order([Second, Initial])
+        check_order([Second, Initial])
+    with pytest.raises(ValueError, match="there is a component named initial already"):
+        check_order([Initial, Initial])
+    with pytest.raises(ValueError, match="the component second needs initial, which does not come before it"):
+        train(sentences, Config().with_overrides(SMALL), components=[Second])
+
+
+def test_a_component_gets_what_it_needs(sentences):
+    """The tagger comes before the components of others, with the tags that it predicts in cross-fitting."""
+    found = {}
+
+    class Third(Initial):
+        name, needs = "third", ("tagger",)
+
+        @classmethod
+        def fit(cls, sentences, setting):
+            found.update(tagger=setting.fitted["tagger"], tags=setting.predicted["tagger"])
+            return super().fit(sentences, setting)
+
+    config = Config().with_overrides(SMALL | {"tagger.epochs": 1, "training.tags": "predicted"})
+    model = train(sentences, config, components=[Third])
+    assert found["tagger"].columns == Parser(model).analyzer.columns
+    assert [len(sentence) for sentence in found["tags"]] == [len(sentence) for sentence in sentences]
+    late = type("Late", (Initial,), {"name": "late", "needs": ("confidence",)})
+    with pytest.raises(ValueError, match="the component late needs confidence, which does not come before it"):
+        train(sentences, config, components=[late])
+
+
+def test_training_resumes_with_components_that_are_not_registered_yet(sentences, tmp_path):
+    config, path = Config().with_overrides(SMALL | {"training.epochs": 2}), tmp_path / "checkpoint"
+    whole = train(sentences, config, components=[Initial])
+    train(sentences, config.with_overrides({"training.epochs": 1}), components=[Initial], checkpoint=path)
+    KNOWN.clear()
+    resumed = train(sentences, config, components=[Initial], checkpoint=path, resume=True)
+    assert resumed.components == whole.components
+    assert resumed.weights.keys() == whole.weights.keys()
+    assert all((resumed.weights[name] == table).all() for name, table in whole.weights.items())
 
 
 @pytest.mark.parametrize(

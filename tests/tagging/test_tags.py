@@ -16,8 +16,9 @@ from nonproj.cli.main import main
 from nonproj.errors import ModelError
 from nonproj.io import conll
 from nonproj.kernels.kernel import NOTICE
-from nonproj.learning.preparation import pack_tags, prepare, unpack_tags
+from nonproj.learning.preparation import TaggerStage, pack_tags, unpack_tags
 from nonproj.learning.trainer import train
+from nonproj.linear.component import Setting
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
@@ -142,7 +143,7 @@ def test_jackknifed_tags_are_not_the_gold_ones():
     odd[0][3:5] = ["ODD", "ODD"]  # in one sentence only: no tagger of the other folds can know it
     sentences[0] = conll.with_rows(sentences[0], odd)
     config = Config().with_overrides(SMALL | {"training.tags": "predicted"})
-    predicted = prepare(sentences, config, lambda items, _: items).sentences
+    predicted = TaggerStage().fit(sentences, Setting(config)).predicted
     assert "ODD" not in {row[3] for row in predicted[0].rows}
     assert (
         np.mean(
@@ -161,7 +162,7 @@ def test_tags_of_other_sentences_are_rejected():
     packed = pack_tags(sentences)
     assert [s.rows for s in unpack_tags(packed, sentences)] == [s.rows for s in sentences]
     for array in (None, packed[:-4], np.concatenate([packed, packed]), np.frombuffer(b"\xff", np.uint8)):
-        with pytest.raises(ModelError, match="tags of other sentences; train without --resume"):
+        with pytest.raises(ModelError, match="it has the tags of other sentences"):
             unpack_tags(array, sentences)
 
 

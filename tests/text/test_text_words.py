@@ -133,7 +133,7 @@ def test_no_word_goes_on_in_another_paragraph_or_behind_two_blanks(with_blanks):
 def test_a_treebank_without_such_words_has_no_model_of_them():
     text = treebank(True).replace("thành phố", "thành").replace("gia đình", "gia").replace("cơ quan nhà", "cơ")
     finder = Segmenter.fit(list(conll.read(io.StringIO(text))), SegmenterConfig(bits=12)).finder
-    assert finder.word_weights is None and not finder.blanks
+    assert finder.words is None and not finder.blanks
 
 
 def test_certainty_is_that_of_the_least_certain_decision(with_blanks):

@@ -1,0 +1,86 @@
+"""Additive models by logistic regression: a piecewise linear function of each feature, a value for each category."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nonproj.confidence.classifier import Additive
+from nonproj.confidence.evidence import LARGE
+
+KNOTS = 8
+"""Knots of the function of each feature, at quantiles."""
+
+MIN_COUNT = 30
+"""Labels and tags that occur less often add nothing."""
+
+
+def fit_additive(features: np.ndarray, categories: tuple[Any, ...], right: np.ndarray, strength: float) -> Additive:
+    """Fit an additive model by logistic regression.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, F), float64
+    categories : tuple of ndarray of shape (n,), int64
+        The numbers of labels and of tags, or none.
+    right : ndarray of shape (n,), bool
+    strength : float
+        The inverse of the strength of regularisation, as scikit-learn's ``C``.
+
+    Examples
+    --------
+    >>> x = np.linspace(-2.0, 2.0, 400)[:, None]
+    >>> model = fit_additive(x, (), np.arange(400) * 157 % 400 < 100.0 * (x[:, 0] + 2.0), 1.0)
+    >>> bool((np.diff(model.values[0]) > 0.0).all()), model.labels.tolist()
+    (True, [0.0])
+    """
+    from sklearn.linear_model import LogisticRegression  # takes a second to import
+    from threadpoolctl import threadpool_limits
+
+    knots = np.stack([_knots(column) for column in features.T])
+    blocks = [_hats(column, places) for column, places in zip(features.T, knots, strict=True)]
+    sizes = [int(numbers.max(initial=-1)) + 1 for numbers in categories]
+    blocks += [_indicators(numbers, size) for numbers, size in zip(categories, sizes, strict=True)]
+    if right.all() or not right.any():
+        coefficients, bias = np.zeros(sum(block.shape[1] for block in blocks)), np.log(right.sum() + 0.5)
+        bias -= np.log((~right).sum() + 0.5)
+    else:
+        model = LogisticRegression(C=strength, solver="newton-cholesky", max_iter=100)
+        with threadpool_limits(1):
+            model.fit(np.concatenate(blocks, axis=1), right)
+        coefficients, bias = model.coef_[0], model.intercept_[0]
+    parts = np.split(coefficients, np.cumsum([block.shape[1] for block in blocks])[:-1])
+    for places, own in zip(knots, parts, strict=False):
+        own[places == places[-1]] = own[places == places[-1]][0]
+    labels, tags = [*parts[len(knots) :], np.zeros(1), np.zeros(1)][:2]
+    return Additive(knots, np.stack(parts[: len(knots)]), labels, tags, np.array([bias]))
+
+
+def _knots(column: np.ndarray) -> np.ndarray:
+    """Return the places between which the function of a feature is linear, float64[KNOTS], the last one repeated.
+
+    They are at quantiles; `LARGE`, where there was no doubt, is a place by itself.
+    """
+    doubtful = column[column < LARGE]
+    count = KNOTS - (len(doubtful) < len(column))
+    places = np.unique(np.quantile(doubtful, np.linspace(0.0, 1.0, count))) if len(doubtful) else np.zeros(0)
+    if len(doubtful) < len(column):
+        places = np.append(places, LARGE)
+    return np.concatenate([places, np.full(KNOTS - len(places), places[-1])])
+
+
+def _hats(column: np.ndarray, knots: np.ndarray) -> np.ndarray:
+    """Return the values of the linear B-splines over the knots, float64[n, K]; zero for repeated knots."""
+    different = np.unique(knots)
+    hats = np.zeros((len(column), len(knots)))
+    for k in range(len(different)):
+        hats[:, k] = np.interp(column, different, np.arange(len(different)) == k)
+    return hats
+
+
+def _indicators(numbers: np.ndarray, size: int) -> np.ndarray:
+    """Return a column for each number, float64[n, size]; all zero for numbers that are rarer than `MIN_COUNT`."""
+    rows = np.eye(size)
+    rows[np.bincount(numbers, minlength=size) < MIN_COUNT] = 0.0
+    return rows[numbers]
