@@ -1,14 +1,16 @@
-"""Checkpoints: the state of training after an epoch, as a model file, tied to its sentences and options by a digest."""
+"""Checkpoints: the state of training after a stage or an epoch, as a model file, tied to its input by a digest."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 
 from nonproj.errors import ModelError
+from nonproj.model.checks import DONE
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.types import Sentence
@@ -18,6 +20,12 @@ _LARGEST = 1e30
 
 HISTORY = ("log", "step", "seconds", "pruning_held-out")
 """What the trainer itself adds to the metadata; stages add their figures, and the rest follows from the input."""
+
+
+def stages_of(saved: Model, known: Sequence[str]) -> list[str]:
+    """Return the first of the known stages that a checkpoint has; one of an earlier version has all."""
+    done = saved.meta.get(DONE, dict.fromkeys(known))
+    return list(takewhile(lambda name: type(done) is dict and name in done, known))
 
 
 def shards_of(saved: Model) -> int | None:

@@ -168,7 +168,7 @@ class PrunerStage(Stage):
     def unpack(self, saved: Model, sentences: Sequence[Sentence], setting: Setting) -> list[ArcSpace]:
         """Return the candidate arcs in a checkpoint."""
         try:
-            return unpack_trees(saved.weights["arcs"], setting.material.sentences)
+            return unpack_trees(saved.weights.get("arcs"), setting.material.sentences)
         except ValueError as error:
             raise ModelError(f"its arcs are wrong: {error}") from None
 
@@ -204,9 +204,9 @@ def unpack_arcs(packed: np.ndarray, lengths: Sequence[int]) -> list[ArcSpace]:
     return [arc_space(own[:, 1], own[:, 2], n_words) for own, n_words in zip(rows, lengths, strict=True)]
 
 
-def unpack_trees(packed: np.ndarray, sentences: Sequence[Sentence]) -> list[ArcSpace]:
+def unpack_trees(packed: np.ndarray | None, sentences: Sequence[Sentence]) -> list[ArcSpace]:
     """Return the arcs of each sentence; `ValueError` if they are not arcs, or lack those of the gold tree."""
-    if packed.dtype != np.int32 or packed.ndim != 2 or packed.shape[1] != 3:
+    if packed is None or packed.dtype != np.int32 or packed.ndim != 2 or packed.shape[1] != 3:
         raise ValueError("three columns of integers are expected")
     if (np.diff(packed[:, 0]) < 0).any() or (packed[:, 0] < 0).any() or (packed[:, 0] >= len(sentences)).any():
         raise ValueError("they are not in the order of the sentences")

@@ -20,7 +20,7 @@ from nonproj.dual.options import dual_options
 from nonproj.errors import ConfigError, ModelError
 from nonproj.evaluation.parsing import evaluate_parser
 from nonproj.evaluation.scores import nonprojective
-from nonproj.learning.checkpoint import HISTORY, check_history, shards_of, training_digest
+from nonproj.learning.checkpoint import HISTORY, check_history, shards_of, stages_of, training_digest
 from nonproj.learning.confidence import ConfidenceStage
 from nonproj.learning.epochs import Epochs
 from nonproj.learning.label_numbers import arranged
@@ -39,12 +39,13 @@ from nonproj.learning.preparation import (
 from nonproj.learning.pruner import PrunerStage, pruning_figures
 from nonproj.learning.stage import Learnt, Stage
 from nonproj.linear.component import Component, Setting, check_order, register
+from nonproj.model.checks import DONE
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.registry import part_set
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.templates import attributes_of
-from nonproj.scoring.vocabulary import Encoder, prefer_coarse
+from nonproj.scoring.vocabulary import FEAT, Encoder, prefer_coarse
 from nonproj.types import ArcSpace, Sentence
 
 LEARNING = 3
@@ -56,6 +57,9 @@ PROJECTIVE_BELOW = 0.001
 
 Chosen on held-out sentences (``results/accuracy.md``): UAS rises with a share of 0 and falls from 0.18 % on.
 """
+
+PARSER = "parser"
+"""The name of the last stage, of which a checkpoint has some epochs."""
 
 log = logging.getLogger("nonproj")
 
@@ -83,7 +87,7 @@ def train(  # noqa: PLR0913 (options by name, for users)
     held_out : sequence of Sentence, optional
         Parsed after each epoch; not trained on.
     checkpoint : Path, optional
-        Written after each epoch; the caller removes it once the model is saved.
+        Written after each stage and each epoch; the caller removes it once the model is saved.
     resume : bool
         Continue from the checkpoint, which must be of the same sentences and configuration; only the number of epochs
         may differ.
@@ -155,6 +159,8 @@ class Trainer:
         for component in components:
             register(component)
         self.learnt: dict[str, Learnt] = {}
+        self.labels = sorted(labels)
+        self.vocabularies: dict[str, list[str]] = {name: [] for name in (*attributes_of(self.files), FEAT)}
         self.parser: np.ndarray | None = None
         roots = [int(np.count_nonzero(tree == 0)) for tree in trees_of(sentences)]
         self.multi_root = config.treebank.root == "multi" or (config.treebank.root == "auto" and max(roots) > 1)
@@ -181,19 +187,23 @@ class Trainer:
         """Train all stages, and then the parser, from the start or from the checkpoint."""
         began = time.perf_counter()
         saved = self._load_checkpoint() if resume else None
+        names = [stage.name for stage in (*self.before, *self.stages)] + [PARSER]
+        done = stages_of(saved, names) if saved else []
         setting = Setting(self.config, self.progress)
         for stage in self.before:
-            self._learn(stage, saved, setting)
+            self._learn(stage, saved if stage.name in done else None, setting)
         sentences = self.learnt["tagger"].predicted
         self.material, shards = self._encoded(sentences), self._shards(len(sentences))
-        if saved:
+        self.labels, self.vocabularies = self.material.labels, self.material.encoder.vocabularies
+        if saved and PARSER in done:
             steps = -(-len(sentences) // (self.shards or 1))
             self._check(check_history, saved.meta, steps, self.config.training.average_from)
+        setting = setting._replace(material=self.material, shards=shards)
         for stage in self.stages:
-            self._learn(stage, saved, setting._replace(material=self.material, shards=shards))
+            self._learn(stage, saved if stage.name in done else None, setting)
         epochs = Epochs(self.material._replace(spaces=self.learnt["pruner"].predicted), shards, self.processes)
         try:
-            if saved:
+            if saved and PARSER in done:
                 self._check(epochs.resume, saved)
                 self.parser = epochs.mean()
                 self.meta |= {name: saved.meta[name] for name in HISTORY if name in saved.meta}
@@ -218,6 +228,8 @@ class Trainer:
             learnt = stage.fit(self.given, setting)
         self.learnt[stage.name] = learnt
         self.meta |= learnt.figures
+        if saved is None:
+            self._save_checkpoint()
 
     def _check(self, resume: Callable[..., Any], *arguments: Any) -> Any:
         """Return what is made from a checkpoint; raise `ModelError` that names its file if its content is unsound."""
@@ -260,8 +272,7 @@ class Trainer:
 
     def _model(self, arrays: dict[str, np.ndarray]) -> Model:
         """Return a model with these arrays and the components that have been learnt."""
-        material = self.material
-        model = Model(self.config, material.encoder.vocabularies, self.files, material.labels, arrays, self.meta)
+        model = Model(self.config, self.vocabularies, self.files, self.labels, arrays, self.meta)
         for name, learnt in self.learnt.items():
             model.add_component(name, learnt.state)
         return model
@@ -313,14 +324,21 @@ class Trainer:
 
     # -- checkpoints
 
-    def _save_checkpoint(self, epochs: Epochs) -> None:
+    def _save_checkpoint(self, epochs: Epochs | None = None) -> None:
+        """Write a checkpoint of all that has been learnt."""
         if self.checkpoint is None:
             return
-        self.meta |= {"step": epochs.step, "training": self._digest()}
-        arrays = self._tables() | epochs.arrays()
-        for stage in (*self.before, *self.stages):
+        arrays, names = self._tables(), list(self.learnt)
+        for stage in (*self.before, *self.stages)[: len(names)]:
             arrays |= stage.pack(self.learnt[stage.name].predicted)
-        self._model(arrays).save(self.checkpoint)
+        training = self._digest()
+        if epochs:
+            self.meta |= {"step": epochs.step, "training": training}
+            arrays |= epochs.arrays()
+            names.append(PARSER)
+        model = self._model(arrays)
+        model.meta = self.meta | {"training": training, DONE: dict.fromkeys(names, True)}
+        model.save(self.checkpoint)
 
     def _load_checkpoint(self) -> Model | None:
         if self.checkpoint is None or not self.checkpoint.exists():

@@ -24,8 +24,11 @@ COMPONENTS = ("tagger", "segmenter", "confidence", "clusters", "network")
 
 _MAX_EPOCHS, _MAX_RECORDS = 100_000, 1000
 
+DONE = "done"
+"""In the metadata of a checkpoint, the stages of training that it has; its arrays are checked when it is resumed."""
+
 _COMPLETE = ({"pruner", "labeler", "parser"}, {"pruner", "labeler", "perceptron", "total", "arcs"})
-"""The arrays of a model, and those of a checkpoint."""
+"""The arrays of a model, and those of a checkpoint after the last stage."""
 
 
 class ModelFields(Protocol):
@@ -63,7 +66,7 @@ def problem_of(model: ModelFields) -> str | None:
     scale = model.meta.get("scale", {})
     if not isinstance(scale, dict) or not all(type(v) is float and 0 < v < 1e30 for v in scale.values()):
         return "a scale of the weights is not a positive number"
-    return _problem_of_components(model) or _problem_of_lines(model) or _problem_of_weights(model.weights)
+    return _problem_of_components(model) or _problem_of_lines(model) or _problem_of_weights(model)
 
 
 def _problem_of_components(model: ModelFields) -> str | None:
@@ -87,8 +90,9 @@ def _problem_of_lines(model: ModelFields) -> str | None:
     return None
 
 
-def _problem_of_weights(weights: dict[str, np.ndarray]) -> str | None:
-    """Return why a parser cannot use these arrays, or None; integer arrays are not read: their pages stay unmapped."""
+def _problem_of_weights(model: ModelFields) -> str | None:
+    """Return why a parser cannot use the arrays, or None; integer arrays are not read: their pages stay unmapped."""
+    weights = model.weights
     for name, table in weights.items():
         kind = name.rstrip("0123456789")  # in a checkpoint, perceptrons after the first are numbered
         dtypes = {"total": ("float64",), "perceptron": ("float32",)}.get(kind, ("float32", "int16"))
@@ -98,7 +102,8 @@ def _problem_of_weights(weights: dict[str, np.ndarray]) -> str | None:
         found = problem_of_table(table, dtypes, least)
         if found:
             return f"the weights of '{name}' are {found}"
-    if not any(names <= weights.keys() for names in _COMPLETE):
+    partial = DONE in model.meta and "parser" not in weights
+    if not partial and not any(names <= weights.keys() for names in _COMPLETE):
         return f"one of the arrays {', '.join(sorted(_COMPLETE['perceptron' in weights]))} is missing"
     return None
 

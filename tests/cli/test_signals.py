@@ -77,7 +77,8 @@ def test_a_signal_ends_parsing_at_once_and_leaves_nothing(folder, tmp_path, sour
 def test_two_interrupts_of_training_print_no_traceback(folder, tmp_path, gap):
     words = ["train", str(folder / "train.conll"), "-o", str(tmp_path / "a.nonproj"), *SMALL]
     process = start(*words, "--epochs", "100000")
-    wait_until((tmp_path / "a.nonproj.checkpoint").exists, process)
+    path = tmp_path / "a.nonproj.checkpoint"
+    wait_until(lambda: path.exists() and Model.load(path).meta["log"], process)
     error, _ = send(process, signal.SIGINT, signal.SIGINT, gap=gap)
     assert process.returncode in (130, -signal.SIGINT)  # the latter after the command
     assert b"Traceback" not in error

@@ -85,6 +85,9 @@ STEPS, ARCS = "its number of steps is not that of its epochs", "its arcs are wro
         (lambda saved: saved.weights.pop("tag_columns"), "it has the tags of other sentences"),
         (lambda saved: saved.components["tagger"].clear(), "the tagger's state has neither"),
         (lambda saved: saved.components["network"].update(scale=-1.0), "a scale of the network is not a number"),
+        (lambda saved: saved.weights.pop("labeler"), "the weights of 'labeler' are not a table of 4096"),
+        (lambda saved: saved.weights.pop("total"), "the weights of 'total' are not a table of 1024"),
+        (lambda saved: saved.weights.pop("arcs"), f"{ARCS}: three columns of integers are expected"),
         (change_weights("labeler", lambda a: a.astype(np.int16)), "the weights of 'labeler' are not a table of 4096"),
     ],
 )
@@ -121,6 +124,18 @@ def test_a_checkpoint_is_described_but_parses_nothing(checkpoint, capsys):
     for load in (nonproj.load, nonproj.DependencyParser.load):
         with pytest.raises(ModelError, match=f"^{checkpoint}: a checkpoint, not a model; finish it"):
             load(checkpoint)
+
+
+@pytest.mark.parametrize("done", ["segmenter", {}, {"confidence": True}, {"segmenter": False, "parser": True}])
+def test_only_the_stages_that_come_first_are_taken_from_a_checkpoint(checkpoint, done):
+    """Training begins with the first stage that is missing."""
+    calm = train(SENTENCES, OPTIONS)
+    saved = Model.load(checkpoint, mmap=False)
+    saved.meta["done"] = done
+    saved.save(checkpoint)
+    resumed = train(SENTENCES, OPTIONS, checkpoint=checkpoint, resume=True)
+    for name, weights in calm.weights.items():
+        np.testing.assert_array_equal(resumed.weights[name], weights)
 
 
 def test_what_follows_from_sentences_and_options_is_not_taken_from_a_checkpoint(checkpoint):

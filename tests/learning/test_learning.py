@@ -8,7 +8,7 @@ import pytest
 import toy
 
 from nonproj.dual.decoding import DualOptions
-from nonproj.errors import ConfigError, DataError
+from nonproj.errors import ConfigError, DataError, ModelError
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io.conll import with_rows
 from nonproj.learning.perceptron import Example, Perceptron
@@ -114,6 +114,35 @@ def test_an_interrupted_training_keeps_the_last_epoch_and_goes_on_to_the_same_we
     assert not resumed.meta["interrupted"]
     for name in ("parser", "pruner", "labeler"):
         assert resumed.weights[name].tobytes() == whole.weights[name].tobytes()
+
+
+@pytest.mark.parametrize(
+    ("loop", "stages"),
+    [
+        ("tagger 1, epoch 1", "segmenter"),
+        ("labeler 1", "segmenter tagger clusters"),
+        ("network 1", "segmenter tagger clusters labeler pruner"),
+        ("epoch 1", "segmenter tagger clusters labeler pruner network confidence"),
+    ],
+)
+def test_training_continues_with_the_stage_that_was_interrupted(tmp_path, monkeypatch, loop, stages):
+    sentences, config, path = toy.sentences(15), small(training__epochs=1, tagger__epochs=1), tmp_path / "checkpoint"
+    monkeypatch.setattr("nonproj.tagging.tagger._CHUNK", 1)
+    whole = train(sentences, config)
+    with pytest.raises(KeyboardInterrupt):
+        train(sentences, config, checkpoint=path, progress=_Interrupt(loop))
+    assert list(Model.load(path).meta["done"]) == stages.split()
+    with pytest.raises(ModelError, match="a checkpoint, not a model"):
+        Parser(Model.load(path))
+    begun = []
+    resumed = train(
+        sentences, config, checkpoint=path, resume=True, progress=lambda items, name: begun.append(name) or items
+    )
+    assert begun[0] == loop
+    assert resumed.components == whole.components
+    assert {name: table.tobytes() for name, table in resumed.weights.items()} == {
+        name: table.tobytes() for name, table in whole.weights.items()
+    }
 
 
 def test_ctrl_c_before_the_first_epoch_is_not_swallowed():

@@ -231,6 +231,14 @@ def test_a_table_that_is_missing(name, model, path):
         Model.load(path)
 
 
+@pytest.mark.parametrize("name", ["pruner", "labeler"])
+def test_a_model_that_claims_to_be_a_checkpoint_needs_its_tables(name, model, path):
+    rest = {other: table for other, table in model.weights.items() if other != name}
+    dataclasses.replace(model, weights=rest, meta=model.meta | {"done": {}}).save(path)
+    with pytest.raises(ModelError, match="one of the arrays labeler, parser, pruner is missing"):
+        Model.load(path)
+
+
 def test_a_checkpoint_is_not_parsed_with(model):
     tables = {"perceptron": np.zeros(1024, np.float32), "total": np.zeros(1024), "arcs": np.zeros((0, 3), np.int32)}
     tables |= {name: model.weights[name] for name in ("pruner", "labeler")}

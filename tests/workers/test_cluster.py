@@ -204,7 +204,7 @@ def test_one_interrupt_of_training_with_a_cluster_is_enough(here, cluster):
     for option in (*unneeded, "confidence.share=0", "training.models=1", "segmenter.epochs=0"):
         words += ["--set", option]
     process = start(*words, "--scheduler", cluster.scheduler_address)
-    wait_until(Path("a.nonproj.checkpoint").exists, process)
+    wait_until(lambda: has_epoch("a.nonproj.checkpoint"), process)
     process.send_signal(signal.SIGINT)
     began = time.monotonic()
     _, error = process.communicate(timeout=60)
@@ -296,7 +296,7 @@ def test_a_scheduler_that_dies_is_reported_in_one_line(here, command):
             begun = temporary_files
         else:
             words = ["train.conll", "-o", "out", *SMALL, "--epochs", "100000"]
-            begun = Path("out.checkpoint").exists
+            begun = functools.partial(has_epoch, "out.checkpoint")
         process = start(command, *words, "--scheduler", address, "--scheduler-timeout", "3")
         wait_until(begun, process)
         scheduler.kill()
@@ -304,6 +304,11 @@ def test_a_scheduler_that_dies_is_reported_in_one_line(here, command):
     text = "lost the connection to the scheduler, or all workers holding some data"
     assert (process.returncode, error.decode()) == (2, f"nonproj: {address}: {text}\n")
     assert not temporary_files()
+
+
+def has_epoch(path: str) -> bool:
+    """Whether there is a checkpoint after an epoch."""
+    return Path(path).exists() and bool(Model.load(path).meta["log"])
 
 
 def temporary_files() -> list[Path]:
