@@ -65,7 +65,8 @@ class Writes(Lane):
 
             def save(trainer, *arguments):
                 finish(trainer, *arguments)
-                os._exit(0)
+                if arguments:  # after an epoch, not after a stage
+                    os._exit(0)
 
             Trainer._save_checkpoint = save
 
