@@ -13,13 +13,18 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 
-class PerThread(Generic[T]):
+class PerThread(threading.local, Generic[T]):
     """A cache with one instance per thread; it is freed with the thread, and copies and pickles are empty.
 
     Parameters
     ----------
     make : callable
         Returns a new, empty cache.
+
+    Attributes
+    ----------
+    own : object
+        The cache of the calling thread.
 
     Examples
     --------
@@ -33,21 +38,13 @@ class PerThread(Generic[T]):
     {'word': 1}
     """
 
-    __slots__ = ("_caches", "_make")
-
-    def __init__(self, make: Callable[[], T]):
-        self._make, self._caches = make, threading.local()
-
-    @property
-    def own(self) -> T:
-        """The cache of the calling thread."""
-        found: T | None = getattr(self._caches, "own", None)
-        return self.renewed() if found is None else found
+    def __init__(self, make: Callable[[], T]):  # called in each thread, on its first access
+        self._make, self.own = make, make()
 
     def renewed(self) -> T:
         """Replace the cache of the calling thread by a new one, and return it."""
-        self._caches.own = made = self._make()
-        return made
+        self.own = self._make()
+        return self.own
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PerThread, (self._make,)
