@@ -29,8 +29,9 @@ from benchmarks.stages import STAGES, Batch, do_stage
 from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
+from nonproj.scoring.batch import join
 from nonproj.scoring.hashing import hash_tokens
-from nonproj.scoring.score import score_pairs, score_parts
+from nonproj.scoring.scorer import score_pairs, score_parts
 
 FEW, MORE = 1, 3
 """Repeats of the run that is subtracted, and of the run that it is subtracted from."""
@@ -66,10 +67,11 @@ def subjects(parser: Parser, source: Path, sentences: int) -> tuple[dict[str, Ca
 
 def kernels(parser: Parser, batch: Batch) -> dict[str, Callable[[], object]]:
     """Return the scoring kernels by name, to be called on features computed beforehand."""
-    weights, scale = parser.model.weights["pruner"], parser.scale.get("pruner", 1.0)
+    weights, scale = parser.tables["pruner"]
     hashed = [hash_tokens(t, parser.pruner_table, len(weights)) for t in batch.tokens]
-    found: dict[str, Callable] = {"kernel.pairs": lambda: [score_pairs(h, weights, scale) for h in hashed]}
-    table, of_table = parser.model.weights["parser"], parser.scale.get("parser", 1.0)
+    pairs = [(join([t]), h) for t, h in zip(batch.tokens, hashed, strict=True)]
+    found: dict[str, Callable] = {"kernel.pairs": lambda: [score_pairs(*each, weights, scale) for each in pairs]}
+    table, of_table = parser.tables["parser"]
     features = [
         parser.scorer.features(t, parts, len(table)).pairs
         for t, (parts, _) in zip(batch.tokens, batch.scored, strict=True)

@@ -31,9 +31,10 @@ from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.registry import PART_TYPES
 from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import BATCH, Parser
+from nonproj.scoring.batch import join
 from nonproj.scoring.hashing import Hashed, hash_tokens, list_places
 from nonproj.scoring.labels import LINE, label_parts, label_scores
-from nonproj.scoring.score import score_pairs, score_parts
+from nonproj.scoring.scorer import score_pairs, score_parts
 from nonproj.types import PartRows
 
 SMALL = 1 << 12
@@ -107,7 +108,7 @@ def jobs(parser: Parser, batch: Batch, number: int, size: int | None) -> dict[st
     weights = {name: tables[name] if size is None else tables[name][:size] for name in ("pruner", "parser", "labeler")}
     hashed = hash_tokens(tokens, parser.pruner_table, len(weights["pruner"]))
     places = places_of(hashed, pair_rows(tokens.n_nodes - 1))
-    found["pairs"] = Job(partial(score_pairs, hashed, weights["pruner"]), *places)
+    found["pairs"] = Job(partial(score_pairs, join([tokens]), hashed, weights["pruner"]), *places)
     parts, _ = batch.scored[number]
     pairs = parser.scorer.features(tokens, parts, len(weights["parser"])).pairs
     for name, (hashed, rows) in zip(parts.names, pairs, strict=True):

@@ -62,13 +62,7 @@ def do_stage(name: str, parser: Parser, batch: Batch) -> None:
     elif name == "marginals":
         batch.marginals = [marginals(scores, parser.options.single_root)[0] for scores in batch.first]
     elif name == "prune":
-        options = {
-            "threshold": parser.threshold,
-            "max_heads": parser.model.config.pruner.max_heads,
-            "single_root": parser.options.single_root,
-            "projective": parser.options.projective,
-        }
-        batch.arcs = [prune(shares, **options) for shares in batch.marginals]
+        batch.arcs = [prune(shares, **parser.pruning) for shares in batch.marginals]
     elif name == "score":
         batch.scored, batch.known = parser.score_batch(join(batch.tokens), batch.arcs)
     elif name == "decode":

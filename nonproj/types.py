@@ -51,6 +51,9 @@ class Sentence:
         The segmenter's margin for each word's token, and the score of a sentence boundary after it: positive if it
         found one.  The root's row has the score of the boundary before the first word.  None if the words, or
         sentences of words, were given.  See `nonproj.text.output.add_log_odds`.
+    tag_margins : ndarray of shape (n,), float64, or None
+        How much more the tags score that the tagger has predicted than others: see
+        `nonproj.tagging.tagger.Tagger.tag_with_margins`.  None if the tags were given.
     """
 
     rows: list[list[str]]
@@ -60,6 +63,7 @@ class Sentence:
     path: str = "<memory>"
     line: int = 1
     margins: np.ndarray | None = None
+    tag_margins: Float64s | None = None
 
     def __len__(self) -> int:
         return len(self.rows)

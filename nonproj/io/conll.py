@@ -25,7 +25,7 @@ from nonproj.io.checks import BOM, DEFAULT_RULES, LINE_COST, Rules, checked
 from nonproj.io.files import Source, open_input, open_output, stream_error, text_lines
 from nonproj.io.objects import conllu_text
 from nonproj.io.strict import SentenceIds
-from nonproj.types import Sentence
+from nonproj.types import Float64s, Sentence
 
 if TYPE_CHECKING:
     from conllu.models import TokenList
@@ -152,7 +152,7 @@ def until_error(sentences: Iterable[Sentence], errors: list[NonprojError]) -> It
         errors.append(error)
 
 
-def with_rows(sentence: Sentence, rows: list[list[str]]) -> Sentence:
+def with_rows(sentence: Sentence, rows: list[list[str]], tag_margins: Float64s | None = None) -> Sentence:
     """Return a copy of a sentence with other tags; rows and lines are consistent, and every other byte is unchanged.
 
     Parameters
@@ -161,6 +161,8 @@ def with_rows(sentence: Sentence, rows: list[list[str]]) -> Sentence:
         Of ``n`` words.
     rows : list of n lists of str
         The ten columns of each word, of which LEMMA to FEATS may differ.
+    tag_margins : ndarray of shape (n,), float64, optional
+        Those of the tags, if they are predicted: see `Sentence`.
 
     Examples
     --------
@@ -173,7 +175,7 @@ def with_rows(sentence: Sentence, rows: list[list[str]]) -> Sentence:
         columns = lines[index].split("\t", 6)
         columns[LEMMA : FEATS + 1] = row[LEMMA : FEATS + 1]
         lines[index] = "\t".join(columns)
-    return dataclasses.replace(sentence, rows=rows, lines=lines)
+    return dataclasses.replace(sentence, rows=rows, lines=lines, tag_margins=tag_margins)
 
 
 def with_misc(sentence: Sentence, attributes: Sequence[Mapping[str, str | None]]) -> Sentence:

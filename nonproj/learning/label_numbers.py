@@ -9,8 +9,7 @@ import numpy as np
 
 from nonproj.errors import ConfigError
 from nonproj.learning.material import trees_of
-from nonproj.scoring.label_lines import TAG, LabelLines
-from nonproj.scoring.labels import LINE
+from nonproj.scoring.labels import LINE, TAG, LabelLines
 from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC
 from nonproj.scoring.vocabulary import FIRST, MARGIN, Encoder, Tokens
 from nonproj.types import Sentence

@@ -13,10 +13,10 @@ from nonproj.learning.stage import Learnt, Stage
 from nonproj.linear.component import Setting
 from nonproj.linear.perceptron import Averaged
 from nonproj.scoring.hashing import hash_tokens
-from nonproj.scoring.label_decoding import label_tree
 from nonproj.scoring.label_pairs import PairScorer, labelled_tree
 from nonproj.scoring.labels import add_labels, label_parts, label_scores
 from nonproj.scoring.templates import TemplateTable, part_templates
+from nonproj.scoring.tree_labels import label_tree
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import Sentence
 

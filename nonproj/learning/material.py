@@ -11,7 +11,7 @@ from nonproj.dual.options import DualOptions
 from nonproj.linear.weights import quantise
 from nonproj.model.model import LABEL_LINES
 from nonproj.options.config import Config
-from nonproj.scoring.label_lines import LabelLines
+from nonproj.scoring.labels import LabelLines
 from nonproj.scoring.vocabulary import Encoder, Tokens
 from nonproj.types import ArcSpace, Int32s, Sentence
 

@@ -20,7 +20,7 @@ from nonproj.learning.material import Material
 from nonproj.learning.perceptron import Example, Perceptron
 from nonproj.linear.perceptron import Sparse, Update, mix, sparse
 from nonproj.parts.space import part_space
-from nonproj.scoring.label_lines import LabelLines
+from nonproj.scoring.labels import LabelLines
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import ArcSpace

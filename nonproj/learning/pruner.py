@@ -22,8 +22,7 @@ from nonproj.model.model import Model
 from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import arc_space, full_arc_space
 from nonproj.scoring.hashing import Hashed, Places, hash_tokens, list_places
-from nonproj.scoring.score import score_parts
-from nonproj.scoring.scorer import dense_arc_scores
+from nonproj.scoring.scorer import dense_arc_scores, score_parts
 from nonproj.scoring.templates import TemplateTable, part_templates
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.trees.marginals import marginals

@@ -56,7 +56,7 @@ def coefficient(text: str) -> int:
 
 
 @inlined_kernel
-def share(factor: np.uint64, number: int | np.uint32) -> np.uint32:
+def share(factor: np.uint64, number: int | np.uint32 | np.uint64) -> np.uint32:
     """Return what one number contributes to a hash: the upper half of a product modulo 2**64."""
     return np.uint32((factor * np.uint64(number)) >> np.uint64(32))
 

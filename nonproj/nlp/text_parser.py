@@ -87,6 +87,7 @@ class TextParser:
     ):
         self.model, self.decoding, self.tags, self.name = model, decoding or model.config.decoding, tags, name
         self.parser = make_parser(model, self.decoding, tags)
+        self._input = TextInput().within(self.parser.cut_words, self.parser.max_words)
 
     def __repr__(self) -> str:
         tagger = "no tagger" if self.parser.analyzer is None else "tagger"
@@ -243,8 +244,8 @@ class TextParser:
 
     def segment(self, text: str, options: TextInput | None = None) -> list[Sentence]:
         """Return the sentences and words of a text, without tags and trees; sentences that are too long are split."""
-        options = (options or TextInput()).within(self.parser.cut_words, self.parser.max_words)
-        return self.parser.segmenter.segment(text, options)
+        own = options and options.within(self.parser.cut_words, self.parser.max_words)
+        return self.parser.segmenter.segment(text, own or self._input)
 
     def parse(self, tokens: Sequence[Any]) -> ParsedSentence:
         """Parse a single sentence that has already been split into words.

@@ -29,7 +29,7 @@ from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.trees.projective import is_projective
 from nonproj.types import Decoded, Sentence
 
-SCORING = ("score._score_parts", "marginals._marginals", "labels._score_labels")
+SCORING = ("scorer._score_parts", "marginals._marginals", "labels._score_labels")
 """Kernels that every parse needs: module and name."""
 
 PRICED = ("projective.best_projective_tree", "projective.is_projective")
@@ -38,7 +38,7 @@ PRICED = ("projective.best_projective_tree", "projective.is_projective")
 CONFIDENCE = ("evidence._fill_features", "exclusion._exclude", "classifier._estimate")
 """Kernels for confidence."""
 
-PAIRS = ("label_pairs._score_label_pairs", "label_decoding._decode_labels")
+PAIRS = ("label_pairs._score_label_pairs", "tree_labels._decode_labels")
 """Kernels for pairs of labels."""
 
 

@@ -90,15 +90,14 @@ class JointParser(Parser):
     def parse_all(self, sentences: Iterable[Sentence], batch_size: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
         """Tag and parse a stream of sentences; see `Parser.parse_all`."""
         for group in batches(sentences, batch_size):
-            (tagged, margins), choices = self.tag_with_margins(group), {}
+            tagged, choices = self.tag(group), {}
             for i, chain in enumerate(self.chains(group)):
                 found = self.candidates(group[i], tagged[i], chain) if chain is not None else None
                 if found is not None and len(found.rows) > len(tagged[i]):
                     choices[i] = Choice(tagged[i], found)
             joint = self._parse_jointly(list(choices.values()))
-            kept = [i for i in range(len(tagged)) if i not in choices]
-            others = [tagged[i] for i in kept], [margins[i] for i in kept]
-            parses = iter(self._parse_group(*others) if kept else ())
+            kept = [sentence for i, sentence in enumerate(tagged) if i not in choices]
+            parses = iter(self._parse_group(kept) if kept else ())
             for i, sentence in enumerate(tagged):
                 yield next(joint) if i in choices else (sentence, next(parses))
 
@@ -216,7 +215,7 @@ class JointParser(Parser):
         self, choice: Choice, tokens: Tokens, arcs: ArcSpace, constraints: Constraints | None = None
     ) -> JointProblem:
         """Return the joint problem of a sentence over its candidate arcs; ``tokens`` are those with its best tags."""
-        weights, scale = self._table("parser")
+        weights, scale = self.tables["parser"]
         candidates = choice.candidates
         space, parts = joint_space(arcs, candidates.counts)
         tagged = self.encoder.encode_readings(candidates.rows, tokens, space.word)

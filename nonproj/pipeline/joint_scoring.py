@@ -16,10 +16,8 @@ from nonproj.dual.joint.space import JointSpace
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.geometry import DIRECTION, DISTANCE, distance_code
 from nonproj.scoring.hashing import Hashed, hash_tokens
-from nonproj.scoring.label_lines import LabelLines
-from nonproj.scoring.labels import best_label_scores, label_scores
-from nonproj.scoring.score import score_parts
-from nonproj.scoring.scorer import Scorer
+from nonproj.scoring.labels import LabelLines, best_label_scores, label_scores
+from nonproj.scoring.scorer import Scorer, score_parts
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable
 from nonproj.scoring.vocabulary import MARGIN, Tokens
 from nonproj.types import Int32s, PartRows, PartSpace, Uint8s

@@ -1,4 +1,15 @@
-"""The parsing pipeline, stage by stage: a sentence in, a labelled tree and its certificate out."""
+"""The parsing pipeline: sentences in, tagged sentences with labelled trees and their certificates out.
+
+A batch of sentences passes these steps in their order, whether it comes from a file, a text or a request to the server:
+
+1. `Parser.tag`: tags and lemmas, then the components that others have registered
+2. `Parser.encode`: strings to integers
+3. `Parser.first_order_batch`, `Parser.candidates_of`: scores of all arcs, their marginals, and the arcs left by pruning
+4. `Parser.score_batch`: all parts over these arcs, and their scores
+5. `Parser.decode_all`: the best tree or trees; `Parser.widen` for those over all arcs
+6. `TreeLabeler.label`: the labels of the trees
+7. `Parser.evidence`, `Classifier.confidence`: the probabilities that heads and labels are correct
+"""
 
 from __future__ import annotations
 
@@ -6,11 +17,12 @@ import contextlib
 import copy
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from nonproj.automata.compiled import is_third_order
-from nonproj.confidence.classifier import Classifier, Confidence
+from nonproj.confidence.classifier import Classifier
 from nonproj.confidence.evidence import Case, Evidence, gather
 from nonproj.dual.decoding import decode_trusted
 from nonproj.dual.domain import with_scale
@@ -18,7 +30,6 @@ from nonproj.dual.options import SearchOptions, check_options, check_search, cro
 from nonproj.dual.search import Searched, with_known
 from nonproj.errors import DataError, ModelError, SizeError
 from nonproj.io.batches import batches, check_length, groups
-from nonproj.io.conll import FEATS, with_rows
 from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.kernels.threads import LoadedOnce
 from nonproj.linear.component import Component
@@ -28,10 +39,11 @@ from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space
 from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
 from nonproj.pipeline.parses import Parse as Parse
-from nonproj.scoring.batch import Batch, alone, join, join_words
-from nonproj.scoring.label_lines import TAG, LabelLines
+from nonproj.scoring.batch import Batch, join, join_words
+from nonproj.scoring.hashing import hash_tokens
+from nonproj.scoring.labels import TAG, LabelLines
 from nonproj.scoring.network import network_of
-from nonproj.scoring.scorer import Known, Scorer, dense_scores_of_batch
+from nonproj.scoring.scorer import Known, Scorer, score_pairs
 from nonproj.scoring.templates import part_templates
 from nonproj.scoring.tree_labels import TreeLabeler
 from nonproj.scoring.vocabulary import UNKNOWN, Tokens
@@ -39,7 +51,7 @@ from nonproj.tagging.analyzer import Analyzer
 from nonproj.text.segmenter import Segmenter
 from nonproj.trees.marginals import marginals
 from nonproj.trees.pruning import prune
-from nonproj.types import ArcSpace, Decoded, Float64s, PartSpace, Sentence
+from nonproj.types import ArcSpace, Decoded, PartSpace, Sentence
 
 FULL_WORDS, FULL_WORDS_THIRD = 160, 50
 """Maximum sentence length for parsing without pruning: the number of parts is 2 n^3, at this length 8 million, or with
@@ -87,17 +99,23 @@ class Parser:
         self.options = check_options(dual_options(decoding, single_root, projective))
         effort = THIRD_EFFORT if is_third_order(part_set(config.parts)) else 1
         self.search = check_search(SearchOptions(effort * decoding.search_limit, search=decoding.exact))
-        self.confident = decoding.confidence
         self.full, self.nbest, self.constraints = decoding.full, decoding.nbest, decoding.constraints
-        self.threshold, self.max_words, self.cut_words = decoding.threshold, decoding.max_words, decoding.cut_words
-        self.scale = model.meta.get("scale", {})
+        self.max_words, self.cut_words = decoding.max_words, decoding.cut_words
+        self.pruning: dict[str, Any] = {
+            "threshold": decoding.threshold,
+            "max_heads": config.pruner.max_heads,
+            "single_root": self.options.single_root,
+            "projective": self.options.projective,
+        }
+        scale = model.meta.get("scale", {})
+        self.tables = {name: (model.weights[name], scale.get(name, 1.0)) for name in ("pruner", "parser", "labeler")}
         self.encoder = model.encoder()
         attributes = self.encoder.attributes
         table = model.weights.get(LABEL_LINES)
         lines = None if table is None else LabelLines(table, attributes.index(TAG))
         self.scorer = Scorer(model.templates, attributes, config.parts, len(model.labels), lines, network_of(model))
         self.pruner_table = part_templates(model.templates["pruner"], attributes)
-        tables, margin = (self._table("labeler"), self._table("parser")), config.labeler.margin
+        tables, margin = (self.tables["labeler"], self.tables["parser"]), config.labeler.margin
         self.labeler = TreeLabeler(self.scorer, model.templates, attributes, len(model.labels), margin, tables)
         self._tag_column = attributes.index("pos") if "pos" in attributes else None
         self.price = crossing_price(decoding, model.meta, self.options)
@@ -124,7 +142,7 @@ class Parser:
     @LoadedOnce
     def classifier(self) -> Classifier | None:
         """The confidence classifier; None if the model has none, or ``decoding.confidence`` is off."""
-        state = self.model.component("confidence") if self.confident else None
+        state = self.model.component("confidence") if self.decoding.confidence else None
         return Classifier.from_state(*state) if state else None
 
     def with_nbest(self, k: int) -> Parser:
@@ -141,56 +159,24 @@ class Parser:
         return found
 
     def tag(self, sentences: list[Sentence]) -> list[Sentence]:
-        """Return the sentences with the requested tags, features and lemmas predicted."""
-        return self.tag_with_margins(sentences)[0]
-
-    def tag_with_margins(self, sentences: list[Sentence]) -> tuple[list[Sentence], list[Float64s | None]]:
-        """Return the sentences of `tag`, and for each the margins of its predicted tags; None if the tags were given.
-
-        See `nonproj.tagging.analyzer.Analyzer.annotate_with_margins`.
-        """
-        margins: list[Float64s | None] = [None] * len(sentences)
+        """Return the sentences with the requested tags, features and lemmas, and with what other components predict."""
         if self.tags == "none":
-            return sentences, margins
-        tagged, margins = self._tag_with_margins(sentences, margins)
+            return sentences
+        if self.analyzer is not None:
+            sentences = self.analyzer.apply(sentences, self.tags == "all")
         for component in self.components:
-            tagged = component.apply(tagged)
-        return tagged, margins
+            sentences = component.apply(sentences)
+        return sentences
 
-    def _tag_with_margins(
-        self, sentences: list[Sentence], margins: list[Float64s | None]
-    ) -> tuple[list[Sentence], list[Float64s | None]]:
-        """Return sentences with the tagger's tags, and its margins; all as given if there is no tagger."""
-        if self.analyzer is None:
-            return sentences, margins
-        overwrite = self.tags == "all"
-        chosen = [i for i, sentence in enumerate(sentences) if overwrite or self._lacks_tags(sentence)]
-        tagged = sentences.copy()
-        found = self.analyzer.annotate_with_margins([sentences[i] for i in chosen], overwrite) if chosen else ([], [])
-        for i, rows, own in zip(chosen, *found, strict=True):
-            tagged[i], margins[i] = with_rows(sentences[i], rows), own
-        return tagged, margins
-
-    def _lacks_tags(self, sentence: Sentence) -> bool:
-        """Return whether a word lacks its tag or lemma, or all words lack features, which single words may lack."""
-        rows = sentence.rows
-        for column in self.analyzer.columns if self.analyzer else ():
-            absent = [row[column] for row in rows].count("_")
-            if absent == len(rows) if column == FEATS else absent:
-                return True
-        return False
-
-    def parse(self, sentence: Sentence, tag_margins: Float64s | None = None) -> Parse:
+    def parse(self, sentence: Sentence) -> Parse:
         """Parse one sentence; its gold heads and labels are ignored, and its tags are used unchanged.
-
-        ``tag_margins`` tells the confidence classifier that the model's own tagger has set the tags, and their margins.
 
         Raises `DataError` if the sentence is longer than ``decoding.max_words``, needs too much memory, or no tree
         satisfies its constraints.
         """
         check_length(sentence, self.max_words)
         try:
-            return self._parse_batch([sentence], [tag_margins])[0]
+            return self._parse_batch([sentence])[0]
         except (MemoryError, SizeError) as error:
             reason = error if isinstance(error, SizeError) else "there is not enough memory; split it"
             raise DataError(sentence.path, sentence.line, f"a sentence of {len(sentence)} words: {reason}") from None
@@ -211,9 +197,9 @@ class Parser:
         Parse
         """
         for group in batches(sentences, batch_size):
-            tagged, margins = self.tag_with_margins(group)
+            tagged = self.tag(group)
             for part in groups(tagged, PAIRS):
-                yield from zip(tagged[part], self._parse_group(tagged[part], margins[part]), strict=True)
+                yield from zip(tagged[part], self._parse_group(tagged[part]), strict=True)
 
     def try_all(
         self, sentences: Iterable[Sentence], batch_size: int = BATCH
@@ -232,51 +218,44 @@ class Parser:
                     done += 1
                     parsed = self.parse_all(group[done:], batch_size)
 
-    def _parse_group(self, sentences: list[Sentence], tag_margins: list[Float64s | None]) -> Iterable[Parse]:
+    def _parse_group(self, sentences: list[Sentence]) -> Iterable[Parse]:
         """Parse sentences together, or one by one up to the first one that is too large or has no tree."""
         if max(map(len, sentences)) <= self.max_words:
             with contextlib.suppress(MemoryError, SizeError, DataError):
-                return self._parse_batch(sentences, tag_margins)
-        return map(self.parse, sentences, tag_margins)
+                return self._parse_batch(sentences)
+        return map(self.parse, sentences)
 
-    def _parse_batch(self, sentences: list[Sentence], tag_margins: list[Float64s | None]) -> list[Parse]:
-        """Parse sentences stage by stage; ``tag_margins`` are None for those with given tags."""
-        tokens, constraints, demanded, arcs, marginals = [], [], [], [], []
-        for sentence in sentences:
-            tokens.append(self.encoder.encode(sentence))
-            constraints.append(read_constraints(sentence, self.constraints))
-            demanded.append(self.demanded(constraints[-1]))
+    def _parse_batch(self, sentences: list[Sentence]) -> list[Parse]:
+        """Parse sentences stage by stage."""
+        tokens = [self.encoder.encode(sentence) for sentence in sentences]
+        constraints = [read_constraints(sentence, self.constraints) for sentence in sentences]
         batch = join(tokens)
-        for each in zip(sentences, tokens, constraints, self.first_order_batch(batch), strict=True):
-            candidates, p = self.candidates_of(*each)
-            arcs.append(candidates)
-            marginals.append(p)
+        demanded = join_words(map(self.demanded, constraints), batch) if any(constraints) else {}
+        stages = sentences, tokens, constraints, self.first_order_batch(batch)
+        arcs, marginals = zip(*map(self.candidates_of, *stages), strict=True)
         scored, known = self.score_batch(batch, arcs, demanded)
-        found = [self.decode_all(*s) for s in scored]
-        first = [each[0] for each in found]
-        narrow: Iterable[Decoded | None] = [None] * len(sentences)
+        found = [self.decode_all(*each) for each in scored]
+        wide, narrow = found, [None] * len(found)
         if self.full:
+            first = [each[0] for each in found]
             arcs, wide, narrow = zip(*map(self.widen, tokens, arcs, first, constraints), strict=True)
             wide = [each or own for each, own in zip(wide, found, strict=True)]
             known = None  # other arcs than those of the trees
-        else:
-            wide = found
-        decoded = [each[0] for each in wide]
-        narrow = list(narrow)
-        others = map(self._others, wide, tokens, arcs, constraints, narrow)
-        labelled = self.labeler.label(batch, [each.tree for each in decoded], known, demanded)
-        confidence: Iterable[Confidence | None] = [None] * len(sentences)
-        if self.classifier is not None:
-            stages = zip(tokens, scored, marginals, decoded, found, labelled, strict=True)
-            cases = [Case(t, s[0], s[1], p, d, f.copies, best[0], best[1]) for t, s, p, d, f, best in stages]
-            known_words = [sentence.margins for sentence in sentences]
-            sure = zip(cases, tag_margins, known_words, strict=True)
-            cases = [case._replace(tag_margins=tag, text_margins=text) for case, tag, text in sure]
-            confidence = [self.classifier.confidence(self.evidence(case, self.classifier.limit)) for case in cases]
-        labels = [self._names(each[0], c) for each, c in zip(labelled, constraints, strict=True)]
-        unknown = map(self._count_unknown_tags, tokens)
-        parses = zip(decoded, labels, arcs, narrow, unknown, others, confidence, strict=True)
-        return [Parse(*parse) for parse in parses]
+        labelled = self.labeler.label(batch, [each[0].tree for each in wide], known, demanded)
+        parses, column = [], self._tag_column
+        for i, (numbers, margins) in enumerate(labelled):
+            best, confidence = wide[i][0], None
+            if self.classifier is not None:
+                known_words = sentences[i].tag_margins, sentences[i].margins
+                case = Case(tokens[i], *scored[i], marginals[i], best, found[i].copies, numbers, margins, *known_words)
+                confidence = self.classifier.confidence(self.evidence(case, self.classifier.limit))
+            labels, others = self._names(numbers, constraints[i]), None
+            if self.nbest > 1:
+                more = ((tree, self.label(tokens[i], tree.tree, constraints[i])) for tree in wide[i][1:])
+                others = tuple(Parse(*each, arcs[i], narrow[i]) for each in more)
+            unknown = 0 if column is None else np.count_nonzero(tokens[i].atoms[:, column] == UNKNOWN)
+            parses.append(Parse(best, labels, arcs[i], narrow[i], int(unknown), others, confidence))
+        return parses
 
     def evidence(self, case: Case, limit: float) -> Evidence:
         """Return the features of the confidence classifier; ``limit`` is as for `gather`."""
@@ -292,25 +271,6 @@ class Parser:
             case = case._replace(parts=parts, scores=scores, marginals=p[arcs.head, arcs.modifier], copies=copies)
         return gather(case, self._tag_column, self.options, limit)
 
-    def _others(
-        self,
-        found: Sequence[Decoded],
-        tokens: Tokens,
-        arcs: ArcSpace,
-        constraints: Constraints | None,
-        narrow: Decoded | None,
-    ) -> tuple[Parse, ...] | None:
-        """Return the next best trees with their labels; None if only one is asked for."""
-        if self.nbest == 1:
-            return None
-        return tuple(Parse(each, self.label(tokens, each.tree, constraints), arcs, narrow) for each in found[1:])
-
-    def _count_unknown_tags(self, tokens: Tokens) -> int:
-        """Return the number of words whose tag was not seen in training."""
-        return (
-            int(np.count_nonzero(tokens.atoms[:, self._tag_column] == UNKNOWN)) if self._tag_column is not None else 0
-        )
-
     def encode(self, sentence: Sentence) -> Tokens:
         """Turn strings into integers."""
         return self.encoder.encode(sentence)
@@ -324,7 +284,7 @@ class Parser:
         """
         try:
             p = self.marginals(tokens, constraints.allowed if constraints else None, first)
-            arcs = self._prune(p)
+            arcs = prune(p, **self.pruning)
             return arcs, p[arcs.head, arcs.modifier]
         except ValueError as error:
             if constraints is None:
@@ -333,7 +293,7 @@ class Parser:
 
     def prune(self, tokens: Tokens, allowed: np.ndarray | None = None) -> ArcSpace:
         """Return the candidate arcs, by the marginals of the first-order model, among those ``allowed``, bool[N, N]."""
-        return self._prune(self.marginals(tokens, allowed))
+        return prune(self.marginals(tokens, allowed), **self.pruning)
 
     def marginals(
         self, tokens: Tokens, allowed: np.ndarray | None = None, first: np.ndarray | None = None
@@ -349,42 +309,32 @@ class Parser:
 
     def first_order_scores(self, tokens: Tokens) -> np.ndarray:
         """Return the score of every arc under the first-order model, in nats, float64[N, N]."""
-        return self.first_order_batch(alone(tokens))[0]
+        return self.first_order_batch(join([tokens]))[0]
 
     def first_order_batch(self, batch: Batch) -> list[np.ndarray]:
         """Return the result of `first_order_scores` for each sentence of a batch."""
-        return dense_scores_of_batch(batch, self.pruner_table, *self._table("pruner"))
-
-    def _prune(self, p: np.ndarray) -> ArcSpace:
-        """Return the candidate arcs by their marginals."""
-        return prune(
-            p,
-            threshold=self.threshold,
-            max_heads=self.model.config.pruner.max_heads,
-            single_root=self.options.single_root,
-            projective=self.options.projective,
-        )
+        weights, scale = self.tables["pruner"]
+        return score_pairs(batch, hash_tokens(batch, self.pruner_table, len(weights)), weights, scale)
 
     def score(
         self, tokens: Tokens, arcs: ArcSpace, constraints: Constraints | None = None
     ) -> tuple[PartSpace, np.ndarray]:
         """Number the parts over the arcs and score them, float64[P], with the required labels, if any."""
-        return self.score_batch(alone(tokens), [arcs], [self.demanded(constraints)])[0][0]
+        return self.score_batch(join([tokens]), [arcs], self.demanded(constraints))[0][0]
 
     def score_batch(
-        self, batch: Batch, arcs: Sequence[ArcSpace], demanded: Sequence[Mapping[int, int]] = ()
+        self, batch: Batch, arcs: Sequence[ArcSpace], demanded: Mapping[int, int] | None = None
     ) -> tuple[list[tuple[PartSpace, np.ndarray]], Known | None]:
         """Return the result of `score` for each sentence of a batch, and the label information of `Scorer.score_batch`.
 
-        ``demanded`` has the result of `demanded` for each sentence.
+        ``demanded`` are the numbers of the labels that some nodes of the batch must have.
         """
         spaces, count = [], 0
         for each in arcs:
             spaces.append(part_space(each, self.scorer.types))
             count += len(spaces[-1])
             check_count(count, "parts of a batch", len(each.start) - 2)
-        weights, scale = self._table("parser")
-        scores, known = self.scorer.score_batch(batch, spaces, weights, scale, join_words(demanded, batch))
+        scores, known = self.scorer.score_batch(batch, spaces, *self.tables["parser"], demanded)
         return list(zip(spaces, scores, strict=True)), known
 
     def demanded(self, constraints: Constraints | None) -> dict[int, int]:
@@ -393,10 +343,6 @@ class Parser:
             return {}
         numbers = {label: number for number, label in enumerate(self.model.labels)}
         return {word: numbers[label] for word, label in constraints.labels.items() if label in numbers}
-
-    def _table(self, name: str) -> tuple[np.ndarray, float]:
-        """Return a weight table and its scale."""
-        return self.model.weights[name], self.scale.get(name, 1.0)
 
     def decode(self, parts: PartSpace, scores: np.ndarray, search: SearchOptions | None = None) -> Decoded:
         """Return the best tree, by dual decomposition and, where that leaves a gap, by branch and bound.
@@ -439,7 +385,7 @@ class Parser:
         self, tokens: Tokens, heads: np.ndarray, demanded: Mapping[int, int] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the number of each arc's label and its margin, of the labels that are demanded: see `TreeLabeler`."""
-        return self.labeler.label(alone(tokens), [heads], None, [demanded or {}])[0]
+        return self.labeler.label(join([tokens]), [heads], None, demanded)[0]
 
     def _names(self, numbers: np.ndarray, constraints: Constraints | None) -> list[str]:
         """Return labels by their numbers, or those that are demanded."""
@@ -450,4 +396,4 @@ class Parser:
 
     def label_scores(self, tokens: Tokens, heads: np.ndarray) -> np.ndarray:
         """Return the score of each label of each arc of a tree, float64[n, n_labels]; see `TreeLabeler.scores`."""
-        return self.labeler.scores(alone(tokens), heads)
+        return self.labeler.scores(join([tokens]), heads)

@@ -15,8 +15,7 @@ from nonproj.pipeline.parser import Parser
 from nonproj.programs.column_generation import DEFAULTS, PricingCounts, PricingOptions, full_program, price_and_cut
 from nonproj.scoring.bounds import grandparent_bounds, parts_of_triples
 from nonproj.scoring.hashing import hash_tokens
-from nonproj.scoring.score import score_parts
-from nonproj.scoring.scorer import dense_arc_scores
+from nonproj.scoring.scorer import dense_arc_scores, score_parts
 from nonproj.types import Decoded, Sentence
 
 
@@ -71,7 +70,7 @@ class PricingParser:
     @property
     def _weights(self) -> tuple[np.ndarray, float]:
         """The weight table and its scale."""
-        return self.parser.model.weights["parser"], self.parser.scale.get("parser", 1.0)
+        return self.parser.tables["parser"]
 
     def _scores(self, sentence: Sentence) -> tuple[Any, ...]:
         """Return the scores of all arcs, the hashed grandparent templates, and a function that scores parts."""

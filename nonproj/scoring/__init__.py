@@ -8,13 +8,10 @@
 - `batch`: sentences one after the other, so that a kernel is called once for all of them
 - `hashing`: the words of a part to the places of its features in a weight table
 - `prefetch`: a hint to the processor that memory is read soon
-- `score`: scores of parts, and the transposed update of the weights
-- `scorer`: scores of all part types of a model
-- `labels`: scores and updates of the labels of arcs
-- `label_lines`: which labels an arc may have, by tags
+- `scorer`: scores of the parts of all types of a model, and the transposed update of the weights
+- `labels`: scores and updates of the labels of arcs, and which labels an arc may have, by tags
 - `label_pairs`: scores and updates of pairs of labels
-- `label_decoding`: the best labels of a tree's arcs together
-- `tree_labels`: the labels of the trees of a batch
+- `tree_labels`: the labels of the trees of a batch, the best ones of all arcs together
 - `word_sums`: the first layer of the network, computed once for each word
 - `network`: scores of arcs and labels by a feed-forward network
 - `bounds`: upper bounds of grandparent scores, for price and cut

@@ -7,7 +7,7 @@ nodes ``N`` and ``N + 1``, fall into the margin after it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,8 @@ class Batch(NamedTuple):
     first, end : ndarray of shape (S,), int32
         The nodes of a sentence are ``first[s]`` to ``end[s] - 1``, from its root to its last word; ``end[s]`` is its
         START and ``end[s] + 1`` its END.
+    n_nodes : int
+        All nodes, those in the margins between sentences included.
     """
 
     atoms: np.ndarray
@@ -37,16 +39,7 @@ class Batch(NamedTuple):
     feat: np.ndarray
     first: np.ndarray
     end: np.ndarray
-
-    @property
-    def n_nodes(self) -> int:
-        """All nodes, those in the margins between sentences included."""
-        return self.feat_start.shape[0] - 1
-
-
-def alone(tokens: Tokens) -> Batch:
-    """Return a batch of one sentence."""
-    return Batch(*tokens, *whole(tokens.n_nodes))
+    n_nodes: int
 
 
 def join(tokens: Sequence[Tokens]) -> Batch:
@@ -60,13 +53,14 @@ def join(tokens: Sequence[Tokens]) -> Batch:
     ([0, 8], [2, 10], [0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 4])
     """
     if len(tokens) == 1:
-        return alone(tokens[0])
+        n_nodes = tokens[0].n_nodes
+        return Batch(*tokens[0], np.zeros(1, np.int32), np.array([n_nodes], np.int32), n_nodes)
     sizes = np.array([len(each.feat_start) for each in tokens], np.int32) - np.int32(1)
     end = np.cumsum(sizes + np.int32(2 * MARGIN), dtype=np.int32) - np.int32(2 * MARGIN)
     first, feat_start = end - sizes, np.empty(int(end[-1]) + 1, np.int32)
     _join_starts(np.concatenate([each.feat_start for each in tokens]), first, end, feat_start)
     atoms, feat = (np.concatenate([each[i] for each in tokens]) for i in (0, 2))
-    return Batch(atoms, feat_start, feat, first, end)
+    return Batch(atoms, feat_start, feat, first, end, int(end[-1]))
 
 
 def whole(n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -83,7 +77,7 @@ def join_heads(heads: Sequence[np.ndarray], batch: Batch) -> np.ndarray:
     return joined
 
 
-def join_words(values: Sequence[Mapping[int, int]], batch: Batch) -> dict[int, int]:
+def join_words(values: Iterable[Mapping[int, int]], batch: Batch) -> dict[int, int]:
     """Return values of some words of each sentence as values of nodes of the batch.
 
     Examples

@@ -68,7 +68,7 @@ def _codes_of(orders: np.ndarray) -> np.ndarray:
 def grandparent_bounds(hashed: Hashed, weights: np.ndarray, scale: float = 1.0) -> GrandparentBounds:
     """Return upper bounds of the scores of all grandparent parts of a sentence.
 
-    The parameters are those of `nonproj.scoring.score.score_parts`, with the grandparent templates.  The bounds are
+    The parameters are those of `nonproj.scoring.scorer.score_parts`, with the grandparent templates.  The bounds are
     true for int16 weights, whose sums are exact, and true up to rounding for float32.
 
     Raises

@@ -12,7 +12,7 @@ import numpy as np
 from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.hashing import share
 from nonproj.parts.geometry import DIRECTION
-from nonproj.scoring.batch import Batch, alone
+from nonproj.scoring.batch import Batch, join
 from nonproj.scoring.prefetch import prefetch
 from nonproj.scoring.templates import TemplateTable
 from nonproj.scoring.vocabulary import END, MARGIN, START, Tokens
@@ -86,7 +86,7 @@ and the places of a whole sentence do not fit into the first-level cache."""
 
 def hash_tokens(tokens: Tokens | Batch, table: TemplateTable, n_weights: int) -> Hashed:
     """Compute every word's share of the hash of every template, for ``n_weights`` weights, a power of two."""
-    batch = tokens if isinstance(tokens, Batch) else alone(tokens)
+    batch = tokens if isinstance(tokens, Batch) else join([tokens])
     n_templates = table.salt.shape[0]
     n_slots = (table.term_start.shape[0] - 1) // max(n_templates, 1)
     shares = np.empty((n_slots, batch.n_nodes + 2, n_templates), np.uint32)
@@ -94,18 +94,13 @@ def hash_tokens(tokens: Tokens | Batch, table: TemplateTable, n_weights: int) ->
     _hash_tokens(batch.atoms, batch.end, table.salt, *terms, shares)
     shift = np.uint32(32 - (n_weights.bit_length() - 1))
     plain = Plain(shares, table.n_plain, table.codes, shift, table.code_shift)
-    return Hashed(plain, _sets(batch, table))
-
-
-def _sets(batch: Batch, table: TemplateTable) -> Sets:
-    """Return what the templates over sets need."""
-    atoms, feat_start, feat, first, end = batch
     firsts, columns = _NO_FIRSTS, table.between_attribute
     if table.n_between:
         between = columns[table.n_plain : table.n_plain + table.n_between]
-        firsts = _find_firsts(atoms, first, end, between)
+        firsts = _find_firsts(batch.atoms, batch.first, batch.end, between)
     coefficients = table.between_coefficient, table.feat_coefficient
-    return Sets(atoms, feat_start, feat, firsts, columns, *coefficients, table.n_between)
+    sets = Sets(batch.atoms, batch.feat_start, batch.feat, firsts, columns, *coefficients, table.n_between)
+    return Hashed(plain, sets)
 
 
 def list_places(hashed: Hashed, parts: PartRows) -> Places:

@@ -248,7 +248,8 @@ class PairScorer:
         Pairs of which both arcs have one candidate score 0, because they make no difference.
         """
         scores = []
-        for hashed, rows in self._hashed(tokens, tree, len(weights)):
+        for table, rows in zip(self.tables, (tree.siblings, tree.grandparents), strict=True):
+            hashed = hash_tokens(tokens, table, len(weights))
             scores.append(np.zeros((len(rows.nodes), found.labels.shape[1], found.labels.shape[1])))
             _score_label_pairs(hashed, rows, found.labels, found.counts, weights, scale, scores[-1])
         return scores
@@ -265,22 +266,18 @@ class PairScorer:
     ) -> None:
         """Move the weights from the pairs of predicted labels, int64[n], to those of the gold ones.
 
-        ``step`` and ``total`` are as for `nonproj.scoring.score.add_parts`.
+        ``step`` and ``total`` are as for `nonproj.scoring.scorer.add_parts`.
         """
         up, down = (np.concatenate([[0], labels, [0, 0]]) for labels in (gold, predicted))
-        for hashed, rows in self._hashed(tokens, tree, len(weights)):
+        for table, rows in zip(self.tables, (tree.siblings, tree.grandparents), strict=True):
             first, second = rows.nodes[:, 1], rows.nodes[:, 2]
             changed = np.flatnonzero((up[first] != down[first]) | (up[second] != down[second]))
             if len(changed):
+                hashed = hash_tokens(tokens, table, len(weights))
                 listed = list_places(hashed, PartRows(rows.nodes[changed], rows.codes[changed]))
                 shift, first, second = hashed.plain.shift, first[changed], second[changed]
                 for labels, sign in ((up, 1.0), (down, -1.0)):
                     _add_pairs(listed, labels[first], labels[second], shift, sign, step, weights, total)
-
-    def _hashed(self, tokens: Tokens | Batch, tree: LabelledTree, n_weights: int) -> list[tuple[Hashed, PartRows]]:
-        """Return hashes and rows of siblings and of grandparents."""
-        hashes = [hash_tokens(tokens, table, n_weights) for table in self.tables]
-        return list(zip(hashes, (tree.siblings, tree.grandparents), strict=True))
 
 
 @inlined_kernel

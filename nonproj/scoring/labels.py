@@ -2,11 +2,15 @@
 
 The weights of all labels of a feature lie in one block of the table, sixteen to a cache line, which is read as one
 vector: the number of the line is xor-ed onto the feature's place.
+
+An arc needs only the lines of those labels that were seen with the tags of its words and its direction in training, and
+all lines if none was.  `nonproj.learning.label_numbers` numbers labels so that such labels share lines.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +20,7 @@ from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance
 from nonproj.scoring.batch import Batch, whole
 from nonproj.scoring.hashing import BLOCK, Hashed, Places, _new_block, _write_places, list_places
 from nonproj.scoring.prefetch import prefetch
+from nonproj.scoring.vocabulary import MARGIN, Tokens
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint8s
 
 LINE = 16
@@ -26,6 +31,41 @@ NEVER = -(1 << 30)
 
 LARGE_MARGIN = 1e6
 """The margin of a label in the place of a larger one, or of an infinite one because there is no other label."""
+
+
+TAG = "pos"
+"""The attribute by which labels are looked up."""
+
+
+class LabelLines(NamedTuple):
+    """Lines of labels by tags.
+
+    Attributes
+    ----------
+    table : ndarray of shape (V, V, 2), int32
+        ``table[i, j, right]``: bit ``k`` is set if an arc from a word of tag ``i`` to one of tag ``j`` can have a label
+        of line ``k``; 0 where no arc was seen, which stands for all lines.
+    column : int
+        The column of `Tokens.atoms` with the tags.
+    """
+
+    table: np.ndarray
+    column: int
+
+    def of(self, tokens: Tokens | Batch, nodes: np.ndarray) -> np.ndarray:
+        """Return the lines of arcs as bits, int32[n]; ``nodes`` begin with head and modifier."""
+        lines = np.empty(len(nodes), np.int32)
+        _find_lines(self.table, tokens.atoms, self.column, nodes, lines)
+        return lines
+
+
+@kernel
+def _find_lines(table: Int32s, atoms: Int32s, column: int, nodes: Int32s, lines: Int32s) -> None:
+    """Look up the lines of each arc."""
+    for p in range(nodes.shape[0]):
+        h, m = nodes[p, 0], nodes[p, 1]
+        found = table[atoms[MARGIN + h, column], atoms[MARGIN + m, column], 1 if m > h else 0]
+        lines[p] = found if found != 0 else -1
 
 
 def label_parts(heads: np.ndarray, batch: Batch | None = None) -> PartRows:
@@ -83,7 +123,7 @@ def label_scores(
     """Score every label of every arc: float64[n, n_labels], or int32 for weights of int16.
 
     The scores are not scaled, because labels are only compared with each other.  ``lines``, int32[n], are the lines
-    whose labels each arc may have, as bits (`nonproj.scoring.label_lines`), by default all; others score `NEVER`.
+    whose labels each arc may have, as bits (`LabelLines`), by default all; others score `NEVER`.
     """
     n_lines = -(-n_labels // LINE)
     scores = np.zeros((parts.nodes.shape[0], n_lines * LINE), np.int32 if weights.dtype == np.int16 else np.float64)
@@ -196,7 +236,7 @@ def add_labels(
 ) -> None:
     """Move the weights of wrongly labelled arcs, given the numbers of their labels, int64[n].
 
-    ``step`` and ``total`` are as for `nonproj.scoring.score.add_parts`.
+    ``step`` and ``total`` are as for `nonproj.scoring.scorer.add_parts`.
     """
     wrong = np.flatnonzero(gold != predicted)
     listed = list_places(hashed, PartRows(parts.nodes[wrong], parts.codes[wrong]))
@@ -222,7 +262,7 @@ def add_labelled(
 ) -> None:
     """Add ``delta``, float64[n], times the features of arcs with these labels, int64[n], to the weights.
 
-    ``step`` and ``total`` are as for `nonproj.scoring.score.add_parts`.
+    ``step`` and ``total`` are as for `nonproj.scoring.scorer.add_parts`.
     """
     _add_labelled(list_places(hashed, parts), labels, delta, step, weights, total)
 

@@ -218,7 +218,7 @@ def score_arcs(
         See `Weights`.
     """
     scores = np.empty(len(arcs[0]))
-    _score_arcs(*arcs, words, sums, before, positions, output, zero_of(output), scores)
+    _score_arcs(*arcs, words, sums, before, positions, output, scores)
     return scores
 
 
@@ -248,7 +248,6 @@ def _score_arcs(
     before: Int32s | Float32s,
     positions: Int16s | Float32s,
     output: Int16s | Float32s,
-    zero: Int64s | Float64s,
     scores: Float64s,
 ) -> None:
     """Write the product of each arc's hidden layer with the output weights."""
@@ -257,7 +256,7 @@ def _score_arcs(
     for a in range(head.shape[0]):
         h, m = word[head[a]], word[modifier[a]]
         code, last, low = position_code(h, m, roots[head[a]]), max(h, m), min(h, m) + 1
-        total = zero[0]
+        total = zero_of(output)
         for k in range(size):
             x = sums[head[a], k] + sums[modifier[a], size + k] + positions[code, k] + (before[last, k] - before[low, k])
             if x > 0:

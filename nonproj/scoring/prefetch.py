@@ -24,6 +24,7 @@ def _prefetch(context: Any, array: Any, index: Any) -> Any:
     """Return the type and the code of `prefetch`, as numba wants them."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emit the instruction, and return numba's None."""
         byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
         instruction = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)

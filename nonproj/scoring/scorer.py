@@ -1,23 +1,27 @@
-"""All parts of a sentence: their features, their scores, and the transposed update."""
+"""All parts of a sentence: their features, their scores, ``F w``, and the transposed update, ``w += F' delta``.
+
+A row of F has a one at the place of each feature of a part, see `nonproj.scoring.hashing`; w is a weight table.
+"""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from nonproj.kernels.kernel import kernel
+from nonproj.linear.perceptron import move
+from nonproj.linear.weights import zero_of
+from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance_code
 from nonproj.parts.registry import part_set
-from nonproj.scoring.batch import Batch, alone, join_rows
-from nonproj.scoring.hashing import Hashed, hash_tokens
-from nonproj.scoring.label_lines import LabelLines
-from nonproj.scoring.labels import add_labelled, best_label_scores, label_scores
+from nonproj.scoring.batch import Batch, join, join_rows
+from nonproj.scoring.hashing import BLOCK, Hashed, Places, _new_block, _write_places, hash_tokens, list_places
+from nonproj.scoring.labels import LabelLines, add_labelled, best_label_scores, label_scores
 from nonproj.scoring.network import Layer, Network
-from nonproj.scoring.score import add_parts, score_pairs_of, score_parts
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable, part_templates
 from nonproj.scoring.vocabulary import Tokens
-from nonproj.types import Float32s, Float64s, Int64s, PartRows, PartSpace
+from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, PartSpace, Uint8s
 
 
 class Features(NamedTuple):
@@ -173,7 +177,14 @@ class Scorer:
                 hashed = hash_tokens(batch, self.label_table, len(weights))
                 known = Known(rows.nodes, label_scores(hashed, rows, self.n_labels, weights, lines), layer)
                 scores[0] += scale * best_label_scores(known.of_labels, modifier, demanded)
-        return [np.concatenate(each) for each in _split(scores, spaces)], known
+        split, done = [], [0] * len(scores)
+        for parts in spaces:
+            own = []
+            for i, of_type in enumerate(scores):
+                begin, done[i] = done[i], done[i] + parts.offsets[i + 1] - parts.offsets[i]
+                own.append(of_type[begin : done[i]])
+            split.append(np.concatenate(own))
+        return split, known
 
     def score_unlabelled(self, features: Features, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
         """Return the scores of all parts, float64[P], those of arcs without labels."""
@@ -219,23 +230,134 @@ def _free(lines: np.ndarray | None, modifier: np.ndarray, demanded: Mapping[int,
     return np.where(np.isin(modifier, list(demanded)), np.int32(-1), lines)
 
 
-def _split(scores: Sequence[np.ndarray], spaces: Sequence[PartSpace]) -> Iterator[list[np.ndarray]]:
-    """Yield for each sentence the scores of its parts, given those of each type for all sentences."""
-    done = [0] * len(scores)
-    for parts in spaces:
-        sizes = [end - begin for begin, end in itertools.pairwise(parts.offsets)]
-        ends = [begin + size for begin, size in zip(done, sizes, strict=True)]
-        yield [each[begin:end] for each, begin, end in zip(scores, done, ends, strict=True)]
-        done = ends
-
-
 def dense_arc_scores(tokens: Tokens, table: TemplateTable, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
-    """Score every pair of words by an arc-factored model; see `nonproj.scoring.score.score_pairs`."""
-    return dense_scores_of_batch(alone(tokens), table, weights, scale)[0]
+    """Score every pair of words of one sentence by an arc-factored model: see `score_pairs`."""
+    batch = join([tokens])
+    return score_pairs(batch, hash_tokens(batch, table, len(weights)), weights, scale)[0]
 
 
-def dense_scores_of_batch(
-    batch: Batch, table: TemplateTable, weights: np.ndarray, scale: float = 1.0
-) -> list[np.ndarray]:
-    """Score every pair of words of each sentence; see `nonproj.scoring.score.score_pairs`."""
-    return score_pairs_of((batch.first, batch.end), hash_tokens(batch, table, len(weights)), weights, scale)
+def score_pairs(batch: Batch, hashed: Hashed, weights: np.ndarray, scale: float = 1.0) -> list[np.ndarray]:
+    """Return the score of every arc of each sentence: ``s[h, m]``, float64[N, N].
+
+    It is minus infinity on the diagonal and in column 0.  ``hashed`` is the batch under templates of arcs; for the
+    other parameters see `score_parts`.
+    """
+    sizes = (batch.end - batch.first).astype(np.int64)
+    ends = np.cumsum(sizes * sizes).tolist()
+    flat = np.empty(ends[-1])
+    _score_pairs(hashed, batch.first, batch.end, weights, float(scale), flat)
+    scores, begin = [], 0
+    for n_nodes, end in zip(sizes.tolist(), ends, strict=True):
+        scores.append(flat[begin:end].reshape(n_nodes, n_nodes))
+        begin = end
+    return scores
+
+
+def score_parts(hashed: Hashed, parts: PartRows, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
+    """Return the score of each part.
+
+    Parameters
+    ----------
+    hashed : Hashed
+        From `hash_tokens`, for the same type of part.
+    parts : PartRows
+        P of them.
+    weights : ndarray, float32 or int16
+        A table whose size is a power of two.
+    scale : float
+        Factor of all scores, from `nonproj.linear.weights.quantise`.
+
+    Returns
+    -------
+    ndarray of shape (P,), float64
+    """
+    scores = np.empty(parts.nodes.shape[0])
+    _score_parts(hashed, parts.nodes, parts.codes, weights, float(scale), scores)
+    return scores
+
+
+def add_parts(
+    hashed: Hashed, parts: PartRows, delta: np.ndarray, step: float, weights: np.ndarray, total: np.ndarray
+) -> None:
+    """Add ``delta`` times each part's features to the weights, and ``step`` times that to the running total.
+
+    Parameters
+    ----------
+    hashed, parts
+        As for `score_parts`.
+    delta : ndarray of shape (P,), float64
+        Gold minus predicted; parts of delta 0 cost nothing.
+    step : float
+        Number of the update, for lazy averaging: the average over ``T`` updates is ``weights - total / T``.
+    weights, total : ndarray, float32 and float64
+        Changed in place.
+    """
+    changed = np.flatnonzero(delta)
+    listed = list_places(hashed, PartRows(parts.nodes[changed], parts.codes[changed]))
+    _add(listed, delta[changed], step, weights, total)
+
+
+@kernel
+def _score_parts(
+    hashed: Hashed,
+    nodes: Int32s,
+    codes: Uint8s,
+    weights: Float32s | Int16s,
+    scale: float,
+    scores: Float64s,
+) -> None:
+    """Sum the weights at each part's places."""
+    block = _new_block(hashed, min(BLOCK, nodes.shape[0]))
+    start, places = block
+    memory = weights.view(np.uint8)
+    for first in range(0, nodes.shape[0], BLOCK):
+        for p in range(_write_places(hashed, nodes, codes, first, block, memory, weights.itemsize)):
+            total = zero_of(weights)
+            for i in range(start[p], start[p + 1]):
+                total += weights[places[i]]
+            scores[first + p] = total * scale
+
+
+@kernel
+def _score_pairs(
+    hashed: Hashed,
+    begin: Int32s,
+    end: Int32s,
+    weights: Float32s | Int16s,
+    scale: float,
+    scores: Float64s,
+) -> None:
+    """Sum the weights at the places of the arcs between all words of each sentence, and write them by head."""
+    nodes, codes, filled = np.empty((BLOCK, 2), np.int32), np.zeros((BLOCK, 3), np.uint8), np.empty(BLOCK, np.int64)
+    block, memory, row = _new_block(hashed, BLOCK), weights.view(np.uint8), 0
+    start, places = block
+    for s in range(begin.shape[0]):
+        h, m, n_nodes = begin[s], begin[s], end[s] - begin[s]
+        last = row + n_nodes * n_nodes
+        while row < last:
+            count = 0
+            while count < BLOCK and row < last:
+                if m == h or m == begin[s]:
+                    scores[row] = -np.inf
+                else:
+                    direction = direction_code(h, m)
+                    nodes[count, 0], nodes[count, 1], filled[count] = h, m, row
+                    codes[count, DIRECTION], codes[count, DISTANCE] = direction, distance_code(h, m, direction - 1)
+                    count += 1
+                row, m = row + 1, m + 1
+                if m == end[s]:
+                    h, m = h + 1, begin[s]
+            for p in range(_write_places(hashed, nodes[:count], codes, 0, block, memory, weights.itemsize)):
+                total = zero_of(weights)
+                for i in range(start[p], start[p + 1]):
+                    total += weights[places[i]]
+                scores[filled[p]] = total * scale
+
+
+@kernel
+def _add(listed: Places, delta: Float64s, step: float, weights: Float32s, total: Float64s) -> None:
+    """Add each part's delta to the weights at its places."""
+    start, places = listed
+    for p in range(delta.shape[0]):
+        for i in range(start[p], start[p + 1]):
+            move(weights, total, places[i], delta[p], step)

@@ -1,23 +1,40 @@
-"""The labels of trees: scores of the labels of their arcs, and the best labellings."""
+"""The labels of trees: scores of the labels of their arcs, and the best labels of all arcs, by dynamic programming.
+
+The score of a labelling is the sum of the scores of its labels and of its pairs of labels (`label_pairs`).  From the
+leaves up, for each label of a word, a Viterbi over the labels of its modifiers, from left to right, finds the best
+labelling below the word; the scores of the pairs with the word's own label are added to those of the modifiers' labels.
+From the root down the labels are read off, and the scores of the best labellings with each other label are computed as
+max-marginals.  Over the candidates of each arc the result is exact.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from nonproj.scoring.batch import Batch, join_heads, join_words
+from nonproj.kernels.kernel import kernel
+from nonproj.scoring.batch import Batch, join_heads
 from nonproj.scoring.hashing import hash_tokens
-from nonproj.scoring.label_decoding import label_tree
-from nonproj.scoring.label_pairs import PairScorer
+from nonproj.scoring.label_pairs import Candidates, LabelledTree, PairScorer, candidates, labelled_tree
 from nonproj.scoring.labels import label_parts, label_scores, two_best
 from nonproj.scoring.scorer import Known, Scorer
 from nonproj.scoring.templates import part_templates
-from nonproj.types import PartRows
+from nonproj.scoring.vocabulary import Tokens
+from nonproj.types import Float64s, Int64s, PartRows
 
 Table: TypeAlias = "tuple[np.ndarray, float]"
 """A weight table and its scale."""
+
+
+MOST = 6
+"""Candidate labels of an arc."""
+
+GAP = 3.0
+"""Candidate labels score less than the best one by at most so many margins of the labeler."""
+
+_NO_MARGINS = np.empty(0)
 
 
 class TreeLabeler:
@@ -86,7 +103,7 @@ class TreeLabeler:
         batch: Batch,
         heads: Sequence[np.ndarray],
         known: Known | None = None,
-        demanded: Sequence[Mapping[int, int]] = (),
+        demanded: Mapping[int, int] | None = None,
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the labels of the tree of each sentence.
 
@@ -97,8 +114,8 @@ class TreeLabeler:
             A tree for each sentence.
         known : Known, optional
             See `scores`.
-        demanded : sequence of mapping of int to int, optional
-            For each sentence the words that must have a label, and its number.
+        demanded : mapping of int to int, optional
+            The nodes that must have a label, and its number.
 
         Returns
         -------
@@ -111,8 +128,207 @@ class TreeLabeler:
         best, margins = two_best(scores)
         if self.pairs is not None:
             words = np.flatnonzero(trees >= 0)
-            for word, label in join_words(demanded, batch).items():
+            for word, label in (demanded or {}).items():
                 scores[np.searchsorted(words, word), np.arange(scores.shape[1]) != label] = -np.inf
             best = label_tree(self.pairs, batch, trees, scores, self.tables[0], self.margin, None, margins)
         ends = np.cumsum([len(each) - 1 for each in heads])[:-1]
         return list(zip(np.split(best, ends), np.split(margins, ends), strict=True))
+
+
+def label_tree(
+    scorer: PairScorer,
+    tokens: Tokens | Batch,
+    heads: np.ndarray,
+    scores: np.ndarray,
+    table: tuple[np.ndarray, float],
+    margin: float,
+    gold: np.ndarray | None = None,
+    margins: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return the numbers of the best labels of a tree's arcs, int64[n].
+
+    Parameters
+    ----------
+    scorer : PairScorer
+    tokens : Tokens or Batch
+    heads : ndarray of shape (N,), int32
+        A tree, or those of a batch from `nonproj.scoring.batch.join_heads`.
+    scores : ndarray of shape (n, n_labels), float64
+        Of each label of each arc.
+    table : tuple of ndarray and float
+        The weights of the pairs, and their scale.
+    margin : float
+        That with which the labeler was trained; see `GAP`.
+    gold, margins : ndarray, optional
+        As for `nonproj.scoring.label_pairs.candidates` and `decode_labels`.
+    """
+    tree = labelled_tree(heads, tokens if isinstance(tokens, Batch) else None)
+    found = candidates(scores, MOST, GAP * margin if margin else np.inf, gold, tree)
+    return decode_labels(tree, found, scorer.score(tokens, tree, found, *table), margins)[0]
+
+
+def decode_labels(
+    tree: LabelledTree, found: Candidates, pairs: Sequence[np.ndarray], margins: np.ndarray | None = None
+) -> tuple[np.ndarray, float]:
+    """Return the best label of each arc, int64[n], and the score of the best labelling, of all trees of a batch.
+
+    Parameters
+    ----------
+    tree : LabelledTree
+    found : Candidates
+        The labels to choose from, and their scores.
+    pairs : sequence of ndarray of shape (P, K, K), float64
+        The scores of the pairs of siblings and of grandparents, from `nonproj.scoring.label_pairs.PairScorer.score`.
+    margins : ndarray of shape (n,), float64, optional
+        Where a word has several candidates, overwritten by how much less the best labelling with another one scores.
+
+    Examples
+    --------
+    >>> from nonproj.scoring.label_pairs import candidates, labelled_tree
+    >>> tree = labelled_tree(np.array([-1, 2, 0, 2], np.int32))
+    >>> found = candidates(np.array([[3.0, 2.0], [1.0, 0.0], [3.0, 1.5]]), 2, 9.0)
+    >>> siblings, grandparents = np.zeros((5, 2, 2)), np.zeros((3, 2, 2))
+    >>> siblings[3, 0, 0] = -2.0  # not label 0 twice
+    >>> margins = np.empty(3)
+    >>> decode_labels(tree, found, [siblings, grandparents], margins)
+    (array([1, 0, 0]), 6.0)
+    >>> margins
+    array([0.5, 1. , 0.5])
+    """
+    siblings, grandparents = pairs
+    labels, wanted = np.empty(len(tree.words), np.int64), _NO_MARGINS if margins is None else margins
+    return labels, _decode_labels(tree, found, siblings, grandparents, labels, wanted)
+
+
+class Chart(NamedTuple):
+    """What the pass from the leaves to the root computes.
+
+    Attributes
+    ----------
+    inside : ndarray of shape (N, K), float64
+        The score of the best labelling of the words below a node, and of its own label, for each of its labels.
+    forward : ndarray of shape (N, K, K), float64
+        ``forward[m, a, b]``: the same of ``m`` with label ``b``, of its siblings to the left, and of their pairs, if
+        the head has label ``a``.
+    """
+
+    inside: np.ndarray
+    forward: np.ndarray
+
+
+@kernel
+def _decode_labels(
+    tree: LabelledTree,
+    found: Candidates,
+    siblings: Float64s,
+    grandparents: Float64s,
+    labels: Int64s,
+    margins: Float64s,
+) -> float:
+    """Write labels, and margins if there is memory for them; return the score of the labelling."""
+    n_nodes, most = tree.heads.shape[0], found.labels.shape[1]
+    chart = Chart(np.empty((n_nodes, most)), np.empty((n_nodes, most, most)))
+    _fill_chart(tree, found, siblings, grandparents, chart)
+    chosen = np.zeros(n_nodes, np.int64)
+    _read_labels(tree, found.counts, siblings, chart.forward, chosen)
+    for i in range(tree.words.shape[0]):
+        labels[i] = found.labels[tree.words[i], chosen[tree.words[i]]]
+    if margins.shape[0] > 0:
+        _fill_margins(tree, found, siblings, grandparents, chart, chosen, margins)
+    score = 0.0
+    for node in range(n_nodes):
+        if tree.heads[node] < 0:
+            score += chart.inside[node, 0]
+    return score
+
+
+@kernel
+def _fill_chart(
+    tree: LabelledTree, found: Candidates, siblings: Float64s, grandparents: Float64s, chart: Chart
+) -> None:
+    """Fill the chart from the leaves up."""
+    _, _, order, start, modifiers, first, _, _ = tree
+    (_, counts, own), (inside, forward) = found, chart
+    for i in range(order.shape[0] - 1, -1, -1):
+        h = order[i]
+        for a in range(counts[h]):
+            inside[h, a] = own[h, a]
+        if start[h] == start[h + 1]:
+            continue
+        for j in range(start[h], start[h + 1]):
+            m, pair = modifiers[j], siblings[first[h] + j - start[h]]
+            for a in range(counts[h]):
+                for b in range(counts[m]):
+                    best = pair[0, b]
+                    if j > start[h]:
+                        best = -np.inf
+                        for c in range(counts[modifiers[j - 1]]):
+                            best = max(best, forward[modifiers[j - 1], a, c] + pair[c, b])
+                    forward[m, a, b] = best + inside[m, b] + grandparents[m - 1, a, b]
+        m, pair = modifiers[start[h + 1] - 1], siblings[first[h + 1] - 1]
+        for a in range(counts[h]):
+            best = -np.inf
+            for b in range(counts[m]):
+                best = max(best, forward[m, a, b] + pair[b, 0])
+            inside[h, a] += best
+
+
+@kernel
+def _read_labels(tree: LabelledTree, counts: Int64s, siblings: Float64s, forward: Float64s, chosen: Int64s) -> None:
+    """Write the number of each word's candidate in the best labelling, from the root down."""
+    _, _, order, start, modifiers, first, _, _ = tree
+    for i in range(order.shape[0]):
+        h = order[i]
+        a, b = chosen[h], 0
+        for j in range(start[h + 1] - 1, start[h] - 1, -1):
+            m, pair = modifiers[j], siblings[first[h] + j - start[h] + 1]
+            best, label = -np.inf, 0
+            for c in range(counts[m]):
+                score = forward[m, a, c] + pair[c, b]
+                if score > best:
+                    best, label = score, c
+            chosen[m] = b = label
+
+
+@kernel
+def _fill_margins(
+    tree: LabelledTree,
+    found: Candidates,
+    siblings: Float64s,
+    grandparents: Float64s,
+    chart: Chart,
+    chosen: Int64s,
+    margins: Float64s,
+) -> None:
+    """Write how much less the best labelling with another label of each word scores."""
+    heads, words, order, start, modifiers, first, _, _ = tree
+    (_, counts, own), (inside, forward), most = found, chart, chart.inside.shape[1]
+    best = np.full(inside.shape, -np.inf)  # of the labellings with each label of each node
+    of_tree = np.empty(inside.shape[0])  # the score of the best labelling of each node's tree
+    backward, after = np.empty(most), np.empty(most)
+    for i in range(order.shape[0]):
+        h = order[i]
+        of_tree[h] = of_tree[heads[h]] if heads[h] >= 0 else inside[h, 0]
+        if heads[h] < 0:
+            best[h, 0] = inside[h, 0]
+        for a in range(counts[h]):
+            outside = best[h, a] - inside[h, a] + own[h, a]
+            backward[0], n_next = 0.0, 1  # of the END
+            for j in range(start[h + 1] - 1, start[h] - 1, -1):
+                m, pair = modifiers[j], siblings[first[h] + j - start[h] + 1]
+                for c in range(counts[m]):
+                    after[c] = -np.inf
+                    for b in range(n_next):
+                        after[c] = max(after[c], pair[c, b] + backward[b])
+                    best[m, c] = max(best[m, c], outside + forward[m, a, c] + after[c])
+                n_next = counts[m]
+                for c in range(n_next):
+                    backward[c] = inside[m, c] + grandparents[m - 1, a, c] + after[c]
+    for i in range(words.shape[0]):
+        m = words[i]
+        if counts[m] > 1:
+            other = -np.inf
+            for b in range(counts[m]):
+                if b != chosen[m]:
+                    other = max(other, best[m, b])
+            margins[i] = max(0.0, of_tree[m] - other)

@@ -140,10 +140,6 @@ def prefer_coarse(sentences: Iterable[Sentence]) -> bool:
     return "_" not in coarse and (rare or len(fine) <= len(coarse))
 
 
-def _forms(sentence: Sentence) -> list[str]:
-    return [row[1] for row in sentence.rows]
-
-
 def _features_of(feats: str) -> list[str]:
     return [] if feats == "_" else feats.split("|")
 
@@ -208,7 +204,7 @@ class Encoder:
             if name == MORPH:
                 counts = reduced(counts, informative(sentences, coarse))
             elif name in OF_SENTENCE:
-                counts = Counter(value for s in sentences for value in OF_SENTENCE[name](_forms(s)))
+                counts = Counter(value for s in sentences for value in OF_SENTENCE[name](s.forms))
             vocabularies[name] = _known(_alternatives(counts), rare)
         counts = Counter()
         for columns, count in words.items():
@@ -222,8 +218,9 @@ class Encoder:
         met = self._met.own
         if len(met.row) > _CACHED_WORDS:
             met = self._met.renewed()
-        known, ids, coarse = met.row, [], self.coarse
+        known, ids, forms, coarse = met.row, [], [], self.coarse
         for row in sentence.rows:
+            forms.append(row[1])
             columns = (row[1], row[2], row[3], "_" if coarse else row[4], row[5])
             number = known.get(columns)
             ids.append(self._add(met, columns) if number is None else number)
@@ -231,7 +228,6 @@ class Encoder:
         atoms = np.zeros((n_nodes + 2 * MARGIN, len(self.attributes)), np.int32)
         atoms[MARGIN] = ROOT
         met.table.take(ids, 0, atoms[MARGIN + 1 : MARGIN + n_nodes])
-        forms = _forms(sentence)
         for name in () if MARKS.isdisjoint(forms) else self._of_sentence:
             numbers, found, column = self._numbers[name], OF_SENTENCE[name](forms), self.attributes.index(name)
             atoms[MARGIN + 1 : MARGIN + n_nodes, column] = [numbers.get(value, UNKNOWN) for value in found]

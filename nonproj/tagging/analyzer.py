@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from nonproj.errors import ConfigError, ModelError
-from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS
+from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS, with_rows
 from nonproj.linear.component import blocks, cross_fit
 from nonproj.options.config import TaggerConfig
 from nonproj.tagging.lemmatizer import Lemmatizer, check_lemmatizer
 from nonproj.tagging.tagger import Tagger, check_tagger
 from nonproj.tagging.tagset import TAG_COLUMNS
 from nonproj.tagging.templates import load_templates
-from nonproj.types import Sentence
+from nonproj.types import Float64s, Sentence
 
 _NAMES = ("tagger", "lemmatizer")
 
@@ -106,79 +106,74 @@ class Analyzer:
 
     def annotate_with_margins(
         self, batch: Sequence[Sentence], overwrite: bool = False
-    ) -> tuple[list[list[list[str]]], list[np.ndarray]]:
+    ) -> tuple[list[list[list[str]]], list[Float64s]]:
         """Return the rows of `annotate`, and for each sentence the margins of its tags, float64[n].
 
         See `nonproj.tagging.tagger.Tagger.tag_with_margins`; the margins are infinite if there is no tagger.
         """
-        tags, margins = self._tag(batch, overwrite)
-        words = [(row[1], *tag) for row, tag in zip((row for s in batch for row in s.rows), tags, strict=True)]
-        lemmas = self.lemmatizer.lemmas(words) if self.lemmatizer else None
-        made, i = [], 0
+        words = [row.copy() for sentence in batch for row in sentence.rows]
+        margins = self._tag(batch, words, overwrite)
+        if self.lemmatizer:
+            lemmas = self.lemmatizer.lemmas([(row[1], row[UPOS], row[XPOS], row[FEATS]) for row in words])
+            for row, lemma in zip(words, lemmas, strict=True):
+                if overwrite or row[LEMMA] == "_":
+                    row[LEMMA] = lemma
+        made, split, end = [], [], 0
         for sentence in batch:
-            rows = []
-            for row in sentence.rows:
-                upos, xpos, feats = tags[i]
-                lemma = row[LEMMA]
-                if lemmas is not None and (overwrite or lemma == "_"):
-                    lemma = lemmas[i]
-                rows.append([row[0], row[1], lemma, upos, xpos, feats, *row[6:]])
-                i += 1
-            made.append(rows)
-        return made, np.split(margins, np.cumsum([len(sentence) for sentence in batch])[:-1])
+            begin, end = end, end + len(sentence.rows)
+            made.append(words[begin:end])
+            split.append(margins[begin:end])
+        return made, split
 
-    def _tag(self, batch: Sequence[Sentence], overwrite: bool) -> tuple[list[tuple[str, str, str]], np.ndarray]:
-        """Return UPOS, XPOS and FEATS of all words, as they are to be written, and the margins of the tags."""
+    def _tag(self, batch: Sequence[Sentence], words: list[list[str]], overwrite: bool) -> Float64s:
+        """Fill the absent tags in the rows of all words; return the margins of the tags."""
         if self.tagger is None:
-            given = [(row[UPOS], row[XPOS], row[FEATS]) for sentence in batch for row in sentence.rows]
-            return given, np.full(len(given), np.inf)
-        filled = self.tag_columns
+            return np.full(len(words), np.inf)
         keys: list[Any] = []
-        given: list[Any] = []
+        absent: list[Sequence[int]] = []
         for sentence in batch:
             rows = sentence.rows
-            if overwrite or all(row[UPOS] == "_" and row[XPOS] == "_" and row[FEATS] == "_" for row in rows):
+            if overwrite or {tag for row in rows for tag in row[UPOS : FEATS + 1]} <= {"_"}:
                 keys += [row[1] for row in rows]
-                given += [None] * len(rows)
-            else:
-                feats = any(row[FEATS] != "_" for row in rows)
-                there = [
-                    (
-                        row[UPOS] if row[UPOS] != "_" else None,
-                        row[XPOS] if row[XPOS] != "_" else None,
-                        row[FEATS] if feats else None,
-                    )
-                    for row in rows
-                ]
-                given += there
-                keys += [
-                    (row[1], *(g if c in filled else None for c, g in zip(TAG_COLUMNS, tag, strict=True)))
-                    for row, tag in zip(rows, there, strict=True)
-                ]
-        found, margins = self.tagger.tag_with_margins(keys, [len(sentence) for sentence in batch])
-        if self.tag_columns == TAG_COLUMNS and not any(given):
-            return found, margins
-        return self._merge(batch, found, given, overwrite), margins
+                absent += [self.tag_columns] * len(rows)
+                continue
+            feats = any(row[FEATS] != "_" for row in rows)
+            for row in rows:
+                own = [c for c in self.tag_columns if row[c] == "_" and not (c == FEATS and feats)]
+                known = [row[c] if c in self.tag_columns and c not in own else None for c in TAG_COLUMNS]
+                keys.append((row[1], *known))
+                absent.append(own)
+        found, margins = self.tagger.tag_with_margins(keys, [len(sentence.rows) for sentence in batch])
+        for row, columns, tag in zip(words, absent, found, strict=True):
+            for column in columns:
+                row[column] = tag[column - UPOS]
+        return margins
 
-    def _merge(self, batch, found: list[Any], given: list[Any], overwrite: bool) -> list[tuple[str, str, str]]:
-        """Return predicted tags, with the columns that are given or that the model does not fill as they are."""
-        merged, i = [], 0
-        for sentence in batch:
-            for row in sentence.rows:
-                there = given[i] or (None, None, None)
-                merged.append(
-                    tuple(
-                        row[c] if c not in self.tag_columns or g is not None else tag
-                        for c, g, tag in zip(TAG_COLUMNS, there, found[i], strict=True)
-                    )
-                )
-                i += 1
-        return merged
+    def apply(self, batch: Sequence[Sentence], overwrite: bool = False) -> list[Sentence]:
+        """Return the sentences with the absent columns filled, and the margins of their tags.
+
+        Those that lack nothing are returned as they are, unless ``overwrite``.
+        """
+        tagged = list(batch)
+        chosen = [i for i, sentence in enumerate(batch) if overwrite or self._lacks(sentence.rows)]
+        if chosen:
+            found = self.annotate_with_margins([batch[i] for i in chosen], overwrite)
+            for i, rows, margins in zip(chosen, *found, strict=True):
+                tagged[i] = with_rows(batch[i], rows, margins)
+        return tagged
+
+    def _lacks(self, rows: list[list[str]]) -> bool:
+        """Return whether a word lacks its tag or lemma, or all words lack features, which single words may lack."""
+        for column in self.columns:
+            absent = [row[column] for row in rows].count("_")
+            if absent == len(rows) if column == FEATS else absent:
+                return True
+        return False
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return JSON values and arrays from which `from_state` makes the same model."""
         meta: dict[str, Any] = {"options": asdict(self.options)}
-        arrays = {}
+        arrays: dict[str, np.ndarray] = {}
         for name, part in zip(_NAMES, (self.tagger, self.lemmatizer), strict=True):
             if part is not None:
                 meta[name], own = part.state()
@@ -200,7 +195,7 @@ class Analyzer:
             options = TaggerConfig(**meta.get("options", {}))
         except (ConfigError, TypeError) as error:
             raise ModelError(f"the tagger has options unknown to this version: {error}") from None
-        parts = {}
+        parts: dict[str, Any] = {}
         for name, check in zip(_NAMES, (check_tagger, check_lemmatizer), strict=True):
             own = {key.partition(".")[2]: array for key, array in arrays.items() if key.partition(".")[0] == name}
             try:

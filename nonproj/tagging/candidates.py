@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.linear.weights import zero_of
 from nonproj.tagging.chain import Chain, Text, _hash_context, _prune, _score_local, _score_pairs, _score_triple
 from nonproj.tagging.decoding import Pruning
 from nonproj.tagging.tagger import Tagger
 from nonproj.tagging.words import Words
-from nonproj.types import Float64s, Int16s, Int64s
+from nonproj.types import Float64s, Int16s
 
 
 class TagChain(NamedTuple):
@@ -32,7 +31,7 @@ class TagChain(NamedTuple):
         ``triple[i, a, b, c]``: the same after ``a`` of word ``i - 2``.
     """
 
-    count: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]  # hides that of tuples
     tags: np.ndarray
     own: np.ndarray
     pair: np.ndarray
@@ -45,14 +44,14 @@ def tag_chains(tagger: Tagger, keys: list[Any], lengths: list[int]) -> list[TagC
     The best sequence of a chain is what `Tagger.tag` returns; for the parameters see there.
     """
     forms, rows = tagger.look_up(keys)
-    weights, zero, found, begin = tagger.weights, zero_of(tagger.weights), [], 0
+    weights, found, begin = tagger.weights, [], 0
     for length in lengths:
         n, k = length, tagger.pruning.limit
         shapes = (n,), (n, k), (n, k), (n, k, k), (n, k, k, k)
         chain = TagChain(*(np.zeros(shape, kind) for shape, kind in zip(shapes, _KINDS, strict=True)))
         text = Text(np.array([0, n]), rows[begin : begin + n])
         own = tagger.score(forms, text)
-        _fill_chain(tagger.chain, forms.words, own, text, weights, zero, tagger.pruning, chain)
+        _fill_chain(tagger.chain, forms.words, own, text, weights, tagger.pruning, chain)
         begin += n
         width = int(chain.count.max(initial=1))
         scores = [array * tagger.scale for array in chain[2:]]
@@ -71,7 +70,6 @@ def _fill_chain(
     own: Float64s,
     text: Text,
     weights: Int16s,
-    zero: Int64s,
     pruning: Pruning,
     found: TagChain,
 ) -> None:
@@ -85,9 +83,9 @@ def _fill_chain(
     boundary = chain.values.shape[0] - 1
     for i in range(n):
         count[i] = words.count[form[i]]
-        _score_local(chain, words, form[i], keys[i], own[i], weights, zero, local[i])
+        _score_local(chain, words, form[i], keys[i], own[i], weights, local[i])
         if count[i] > 1 or (i > 0 and count[i - 1] > 1):
-            _score_pairs(chain, words, form[i - 1] if i > 0 else -1, form[i], keys[i], weights, zero, pairs[i])
+            _score_pairs(chain, words, form[i - 1] if i > 0 else -1, form[i], keys[i], weights, pairs[i])
     left = _prune(count, local, pairs, pruning.threshold, pruning.limit, kept, np.empty(n))
     for i in range(n):
         found.count[i] = left[i]
@@ -101,4 +99,4 @@ def _fill_chain(
                 for a in range(left[i - 2] if i > 1 else 1):
                     q = found.tags[i - 2, a] if i > 1 else boundary
                     if several:
-                        found.triple[i, a, b, c] = _score_triple(chain, keys[i], q, p, tag, weights, zero)
+                        found.triple[i, a, b, c] = _score_triple(chain, keys[i], q, p, tag, weights)

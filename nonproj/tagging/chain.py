@@ -7,16 +7,26 @@ a score to each pair of neighbouring candidates, and those about two tags to eac
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.hashing import share
-from nonproj.tagging.tagset import TagSet
+from nonproj.linear.weights import zero_of
 from nonproj.tagging.templates import WINDOW, ChainTemplates
 from nonproj.tagging.words import Words
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint32s
+
+
+class Labels(Protocol):
+    """What a chain is over: the arrays of a `TagSet`."""
+
+    unit_start: np.ndarray
+    units: np.ndarray
+    unit_attribute: np.ndarray
+    values: np.ndarray
+    levels: np.ndarray
 
 
 class Chain(NamedTuple):
@@ -58,7 +68,7 @@ class Text(NamedTuple):
     form: np.ndarray
 
 
-def make_chain(tags: TagSet, table: ChainTemplates, bits: int) -> Chain:
+def make_chain(tags: Labels, table: ChainTemplates, bits: int) -> Chain:
     """Return tags and templates as the kernels read them, for a table of ``2 ** bits`` weights."""
     n_levels = tags.levels.shape[1]
     products = table.levels[:, :, None, :n_levels] * tags.levels.astype(np.uint64)
@@ -107,13 +117,11 @@ def _sum_units(
 
 
 @inlined_kernel
-def _score_own(
-    chain: Chain, words: Words, form: int, c: int, weights: Float32s | Int16s, zero: Float64s | Int64s
-) -> float:
+def _score_own(chain: Chain, words: Words, form: int, c: int, weights: Float32s | Int16s) -> float:
     """Return the score of a candidate by the templates about the word alone, the prior included."""
     tag, own, shift = words.tag[form, c], words.own[form], chain.shift
     first, end = chain.unit_start[tag], chain.unit_start[tag + 1]
-    total = zero[0]
+    total = zero_of(weights)
     for k in range(words.prior.shape[2]):
         total += weights[words.prior[form, c, k] >> shift]
         total = _sum_units(weights, words.prior[form, c, k] >> shift, chain.units, first, end, total)
@@ -130,7 +138,6 @@ def _score_pairs(
     here: int,
     key: Uint32s,
     weights: Float32s | Int16s,
-    zero: Float64s | Int64s,
     scores: Float64s,
 ) -> None:
     """Fill the scores of the candidates of one word after those of the previous one; ``before`` -1 is the beginning."""
@@ -140,7 +147,7 @@ def _score_pairs(
     for b in range(words.count[before] if before >= 0 else 1):
         previous = words.tag[before, b] if before >= 0 else boundary
         for c in range(words.count[here]):
-            tag, total = words.tag[here, c], zero[0]
+            tag, total = words.tag[here, c], zero_of(weights)
             first, end = chain.unit_start[tag], chain.unit_start[tag + 1]
             for t in range(same - pair):
                 place = np.uint32(key[pair - skip + t] + chain.pair_share[previous, t]) >> shift
@@ -156,12 +163,10 @@ def _score_pairs(
 
 
 @inlined_kernel
-def _score_triple(
-    chain: Chain, key: int, q: int, p: int, tag: int, weights: Float32s | Int16s, zero: Float64s | Int64s
-) -> float:
+def _score_triple(chain: Chain, key: Uint32s, q: int, p: int, tag: int, weights: Float32s | Int16s) -> float:
     """Return the score of a tag after two others by the templates about two tags."""
     triple, skip, shift = chain.bounds[4], chain.bounds[1], chain.shift
-    first, end, total = chain.unit_start[tag], chain.unit_start[tag + 1], zero[0]
+    first, end, total = chain.unit_start[tag], chain.unit_start[tag + 1], zero_of(weights)
     for t in range(chain.bounds[5] - triple):
         part = np.uint32(chain.triple_share[0, p, t] + chain.triple_share[1, q, t])
         place = np.uint32(key[triple - skip + t] + part) >> shift
@@ -177,13 +182,12 @@ def _score_local(
     key: Uint32s,
     own: Float64s,
     weights: Float32s | Int16s,
-    zero: Float64s | Int64s,
     scores: Float64s,
 ) -> None:
     """Fill the scores of a word's candidates without regard to other tags; ``own`` are those by the word alone."""
     context, pair, skip, shift = chain.bounds[1], chain.bounds[2], chain.bounds[1], chain.shift
     for c in range(words.count[form]):
-        tag, total = words.tag[form, c], zero[0]
+        tag, total = words.tag[form, c], zero_of(weights)
         first, end = chain.unit_start[tag], chain.unit_start[tag + 1]
         for t in range(context, pair):
             total = _sum_units(weights, key[t - skip] >> shift, chain.units, first, end, total)
@@ -252,7 +256,6 @@ def _viterbi(
     local: Float64s,
     pairs: Float64s,
     weights: Float32s | Int16s,
-    zero: Float64s | Int64s,
 ) -> Int64s:
     """Return the best sequence of the kept candidates: their places among these, int64[n].
 
@@ -273,7 +276,7 @@ def _viterbi(
                     q = tags[i - 2, a] if i > 1 else boundary
                     score = best[i - 1, a, b] if i > 0 else 0.0
                     if several:
-                        score += _score_triple(chain, keys[i], q, p, tags[i, c], weights, zero)
+                        score += _score_triple(chain, keys[i], q, p, tags[i, c], weights)
                     if score > top:
                         top, back[i, b, c] = score, a
                 best[i, b, c] = top + pairs[i, b, c] + local[i, c]

@@ -9,7 +9,6 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import share
 from nonproj.linear.perceptron import Averaged, move
-from nonproj.linear.weights import zero_of
 from nonproj.tagging.chain import (
     Chain,
     Text,
@@ -78,7 +77,7 @@ class Observations(NamedTuple):
 def score_words(chain: Chain, words: Words, weights: np.ndarray) -> np.ndarray:
     """Return the score of each candidate by the templates about the word alone, float64[n_forms, limit]."""
     scores = np.zeros(words.tag.shape)
-    _score_words(chain, words, np.arange(len(words.tag), dtype=np.int32), weights, zero_of(weights), scores)
+    _score_words(chain, words, np.arange(len(words.tag), dtype=np.int32), weights, scores)
     return scores
 
 
@@ -93,7 +92,7 @@ def tag_text(
     infinite where there is only one, in the units of the weights.
     """
     tags, margins = np.empty(len(text.form), np.int32), np.empty(len(text.form))
-    _tag_text(chain, words, own, text, weights, zero_of(weights), pruning, tags, margins)
+    _tag_text(chain, words, own, text, weights, pruning, tags, margins)
     return tags, margins
 
 
@@ -111,13 +110,11 @@ def train_text(
 
 
 @kernel
-def _score_words(
-    chain: Chain, words: Words, forms: Int32s, weights: Float32s | Int16s, zero: Float64s | Int64s, scores: Float64s
-) -> None:
+def _score_words(chain: Chain, words: Words, forms: Int32s, weights: Float32s | Int16s, scores: Float64s) -> None:
     """Fill the scores of the candidates of some forms."""
     for i in range(forms.shape[0]):
         for c in range(words.count[forms[i]]):
-            scores[i, c] = _score_own(chain, words, forms[i], c, weights, zero)
+            scores[i, c] = _score_own(chain, words, forms[i], c, weights)
 
 
 @kernel
@@ -126,7 +123,6 @@ def _decode(
     words: Words,
     observations: Observations,
     weights: Float32s | Int16s,
-    zero: Float64s | Int64s,
     gold: Gold,
     pruning: Pruning,
     margins: Float64s,
@@ -138,12 +134,12 @@ def _decode(
     count, kept = np.empty(n, np.int64), np.zeros((n, width), np.int64)
     for i in range(n):
         count[i] = words.count[form[i]]
-        _score_local(chain, words, form[i], keys[i], own[i], weights, zero, local[i])
+        _score_local(chain, words, form[i], keys[i], own[i], weights, local[i])
         if gold.candidate[i] >= 0:
             for c in range(count[i]):
                 local[i, c] += gold.margin if c != gold.candidate[i] else 0.0
         if count[i] > 1 or (i > 0 and count[i - 1] > 1):
-            _score_pairs(chain, words, form[i - 1] if i > 0 else -1, form[i], keys[i], weights, zero, pairs[i])
+            _score_pairs(chain, words, form[i - 1] if i > 0 else -1, form[i], keys[i], weights, pairs[i])
     left = _prune(count, local, pairs, pruning.threshold, pruning.limit, kept, margins)
     limit = pruning.limit
     tags, of_kept, between = np.zeros((n, limit), np.int32), np.zeros((n, limit)), np.zeros((n, limit, limit))
@@ -158,7 +154,7 @@ def _decode(
             tags[i, c], of_kept[i, c] = words.tag[form[i], kept[i, c]], local[i, kept[i, c]]
             for b in range(left[i - 1] if i > 0 else 1):
                 between[i, b, c] = pairs[i, kept[i - 1, b] if i > 0 else 0, kept[i, c]]
-    path = _viterbi(chain, keys, tags, left, of_kept, between, weights, zero)
+    path = _viterbi(chain, keys, tags, left, of_kept, between, weights)
     for i in range(n):
         path[i] = kept[i, path[i]]
     return path
@@ -171,7 +167,6 @@ def _tag_text(
     own: Float64s,
     text: Text,
     weights: Float32s | Int16s,
-    zero: Float64s | Int64s,
     pruning: Pruning,
     tags: Int32s,
     margins: Float64s,
@@ -191,7 +186,7 @@ def _tag_text(
                 for c in range(own.shape[1]):
                     scores[i, c] = own[first + i, c]
             observations = Observations(form, keys, scores)
-            path = _decode(chain, words, observations, weights, zero, gold, pruning, margins[first:end])
+            path = _decode(chain, words, observations, weights, gold, pruning, margins[first:end])
             for i in range(end - first):
                 tags[first + i] = words.tag[form[i], path[i]]
 
@@ -201,7 +196,7 @@ def _train(
     chain: Chain, words: Words, text: Text, order: Int64s, gold: Gold, pruning: Pruning, step: float, table: Table
 ) -> int:
     """Train on sentences in the given order; return the number of wrong tags."""
-    wrong, zero, weights = 0, np.zeros(1), table[0]
+    wrong, weights = 0, table[0]
     for s in order:
         first, end = text.start[s], text.start[s + 1]
         if first == end:
@@ -210,10 +205,10 @@ def _train(
         keys = np.empty((end - first, words.shares.shape[2]), np.uint32)
         _hash_context(words, text, s, keys)
         own = np.zeros((end - first, words.tag.shape[1]))
-        _score_words(chain, words, form, weights, zero, own)
+        _score_words(chain, words, form, weights, own)
         target = Gold(gold.candidate[first:end], gold.margin)
         observations = Observations(form, keys, own)
-        path = _decode(chain, words, observations, weights, zero, target, pruning, np.empty(end - first))
+        path = _decode(chain, words, observations, weights, target, pruning, np.empty(end - first))
         for i in range(end - first):
             wrong += path[i] != target.candidate[i]
         _update(chain, words, observations, target.candidate, path, step, table)
@@ -258,7 +253,15 @@ def _update(
 
 
 @kernel
-def _add(chain: Chain, key: int, tag: int, sign: float, step: float, weights: Float32s, total: Float64s) -> None:
+def _add(
+    chain: Chain,
+    key: int | np.uint32,
+    tag: int,
+    sign: float | np.float32,
+    step: float,
+    weights: Float32s,
+    total: Float64s,
+) -> None:
     """Move the weights at the place of a hash, combined with each part of a tag."""
     place = key >> chain.shift
     for u in range(chain.unit_start[tag], chain.unit_start[tag + 1]):
@@ -267,7 +270,14 @@ def _add(chain: Chain, key: int, tag: int, sign: float, step: float, weights: Fl
 
 @kernel
 def _add_pair(
-    chain: Chain, key: Uint32s, previous: int, tag: int, sign: float, step: float, weights: Float32s, total: Float64s
+    chain: Chain,
+    key: Uint32s,
+    previous: int,
+    tag: int,
+    sign: float | np.float32,
+    step: float,
+    weights: Float32s,
+    total: Float64s,
 ) -> None:
     """Move the weights of the templates about the previous tag."""
     pair, same, triple, skip = chain.bounds[2], chain.bounds[3], chain.bounds[4], chain.bounds[1]

@@ -7,7 +7,7 @@ candidates are the scripts that were seen with the same form and tag, or with th
 from __future__ import annotations
 
 from collections import Counter as Count
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from nonproj.kernels.threads import PerThread
 from nonproj.linear.hashing import hash_numbers, hash_texts
 from nonproj.linear.perceptron import Averaged
 from nonproj.linear.weights import quantise
+from nonproj.options.config import TaggerConfig
 from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging.chain import Chain, Text, make_chain
 from nonproj.tagging.decoding import Gold, score_words, train_text
@@ -33,7 +34,7 @@ from nonproj.tagging.lexicon import (
     text_keys,
 )
 from nonproj.tagging.scripts import apply_script, is_script, make_script
-from nonproj.tagging.tagger import check_weights
+from nonproj.tagging.tagger import Progress, check_weights
 from nonproj.tagging.templates import ChainTemplates, chain_templates
 from nonproj.tagging.words import Words, affixes, bin_counts, bin_probabilities, outside, share_words
 from nonproj.types import Sentence
@@ -91,7 +92,7 @@ class Lemmatizer:
         known = self._lemma.own
         if len(known) > _CACHED_WORDS:
             known.clear()
-        found = list(map(known.get, words))
+        found: list[Any] = list(map(known.get, words))
         if None in found:
             new = [word for word in dict.fromkeys(words) if word not in known]
             known.update(zip(new, self._lemmas(new), strict=True))
@@ -108,7 +109,12 @@ class Lemmatizer:
 
     @classmethod
     def fit(
-        cls, sentences: Sequence[Sentence], options, templates: dict[str, Any], seed: int, progress: Callable[..., Any]
+        cls,
+        sentences: Sequence[Sentence],
+        options: TaggerConfig,
+        templates: dict[str, Any],
+        seed: int,
+        progress: Progress,
     ) -> Lemmatizer | None:
         """Train a lemmatizer; words without a lemma are left out.  None if no lemma can be learnt."""
         examples = [
@@ -144,20 +150,22 @@ class Lemmatizer:
         return meta, {"weights": self.weights, **self.lexicon._asdict(), **known}
 
 
-def check_lemmatizer(meta: object, arrays: dict[str, np.ndarray], _options) -> Lemmatizer:
+def check_lemmatizer(meta: object, arrays: dict[str, np.ndarray], _options: TaggerConfig) -> Lemmatizer:
     """Return a lemmatizer from its state; raise `ModelError`, or `ConfigError` about its templates, if it is none."""
     if type(meta) is not dict or set(meta) != {"scripts", "templates"} or type(meta["scripts"]) is not list:
         raise ModelError("the lemmatizer lacks one of scripts, templates")
     scripts = meta["scripts"]
     if not 1 <= len(scripts) <= MAX_SCRIPTS or not all(map(is_script, scripts)):
         raise ModelError(f"the lemmatizer has no list of 1 to {MAX_SCRIPTS} edit scripts")
-    key, count = known = arrays.get("known_key"), arrays.get("known_count")
-    if any(a is None or a.dtype != np.int32 or a.ndim != 1 for a in known) or len(key) != len(count):
+    known = [arrays[name] for name in ("known_key", "known_count") if name in arrays]
+    if len(known) < 2 or any(a.dtype != np.int32 or a.ndim != 1 for a in known) or len(known[0]) != len(known[1]):
         raise ModelError("the lemmatizer has no table of known lemmas")
+    key, count = known
     if (key[1:] <= key[:-1]).any() or count.min(initial=0) < 0:
         raise ModelError("the lemmatizer's table of known lemmas is not sorted")
     weights = check_weights(arrays, "lemmatizer", 1 + sum(1 + len(script.split("\t")) for script in scripts))
-    return Lemmatizer(scripts, check_lexicon(arrays, len(scripts), "lemmatizer"), known, meta["templates"], weights)
+    lexicon = check_lexicon(arrays, len(scripts), "lemmatizer")
+    return Lemmatizer(scripts, lexicon, (key, count), meta["templates"], weights)
 
 
 def lemma_keys(pairs: Sequence[tuple[str, str]]) -> list[int]:
@@ -182,11 +190,12 @@ def word_keys(words: Sequence[Word]) -> list[Keys]:
 
 def _script_chain(scripts: list[str], table: ChainTemplates, bits: int) -> Chain:
     """Return scripts and templates as the kernels read them; a script's parts are itself, its case and its two ends."""
-    numbers: dict[tuple[Any, ...], int] = {}
+    numbers: dict[Any, int] = {}
     units = []
     for script in scripts:
         fields = script.split("\t") if script[0] != "=" else ["="]
-        units.append([numbers.setdefault(part, len(numbers) + 1) for part in (script, *enumerate(fields))])
+        parts: list[Any] = [script, *enumerate(fields)]
+        units.append([numbers.setdefault(part, len(numbers) + 1) for part in parts])
     return make_chain(_Scripts(units), table, bits)
 
 
@@ -207,7 +216,9 @@ def _count_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return found.astype(np.int32), count.astype(np.int32)
 
 
-def _make_words(lexicon: Lexicon, known: tuple[Any, ...], words: list[Word], scripts: list[str], table: ChainTemplates):
+def _make_words(
+    lexicon: Lexicon, known: tuple[Any, ...], words: list[Word], scripts: list[str], table: ChainTemplates
+) -> tuple[Words, list[list[str]]]:
     """Return `Words` of forms with tags, and the lemmas of each one's candidates, those that apply."""
     groups = np.zeros(len(scripts), np.int32)
     allowed = [np.empty(0, np.int32)] * len(words)
@@ -245,7 +256,15 @@ def _atoms(words: Sequence[Word]) -> np.ndarray:
     return hash_texts(texts).astype(np.int64).reshape(len(words), len(LEMMA_ATTRIBUTES))
 
 
-def _training_words(counter: Counter, words: list[Word], form, fold, lemma, scripts: list[str], table: ChainTemplates):
+def _training_words(
+    counter: Counter,
+    words: list[Word],
+    form: np.ndarray,
+    fold: np.ndarray,
+    lemma: np.ndarray,
+    scripts: list[str],
+    table: ChainTemplates,
+) -> tuple[Words, np.ndarray]:
     """Return `Words` with a row for each word in each fold, by the lexicon of the other folds, and each word's row."""
     parts, rows, used = [outside(table, _SMOOTHING.limit, 3)], np.zeros(len(form), np.int32), 1
     for number in np.unique(fold):
@@ -259,7 +278,13 @@ def _training_words(counter: Counter, words: list[Word], form, fold, lemma, scri
 
 
 def _train(
-    words: Words, rows: np.ndarray, target: np.ndarray, chain: Chain, options, seed: int, progress
+    words: Words,
+    rows: np.ndarray,
+    target: np.ndarray,
+    chain: Chain,
+    options: TaggerConfig,
+    seed: int,
+    progress: Progress,
 ) -> np.ndarray:
     """Return averaged weights, float32, learnt from each word with each script once for each fold."""
     bits = 32 - int(chain.shift)

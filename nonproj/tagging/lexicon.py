@@ -210,7 +210,7 @@ class Candidates(NamedTuple):
         A hash of the set of groups, such as UPOS, that are likely for the form: its ambiguity class.
     """
 
-    count: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]  # hides that of tuples
     tag: np.ndarray
     p: np.ndarray
     seen: np.ndarray
@@ -316,7 +316,7 @@ def _hash_groups(p: Float64s, groups: Int32s) -> int:
         if p[t] >= 0.1 * highest and not seen[groups[t]]:
             seen[groups[t]] = 1
             key += np.int64(place_share(groups[t] % LONGEST, 1))
-    return key & 0x7FFFFFFF
+    return int(key & 0x7FFFFFFF)
 
 
 @kernel
@@ -337,10 +337,10 @@ def _select(p: Float64s, threshold: float, tag: Int32s, chosen: Float64s) -> int
 
 def check_lexicon(arrays: dict[str, np.ndarray], n_tags: int, name: str) -> Lexicon:
     """Return a lexicon from the arrays of a model; raise `ModelError` unless kernels can read it."""
-    listed = [arrays.get(field) for field in Lexicon._fields]
+    listed = [arrays[field] for field in Lexicon._fields if field in arrays]
     for i in range(0, 12, 4):
         group = listed[i : i + 4]
-        if any(a is None or a.dtype != d or a.ndim != 1 for a, d in zip(group, _DTYPES, strict=True)):
+        if len(group) < 4 or any(a.dtype != d or a.ndim != 1 for a, d in zip(group, _DTYPES, strict=True)):
             raise ModelError(f"the lexicon of the {name} lacks an array, or has one of another dtype or shape")
         key, start, tag, count = group
         if len(start) != len(key) + 1 or len(tag) != len(count) or start[0] != 0 or start[-1] != len(tag):

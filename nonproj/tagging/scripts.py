@@ -14,11 +14,12 @@ A script that deletes other characters than a form has does not apply to it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 from nonproj.io.strings import SCRIPT, fits
 
-_CASES = {
+_CASES: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
     "l": (str.lower, str),
     "k": (str, str),
     "t": (str.lower, lambda text: text[:1].upper() + text[1:]),

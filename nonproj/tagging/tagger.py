@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from nonproj.errors import ConfigError, ModelError
 from nonproj.kernels.threads import PerThread
 from nonproj.linear.perceptron import Averaged
 from nonproj.linear.weights import check_table, quantise
-from nonproj.tagging.chain import Text, make_chain
+from nonproj.options.config import TaggerConfig
+from nonproj.tagging.chain import Chain, Text, make_chain
 from nonproj.tagging.decoding import Gold, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.lexicon import Counter, Lexicon, Smoothing, check_lexicon, form_keys
 from nonproj.tagging.network import TagNetwork, check_network
@@ -31,6 +32,9 @@ _OWN = 2.0
 """A candidate that loses so many times the pruning threshold by its form alone is dropped with the form."""
 
 _NO_TAGS = np.empty(0, np.int32)
+
+Progress: TypeAlias = Callable[..., Any]
+"""``progress(iterable, description)``, which wraps the long loops."""
 
 log = logging.getLogger("nonproj")
 
@@ -93,7 +97,7 @@ class Tagger:
         templates: dict[str, Any],
         weights: np.ndarray,
         scale: float,
-        options,
+        options: TaggerConfig,
         network: TagNetwork | None = None,
     ):
         self.tags, self.lexicon, self.templates, self.weights, self.scale = tags, lexicon, templates, weights, scale
@@ -161,7 +165,12 @@ class Tagger:
 
     @classmethod
     def fit(
-        cls, sentences: Sequence[Sentence], options, templates: dict[str, Any], seed: int, progress: Callable[..., Any]
+        cls,
+        sentences: Sequence[Sentence],
+        options: TaggerConfig,
+        templates: dict[str, Any],
+        seed: int,
+        progress: Progress,
     ) -> Tagger:
         """Train a tagger."""
         tags = TagSet.from_sentences(sentences)
@@ -192,7 +201,7 @@ class Tagger:
         return meta, {"weights": self.weights, **self.lexicon._asdict(), **network}
 
 
-def check_tagger(meta: object, arrays: dict[str, np.ndarray], options) -> Tagger:
+def check_tagger(meta: object, arrays: dict[str, np.ndarray], options: TaggerConfig) -> Tagger:
     """Return a tagger from its state; raise `ModelError`, or `ConfigError` about its templates, if it is not one."""
     if type(meta) is not dict or set(meta) != {"tags", "templates", "scale"}:
         raise ModelError("the tagger lacks one of tags, templates, scale")
@@ -235,7 +244,9 @@ def _grown(array: np.ndarray, size: int) -> np.ndarray:
     return larger
 
 
-def _training_words(counter: Counter, forms: list[str], form: np.ndarray, fold: np.ndarray, tags: TagSet, table):
+def _training_words(
+    counter: Counter, forms: list[str], form: np.ndarray, fold: np.ndarray, tags: TagSet, table: ChainTemplates
+) -> tuple[Words, np.ndarray]:
     """Return `Words` with a row for each form in each fold, by the lexicon of the other folds, and each word's row.
 
     So training sees forms as little known as they are in new text.
@@ -253,7 +264,16 @@ def _training_words(counter: Counter, forms: list[str], form: np.ndarray, fold: 
     return Words(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True))), rows
 
 
-def _train(words: Words, text: Text, tag: np.ndarray, tags: TagSet, table, options, seed: int, progress) -> np.ndarray:
+def _train(
+    words: Words,
+    text: Text,
+    tag: np.ndarray,
+    tags: TagSet,
+    table: ChainTemplates,
+    options: TaggerConfig,
+    seed: int,
+    progress: Progress,
+) -> np.ndarray:
     """Return averaged weights, float32."""
     chain = make_chain(tags, table, options.bits)
     gold = Gold(_nearest(words, text.form, tag, tags), options.margin)
@@ -264,7 +284,13 @@ def _train(words: Words, text: Text, tag: np.ndarray, tags: TagSet, table, optio
 
 
 def _train_once(
-    chain, words: Words, text: Text, gold: Gold, options, seed: tuple[Any, ...], progress: Callable[..., Any]
+    chain: Chain,
+    words: Words,
+    text: Text,
+    gold: Gold,
+    options: TaggerConfig,
+    seed: tuple[Any, ...],
+    progress: Progress,
 ) -> np.ndarray:
     """Return averaged weights of one run, float32."""
     averaged, n = Averaged(options.bits), len(text.start) - 1

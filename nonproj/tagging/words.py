@@ -53,7 +53,7 @@ class Words(NamedTuple):
 
     own: np.ndarray
     shares: np.ndarray
-    count: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]  # hides that of tuples
     tag: np.ndarray
     prior: np.ndarray
 

@@ -21,6 +21,7 @@ from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
+from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.tagset import TagSet
 
 spacy = pytest.importorskip("spacy")
@@ -175,8 +176,11 @@ def test_displacy_draws_the_tree(nlp):
 # -- tags and sentences of others --------------------------------------------------------------------------------------
 
 
-class Analyzer:
+class ToyAnalyzer(Analyzer):
     """A tagger that knows the toy language."""
+
+    def __init__(self):
+        pass
 
     columns = (2, 3, 4, 5)
     tagger = SimpleNamespace(tags=TagSet([(tag, "_", "_") for tag in sorted(set(TAGS.values()))]))
@@ -200,7 +204,7 @@ class Analyzer:
 
 @pytest.mark.parametrize("tags", ["missing", "all", "none"])
 def test_tags_are_kept_overwritten_or_left_alone(path, tags, monkeypatch):
-    monkeypatch.setattr(Parser, "analyzer", Analyzer())
+    monkeypatch.setattr(Parser, "analyzer", ToyAnalyzer())
     nlp = spacy.blank("da")
     nlp.add_pipe("nonproj", config={"model": str(path), "tags": tags})
     doc = nlp.make_doc("den hund ser hus .")
@@ -222,7 +226,7 @@ def test_tags_are_kept_overwritten_or_left_alone(path, tags, monkeypatch):
 def test_tags_of_other_treebanks_are_no_error(path, monkeypatch):
     """The coarse tags and features of CoNLL-X are not those of Universal Dependencies."""
 
-    class Foreign(Analyzer):
+    class Foreign(ToyAnalyzer):
         tagger = SimpleNamespace(tags=TagSet([("N", "NC", "_")]))
 
         def annotate(self, batch, overwrite=False):

@@ -40,8 +40,8 @@ def _speaking(monkeypatch):
 DECODING = {"subgradient._descend", "arborescence.counted_arborescence"}
 """The kernel that takes as long to compile as all others of a parse together, and one that it calls."""
 
-NEEDED = """arborescence arc arcs batch compiled contraction domain elimination grandparent hashing label_decoding
-label_lines label_pairs labels marginals network pruning score sibling subgradient third word_sums"""
+NEEDED = """arborescence arc arcs batch compiled contraction domain elimination grandparent hashing label_pairs labels
+marginals network pruning scorer sibling subgradient third tree_labels word_sums"""
 """Modules with kernels that a second-order parse needs: none for projective trees, training, tagging or tables."""
 
 

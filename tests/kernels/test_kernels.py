@@ -34,8 +34,8 @@ json.dump(kernels, sys.stdout)
 
 _FROM_PYTHON = {
     # Weights are float32 in training and int16 in a model.
-    "nonproj.scoring.score._score_parts": 2,
-    "nonproj.scoring.score._score_pairs": 2,
+    "nonproj.scoring.scorer._score_parts": 2,
+    "nonproj.scoring.scorer._score_pairs": 2,
     "nonproj.scoring.labels._score_labels": 2,
     "nonproj.scoring.label_pairs._score_label_pairs": 2,
     "nonproj.scoring.word_sums._sum_words": 2,

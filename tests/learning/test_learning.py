@@ -23,8 +23,7 @@ from nonproj.parts.registry import PART_SETS
 from nonproj.parts.space import part_space, tree_indicators
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.hashing import hash_tokens
-from nonproj.scoring.score import score_parts
-from nonproj.scoring.scorer import Scorer
+from nonproj.scoring.scorer import Scorer, score_parts
 from nonproj.scoring.templates import attributes_of, load_templates, part_templates
 from nonproj.scoring.vocabulary import Encoder
 from nonproj.trees.marginals import marginals

@@ -25,7 +25,7 @@ from nonproj.programs.linear_program import LinearOptions, linear_program
 from nonproj.programs.pricing import ADDED, promising_parts, violated_arc_gp, violated_cutsets
 from nonproj.scoring.bounds import grandparent_bounds, parts_of_triples
 from nonproj.scoring.hashing import hash_tokens
-from nonproj.scoring.score import score_parts
+from nonproj.scoring.scorer import score_parts
 from nonproj.scoring.templates import load_templates, part_templates
 
 pytest.importorskip("highspy")

@@ -11,7 +11,7 @@ from nonproj.io.batches import groups
 from nonproj.model.model import LABEL_LINES, Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
-from nonproj.scoring.batch import join
+from nonproj.scoring.batch import join, join_words
 from nonproj.scoring.templates import LABELLED_ARC, attributes_of, load_templates
 from nonproj.scoring.vocabulary import Encoder
 
@@ -50,8 +50,9 @@ def test_first_order_scores_of_a_batch_are_those_of_its_sentences(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_scores_of_a_batch_are_those_of_its_sentences(seed, lines):
     parser, _, tokens, arcs, _, demanded = draw(seed, lines=lines)
-    scorer, (weights, scale) = parser.scorer, parser._table("parser")
-    found, known = parser.score_batch(join(tokens), arcs, demanded)
+    scorer, (weights, scale) = parser.scorer, parser.tables["parser"]
+    batch = join(tokens)
+    found, known = parser.score_batch(batch, arcs, join_words(demanded, batch))
     labels = np.split(known.of_labels, np.cumsum([len(each.head) for each in arcs])[:-1])
     for (parts, scores), own, wanted, of_labels in zip(found, tokens, demanded, labels, strict=True):
         features = scorer.features(own, parts, len(weights))
@@ -64,7 +65,8 @@ def test_scores_of_a_batch_are_those_of_its_sentences(seed, lines):
 @pytest.mark.parametrize("seed", range(4))
 def test_labels_of_a_batch_are_those_of_its_sentences(seed, files):
     parser, _, tokens, _, trees, demanded = draw(seed, files)
-    found = parser.labeler.label(join(tokens), trees, None, demanded)
+    batch = join(tokens)
+    found = parser.labeler.label(batch, trees, None, join_words(demanded, batch))
     for (labels, margins), own, heads, wanted in zip(found, tokens, trees, demanded, strict=True):
         expected = parser.label_arcs(own, heads, wanted)
         assert labels.tolist() == expected[0].tolist()

@@ -19,9 +19,9 @@ from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
-from nonproj.scoring.label_decoding import decode_labels
 from nonproj.scoring.label_pairs import Candidates, PairScorer, candidates, labelled_tree
 from nonproj.scoring.templates import CODE_BITS, LABEL_PAIRS, attributes_of, load_templates, part_templates
+from nonproj.scoring.tree_labels import decode_labels
 from nonproj.scoring.vocabulary import Encoder
 from nonproj.types import Sentence
 

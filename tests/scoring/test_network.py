@@ -23,7 +23,7 @@ from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.pipeline.joint import Choice, JointParser
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.price_and_cut import PricingParser
-from nonproj.scoring.batch import alone, join
+from nonproj.scoring.batch import join
 from nonproj.scoring.network import Network, Weights, network_of
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vocabulary import Encoder
@@ -252,7 +252,7 @@ def test_arcs_score_with_the_network_and_trees_stay_certified(model):
         np.testing.assert_allclose(scores[: len(added)], without[: len(added)] + added, atol=1e-9)
         assert scores[len(added) :].tolist() == without[len(added) :].tolist()
         differences += np.count_nonzero(added)
-        batch, words = alone(tokens), np.arange(1, len(sentence) + 1, dtype=np.int32)
+        batch, words = join([tokens]), np.arange(1, len(sentence) + 1, dtype=np.int32)
         labels = network.label_scores(layer, sentence.heads, words)
         found, other = (each.labeler.scores(batch, sentence.tree) for each in (parser, plain))
         np.testing.assert_allclose(found, other + labels, atol=1e-9)

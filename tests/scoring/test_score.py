@@ -11,8 +11,7 @@ from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.registry import PART_SETS, PART_TYPES
 from nonproj.parts.space import part_space
 from nonproj.scoring.hashing import hash_tokens
-from nonproj.scoring.score import add_parts, score_parts
-from nonproj.scoring.scorer import Scorer, dense_arc_scores
+from nonproj.scoring.scorer import Scorer, add_parts, dense_arc_scores, score_parts
 from nonproj.scoring.templates import CODE_BITS, attributes_of, load_templates
 from nonproj.scoring.vocabulary import Encoder
 

@@ -11,7 +11,7 @@ from nonproj.parts.arcs import arc_space, full_arc_space
 from nonproj.parts.registry import PART_TYPES
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import add_labels, label_parts, label_scores
-from nonproj.scoring.score import add_parts, score_parts
+from nonproj.scoring.scorer import add_parts, score_parts
 from nonproj.scoring.templates import load_templates, parse
 from nonproj.scoring.vocabulary import FEAT, Encoder
 

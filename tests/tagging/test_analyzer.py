@@ -122,6 +122,19 @@ def test_nothing_changes_where_all_columns_are_given(analyzer, greek):
     assert all(a is not b for rows, s in zip(made, given, strict=True) for a, b in zip(rows, s.rows, strict=True))
 
 
+def test_tagged_sentences_carry_the_margins_of_their_tags(analyzer, greek):
+    full = next(s for s in greek[1] if any(row[5] != "_" for row in s.rows) and "_" not in column([s.rows], 2))
+    blank = without(full)
+    given, tagged = analyzer.apply([full, blank])
+    assert given is full
+    assert given.tag_margins is None
+    (rows,), (margins,) = analyzer.annotate_with_margins([blank])
+    assert (tagged.rows, tagged.tag_margins.tolist()) == (rows, margins.tolist())
+    assert blank.rows == without(full).rows
+    (again,) = analyzer.apply([full], overwrite=True)
+    assert (again.rows, again.tag_margins.tolist()) == (rows, margins.tolist())
+
+
 def test_overwriting_gives_what_sentences_without_tags_get(analyzer, greek):
     blank = analyzer.annotate([without(s) for s in greek[1]])
     assert analyzer.annotate(greek[1], overwrite=True) == blank
