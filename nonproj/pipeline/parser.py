@@ -101,12 +101,8 @@ class Parser:
         self.search = check_search(SearchOptions(effort * decoding.search_limit, search=decoding.exact))
         self.full, self.nbest, self.constraints = decoding.full, decoding.nbest, decoding.constraints
         self.max_words, self.cut_words = decoding.max_words, decoding.cut_words
-        self.pruning: dict[str, Any] = {
-            "threshold": decoding.threshold,
-            "max_heads": config.pruner.max_heads,
-            "single_root": self.options.single_root,
-            "projective": self.options.projective,
-        }
+        self.pruning: dict[str, Any] = {"threshold": decoding.threshold, "max_heads": config.pruner.max_heads}
+        self.pruning |= {"single_root": self.options.single_root, "projective": self.options.projective}
         scale = model.meta.get("scale", {})
         self.tables = {name: (model.weights[name], scale.get(name, 1.0)) for name in ("pruner", "parser", "labeler")}
         self.encoder = model.encoder()
@@ -242,19 +238,18 @@ class Parser:
             wide = [each or own for each, own in zip(wide, found, strict=True)]
             known = None  # other arcs than those of the trees
         labelled = self.labeler.label(batch, [each[0].tree for each in wide], known, demanded)
-        parses, column = [], self._tag_column
+        parses = []
         for i, (numbers, margins) in enumerate(labelled):
             best, confidence = wide[i][0], None
             if self.classifier is not None:
                 known_words = sentences[i].tag_margins, sentences[i].margins
                 case = Case(tokens[i], *scored[i], marginals[i], best, found[i].copies, numbers, margins, *known_words)
                 confidence = self.classifier.confidence(self.evidence(case, self.classifier.limit))
-            labels, others = self._names(numbers, constraints[i]), None
+            labels, unknown, others = self._names(numbers, constraints[i]), self._count_unknown_tags(tokens[i]), None
             if self.nbest > 1:
                 more = ((tree, self.label(tokens[i], tree.tree, constraints[i])) for tree in wide[i][1:])
                 others = tuple(Parse(*each, arcs[i], narrow[i]) for each in more)
-            unknown = 0 if column is None else np.count_nonzero(tokens[i].atoms[:, column] == UNKNOWN)
-            parses.append(Parse(best, labels, arcs[i], narrow[i], int(unknown), others, confidence))
+            parses.append(Parse(best, labels, arcs[i], narrow[i], unknown, others, confidence))
         return parses
 
     def evidence(self, case: Case, limit: float) -> Evidence:
@@ -270,6 +265,11 @@ class Parser:
             copies = decode_trusted(parts, scores, self.options, self.search, 1, self.price).copies
             case = case._replace(parts=parts, scores=scores, marginals=p[arcs.head, arcs.modifier], copies=copies)
         return gather(case, self._tag_column, self.options, limit)
+
+    def _count_unknown_tags(self, tokens: Tokens) -> int:
+        """Return the number of words whose tag was not seen in training."""
+        unknown = () if self._tag_column is None else tokens.atoms[:, self._tag_column] == UNKNOWN
+        return int(np.count_nonzero(unknown))
 
     def encode(self, sentence: Sentence) -> Tokens:
         """Turn strings into integers."""
