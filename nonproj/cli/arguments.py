@@ -251,7 +251,7 @@ def add_decoding(parser: Arguments) -> None:
         help="decode over all arcs, without pruning, so certificates hold for the whole model",
     )
     text = "predict tags and trees jointly for plain text and untagged sentences; with --tag, for all sentences"
-    add("--joint", action=optional, help=text)
+    add("--joint", action=optional, help=f"{text}; in plain text, decide between doubtful sentences by their trees")
 
 
 def add_show(parser: Arguments) -> None:

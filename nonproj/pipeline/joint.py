@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -14,19 +15,20 @@ from nonproj.dual.joint.space import TYPES, ChainScores, JointProblem, joint_pro
 from nonproj.dual.options import SearchOptions
 from nonproj.dual.search import Searched, with_known
 from nonproj.errors import ConfigError, DataError, ModelError, SizeError
-from nonproj.io.batches import batches
+from nonproj.io.batches import batches, groups
 from nonproj.io.conll import LEMMA, with_rows
 from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.model.model import Model
 from nonproj.options.config import DecodingConfig
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.pipeline.joint_scoring import joint_features, joint_tables, score_features
-from nonproj.pipeline.parser import BATCH, FULL_EFFORT, FULL_WORDS, Parser
+from nonproj.pipeline.parser import BATCH, FULL_EFFORT, FULL_WORDS, PAIRS, Parser
 from nonproj.pipeline.parses import Parse
+from nonproj.scoring.batch import join
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.tagging.candidates import TagChain, tag_chains
 from nonproj.tagging.tagset import TAG_COLUMNS
-from nonproj.types import ArcSpace, Decoded, Sentence
+from nonproj.types import ArcSpace, Decoded, Float64s, Sentence
 
 _REASONS = "it was trained with tagger.epochs=0, or on a treebank without tags"
 
@@ -100,6 +102,27 @@ class JointParser(Parser):
             parses = iter(self._parse_group(kept) if kept else ())
             for i, sentence in enumerate(tagged):
                 yield next(joint) if i in choices else (sentence, next(parses))
+
+    def tree_scores(self, sentences: Iterable[Sentence]) -> Float64s:
+        """Return the score of the best tree of each sentence, float64, given the tagger's best tags.
+
+        Minus infinity from a sentence on that is too large.
+        """
+        given = list(sentences)
+        scores, number = np.full(len(given), -np.inf), 0
+        with contextlib.suppress(DataError, SizeError, MemoryError):
+            for group in batches(given, BATCH):
+                tagged = self.tag(group)
+                for part in groups(tagged, PAIRS):
+                    tokens = [self.encode(sentence) for sentence in tagged[part]]
+                    batch = join(tokens)
+                    first = self.first_order_batch(batch)
+                    own = zip(tagged[part], tokens, first, strict=True)
+                    arcs = [self.candidates_of(sentence, each, None, f)[0] for sentence, each, f in own]
+                    for space, weights in self.score_batch(batch, arcs)[0]:
+                        scores[number] = self.decode(space, weights).score
+                        number += 1
+        return scores
 
     def chains(self, sentences: list[Sentence]) -> list[TagChain | None]:
         """Return the candidates of each sentence that has no tags, or whose tags are to be replaced."""

@@ -16,8 +16,8 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -51,7 +51,7 @@ from nonproj.tagging.analyzer import Analyzer
 from nonproj.text.segmenter import Segmenter
 from nonproj.trees.marginals import marginals
 from nonproj.trees.pruning import prune
-from nonproj.types import ArcSpace, Decoded, PartSpace, Sentence
+from nonproj.types import ArcSpace, Decoded, Float64s, PartSpace, Sentence
 
 FULL_WORDS, FULL_WORDS_THIRD = 160, 50
 """Maximum sentence length for parsing without pruning: the number of parts is 2 n^3, at this length 8 million, or with
@@ -116,6 +116,9 @@ class Parser:
         self._tag_column = attributes.index("pos") if "pos" in attributes else None
         self.price = crossing_price(decoding, model.meta, self.options)
 
+    tree_scores: ClassVar[Callable[..., Float64s] | None] = None
+    """Decides between doubtful sentences of running text, in `nonproj.pipeline.joint.JointParser`."""
+
     @LoadedOnce
     def analyzer(self) -> Analyzer | None:
         """The model's tagger and lemmatizer, or None."""
@@ -133,6 +136,7 @@ class Parser:
         state = self.model.component("segmenter")
         segmenter = Segmenter.from_state(*state) if state else Segmenter.unicode()
         segmenter.with_margins = self.classifier is not None and self.classifier.text is not None
+        segmenter.tree_scores = self.tree_scores
         return segmenter
 
     @LoadedOnce

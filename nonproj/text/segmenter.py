@@ -7,7 +7,7 @@ Multiword tokens are expanded by `nonproj.text.multiword` in both cases.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,10 @@ from nonproj.io.strings import NAME, check
 from nonproj.linear.weights import check_table
 from nonproj.options.config import SegmenterConfig
 from nonproj.text import corpus
+from nonproj.text.alternatives import decide_by_trees
 from nonproj.text.characters import characters
 from nonproj.text.from_spacy import add_exceptions, from_spacy
-from nonproj.text.input import LINES, WORDS, TextInput
+from nonproj.text.input import LINES, TEXT, WORDS, TextInput
 from nonproj.text.languages import LANGUAGES, Language, recognised
 from nonproj.text.layout import BROKEN, NO_BLANKS, PARAGRAPH, WRAPPED, Text, lay_out, spans
 from nonproj.text.multiword import BITS, Multiwords
@@ -27,7 +28,7 @@ from nonproj.text.output import CERTAIN, Origin, Segments, add_log_odds, forms_o
 from nonproj.text.rules import UnicodeRules
 from nonproj.text.tokens import Tokens
 from nonproj.text.training import Trained, train
-from nonproj.types import Sentence
+from nonproj.types import Float64s, Sentence
 
 
 class Segmenter:
@@ -43,6 +44,9 @@ class Segmenter:
         What expands multiword tokens.
     with_margins : bool
         Whether sentences have the log-odds of their words and ends (`nonproj.types.Sentence.margins`).
+    tree_scores : callable, or None
+        Returns the score of the best tree of each sentence, float64; minus infinity where there is none.  Trees then
+        decide between the doubtful sentences of running text: see `nonproj.text.alternatives`.
 
     Examples
     --------
@@ -53,6 +57,7 @@ class Segmenter:
     def __init__(self, finder: Trained | UnicodeRules, multiwords: Multiwords, description: str):
         self.finder, self.multiwords, self.description = finder, multiwords, description
         self.with_margins = False
+        self.tree_scores: Callable[[Iterable[Sentence]], Float64s] | None = None
 
     @classmethod
     def fit(
@@ -125,6 +130,9 @@ class Segmenter:
         if not unicodedata.is_normalized("NFC", text):
             forms = [unicodedata.normalize("NFC", form) for form in forms]
         words, doubts = self.multiwords.expand_with_scores(forms) if options.format != WORDS else ({}, {})
+        if self.tree_scores is not None and options.format == TEXT and isinstance(self.finder, Trained):
+            stretches = self.finder.alternatives(layout, start, end)
+            decide_by_trees(scores, stretches, _words_of(forms, words), options.max_words, self.tree_scores)
         ends = _limited(scores, words, options.max_words)
         found = to_sentences(segments._replace(ends=ends, words=words), forms, forms == written, origin)
         if self.with_margins and options.format != WORDS:
@@ -206,6 +214,11 @@ def _described(rules: UnicodeRules) -> str:
 def _certain(start: np.ndarray, end: np.ndarray) -> Tokens:
     """Return tokens without a doubt about them."""
     return Tokens(start, end, np.full(len(start), np.inf, np.float32))
+
+
+def _words_of(forms: Sequence[str], words: Mapping[int, Sequence[str]]) -> list[Sequence[str]]:
+    """Return the words of each token, given those of multiword tokens."""
+    return [words.get(token) or (form,) for token, form in enumerate(forms)]
 
 
 def _limited(scores: np.ndarray, words: dict[int, tuple[str, ...]], limit: int) -> list[int]:

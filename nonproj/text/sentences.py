@@ -15,6 +15,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import Window, hash_window
+from nonproj.text.alternatives import COST, LEAST, Alternatives
 from nonproj.text.characters import QUOTE
 from nonproj.text.layout import PARAGRAPH, table_shift
 from nonproj.text.sentence_features import (
@@ -33,9 +34,6 @@ from nonproj.text.sentence_features import (
 from nonproj.text.token_table import PADDING, TokenTable
 from nonproj.text.usage import KnownWords, Usage, is_finite_verb, known_words
 from nonproj.types import Float32s, Uint8s
-
-COST = 0.1
-"""What a sentence costs when the sentences are chosen."""
 
 MIN_SHARE = 1 / 256
 """Beginnings with less than this share of the probability are pruned, except for the most probable one."""
@@ -172,9 +170,47 @@ def _prune(active: Beginnings, count: int, ended: float) -> int:
     return kept
 
 
+class Stretches(NamedTuple):
+    """The stretches of tokens that are a sentence with at least some probability, as far as there is room for them.
+
+    Attributes
+    ----------
+    begin, end : ndarray of shape (M,), int64
+        The first token, and the one behind the last.
+    mass : ndarray of shape (M,), float64
+        The probabilities.
+    size : ndarray of shape (1,), int64
+        Their number.
+    least : float
+        The least probability.
+    """
+
+    begin: np.ndarray
+    end: np.ndarray
+    mass: np.ndarray
+    size: np.ndarray
+    least: float
+
+
+@kernel
+def _add_stretch(stretches: Stretches, begin: int, end: int, mass: float) -> None:
+    """Add a stretch if it is probable enough and there is room."""
+    number = stretches.size[0]
+    if mass >= stretches.least and number < len(stretches.begin):
+        stretches.begin[number], stretches.end[number], stretches.mass[number] = begin, end, mass
+        stretches.size[0] = number + 1
+
+
 @kernel
 def _find_sentences(
-    table: TokenTable, known: KnownWords, model: Model, cost: float, active: Beginnings, work: Work, found: Sentences
+    table: TokenTable,
+    known: KnownWords,
+    model: Model,
+    cost: float,
+    active: Beginnings,
+    work: Work,
+    found: Sentences,
+    stretches: Stretches,
 ) -> None:
     """Write the probability of a sentence end after each token, and where the best sentence that ends there begins."""
     count, entering = 0, 1.0
@@ -193,6 +229,7 @@ def _find_sentences(
             value = found.value[active.token[k]] + mass - cost
             if value > found.value[end]:
                 found.value[end], found.begin[end] = value, active.token[k]
+            _add_stretch(stretches, active.token[k], end, mass)
             active.mass[k] -= mass
             ended += mass
         entering = ended / (ended + active.mass[:count].sum())
@@ -217,6 +254,29 @@ def _decide(found: Sentences, blanks: Uint8s, scores: Float32s) -> None:
 
 
 @kernel
+def _distribution(
+    table: TokenTable,
+    usage: Usage,
+    windows: tuple[Window, Window],
+    weights: Float32s,
+    threshold: float,
+    cost: float,
+    stretches: Stretches,
+) -> Sentences:
+    """Return what `_find_sentences` finds."""
+    n = len(table.word) - 2 * PADDING
+    model = Model(windows[0], windows[1], weights, np.uint32(table_shift(len(weights))), threshold)
+    counts = np.zeros((4, _MOST_BEGINNINGS), np.int64)
+    active = Beginnings(counts[0], counts[1], counts[2], counts[3], np.zeros(_MOST_BEGINNINGS))
+    atoms, places = np.zeros(CELLS, np.uint32), np.zeros(N_FEATURES, np.int32)
+    work = Work(atoms, places, np.zeros(N_STATES + _MOST_BEGINNINGS), np.full(N_STATES, -1))
+    found = Sentences(np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1, np.int64))
+    found.ended[0] = 1.0
+    _find_sentences(table, known_words(table, usage), model, cost, active, work, found, stretches)
+    return found
+
+
+@kernel
 def _score_ends(
     table: TokenTable,
     usage: Usage,
@@ -226,15 +286,10 @@ def _score_ends(
     cost: float,
 ) -> Float32s:
     """Return what `score_ends` returns."""
-    n = len(table.word) - 2 * PADDING
-    model = Model(windows[0], windows[1], weights, np.uint32(table_shift(len(weights))), threshold)
-    counts = np.zeros((4, _MOST_BEGINNINGS), np.int64)
-    active = Beginnings(counts[0], counts[1], counts[2], counts[3], np.zeros(_MOST_BEGINNINGS))
-    atoms, places = np.zeros(CELLS, np.uint32), np.zeros(N_FEATURES, np.int32)
-    work = Work(atoms, places, np.zeros(N_STATES + _MOST_BEGINNINGS), np.full(N_STATES, -1))
-    found = Sentences(np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1, np.int64))
-    _find_sentences(table, known_words(table, usage), model, cost, active, work, found)
-    scores = np.empty(n, np.float32)
+    places = np.zeros(0, np.int64)
+    none = Stretches(places, places, np.zeros(0), np.zeros(1, np.int64), 1.0)
+    found = _distribution(table, usage, windows, weights, threshold, cost, none)
+    scores = np.empty(len(table.word) - 2 * PADDING, np.float32)
     _decide(found, table.blanks[PADDING:], scores)
     return scores
 
@@ -259,3 +314,32 @@ def score_ends(
     """
     found: np.ndarray = _score_ends(table, usage, (WINDOW, STATE_WINDOW), weights, float(threshold), float(cost))
     return found
+
+
+def alternatives(
+    table: TokenTable, usage: Usage, weights: np.ndarray, threshold: float, least: float = LEAST
+) -> Alternatives:
+    """Return the stretches of tokens that are a sentence with some probability, and the best sentences.
+
+    Parameters
+    ----------
+    table, usage, weights, threshold
+        As for `score_ends`.
+    least : float
+        The least probability, above 0.
+    """
+    n = len(table.word) - 2 * PADDING
+    room = n * min(int(1.0 / least) + 1, _MOST_BEGINNINGS)  # the ends behind a beginning have probability 1 together
+    places = np.zeros((2, room), np.int64)
+    stretches = Stretches(places[0], places[1], np.zeros(room), np.zeros(1, np.int64), float(least))
+    found = _distribution(table, usage, (WINDOW, STATE_WINDOW), weights, float(threshold), COST, stretches)
+    count = int(stretches.size[0])
+    pairs = zip(places[0, :count].tolist(), places[1, :count].tolist(), strict=True)
+    masses = dict(zip(pairs, stretches.mass[:count].tolist(), strict=True))
+    last = n
+    while last > 0:
+        masses.setdefault((int(found.begin[last]), last), least)
+        last = int(found.begin[last])
+    ordered = sorted(masses.items(), key=lambda item: item[0][::-1])
+    begin, end, mass = (np.array(values) for values in zip(*((*place, mass) for place, mass in ordered), strict=True))
+    return Alternatives(begin, end, np.log(np.minimum(mass / found.ended[begin], 1.0)))

@@ -13,6 +13,7 @@ from nonproj.linear.hashing import hash_codes
 from nonproj.linear.logistic import Options, fit
 from nonproj.linear.weights import check_table
 from nonproj.options.config import SegmenterConfig
+from nonproj.text.alternatives import Alternatives
 from nonproj.text.characters import (
     IDEOGRAPH,
     KINDS,
@@ -26,7 +27,7 @@ from nonproj.text.characters import (
 from nonproj.text.corpus import N_CLASSES, RawText, Surface, raw_text
 from nonproj.text.layout import MAX_HASHED, PARAGRAPH, WRAPPED, Text, lay_out, spans, table_shift
 from nonproj.text.sentence_features import sentence_examples
-from nonproj.text.sentences import score_ends
+from nonproj.text.sentences import alternatives, score_ends
 from nonproj.text.token_table import PADDING, TokenTable, token_table
 from nonproj.text.tokens import ALWAYS, NEVER, SOMETIMES, TokenModel, Tokens, token_examples, tokenize
 from nonproj.text.usage import Usage, case_classes, letter_case
@@ -94,6 +95,11 @@ class Trained:
         """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends."""
         table = token_table(layout, start, end)
         return score_ends(table, self.usage, self.sentence_weights, self.threshold)
+
+    def alternatives(self, layout: Text, start: np.ndarray, end: np.ndarray) -> Alternatives:
+        """Return the stretches of tokens that may be sentences."""
+        table = token_table(layout, start, end)
+        return alternatives(table, self.usage, self.sentence_weights, self.threshold)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the models as JSON values and arrays."""
