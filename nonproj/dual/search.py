@@ -200,6 +200,8 @@ class _Search:
             return self.conclude(first)
         node = self.new_node(np.ones(len(self.problem.head), np.bool_), first)
         self.learn(node, first, -np.inf)
+        if self.must_pay(node.best) and self.open:  # even if the work is used up, projective trees have one iteration
+            self.expand(heapq.heappop(self.open)[-1])
         while len(self.ranked) < self.k:
             bound, best = self.highest_bound(), self.known.best()
             if self.options.closes(bound, best):

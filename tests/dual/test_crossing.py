@@ -8,7 +8,7 @@ import toy
 from naive_crossing import crossing_arcs, value
 from problems import ALL_SETS, HIGHER_ORDER, KINDS, draw_problem, trees_over
 
-from nonproj.dual.decoding import branch_and_bound, decode_trusted, k_best, priced_search
+from nonproj.dual.decoding import branch_and_bound, decode_trusted, dual_decomposition, k_best, priced_search
 from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, crossing_price
 from nonproj.errors import ConfigError
 from nonproj.learning.crossing import PRICES as SHARES
@@ -18,6 +18,7 @@ from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space, subset
 from nonproj.parts.space import part_space, tree_score
 from nonproj.pipeline.parser import Parser
+from nonproj.trees.projective import is_projective
 from nonproj.types import Sentence
 
 PRICES = (0.0, 0.3, 1.0, 4.0, 1000.0)
@@ -75,9 +76,24 @@ def test_longer_sentences(name):
         expected = max(value_of(parts, scores, tree.tree, price) for tree in (first, projective))
         assert found.certified and found.score == pytest.approx(expected)
         assert found.score == pytest.approx(value_of(parts, scores, found.tree, price))
-        assert found.iterations > 0 and 0.0 <= found.recomputed <= 1.0
+        assert found.iterations >= dual_decomposition(parts, scores).iterations and 0.0 <= found.recomputed <= 1.0
         moved += not np.array_equal(found.tree, first.tree)
     assert 1 <= moved < 8
+
+
+@pytest.mark.parametrize("name", HIGHER_ORDER)
+@pytest.mark.parametrize("k", [1, 3])
+def test_a_projective_tree_is_found_where_the_first_tree_takes_all_the_work(k, name):
+    tried = 0
+    for seed in range(8):
+        parts, scores = draw_problem(np.random.default_rng(seed), 12, name, "continuous", pruned=True)
+        few = SearchOptions(work_per_word=1)
+        first = branch_and_bound(parts, scores, DEFAULTS, few)
+        if not is_projective(first.tree):
+            found = decode_trusted(parts, scores, DEFAULTS, few, k, 1000.0)[0]
+            assert is_projective(found.tree) and found.nodes == 1
+            tried += 1
+    assert tried >= 4
 
 
 @pytest.mark.parametrize("name", ["sibling", "grandparent"])

@@ -161,7 +161,7 @@ def test_the_limit_of_work_holds_for_equal_words(single_root, monkeypatch):
     [found] = decode_trusted(parts, scores, options, limit, 1, 3.0)
     assert found.bound >= found.score
     assert sum(spent) <= 120 * limit.work_per_word + 4 * max(most)
-    assert sum(spent) > 0
+    assert len(spent) > 1
 
 
 def test_contractions_count_as_work():
