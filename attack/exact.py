@@ -20,8 +20,9 @@ from attack.properties import require
 from nonproj.dual.arrays import DecodedScores, decode_scores
 from nonproj.dual.decoding import branch_and_bound, dual_decomposition, k_best, priced_search
 from nonproj.dual.joint.decoding import decode_jointly
-from nonproj.dual.joint.space import ChainScores, joint_problem, joint_space
+from nonproj.dual.joint.space import joint_problem, joint_space
 from nonproj.dual.options import DualOptions
+from nonproj.dual.tags import ChainScores
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.trees.marginals import marginals

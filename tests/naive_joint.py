@@ -10,13 +10,16 @@ import numpy as np
 from naive_scoring import places
 from naive_trees import (
     END,
+    NUMBERS,
     START,
     all_trees,
     grandparent_number,
+    grandsibling_number,
     is_projective,
     pairs_of,
     parts_of_tree,
     sibling_number,
+    trisibling_number,
 )
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
@@ -30,25 +33,27 @@ def part_finder(parts):
     def find(kind, part):
         if kind == "arc":
             return pairs.get(part)
-        return {"sibling": sibling_number, "grandparent": grandparent_number}[kind](parts, *part)
+        return NUMBERS[kind](parts, *part)
 
+    find.names = parts.names
     return find
 
 
-def tagged_parts(heads, tags, first):
-    """The parts of a tree over words that joint problems have, with each word replaced by its tagged word."""
+SIDES = {"sibling": 1, "grandsibling": 2, "trisibling": 1}
+"""The place of the side, which is no word, in parts of each type that has one."""
 
-    def tagged(item):
-        return item if item in (START, END) else int(first[item]) + tags[item]
 
-    every = parts_of_tree(heads)
-    for kind in ("arc", "sibling", "grandparent"):  # those of third order are not scored jointly with tags
-        for part in every[kind]:
-            if kind == "sibling":
-                h, side, previous, following = part
-                yield kind, (tagged(h), side, tagged(previous), tagged(following))
-            else:
-                yield kind, tuple(tagged(node) for node in part)
+def tagged_parts(heads, tags, first, names):
+    """The parts of a tree over words that joint problems of these types have, with each word's tagged word in place."""
+    for kind in names:
+        for part in parts_of_tree(heads)[kind]:
+            yield (
+                kind,
+                tuple(
+                    item if item in (START, END) or i == SIDES.get(kind) else int(first[item]) + tags[item]
+                    for i, item in enumerate(part)
+                ),
+            )
 
 
 def chain_score(tags, first, chain):
@@ -64,7 +69,7 @@ def chain_score(tags, first, chain):
 def joint_score(heads, tags, first, find, scores, chain):
     """The score of a tree with tags; minus infinity if an arc is absent."""
     numbers = []
-    for kind, part in tagged_parts(heads, tags, first):  # arcs first
+    for kind, part in tagged_parts(heads, tags, first, find.names):  # arcs first
         numbers.append(find(kind, part))
         if numbers[-1] is None:
             return -math.inf
@@ -159,6 +164,7 @@ def integer_program(first, word, parts, scores, chain):
     add_flow(program, arcs, word, n)
     add_siblings(program, parts, scores, arcs)
     add_grandparents(program, parts, scores, arcs, into)
+    add_third(program, parts, scores, arcs, into)
     add_chain(program, first, chain)
     return program
 
@@ -199,11 +205,35 @@ def add_grandparents(program, parts, scores, arcs, into):
         for above in into[h]:
             number = grandparent_number(parts, arcs[above][0], h, m)
             if scores[number] > -np.inf:
-                name = ("grandparent", number)
-                program.add(name, scores[number])
-                program.row([(name, 1.0), (("arc", above), -1.0)], -np.inf, 0.0)
-                program.row([(name, 1.0), (("arc", below), -1.0)], -np.inf, 0.0)
-                program.row([(name, 1.0), (("arc", above), -1.0), (("arc", below), -1.0)], -1.0, np.inf)
+                add_conjunction(program, ("grandparent", number), scores[number], (("arc", above), ("arc", below)))
+
+
+def add_conjunction(program, name, cost, both):
+    """A variable that is 1 where both of two others are."""
+    program.add(name, cost)
+    for each in both:
+        program.row([(name, 1.0), (each, -1.0)], -np.inf, 0.0)
+    program.row([(name, 1.0), *((each, -1.0) for each in both)], -1.0, np.inf)
+
+
+def add_third(program, parts, scores, arcs, into):
+    """Grand-siblings are conjunctions of a transition and the arc above, tri-siblings of two transitions."""
+    for e, side in itertools.product(range(len(parts.arcs.start) - 1), (0, 1)):
+        chosen = [m for h, m in arcs if h == e and (m > h) == bool(side)]
+        nodes = [START, *sorted(chosen, key=lambda m: abs(m - e)), END]
+        names = {}
+        for i, j in itertools.combinations(range(len(nodes)), 2):
+            name = ("sibling", sibling_number(parts, e, side, nodes[i], nodes[j]))
+            if name in program.numbers:
+                names[i, j] = name
+        for (i, j), name in names.items() if "grandsibling" in parts.names else ():
+            for above in into[e]:
+                number = grandsibling_number(parts, arcs[above][0], e, side, nodes[i], nodes[j])
+                add_conjunction(program, ("grandsibling", number), scores[number], (name, ("arc", above)))
+        for (i, j), (k, m) in itertools.product(names, names) if "trisibling" in parts.names else ():
+            if j == k:
+                number = trisibling_number(parts, e, side, nodes[i], nodes[j], nodes[m])
+                add_conjunction(program, ("trisibling", number), scores[number], (names[i, j], names[k, m]))
 
 
 def add_chain(program, first, chain):

@@ -12,7 +12,8 @@ import pytest
 from toy import draw_sentence
 
 from nonproj.automata.general import check_automata, decode_paths, new_paths
-from nonproj.dual.joint.space import ChainScores, joint_problem, joint_space
+from nonproj.dual.joint.space import TYPES, joint_problem, joint_space
+from nonproj.dual.tags import ChainScores
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.automaton import head_automata, moves
 from nonproj.parts.space import part_space, tree_score
@@ -191,11 +192,11 @@ def draw_features(seed, spec, n):
     return rng, sentence, encoder, part_templates(spec, encoder.attributes)
 
 
-def draw_joint(rng, n, kind, most=3, pruned=True, chain_scale=1.0):
+def draw_joint(rng, n, kind, most=3, pruned=True, chain_scale=1.0, types=TYPES):
     """A random joint problem over n words with up to ``most`` candidate tags each."""
     words = draw_arcs_of_words(rng, n, pruned)
     counts = np.append(1, rng.integers(1, most + 1, n))
-    space, parts = joint_space(words, counts)
+    space, parts = joint_space(words, counts, types)
     k = int(counts.max())
     shapes = (len(space.word),), (n + 1, k, k), (n + 1, k, k, k)
     chain = ChainScores(*[chain_scale * draw_scores(rng, kind, shape) for shape in shapes])

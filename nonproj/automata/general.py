@@ -156,7 +156,8 @@ def best_paths(arcs: ArcSpace, automata: HeadAutomata, scores: ArrayLike) -> Pat
 @kernel
 def new_paths(arcs: ArcSpace, automata: HeadAutomata) -> tuple[HalfWorkspace, Paths]:
     """Return the arrays that decoding writes to; they can be reused."""
-    n_nodes, n_arcs, states, steps = arcs.start.shape[0] - 1, arcs.head.shape[0], 1, np.int64(0)
+    n_nodes, n_arcs = arcs.start.shape[0] - 1, arcs.head.shape[0]
+    states, steps = np.int64(1), np.int64(0)
     for q in range(2 * n_nodes):
         size = np.int64(automata.state_start[q + 1] - automata.state_start[q])
         states, steps = max(states, size), max(steps, size * (arcs.out_start[q + 1] - arcs.out_start[q]))
@@ -221,8 +222,10 @@ def check_automata(arcs: ArcSpace, automata: HeadAutomata) -> HeadAutomata:
         ...
     ValueError: automata.state_start has shape (5,); (7,) is expected over these arcs
     """
-    dtypes = (np.int32, np.float64, np.float64, np.int64, np.float64, np.float64)
-    checked = HeadAutomata(*[as_array(part, dtype) for part, dtype in zip(automata, dtypes, strict=True)])
+    floats = [as_array(part, np.float64) for part in (automata.initial, automata.final, automata.take, automata.skip)]
+    initial, final, take, skip = floats
+    starts = as_array(automata.state_start, np.int32), as_array(automata.move_start, np.int64)
+    checked = HeadAutomata(starts[0], initial, final, starts[1], take, skip)
     if checked.state_start.shape != arcs.out_start.shape:
         shapes = f"{checked.state_start.shape}; {arcs.out_start.shape}"
         raise ValueError(f"automata.state_start has shape {shapes} is expected over these arcs")

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nonproj.automata.compiled import Choice, SplitScores, compiled_starts, decode_all_heads, is_compiled, split_scores
+from nonproj.automata.compiled import compiled_starts, decode_all_heads, is_compiled
 from nonproj.automata.general import best_paths, general_automata
+from nonproj.automata.workspace import Choice, SplitScores, split_scores
 from nonproj.parts.space import check_scores
 from nonproj.types import PartSpace
 

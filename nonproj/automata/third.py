@@ -9,59 +9,27 @@ are independent, so a head with ``p`` grandparents takes O(p k^3), and without t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 import numpy as np
 
+from nonproj.automata.workspace import Choice, SplitScores, Starts, Third, Workspace, transitions
 from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.parts.grandsibling import list_grandsiblings
 from nonproj.parts.trisibling import list_trisiblings
-from nonproj.types import ArcSpace, Float64s, Int8s, Int64s
-
-if TYPE_CHECKING:
-    from nonproj.automata.compiled import Choice, SplitScores, Starts, Workspace
-
-
-class Third(NamedTuple):
-    """Where grand-sibling and tri-sibling parts lie, int64 each (see the part types); empty where the set has none."""
-
-    grandsibling: np.ndarray
-    trisibling: np.ndarray
-
+from nonproj.types import ArcSpace, Float64s, Int8s, Int32s, Int64s
 
 STATE_WORK = 3
 """Time of a pair or a triple of modifiers, in transitions of second-order automata."""
 
 
-@inlined_kernel
-def _transitions(k):
-    """Return the number of transitions over k candidates."""
-    k = np.int64(k)
-    return (k + 1) * (k + 2) // 2
-
-
 @kernel
-def table_size(arcs: ArcSpace, third: Third | None) -> int:
-    """Return the size of the tables that `decode_third` needs; 0 where there are no parts of third order."""
-    if third is None:
-        return 0
-    most = longest = np.int64(0)
-    for h in range(arcs.start.shape[0] - 1):
-        first, middle, end = arcs.out_start[2 * h], arcs.out_start[2 * h + 1], arcs.out_start[2 * h + 2]
-        most = max(most, _transitions(middle - first) + _transitions(end - middle))
-        longest = max(longest, end - first)
-    return 2 * most + longest + 2
-
-
-@kernel
-def count_states(arcs: ArcSpace, third: Third | None, h: int) -> int:
+def count_states(arcs: ArcSpace, third: Third | None, h: int) -> np.int64:
     """Return the work of head h under one grandparent; 0 where there are no parts of third order."""
     if third is None:
-        return 0
+        return np.int64(0)
     count = np.int64(0)
     for q in range(2 * h, 2 * h + 2):
         k = np.int64(arcs.out_start[q + 1] - arcs.out_start[q])
-        count += _transitions(k)
+        count += transitions(k)
         if third.trisibling.shape[0] > 0:
             count += k * (k + 1) * (k + 2) // 6
     return STATE_WORK * count
@@ -93,8 +61,8 @@ def decode_third(
     """Write head h's choice of modifiers and, in a set with grandparents, of its own head; return its value."""
     out, out_start, z, z_grandparent, table = arcs.out, arcs.out_start, choice.z, choice.z_grandparent, work.best
     first, middle, end = out_start[2 * h], out_start[2 * h + 1], out_start[2 * h + 2]
-    left, right, left_size = middle - first, end - middle, _transitions(middle - first)
-    size = left_size + _transitions(right)
+    left, right, left_size = middle - first, end - middle, transitions(middle - first)
+    size = left_size + transitions(right)
     siblings = starts.sibling[2 * h], starts.sibling[2 * h + 1]
     triples = _place(third.trisibling, 2 * h, 0), _place(third.trisibling, 2 * h + 1, 0)
     grandparents = starts.grandparent.shape[0] > 0 and h > 0
@@ -125,13 +93,15 @@ def decode_third(
 
 
 @inlined_kernel
-def _place(start, i, further):
+def _place(start: Int64s, i: int, further: int | np.int64) -> np.int64:
     """Return where the parts of number i lie, and further ones; -1 if the set has none."""
     return start[i] + further if start.shape[0] > 0 else np.int64(-1)
 
 
 @inlined_kernel
-def _fill_gains(arcs, start, scores, z_score, h, arc, gain):
+def _fill_gains(
+    arcs: ArcSpace, start: Int64s, scores: Float64s, z_score: Float64s, h: int, arc: int, gain: Float64s
+) -> None:
     """Fill what choosing each candidate modifier adds under the grandparent of an arc, -1 for none."""
     out, modifier, first, end = arcs.out, arcs.modifier, arcs.out_start[2 * h], arcs.out_start[2 * h + 2]
     if arc < 0:
@@ -147,13 +117,13 @@ def _fill_gains(arcs, start, scores, z_score, h, arc, gain):
 @kernel
 def _fill_table(
     scores: Float64s,
-    rows: tuple[int, int, int],
+    rows: tuple[np.int64, np.int64, np.int64],
     gain: Float64s,
     offset: int,
     k: int,
     table: Float64s,
-    place: int,
-    spare: int,
+    place: np.int64,
+    spare: np.int64,
 ) -> float:
     """Fill the table of paths over k candidates, gains ``gain[offset:]``; return the value of the best path to END.
 
@@ -185,7 +155,9 @@ def _fill_table(
 
 
 @inlined_kernel
-def _trace_back(scores, trisibling, table, place, k, out, start, z):
+def _trace_back(
+    scores: Float64s, trisibling: np.int64, table: Float64s, place: np.int64, k: int, out: Int32s, start: int, z: Int8s
+) -> None:
     """Mark the arcs of the best path over k candidates; ties go to the previous modifier farthest inward."""
     c, b = np.int64(0), np.int64(k) + 1
     while b > 0:

@@ -174,6 +174,7 @@ def search() -> None:
     problem = joint_problem(space, tagged, rng.normal(size=len(tagged)), no_chain(space))
     max_marginals(problem.chain, space.first)
     found = decode_jointly(problem, DualOptions(max_iterations=1))
+    assert found.tags is not None
     joint_score(problem, found.tree, found.tags)
 
 

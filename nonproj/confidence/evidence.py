@@ -8,9 +8,10 @@ import numpy as np
 
 from nonproj.automata.compiled import compiled_starts, count_work, is_compiled
 from nonproj.confidence.alternatives import costs
+from nonproj.dual.exclusion import exclusion_bounds
 from nonproj.dual.options import DualOptions
-from nonproj.dual.problem import problem_of
 from nonproj.dual.subgradient import ARC_WORK, CONTRACTION_WORK, WORD_WORK
+from nonproj.dual.subproblems import Instance
 from nonproj.kernels.kernel import kernel
 from nonproj.scoring.labels import two_best as two_best
 from nonproj.scoring.vocabulary import MARGIN, UNKNOWN, Tokens
@@ -133,7 +134,7 @@ def gather(case: Case, tag_column: int | None, options: DualOptions, limit: floa
     Parameters
     ----------
     case : Case
-    The index of the tags in ``case.tokens.atoms``.
+    tag_column : int or None
         The column of tags in ``case.tokens.atoms``.
     options : DualOptions
         Those of the decoder.
@@ -146,7 +147,8 @@ def gather(case: Case, tag_column: int | None, options: DualOptions, limit: floa
     if len(parts.types) == 1 or is_compiled(parts):
         cost = costs(parts, scores, heads, options.single_root)
         wanted = affordable(parts, heads, cost, limit)
-        bounds = problem_of(parts, scores, options).exclusion_bounds(case.copies, options, heads, wanted=wanted)
+        instance = Instance(parts.arcs, compiled_starts(parts), scores)
+        bounds = exclusion_bounds(instance, case.copies, options, heads, wanted)
     else:  # no multipliers, and parts of other shapes
         cost, bounds = np.full(n_nodes, np.inf), np.full(n_nodes, -np.inf)
     features = np.zeros((n_nodes - 1, len(KINDS[case.kind])))

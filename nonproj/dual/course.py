@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nonproj.automata.compiled import Choice, SplitScores, decode_all_heads, is_compiled
+from nonproj.automata.compiled import decode_all_heads, is_compiled
+from nonproj.automata.workspace import Choice, SplitScores
 from nonproj.dual.domain import pose
 from nonproj.dual.options import DEFAULTS, UNLIMITED, DualOptions
 from nonproj.dual.problem import NO_TRACE, PartsProblem

@@ -37,7 +37,10 @@ def with_scale(options: DualOptions, *scores: np.ndarray) -> DualOptions:
     >>> with_scale(DualOptions(), np.array([1.0, -3.0])).scale
     3.0
     """
-    largest = max(max(float(array.max()), -float(array.min())) if array.size else 0.0 for array in scores)
+    largest = 0.0
+    for array in scores:
+        if array.size:
+            largest = max(largest, float(array.max()), -float(array.min()))
     return options._replace(scale=largest)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj.automata.compiled import Starts, as_split, decode_head
+from nonproj.automata.compiled import decode_head
+from nonproj.automata.workspace import Starts, as_split
 from nonproj.dual.options import DualOptions
-from nonproj.dual.subgradient import Instance, add_values, find_tree, mark_tree, new_work, tags_at
+from nonproj.dual.subproblems import Instance, Tagging, add_values, find_tree, mark_tree, new_work, tags_at
 from nonproj.dual.tags import Tags
 from nonproj.kernels.kernel import kernel
 from nonproj.types import ArcSpace, Bools, Float64s, Int32s
@@ -66,8 +67,10 @@ def _exclude(
     """Replace infinity by the dual value without the arc into that word; minus infinity if it has no other."""
     n_arcs, n_nodes = arcs.head.shape[0], heads.shape[0]
     work, split = new_work(arcs, starts, tags), as_split(copies, n_arcs)
-    before, group, values, size = np.empty((3, n_arcs)), np.empty(n_arcs, np.int64), work.values, work.values.shape[0]
-    of_tags = tags_at(tags, copies[3 * n_arcs :], work)
+    tagging, tree, moved, values = work.tagging, work.tree, work.moved, work.values
+    head, modifier = _words_of(arcs, tagging)
+    before, group, size = np.empty((3, n_arcs)), np.empty(n_arcs, np.int64), values.shape[0]
+    of_tags = tags_at(tagging, copies[3 * n_arcs :])
     for h in range(size):
         values[h] = decode_head(arcs, starts, scores, split, h, work.automaton, work.choice)
     known = values.copy()
@@ -75,21 +78,21 @@ def _exclude(
         if bounds[m] == -np.inf:
             continue
         bounds[m], count = -np.inf, 0
-        work.moved[:] = False
+        moved[:] = False
         for a in range(n_arcs):
-            if _word_of(tags, arcs.modifier[a]) == m and _word_of(tags, arcs.head[a]) == heads[m]:
+            if modifier[a] == m and head[a] == heads[m]:
                 group[count], count = a, count + 1
                 before[0, a], before[1, a], before[2, a] = split.y[a], split.z[a], split.grandparent[a]
                 split.y[a], split.z[a], split.grandparent[a] = -np.inf, -np.inf, -np.inf
-                work.moved[arcs.head[a]] = True
-                work.moved[arcs.modifier[a]] |= starts.grandparent.shape[0] > 0
-        status, _ = find_tree(arcs, tags, projective, single_root, split.y, work)
-        if status == 0 and work.tree[m] != heads[m]:
-            dual, _ = mark_tree(arcs, tags, split.y, work)
+                moved[arcs.head[a]] = True
+                moved[arcs.modifier[a]] |= starts.grandparent.shape[0] > 0
+        status, _ = find_tree(arcs, tagging, projective, single_root, split.y, tree)
+        if status == 0 and tree[m] != heads[m]:
+            dual, _ = mark_tree(arcs, tagging, split.y, work)
             for h in range(size):
-                if work.moved[h]:
+                if moved[h]:
                     values[h] = decode_head(arcs, starts, scores, split, h, work.automaton, work.choice)
-            bounds[m] = add_values(tags, dual, work) + of_tags
+            bounds[m] = add_values(tagging, dual, values) + of_tags
             values[:] = known
         for i in range(count):
             a = group[i]
@@ -97,8 +100,9 @@ def _exclude(
 
 
 @kernel
-def _word_of(tags: Tags | None, node: int) -> int:
-    """Return the word of a tagged word, or the word itself."""
-    if tags is None:
-        return node
-    return tags.word[node]
+def _words_of(arcs: ArcSpace, tagging: Tagging | None) -> tuple[Int32s, Int32s]:
+    """Return the words at both ends of each arc, or tagged arc."""
+    if tagging is None:
+        return arcs.head, arcs.modifier
+    words, arc = tagging.space.words, tagging.space.arc
+    return words.head[arc], words.modifier[arc]

@@ -66,10 +66,10 @@ class SearchOptions(NamedTuple):
     Attributes
     ----------
     work_per_word : int
-        Work that the sentence may take, the root node included, for each of its words.  It is counted and not timed, so
-        that results are reproducible, in Viterbi transitions: whatever else takes time counts as the transitions that
-        take as long.  A million take about half a millisecond.  When the work is used up, the incumbent is returned
-        with the lowest bound proved.  0: dual decomposition alone, without a limit.
+        Limit of the work for each word of the sentence, the root node included.  Work is counted, not timed, so that
+        results are reproducible; its unit is a Viterbi transition, and other work is charged in these units.  A million
+        take about half a millisecond.  When the work is used up, the incumbent is returned with the lowest bound
+        proved.  0: dual decomposition alone, without a limit.
     node_iterations : int
         Iterations of the subgradient method in each node after the root node, at most.
     search : bool

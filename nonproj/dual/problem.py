@@ -12,11 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.automata.compiled import Starts, compiled_starts, is_compiled, split_scores
+from nonproj.automata.compiled import compiled_starts, is_compiled
 from nonproj.automata.general import general_automata, restrict_automata
+from nonproj.automata.workspace import NO_PARTS, Starts, split_scores
 from nonproj.dual.exclusion import exclusion_bounds
 from nonproj.dual.options import DualOptions
-from nonproj.dual.subgradient import AGREED, Descent, Instance, Outcome, Trace, descend
+from nonproj.dual.subgradient import AGREED, Descent, Outcome, Trace, descend
+from nonproj.dual.subproblems import Instance
 from nonproj.parts.arcs import subset
 from nonproj.parts.automaton import HeadAutomata
 from nonproj.parts.space import restrict
@@ -25,8 +27,6 @@ from nonproj.trees.projective import best_projective_tree
 from nonproj.types import ArcSpace, Bools, Float64s, Int32s, Int64s, PartSpace
 
 NO_TRACE = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
-
-_NO_PARTS = np.empty(0, np.int64)
 
 
 class Bounded(NamedTuple):
@@ -222,18 +222,6 @@ class ArcsProblem(PartsProblem):
         found = Outcome(-status or AGREED, 0, score, score, 0, 0)
         return Bounded(found, heads, self.copies, np.zeros(self.n_disputes, np.int64))
 
-    def exclusion_bounds(
-        self,
-        copies: Float64s,
-        options: DualOptions,
-        solution: Int32s,
-        keep: Bools | None = None,
-        wanted: Bools | None = None,
-    ) -> Float64s:
-        """Return the scores of the best trees without the arc into each word; automata choose nothing at -1."""
-        copies = np.append(self.scores, np.full(2 * len(self.head), -1.0))
-        return super().exclusion_bounds(copies, options, solution, keep, wanted)
-
 
 class TablesProblem(Problem):
     """Trees under head automata given as tables, with scores of arcs."""
@@ -245,15 +233,15 @@ class TablesProblem(Problem):
 
     def instance(self) -> Instance:
         """Return the whole problem."""
-        return Instance(self.arcs, Starts(_NO_PARTS, _NO_PARTS, None, self.automata), self.scores)
+        return Instance(self.arcs, Starts(NO_PARTS, NO_PARTS, None, self.automata), self.scores)
 
     def restrict(self, keep: Bools, scale: float) -> Restriction:
         """Return the automata over these arcs, which take a word's only arc; nothing is left to be forced."""
         arcs, n_arcs = np.flatnonzero(keep), len(self.head)
-        starts = Starts(_NO_PARTS, _NO_PARTS, None, restrict_automata(self.arcs, self.automata, keep))
+        starts = Starts(NO_PARTS, NO_PARTS, None, restrict_automata(self.arcs, self.automata, keep))
         places = np.concatenate([arcs, n_arcs + arcs, 2 * n_arcs + arcs])
         instance = Instance(subset(self.arcs, keep), starts, self.scores[arcs])
-        return Restriction(instance, places, arcs, _NO_PARTS, 0.0)
+        return Restriction(instance, places, arcs, NO_PARTS, 0.0)
 
 
 def problem_of(parts: PartSpace, scores: Float64s, options: DualOptions) -> Problem:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.automata.compiled import Starts
+from nonproj.automata.third import list_third
+from nonproj.automata.workspace import Starts
 from nonproj.kernels.kernel import kernel
 from nonproj.types import ArcSpace, Bools, Float64s, Int8s, Int32s, Int64s
 
@@ -32,13 +33,15 @@ class ChainScores(NamedTuple):
     triple: np.ndarray
 
 
-class Tags(NamedTuple):
-    """What turns a problem over arcs into one over tagged arcs.
+class JointSpace(NamedTuple):
+    """The candidate arcs of a sentence over words and over tagged words.
 
     Attributes
     ----------
-    words : ArcSpace
-        Arcs between words.
+    words, tagged : ArcSpace
+        Arcs between words, and between tagged words.
+    starts : Starts
+        Where parts of more than one arc lie, by tagged word.
     first : ndarray of shape (N + 1,), int32
         The tagged words of word ``i`` are ``first[i]:first[i + 1]``.
     word : ndarray of shape (W,), int32
@@ -47,14 +50,21 @@ class Tags(NamedTuple):
         The arc between words of each tagged arc.
     allowed : ndarray of shape (W,), bool
         Tagged words that can be chosen: the root, and those that some tagged arc goes to.
-    chain : ChainScores
     """
 
     words: ArcSpace
+    tagged: ArcSpace
+    starts: Starts
     first: np.ndarray
     word: np.ndarray
     arc: np.ndarray
     allowed: np.ndarray
+
+
+class Tags(NamedTuple):
+    """What turns a problem over arcs into one over tagged arcs."""
+
+    space: JointSpace
     chain: ChainScores
 
 
@@ -141,7 +151,7 @@ def list_used(arcs: ArcSpace, starts: Starts, heads: Int32s, chosen: Int32s, mar
                     if marks[out[j]] == 1:
                         numbers[count] = grandparent[e] + (i - start[e]) * (end - first) + j - first
                         count += 1
-    return count
+    return list_third(arcs, starts.third, marks, numbers, count)
 
 
 @kernel

@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nonproj.automata.compiled import is_third_order
 from nonproj.dual.domain import with_scale
 from nonproj.dual.joint.chain import prune_chain
 from nonproj.dual.joint.decoding import k_best_jointly
-from nonproj.dual.joint.space import TYPES, ChainScores, JointProblem, joint_problem, joint_space
+from nonproj.dual.joint.space import JointProblem, joint_problem, joint_space, joint_types
 from nonproj.dual.options import SearchOptions
 from nonproj.dual.search import Searched, with_known
+from nonproj.dual.tags import ChainScores
 from nonproj.errors import ConfigError, DataError, ModelError, SizeError
 from nonproj.io.batches import batches, groups
 from nonproj.io.conll import LEMMA, with_rows
@@ -22,7 +24,7 @@ from nonproj.model.model import Model
 from nonproj.options.config import DecodingConfig
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.pipeline.joint_scoring import joint_features, joint_tables, score_features
-from nonproj.pipeline.parser import BATCH, FULL_EFFORT, FULL_WORDS, PAIRS, Parser
+from nonproj.pipeline.parser import BATCH, FULL_EFFORT, FULL_WORDS, FULL_WORDS_THIRD, PAIRS, Parser
 from nonproj.pipeline.parses import Parse
 from nonproj.scoring.batch import join
 from nonproj.scoring.vocabulary import Tokens
@@ -76,17 +78,21 @@ class JointParser(Parser):
     ModelError
         If the model has no tagger.
     ConfigError
-        If the model has parts of other types than arcs, siblings and grandparents.
+        If the model has parts without compiled automata.
     """
 
     def __init__(self, model: Model, decoding: DecodingConfig | None = None, tags: str = "missing"):
         super().__init__(model, decoding, tags)
         names = [part_type.name for part_type in self.scorer.types]
-        if not set(names) <= set(TYPES):
-            names = ",".join(names)
-            raise ConfigError("decoding.joint", f"tags are not decided with the part types {names}; leave out --joint")
+        types = joint_types(names)
+        if types is None:
+            given = ",".join(names)
+            raise ConfigError("decoding.joint", f"tags are not decided with the part types {given}; leave out --joint")
         if self.analyzer is None or self.analyzer.tagger is None:
             raise ModelError(f"the model has no tagger, which joint decoding needs; {_REASONS}")
+        self._types, self._tagger, self._lemmatizer = types, self.analyzer.tagger, self.analyzer.lemmatizer
+        self._filled = self.analyzer.tag_columns
+        self._full_words = FULL_WORDS_THIRD if is_third_order(self.scorer.types) else FULL_WORDS
         self._joint_tables = joint_tables(self.scorer)
 
     def parse_all(self, sentences: Iterable[Sentence], batch_size: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
@@ -130,7 +136,7 @@ class JointParser(Parser):
         chosen = [fit and (self.tags == "all" or _lacks_all(s)) for fit, s in zip(fits, sentences, strict=True)]
         wanted = [s for s, joint in zip(sentences, chosen, strict=True) if joint]
         keys = [row[1] for s in wanted for row in s.rows]
-        found = iter(tag_chains(self.analyzer.tagger, keys, [len(s) for s in wanted]))
+        found = iter(tag_chains(self._tagger, keys, [len(s) for s in wanted]))
         return [next(found) if joint else None for joint in chosen]
 
     def _parse_jointly(self, choices: list[Choice]) -> Iterator[tuple[Sentence, Parse]]:
@@ -169,8 +175,8 @@ class JointParser(Parser):
     def widen_jointly(
         self, choice: Choice, tokens: Tokens, constraints: Constraints | None, known: Decoded
     ) -> tuple[ArcSpace, Searched] | None:
-        """Return all arcs and the best trees over them; None if there are more than `FULL_WORDS` tagged words."""
-        if len(choice.candidates.rows) > FULL_WORDS:
+        """Return all arcs and the best trees over them; None if there are too many tagged words."""
+        if len(choice.candidates.rows) > self._full_words:
             return None
         n_words = tokens.n_nodes - 1
         everything = arc_space_from_mask(constraints.allowed) if constraints else full_arc_space(n_words)
@@ -218,7 +224,7 @@ class JointParser(Parser):
 
     def _rows(self, given: Sentence, sentence: Sentence, chain: TagChain, kept: np.ndarray) -> list[list[str]]:
         """Return the columns of all tagged words; the first of each word has those of the tagger."""
-        tags, filled, lemmatizer = self.analyzer.tagger.tags.tags, self.analyzer.tag_columns, self.analyzer.lemmatizer
+        tags, filled, lemmatizer = self._tagger.tags.tags, self._filled, self._lemmatizer
         rows = []
         for i, row in enumerate(sentence.rows):
             rows.append(row)
@@ -230,7 +236,8 @@ class JointParser(Parser):
                     if column in filled:
                         other[column] = text
                 if lemmatizer is not None and (self.tags == "all" or given.rows[i][LEMMA] == "_"):
-                    other[LEMMA] = lemmatizer.lemmas([(other[1], *(other[column] for column in TAG_COLUMNS))])[0]
+                    upos, xpos, feats = (other[column] for column in TAG_COLUMNS)
+                    other[LEMMA] = lemmatizer.lemmas([(other[1], upos, xpos, feats)])[0]
                 rows.append(other)
         return rows
 
@@ -240,7 +247,7 @@ class JointParser(Parser):
         """Return the joint problem of a sentence over its candidate arcs; ``tokens`` are those with its best tags."""
         weights, scale = self.tables["parser"]
         candidates = choice.candidates
-        space, parts = joint_space(arcs, candidates.counts)
+        space, parts = joint_space(arcs, candidates.counts, self._types)
         tagged = self.encoder.encode_readings(candidates.rows, tokens, space.word)
         features = joint_features(self._joint_tables, space, parts, tokens, tagged, len(weights), self.scorer.lines)
         scores = score_features(features, weights, scale, self.scorer.n_labels, self.demanded(constraints))

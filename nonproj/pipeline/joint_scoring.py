@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.dual.joint.space import JointSpace
+from nonproj.dual.tags import JointSpace
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.geometry import DIRECTION, DISTANCE, distance_code
 from nonproj.scoring.hashing import Hashed, hash_tokens
@@ -23,18 +23,26 @@ from nonproj.scoring.vocabulary import MARGIN, Tokens
 from nonproj.types import Int32s, PartRows, PartSpace, Uint8s
 
 
+class LabelledArcs(NamedTuple):
+    """The features of arcs with labels; ``words`` are the arcs' modifiers, as words of the sentence, and ``lines`` the
+    lines of labels that each arc may have, None for all.
+    """
+
+    hashed: Hashed
+    rows: PartRows
+    words: np.ndarray
+    lines: np.ndarray | None
+
+
 class JointFeatures(NamedTuple):
     """The features of all parts over tagged words: hashes and rows for each part type that the model has, else None.
 
-    ``labelled`` are those of the arcs with labels, None where the model scores arcs without; ``words`` are the arcs'
-    modifiers, as words of the sentence, and ``lines`` the lines of labels that each arc may have, None for all.
+    ``labelled`` is None where the model scores arcs without labels.
     """
 
     parts: PartSpace
     pairs: list[tuple[Hashed, PartRows] | None]
-    labelled: tuple[Hashed, PartRows] | None = None
-    words: np.ndarray | None = None
-    lines: np.ndarray | None = None
+    labelled: LabelledArcs | None = None
 
 
 class JointTable(NamedTuple):
@@ -93,10 +101,10 @@ def joint_features(
         pairs.append((hash_tagged_words(table, space, best, tagged, n_weights), rows))
     if LABELLED_ARC not in tables:
         return JointFeatures(parts, pairs)
-    hashed = hash_tagged_words(tables[LABELLED_ARC], space, best, tagged, n_weights)
-    rows = pairs[0][1]
-    lines = label_lines.of(tagged, rows.nodes) if label_lines else None
-    return JointFeatures(parts, pairs, (hashed, rows), space.word[parts.arcs.modifier], lines)
+    hashed, arcs = hash_tagged_words(tables[LABELLED_ARC], space, best, tagged, n_weights), pairs[0]
+    assert arcs is not None  # all models have arcs
+    lines = label_lines.of(tagged, arcs[1].nodes) if label_lines else None
+    return JointFeatures(parts, pairs, LabelledArcs(hashed, arcs[1], space.word[parts.arcs.modifier], lines))
 
 
 def score_features(
@@ -116,11 +124,11 @@ def score_features(
         if pair is not None:
             scores[features.parts.offsets[i] : features.parts.offsets[i + 1]] = score_parts(*pair, weights, scale)
     if features.labelled:
-        lines = features.lines
+        hashed, rows, words, lines = features.labelled
         if demanded and lines is not None:
-            lines = np.where(np.isin(features.words, list(demanded)), np.int32(-1), lines)
-        of_labels = label_scores(*features.labelled, n_labels, weights, lines)
-        scores[: len(of_labels)] += scale * best_label_scores(of_labels, features.words, demanded)
+            lines = np.where(np.isin(words, list(demanded)), np.int32(-1), lines)
+        of_labels = label_scores(hashed, rows, n_labels, weights, lines)
+        scores[: len(of_labels)] += scale * best_label_scores(of_labels, words, demanded)
     return scores
 
 
@@ -160,5 +168,5 @@ def _fill_distances(nodes: Int32s, codes: Uint8s, word: Int32s) -> None:
     for p in range(nodes.shape[0]):
         h, m = nodes[p, 0], nodes[p, last]
         near = h if last == 1 or nodes[p, 1] >= n_words else nodes[p, 1]
-        far = near if m >= n_words else m
+        far = m if m < n_words else (nodes[p, last - 1] if nodes[p, last - 1] < n_words else near)
         codes[p, DISTANCE] = distance_code(word[near], word[far], codes[p, DIRECTION] - 1)

@@ -13,6 +13,7 @@ import nonproj.pipeline.parser
 from nonproj.automata.general import best_paths, general_automata
 from nonproj.automata.relaxed import decode_relaxed
 from nonproj.dual.decoding import branch_and_bound, dual_decomposition, k_best
+from nonproj.dual.joint import space
 from nonproj.errors import ConfigError, SizeError
 from nonproj.learning.trainer import train
 from nonproj.model.model import Model
@@ -162,7 +163,10 @@ def test_longer_sentences_keep_their_pruned_tree(model, monkeypatch):
     assert lengths == {True, False}
 
 
-def test_tags_are_not_decided_with_parts_of_third_order(model):
+def test_tags_are_decided_with_parts_of_third_order(model, monkeypatch):
+    """Sets that have no joint problem are refused."""
+    JointParser(model)
+    monkeypatch.setattr(space, "COMPILED", ())
     with pytest.raises(ConfigError) as caught:
         JointParser(model)
     names = "arc,sibling,grandparent,grandsibling,trisibling"

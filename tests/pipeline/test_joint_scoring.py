@@ -10,8 +10,10 @@ from problems import KINDS, draw_arcs_of_words, draw_candidates, draw_scores, ha
 from toy import draw_sentence
 
 from nonproj.dual.joint.chain import max_marginals, prune_chain
-from nonproj.dual.joint.space import ChainScores, joint_space
+from nonproj.dual.joint.space import joint_space, joint_types
+from nonproj.dual.tags import ChainScores
 from nonproj.options.config import TaggerConfig
+from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
 from nonproj.pipeline.joint_scoring import joint_features, joint_tables, score_features
 from nonproj.scoring.hashing import list_places
@@ -23,7 +25,7 @@ from nonproj.tagging.candidates import tag_chains
 from nonproj.types import Sentence
 
 BITS = 12
-FILES = load_templates()
+FILES = load_templates(parts="third")
 
 
 def draw_joint_features(seed, n, types):
@@ -31,14 +33,16 @@ def draw_joint_features(seed, n, types):
     rng = np.random.default_rng(seed)
     sentence, counts, rows = draw_candidates(rng, n)
     encoder = Encoder.from_sentences([draw_sentence(rng, 5), Sentence(rows[::2])], attributes_of(FILES), rare=1)
-    space, parts = joint_space(draw_arcs_of_words(rng, n, True), counts)
+    names = [part_type.name for part_type in part_set(types)]
+    space, parts = joint_space(draw_arcs_of_words(rng, n, True), counts, joint_types(names))
     scorer, tokens = Scorer(FILES, encoder.attributes, types), [encoder.encode(s) for s in (sentence, Sentence(rows))]
     return sentence, rows, encoder, space, joint_features(joint_tables(scorer), space, parts, *tokens, 1 << BITS)
 
 
+@pytest.mark.parametrize("types", ["grandparent", "third"])
 @pytest.mark.parametrize("seed", range(4))
-def test_features_over_tagged_words_equal_the_definition(seed):
-    sentence, rows, encoder, space, features = draw_joint_features(seed, 4, "grandparent")
+def test_features_over_tagged_words_equal_the_definition(seed, types):
+    sentence, rows, encoder, space, features = draw_joint_features(seed, 4, types)
     word, compared = space.word.tolist(), 0
     for part_type, pair in zip(features.parts.types, features.pairs, strict=True):
         found = list_places(*pair)
@@ -53,7 +57,7 @@ def test_features_over_tagged_words_equal_the_definition(seed):
     assert compared > 40
 
 
-@pytest.mark.parametrize("types", ["arc", "sibling", ("arc", "grandparent"), "grandparent"])
+@pytest.mark.parametrize("types", ["arc", "sibling", ("arc", "grandparent"), "grandparent", "third"])
 def test_with_one_candidate_each_scores_are_those_of_the_parser(types):
     rng = np.random.default_rng(7)
     sentence = draw_sentence(rng, 6)
@@ -61,12 +65,12 @@ def test_with_one_candidate_each_scores_are_those_of_the_parser(types):
     scorer, tokens = Scorer(FILES, encoder.attributes, types), encoder.encode(sentence)
     weights = rng.integers(-9, 9, 1 << BITS).astype(np.int16)
     arcs = draw_arcs_of_words(rng, 6, True)
-    space, tagged = joint_space(arcs, [1] * 7)
+    space, tagged = joint_space(arcs, [1] * 7, joint_types([each.name for each in part_set(types)]))
     features = joint_features(joint_tables(scorer), space, tagged, tokens, tokens, len(weights))
     joint = score_features(features, weights, 0.5)
     parts = part_space(arcs, types)
     alone = scorer.score(scorer.features(tokens, parts, len(weights)), weights, 0.5)
-    for name in ("arc", "sibling", "grandparent"):
+    for name in tagged.names:
         if name in parts.names:
             assert joint[tagged.range(name)].tolist() == alone[parts.range(name)].tolist()
         else:

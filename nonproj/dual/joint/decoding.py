@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj.automata.compiled import split_scores
+from nonproj.automata.workspace import split_scores
 from nonproj.dual.domain import with_scale
-from nonproj.dual.joint.space import JointProblem, JointSpace, restrict_problem, used_parts
+from nonproj.dual.joint.space import JointProblem, restrict_problem, used_parts
 from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_options, check_search
 from nonproj.dual.problem import NO_TRACE, Problem, Restriction, bonus_of
 from nonproj.dual.search import Searched
 from nonproj.dual.search import search as search_problem
-from nonproj.dual.subgradient import Instance, Trace
-from nonproj.dual.tags import Tags
+from nonproj.dual.subgradient import Trace
+from nonproj.dual.subproblems import Instance
+from nonproj.dual.tags import JointSpace, Tags
 from nonproj.trees.checks import NO_TREE, check_status
 from nonproj.trees.domain import highest_forbidden
 from nonproj.types import Bools, Decoded, Int32s, Int64s
@@ -76,9 +77,7 @@ class TaggedProblem(Problem):
 
 def _instance(problem: JointProblem) -> Instance:
     """Return a joint problem as kernels take it."""
-    space = problem.space
-    tags = Tags(space.words, space.first, space.word, space.arc, space.allowed, problem.chain)
-    return Instance(space.tagged, space.starts, problem.scores, tags)
+    return Instance(problem.space.tagged, problem.space.starts, problem.scores, Tags(problem.space, problem.chain))
 
 
 def decode_jointly(
@@ -157,6 +156,7 @@ def k_best_jointly(
 
 def _arcs(problem: JointProblem, found: Decoded) -> Int64s:
     """Return the tagged arcs of a solution."""
+    assert found.tags is not None
     return used_parts(problem, found.tree, found.tags)[: len(found.tree) - 1]
 
 
@@ -171,8 +171,9 @@ def _pose(problem: JointProblem, options: DualOptions, price: float) -> tuple[Jo
     scores = problem.scores.copy()
     scores[:n_arcs][forbidden] = 0.0
     options = with_scale(options, scores[scores > -np.inf], *problem.chain)
-    # A solution has fewer than 3 N parts of each of three types, and scores of tags of three kinds for each word.
-    scores[:n_arcs][forbidden] = -2.0 * (9 + 3) * (n_nodes + 1) * options.scale - options.scale - price
+    # A solution has fewer than 3 N parts of each type, and scores of tags of three kinds for each word.
+    most = 3 * len(problem.parts.types) + 3
+    scores[:n_arcs][forbidden] = -2.0 * most * (n_nodes + 1) * options.scale - options.scale - price
     return (problem._replace(scores=scores) if forbidden.any() else problem), options, forbidden
 
 

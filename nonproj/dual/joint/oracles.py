@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.automata.compiled import SplitScores, split_scores
 from nonproj.automata.general import FREE, decode_paths, general_automata, new_paths
 from nonproj.automata.marginals import join_paths, joining
+from nonproj.automata.workspace import SplitScores, split_scores
 from nonproj.dual.general import smoothed_tree
 from nonproj.dual.joint.chain import smoothed_tags
 from nonproj.dual.joint.space import JointProblem, joint_score
 from nonproj.dual.options import DEFAULTS, DualOptions
 from nonproj.dual.tags import best_tags, new_chain_table
+from nonproj.parts.automaton import HeadAutomata
 from nonproj.parts.space import part_space
 from nonproj.trees.arborescence import best_arborescence
 from nonproj.trees.checks import check_status
@@ -74,7 +75,7 @@ def joint_oracles(problem: JointProblem, options: DualOptions = DEFAULTS) -> Joi
         oracles.append(_Automaton(automata, h, out, into))
         views.append(np.concatenate([out, into]))
 
-    def repair(proposal) -> tuple[float, Any]:
+    def repair(proposal: Any) -> tuple[float, Any]:
         """Return the better of the tree's tags and the tagger's, with the tree."""
         (heads, own), tags = proposal.solutions[:2]
         found = [(_score_or_none(problem, heads, each), (heads, each)) for each in (tags, own)]
@@ -83,7 +84,7 @@ def joint_oracles(problem: JointProblem, options: DualOptions = DEFAULTS) -> Joi
     return JointOracles(oracles, n_arcs + len(tags), views, repair)
 
 
-def _score_or_none(problem: JointProblem, heads, tags) -> float:
+def _score_or_none(problem: JointProblem, heads: np.ndarray, tags: np.ndarray) -> float:
     """Return the score of a solution; minus infinity if an arc of it is no candidate."""
     try:
         return joint_score(problem, heads, tags)
@@ -147,20 +148,31 @@ class _Tags:
 
 
 class _Automata:
-    """Sibling automata of all tagged words as tables, decoded under each grandparent in turn."""
+    """Automata of all tagged words as tables, decoded under each grandparent in turn."""
 
-    def __init__(self, problem: JointProblem, split):
+    def __init__(self, problem: JointProblem, split: SplitScores):
         self.problem, self.split = problem, split
-        siblings = part_space(problem.space.tagged, "sibling")
-        self.automata = general_automata(siblings, problem.scores[: len(siblings)])
-        self.work, self.paths = new_paths(problem.space.tagged, self.automata)
+        names = [name for name in problem.parts.names if name not in ("grandparent", "grandsibling")]
+        self.parts = part_space(problem.space.tagged, names)
+        self.scores = np.concatenate([problem.scores[problem.parts.range(name)] for name in names])
         self.free = np.full(len(problem.space.arc), FREE, np.int8)
 
-    def best(self, e: int, gain: np.ndarray) -> tuple[float, np.ndarray]:
+    def under(self, e: int, arc: int) -> HeadAutomata:
+        """Return the automata as they are for tagged word ``e`` under the grandparent of an arc, -1 for none."""
+        scores, start = self.scores.copy(), self.problem.parts.start("grandsibling")
+        if len(start) and arc >= 0:
+            own = slice(*self.parts.start("sibling")[[2 * e, 2 * e + 2]])
+            row = start[e] + (arc - self.problem.space.tagged.start[e]) * (own.stop - own.start)
+            scores[own] += self.problem.scores[row : row + own.stop - own.start]
+        return general_automata(self.parts, scores)
+
+    def best(self, e: int, arc: int, gain: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the value of tagged word ``e``'s best path and the arcs it takes, given what each arc is worth."""
-        only = np.arange(len(self.paths.values)) == e
-        decode_paths(self.problem.space.tagged, self.automata, gain, self.free, only, self.work, self.paths)
-        return float(self.paths.values[e]), (self.paths.z == 1) & (self.problem.space.tagged.head == e)
+        tagged, automata = self.problem.space.tagged, self.under(e, arc)
+        work, paths = new_paths(tagged, automata)
+        only = np.arange(len(paths.values)) == e
+        decode_paths(tagged, automata, gain, self.free, only, work, paths)
+        return float(paths.values[e]), (paths.z == 1) & (tagged.head == e)
 
 
 class _Automaton:
@@ -173,7 +185,7 @@ class _Automaton:
         """Return the best value and the arcs chosen, out and in."""
         best, chosen = -np.inf, np.zeros(len(scores))
         for e, arc, gain, above in self.choices(scores):
-            value, taken = self.automata.best(e, gain)
+            value, taken = self.automata.best(e, arc, gain)
             if value + above > best:
                 best = value + above
                 chosen[: len(self.out)] = taken[self.out]
@@ -198,10 +210,10 @@ class _Automaton:
 
     def marginals(self, scores: np.ndarray, temperature: float) -> tuple[float, np.ndarray]:
         """Return the smoothed maximum over all paths under all arcs into the word, and its gradient."""
-        tagged, automata = self.automata.problem.space.tagged, self.automata.automata
+        tagged = self.automata.problem.space.tagged
         values, means = [], []
         for e, arc, gain, above in self.choices(scores):
-            found = join_paths(tagged, automata, gain, temperature, [2 * e, 2 * e + 1])
+            found = join_paths(tagged, self.automata.under(e, arc), gain, temperature, [2 * e, 2 * e + 1])
             values.append(float(found.values.sum()) + above)
             taken = np.where(found.half >= 0, np.exp((found.taken - found.values[found.half]) / temperature), 0.0)
             means.append(np.append(taken[self.out], self.into == arc))

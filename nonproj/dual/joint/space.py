@@ -15,48 +15,24 @@ that prune arcs.  Where each word has one candidate, the problem is that of the 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nonproj.automata.compiled import Starts, compiled_starts
-from nonproj.dual.tags import ChainScores, list_used, tag_score
+from nonproj.automata.compiled import COMPILED, compiled_starts
+from nonproj.dual.tags import ChainScores, JointSpace, list_used, tag_score
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.arcs import arc_space_from_mask, as_array, check_count
 from nonproj.parts.registry import PART_TYPES
 from nonproj.parts.space import part_space, restrict
-from nonproj.types import ArcSpace, Bools, Float64s, PartSpace
+from nonproj.types import ArcSpace, Bools, Float64s, Int64s, PartSpace
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 TYPES = ("arc", "sibling", "grandparent")
-"""All joint problems have these parts; a model without one of the types scores its parts 0."""
-
-
-class JointSpace(NamedTuple):
-    """The candidate arcs of a sentence over words and over tagged words.
-
-    Attributes
-    ----------
-    words, tagged : ArcSpace
-        Arcs between words, and between tagged words.
-    starts : Starts
-        Where sibling and grandparent parts lie, by tagged word.
-    first : ndarray of shape (N + 1,), int32
-        The tagged words of word ``i`` are ``first[i]:first[i + 1]``.
-    word : ndarray of shape (W,), int32
-        The word of each tagged word.
-    arc : ndarray of shape (A,), int32
-        The arc between words of each tagged arc.
-    allowed : ndarray of shape (W,), bool
-        Tagged words that can be chosen: the root, and those that some tagged arc goes to.
-    """
-
-    words: ArcSpace
-    tagged: ArcSpace
-    starts: Starts
-    first: np.ndarray
-    word: np.ndarray
-    arc: np.ndarray
-    allowed: np.ndarray
+"""All joint problems have these parts, and may have parts of third order; a model scores parts that it lacks 0."""
 
 
 class JointProblem(NamedTuple):
@@ -78,7 +54,18 @@ class JointProblem(NamedTuple):
     chain: ChainScores
 
 
-def joint_space(words: ArcSpace, counts) -> tuple[JointSpace, PartSpace]:
+def joint_types(names: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the part types of joint problems for a model with these; None if some of these have no joint problem.
+
+    Examples
+    --------
+    >>> joint_types(["arc", "sibling", "trisibling"])
+    ('arc', 'sibling', 'grandparent', 'trisibling')
+    """
+    return next((each for each in COMPILED if set(each) == {*TYPES, *names}), None)
+
+
+def joint_space(words: ArcSpace, counts: ArrayLike, types: Sequence[str] = TYPES) -> tuple[JointSpace, PartSpace]:
     """Return the candidate arcs over words with so many candidate tags each, and the parts over them.
 
     Parameters
@@ -87,6 +74,8 @@ def joint_space(words: ArcSpace, counts) -> tuple[JointSpace, PartSpace]:
         Candidate arcs between words.
     counts : array-like of shape (N,), int
         Candidate tags of each word; 1 for the root.
+    types : sequence of str
+        Names of part types, a result of `joint_types`.
 
     Raises
     ------
@@ -101,16 +90,16 @@ def joint_space(words: ArcSpace, counts) -> tuple[JointSpace, PartSpace]:
     >>> space.word.tolist(), list(zip(space.tagged.head.tolist(), space.tagged.modifier.tolist()))
     ([0, 1, 1, 2], [(0, 1), (3, 1), (0, 2), (3, 2), (0, 3), (1, 3), (2, 3)])
     """
-    counts, n_nodes = np.asarray(counts), len(words.start) - 1
-    if counts.shape != (n_nodes,) or counts.dtype.kind not in "iu" or (counts < 1).any() or counts[0] != 1:
-        raise ValueError(f"counts is {counts.tolist()}; {n_nodes} positive integers are expected, 1 for the root")
-    first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-    word = np.repeat(np.arange(n_nodes, dtype=np.int32), counts)
+    sizes, n_nodes = np.asarray(counts), len(words.start) - 1
+    if sizes.shape != (n_nodes,) or sizes.dtype.kind not in "iu" or (sizes < 1).any() or sizes[0] != 1:
+        raise ValueError(f"counts is {sizes.tolist()}; {n_nodes} positive integers are expected, 1 for the root")
+    first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    word = np.repeat(np.arange(n_nodes, dtype=np.int32), sizes)
     check_count(len(word) ** 2, "pairs of tagged words", n_nodes - 1)
     mask = np.zeros((n_nodes, n_nodes), np.bool_)
     mask[words.head, words.modifier] = True
     tagged = arc_space_from_mask(mask[np.ix_(word, word)])
-    parts = part_space(tagged, tuple(PART_TYPES[name] for name in TYPES))
+    parts = part_space(tagged, tuple(PART_TYPES[name] for name in types))
     return _space(words, parts, first, word), parts
 
 
@@ -125,7 +114,7 @@ def _space(words: ArcSpace, parts: PartSpace, first: np.ndarray, word: np.ndarra
     return JointSpace(words, tagged, compiled_starts(parts), first, word, arc, allowed)
 
 
-def joint_problem(space: JointSpace, parts: PartSpace, scores, chain: ChainScores) -> JointProblem:
+def joint_problem(space: JointSpace, parts: PartSpace, scores: ArrayLike, chain: ChainScores) -> JointProblem:
     """Return a joint problem, with minus infinity for the parts that no solution has.
 
     Parameters
@@ -149,9 +138,9 @@ def joint_problem(space: JointSpace, parts: PartSpace, scores, chain: ChainScore
     >>> int(np.isneginf(problem.scores).sum())  # 2 of siblings, under the root and word 2; 6 of grandparents
     8
     """
-    scores = np.array(scores, np.float64)
-    if scores.shape != (len(parts),) or not np.isfinite(scores).all():
-        raise ValueError(f"scores has shape {scores.shape}; {len(parts)} finite scores are expected, one for each part")
+    own = np.array(scores, np.float64)
+    if own.shape != (len(parts),) or not np.isfinite(own).all():
+        raise ValueError(f"scores has shape {own.shape}; {len(parts)} finite scores are expected, one for each part")
     width = int(np.diff(space.first).max())
     n_nodes = len(space.first) - 1
     shapes = (len(space.word),), (n_nodes, width, width), (n_nodes, width, width, width)
@@ -159,8 +148,8 @@ def joint_problem(space: JointSpace, parts: PartSpace, scores, chain: ChainScore
     for name, array, shape in zip(ChainScores._fields, chain, shapes, strict=True):
         if array.shape != shape or not np.isfinite(array).all():
             raise ValueError(f"chain.{name} has shape {array.shape}; finite scores of shape {shape} are expected")
-    _forbid(space, scores)
-    return JointProblem(space, parts, scores, chain)
+    _forbid(space, own)
+    return JointProblem(space, parts, own, chain)
 
 
 def no_chain(space: JointSpace) -> ChainScores:
@@ -248,7 +237,7 @@ def _propagate(space: JointSpace, keep: Bools) -> bool:
     return True
 
 
-def used_parts(problem: JointProblem, heads, tags) -> np.ndarray:
+def used_parts(problem: JointProblem, heads: ArrayLike, tags: ArrayLike) -> Int64s:
     """Return the numbers of the parts of a solution, int64.
 
     Parameters
@@ -266,7 +255,7 @@ def used_parts(problem: JointProblem, heads, tags) -> np.ndarray:
     """
     space = problem.space
     n_nodes, n_arcs = len(space.first) - 1, len(space.tagged.head)
-    marks, numbers = np.empty(n_arcs, np.int8), np.empty(5 * n_nodes, np.int64)
+    marks, numbers = np.empty(n_arcs, np.int8), np.empty(9 * n_nodes, np.int64)
     chosen = (space.first[:-1] + np.asarray(tags)).astype(np.int32)
     count = list_used(space.tagged, space.starts, as_array(heads, np.int32), chosen, marks, numbers)
     if count < 0:
@@ -274,7 +263,7 @@ def used_parts(problem: JointProblem, heads, tags) -> np.ndarray:
     return numbers[:count]
 
 
-def joint_score(problem: JointProblem, heads, tags) -> float:
+def joint_score(problem: JointProblem, heads: ArrayLike, tags: ArrayLike) -> float:
     """Return the score of a tree with tags: its parts, and its tags as a chain; for the parameters see `used_parts`.
 
     Examples

@@ -12,7 +12,7 @@ from nonproj.dual.decoding import FIRST_NODE, branch_and_bound
 from nonproj.dual.joint.chain import max_marginals
 from nonproj.dual.joint.decoding import decode_jointly, k_best_jointly
 from nonproj.dual.joint.oracles import joint_oracles
-from nonproj.dual.joint.space import joint_problem, joint_score, joint_space, restrict_problem, used_parts
+from nonproj.dual.joint.space import TYPES, joint_problem, joint_score, joint_space, restrict_problem, used_parts
 from nonproj.dual.options import APPENDIX_A, DEFAULTS, SEARCH, DualOptions
 from nonproj.dual.subgradient import Trace
 from nonproj.dual.tags import best_tags, new_chain_table
@@ -21,6 +21,8 @@ from nonproj.relaxation.solver import Limits, solve
 from nonproj.relaxation.steps import AppendixA, Polyak
 from nonproj.relaxation.subgradient import Subgradient
 
+TRIPLES, FOURS = (*TYPES, "trisibling"), (*TYPES, "grandsibling", "trisibling")
+SETS = [pytest.param(TYPES, id="second"), pytest.param(TRIPLES, id="trisibling"), pytest.param(FOURS, id="third")]
 CASES = [pytest.param(DEFAULTS, id="polyak"), pytest.param(DualOptions(rule=APPENDIX_A, beta=0.3, tau=0.7), id="paper")]
 
 
@@ -63,21 +65,23 @@ def test_decoding_equals_enumeration(options, kind):
     assert searched > 0
 
 
+@pytest.mark.parametrize("types", SETS)
 @pytest.mark.parametrize("most, seeds", [(2, 3), (3, 2)])
-def test_five_words_equal_enumeration(most, seeds):
+def test_five_words_equal_enumeration(most, seeds, types):
     for seed in range(seeds):
-        problem = draw_joint(np.random.default_rng(100 + seed), 5, "continuous", most=most)
+        problem = draw_joint(np.random.default_rng(100 + seed), 5, "continuous", most=most, types=types)
         optimum, best = naive_joint.best_jointly(problem.space.first, problem.parts, problem.scores, problem.chain)
         found = decode_jointly(problem)
         check_joint_laws(found, problem, optimum)
         assert (tuple(found.tree.tolist()), tuple(found.tags.tolist())) in best
 
 
+@pytest.mark.parametrize("types", SETS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_bounds_hold_at_every_iteration(kind):
+def test_bounds_hold_at_every_iteration(kind, types):
     for seed in range(15):
         rng = np.random.default_rng(seed)
-        problem = draw_joint(rng, 4, kind)
+        problem = draw_joint(rng, 4, kind, types=types)
         optimum, _ = naive_joint.best_jointly(problem.space.first, problem.parts, problem.scores, problem.chain)
         trace = Trace(np.empty(250), np.empty(250), np.empty(250), np.empty(250, np.int32))
         [found] = k_best_jointly(problem, 1, DEFAULTS, FIRST_NODE, 0.0, trace)
@@ -88,14 +92,15 @@ def test_bounds_hold_at_every_iteration(kind):
         assert primal.max() == pytest.approx(found.score)
 
 
+@pytest.mark.parametrize("types", SETS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("price", [0.0, 1.5])
-def test_the_k_best_trees_with_their_best_tags_equal_enumeration(price, kind):
+def test_the_k_best_trees_with_their_best_tags_equal_enumeration(price, kind, types):
     """Each tree once, with tags that give it its highest score; non-projective trees pay the price."""
     tried = searched = 0
     for seed in range(30):
         rng = np.random.default_rng(seed)
-        problem = draw_joint(rng, int(rng.integers(2, 5)), kind, most=2, pruned=bool(seed % 2))
+        problem = draw_joint(rng, int(rng.integers(2, 5)), kind, most=2, pruned=bool(seed % 2), types=types)
         options = DualOptions(single_root=seed % 5 == 0, projective=seed % 7 == 0, max_iterations=(3, 250)[seed % 2])
         best = best_by_tree(problem, options, price)
         if not best:
@@ -143,10 +148,12 @@ def test_without_work_left_joint_trees_are_returned_under_a_bound():
     assert short >= 2
 
 
-def test_decoding_equals_the_integer_program():
+@pytest.mark.parametrize("types", SETS)
+def test_decoding_equals_the_integer_program(types):
     for seed in range(4):
         rng = np.random.default_rng(seed)
-        problem = draw_joint(rng, 6 + seed, "continuous" if seed % 3 else "integer", most=2, chain_scale=0.5)
+        n, kind = 6 + seed if types == TYPES else 5, "continuous" if seed % 3 else "integer"
+        problem = draw_joint(rng, n, kind, most=2, chain_scale=0.5, types=types)
         space = problem.space
         program = naive_joint.integer_program(space.first, space.word, problem.parts, problem.scores, problem.chain)
         optimum = program.solve(("arc",))
@@ -166,26 +173,28 @@ def test_ten_words_equal_the_integer_program():
     assert found.certified and found.nodes > 0
 
 
-def test_integer_program_equals_enumeration():
+@pytest.mark.parametrize("types", SETS)
+def test_integer_program_equals_enumeration(types):
     for seed in range(6):
-        problem = draw_joint(np.random.default_rng(seed), 4, KINDS[seed % 2])
+        problem = draw_joint(np.random.default_rng(seed), 4, KINDS[seed % 2], types=types)
         space = problem.space
         program = naive_joint.integer_program(space.first, space.word, problem.parts, problem.scores, problem.chain)
         optimum, _ = naive_joint.best_jointly(space.first, problem.parts, problem.scores, problem.chain)
         assert program.solve(("arc",)) == pytest.approx(optimum, abs=1e-7)
 
 
-def test_scores_and_parts_equal_the_definition():
+@pytest.mark.parametrize("types", SETS)
+def test_scores_and_parts_equal_the_definition(types):
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        problem = draw_joint(rng, 4, "continuous", pruned=False)
+        problem = draw_joint(rng, 4, "continuous", pruned=False, types=types)
         first, find = problem.space.first, naive_joint.part_finder(problem.parts)
         trees = naive_trees.all_trees(4)
         heads = trees[rng.integers(len(trees))]
         tags = [int(rng.integers(k)) for k in np.diff(first)]
         expected = naive_joint.joint_score(heads, tags, first, find, problem.scores, problem.chain)
         assert joint_score(problem, heads, tags) == pytest.approx(expected)
-        numbers = [find(kind, part) for kind, part in naive_joint.tagged_parts(heads, tags, first)]
+        numbers = [find(kind, part) for kind, part in naive_joint.tagged_parts(heads, tags, first, find.names)]
         assert sorted(used_parts(problem, heads, tags).tolist()) == sorted(numbers)
 
 
@@ -195,7 +204,7 @@ def test_parts_of_two_candidates_of_a_word_are_forbidden_and_no_others():
     used = set()
     for heads in naive_trees.all_trees(3):
         for tags in naive_joint.all_tags(first):
-            used |= {find(kind, part) for kind, part in naive_joint.tagged_parts(heads, tags, first)}
+            used |= {find(kind, part) for kind, part in naive_joint.tagged_parts(heads, tags, first, find.names)}
     assert np.isfinite(problem.scores[sorted(used)]).all()
     forbidden = np.flatnonzero(np.isneginf(problem.scores))
     assert len(forbidden) > 0
@@ -203,17 +212,18 @@ def test_parts_of_two_candidates_of_a_word_are_forbidden_and_no_others():
     assert word[0] == 0
 
 
-def test_restriction_keeps_the_solutions_over_the_kept_arcs():
+@pytest.mark.parametrize("types", SETS)
+def test_restriction_keeps_the_solutions_over_the_kept_arcs(types):
     for seed in range(12):
         rng = np.random.default_rng(seed)
-        problem = draw_joint(rng, 3, "continuous", pruned=False)
+        problem = draw_joint(rng, 3, "continuous", pruned=False, types=types)
         space, find = problem.space, naive_joint.part_finder(problem.parts)
         keep = rng.random(len(space.arc)) < 0.7
         restricted = restrict_problem(problem, keep)
         scores = {}
         for heads in naive_trees.all_trees(3):
             for tags in naive_joint.all_tags(space.first):
-                listed = naive_joint.tagged_parts(heads, tags, space.first)
+                listed = naive_joint.tagged_parts(heads, tags, space.first, find.names)
                 if all(keep[find(kind, part)] for kind, part in listed if kind == "arc"):
                     scores[tuple(heads), tags] = joint_score(problem, heads, tags)
         if restricted is None:
@@ -266,10 +276,11 @@ def library(problem, options, rule):
     return solve(relaxed, Subgradient(rule), repair=made.repair, limits=limits)
 
 
+@pytest.mark.parametrize("types", SETS)
 @pytest.mark.parametrize("options", CASES)
-def test_the_compiled_loop_equals_the_library_step_by_step(options):
+def test_the_compiled_loop_equals_the_library_step_by_step(options, types):
     for seed in range(12):
-        problem = draw_joint(np.random.default_rng(seed), 2 + seed % 4, "continuous")
+        problem = draw_joint(np.random.default_rng(seed), 2 + seed % 4, "continuous", types=types)
         trace = Trace(np.empty(60), np.empty(60), np.empty(60), np.empty(60, np.int32))
         options = options._replace(max_iterations=60)
         [found] = k_best_jointly(problem, 1, options, FIRST_NODE, 0.0, trace)

@@ -1,0 +1,150 @@
+"""Arrays of the compiled head automata: where parts lie, copies of the scores of arcs, choices, workspaces.
+
+An arc ``h -> m`` has a score in two automata: ``z_score`` where ``h`` chooses ``m`` as a modifier, and
+``grandparent_score`` where ``m`` chooses ``h`` as the grandparent of its own modifiers (``z`` and ``z_up`` in the
+paper).  Every split of the arc's score over the two gives the same model on trees; an even one lets a word without
+modifiers see the score of its own arc when it chooses its grandparent.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nonproj.automata.general import FREE, HalfWorkspace, Paths, new_paths
+from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.parts.automaton import HeadAutomata
+from nonproj.types import ArcSpace, Float64s
+
+LANES = 4
+"""Grandparents with which the modifiers of a head are chosen at a time."""
+
+NO_PARTS = np.empty(0, np.int64)
+"""Where the parts of a type lie that a set does not have."""
+
+
+class Third(NamedTuple):
+    """Where grand-sibling and tri-sibling parts lie, int64 each (see the part types); empty where the set has none."""
+
+    grandsibling: np.ndarray
+    trisibling: np.ndarray
+
+
+class Starts(NamedTuple):
+    """Where sibling and grandparent parts lie, int64 each (see the part types); empty where the set has none.
+
+    ``third`` is None in sets without parts of third order, and ``tables`` is None unless the automata are given as
+    tables, in place of parts.  None has a type of its own, so kernels are compiled without what is absent.
+    """
+
+    sibling: np.ndarray
+    grandparent: np.ndarray
+    third: Third | None
+    tables: HeadAutomata | None = None
+
+
+class SplitScores(NamedTuple):
+    """The three copies of an arc's score, float64[A] each, which move with the multipliers and keep their sum.
+
+    Attributes
+    ----------
+    y : ndarray
+        In the tree.
+    z : ndarray
+        In the automaton of the arc's head.
+    grandparent : ndarray
+        In the automaton of the arc's modifier, as the way to its grandparent.
+    """
+
+    y: np.ndarray
+    z: np.ndarray
+    grandparent: np.ndarray
+
+
+class Choice(NamedTuple):
+    """What the automata choose, int8[A] each: ``z`` marks modifiers, ``z_grandparent`` the way to the grandparent."""
+
+    z: np.ndarray
+    z_grandparent: np.ndarray
+
+
+class TableWorkspace(NamedTuple):
+    """Automata given as tables, with arrays of one half-automaton, the paths, and `FREE` for each arc, int8[A]."""
+
+    automata: HeadAutomata
+    half: HalfWorkspace
+    paths: Paths
+    free: np.ndarray
+
+
+class Workspace(NamedTuple):
+    """Arrays for one automaton: ``best`` float64[4 A + 8] or more, ``back`` int32[A + 2], ``gain`` float64[4 A].
+
+    ``tables`` is None unless the automata are given as tables.
+    """
+
+    best: np.ndarray
+    back: np.ndarray
+    gain: np.ndarray
+    tables: TableWorkspace | None
+
+
+def split_scores(scores: Float64s, beta: float, tau: float, grandparents: bool) -> Float64s:
+    """Return the copies of the scores of arcs at multipliers of zero, in the order of `SplitScores`, float64[3 A].
+
+    ``beta`` is the tree's share.  In a set with grandparents, ``tau`` of the rest goes to the automaton of the arc's
+    head; in others all of it does.
+
+    Examples
+    --------
+    >>> split_scores(np.array([8.0]), 0.5, 0.75, True)
+    array([4., 3., 1.])
+    """
+    rest = 1.0 - beta
+    tau = tau if grandparents else 1.0
+    return np.concatenate([scores * beta, scores * (rest * tau), scores * (rest * (1.0 - tau))])
+
+
+@inlined_kernel
+def as_split(copies: Float64s, n_arcs: int) -> SplitScores:
+    """Return the copies of the scores of arcs, float64[3 A] or more, as views of each."""
+    return SplitScores(copies[:n_arcs], copies[n_arcs : 2 * n_arcs], copies[2 * n_arcs : 3 * n_arcs])
+
+
+@kernel
+def new_workspace(arcs: ArcSpace, starts: Starts) -> Workspace:
+    """Return a workspace for the automaton of any head."""
+    n_arcs = arcs.head.shape[0]
+    size = max(LANES * (n_arcs + 2), _table_size(arcs, starts.third))
+    tables = _new_table_workspace(arcs, starts.tables)
+    return Workspace(np.empty(size), np.empty(n_arcs + 2, np.int32), np.empty(LANES * n_arcs), tables)
+
+
+@kernel
+def _new_table_workspace(arcs: ArcSpace, tables: HeadAutomata | None) -> TableWorkspace | None:
+    """Return what automata given as tables need; None if there are none."""
+    if tables is None:
+        return None
+    half, paths = new_paths(arcs, tables)
+    return TableWorkspace(tables, half, paths, np.full(arcs.head.shape[0], FREE, np.int8))
+
+
+@kernel
+def _table_size(arcs: ArcSpace, third: Third | None) -> np.int64:
+    """Return the size of the tables of `nonproj.automata.third.decode_third`; 0 without parts of third order."""
+    if third is None:
+        return np.int64(0)
+    most = longest = np.int64(0)
+    for h in range(arcs.start.shape[0] - 1):
+        first, middle, end = arcs.out_start[2 * h], arcs.out_start[2 * h + 1], arcs.out_start[2 * h + 2]
+        most = max(most, transitions(middle - first) + transitions(end - middle))
+        longest = max(longest, end - first)
+    return 2 * most + longest + 2
+
+
+@inlined_kernel
+def transitions(k: int | np.int64) -> np.int64:
+    """Return the number of transitions over k candidates."""
+    size = np.int64(k)
+    return (size + 1) * (size + 2) // 2
