@@ -139,6 +139,13 @@ def jobs(text: str) -> int:
     return int(text)
 
 
+def integer(text: str) -> int:
+    """Return an integer."""
+    if not text.removeprefix("-").isdecimal():
+        raise argparse.ArgumentTypeError(f"{text} is not an integer")
+    return int(text)
+
+
 def positive(text: str) -> int:
     """Return a positive integer."""
     if not text.isdecimal() or int(text) < 1:
@@ -217,7 +224,7 @@ def add_plain_text(parser: Arguments) -> None:
     text = "write the character offsets of each token into MISC, as in TokenRange=0:5"
     group.add_argument("--token-ranges", action="store_true", help=text)
     text = "maximum words per sentence; longer runs are split at their most probable boundary (default: 128)"
-    group.add_argument("--cut-words", type=int, metavar="N", help=text)
+    group.add_argument("--cut-words", type=integer, metavar="N", help=text)
 
 
 def add_tagging(parser: Arguments) -> None:
@@ -238,13 +245,15 @@ def add_decoding(parser: Arguments) -> None:
     add_root("--multi-root", dest="single_root", action="store_false", default=None, help="one or more roots per tree")
     add(
         "--max-iterations",
-        type=int,
+        type=integer,
         metavar="K",
         help="maximum number of iterations of the subgradient method per sentence",
     )
-    add("--max-words", type=int, metavar="N", help="maximum sentence length in words; longer sentences are an error")
+    add(
+        "--max-words", type=integer, metavar="N", help="maximum sentence length in words; longer sentences are an error"
+    )
     add("--exact", action=optional, help="close remaining duality gaps by branch and bound")
-    add("--search-limit", type=int, metavar="N", help="work limit, in Viterbi transitions per word")
+    add("--search-limit", type=integer, metavar="N", help="work limit, in Viterbi transitions per word")
     add(
         "--full",
         action=optional,

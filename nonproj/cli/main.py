@@ -25,6 +25,7 @@ from nonproj.cli.arguments import (
     add_show,
     add_tagging,
     add_workers,
+    integer,
     jobs,
     port,
     positive,
@@ -91,8 +92,8 @@ def _add_train(parser: Arguments) -> None:
     text = "fraction of the sentences (such as 0.1), or another treebank, to evaluate on after each epoch"
     add("--held-out", metavar="SHARE|FILE", help=text)
     add("--tags", choices=("gold", "predicted", "both"), help="tags to train the parser on; predicted: by jackknifing")
-    add("--epochs", type=int, metavar="N", help="training epochs of the perceptron")
-    add("--seed", type=int, metavar="N", help="seed of all random choices")
+    add("--epochs", type=integer, metavar="N", help="training epochs of the perceptron")
+    add("--seed", type=integer, metavar="N", help="seed of all random choices")
     add("--resume", action="store_true", help="continue from MODEL.checkpoint, if it exists")
     text = "set a configuration option (repeatable)"
     add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help=text)
@@ -232,7 +233,20 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
                 commands["evaluate"].error(f"{name} applies to parsing and needs --model")
     if not options.command and not options.version:
         parser.error(f"a command is expected: {', '.join(commands)}")
+    _check_standard_input(options, commands.get(options.command, parser))
     return options
+
+
+def _check_standard_input(options: argparse.Namespace, parser: Arguments) -> None:
+    """Report two inputs that are both standard input."""
+    named = {"gold": "GOLD" if options.command == "evaluate" else "--gold", "parsed": "PARSED", "file": "FILE"}
+    named |= {"train": "TRAIN" if options.command == "train" else "--train"}
+    named |= {"test": "--test", "held_out": "--held-out", "other": "--other"}
+    given = [(name, getattr(options, key, None)) for key, name in named.items()]
+    files = [(name, file) for name, value in given for file in (value if isinstance(value, list) else [value])]
+    standard = [name for name, file in files if file == "-"]
+    if len(standard) > 1:
+        parser.error(f"{standard[0]} and {standard[1]} cannot both be standard input (-)")
 
 
 def _assign_parse_files(options: argparse.Namespace, files: list[str], parser: Arguments) -> list[str]:
@@ -242,8 +256,9 @@ def _assign_parse_files(options: argparse.Namespace, files: list[str], parser: A
             parser.error("a model is expected: MODEL or -m MODEL")
         options.model = files.pop(0)
     options.input = files.pop(0) if files else "-"
-    if options.token_ranges and not options.plain:
-        parser.error("--token-ranges applies to plain text: --text, --lines or --words")
+    for name, given in (("--token-ranges", options.token_ranges), ("--cut-words", options.cut_words is not None)):
+        if given and not options.plain:
+            parser.error(f"{name} applies to plain text: --text, --lines or --words")
     return files
 
 
@@ -329,7 +344,9 @@ def run_program(name: str, run: Callable[[list[str], bool], int], arguments: lis
         return EXIT_BROKEN_PIPE
     except OSError as error:  # such as a full disk
         reason = "standard output is closed" if error.errno == errno.EBADF else str(error.strerror or error).lower()
-        sys.stderr.write(f"{name}: {one_line(reason)}\n")
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        place = "<stdout>: cannot be written: " if full and error.filename is None else ""
+        sys.stderr.write(f"{name}: {place}{one_line(reason)}\n")
         _discard_output()
         return EXIT_ERROR
 

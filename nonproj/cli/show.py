@@ -31,7 +31,7 @@ SINGLE = (".svg", ".png", ".pdf", ".tex")
 
 def run(options: argparse.Namespace) -> int:
     """Draw trees: a report, a single tree, or in the terminal."""
-    inputs = {"file": options.file, "gold file": options.gold, "other file": options.other, "model": options.model}
+    inputs = {"input": options.file, "gold file": options.gold, "other file": options.other, "model": options.model}
     inputs["training file"] = options.train
     check_outputs({"output": options.output}, inputs)
     suffix = _suffix(options)
@@ -53,11 +53,11 @@ def run(options: argparse.Namespace) -> int:
 def _suffix(options: argparse.Namespace) -> str:
     """Return the format of the output; raise an error if it is unknown, or options do not fit."""
     if options.ud and (not options.gold or options.other or options.model):
-        raise ConfigError("--ud", "--ud compares a parsed file with --gold; it excludes --model and --other")
+        raise ConfigError("--ud", "compares a parsed file with --gold; it excludes --model and --other")
     if options.train and not options.ud:
-        raise ConfigError("--train", "--train needs --ud")
+        raise ConfigError("--train", "needs --ud")
     if options.course and not options.model:
-        raise ConfigError("--course", "--course needs a model: -m MODEL")
+        raise ConfigError("--course", "needs a model: -m MODEL")
     if options.output is None:
         return ""
     suffix = next((each for each in (".html", *SINGLE) if options.output.lower().endswith(each)), None)

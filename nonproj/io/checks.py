@@ -143,7 +143,7 @@ class _OtherLines:
 def _hint(row: list[str]) -> str:
     """Return a hint on a line without ten columns."""
     fields = row[0].split() if len(row) == 1 else []
-    if len(fields) > 1 and fields[0].isdigit():
+    if len(fields) > 1 and fields[0].replace("-", "").replace(".", "").isdigit():
         return "; columns are separated by tabs, not by spaces"
     return "; plain text is parsed by 'nonproj parse --text'" if fields else ""
 

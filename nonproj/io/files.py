@@ -231,7 +231,7 @@ def check_folder(path: str | Path) -> None:
     except _Possible:
         pass
     except OSError as error:
-        raise FileError(str(path), f"cannot be written: {reason(error)}") from None
+        raise _unwritable(path, error) from None
 
 
 class _Possible(Exception):
@@ -272,6 +272,7 @@ class _Named(io.FileIO):
         self._path = str(path)
 
     def write(self, data: Any) -> int:
+        """Write data; return the number of bytes."""
         try:
             return super().write(data)
         except OSError as error:
@@ -310,14 +311,18 @@ def open_binary(path: str | Path) -> Iterator[BinaryIO]:
             temporary = None if direct else stack.enter_context(replacing(Path(target)))
             opened = open_temporary(temporary) if temporary else _open_direct(target)
             raw = stack.enter_context(io.BufferedWriter(_Named(opened, path)))
-        except FileNotFoundError:
-            message = f"cannot be written: there is no folder {os.path.dirname(os.fspath(path))!r}"
-            raise FileError(str(path), message) from None
         except OSError as error:
-            raise FileError(str(path), f"cannot be written: {reason(error)}") from None
+            raise _unwritable(path, error) from None
         yield raw
         if not direct:
             _sync(raw, path)
+
+
+def _unwritable(path: str | Path, error: OSError) -> FileError:
+    """Return the error for a file that cannot be written."""
+    folder = os.path.dirname(os.fspath(path))
+    absent = isinstance(error, FileNotFoundError) and not os.path.isdir(folder or os.curdir)
+    return FileError(str(path), f"cannot be written: {f'there is no folder {folder!r}' if absent else reason(error)}")
 
 
 def _sync(raw: BinaryIO, path: str | Path) -> None:
@@ -326,7 +331,7 @@ def _sync(raw: BinaryIO, path: str | Path) -> None:
         raw.flush()
         os.fsync(raw.fileno())
     except OSError as error:
-        raise FileError(str(path), f"cannot be written: {reason(error)}") from None
+        raise _unwritable(path, error) from None
 
 
 @contextlib.contextmanager

@@ -305,13 +305,13 @@ class Trainer:
         if self.held_out:
             figures = self._evaluate()
             entry |= figures
-            uas, las, certified = (100 * figures[name] for name in ("uas", "las", "certified"))
-            text += f"; held-out UAS {uas:.2f}, LAS {las:.2f}, certified {certified:.1f} %"
+            uas, las = ("–" if each is None else f"{100 * each:.2f}" for each in (figures["uas"], figures["las"]))
+            text += f"; held-out UAS {uas}, LAS {las}, certified {100 * figures['certified']:.1f} %"
         self.meta["log"].append(entry)
         log.info(text)
 
-    def _evaluate(self) -> dict[str, float]:
-        """Return accuracies and the share of certified trees on the held-out sentences."""
+    def _evaluate(self) -> dict[str, Any]:
+        """Return accuracies (None if there is only punctuation) and the share of certified held-out trees."""
         spaces: list[ArcSpace] = []
         parser = Parser(self._quantised_model(), tags=tested_tags(self.config))
         held_out = self.progress(self.held_out, "held-out")

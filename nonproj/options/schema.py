@@ -58,11 +58,11 @@ class Option:
         return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
     def _bounds(self) -> str:
-        low = f"{'above' if self.above else 'of at least'} {self.low:.10g}"
-        high = f"{'below' if self.below else 'at most'} {self.high:.10g}"
+        low = f"{'above' if self.above else 'of at least'} {self.low:.15g}"
+        high = f"{'below' if self.below else 'at most'} {self.high:.15g}"
         if self.high == _INTEGERS:
             return "" if self.low == -_INTEGERS else " " + low
-        return f" from {self.low:.10g} to {self.high:.10g}" if not (self.above or self.below) else f" {low} and {high}"
+        return f" from {self.low:.15g} to {self.high:.15g}" if not (self.above or self.below) else f" {low} and {high}"
 
     def check(self, key: str, value: object) -> Any:
         """Return the validated value; an integer is converted if a float is expected, text never is.

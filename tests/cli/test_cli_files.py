@@ -75,6 +75,14 @@ def shell(command: str, **options) -> subprocess.CompletedProcess:
         ("train z.checkpoint -o z", "z.checkpoint: checkpoint is the same file as the treebank"),
         ("train t --set features.folder=. -o t2", "t2: model is the same file as the template file t2"),
         ("train t -o -", "-: a model needs a file name"),
+        ("show t -o t", "t: output is the same file as the input"),
+        ("show t --train t2", "--train: needs --ud"),
+        ("show t --ud", "--ud: compares a parsed file with --gold; it excludes --model and --other"),
+        ("show t --course", "--course: needs a model: -m MODEL"),
+        (
+            "evaluate -m m t --calibration --diagram none/a.png",
+            "none/a.png: cannot be written: there is no folder 'none'",
+        ),
     ],
 )
 def test_no_output_is_an_input(here, capsys, words, message):
@@ -222,11 +230,21 @@ def test_swapped_files_and_raw_text(here, capsys):
     assert main(["parse", "m", "raw"]) == 2
     expected = "nonproj: raw:1: 1 column, 10 expected; plain text is parsed by 'nonproj parse --text'\n"
     assert capsys.readouterr().err == expected
+    Path("blanks").write_text("1-2    a    _    _    _    _    _    _    _    _\n")
+    assert main(["parse", "m", "blanks"]) == 2
+    expected = "nonproj: blanks:1: 1 column, 10 expected; columns are separated by tabs, not by spaces\n"
+    assert capsys.readouterr().err == expected
     for words in (["--text"], ["--lines", "--jobs", "2"], ["--words"]):
         assert main(["parse", "m", "t", *words, "-o", "out"]) == 2
         expected = f"nonproj: t:1: ten columns between tabs: a file of CoNLL-U is parsed without {words[0]}\n"
         assert capsys.readouterr().err == expected
         assert not Path("out").exists() and not [name for name in os.listdir() if name.startswith(".nonproj")]
+
+
+def test_training_with_held_out_sentences_of_punctuation_only(here, capsys):
+    Path("held").write_text("1\t.\t_\t.\t.\t_\t0\troot\t_\t_\n\n", encoding="utf-8")
+    assert main(["train", "t", "-o", "new", "--held-out", "held", *SMALL[:-1], "--set", "tagger.epochs=0"]) == 0
+    assert "held-out UAS –, LAS –, certified 100.0 %" in capsys.readouterr().err
 
 
 def test_long_arguments_make_short_messages(capsys):
@@ -307,9 +325,10 @@ def test_a_full_device_is_named(name, here, capsys):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
-def test_full_standard_output_is_named(here):
+@pytest.mark.parametrize("words", ["parse -q m t", "evaluate t t --json", "show t"])
+def test_full_standard_output_is_named(words, here):
     with open("/dev/full", "wb") as full:
-        command = [sys.executable, "-m", "nonproj", "parse", "-q", "m", "t"]
+        command = [sys.executable, "-m", "nonproj", *words.split()]
         done = subprocess.run(
             command, stdout=full, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}
         )

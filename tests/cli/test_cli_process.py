@@ -109,8 +109,8 @@ def test_full_disk(folder):
     with open("/dev/full", "wb") as full:
         for words in (["parse", model, source], ["inspect", model], ["evaluate", source, source]):
             result = run("-m", "nonproj", *words, stdout=full, stderr=subprocess.PIPE)
-            place = "<stdout>: cannot be written: " if words[0] == "parse" else ""
-            assert (result.returncode, result.stderr) == (2, f"nonproj: {place}no space left on device\n")
+            message = "nonproj: <stdout>: cannot be written: no space left on device\n"
+            assert (result.returncode, result.stderr) == (2, message)
     result = run("-m", "nonproj", "parse", model, source, "-o", "/dev/full", capture_output=True)
     assert (result.returncode, result.stderr.count("\n")) == (2, 1)
 
