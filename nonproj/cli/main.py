@@ -239,8 +239,8 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
 
 def _check_standard_input(options: argparse.Namespace, parser: Arguments) -> None:
     """Report two inputs that are both standard input."""
-    named = {"gold": "GOLD" if options.command == "evaluate" else "--gold", "parsed": "PARSED", "file": "FILE"}
-    named |= {"train": "TRAIN" if options.command == "train" else "--train"}
+    named = {"file": "FILE", "gold": "GOLD" if options.command == "evaluate" else "--gold", "parsed": "PARSED"}
+    named["train"] = "TRAIN" if options.command == "train" else "--train"
     named |= {"test": "--test", "held_out": "--held-out", "other": "--other"}
     given = [(name, getattr(options, key, None)) for key, name in named.items()]
     files = [(name, file) for name, value in given for file in (value if isinstance(value, list) else [value])]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +60,11 @@ class Words(NamedTuple):
     first: list[int]
     characters: str
 
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """The characters of each sentence."""
+        return [(self.start[a], self.end[b - 1]) for a, b in pairwise(self.first)]
+
 
 def judge_text(
     gold: Sequence[Sentence],
@@ -91,27 +97,58 @@ def judge_text(
     [Verdict(heads=array([False, False,  True]), labels=array([False, False,  True]), tree=False)]
     """
     theirs, ours, pairs = align(gold, system)
-    partner = np.full(len(ours.forms) + 1, -1, np.int64)  # the last one is that of the root
-    partner[-1] = len(theirs.forms)
-    for g, s in pairs:
-        partner[s] = g
-    root = len(theirs.forms)
-    arcs = []
-    for sentence, a in zip(gold, theirs.first, strict=False):
-        if sentence.heads is None:
-            raise DataError(sentence.path, sentence.line, "HEAD is absent (_); gold heads are expected")
-        arcs.append(np.where(sentence.heads > 0, sentence.heads - 1 + a, root))
-    parent = np.concatenate([*arcs, np.zeros(0, np.int64)])
+    _, partner = partners(theirs, ours, pairs)
+    parent = text_heads(gold, theirs)
     gold_labels = [label for sentence in gold for label in sentence.labels]
-    spans = {(theirs.start[a], theirs.end[b - 1]) for a, b in zip(theirs.first, theirs.first[1:], strict=False)}
+    spans = set(theirs.spans)
     found = []
-    for a, b, own, names in zip(ours.first, ours.first[1:], heads, labels, strict=False):
+    for (a, b), span, own, names in zip(pairwise(ours.first), ours.spans, heads, labels, strict=True):
         mine, above = partner[a:b], partner[np.where(own > 0, own - 1 + a, len(ours.forms))]
         right = (mine >= 0) & (above == parent[mine]) & (above >= 0)
         same = np.array([g >= 0 and gold_labels[g] == name for g, name in zip(mine, names, strict=True)], np.bool_)
-        whole = bool(right.all()) and (ours.start[a], ours.end[b - 1]) in spans
-        found.append(Verdict(right, right & same, whole))
+        found.append(Verdict(right, right & same, bool(right.all()) and span in spans))
     return found
+
+
+def text_heads(sentences: Sequence[Sentence], words: Words) -> np.ndarray:
+    """Return the head of each word by its index among all words, their number for the root: int64[n].
+
+    Raises
+    ------
+    DataError
+        A sentence has no heads.
+
+    Examples
+    --------
+    >>> from nonproj.io.objects import from_words
+    >>> sentence = from_words(["Det", "regner"])
+    >>> sentence.tree = np.array([-1, 2, 0])
+    >>> text_heads([sentence, sentence], align([sentence] * 2, [sentence] * 2)[0])
+    array([1, 4, 3, 4])
+    """
+    heads = np.full(len(words.forms), len(words.forms), np.int64)
+    for sentence, (a, b) in zip(sentences, pairwise(words.first), strict=True):
+        if sentence.heads is None:
+            raise DataError(sentence.path, sentence.line, "HEAD is absent (_); heads are expected")
+        heads[a:b][sentence.heads > 0] = sentence.heads[sentence.heads > 0] - 1 + a
+    return heads
+
+
+def partners(gold: Words, system: Words, pairs: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the word that each gold word is aligned with, and that of each word: int64[n + 1], -1 for none.
+
+    The last entries are those of the root: the numbers of words.
+
+    Examples
+    --------
+    >>> from nonproj.io.objects import from_words
+    >>> partners(*align([from_words(["Det", "regner", "."])], [from_words(["Det", "regner."])]))
+    (array([ 0, -1, -1,  2]), array([ 0, -1,  3]))
+    """
+    theirs, ours = (np.full(len(words.forms) + 1, -1, np.int64) for words in (gold, system))
+    for g, s in [*pairs, (len(gold.forms), len(system.forms))]:
+        theirs[g], ours[s] = s, g
+    return theirs, ours
 
 
 def align(gold: Sequence[Sentence], system: Sequence[Sentence]) -> tuple[Words, Words, list[tuple[int, int]]]:

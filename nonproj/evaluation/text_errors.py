@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.errors import DataError
-from nonproj.evaluation.alignment import Words, align
+from nonproj.evaluation.alignment import Words, align, partners, text_heads
 from nonproj.text.places import surface_tokens
 from nonproj.types import Sentence
 
@@ -160,11 +158,8 @@ def _compare(
     """Compare a text with the gold standard."""
     theirs, ours, pairs = align(gold, system)
     found = _text(system, ours, features)
-    count, size = len(expected.rows), len(found.rows)
-    partner, back = np.full(count + 1, -1, np.int64), np.full(size + 1, -1, np.int64)
-    for g, s in [*pairs, (count, size)]:
-        partner[g], back[s] = s, g
-    correct = {metric: np.zeros(count, np.bool_) for metric in METRICS}
+    partner, back = partners(theirs, ours, pairs)
+    correct = {metric: np.zeros(len(expected.rows), np.bool_) for metric in METRICS}
     for g, s in pairs:
         mine, other = expected.rows[g], found.rows[s]
         correct["upos"][g], correct["xpos"][g] = mine[3] == other[3], mine[4] == other[4]
@@ -172,24 +167,14 @@ def _compare(
         correct["lemmas"][g] = mine[2] in ("_", other[2])
         correct["uas"][g] = back[found.heads[s]] == expected.heads[g]
         correct["las"][g] = correct["uas"][g] and expected.labels[g] == found.labels[s]
-    spans = set(_spans(ours))
-    whole = np.array([span in spans for span in _spans(theirs)], np.bool_)
+    spans = set(ours.spans)
+    whole = np.array([span in spans for span in theirs.spans], np.bool_)
     return _Comparison(found, partner, back, correct, whole[expected.sentence])
-
-
-def _spans(words: Words) -> list[tuple[int, int]]:
-    """Return the characters of each sentence."""
-    return [(words.start[a], words.end[b - 1]) for a, b in pairwise(words.first)]
 
 
 def _text(sentences: Sequence[Sentence], words: Words, features: Collection[str] | None) -> _Text:
     """Return the words and tokens of a text."""
     rows = [row for sentence in sentences for row in sentence.rows]
-    heads = []
-    for sentence, before in zip(sentences, words.first, strict=False):
-        if sentence.heads is None:
-            raise DataError(sentence.path, sentence.line, "HEAD is absent (_); heads are expected")
-        heads.append(np.where(sentence.heads > 0, sentence.heads - 1 + before, len(rows)))
     numbers = np.repeat(np.arange(len(sentences)), np.diff(words.first))
     tokens, position = [], 0
     for sentence in sentences:
@@ -201,7 +186,7 @@ def _text(sentences: Sequence[Sentence], words: Words, features: Collection[str]
             row, position = row + count, position + count
     kept = [frozenset(each for each in row[5].split("|") if _kept(each, features)) for row in rows]
     labels = [row[7].partition(":")[0] for row in rows]
-    return _Text(words, rows, kept, labels, np.concatenate([*heads, np.zeros(0, np.int64)]), numbers, tokens)
+    return _Text(words, rows, kept, labels, text_heads(sentences, words), numbers, tokens)
 
 
 def _kept(feature: str, features: Collection[str] | None) -> bool:
@@ -247,7 +232,7 @@ def _boundaries(gold: _Text, compared: Sequence[_Comparison]) -> list[dict[str, 
         return Counter(_LETTER if characters[place - 1].isalnum() else characters[place - 1] for place in places)
 
     def inner(text: _Text) -> set[int]:
-        return {end for _, end in _spans(text.words)} - {0, len(characters)}
+        return {end for _, end in text.words.spans} - {0, len(characters)}
 
     expected = inner(gold)
     missed = [named(expected - inner(each.text)) for each in compared]

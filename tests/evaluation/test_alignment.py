@@ -98,5 +98,5 @@ def test_other_characters_are_an_error_with_a_place():
         judged([sentence(["Det", "nu"], [0, 1])], [sentence(["Det", "nej"], [0, 1])])
     with pytest.raises(DataError, match="the text continues with '', the parsed one with 'nu'"):
         judged([sentence(["Det"], [0])], [sentence(["Det", "nu"], [0, 1])])
-    with pytest.raises(DataError, match="gold heads are expected"):
+    with pytest.raises(DataError, match="HEAD is absent .*; heads are expected"):
         judge_text([from_words(["Det"])], [from_words(["Det"])], [np.array([0])], [["x"]])

@@ -126,12 +126,12 @@ def test_single_sentences(folder, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["parsed.conllu", "--ud"], "--ud compares a parsed file with --gold"),
+        (["parsed.conllu", "--ud"], "--ud: compares a parsed file with --gold"),
         (
             ["parsed.conllu", "--ud", "--gold", "gold.conllu", "--other", "gold.conllu"],
             "it excludes --model and --other",
         ),
-        (["parsed.conllu", "--gold", "gold.conllu", "--train", "train.conllu"], "--train needs --ud"),
+        (["parsed.conllu", "--gold", "gold.conllu", "--train", "train.conllu"], "--train: needs --ud"),
         (
             ["parsed.conllu", "--ud", "--gold", "gold.conllu", "--train", "train.conllu", "-o", "train.conllu"],
             "train.conllu",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from nonproj.evaluation.alignment import align
+from nonproj.evaluation.alignment import align, partners, text_heads
 from nonproj.evaluation.html.analysis import SHOWN, Table, Tile
 from nonproj.evaluation.html.items import Item
-from nonproj.pictures.content import heads_of
 from nonproj.types import Sentence
 
 _NAMES = {"upos": "UPOS", "ufeats": "UFeats", "lemmas": "Lemmas", "uas": "UAS", "las": "LAS"}
@@ -55,23 +55,20 @@ def with_gold_text(items: Sequence[Item], gold: Sequence[Sentence]) -> list[Item
     array([-1, -1,  0], dtype=int32)
     """
     theirs, ours, pairs = align(gold, [item.sentence for item in items])
-    partner, back = dict(pairs), {s: g for g, s in pairs}
+    partner, back = partners(theirs, ours, pairs)
     rows = [row for sentence in gold for row in sentence.rows]
-    heads: list[int] = []
-    for sentence, before in zip(gold, theirs.first, strict=False):
-        heads += [before + head - 1 if head > 0 else -1 for head in heads_of(sentence).tolist()]
+    heads = text_heads(gold, theirs)
     found = []
-    for item, start, end in zip(items, ours.first, ours.first[1:], strict=False):
-        tree, labelled = [-1], [list(row) for row in item.sentence.rows]
-        for word in range(start, end):
-            expected = back.get(word)
-            above = -1 if expected is None else heads[expected]
-            place = 0 if expected is not None and above < 0 else partner.get(above, -1) - start + 1
-            inside = place == 0 if above < 0 else 0 < place <= end - start
-            tree.append(place if expected is not None and inside else -1)
-            labelled[word - start][7] = rows[expected][7] if expected is not None and inside else "_"
-        whole = item.sentence
-        made = Sentence(labelled, np.array(tree, np.int32), whole.lines, whole.word_lines, whole.path, whole.line)
+    for item, (start, end) in zip(items, pairwise(ours.first), strict=True):
+        expected = back[start:end]
+        above = np.where(expected >= 0, partner[heads[expected]], -1)
+        inside = np.where((start <= above) & (above < end), above - start + 1, -1)
+        tree = np.where(above == len(ours.forms), 0, inside)
+        labelled = [list(row) for row in item.sentence.rows]
+        for row, word, head in zip(labelled, expected, tree, strict=True):
+            row[7] = rows[word][7] if head >= 0 else "_"
+        whole, nodes = item.sentence, np.array([-1, *tree], np.int32)
+        made = Sentence(labelled, nodes, whole.lines, whole.word_lines, whole.path, whole.line)
         found.append(item._replace(gold=made))
     return found
 
