@@ -34,9 +34,9 @@ COLUMNS += tuple(f"surest_{100 * share:.0f}" for share in SURE)
 INTRODUCTION = """# Confidence
 
 Each model is trained by `nonproj train` on the whole training file, with gold and jackknifed tags (`--tags both`), and
-tested on the test file: with its gold tags, with predicted ones, and on its plain text, in which sentences, words and
-tags are predicted. There a word that is not in the gold file is wrong, and so is a tree whose sentence is not. The
-text is made of the file's tokens, with a blank between them except behind `SpaceAfter=No`; Danish has none of these.
+tested on the test file: with gold tags, with predicted tags, and on plain text, where sentences, words and tags are
+predicted. On plain text, words that are not in the gold file count as wrong, and so do trees whose sentences are not.
+The text consists of the file's tokens, separated by blanks except after `SpaceAfter=No`, which Danish does not have.
 Nothing was tuned on a test file. `python -m experiments confidence` makes this page, for the models it finds in
 `models/confidence`; it trains those that are missing. [Confidence](../docs/confidence.md) explains the
 method, and `nonproj evaluate -m MODEL GOLD --calibration [--tag | --text]` makes the figures of one line.
@@ -44,10 +44,10 @@ method, and `nonproj evaluate -m MODEL GOLD --calibration [--tag | --text]` make
 All figures are per cent, of all words, punctuation included. ECE is the expected calibration error over ten bins of
 equal width; "by chance" is its mean if all probabilities were exactly true, which a finite file makes positive. AUC
 is the probability that a right head has a higher confidence than a wrong one. The last columns are the share of right
-ones among the surest 50, 75 and 90 %. A tree is right if all its heads are. There are two baselines. "Marginals" are
-those of the arc in the first-order model, which pruning computes anyway. "Knowing less" is what the classifier
-would say if it knew nothing of the additional source of mistakes: of predicted tags, that they are gold; of plain text,
-that its words are given.
+ones among the most confident 50, 75 and 90 %. A tree is right if all its heads are. There are two baselines.
+"Marginals" are those of the arc in the first-order model, which pruning computes anyway. "Knowing less" is the
+classifier for input with one source of errors less: the one for gold tags, applied to predicted tags, and the one for
+given words, applied to plain text.
 """
 
 log = logging.getLogger("nonproj")

@@ -41,7 +41,7 @@ SHORT = ROOT / "experiments" / "text-short.yaml"
 INTRODUCTION = """# From raw text, beside a neural pipeline
 
 F1 by the official script of the CoNLL 2018 shared task, in per cent, on the test files. The raw text of a file is the
-`# text` of its sentences, joined by blanks except behind `SpaceAfter=No`, with a blank line before each paragraph.
+`# text` of its sentences, joined by blanks except after `SpaceAfter=No`, with a blank line before each paragraph.
 Models are those of `make train LANG=...`: trained on the training file alone, with the default options and without any
 other text. Nothing was tuned on a test file. `--joint` decodes tags and trees together. Stanza's figures are published
 ones, with pretrained word vectors and character language models. Its models for Greek and English were trained and
