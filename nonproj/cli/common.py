@@ -20,7 +20,7 @@ from nonproj.io.checks import Rules
 from nonproj.io.files import A_MODEL, Opened, identity, is_direct, is_model
 from nonproj.kernels.kernel import NOTICE, compiling, count_cached
 from nonproj.model.model import Model
-from nonproj.options.config import DecodingConfig
+from nonproj.options.sections import DecodingConfig
 from nonproj.pipeline.compiling import compile_for_parsing
 from nonproj.workers.pool import InProcess, Workers
 

@@ -29,7 +29,7 @@ from nonproj.io import conll
 from nonproj.io.broken import COPY, STOP, read_units
 from nonproj.io.files import Opened, open_input, open_output
 from nonproj.model.model import Model
-from nonproj.options.config import DecodingConfig
+from nonproj.options.sections import DecodingConfig
 from nonproj.pipeline.parser import BATCH, Parser
 from nonproj.text.input import TextInput, read_text, read_text_units
 from nonproj.workers.parsing import ModelRef, keep, make_parser, parse_text

@@ -17,7 +17,7 @@ from nonproj.evaluation.certificates import ParseLog, ParseRecord, TextOptions
 from nonproj.io.broken import SKIP, STOP, Broken
 from nonproj.io.files import Opened, is_direct, open_output
 from nonproj.model.model import Model
-from nonproj.options.config import DecodingConfig
+from nonproj.options.sections import DecodingConfig
 from nonproj.workers.parsing import Joined, ModelRef, ParsedPiece, Task, keep, parse_piece, tasks_of
 from nonproj.workers.partial import Partial, Record, file_digest, task_digest
 from nonproj.workers.pool import InProcess, in_order

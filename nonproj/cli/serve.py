@@ -10,7 +10,7 @@ from pathlib import Path
 from nonproj.cli.common import decoding_options
 from nonproj.errors import ConfigError, NonprojError
 from nonproj.model.model import Model
-from nonproj.options.config import DecodingConfig
+from nonproj.options.sections import DecodingConfig
 from nonproj.workers.parsing import ModelRef
 
 MAX_WORDS = 1000

@@ -22,7 +22,8 @@ from nonproj.io.checks import Rules
 from nonproj.io.files import check_folder, is_direct
 from nonproj.learning.trainer import tested_tags, train
 from nonproj.model.model import Model
-from nonproj.options.config import Config, TreebankConfig
+from nonproj.options.config import Config
+from nonproj.options.sections import TreebankConfig
 from nonproj.pipeline.parser import Parser
 from nonproj.types import Sentence
 

@@ -10,7 +10,7 @@ import numpy as np
 from nonproj.dual.decoding import branch_and_bound, k_best
 from nonproj.dual.options import DualOptions, SearchOptions, check_search
 from nonproj.kernels.kernel import kernel
-from nonproj.options.config import DecodingConfig
+from nonproj.options.sections import DecodingConfig
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.registry import PART_TYPES
 from nonproj.parts.space import part_space

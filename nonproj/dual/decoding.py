@@ -15,7 +15,7 @@ from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, c
 from nonproj.dual.problem import problem_of
 from nonproj.dual.search import Searched, search
 from nonproj.dual.subgradient import Trace
-from nonproj.options.config import MAX_PRICE
+from nonproj.options.sections import MAX_PRICE
 from nonproj.types import Decoded, Float64s, PartSpace
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def priced_search(
     parts : PartSpace
     scores : array-like of shape (P,), float64
     price : float
-        From 0 to `nonproj.options.config.MAX_PRICE`.
+        From 0 to `nonproj.options.sections.MAX_PRICE`.
     options, search
         As for `branch_and_bound`.
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.options.config import DecodingConfig
+from nonproj.options.sections import DecodingConfig
 
 APPENDIX_A, POLYAK = 0, 1
 """Step rules, as kernels see them."""

@@ -1,5 +1,6 @@
 """Adapters to other libraries, which are imported only in these modules.
 
 - `estimator`: an estimator for scikit-learn
+- `sentences`: its input and output
 - `spacy`: a component for spaCy pipelines
 """

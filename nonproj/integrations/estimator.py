@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import io
 import logging
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import getitem
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -20,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from nonproj.confidence.classifier import Confidence
 from nonproj.errors import ConfigError
-from nonproj.evaluation.scores import Evaluation, nonprojective
-from nonproj.io import conll
+from nonproj.evaluation.scores import Evaluation
+from nonproj.integrations.sentences import Predictions, Treebank, annotated, listed, sentences_of, with_heads
 from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -30,9 +28,6 @@ from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.parses import Parse
 from nonproj.types import Decoded, Sentence
 from nonproj.workers.objects import parse_in_processes
-
-if TYPE_CHECKING:
-    from conllu.models import TokenList
 
 _KEYS = {
     "parts": "parts",
@@ -57,31 +52,9 @@ _DECODING = [name for name, key in _KEYS.items() if key.startswith("decoding.")]
 
 _NOTHING = "X has no words, or only punctuation; there is nothing to score"
 
-_CONLLX = {"cpostag", "postag", "upostag", "xpostag", "phead", "pdeprel"}
-"""Other names of columns in token lists."""
-
 _DEFAULT = Config()
 
-Treebank: TypeAlias = "str | Path | Iterable[Sentence | TokenList]"
-"""The input of an estimator: the path of a treebank, or sentences."""
-
 log = logging.getLogger("nonproj")
-
-
-class Predictions(list[Any]):
-    """A list that NumPy converts into an array of objects, as required by `sklearn.model_selection.cross_val_predict`.
-
-    Examples
-    --------
-    >>> np.concatenate([Predictions([[1, 2]]), Predictions([[3], [4, 5, 6]])])
-    array([list([1, 2]), list([3]), list([4, 5, 6])], dtype=object)
-    """
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = np.empty(len(self), object)
-        for i, item in enumerate(self):
-            array[i] = item
-        return array
 
 
 class DependencyParser(BaseEstimator):
@@ -202,7 +175,7 @@ class DependencyParser(BaseEstimator):
         try:
             config = Config().with_overrides(self._options())
             with _messages(self.verbose) as progress:
-                model = train(_with_heads(_sentences(X), y), config, progress=progress)
+                model = train(with_heads(sentences_of(X), y), config, progress=progress)
         except ConfigError as error:
             raise _value_error(error) from None
         self._use(model)
@@ -220,20 +193,20 @@ class DependencyParser(BaseEstimator):
         If ``certified``, no tree over the candidate arcs scores higher.
         """
         check_is_fitted(self)
-        return Predictions(parse.decoded for _, parse in self._parse_all(_sentences(X, ignore_heads=True)))
+        return Predictions(parse.decoded for _, parse in self._parse_all(sentences_of(X, ignore_heads=True)))
 
     def predict_with_confidence(self, X: Treebank) -> list[tuple[np.ndarray, Confidence | None]]:
         """Return each sentence's heads, int32[n], and how probably they are correct; None without a classifier."""
         check_is_fitted(self)
-        parses = self._parse_all(_sentences(X, ignore_heads=True))
+        parses = self._parse_all(sentences_of(X, ignore_heads=True))
         return Predictions((parse.decoded.heads, parse.confidence) for _, parse in parses)
 
     def parse_all(self, X: Treebank) -> list[Any]:
         """Return the sentences, each in its original type, with predicted heads and labels."""
         check_is_fitted(self)
-        originals = _sentences(X, ignore_heads=True) if isinstance(X, str | Path) else _listed(X)
-        parses = self._parse_all(_sentences(originals, ignore_heads=True))
-        return [_annotated(original, *pair) for original, pair in zip(originals, parses, strict=True)]
+        originals = sentences_of(X, ignore_heads=True) if isinstance(X, str | Path) else listed(X)
+        parses = self._parse_all(sentences_of(originals, ignore_heads=True))
+        return [annotated(original, *pair) for original, pair in zip(originals, parses, strict=True)]
 
     def evaluate(self, X: Treebank, y: Sequence[Sequence[int]] | None = None) -> Evaluation:
         """Return all metrics of the comparison with the gold trees, such as ``uas``, ``las`` and certificate rates.
@@ -246,7 +219,7 @@ class DependencyParser(BaseEstimator):
             A sentence has no gold heads.
         """
         check_is_fitted(self)
-        gold, evaluation = _with_heads(_sentences(X), y), Evaluation()
+        gold, evaluation = with_heads(sentences_of(X), y), Evaluation()
         for sentence, (_, parse) in zip(gold, self._parse_all(gold), strict=True):
             evaluation.add(sentence, parse.decoded.heads, parse.labels, parse.decoded)
         return evaluation
@@ -388,56 +361,3 @@ def _messages(verbose: int) -> Iterator[Any]:
     finally:
         log.removeHandler(handler)
         log.setLevel(level)
-
-
-def _listed(X: object) -> list[Any]:
-    """Return the items of a list or generator of sentences."""
-    if isinstance(X, Sentence) or not isinstance(X, Iterable) or hasattr(X, "serialize"):
-        raise ValueError(f"X is of type {type(X).__name__}; a list of sentences or the path of a treebank is expected")
-    return list(X)
-
-
-def _sentences(X: Treebank, **rules: Any) -> list[Sentence]:
-    """Return the sentences of any accepted input, read by these rules."""
-    if isinstance(X, str | Path):
-        return list(conll.read(X, **rules))
-    items = _listed(X)
-    for i, item in enumerate(items):
-        if not isinstance(item, Sentence):
-            if not hasattr(item, "serialize"):
-                raise ValueError(
-                    f"X[{i}] is of type {type(item).__name__}; a Sentence or a conllu.TokenList is expected"
-                )
-            items[i] = conll.from_conllu(item, **rules)
-    return items
-
-
-def _with_heads(sentences: list[Sentence], y: Sequence[Sequence[int]] | None) -> list[Sentence]:
-    """Return the sentences with the gold heads ``y``, if given."""
-    if y is None:
-        return sentences
-    if len(y) != len(sentences):
-        raise ValueError(f"y has {len(y)} entries, {len(sentences)} expected, one for each sentence")
-    changed = []
-    for i, (sentence, given) in enumerate(zip(sentences, y, strict=True)):
-        heads = np.asarray(given, np.int32)
-        if len(heads) != len(sentence):
-            raise ValueError(f"y[{i}] has {len(heads)} heads, {len(sentence)} expected, one for each word")
-        try:
-            nonprojective(heads)
-        except ValueError as error:
-            raise ValueError(f"y[{i}]: {error}") from None
-        changed.append(dataclasses.replace(sentence, tree=np.concatenate([[-1], heads]).astype(np.int32)))
-    return changed
-
-
-def _annotated(original: Any, sentence: Sentence, parse: Parse) -> Any:
-    """Return the sentence with its predicted tree, in the original type."""
-    if not isinstance(original, Sentence):
-        tokens = conll.to_conllu(sentence, parse.decoded.heads, parse.labels)
-        for token, old in zip(tokens, original, strict=True):
-            known = token.keys() | _CONLLX
-            token.update((name, value) for name, value in old.items() if name not in known)
-        return tokens
-    [parsed] = conll.read(io.StringIO(conll.replace(sentence, parse.decoded.heads, parse.labels)))
-    return dataclasses.replace(parsed, path=sentence.path, line=sentence.line)

@@ -19,7 +19,7 @@ from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.learning.material import Material
 from nonproj.learning.stage import Learnt, Stage
 from nonproj.linear.component import Setting, State
-from nonproj.options.network import NetworkConfig
+from nonproj.options.sections import NetworkConfig
 from nonproj.scoring.network import POSITIONS, Network, Weights, position_code, score_arcs
 from nonproj.scoring.vocabulary import FEAT, FIRST, MARGIN, Tokens
 from nonproj.scoring.word_sums import Columns, columns_for, sums_before, word_sums

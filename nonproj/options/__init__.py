@@ -2,6 +2,6 @@
 
 - `schema`: the declaration of an option: its default, help text, allowed values and their validation
 - `kinds`: types of options with checks of their own
-- `network`: the options of the network over arcs
-- `config`: all options as frozen dataclasses, read from YAML or from the command line
+- `sections`: all options, as frozen dataclasses
+- `config`: the configuration, read from YAML or from the command line
 """

@@ -20,7 +20,7 @@ from nonproj.confidence.evidence import Case
 from nonproj.dual.decoding import decode_trusted
 from nonproj.kernels.kernel import compiling, is_cached, kept_in
 from nonproj.model.model import Model
-from nonproj.options.config import DecodingConfig
+from nonproj.options.sections import DecodingConfig
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import Parser

@@ -21,7 +21,7 @@ from nonproj.io.batches import batches, groups
 from nonproj.io.conll import LEMMA, with_rows
 from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.model.model import Model
-from nonproj.options.config import DecodingConfig
+from nonproj.options.sections import DecodingConfig
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.pipeline.joint_scoring import joint_features, joint_tables, score_features
 from nonproj.pipeline.parser import BATCH, FULL_EFFORT, FULL_WORDS, FULL_WORDS_THIRD, PAIRS, Parser

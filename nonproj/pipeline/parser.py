@@ -34,7 +34,7 @@ from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.kernels.threads import LoadedOnce
 from nonproj.linear.component import Component
 from nonproj.model.model import LABEL_LINES, Model
-from nonproj.options.config import DecodingConfig
+from nonproj.options.sections import DecodingConfig
 from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space
 from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space

@@ -11,7 +11,7 @@ import numpy as np
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS, with_rows
 from nonproj.linear.component import blocks, cross_fit
-from nonproj.options.config import TaggerConfig
+from nonproj.options.sections import TaggerConfig
 from nonproj.tagging.lemmatizer import Lemmatizer, check_lemmatizer
 from nonproj.tagging.tagger import Tagger, check_tagger
 from nonproj.tagging.tagset import TAG_COLUMNS

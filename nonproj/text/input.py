@@ -56,7 +56,7 @@ class TextInput(NamedTuple):
         Parameters
         ----------
         cut_words, max_words : int
-            As in `nonproj.options.config.DecodingConfig`.
+            As in `nonproj.options.sections.DecodingConfig`.
         """
         limit = min(self.max_words, max_words)
         return self._replace(max_words=min(limit, cut_words) if self.running else limit)

@@ -15,7 +15,7 @@ import numpy as np
 from nonproj.errors import ModelError
 from nonproj.io.strings import NAME, check
 from nonproj.linear.weights import check_table
-from nonproj.options.config import SegmenterConfig
+from nonproj.options.sections import SegmenterConfig
 from nonproj.text import corpus
 from nonproj.text.alternatives import decide_by_trees
 from nonproj.text.characters import characters

@@ -12,7 +12,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import hash_codes
 from nonproj.linear.logistic import Options, fit
 from nonproj.linear.weights import check_table
-from nonproj.options.config import SegmenterConfig
+from nonproj.options.sections import SegmenterConfig
 from nonproj.text.alternatives import Alternatives
 from nonproj.text.characters import (
     IDEOGRAPH,

@@ -25,7 +25,7 @@ from nonproj.io.splitting import Piece
 from nonproj.io.temporary import reason
 from nonproj.model.container import checksum_of
 from nonproj.model.model import Model
-from nonproj.options.config import DecodingConfig
+from nonproj.options.sections import DecodingConfig
 from nonproj.pipeline.parser import Parser
 from nonproj.text.input import TextInput, split_text, split_text_units
 from nonproj.text.output import renumber

@@ -15,7 +15,7 @@ from experiments.layout import pick, seconds, table
 from experiments.setting import ROOT
 from experiments.store import Row
 from nonproj.io.conll import read
-from nonproj.options.config import TaggerConfig
+from nonproj.options.sections import TaggerConfig
 from nonproj.tagging.analyzer import Analyzer
 from nonproj_systems.mrf.consistency import documents, tag_document
 from nonproj_systems.mrf.linear_program import solve_program

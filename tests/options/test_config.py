@@ -11,7 +11,8 @@ import sys
 import pytest
 
 from nonproj.errors import ConfigError
-from nonproj.options.config import RENAMED, Config, DecodingConfig, TrainingConfig, load_yaml, options
+from nonproj.options.config import RENAMED, Config, load_yaml, options
+from nonproj.options.sections import DecodingConfig, TrainingConfig
 from nonproj.scoring.templates import attributes_of, load_templates, part_templates, template_files
 
 

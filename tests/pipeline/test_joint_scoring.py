@@ -12,7 +12,7 @@ from toy import draw_sentence
 from nonproj.dual.joint.chain import max_marginals, prune_chain
 from nonproj.dual.joint.space import joint_space, joint_types
 from nonproj.dual.tags import ChainScores
-from nonproj.options.config import TaggerConfig
+from nonproj.options.sections import TaggerConfig
 from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
 from nonproj.pipeline.joint_scoring import joint_features, joint_tables, score_features

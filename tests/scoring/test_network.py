@@ -18,7 +18,7 @@ from nonproj.learning.network import Example, NetworkLearner, count_rows
 from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.options.network import NetworkConfig
+from nonproj.options.sections import NetworkConfig
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.pipeline.joint import Choice, JointParser
 from nonproj.pipeline.parser import Parser

@@ -12,7 +12,7 @@ import toy
 
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io import conll
-from nonproj.options.config import TaggerConfig
+from nonproj.options.sections import TaggerConfig
 from nonproj.tagging.analyzer import Analyzer, jackknife
 from nonproj.tagging.scripts import apply_script, is_script, make_script
 from nonproj.types import Sentence

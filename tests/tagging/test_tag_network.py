@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from nonproj.errors import ModelError
 from nonproj.linear.hashing import hash_texts
-from nonproj.options.config import TaggerConfig
+from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging import network_learning as learning
 from nonproj.tagging.analyzer import Analyzer

@@ -21,7 +21,7 @@ from nonproj.io import conll
 from nonproj.io.objects import from_words
 from nonproj.linear import hashing
 from nonproj.model.model import Model
-from nonproj.options.config import DecodingConfig
+from nonproj.options.sections import DecodingConfig
 from nonproj.parts.arcs import arc_space, full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import Parser

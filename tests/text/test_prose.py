@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nonproj.io import conll
-from nonproj.options.config import SegmenterConfig
+from nonproj.options.sections import SegmenterConfig
 from nonproj.text.languages import LANGUAGES
 from nonproj.text.multiword import Multiwords
 from nonproj.text.rules import UnicodeRules

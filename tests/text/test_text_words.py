@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nonproj.io import conll
-from nonproj.options.config import SegmenterConfig
+from nonproj.options.sections import SegmenterConfig
 from nonproj.text.characters import KINDS, characters
 from nonproj.text.corpus import Surface, raw_text, surface
 from nonproj.text.input import TextInput

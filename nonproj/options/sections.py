@@ -1,0 +1,279 @@
+"""The sections of the options: each option is declared once, with its default, help text and allowed values.
+
+Validation, error messages and help follow from the declarations: see `nonproj.options.schema`.  Paths are relative to
+the current folder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from nonproj.options.kinds import LanguageOption
+from nonproj.options.schema import Section, option, text
+
+MAX_PRICE = 10**9
+"""Maximum price of a non-projective tree."""
+
+
+@dataclass(frozen=True)
+class TreebankConfig(Section, name="treebank"):
+    """Training and test data."""
+
+    train: str | None = option(None, "file to train on", (str,), (None,))
+    test: str | None = option(None, "file to evaluate on", (str,), (None,))
+    held_out: float | str = option(
+        0.1, "held-out fraction of the training file, from its end, or a file", (float, str), low=0, high=1, below=True
+    )
+    root: str = option("auto", "roots per tree; auto: as in the training data", (), ("auto", "single", "multi"))
+    name: str | None = text("name of the treebank, for the model card")
+    licence: str | None = text(
+        "licence of the treebank, for the model card; null: from the licence file in its folder, if any"
+    )
+
+
+@dataclass(frozen=True)
+class FeaturesConfig(Section, name="features"):
+    """Features of the model."""
+
+    folder: str | None = option(None, "folder of feature templates; null: the built-in ones", (str,), (None,))
+    clusters: str | None = option(
+        None, "file of word clusters: each line has a bit string, a tab and a word; null: none", (str,), (None,)
+    )
+    tags: str = option(
+        "auto",
+        "tags that templates name as pos: fine (XPOS) or coarse (UPOS); auto: coarse if XPOS has too many or too few",
+        (),
+        ("auto", "fine", "coarse"),
+    )
+    bits: int = option(23, "log2 of the size of the weight table", (int,), low=10, high=28)
+    rare: int = option(1, "minimum count: rarer strings are treated as unknown", (int,), low=1)
+
+
+@dataclass(frozen=True)
+class PrunerConfig(Section, name="pruner"):
+    """The first-order model that selects the candidate arcs."""
+
+    epochs: int = option(2, "training epochs", (int,), low=1)
+    learning_rate: float = option(0.1, "learning rate of stochastic gradient descent", (float,), low=0, above=True)
+    bits: int = option(20, "log2 of the size of the weight table", (int,), low=10, high=28)
+    threshold: float = option(
+        1e-4,
+        "minimum marginal of a candidate arc in training, relative to the word's best head",
+        (float,),
+        low=0,
+        high=1,
+        above=True,
+    )
+    max_heads: int = option(10, "maximum number of candidate heads per word", (int,), low=1, high=10**9)
+    folds: int = option(
+        5, "number of folds for cross-fitted pruning of the training data; 0: none", (int,), (0,), low=2
+    )
+
+
+@dataclass(frozen=True)
+class TrainingConfig(Section, name="training"):
+    """The averaged perceptron."""
+
+    epochs: int = option(10, "training epochs", (int,), low=1)
+    decoder: str = option("relaxed", "relaxed: head automata only; dual: trees", (), ("relaxed", "dual"))
+    margin: float = option(300.0, "required margin of the gold tree, per wrong arc", (float,), low=0)
+    shuffle: bool = option(True, "shuffle the sentences in each epoch", (bool,))
+    models: int = option(
+        1,
+        "number of perceptrons, trained with different sentence orders and averaged",
+        (int,),
+        low=1,
+        high=64,
+    )
+    average_from: int = option(
+        3, "first epoch of averaging; if training has fewer epochs, all are averaged", (int,), low=1
+    )
+    tags: str = option(
+        "both",
+        "tags to train on: gold, predicted (by jackknifing), or both: one copy of each sentence with each",
+        (),
+        ("gold", "predicted", "both"),
+    )
+
+
+@dataclass(frozen=True)
+class DecodingConfig(Section, name="decoding"):
+    """Dual decomposition, and branch and bound."""
+
+    max_iterations: int = option(250, "iteration limit of the subgradient method", (int,), low=1, high=10**9)
+    exact: bool = option(True, "close remaining duality gaps by branch and bound", (bool,))
+    search_limit: int = option(600_000, "maximum work, in Viterbi transitions per word", (int,), low=0, high=10**12)
+    full: bool = option(False, "decode over all arcs, without pruning; ten times slower", (bool,))
+    step: str = option("polyak", "step size rule; paper: the rule of Koo et al. 2010", (), ("polyak", "paper"))
+    beta: float = option(0.5, "share of each arc score assigned to the arborescence", (float,), low=0, high=1)
+    tau: float = option(
+        0.5, "share of the rest assigned to the head's automaton instead of the modifier's", (float,), low=0, high=1
+    )
+    projective: str | bool = option(
+        "auto", "projective trees only; auto: if under 0.1 % of training arcs are non-projective", (bool,), ("auto",)
+    )
+    crossing: str | float = option(
+        "auto",
+        "penalty on the score of a tree with non-projective arcs; auto: as learnt in training",
+        (float,),
+        ("auto",),
+        low=0,
+        high=MAX_PRICE,
+    )
+    single_root: str | bool = option("auto", "one root per tree; auto: as in the training data", (bool,), ("auto",))
+    threshold: float = option(
+        0.005,
+        "minimum marginal of a candidate arc in parsing, relative to the word's best head",
+        (float,),
+        low=0,
+        high=1,
+        above=True,
+    )
+    tolerance: float = option(
+        1e-9, "largest duality gap that counts as zero, relative to the largest score", (float,), low=0
+    )
+    nbest: int = option(1, "number of trees per sentence, best first", (int,), low=1, high=10_000)
+    constraints: str = option(
+        "none",
+        "constraints on the trees: Head, NotHead and Deprel in MISC, or HEAD and DEPREL where not _",
+        (),
+        ("none", "misc", "head"),
+    )
+    confidence: bool = option(True, "estimate the probability that heads, labels and trees are correct", (bool,))
+    joint: bool = option(False, "predict tags and trees jointly if a sentence has no tags or all are replaced", (bool,))
+    tag_weight: float = option(10.0, "joint decoding: weight of the tagger's score", (float,), low=0)
+    tag_beam: float = option(
+        40.0,
+        "joint decoding: maximum score difference, under the tagger, of a candidate tag from the best tag",
+        (float,),
+        low=0,
+    )
+    tag_candidates: int = option(
+        3, "joint decoding: maximum number of candidate tags per word", (int,), low=1, high=100
+    )
+    max_words: int = option(
+        5000, "maximum sentence length in words; longer sentences are an error", (int,), low=1, high=10_000
+    )
+    cut_words: int = option(
+        128,
+        "plain text: maximum sentence length in words; longer runs are split at their most probable boundary",
+        (int,),
+        low=2,
+        high=1000,
+    )
+
+
+@dataclass(frozen=True)
+class LabelerConfig(Section, name="labeler"):
+    """The model that labels the arcs of a tree."""
+
+    epochs: int = option(8, "training epochs; 0: one label for all arcs", (int,), low=0)
+    margin: float = option(40.0, "required margin of the gold label", (float,), low=0)
+    bits: int = option(22, "log2 of the size of the weight table", (int,), low=12, high=28)
+    pairs: bool = option(
+        True,
+        "score pairs of labels of adjacent modifiers and of consecutive arcs, and choose the labels of a tree jointly",
+        (bool,),
+    )
+    joint: bool = option(True, "score labels together with the arcs; needs templates in labelled_arc.yaml", (bool,))
+    joint_margin: float = option(
+        40.0,
+        "required margin of the gold label when labels are scored together with the arcs",
+        (float,),
+        low=0,
+    )
+
+
+@dataclass(frozen=True)
+class NetworkConfig(Section, name="network"):
+    """The feed-forward network whose scores are added to those of arcs and labels."""
+
+    epochs: int = option(10, "training epochs; 0: no network", (int,), low=0, high=10**6)
+    size: int = option(128, "number of hidden units", (int,), low=1, high=4096)
+    weight: float = option(
+        0.2,
+        "factor of the arc scores (in nats), relative to training.margin",
+        (float,),
+        low=0,
+        high=100,
+    )
+    label_weight: float = option(
+        0.5,
+        "factor of the label scores (in nats), relative to labeler.margin",
+        (float,),
+        low=0,
+        high=100,
+    )
+    dropout: float = option(0.3, "share of hidden units dropped in training", (float,), low=0, high=0.9)
+    learning_rate: float = option(0.03, "learning rate of AdaGrad", (float,), low=0, above=True)
+
+
+@dataclass(frozen=True)
+class TaggerConfig(Section, name="tagger"):
+    """The tagger and the lemmatizer."""
+
+    epochs: int = option(5, "training epochs; 0: no tagger", (int,), low=0, high=10**6)
+    restarts: int = option(3, "number of training runs whose weights are averaged", (int,), low=1, high=1000)
+    margin: float = option(20.0, "required margin of the gold tags, per wrong tag", (float,), low=0)
+    bits: int = option(20, "log2 of the size of each weight table", (int,), low=12, high=28)
+    lexicon_folds: int = option(10, "number of folds for jackknifed lexicons in training", (int,), low=2, high=1000)
+    max_tags: int = option(6, "maximum number of candidate tags per word", (int,), low=1, high=100)
+    threshold: float = option(
+        250.0,
+        "maximum score difference, in the first-order pass, of a candidate tag from the best tag",
+        (float,),
+        low=0,
+        above=True,
+    )
+    network_epochs: int = option(
+        10, "training epochs of the network that scores tags; 0: none", (int,), low=0, high=10**6
+    )
+    network_weight: float = option(
+        0.5, "factor of the network's scores (in nats), relative to tagger.margin", (float,), low=0, high=100
+    )
+    folds: int = option(5, "number of folds for jackknifed tags of the training data", (int,), low=2, high=1000)
+
+
+@dataclass(frozen=True)
+class ConfidenceConfig(Section, name="confidence"):
+    """The classifier of right and wrong arcs."""
+
+    share: float = option(
+        0.1,
+        "share of training sentences for the classifier, parsed by a second parser trained on the others; 0: none",
+        (float,),
+        low=0,
+        high=0.5,
+    )
+    epochs: int = option(5, "training epochs of the second parser", (int,), low=1)
+
+
+@dataclass(frozen=True)
+class SegmenterConfig(Section, name="segmenter"):
+    """The models that find tokens and sentences in plain text."""
+
+    epochs: int = option(6, "training epochs; 0: use rules", (int,), low=0, high=10**6)
+    learning_rate: float = option(0.1, "learning rate of stochastic gradient descent", (float,), low=0, above=True)
+    bits: int = option(
+        18,
+        "log2 of the size of the weight table for tokens; the table for sentences is four times as large",
+        (int,),
+        low=10,
+        high=24,
+    )
+    copies: int = option(
+        1, "number of additional copies of the training text, with varied line breaks", (int,), low=0, high=100
+    )
+    threshold: float = option(0.0, "minimum score of a sentence boundary", (float,), low=-50, high=50)
+    language: str | None = field(
+        default="auto",
+        metadata={
+            "option": LanguageOption(
+                "auto",
+                "language of the rules for a treebank without raw text; auto: detected from its words, among "
+                "Basque, Danish, Dutch or English",
+                (str,),
+                (None, "auto", "da"),
+            )
+        },
+    )
