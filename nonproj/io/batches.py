@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
+import numpy as np
+
 from nonproj.errors import DataError
 from nonproj.types import Sentence
 
@@ -14,7 +16,7 @@ _T = TypeVar("_T")
 
 def batches(sentences: Iterable[_T], size: int) -> Iterator[list[_T]]:
     """Yield lists of ``size`` sentences, the last one shorter; raise ValueError if ``size`` is not positive."""
-    if size < 1:
+    if not isinstance(size, int | np.integer) or size < 1:
         raise ValueError(f"batch_size is {size}, a positive integer is expected")
     stream = iter(sentences)
     while group := list(itertools.islice(stream, size)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,8 @@ _FIELDS = (
 )
 """The names of each column in token lists, CoNLL-U first."""
 
+_ID = re.compile(r"[0-9]+|_")
+
 
 def from_words(words: Sequence[object], path: str = "<words>") -> Sentence:
     """Return a sentence of words, or of rows of up to ten columns in the order of CoNLL-U.
@@ -30,15 +33,16 @@ def from_words(words: Sequence[object], path: str = "<words>") -> Sentence:
     Parameters
     ----------
     words : sequence of str, or of sequences of str
-        The words; or a row for each word that starts with ID and FORM, such as those of `Sentence.rows`.  IDs are
-        replaced by the numbers from 1, absent columns by ``_``.
+        The words; or a row for each word that starts with ID (a number or ``_``) and FORM, such as those of
+        `Sentence.rows`.  IDs are replaced by the numbers from 1, absent columns by ``_``.
     path : str
         Source of the sentence, for error messages.
 
     Raises
     ------
     ValueError
-        There are no words, or a column is not a string, is empty, or contains a tab or a line break.
+        There are no words, a row does not start with ID, or a column is not a string, is empty, or contains a tab or
+        a line break.
 
     Examples
     --------
@@ -51,6 +55,9 @@ def from_words(words: Sequence[object], path: str = "<words>") -> Sentence:
     for number, word in enumerate(words, 1):
         if not isinstance(word, str | Sequence):
             raise ValueError(f"word {number} is of type {type(word).__name__}, a string or a row of columns expected")
+        if not isinstance(word, str) and word and not _ID.fullmatch(str(word[0])):
+            message = f"word {number} begins with {word[0]!r}, its number expected; is this a list of sentences?"
+            raise ValueError(message)
         row = [str(number), word] if isinstance(word, str) else [str(number), *word[1:]]
         if not 2 <= len(row) <= COLUMNS:
             raise ValueError(f"word {number} has {len(row)} columns, 2 to {COLUMNS} expected: ID, FORM, LEMMA, ...")

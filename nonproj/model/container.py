@@ -192,6 +192,8 @@ def from_bytes(data: bytes) -> Contents:
 
 def _contents(path: str | Path, mapped: bool) -> bytearray | mmap.mmap:
     """Map a file copy-on-write, or read it."""
+    if not isinstance(path, str | Path):
+        raise TypeError(f"the name of a model is of type {type(path).__name__}, a path is expected")
     try:
         status = os.stat(path)
         if stat.S_ISDIR(status.st_mode):

@@ -13,7 +13,7 @@ from nonproj.io import conll
 from nonproj.io.objects import from_words
 from nonproj.model.model import Model
 from nonproj.nlp.document import Document, ParsedSentence
-from nonproj.options.config import DecodingConfig
+from nonproj.options.sections import DecodingConfig
 from nonproj.pipeline.parser import BATCH, Parser
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.text.input import TextInput
@@ -147,7 +147,10 @@ class TextParser:
 
         def first() -> Iterator[Any]:
             """Yield the texts, and keep their contexts until they are parsed."""
-            for text, context in texts:
+            for item in texts:
+                if isinstance(item, str) or not isinstance(item, Sequence) or len(item) != 2:
+                    raise TypeError(f"{item!r:.60}: with as_tuples, pairs of a text and a context are expected")
+                text, context = item
                 contexts.append(context)
                 yield text
 

@@ -249,10 +249,13 @@ def test_text_must_be_a_string(nlp):
         nlp("hund \ud800")
     with pytest.raises(TypeError, match="a string is not a stream of texts; call the parser itself to parse one text"):
         nlp.pipe("hund")
+    for item in ("hu", "hund", ("hund",), ("hund", 1, 2), 7):
+        with pytest.raises(TypeError, match="with as_tuples, pairs of a text and a context are expected"):
+            list(nlp.pipe([item], as_tuples=True))
 
 
 def test_a_batch_has_a_sentence_at_least(nlp):
-    for size in (0, -1):
+    for size in (0, -1, 2.5, "3", None):
         with pytest.raises(ValueError, match=f"^batch_size is {size}, a positive integer is expected$"):
             list(nlp.parse_all([["hund"]], batch_size=size))
         with pytest.raises(ValueError, match=f"^batch_size is {size}, a positive integer is expected$"):
@@ -294,6 +297,10 @@ def test_parse_takes_words_rows_sentences_and_token_lists(nlp, tmp_path):
         (["a\n"], "without line breaks"),
         ([3], "word 1"),
         ([["1"]], "word 1 has 1 columns"),
+        (
+            [["den", "hund"], ["den", "kat"]],
+            "word 1 begins with 'den', its number expected; is this a list of sentences?",
+        ),
         (7, "a sentence is of type int; words, rows"),
     ],
 )
@@ -322,6 +329,11 @@ def test_load_changes_decoding_options(path, nlp):
         nonproj.load(path, exakt=True)
     with pytest.raises(ModelError):
         nonproj.load(ROOT / "README.md")
+    for wrong in (None, 3, b"toy.nonproj"):
+        with pytest.raises(
+            TypeError, match=f"the name of a model is of type {type(wrong).__name__}, a path is expected"
+        ):
+            nonproj.load(wrong)
     assert isinstance(nonproj.load(path, joint=True).parser, JointParser)
     copy = pickle.loads(pickle.dumps(nlp))
     assert copy(TEXT).to_conllu() == nlp(TEXT).to_conllu()
