@@ -202,7 +202,7 @@ def restrict_automata(arcs: ArcSpace, automata: HeadAutomata, keep: np.ndarray) 
 
 
 def _after(before: np.ndarray | None, moves: np.ndarray) -> np.ndarray:
-    """Return the best of two moves in a row, float64[S, S]; None stands for staying in each state."""
+    """Return the scores of the best two successive moves, float64[S, S]; None stands for the identity."""
     return moves if before is None else (before[:, :, None] + moves).max(axis=1)
 
 

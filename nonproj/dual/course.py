@@ -1,4 +1,4 @@
-"""The course of dual decomposition on one sentence: at each iteration the bound, the tree, and what is disputed.
+"""The course of dual decomposition on one sentence: at each iteration the bound, the tree, and the disputed arcs.
 
 The compiled loop keeps none of this, so that it is fast.  It is deterministic, and its multipliers after k iterations
 are those with which a run of at most k iterations ends; so each iteration is reached by a run of its own.

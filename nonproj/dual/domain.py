@@ -122,7 +122,7 @@ def _refuse(parts: PartSpace, scores: Float64s) -> None:
 
 
 def _possible(parts: PartSpace, scores: Float64s, options: DualOptions, trees: int, price: float) -> np.ndarray | None:
-    """Return the arcs that one of so many best trees may have, bool[A]; None if that is not worth knowing."""
+    """Return the arcs that one of the best ``trees`` trees may have, bool[A]; None if they would not help."""
     arcs, n_arcs = parts.arcs, len(parts.arcs.head)
     starts = arcs.start[1:-1]
     if not n_arcs or (np.diff(arcs.start)[1:] == 0).any():
@@ -144,7 +144,7 @@ def _possible(parts: PartSpace, scores: Float64s, options: DualOptions, trees: i
 
 
 def _known_score(parts: PartSpace, scores: Float64s, options: DualOptions, trees: int) -> float:
-    """Return the score of the last of so many trees, the best by arcs alone; minus infinity if there are fewer."""
+    """Return the lowest score of the best ``trees`` trees by arcs alone; minus infinity if there are fewer trees."""
     arcs, n_arcs = parts.arcs, len(parts.arcs.head)
     if trees > 1:
         options = with_scale(options, scores[:n_arcs])

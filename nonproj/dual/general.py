@@ -113,7 +113,7 @@ class TreeOracle:
     scores : array-like of shape (A,), float64
         The share of the arc scores that the tree sees.
     single_root, projective : bool
-        What the tree must be.
+        Whether the tree must have a single root, and whether it must be projective.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def parse_with_automata(
 
     Examples
     --------
-    All words like the root best, but no head may have more than one modifier on a side:
+    The root is the best head of every word, but no head may have more than one modifier on a side:
 
     >>> from nonproj.parts.arcs import full_arc_space
     >>> from nonproj.parts.automaton import head_automata, moves

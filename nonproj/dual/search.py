@@ -8,7 +8,7 @@ open node's bound is above it.  An open node is expanded, that with the highest 
 - A node whose best tree is proven is partitioned by this tree (Lawler 1972, "A procedure for computing the k best
   solutions to discrete optimization problems"): each part excludes one of the tree's arcs and keeps those into the
   words before.  Parts are first bounded by the loss of excluding that arc, so most of them are never decoded.
-- Any other node is split on what was disputed most (Land and Doig 1960, "An automatic method of solving discrete
+- Any other node is split on the most disputed variable (Land and Doig 1960, "An automatic method of solving discrete
   programming problems").
 
 Where non-projective trees have a price, a node whose best known tree has to pay it is split into its non-projective
