@@ -14,7 +14,7 @@ from nonproj.errors import ConfigError, ModelError
 from nonproj.kernels.threads import PerThread
 from nonproj.linear.perceptron import Averaged
 from nonproj.linear.weights import check_table, quantise
-from nonproj.options.config import TaggerConfig
+from nonproj.options.sections import TaggerConfig
 from nonproj.tagging.chain import Chain, Text, make_chain
 from nonproj.tagging.decoding import Gold, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.lexicon import Counter, Lexicon, Smoothing, check_lexicon, form_keys
