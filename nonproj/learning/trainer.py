@@ -188,12 +188,12 @@ class Trainer:
         began = time.perf_counter()
         saved = self._load_checkpoint() if resume else None
         names = [stage.name for stage in (*self.before, *self.stages)] + [PARSER]
-        done = stages_of(saved, names) if saved else []
+        done, shards = stages_of(saved, names) if saved else [], self._shards()
         setting = Setting(self.config, self.progress)
         for stage in self.before:
             self._learn(stage, saved if stage.name in done else None, setting)
         sentences = self.learnt["tagger"].predicted
-        self.material, shards = self._encoded(sentences), self._shards(len(sentences))
+        self.material = self._encoded(sentences)
         self.labels, self.vocabularies = self.material.labels, self.material.encoder.vocabularies
         if saved and PARSER in done:
             steps = -(-len(sentences) // (self.shards or 1))
@@ -261,12 +261,12 @@ class Trainer:
             np.arange(len(sentences)),
         )
 
-    def _shards(self, count: int) -> Shards | None:
-        """Return workers and shards, by default one shard for each worker; ``count`` is that of the sentences."""
+    def _shards(self) -> Shards | None:
+        """Return workers and shards, by default one shard for each worker."""
         if self.workers and self.shards is None:
-            self.shards = min(self.workers.size, count)
+            self.shards = min(self.workers.size, len(self.given))
         if self.shards:
-            check_shards(self.shards, count)
+            check_shards(self.shards, len(self.given))
             self.meta["shards"] = self.shards
         return Shards(self.workers, self.shards) if self.workers and self.shards else None
 

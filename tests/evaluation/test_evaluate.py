@@ -396,7 +396,7 @@ def test_a_rejected_sentence_is_not_counted():
     [
         (False, "a.png", "a reliability diagram needs the package matplotlib; pip install 'nonproj[pictures]'"),
         (True, "a.txt", "a.txt: a picture needs the extension .png, .svg or .pdf"),
-        (True, "none/a.png", "none/a.png: cannot be written: no such file"),
+        (True, "none/a.png", "none/a.png: cannot be written: there is no folder 'none'"),
     ],
 )
 def test_a_diagram_that_cannot_be_drawn_is_refused_before_anything_is_read(

@@ -196,7 +196,7 @@ def test_the_terminal(folder, capsys):
         (["parsed.conllu", "--sentence", "41"], "'41' is neither the sent_id nor the number of one of 40 sentences"),
         (["parsed.conllu", "-o", "a.svg"], ".svg holds one tree and parsed.conllu has several"),
         (["parsed.conllu", "-o", "a.jpg"], "'a.jpg' ends in none of .html, .svg, .png, .pdf, .tex"),
-        (["parsed.conllu", "-o", "parsed.conllu"], "output is the same file as the file"),
+        (["parsed.conllu", "-o", "parsed.conllu"], "output is the same file as the input"),
         (["parsed.conllu", "--course"], "--course: needs a model: -m MODEL"),
         (["headless.conll"], "headless.conll:1: HEAD is absent (_)"),
         (["absent.conll"], "absent.conll: "),

@@ -183,7 +183,7 @@ def test_labelled_arcs_over_tagged_words_equal_the_definition(seed):
     scorer = Scorer(FILES, encoder.attributes, "grandparent", LABELS)
     tokens = [encoder.encode(s) for s in (sentence, Sentence(rows))]
     features = joint_features(joint_tables(scorer), space, parts, *tokens, 1 << BITS)
-    listed, word, compared = list_places(*features.labelled), space.word.tolist(), 0
+    listed, word, compared = list_places(features.labelled.hashed, features.labelled.rows), space.word.tolist(), 0
     weights = rng.integers(-9, 10, 1 << BITS).astype(np.int16)
     scores = score_features(features, weights, 0.5, LABELS, {2: 1})
     without = score_features(features._replace(labelled=None), weights, 0.5)
@@ -252,7 +252,7 @@ def test_all_arcs_and_the_k_best_trees_have_the_same_scores(model):
 
 def test_joint_problems_score_arcs_with_their_labels(model, monkeypatch):
     """With one candidate tag for each word, the scores are those of the parser, with the label that is demanded."""
-    monkeypatch.setattr(JointParser, "analyzer", SimpleNamespace(tagger=True))
+    monkeypatch.setattr(JointParser, "analyzer", SimpleNamespace(tagger=True, lemmatizer=None, tag_columns=()))
     sentence, parser = toy.sentences(1, seed=4)[0], JointParser(model)
     tokens, words = parser.encode(sentence), len(sentence)
     space, _ = joint_space(full_arc_space(words), [1] * (words + 1))
