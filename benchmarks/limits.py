@@ -31,6 +31,7 @@ from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.registry import PART_TYPES
 from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import BATCH, Parser
+from nonproj.scoring.batch import Batch as WordBatch
 from nonproj.scoring.batch import join
 from nonproj.scoring.hashing import Hashed, hash_tokens, list_places
 from nonproj.scoring.labels import LINE, label_parts, label_scores
@@ -102,13 +103,19 @@ def places_of(hashed: Hashed, rows: PartRows) -> tuple[np.ndarray, int]:
     return places, len(places) - len(rows.nodes) * plain.n_plain * (len(plain.codes) - 1)
 
 
+def _pair_scores(batch: WordBatch, hashed: Hashed, weights: np.ndarray) -> np.ndarray:
+    """Return the scores of all arcs of the one sentence of a batch."""
+    return score_pairs(batch, hashed, weights)[0]
+
+
 def jobs(parser: Parser, batch: Batch, number: int, size: int | None) -> dict[str, Job]:
     """Return the work of each kernel for one sentence, on the model's tables or only their first ``size`` weights."""
     tokens, tables, found = batch.tokens[number], parser.model.weights, {}
     weights = {name: tables[name] if size is None else tables[name][:size] for name in ("pruner", "parser", "labeler")}
     hashed = hash_tokens(tokens, parser.pruner_table, len(weights["pruner"]))
     places = places_of(hashed, pair_rows(tokens.n_nodes - 1))
-    found["pairs"] = Job(partial(score_pairs, join([tokens]), hashed, weights["pruner"]), *places)
+    alone = join([tokens])
+    found["pairs"] = Job(partial(_pair_scores, alone, hashed, weights["pruner"]), *places)
     parts, _ = batch.scored[number]
     pairs = parser.scorer.features(tokens, parts, len(weights["parser"])).pairs
     for name, (hashed, rows) in zip(parts.names, pairs, strict=True):

@@ -1,7 +1,8 @@
 """Head automata: the modifiers of each head by Viterbi.
 
-- `compiled`: automata of the usual sets of part types
-- `third`: automata of sets with grand-siblings or tri-siblings
+- `compiled`: the automata of all heads of a problem, of the usual sets of part types
+- `second`, `third`: automata of sets with siblings and grandparents; with grand-siblings or tri-siblings
+- `workspace`: the arrays that they need
 - `general`: automata of any finite set of states, given as tables
 - `marginals`: marginals and max-marginals of these
 - `relaxed`: decoding over the relaxed set Z by either kind

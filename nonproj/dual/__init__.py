@@ -4,6 +4,7 @@
 - `domain`: a problem as decoders want it, without forbidden arcs and with its scale
 - `tags`: candidate tags of words, where tags and trees are decided jointly
 - `subgradient`: the compiled subgradient method, for arcs and for tagged arcs
+- `subproblems`: its subproblems, trees and head automata
 - `exclusion`: bounds of the trees without an arc
 - `problem`: problems over parts, over arcs alone and over automata given as tables, and their restrictions
 - `search`: branch and bound, the k best trees and the price of non-projective trees, over any problem

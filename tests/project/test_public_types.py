@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 import nonproj
 from nonproj import types as shared
+from nonproj.integrations import sentences
 from nonproj.io import files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,9 +23,18 @@ PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
 NAMES = [name for name in nonproj.__all__ if name != "__version__"]
 
 
+def with_checked(module: types.ModuleType) -> dict[str, object]:
+    """Return the names of a module, those that only type checkers import included."""
+    found = {"NDArray": NDArray} | vars(module)
+    block = re.search(r"^if TYPE_CHECKING:.*\n((?:    .*\n|\n)+)", inspect.getsource(module), re.MULTILINE)
+    if block:
+        exec(textwrap.dedent(block[1]), found)
+    return found
+
+
 ALIASES = {
-    name: eval(value, vars(module) | {"NDArray": NDArray})
-    for module in (shared, files)
+    name: eval(value, with_checked(module))
+    for module in (shared, files, sentences)
     for name, value in vars(module).items()
     if isinstance(value, str) and module.__annotations__.get(name) == "TypeAlias"
 }
@@ -36,13 +46,8 @@ UNTYPED = {"train"}
 
 
 def names_of(module_name: str) -> dict[str, object]:
-    """Return the names that annotations of a module may use, those that only type checkers import included."""
-    module = importlib.import_module(module_name)
-    found = {"NDArray": NDArray} | vars(module) | ALIASES
-    block = re.search(r"^if TYPE_CHECKING:.*\n((?:    .*\n|\n)+)", inspect.getsource(module), re.MULTILINE)
-    if block:
-        exec(textwrap.dedent(block[1]), found)
-    return found
+    """Return the names that annotations of a module may use."""
+    return with_checked(importlib.import_module(module_name)) | ALIASES
 
 
 def hints(function: object) -> dict[str, object]:
