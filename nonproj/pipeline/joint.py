@@ -18,7 +18,7 @@ from nonproj.dual.search import Searched, with_known
 from nonproj.dual.tags import ChainScores
 from nonproj.errors import ConfigError, DataError, ModelError, SizeError
 from nonproj.io.batches import batches, groups
-from nonproj.io.conll import LEMMA, with_rows
+from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS, with_rows
 from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
@@ -26,7 +26,7 @@ from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.pipeline.joint_scoring import joint_features, joint_tables, score_features
 from nonproj.pipeline.parser import BATCH, FULL_EFFORT, FULL_WORDS, FULL_WORDS_THIRD, PAIRS, Parser
 from nonproj.pipeline.parses import Parse
-from nonproj.scoring.batch import join
+from nonproj.scoring.batch import join, join_words
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.tagging.candidates import TagChain, tag_chains
 from nonproj.tagging.tagset import TAG_COLUMNS
@@ -98,11 +98,8 @@ class JointParser(Parser):
     def parse_all(self, sentences: Iterable[Sentence], batch_size: int = BATCH) -> Iterator[tuple[Sentence, Parse]]:
         """Tag and parse a stream of sentences; see `Parser.parse_all`."""
         for group in batches(sentences, batch_size):
-            tagged, choices = self.tag(group), {}
-            for i, chain in enumerate(self.chains(group)):
-                found = self.candidates(group[i], tagged[i], chain) if chain is not None else None
-                if found is not None and len(found.rows) > len(tagged[i]):
-                    choices[i] = Choice(tagged[i], found)
+            tagged = self.tag(group)
+            choices = self.choices(group, tagged)
             joint = self._parse_jointly(list(choices.values()))
             kept = [sentence for i, sentence in enumerate(tagged) if i not in choices]
             parses = iter(self._parse_group(kept) if kept else ())
@@ -130,6 +127,20 @@ class JointParser(Parser):
                         number += 1
         return scores
 
+    def choices(self, given: list[Sentence], tagged: list[Sentence]) -> dict[int, Choice]:
+        """Return the candidates of the sentences, by number, in which a word has several; ``tagged`` have the best."""
+        choices: dict[int, Choice] = {}
+        lacking: list[list[str]] = []
+        for i, chain in enumerate(self.chains(given)):
+            found = self.candidates(given[i], tagged[i], chain, lacking) if chain is not None else None
+            if found is not None and len(found.rows) > len(tagged[i]):
+                choices[i] = Choice(tagged[i], found)
+        if lacking and self._lemmatizer is not None:
+            words = [(row[1], row[UPOS], row[XPOS], row[FEATS]) for row in lacking]
+            for row, lemma in zip(lacking, self._lemmatizer.lemmas(words), strict=True):
+                row[LEMMA] = lemma
+        return choices
+
     def chains(self, sentences: list[Sentence]) -> list[TagChain | None]:
         """Return the candidates of each sentence that has no tags, or whose tags are to be replaced."""
         fits = [self.tags != "none" and 0 < len(sentence) <= self.max_words for sentence in sentences]
@@ -141,21 +152,23 @@ class JointParser(Parser):
 
     def _parse_jointly(self, choices: list[Choice]) -> Iterator[tuple[Sentence, Parse]]:
         """Yield sentences with tags and parses: together, or one by one if one is too large or has no tree."""
-        try:
-            yield from self._parse_joint_batch(choices)
-        except (MemoryError, SizeError, DataError):
-            for choice in choices:
-                try:
-                    yield from self._parse_joint_batch([choice])
-                except (MemoryError, SizeError):
-                    yield choice.sentence, self.parse(choice.sentence)
+        for part in groups([choice.sentence for choice in choices], PAIRS) if choices else ():
+            try:
+                yield from self._parse_joint_batch(choices[part])
+            except (MemoryError, SizeError, DataError):
+                for choice in choices[part]:
+                    try:
+                        yield from self._parse_joint_batch([choice])
+                    except (MemoryError, SizeError):
+                        yield choice.sentence, self.parse(choice.sentence)
 
     def _parse_joint_batch(self, choices: list[Choice]) -> list[tuple[Sentence, Parse]]:
         """Parse sentences with their candidates stage by stage, so that each stage finds its table in the cache."""
         sentences = [choice.sentence for choice in choices]
         tokens = [self.encode(sentence) for sentence in sentences]
         constraints = [read_constraints(sentence, self.constraints) for sentence in sentences]
-        arcs = [self.candidates_of(*each)[0] for each in zip(sentences, tokens, constraints, strict=True)]
+        stages = sentences, tokens, constraints, self.first_order_batch(join(tokens))
+        arcs = [self.candidates_of(*each)[0] for each in zip(*stages, strict=True)]
         problems = [self.problem(*each) for each in zip(choices, tokens, arcs, constraints, strict=True)]
         found = [self.decode_jointly(problem, self.search) for problem in problems]
         narrow: list[Decoded | None] = [None] * len(found)
@@ -165,8 +178,30 @@ class JointParser(Parser):
                 if wide is not None:
                     narrow[i] = found[i][0]
                     arcs[i], found[i] = wide
-        made = zip(choices, arcs, found, constraints, narrow, strict=True)
-        return [self._parse_of(*each) for each in made]
+        trees = [(i, each) for i, own in enumerate(found) for each in own]
+        parses: list[list[Parse]] = [[] for _ in choices]
+        for some in batches(trees, BATCH):
+            tagged = [self.with_tags(choices[i], each) for i, each in some]
+            labelled = self._label(tagged, [each for _, each in some], [constraints[i] for i, _ in some])
+            for (i, each), sentence, (labels, unknown) in zip(some, tagged, labelled, strict=True):
+                parses[i].append(Parse(each, labels, arcs[i], narrow[i], unknown, sentence=sentence))
+        return [self._best(*each) for each in zip(choices, parses, strict=True)]
+
+    def _label(
+        self, sentences: list[Sentence], trees: list[Decoded], constraints: list[Constraints | None]
+    ) -> Iterator[tuple[list[str], int]]:
+        """Yield the labels of each sentence's tree, and its number of unknown tags."""
+        tokens = [self.encode(sentence) for sentence in sentences]
+        batch = join(tokens)
+        demanded = join_words(map(self.demanded, constraints), batch) if any(constraints) else {}
+        labelled = self.labeler.label(batch, [each.tree for each in trees], None, demanded)
+        for (numbers, _), own, limits in zip(labelled, tokens, constraints, strict=True):
+            yield self._names(numbers, limits), self._count_unknown_tags(own)
+
+    def _best(self, choice: Choice, parses: list[Parse]) -> tuple[Sentence, Parse]:
+        """Return a sentence with the tags that go with the best tree, its parse, and those of the next best trees."""
+        first, others = parses[0], tuple(parses[1:]) if self.nbest > 1 else None
+        return first.sentence or choice.sentence, first._replace(others=others, sentence=None)
 
     def decode_jointly(self, problem: JointProblem, search: SearchOptions) -> Searched:
         """Return as many of the best trees, with their tags, as ``decoding.nbest`` asks for."""
@@ -187,26 +222,11 @@ class JointParser(Parser):
             found, known, with_scale(self.options, problem.scores[np.isfinite(problem.scores)])
         )
 
-    def _parse_of(
-        self,
-        choice: Choice,
-        arcs: ArcSpace,
-        found: list[Decoded],
-        constraints: Constraints | None,
-        narrow: Decoded | None,
-    ) -> tuple[Sentence, Parse]:
-        """Return a sentence with the tags that go with the best tree, its parse, and those of the next best trees."""
-        parses = []
-        for each in found:
-            sentence = self.with_tags(choice, each)
-            tokens = self.encode(sentence)
-            labels, unknown = self.label(tokens, each.tree, constraints), self._count_unknown_tags(tokens)
-            parses.append(Parse(each, labels, arcs, narrow, unknown, sentence=sentence))
-        first, others = parses[0], tuple(parses[1:]) if self.nbest > 1 else None
-        return first.sentence or choice.sentence, first._replace(others=others, sentence=None)
+    def candidates(self, given: Sentence, sentence: Sentence, chain: TagChain, lacking: list[list[str]]) -> Candidates:
+        """Return the candidates of a sentence, best first; ``sentence`` has the best tags, ``given`` what it had.
 
-    def candidates(self, given: Sentence, sentence: Sentence, chain: TagChain) -> Candidates:
-        """Return the candidates of a sentence, best first; ``sentence`` has the best tags, ``given`` what it had."""
+        The rows that need another lemma are appended to ``lacking``.
+        """
         n_nodes, width = len(sentence) + 1, chain.own.shape[1]
         flat = np.arange(width) < chain.count[:, None]
         full = ChainScores(
@@ -220,11 +240,13 @@ class JointParser(Parser):
         counts = (kept >= 0).sum(axis=1)
         if counts.sum() == n_nodes:
             return Candidates(counts, sentence.rows, scaled)
-        return Candidates(counts, self._rows(given, sentence, chain, kept), scaled)
+        return Candidates(counts, self._rows(given, sentence, chain, kept, lacking), scaled)
 
-    def _rows(self, given: Sentence, sentence: Sentence, chain: TagChain, kept: np.ndarray) -> list[list[str]]:
+    def _rows(
+        self, given: Sentence, sentence: Sentence, chain: TagChain, kept: np.ndarray, lacking: list[list[str]]
+    ) -> list[list[str]]:
         """Return the columns of all tagged words; the first of each word has those of the tagger."""
-        tags, filled, lemmatizer = self._tagger.tags.tags, self._filled, self._lemmatizer
+        tags, filled = self._tagger.tags.tags, self._filled
         rows = []
         for i, row in enumerate(sentence.rows):
             rows.append(row)
@@ -235,9 +257,8 @@ class JointParser(Parser):
                 for column, text in zip(TAG_COLUMNS, tags[chain.tags[i, c]], strict=True):
                     if column in filled:
                         other[column] = text
-                if lemmatizer is not None and (self.tags == "all" or given.rows[i][LEMMA] == "_"):
-                    upos, xpos, feats = (other[column] for column in TAG_COLUMNS)
-                    other[LEMMA] = lemmatizer.lemmas([(other[1], upos, xpos, feats)])[0]
+                if self.tags == "all" or given.rows[i][LEMMA] == "_":
+                    lacking.append(other)
                 rows.append(other)
         return rows
 

@@ -20,7 +20,7 @@ from nonproj.io.objects import from_words
 from nonproj.learning.trainer import train
 from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.pipeline.joint import Choice, JointParser
+from nonproj.pipeline.joint import JointParser
 from nonproj.pipeline.parser import Parser
 
 SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 16, "pruner.folds": 0, "labeler.epochs": 2}
@@ -74,11 +74,13 @@ def test_joint_decoding_is_no_worse_than_the_pipeline_by_its_own_score(path):
     given, changed = [without_tags(s) for s in toy.sentences(12, seed=7)], 0
     parser = joint_parser(path, tag_weight=0.0)  # the parser alone decides
     tagged = parser.tag(given)
-    for sentence, best, chain in zip(given, tagged, parser.chains(given), strict=True):
-        candidates = parser.candidates(sentence, best, chain)
+    choices = parser.choices(given, tagged)
+    assert len(choices) == len(given)
+    for i, choice in choices.items():
+        sentence, best, candidates = given[i], *choice
         assert len(candidates.rows) > len(sentence)
         tokens = parser.encode(best)
-        problem = parser.problem(Choice(best, candidates), tokens, parser.prune(tokens))
+        problem = parser.problem(choice, tokens, parser.prune(tokens))
         pipeline = parser.parse(best).decoded.tree
         [(written, parse)] = parser.parse_all([sentence])
         assert parse.decoded.certified

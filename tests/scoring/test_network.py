@@ -304,7 +304,7 @@ def test_joint_decoding_with_one_tag_for_each_word_has_the_same_scores():
     for sentence, best, chain in zip(given, parser.tag(given), parser.chains(given), strict=True):
         tokens = parser.encode(best)
         arcs = parser.prune(tokens)
-        problem = parser.problem(Choice(best, parser.candidates(sentence, best, chain)), tokens, arcs)
+        problem = parser.problem(Choice(best, parser.candidates(sentence, best, chain, [])), tokens, arcs)
         np.testing.assert_allclose(problem.scores, parser.score(tokens, arcs)[1], atol=1e-9)
 
 
