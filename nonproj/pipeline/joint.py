@@ -22,8 +22,8 @@ from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS, with_rows
 from nonproj.io.constraints import Constraints, read_constraints
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
-from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
-from nonproj.pipeline.joint_scoring import joint_features, joint_tables, score_features
+from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space
+from nonproj.pipeline.joint_scoring import join_tagged, joint_tables, score_jointly
 from nonproj.pipeline.parser import BATCH, FULL_EFFORT, FULL_WORDS, FULL_WORDS_THIRD, PAIRS, Parser
 from nonproj.pipeline.parses import Parse
 from nonproj.scoring.batch import join, join_words
@@ -169,7 +169,7 @@ class JointParser(Parser):
         constraints = [read_constraints(sentence, self.constraints) for sentence in sentences]
         stages = sentences, tokens, constraints, self.first_order_batch(join(tokens))
         arcs = [self.candidates_of(*each)[0] for each in zip(*stages, strict=True)]
-        problems = [self.problem(*each) for each in zip(choices, tokens, arcs, constraints, strict=True)]
+        problems = self.problems(choices, tokens, arcs, constraints)
         found = [self.decode_jointly(problem, self.search) for problem in problems]
         narrow: list[Decoded | None] = [None] * len(found)
         if self.full:
@@ -266,17 +266,27 @@ class JointParser(Parser):
         self, choice: Choice, tokens: Tokens, arcs: ArcSpace, constraints: Constraints | None = None
     ) -> JointProblem:
         """Return the joint problem of a sentence over its candidate arcs; ``tokens`` are those with its best tags."""
-        weights, scale = self.tables["parser"]
-        candidates = choice.candidates
-        space, parts = joint_space(arcs, candidates.counts, self._types)
-        tagged = self.encoder.encode_readings(candidates.rows, tokens, space.word)
-        features = joint_features(self._joint_tables, space, parts, tokens, tagged, len(weights), self.scorer.lines)
-        scores = score_features(features, weights, scale, self.scorer.n_labels, self.demanded(constraints))
-        if self.scorer.network is not None:
-            head, modifier = parts.arcs.head, parts.arcs.modifier
-            layer = self.scorer.network.layer(tokens, (tagged, space.word))
-            scores[: len(head)] += self.scorer.network.scores(layer, head, modifier)
-        return joint_problem(space, parts, scores, candidates.chain)
+        return self.problems([choice], [tokens], [arcs], [constraints])[0]
+
+    def problems(
+        self,
+        choices: list[Choice],
+        tokens: list[Tokens],
+        arcs: list[ArcSpace],
+        constraints: list[Constraints | None],
+    ) -> list[JointProblem]:
+        """Return the joint problem of each sentence: see `problem`."""
+        spaces, tagged, count = [], [], 0
+        for choice, own, own_arcs in zip(choices, tokens, arcs, strict=True):
+            spaces.append(joint_space(own_arcs, choice.candidates.counts, self._types))
+            tagged.append(self.encoder.encode_readings(choice.candidates.rows, own, spaces[-1][0].word))
+            count += len(spaces[-1][1])
+            check_count(count, "parts of a batch", len(choice.sentence))
+        words = join_tagged([space for space, _ in spaces], tokens, tagged)
+        demanded = join_words(map(self.demanded, constraints), words.best) if any(constraints) else {}
+        scores = score_jointly(self.scorer, self._joint_tables, words, spaces, *self.tables["parser"], demanded)
+        chains = [choice.candidates.chain for choice in choices]
+        return [joint_problem(*space, own, chain) for space, own, chain in zip(spaces, scores, chains, strict=True)]
 
     def with_tags(self, choice: Choice, found: Decoded) -> Sentence:
         """Return the sentence with the tags that were chosen."""

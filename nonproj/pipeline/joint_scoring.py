@@ -7,7 +7,7 @@ best tags.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,34 +15,34 @@ import numpy as np
 from nonproj.dual.tags import JointSpace
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.geometry import DIRECTION, DISTANCE, distance_code
+from nonproj.scoring.batch import Batch, join, join_rows
 from nonproj.scoring.hashing import Hashed, hash_tokens
-from nonproj.scoring.labels import LabelLines, best_label_scores, label_scores
+from nonproj.scoring.labels import best_label_scores, label_scores
 from nonproj.scoring.scorer import Scorer, score_parts
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable
 from nonproj.scoring.vocabulary import MARGIN, Tokens
 from nonproj.types import Int32s, PartRows, PartSpace, Uint8s
 
 
-class LabelledArcs(NamedTuple):
-    """The features of arcs with labels; ``words`` are the arcs' modifiers, as words of the sentence, and ``lines`` the
-    lines of labels that each arc may have, None for all.
+class TaggedWords(NamedTuple):
+    """The tagged words of some sentences, each one's as if they were a sentence.
+
+    Attributes
+    ----------
+    best : Batch
+        The sentences with their best tags.
+    own : Batch
+        The tagged words.
+    word : ndarray of shape (own.n_nodes,), int32
+        The word that each tagged word is; a node between sentences is the one as far behind the sentence.
+    last : ndarray of shape (best.n_nodes + 1,), int32
+        The last tagged word of each word; of the end of a sentence, the end of its tagged words.
     """
 
-    hashed: Hashed
-    rows: PartRows
-    words: np.ndarray
-    lines: np.ndarray | None
-
-
-class JointFeatures(NamedTuple):
-    """The features of all parts over tagged words: hashes and rows for each part type that the model has, else None.
-
-    ``labelled`` is None where the model scores arcs without labels.
-    """
-
-    parts: PartSpace
-    pairs: list[tuple[Hashed, PartRows] | None]
-    labelled: LabelledArcs | None = None
+    best: Batch
+    own: Batch
+    word: np.ndarray
+    last: np.ndarray
 
 
 class JointTable(NamedTuple):
@@ -65,87 +65,106 @@ def joint_tables(scorer: Scorer) -> dict[str, JointTable]:
     return found
 
 
-def joint_features(
+def join_tagged(spaces: Sequence[JointSpace], best: Sequence[Tokens], own: Sequence[Tokens]) -> TaggedWords:
+    """Join sentences with their best tags, and their tagged words as if each one's were a sentence."""
+    words, tagged = join(best), join(own)
+    word, last = np.zeros(tagged.n_nodes, np.int32), np.zeros(words.n_nodes + 1, np.int32)
+    bounds = (each.tolist() for batch in (words, tagged) for each in (batch.first, batch.end))
+    for space, first, end, begin, stop in zip(spaces, *bounds, strict=True):
+        word[begin:stop] = first + space.word
+        behind = word[stop : stop + 2 * MARGIN]
+        behind[:] = np.arange(end, end + len(behind))
+        last[first:end], last[end] = begin + space.first[1:] - 1, stop
+    return TaggedWords(words, tagged, word, last)
+
+
+def score_jointly(
+    scorer: Scorer,
     tables: Mapping[str, JointTable],
-    space: JointSpace,
-    parts: PartSpace,
-    best: Tokens,
-    tagged: Tokens,
-    n_weights: int,
-    label_lines: LabelLines | None = None,
-) -> JointFeatures:
-    """Hash the parts of a sentence over tagged words.
+    words: TaggedWords,
+    spaces: Sequence[tuple[JointSpace, PartSpace]],
+    weights: np.ndarray,
+    scale: float = 1.0,
+    demanded: Mapping[int, int] | None = None,
+) -> list[np.ndarray]:
+    """Score the parts over the tagged words of some sentences; part types that the model does not have score 0.
 
     Parameters
     ----------
+    scorer : Scorer
     tables : mapping of str to JointTable
         From `joint_tables`.
-    space, parts
-        From `nonproj.dual.joint.space.joint_space`.
-    best, tagged : Tokens
-        The sentence with its best tags, and the tagged words as if they were a sentence.
-    n_weights : int
-        Size of the weight table.
-    label_lines : LabelLines, optional
-        Which labels an arc may have; by default all.
+    words : TaggedWords
+    spaces : sequence of tuple of JointSpace and PartSpace
+        Of each sentence, from `nonproj.dual.joint.space.joint_space`.
+    weights, scale
+        As for `Scorer.score`.
+    demanded : mapping of int to int, optional
+        The labels that some words of ``words.best`` must have.
+
+    Returns
+    -------
+    list of ndarray of shape (P,), float64
+        Where the model scores labels with the arcs, the score of an arc includes that of its best or demanded label.
     """
-    pairs: list[tuple[Hashed, PartRows] | None] = []
-    for part_type, start in zip(parts.types, parts.starts, strict=True):
-        table = tables.get(part_type.name)
-        if table is None:
-            pairs.append(None)
-            continue
-        rows = part_type.rows(parts.arcs, start)
-        if part_type.codes[DISTANCE] == "distance":
-            _fill_distances(rows.nodes, rows.codes, space.word)
-        pairs.append((hash_tagged_words(table, space, best, tagged, n_weights), rows))
-    if LABELLED_ARC not in tables:
-        return JointFeatures(parts, pairs)
-    hashed, arcs = hash_tagged_words(tables[LABELLED_ARC], space, best, tagged, n_weights), pairs[0]
-    assert arcs is not None  # all models have arcs
-    lines = label_lines.of(tagged, arcs[1].nodes) if label_lines else None
-    return JointFeatures(parts, pairs, LabelledArcs(hashed, arcs[1], space.word[parts.arcs.modifier], lines))
+    found = []
+    for i, part_type in enumerate(spaces[0][1].types):
+        of_sentences = [joint_rows(space, parts, i) for space, parts in spaces]
+        rows = join_rows(of_sentences, words.own)
+        if part_type.name in tables:
+            scores = score_parts(hash_tagged_words(tables[part_type.name], words, len(weights)), rows, weights, scale)
+        else:
+            scores = np.zeros(len(rows.nodes))
+        if i == 0 and LABELLED_ARC in tables:
+            hashed = hash_tagged_words(tables[LABELLED_ARC], words, len(weights))
+            scores += scale * _best_labels(scorer, hashed, rows, words, weights, demanded)
+        if i == 0 and scorer.network is not None:
+            layer = scorer.network.layer(words.best, (words.own, words.word))
+            scores += scorer.network.scores(layer, rows.nodes[:, 0], rows.nodes[:, 1])
+        found.append(np.split(scores, np.cumsum([len(own.nodes) for own in of_sentences])[:-1]))
+    return [np.concatenate(own) for own in zip(*found, strict=True)]
 
 
-def score_features(
-    features: JointFeatures,
+def _best_labels(
+    scorer: Scorer,
+    hashed: Hashed,
+    arcs: PartRows,
+    words: TaggedWords,
     weights: np.ndarray,
-    scale: float = 1.0,
-    n_labels: int = 1,
-    demanded: Mapping[int, int] | None = None,
+    demanded: Mapping[int, int] | None,
 ) -> np.ndarray:
-    """Return the scores of all parts, float64[P]; types that the model does not have score 0.
-
-    Where the model scores labels with the arcs, the score of an arc includes that of the best of ``n_labels`` labels,
-    or of the one in ``demanded``.
-    """
-    scores = np.zeros(len(features.parts))
-    for i, pair in enumerate(features.pairs):
-        if pair is not None:
-            scores[features.parts.offsets[i] : features.parts.offsets[i + 1]] = score_parts(*pair, weights, scale)
-    if features.labelled:
-        hashed, rows, words, lines = features.labelled
-        if demanded and lines is not None:
-            lines = np.where(np.isin(words, list(demanded)), np.int32(-1), lines)
-        of_labels = label_scores(hashed, rows, n_labels, weights, lines)
-        scores[: len(of_labels)] += scale * best_label_scores(of_labels, words, demanded)
-    return scores
+    """Return the score of each arc's best or demanded label, unscaled, float64[A]."""
+    modifier = words.word[arcs.nodes[:, 1]]
+    lines = scorer.lines.of(words.own, arcs.nodes) if scorer.lines else None
+    if demanded and lines is not None:
+        lines = np.where(np.isin(modifier, list(demanded)), np.int32(-1), lines)
+    return best_label_scores(label_scores(hashed, arcs, scorer.n_labels, weights, lines), modifier, demanded)
 
 
-def hash_tagged_words(table: JointTable, space: JointSpace, best: Tokens, tagged: Tokens, n_weights: int) -> Hashed:
-    """Compute the share of every tagged word in the hash of every template; see `joint_features`."""
-    n_between = table.own.n_between
+def joint_rows(space: JointSpace, parts: PartSpace, number: int) -> PartRows:
+    """Return the parts of a type over tagged words; their distances are those between words."""
+    part_type = parts.types[number]
+    rows = part_type.rows(parts.arcs, parts.starts[number])
+    if part_type.codes[DISTANCE] == "distance":
+        _fill_distances(rows.nodes, rows.codes, space.word)
+    return rows
+
+
+def hash_tagged_words(table: JointTable, words: TaggedWords, n_weights: int) -> Hashed:
+    """Compute the share of every tagged word in the hash of every template."""
+    best, tagged, n_between = words.best, words.own, table.own.n_between
     around = hash_tokens(best, table.beside, n_weights)
     own = hash_tokens(tagged, table.own._replace(n_between=0), n_weights)
-    n_nodes, n_words = best.n_nodes, tagged.n_nodes
-    node = np.concatenate([space.word, [n_nodes, n_nodes + 1]])
+    node = np.concatenate([words.word, [best.n_nodes, best.n_nodes + 1]])
     plain = own.plain._replace(shares=own.plain.shares + around.plain.shares[:, node])
     # A word between two others stands before the first tagged word of the second: its last tagged word marks it.
-    firsts, last = around.sets.firsts, np.append(space.first[1:] - 1, n_words).astype(np.int32)
-    atoms = np.zeros((n_words + 2 * MARGIN, best.atoms.shape[1]), np.int32)
-    atoms[MARGIN : MARGIN + n_words] = best.atoms[MARGIN + space.word]
+    firsts = around.sets.firsts
+    atoms = np.zeros((tagged.n_nodes + 2 * MARGIN, best.atoms.shape[1]), np.int32)
+    atoms[MARGIN : MARGIN + tagged.n_nodes] = best.atoms[MARGIN + words.word]
     if n_between:
-        firsts = last.take(firsts[:, space.word], mode="clip")  # what follows the last entry of a row is undefined
+        firsts = words.last.take(
+            firsts[:, words.word], mode="clip"
+        )  # what follows the last entry of a row is undefined
     return Hashed(plain, own.sets._replace(atoms=atoms, firsts=firsts, n_between=n_between))
 
 

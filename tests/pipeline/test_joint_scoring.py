@@ -15,7 +15,8 @@ from nonproj.dual.tags import ChainScores
 from nonproj.options.sections import TaggerConfig
 from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
-from nonproj.pipeline.joint_scoring import joint_features, joint_tables, score_features
+from nonproj.pipeline.joint_scoring import hash_tagged_words, join_tagged, joint_rows, joint_tables, score_jointly
+from nonproj.scoring.batch import join_rows
 from nonproj.scoring.hashing import list_places
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import attributes_of, load_templates
@@ -28,33 +29,42 @@ BITS = 12
 FILES = load_templates(parts="third")
 
 
-def draw_joint_features(seed, n, types):
-    """Features over a random sentence with candidate tags, and their inputs."""
-    rng = np.random.default_rng(seed)
+def draw_tagged_sentence(rng, n, types):
+    """A random sentence, rows of its candidate tags, and the parts over them."""
     sentence, counts, rows = draw_candidates(rng, n)
-    encoder = Encoder.from_sentences([draw_sentence(rng, 5), Sentence(rows[::2])], attributes_of(FILES), rare=1)
     names = [part_type.name for part_type in part_set(types)]
-    space, parts = joint_space(draw_arcs_of_words(rng, n, True), counts, joint_types(names))
-    scorer, tokens = Scorer(FILES, encoder.attributes, types), [encoder.encode(s) for s in (sentence, Sentence(rows))]
-    return sentence, rows, encoder, space, joint_features(joint_tables(scorer), space, parts, *tokens, 1 << BITS)
+    return sentence, rows, joint_space(draw_arcs_of_words(rng, n, True), counts, joint_types(names))
 
 
 @pytest.mark.parametrize("types", ["grandparent", "third"])
 @pytest.mark.parametrize("seed", range(4))
 def test_features_over_tagged_words_equal_the_definition(seed, types):
-    sentence, rows, encoder, space, features = draw_joint_features(seed, 4, types)
-    word, compared = space.word.tolist(), 0
-    for part_type, pair in zip(features.parts.types, features.pairs, strict=True):
-        found = list_places(*pair)
-        listed = naive_scoring.listed(part_type.name, features.parts.arcs)
-        assert len(listed) == len(found.start) - 1
-        for p, (nodes, side) in enumerate(listed):
-            if has_two_candidates_of_a_word(nodes, word):
-                continue
-            spec, compared = FILES[part_type.name], compared + 1
-            wanted = naive_joint.joint_places(sentence, rows, word, encoder.vocabularies, spec, nodes, BITS, side)
-            assert sorted(found.places[found.start[p] : found.start[p + 1]].tolist()) == wanted, (part_type.name, nodes)
-    assert compared > 40
+    """Of two sentences in a batch."""
+    rng, compared = np.random.default_rng(seed), [0, 0]
+    drawn = [draw_tagged_sentence(rng, n, types) for n in (4, 3)]
+    known = [draw_sentence(rng, 5), *(Sentence(rows[::2]) for _, rows, _ in drawn)]
+    encoder = Encoder.from_sentences(known, attributes_of(FILES), rare=1)
+    tables = joint_tables(Scorer(FILES, encoder.attributes, types))
+    best = [encoder.encode(sentence) for sentence, _, _ in drawn]
+    own = [encoder.encode(Sentence(rows)) for _, rows, _ in drawn]
+    words = join_tagged([space for _, _, (space, _) in drawn], best, own)
+    for number, part_type in enumerate(drawn[0][2][1].types):
+        pairs = [joint_rows(*each, number) for _, _, each in drawn]
+        found = list_places(hash_tagged_words(tables[part_type.name], words, 1 << BITS), join_rows(pairs, words.own))
+        p = 0
+        for i, (sentence, rows, (space, parts)) in enumerate(drawn):
+            word = space.word.tolist()
+            for nodes, side in naive_scoring.listed(part_type.name, parts.arcs):
+                places = sorted(found.places[found.start[p] : found.start[p + 1]].tolist())
+                p += 1
+                if has_two_candidates_of_a_word(nodes, word):
+                    continue
+                spec = FILES[part_type.name]
+                wanted = naive_joint.joint_places(sentence, rows, word, encoder.vocabularies, spec, nodes, BITS, side)
+                assert places == wanted, (i, part_type.name, nodes)
+                compared[i] += 1
+        assert p == len(found.start) - 1
+    assert min(compared) > 20
 
 
 @pytest.mark.parametrize("types", ["arc", "sibling", ("arc", "grandparent"), "grandparent", "third"])
@@ -66,8 +76,8 @@ def test_with_one_candidate_each_scores_are_those_of_the_parser(types):
     weights = rng.integers(-9, 9, 1 << BITS).astype(np.int16)
     arcs = draw_arcs_of_words(rng, 6, True)
     space, tagged = joint_space(arcs, [1] * 7, joint_types([each.name for each in part_set(types)]))
-    features = joint_features(joint_tables(scorer), space, tagged, tokens, tokens, len(weights))
-    joint = score_features(features, weights, 0.5)
+    words = join_tagged([space], [tokens], [tokens])
+    [joint] = score_jointly(scorer, joint_tables(scorer), words, [(space, tagged)], weights, 0.5)
     parts = part_space(arcs, types)
     alone = scorer.score(scorer.features(tokens, parts, len(weights)), weights, 0.5)
     for name in tagged.names:

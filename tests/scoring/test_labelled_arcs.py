@@ -35,7 +35,7 @@ from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.pipeline.joint import Candidates, Choice, JointParser
-from nonproj.pipeline.joint_scoring import joint_features, joint_tables, score_features
+from nonproj.pipeline.joint_scoring import hash_tagged_words, join_tagged, joint_rows, joint_tables, score_jointly
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.price_and_cut import PricingParser
 from nonproj.scoring.hashing import hash_tokens, list_places
@@ -182,11 +182,13 @@ def test_labelled_arcs_over_tagged_words_equal_the_definition(seed):
     space, parts = joint_space(full_arc_space(4), counts)
     scorer = Scorer(FILES, encoder.attributes, "grandparent", LABELS)
     tokens = [encoder.encode(s) for s in (sentence, Sentence(rows))]
-    features = joint_features(joint_tables(scorer), space, parts, *tokens, 1 << BITS)
-    listed, word, compared = list_places(features.labelled.hashed, features.labelled.rows), space.word.tolist(), 0
+    tables, words = joint_tables(scorer), join_tagged([space], *([each] for each in tokens))
+    hashed = hash_tagged_words(tables[LABELLED_ARC], words, 1 << BITS)
+    listed, word, compared = list_places(hashed, joint_rows(space, parts, 0)), space.word.tolist(), 0
     weights = rng.integers(-9, 10, 1 << BITS).astype(np.int16)
-    scores = score_features(features, weights, 0.5, LABELS, {2: 1})
-    without = score_features(features._replace(labelled=None), weights, 0.5)
+    [scores] = score_jointly(scorer, tables, words, [(space, parts)], weights, 0.5, {2: 1})
+    del tables[LABELLED_ARC]
+    [without] = score_jointly(scorer, tables, words, [(space, parts)], weights, 0.5)
     for a, pair in enumerate(naive_trees.pairs_of(parts.arcs)):
         if has_two_candidates_of_a_word(pair, word):
             continue
