@@ -18,7 +18,7 @@ import numpy as np
 from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.learning.material import Material
 from nonproj.learning.stage import Learnt, Stage
-from nonproj.linear.component import Setting, State
+from nonproj.linear.component import Setting, State, load
 from nonproj.options.sections import NetworkConfig
 from nonproj.scoring.network import POSITIONS, Network, Weights, position_code, score_arcs
 from nonproj.scoring.vocabulary import FEAT, FIRST, MARGIN, Tokens
@@ -237,7 +237,7 @@ class NetworkStage(Stage):
     def component(self, state: State, setting: Setting) -> Network:
         """Return the network of a state."""
         material: Material = setting.material
-        return Network.from_state(*state, material.encoder.vocabularies, len(material.labels))
+        return load(Network, state, material.encoder.vocabularies, len(material.labels))
 
 
 def count_rows(columns: Columns, tokens: Sequence[Tokens]) -> np.ndarray:
