@@ -28,6 +28,7 @@ from nonproj.learning.network import learn_network
 from nonproj.learning.pruner import fit_pruner
 from nonproj.learning.stage import Learnt, Stage
 from nonproj.linear.component import Setting
+from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.perceptron import start_epoch
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -150,14 +151,17 @@ def _second_weights(material: Material, shards: Shards | None) -> np.ndarray:
     """Return the weights of the second parser, trained as the first one, by workers if there are any."""
     config, perceptron = material.config, learner_of(material).perceptron()
     training = training_on(material, shards)
-    for epoch in range(config.confidence.epochs):
-        began, name = time.perf_counter(), f"confidence: epoch {epoch + 1}"
+
+    def run(epoch: int) -> str:
         start_epoch(epoch, [perceptron], config.training.average_from)
         order = np.arange(len(material.chosen))
         if config.training.shuffle:
             order = np.random.default_rng((config.seed, 4, epoch)).permutation(order)
-        missed = training.epoch(perceptron, order, lambda items, name=name: material.progress(items, name))
-        log.info("%s: %.1f s, %d training mistakes", name, time.perf_counter() - began, missed)
+        name = f"confidence: epoch {epoch + 1}"
+        missed = training.epoch(perceptron, order, lambda items: material.progress(items, name))
+        return f"{missed} training mistakes"
+
+    run_epochs("confidence:", range(config.confidence.epochs), run)
     return perceptron.mean()
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
@@ -13,6 +11,7 @@ import numpy as np
 from nonproj.errors import ConfigError, ModelError
 from nonproj.kernels.threads import PerThread
 from nonproj.linear.component import Schema
+from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.perceptron import Averaged
 from nonproj.linear.weights import check_table, quantise
 from nonproj.options.sections import TaggerConfig
@@ -36,8 +35,6 @@ _NO_TAGS = np.empty(0, np.int32)
 
 Progress: TypeAlias = Callable[..., Any]
 """``progress(iterable, description)``, which wraps the long loops."""
-
-log = logging.getLogger("nonproj")
 
 
 class Forms:
@@ -295,15 +292,16 @@ def _train_once(
     progress: Progress,
 ) -> np.ndarray:
     """Return averaged weights of one run, float32."""
-    averaged, n = Averaged(options.bits), len(text.start) - 1
-    for epoch in range(options.epochs):
-        began, wrong = time.perf_counter(), 0
-        order = np.random.default_rng((*seed, epoch)).permutation(n)
-        for first in progress(range(0, n, _CHUNK), f"tagger {seed[-1] + 1}, epoch {epoch + 1}"):
+    averaged, n, name = Averaged(options.bits), len(text.start) - 1, f"tagger {seed[-1] + 1},"
+
+    def run(epoch: int) -> str:
+        wrong, order = 0, np.random.default_rng((*seed, epoch)).permutation(n)
+        for first in progress(range(0, n, _CHUNK), f"{name} epoch {epoch + 1}"):
             chunk = order[first : first + _CHUNK]
             wrong += train_text(chain, words, text, chunk, gold, options.max_tags, averaged)
-        seconds = time.perf_counter() - began
-        log.info("tagger %d, epoch %d: %.1f s, %d wrong tags", seed[-1] + 1, epoch + 1, seconds, wrong)
+        return f"{wrong} wrong tags"
+
+    run_epochs(name, range(options.epochs), run)
     return averaged.mean()
 
 
