@@ -9,13 +9,15 @@ words with predicted tags, and words found in plain text.  `nonproj.learning.con
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from nonproj.confidence.evidence import KINDS, LARGE, Evidence
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.linear.component import Schema
 
 TREE_FEATURES = ("all heads", "weakest head", "words")
 """The features of a tree: the logarithm of minus the sum of the log-probabilities of the heads
@@ -68,7 +70,22 @@ class Models(NamedTuple):
     trees: Additive
 
 
-class Classifier(NamedTuple):
+_SIZES = {kind: (len(columns), len(columns), len(TREE_FEATURES)) for kind, columns in KINDS.items()}
+"""The number of features of the `Models` of each kind."""
+
+
+def _schema(kind: str) -> Schema:
+    """Return the arrays of the models of a kind."""
+    arrays = {}
+    for model, size in zip(Models._fields, _SIZES[kind], strict=True):
+        table = f"{size} {kind}.{model}.knots"
+        for field, shape in zip(Additive._fields, (table, table, "*", "*", "1"), strict=True):
+            arrays[f"{kind}.{model}.{field}"] = "float64", shape
+    return Schema({}, arrays)
+
+
+@dataclass(frozen=True)
+class Classifier:
     """The models for each kind of input; at least one kind has some.
 
     Attributes
@@ -78,6 +95,9 @@ class Classifier(NamedTuple):
     given, tagged, text : Models or None
         For words with given tags, with tags from the parser's tagger, and found by its segmenter.
     """
+
+    name: ClassVar[str] = "confidence"
+    schema: ClassVar[Schema] = Schema({"features": dict, "limit": float}, {}, [_schema(kind) for kind in KINDS])
 
     limit: float
     given: Models | None = None
@@ -118,18 +138,24 @@ class Classifier(NamedTuple):
         Raises
         ------
         ModelError
-            If it is invalid: the kernel relies on shapes and values, so all are checked.
+            If it is invalid: the kernel relies on values and on the order of knots.
         """
-        if set(meta) != {"features", "limit"} or type(meta["limit"]) is not float or not meta["limit"] >= 0.0:
-            raise ModelError("the confidence classifier lacks its features or its limit")
-        kinds = meta["features"]
-        known = {kind: list(columns) for kind, columns in KINDS.items()}
-        if not isinstance(kinds, dict) or not kinds or any(known.get(kind) != kinds[kind] for kind in kinds):
+        if not meta["limit"] >= 0.0:
+            raise ModelError("the limit of the confidence classifier is not a number from 0")
+        kinds = {name.partition(".")[0] for name in arrays}
+        if not kinds or meta["features"] != {kind: list(KINDS[kind]) for kind in kinds}:
             raise ModelError("the confidence classifier has the features of another version; retrain the model")
-        return cls(meta["limit"], **{kind: _checked_models(arrays, kind) for kind in kinds})
+        for name, array in arrays.items():
+            if not (np.abs(array) <= _LARGEST).all():
+                raise ModelError(f"the confidence classifier's array '{name}' has infinite or too large numbers")
+            if name.endswith(".knots") and (not array.size or (np.diff(array, axis=1) < 0).any()):
+                raise ModelError(f"the confidence classifier's array '{name}' is empty or not in order")
+        return cls(meta["limit"], **{kind: _models(arrays, kind) for kind in kinds})
 
 
 _LARGEST = 1e100
+"""The largest number in a model: sums of such numbers do not overflow."""
+
 _INSTEAD = {
     "given": ("given", "tagged", "text"),
     "tagged": ("tagged", "given", "text"),
@@ -144,27 +170,10 @@ def with_columns(features: np.ndarray, count: int) -> np.ndarray:
     return np.ascontiguousarray(np.concatenate([features[:, :count], missing], axis=1))
 
 
-def _checked_models(arrays: Mapping[str, np.ndarray], kind: str) -> Models:
-    """Return the models of a kind; raise `ModelError` if arrays are missing or invalid."""
-    models = []
-    for name, count in zip(Models._fields, (len(KINDS[kind]), len(KINDS[kind]), len(TREE_FEATURES)), strict=True):
-        model = Additive(*(_checked(arrays, f"{kind}.{name}.{field}") for field in Additive._fields))
-        size = model.knots.shape
-        shapes = [array.ndim for array in model] == [2, 2, 1, 1, 1] and size == model.values.shape
-        if not shapes or size[0] != count or size[1] < 1 or model.bias.shape != (1,):
-            raise ModelError(f"the confidence classifier's model of {name} ({kind}) has arrays of wrong shapes")
-        if (np.diff(model.knots, axis=1) < 0).any():
-            raise ModelError(f"the confidence classifier's model of {name} ({kind}) has knots out of order")
-        models.append(model)
-    return Models(*models)
-
-
-def _checked(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:
-    """Return an array of float64, bounded so that sums cannot overflow; raise `ModelError` if it is invalid."""
-    array = arrays.get(name)
-    if array is None or array.dtype != np.float64 or not (np.abs(array) <= _LARGEST).all():
-        raise ModelError(f"the confidence classifier's array '{name}' is missing or has no finite numbers of float64")
-    return np.ascontiguousarray(array)
+def _models(arrays: Mapping[str, np.ndarray], kind: str) -> Models:
+    """Return the models of a kind."""
+    names = [[f"{kind}.{name}.{field}" for field in Additive._fields] for name in Models._fields]
+    return Models(*(Additive(*(np.ascontiguousarray(arrays[field]) for field in fields)) for fields in names))
 
 
 @kernel

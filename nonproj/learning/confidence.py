@@ -18,7 +18,6 @@ import numpy as np
 from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Confidence, Models
 from nonproj.confidence.evidence import FEATURES, KINDS, Case, Evidence
 from nonproj.evaluation.alignment import judge_text
-from nonproj.io.conll import with_rows
 from nonproj.learning.additive import fit_additive
 from nonproj.learning.crossing import learn_price
 from nonproj.learning.labeler import fit_labeler
@@ -28,6 +27,7 @@ from nonproj.learning.network import learn_network
 from nonproj.learning.pruner import fit_pruner
 from nonproj.learning.stage import Learnt, Stage
 from nonproj.linear.component import Setting
+from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.perceptron import start_epoch
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -150,14 +150,17 @@ def _second_weights(material: Material, shards: Shards | None) -> np.ndarray:
     """Return the weights of the second parser, trained as the first one, by workers if there are any."""
     config, perceptron = material.config, learner_of(material).perceptron()
     training = training_on(material, shards)
-    for epoch in range(config.confidence.epochs):
-        began, name = time.perf_counter(), f"confidence: epoch {epoch + 1}"
+
+    def run(epoch: int) -> str:
         start_epoch(epoch, [perceptron], config.training.average_from)
         order = np.arange(len(material.chosen))
         if config.training.shuffle:
             order = np.random.default_rng((config.seed, 4, epoch)).permutation(order)
-        missed = training.epoch(perceptron, order, lambda items, name=name: material.progress(items, name))
-        log.info("%s: %.1f s, %d training mistakes", name, time.perf_counter() - began, missed)
+        name = f"confidence: epoch {epoch + 1}"
+        missed = training.epoch(perceptron, order, lambda items: material.progress(items, name))
+        return f"{missed} training mistakes"
+
+    run_epochs("confidence:", range(config.confidence.epochs), run)
     return perceptron.mean()
 
 
@@ -172,18 +175,12 @@ def known_strings(vocabularies: dict[str, list[str]], tokens: Sequence[Tokens]) 
     }
 
 
-def examine(
-    parser: Parser, sentences: Sequence[Sentence], limit: float, tag_margins: Sequence[np.ndarray] | None = None
-) -> list[Outcome]:
-    """Parse sentences with gold trees; return what is known about their words, and what is right.
-
-    ``tag_margins`` are those of their tags, if these are predicted.
-    """
+def examine(parser: Parser, sentences: Sequence[Sentence], limit: float) -> list[Outcome]:
+    """Parse sentences with gold trees; return what is known about their words, and what is right."""
     outcomes = []
     number = {label: i for i, label in enumerate(parser.model.labels)}
-    predicted = [None] * len(sentences) if tag_margins is None else tag_margins
-    for sentence, margins in zip(sentences, predicted, strict=True):
-        case = _case(parser, sentence, margins)
+    for sentence in sentences:
+        case = _case(parser, sentence)
         right = case.decoded.heads == sentence.heads
         gold = np.array([number[label] for label in sentence.labels])
         labels = right & (case.labels == gold)
@@ -191,19 +188,20 @@ def examine(
     return outcomes
 
 
-def _case(parser: Parser, sentence: Sentence, tag_margins: np.ndarray | None) -> Case:
+def _case(parser: Parser, sentence: Sentence) -> Case:
     """Parse a sentence."""
     tokens = parser.encode(sentence)
     arcs, marginals = parser.candidates_of(sentence, tokens, None)
     parts, scores = parser.score(tokens, arcs)
     found = parser.decode_all(parts, scores)
     labelled = parser.label_arcs(tokens, found[0].tree)
-    return Case(tokens, parts, scores, marginals, found[0], found.copies, *labelled, tag_margins, sentence.margins)
+    margins = sentence.tag_margins, sentence.margins
+    return Case(tokens, parts, scores, marginals, found[0], found.copies, *labelled, *margins)
 
 
 def median_loss(parser: Parser, sentences: Sequence[Sentence]) -> float:
     """Return the median loss of the words of some sentences, beyond which the difference is not computed."""
-    cases = (_case(parser, sentence, None) for sentence in sentences[:: -(-len(sentences) // _SAMPLE)])
+    cases = (_case(parser, sentence) for sentence in sentences[:: -(-len(sentences) // _SAMPLE)])
     column = FEATURES.index("cost")
     return float(np.median(np.concatenate([parser.evidence(case, -np.inf).features[:, column] for case in cases])))
 
@@ -250,9 +248,7 @@ def examine_predictions(
     """
     analyzer, segmenter = components
     held = [sentence for sentence, out in zip(sentences, mask, strict=True) if out]
-    rows, margins = analyzer.annotate_with_margins(held, overwrite=True)
-    tagged = [with_rows(*pair) for pair in zip(held, rows, strict=True)]
-    outcomes = examine(parser, tagged, limit, margins)
+    outcomes = examine(parser, analyzer.apply(held, overwrite=True), limit)
     if segmenter is not None:
         edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
         for first, end in edges.reshape(-1, 2).tolist():
@@ -271,9 +267,8 @@ def examine_text(
     analyzer, segmenter = components
     words = min(TextInput().max_words, parser.max_words)
     found = segmenter.segment(raw_text(paragraphs(gold)).text, TextInput(max_words=words))
-    rows, margins = analyzer.annotate_with_margins(found, overwrite=True)
-    tagged = [with_rows(*pair) for pair in zip(found, rows, strict=True)]
-    cases = [_case(parser, *pair) for pair in zip(tagged, margins, strict=True)]
+    tagged = analyzer.apply(found, overwrite=True)
+    cases = [_case(parser, sentence) for sentence in tagged]
     labels = [[parser.model.labels[i] for i in case.labels] for case in cases]
     verdicts = judge_text(gold, tagged, [case.decoded.heads for case in cases], labels)
     return [Outcome(parser.evidence(case, limit), *each) for case, each in zip(cases, verdicts, strict=True)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +9,7 @@ import numpy as np
 from nonproj.learning.material import Material
 from nonproj.learning.stage import Learnt, Stage
 from nonproj.linear.component import Setting
+from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.perceptron import Averaged
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.label_pairs import PairScorer, labelled_tree
@@ -19,8 +18,6 @@ from nonproj.scoring.templates import TemplateTable, part_templates
 from nonproj.scoring.tree_labels import label_tree
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import Sentence
-
-log = logging.getLogger("nonproj")
 
 
 class Labeler(Averaged):
@@ -79,10 +76,12 @@ def fit_labeler(material: Material, name: str) -> Labeler:
     table = part_templates(material.files["label"], material.attributes)
     pairs = PairScorer.of(material.files, material.attributes)
     labeler = Labeler(table, len(material.labels), options.bits, options.margin, pairs)
-    for epoch in range(options.epochs):
-        began, order = time.perf_counter(), material.order(epoch, 2)
-        wrong = labeler.epoch(examples, material.progress(order, f"{name} {epoch + 1}"))
-        log.info("%s epoch %d: %.1f s, %d wrong labels", name, epoch + 1, time.perf_counter() - began, wrong)
+
+    def run(epoch: int) -> str:
+        order = material.progress(material.order(epoch, 2), f"{name} {epoch + 1}")
+        return f"{labeler.epoch(examples, order)} wrong labels"
+
+    run_epochs(name, range(options.epochs), run)
     return labeler
 
 

@@ -8,17 +8,17 @@ network from learning the training sentences by heart (Srivastava et al. 2014).
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
 from nonproj.learning.material import Material
 from nonproj.learning.stage import Learnt, Stage
-from nonproj.linear.component import Setting, State
+from nonproj.linear.component import Setting, State, load
+from nonproj.linear.optimisers import LaterMean, follow_row, follow_rows, run_epochs
+from nonproj.linear.weights import quantise, scale_of
 from nonproj.options.sections import NetworkConfig
 from nonproj.scoring.network import POSITIONS, Network, Weights, position_code, score_arcs
 from nonproj.scoring.vocabulary import FEAT, FIRST, MARGIN, Tokens
@@ -35,9 +35,6 @@ DROPPED, LEXICAL_DROPPED = 0.1, 0.4
 """With these probabilities attributes are left out."""
 
 _DEVIATION = 0.03
-_LARGEST = 32767
-
-log = logging.getLogger("nonproj")
 
 
 class Example(NamedTuple):
@@ -103,8 +100,7 @@ class NetworkLearner:
         self.squares += [np.zeros((1, 1), np.float32), np.zeros((n_labels, 1), np.float32)]
         lexical = np.array([name in LEXICAL for name, _ in self.names] + [False])
         self._rates = np.where(lexical, LEXICAL_DROPPED, DROPPED)
-        self._total = [np.zeros_like(table) for table in self.weights]
-        self._epochs = self._counted = 0
+        self._mean = LaterMean(self.weights, options.epochs)
 
     def epoch(self, examples: Sequence[Example], order: Iterable[int]) -> tuple[float, int]:
         """Train on the examples in the given order.
@@ -120,11 +116,7 @@ class NetworkLearner:
         for i in order:
             one, missed = self.update(examples[i])
             loss, wrong, words = loss + one, wrong + missed, words + len(examples[i].labels)
-        self._epochs += 1
-        if 2 * self._epochs > self.options.epochs:
-            self._counted += 1
-            for table, total in zip(self.weights, self._total, strict=True):
-                total += table
+        self._mean.add()
         return loss / max(words, 1), wrong
 
     def update(self, example: Example) -> tuple[float, int]:
@@ -138,14 +130,14 @@ class NetworkLearner:
         rate = float(self.options.learning_rate)
         own = tokens.atoms, tokens.feat_start, tokens.feat
         places = (self.columns.attribute, self.columns.offset, self.columns.start)
-        _descend_words(
+        _follow_words(
             places, self.columns.feat, self.index, own, dropped, sums, rate, self.weights.words, self.squares[0]
         )
         numbers = tokens.atoms[MARGIN : MARGIN + tokens.n_nodes, self.columns.between]
-        _descend(np.ascontiguousarray(numbers), tags, rate, self.weights.between, self.squares[1])
-        _descend(np.arange(POSITIONS, dtype=np.int32), positions, rate, self.weights.positions, self.squares[2])
-        _descend(np.zeros(1, np.int32), output[None], rate, self.weights.output[None], self.squares[3])
-        _descend(np.arange(len(labels), dtype=np.int32), labels, rate, self.weights.labels, self.squares[4])
+        follow_rows(np.ascontiguousarray(numbers), tags, rate, self.weights.between, self.squares[1])
+        follow_rows(np.arange(POSITIONS, dtype=np.int32), positions, rate, self.weights.positions, self.squares[2])
+        follow_rows(np.zeros(1, np.int32), output[None], rate, self.weights.output[None], self.squares[3])
+        follow_rows(np.arange(len(labels), dtype=np.int32), labels, rate, self.weights.labels, self.squares[4])
         return loss, wrong
 
     def gradient(
@@ -192,11 +184,10 @@ class NetworkLearner:
 
         The factors are those of its scores of arcs and of labels.
         """
-        mean = [total / max(self._counted, 1) for total in self._total]
-        inner = max(float(np.abs(table).max()) for table in mean[:3]) / _LARGEST or 1.0
-        outer, of_labels = (float(np.abs(table).max()) / _LARGEST or 1.0 for table in mean[3:])
+        mean = self._mean.tables()
+        inner, outer, of_labels = scale_of(*mean[:3]), scale_of(mean[3]), scale_of(mean[4])
         scales = (inner, inner, inner, outer, of_labels)
-        rounded = [np.rint(table / scale).astype(np.int16) for table, scale in zip(mean, scales, strict=True)]
+        rounded = [quantise(table, scale)[0] for table, scale in zip(mean, scales, strict=True)]
         factors = factor * inner * outer, label_factor * inner * of_labels
         return Network(self.columns, self.index, Weights(*rounded), *factors)
 
@@ -215,13 +206,15 @@ def learn_network(material: Material, name: str = "network") -> State | None:
     examples = [Example(*(column[i] for column in columns)) for i in chosen]
     tokens, seed = [example.tokens for example in examples], (config.seed, 5)
     learner = NetworkLearner(vocabularies, tokens, config.network, seed, len(material.labels))
-    for epoch in range(config.network.epochs):
-        began, order = time.perf_counter(), np.arange(len(chosen))
+
+    def run(epoch: int) -> str:
+        order = np.arange(len(chosen))
         if config.training.shuffle:
             order = np.random.default_rng((config.seed, 6, epoch)).permutation(order)
         loss, wrong = learner.epoch(examples, material.progress(order, f"{name} {epoch + 1}"))
-        seconds = time.perf_counter() - began
-        log.info("%s epoch %d: %.1f s, loss %.4f a word, %d wrong heads", name, epoch + 1, seconds, loss, wrong)
+        return f"loss {loss:.4f} a word, {wrong} wrong heads"
+
+    run_epochs(name, range(config.network.epochs), run)
     return learner.network(*factors).state(learner.names)
 
 
@@ -237,7 +230,7 @@ class NetworkStage(Stage):
     def component(self, state: State, setting: Setting) -> Network:
         """Return the network of a state."""
         material: Material = setting.material
-        return Network.from_state(*state, material.encoder.vocabularies, len(material.labels))
+        return load(Network, state, material.encoder.vocabularies, len(material.labels))
 
 
 def count_rows(columns: Columns, tokens: Sequence[Tokens]) -> np.ndarray:
@@ -346,7 +339,7 @@ def _propagate_labels(
 
 
 @kernel
-def _descend_words(
+def _follow_words(
     places: tuple[Int32s, Int32s, Int32s],
     feat_start: int,
     index: Int32s,
@@ -365,30 +358,8 @@ def _descend_words(
         for c in range(n_columns):
             row = index[start[c] + atoms[i + MARGIN + offset[c], attribute[c]]]
             if row and not dropped[i, c]:
-                _step(gradient[i], rate, table[row], squares[row])
+                follow_row(gradient[i], rate, table[row], squares[row])
         for f in range(first[i], first[i + 1]):
             row = index[feat_start + feat[f]]
             if row and not dropped[i, n_columns]:
-                _step(gradient[i], rate, table[row], squares[row])
-
-
-@kernel
-def _descend(rows: Int32s, gradient: Float32s, rate: float, table: Float32s, squares: Float32s) -> None:
-    """Make a step of AdaGrad on the row of each gradient."""
-    for i in range(gradient.shape[0]):
-        _step(gradient[i], rate, table[rows[i]], squares[rows[i]])
-
-
-@inlined_kernel
-def _step(gradient: Float32s, rate: float, row: Float32s, squares: Float32s) -> None:
-    """Move a row, whose equal pieces have one sum of squares each, by their mean squared gradients."""
-    size = gradient.shape[0] // squares.shape[0]
-    for piece in range(squares.shape[0]):
-        begin, square = piece * size, np.float32(0.0)
-        for k in range(begin, begin + size):
-            square += gradient[k] * gradient[k]
-        if square > 0.0:
-            squares[piece] += square / np.float32(size)
-            factor = np.float32(rate / np.sqrt(squares[piece] + 1e-8))
-            for k in range(begin, begin + size):
-                row[k] += factor * gradient[k]
+                follow_row(gradient[i], rate, table[row], squares[row])

@@ -15,7 +15,7 @@ from nonproj.io.conll import DEPREL, FEATS, LEMMA, UPOS, XPOS, with_rows
 from nonproj.io.strings import FEATURES, LABEL, TAG, fits
 from nonproj.learning.material import trees_of
 from nonproj.learning.stage import Learnt, Stage
-from nonproj.linear.component import Component, Setting, State, load
+from nonproj.linear.component import Component, Setting
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.scoring.clusters import PREFIXES, Clusters
@@ -174,10 +174,6 @@ class OtherStage(Stage):
         began, found = time.perf_counter(), self.kind.fit(sentences, setting)
         log.info("%s: %.1f s", self.name, time.perf_counter() - began)
         return Learnt(found, found.state() if found else None)
-
-    def component(self, state: State, setting: Setting) -> Component:
-        """Return the component of a state."""
-        return load(self.kind, state)
 
 
 def pack_tags(sentences: Sequence[Sentence]) -> np.ndarray:

@@ -7,7 +7,6 @@ McDonald and Satta 2007).  AdaGrad trains it, because some features are far more
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -17,7 +16,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.learning.material import Material, trees_of
 from nonproj.learning.stage import Learnt, Stage
 from nonproj.linear.component import Setting, cross_fit
-from nonproj.linear.logistic import descend
+from nonproj.linear.optimisers import descend, run_epochs
 from nonproj.model.model import Model
 from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import arc_space, full_arc_space
@@ -99,10 +98,12 @@ def fit_pruner(material: Material, name: str) -> Pruner:
     table = part_templates(material.files["pruner"], material.attributes)
     pruner = Pruner(table, options.bits, options.learning_rate)
     examples = list(zip(material.tokens, material.trees, strict=True))
-    for epoch in range(options.epochs):
-        began, order = time.perf_counter(), material.order(epoch, 1)
-        loss = pruner.epoch(examples, material.progress(order, f"{name} {epoch + 1}"), not material.multi_root)
-        log.info("%s epoch %d: %.1f s, loss %.4f a word", name, epoch + 1, time.perf_counter() - began, loss)
+
+    def run(epoch: int) -> str:
+        order = material.progress(material.order(epoch, 1), f"{name} {epoch + 1}")
+        return f"loss {pruner.epoch(examples, order, not material.multi_root):.4f} a word"
+
+    run_epochs(name, range(options.epochs), run)
     return pruner
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.learning.checkpoint import resumed_table
-from nonproj.linear.component import Setting, State
+from nonproj.linear.component import Setting, State, load
 from nonproj.model.model import Model
 from nonproj.types import Sentence
 
@@ -50,7 +50,7 @@ class Stage:
     needs : tuple of str
         The earlier stages whose results it uses.
     kind : class or None
-        That of the component, with ``from_state``.
+        That of the component; see `nonproj.linear.component.Stored`.
     weighted : bool
         Whether there is a table of weights; its size is in the options of the stage.
     figures : tuple of str
@@ -69,7 +69,7 @@ class Stage:
 
     def component(self, state: State, setting: Setting) -> Any:
         """Return the component of a state; raise `ModelError` if it is unsound."""
-        return self.kind.from_state(*state)
+        return load(self.kind, state)
 
     def pack(self, predicted: Any) -> dict[str, np.ndarray]:
         """Return `Learnt.predicted` as arrays of a checkpoint."""

@@ -20,6 +20,11 @@ State: TypeAlias = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 _M = TypeVar("_M")
 _R = TypeVar("_R")
+_S = TypeVar("_S", bound="Stored")
+
+
+Arrays: TypeAlias = Mapping[str, tuple[str, int | str]]
+"""Of each array, dtype and shape: see `Schema`."""
 
 
 class Schema(NamedTuple):
@@ -27,14 +32,18 @@ class Schema(NamedTuple):
 
     Attributes
     ----------
-    values : mapping of str to type or tuple of types
-        The JSON values, each by its type.
-    arrays : mapping of str to tuple of str and int
-        The arrays: dtype and number of dimensions of each.
+    values : mapping of str to type, tuple of types or Schema
+        The JSON values, each by its type.  A schema is that of a `nested` state.
+    arrays : mapping of str to tuple of str and int or str
+        The dtype of each array, and either its number of dimensions or its shape: a number, a name or ``*`` for each
+        dimension, separated by blanks.  Dimensions of one name have the same size in all arrays.
+    optional : sequence of Schema
+        Of each, a state has either everything or nothing.
     """
 
-    values: Mapping[str, type | tuple[type, ...]]
-    arrays: Mapping[str, tuple[str, int]]
+    values: Mapping[str, type | tuple[type, ...] | Schema]
+    arrays: Arrays
+    optional: Sequence[Schema] = ()
 
 
 class Setting(NamedTuple):
@@ -66,22 +75,34 @@ class Setting(NamedTuple):
     shards: Any = None
 
 
-class Component(Protocol):
-    """A part of a model that is learnt from sentences.
+class Stored(Protocol):
+    """What a model stores under a name.
 
     Attributes
     ----------
     name : str
-        Under which a model stores it.
-    needs : tuple of str
-        The components that come before it.
     schema : Schema
         Of its state.
     """
 
     name: ClassVar[str]
-    needs: ClassVar[tuple[str, ...]]
     schema: ClassVar[Schema]
+
+    @classmethod
+    def from_state(cls, *arguments: Any, **options: Any) -> Any:
+        """Return what a state describes that obeys the schema; raise `ModelError` if it is still unsound."""
+
+
+class Component(Stored, Protocol):
+    """A part of a model that is learnt from sentences.
+
+    Attributes
+    ----------
+    needs : tuple of str
+        The components that come before it.
+    """
+
+    needs: ClassVar[tuple[str, ...]]
 
     @classmethod
     def fit(cls, sentences: Sequence[Sentence], setting: Setting) -> Component | None:
@@ -92,10 +113,6 @@ class Component(Protocol):
 
     def state(self) -> State:
         """Return what `from_state` makes it from."""
-
-    @classmethod
-    def from_state(cls, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> Component:
-        """Return the component of a state that obeys its schema; raise `ModelError` if it is still none."""
 
 
 KNOWN: dict[str, type[Component]] = {}
@@ -110,10 +127,30 @@ def register(component: type[Component]) -> type[Component]:
     return component
 
 
-def load(component: type[Component], state: State) -> Component:
-    """Return a component from its state, after the checks of its schema."""
+def load(component: type[_S], state: State, *context: Any) -> _S:
+    """Return a component from its state, after the checks of its schema; ``context`` is passed to `from_state`."""
     check_state(state, component.schema, f"the component '{component.name}'")
-    return component.from_state(*state)
+    found: _S = component.from_state(*state, *context)
+    return found
+
+
+def nested(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> State | None:
+    """Return the state that another has under a name, None if there is none; `add_nested` is the inverse.
+
+    Examples
+    --------
+    >>> nested({"scale": 1.0, "part": {"bits": 2}}, {"part.table": np.zeros(4)}, "part")
+    ({'bits': 2}, {'table': array([0., 0., 0., 0.])})
+    """
+    own = {key.removeprefix(f"{name}."): array for key, array in arrays.items() if key.startswith(f"{name}.")}
+    return (values[name], own) if name in values else None
+
+
+def add_nested(values: dict[str, Any], arrays: dict[str, np.ndarray], name: str, state: State | None) -> None:
+    """Add a state, if there is one, to another under a name."""
+    if state is not None:
+        values[name] = state[0]
+        arrays |= {f"{name}.{key}": array for key, array in state[1].items()}
 
 
 def check_state(state: tuple[object, Mapping[str, np.ndarray]], schema: Schema, owner: str) -> None:
@@ -127,18 +164,43 @@ def check_state(state: tuple[object, Mapping[str, np.ndarray]], schema: Schema, 
     """
     values, arrays = state
     if type(values) is not dict:
-        raise ModelError(f"{owner} has no values")
-    for name in [*values, *schema.values]:
-        kinds = schema.values.get(name, ())
-        if name not in values or type(values[name]) not in (kinds if isinstance(kinds, tuple) else (kinds,)):
-            expected = getattr(kinds, "__name__", None) or " or ".join(kind.__name__ for kind in kinds)  # type: ignore[union-attr]
-            raise ModelError(f"{owner} has no '{name}' of type {expected}" if kinds else f"{owner} has a '{name}'")
-    for name in [*arrays, *schema.arrays]:
-        if name not in schema.arrays:
-            raise ModelError(f"{owner} has an array '{name}', which is not its own")
-        dtype, ndim = schema.arrays[name]
-        if name not in arrays or arrays[name].dtype != dtype or arrays[name].ndim != ndim:
-            raise ModelError(f"{owner} has no array '{name}' of {dtype} with {ndim} dimensions")
+        raise ModelError(f"{owner} is not a record")
+    schema = _with_optional(schema, values, arrays)
+    for name, kind in schema.values.items():
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        if isinstance(kind, Schema):
+            check_state(nested(values, arrays, name) or (None, {}), kind, f"the '{name}' of {owner}")
+        elif type(values.get(name)) not in kinds:
+            raise ModelError(f"{owner} has no '{name}' of type {' or '.join(each.__name__ for each in kinds)}")
+    inner = tuple(f"{name}." for name, kind in schema.values.items() if isinstance(kind, Schema))
+    strange = [name for name in values if name not in schema.values]
+    strange += [name for name in arrays if name not in schema.arrays and not name.startswith(inner)]
+    if strange:
+        raise ModelError(f"{owner} has {strange[0][:40]!r}, which is not its own")
+    sizes: dict[str, int] = {}
+    for name, (dtype, shape) in schema.arrays.items():
+        dimensions = ("* " * shape if isinstance(shape, int) else shape).split()
+        expected = ", ".join(f"{each} = {sizes[each]}" if each in sizes else each for each in dimensions)
+        array = arrays.get(name)
+        if array is None or array.dtype != dtype or not _has_shape(array, dimensions, sizes):
+            raise ModelError(f"{owner} has no array '{name}' of {dtype} with shape ({expected})")
+
+
+def _with_optional(schema: Schema, values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Schema:
+    """Return a schema with those optional parts of which a state has anything."""
+    for part in schema.optional:
+        if part.values.keys() & values.keys() or part.arrays.keys() & arrays.keys():
+            more = _with_optional(part, values, arrays)
+            schema = Schema({**schema.values, **more.values}, {**schema.arrays, **more.arrays})
+    return schema
+
+
+def _has_shape(array: np.ndarray, dimensions: Sequence[str], sizes: dict[str, int]) -> bool:
+    """Return whether an array has the sizes of some dimensions; add those that are not known yet to ``sizes``."""
+    return array.ndim == len(dimensions) and all(
+        name == "*" or size == (int(name) if name.isdigit() else sizes.setdefault(name, size))
+        for name, size in zip(dimensions, array.shape, strict=True)
+    )
 
 
 class Ordered(Protocol):

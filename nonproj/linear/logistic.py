@@ -1,7 +1,4 @@
-"""Steps of AdaGrad (Duchi, Hazan and Singer 2011), and logistic regression with two classes by them.
-
-The step of each weight shrinks with its own gradients, because some features are far more frequent than others.
-"""
+"""Logistic regression with two classes, by AdaGrad."""
 
 from __future__ import annotations
 
@@ -11,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.kernels.kernel import kernel
+from nonproj.linear.optimisers import LaterMean, descend
 from nonproj.types import Float32s, Int32s, Uint8s
 
 
@@ -21,15 +19,6 @@ class Options(NamedTuple):
     bits: int
     epochs: int
     rate: float
-
-
-@inlined_kernel
-def descend(
-    weights: Float32s, squares: Float32s, place: int | np.uint32, gradient: float | np.float64, rate: float
-) -> None:
-    """Move one weight against its gradient."""
-    squares[place] += np.float32(gradient * gradient)
-    weights[place] -= np.float32(rate * gradient / np.sqrt(squares[place] + 1e-8))
 
 
 @kernel
@@ -81,12 +70,9 @@ def fit(
     """
     bits, epochs, rate = options
     weights, squares = np.zeros(1 << bits, np.float32), np.full(1 << bits, 1e-6, np.float32)
-    total = np.zeros(1 << bits, np.float32)
-    random = np.random.default_rng(seed)
-    for epoch in progress(range(epochs)):
+    mean, random = LaterMean([weights], epochs), np.random.default_rng(seed)
+    for _ in progress(range(epochs)):
         order = random.permutation(len(gold)).astype(np.int32)
         _epoch(rows, gold, order, rate, weights, squares)
-        if epoch >= epochs // 2:
-            total += weights
-    mean: np.ndarray = total / np.float32(max(epochs - epochs // 2, 1))
-    return mean
+        mean.add()
+    return mean.tables()[0]

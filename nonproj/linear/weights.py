@@ -14,18 +14,22 @@ _AT_ONCE = 1 << 18
 """Weights that are rounded at a time: a copy of a whole table would take much memory."""
 
 
-def quantise(weights: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return weights rounded to int16, and their scale: a weight is the integer times the scale.
+def scale_of(*tables: np.ndarray) -> float:
+    """Return the scale of weights in 16 bits, 1/32767 of the largest: a weight is an integer times the scale."""
+    return (max(float(max(table.max(initial=0.0), -table.min(initial=0.0))) for table in tables) or 1.0) / 32767
 
-    The scale is 1/32767 of the largest weight.  Half the bytes are half the cache misses, and look-ups take most time.
+
+def quantise(weights: np.ndarray, scale: float | None = None) -> tuple[np.ndarray, float]:
+    """Return weights rounded to int16, and their scale, by default that of `scale_of`.
+
+    Half the bytes are half the cache misses, and look-ups take most time.
 
     Examples
     --------
     >>> quantise(np.array([0.5, -2.0, 0.0], np.float32))[0].tolist()
     [8192, -32767, 0]
     """
-    largest = float(max(weights.max(initial=0.0), -weights.min(initial=0.0))) or 1.0
-    scale = largest / 32767
+    scale = scale or scale_of(weights)
     rounded = np.empty(weights.shape, np.int16)
     for begin in range(0, len(weights), _AT_ONCE):
         rounded[begin : begin + _AT_ONCE] = np.rint(weights[begin : begin + _AT_ONCE] / scale)

@@ -20,7 +20,7 @@ TABLES = ("parser", "pruner", "labeler", "perceptron", "total")
 """Arrays that are weight tables: kernels index them by hash and need their size to be a power of two."""
 
 COMPONENTS = ("tagger", "segmenter", "confidence", "clusters", "network")
-"""Optional components of a model besides its parser; each checks its own arrays when it is built."""
+"""Optional components of a model besides its parser; their states are checked when they are loaded."""
 
 _MAX_EPOCHS, _MAX_RECORDS = 100_000, 1000
 
@@ -70,7 +70,7 @@ def problem_of(model: ModelFields) -> str | None:
 
 
 def _problem_of_components(model: ModelFields) -> str | None:
-    """Return why a component is unknown, or None; components check their own states when they are built."""
+    """Return why a component is unknown, or None; `nonproj.linear.component.load` checks their states."""
     for name, state in model.components.items():
         if name not in COMPONENTS and name not in KNOWN:
             return f"unknown component '{name}'; import the module that registers it"

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io.strings import escaped
-from nonproj.linear.component import KNOWN, Component, State, load
+from nonproj.linear.component import KNOWN, Component, State, Stored, add_nested, load, nested
 from nonproj.model import container
 from nonproj.model.checks import problem_of
 from nonproj.options.config import Config
@@ -24,6 +24,8 @@ from nonproj.scoring.vocabulary import Encoder
 
 LABEL_LINES = "label_lines"
 """The array of allowed labels per arc, in models that score labels with the arcs."""
+
+_S = TypeVar("_S", bound=Stored)
 
 _FIELDS = {"config": dict, "templates": dict, "vocabularies": dict, "labels": list, "meta": dict, "components": dict}
 
@@ -73,31 +75,31 @@ class Model:
 
     def component(self, name: str) -> State | None:
         """Return the state of a component, JSON values and arrays, or None if the model has no such component."""
-        if name not in self.components:
-            return None
-        prefix = f"{name}."
-        arrays = {key.removeprefix(prefix): array for key, array in self.weights.items() if key.startswith(prefix)}
-        return self.components[name], arrays
+        return nested(self.components, self.weights, name)
+
+    def loaded(self, kind: type[_S], *context: Any) -> _S | None:
+        """Return the component of a kind, None if the model has none; raise `ModelError` if its state is unsound.
+
+        See `nonproj.linear.component.load`.
+        """
+        state = self.component(kind.name)
+        return load(kind, state, *context) if state else None
 
     def add_component(self, name: str, state: State | None) -> None:
         """Add the state of a component, if there is one."""
-        if state is not None:
-            self.components[name] = state[0]
-            self.weights |= {f"{name}.{key}": array for key, array in state[1].items()}
+        add_nested(self.components, self.weights, name, state)
 
     def registered(self) -> list[Component]:
         """Return the model's components that others have registered, in the order in which they were fitted.
 
         See `nonproj.linear.component`; raises `ModelError` if one cannot be made.
         """
-        known = [(KNOWN[name], self.component(name)) for name in self.components if name in KNOWN]
-        return [load(component, state) for component, state in known if state]
+        found = (self.loaded(KNOWN[name]) for name in self.components if name in KNOWN)
+        return [component for component in found if component]
 
     def encoder(self) -> Encoder:
         """Return a new encoder of sentences for this model."""
-        state = self.component("clusters")
-        clusters = Clusters.from_state(*state) if state else None
-        return Encoder(self.vocabularies, clusters, bool(self.meta.get("coarse_tags")))
+        return Encoder(self.vocabularies, self.loaded(Clusters), bool(self.meta.get("coarse_tags")))
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file atomically.

@@ -42,7 +42,7 @@ from nonproj.pipeline.parses import Parse as Parse
 from nonproj.scoring.batch import Batch, join, join_words
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import TAG, LabelLines
-from nonproj.scoring.network import network_of
+from nonproj.scoring.network import Network
 from nonproj.scoring.scorer import Known, Scorer, score_pairs
 from nonproj.scoring.templates import part_templates
 from nonproj.scoring.tree_labels import TreeLabeler
@@ -109,7 +109,8 @@ class Parser:
         attributes = self.encoder.attributes
         table = model.weights.get(LABEL_LINES)
         lines = None if table is None else LabelLines(table, attributes.index(TAG))
-        self.scorer = Scorer(model.templates, attributes, config.parts, len(model.labels), lines, network_of(model))
+        network = model.loaded(Network, model.vocabularies, len(model.labels))
+        self.scorer = Scorer(model.templates, attributes, config.parts, len(model.labels), lines, network)
         self.pruner_table = part_templates(model.templates["pruner"], attributes)
         tables, margin = (self.tables["labeler"], self.tables["parser"]), config.labeler.margin
         self.labeler = TreeLabeler(self.scorer, model.templates, attributes, len(model.labels), margin, tables)
@@ -122,8 +123,7 @@ class Parser:
     @LoadedOnce
     def analyzer(self) -> Analyzer | None:
         """The model's tagger and lemmatizer, or None."""
-        state = self.model.component("tagger")
-        return Analyzer.from_state(*state) if state else None
+        return self.model.loaded(Analyzer)
 
     @LoadedOnce
     def components(self) -> list[Component]:
@@ -133,8 +133,7 @@ class Parser:
     @LoadedOnce
     def segmenter(self) -> Segmenter:
         """The segmenter for plain text: the model's, or else one by rules."""
-        state = self.model.component("segmenter")
-        segmenter = Segmenter.from_state(*state) if state else Segmenter.unicode()
+        segmenter = self.model.loaded(Segmenter) or Segmenter.unicode()
         segmenter.with_margins = self.classifier is not None and self.classifier.text is not None
         segmenter.tree_scores = self.tree_scores
         return segmenter
@@ -142,8 +141,7 @@ class Parser:
     @LoadedOnce
     def classifier(self) -> Classifier | None:
         """The confidence classifier; None if the model has none, or ``decoding.confidence`` is off."""
-        state = self.model.component("confidence") if self.decoding.confidence else None
-        return Classifier.from_state(*state) if state else None
+        return self.model.loaded(Classifier) if self.decoding.confidence else None
 
     def with_nbest(self, k: int) -> Parser:
         """Return the same parser for another number of trees, ``decoding.nbest``; the two share all loaded components.

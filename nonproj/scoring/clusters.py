@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from nonproj.errors import DataError, FileError, ModelError
 from nonproj.io.strings import CLUSTERED, check, fits
+from nonproj.linear.component import Schema
 
 PREFIXES = {"cluster": None, "cluster6": 6, "cluster4": 4}
 """Attributes of a word: the bit string of its cluster, or the first bits of it."""
@@ -38,6 +39,9 @@ class Clusters:
     >>> clusters.of("Xanten", "cluster") is None
     True
     """
+
+    name: ClassVar[str] = "clusters"
+    schema: ClassVar[Schema] = Schema({"words": int}, {"text": ("uint8", 1)})
 
     def __init__(self, strings: Mapping[str, str]):
         self._strings = dict(strings)
@@ -104,11 +108,11 @@ class Clusters:
             The state is damaged.
         """
         try:
-            lines = arrays["text"].astype(np.uint8, casting="no").tobytes().decode().split("\n")
+            lines = arrays["text"].tobytes().decode().split("\n")
             strings = {word: bits for bits, word in (line.split("\t") for line in lines)}
-        except (KeyError, TypeError, ValueError):
+        except ValueError:
             raise ModelError("the word clusters are damaged") from None
-        if len(strings) != description.get("words") or not all(map(_is_cluster, set(strings.values()))):
+        if len(strings) != description["words"] or not all(map(_is_cluster, set(strings.values()))):
             raise ModelError("the word clusters are damaged")
         check(list(strings), CLUSTERED, "the word clusters")
         return cls(strings)

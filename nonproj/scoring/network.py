@@ -12,12 +12,13 @@ Parsers use weights of 16 bits and sum integers, exactly; training uses float32 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import inlined_kernel, kernel
+from nonproj.linear.component import Arrays, Schema
 from nonproj.linear.weights import zero_of
 from nonproj.scoring.batch import Batch
 from nonproj.scoring.vocabulary import FEAT, FIRST, MARGIN, ROOT, Tokens
@@ -27,7 +28,14 @@ from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint8s
 POSITIONS = 30
 """Codes of direction and distance: ten distances to the left, to the right, and from the root."""
 
-_FIELDS = ("index", "words", "between", "positions", "output", "labels")
+_ARRAYS: Arrays = {
+    "index": ("int32", 1),
+    "words": ("int16", 2),
+    "between": ("int16", "tags units"),
+    "positions": ("int16", f"{POSITIONS} units"),
+    "output": ("int16", "units"),
+    "labels": ("int16", "labels units"),
+}
 
 
 class Weights(NamedTuple):
@@ -84,6 +92,9 @@ class Network:
         Factors of the scores of arcs and of labels.
     """
 
+    name: ClassVar[str] = "network"
+    schema: ClassVar[Schema] = Schema({"columns": list, "scale": float, "label_scale": float}, _ARRAYS)
+
     def __init__(self, columns: Columns, index: np.ndarray, weights: Weights, scale: float, label_scale: float):
         self.columns, self.index, self.weights = columns, index, weights
         self.scale, self.label_scale = scale, label_scale
@@ -128,7 +139,7 @@ class Network:
 
     def state(self, columns: Sequence[tuple[str, int]]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return JSON values and arrays from which `from_state` makes the network; `columns_for` gave the columns."""
-        arrays = dict(zip(_FIELDS, (self.index, *self.weights), strict=True))
+        arrays = dict(zip(_ARRAYS, (self.index, *self.weights), strict=True))
         scales = {"scale": float(self.scale), "label_scale": float(self.label_scale)}
         return {"columns": [list(column) for column in columns]} | scales, arrays
 
@@ -140,35 +151,40 @@ class Network:
         vocabularies: Mapping[str, Sequence[str]],
         n_labels: int,
     ) -> Network:
-        """Return the network of a `state`, for the vocabularies of its model and so many labels.
+        """Return the network of a `state`, for the vocabularies of its model and its number of labels.
 
         Raises
         ------
         ModelError
-            If it is not one: columns, shapes and rows are checked, which the kernels rely on.
+            If it is not one: columns, sizes and rows are checked, which the kernels rely on.
         """
-        columns = meta.get("columns")
-        wanted = {"columns", "scale", "label_scale"}
-        if set(meta) != wanted or type(columns) is not list or not all(map(_is_column, columns)):
-            raise ModelError("the network lacks its columns, pairs of attribute and offset, or a scale")
+        columns, scales = meta["columns"], (meta["scale"], meta["label_scale"])
+        if not all(map(_is_column, columns)):
+            raise ModelError("the network has a column that is not a pair of attribute and offset")
         if len({tuple(column) for column in columns}) < len(columns):
             raise ModelError("the network has a column twice")
         unknown = sorted({name for name, _ in columns} - (vocabularies.keys() - {FEAT}))
-        if unknown or not columns:
-            raise ModelError(f"the network needs the attribute '{unknown[0]}'" if unknown else "the network is empty")
-        scales = meta["scale"], meta["label_scale"]
-        if any(type(scale) is not float or not 0.0 <= scale < 1e30 for scale in scales):
+        if unknown:
+            raise ModelError(f"the network needs the attribute {unknown[0][:40]!r}")
+        if not columns or not arrays["output"].size:
+            raise ModelError("the network is empty")
+        if not all(0.0 <= scale < 1e30 for scale in scales):
             raise ModelError("a scale of the network is not a number from 0")
         found = Columns.of(vocabularies, [(name, offset) for name, offset in columns])
-        index, *tables = (arrays.get(name) for name in _FIELDS)
-        _check(found, index, tables, vocabularies, n_labels)
-        return cls(found, np.ascontiguousarray(index), Weights(*map(np.ascontiguousarray, tables)), *scales)
-
-
-def network_of(model: Any) -> Network | None:
-    """Return the network of a `nonproj.model.model.Model`, or None if it has none."""
-    state = model.component("network")
-    return Network.from_state(state[0], state[1], model.vocabularies, len(model.labels)) if state else None
+        index, *tables = (np.ascontiguousarray(arrays[name]) for name in _ARRAYS)
+        weights = Weights(*tables)
+        tags = vocabularies[[name for name in vocabularies if name != FEAT][found.between]]
+        for name, size, expected in (
+            ("index", len(index), found.size),
+            ("words", weights.words.shape[1], 2 * len(weights.output)),
+            ("between", len(weights.between), FIRST + len(tags)),
+            ("labels", len(weights.labels), n_labels),
+        ):
+            if size != expected:
+                raise ModelError(f"the network's array '{name}' is of size {size}; {expected} is expected")
+        if index.min() < 0 or index.max() >= len(weights.words):
+            raise ModelError("the network lacks some of its rows")
+        return cls(found, index, weights, *scales)
 
 
 def _is_column(column: object) -> bool:
@@ -176,24 +192,6 @@ def _is_column(column: object) -> bool:
     if type(column) is not list or [type(item) for item in column] != [str, int]:
         return False
     return -MARGIN <= column[1] <= MARGIN
-
-
-def _check(
-    columns: Columns, index: Any, tables: list[Any], vocabularies: Mapping[str, Sequence[str]], n_labels: int
-) -> None:
-    """Raise `ModelError` unless the arrays fit each other, the columns and the labels."""
-    if any(array is None for array in (index, *tables)):
-        raise ModelError(f"the network lacks one of the arrays {', '.join(_FIELDS)}")
-    if index.dtype != np.int32 or index.shape != (columns.size,):
-        raise ModelError("the index of the network does not fit the vocabularies")
-    size = tables[3].shape[0] if tables[3].ndim == 1 else 0
-    name = [name for name in vocabularies if name != FEAT][columns.between]
-    shapes = [(tables[0].shape[0], 2 * size), (FIRST + len(vocabularies[name]), size), (POSITIONS, size), (size,)]
-    shapes.append((n_labels, size))
-    if not size or [table.shape for table in tables] != shapes or any(table.dtype != np.int16 for table in tables):
-        raise ModelError("the network has arrays of wrong shapes")
-    if index.min() < 0 or index.max() >= len(tables[0]):
-        raise ModelError("the network lacks some of its rows")
 
 
 def score_arcs(

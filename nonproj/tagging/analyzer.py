@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io.conll import FEATS, LEMMA, UPOS, XPOS, with_rows
-from nonproj.linear.component import blocks, cross_fit
+from nonproj.linear.component import Schema, add_nested, blocks, cross_fit, nested
 from nonproj.options.sections import TaggerConfig
-from nonproj.tagging.lemmatizer import Lemmatizer, check_lemmatizer
-from nonproj.tagging.tagger import Tagger, check_tagger
+from nonproj.tagging.lemmatizer import Lemmatizer
+from nonproj.tagging.tagger import Tagger
 from nonproj.tagging.tagset import TAG_COLUMNS
 from nonproj.tagging.templates import load_templates
 from nonproj.types import Float64s, Sentence
-
-_NAMES = ("tagger", "lemmatizer")
 
 
 class Analyzer:
@@ -39,6 +37,13 @@ class Analyzer:
     >>> [row[2:4] for row in analyzer.annotate([Sentence([row("Hunde", "_", "_"), row("sover", "_", "_")])])[0]]
     [['hund', 'N'], ['sove', 'V']]
     """
+
+    name: ClassVar[str] = "tagger"
+    schema: ClassVar[Schema] = Schema(
+        {"options": dict},
+        {},
+        [Schema({"tagger": Tagger.schema}, {}), Schema({"lemmatizer": Lemmatizer.schema}, {})],
+    )
 
     def __init__(self, tagger: Tagger | None, lemmatizer: Lemmatizer | None, options: TaggerConfig):
         self.tagger, self.lemmatizer, self.options = tagger, lemmatizer, options
@@ -174,10 +179,8 @@ class Analyzer:
         """Return JSON values and arrays from which `from_state` makes the same model."""
         meta: dict[str, Any] = {"options": asdict(self.options)}
         arrays: dict[str, np.ndarray] = {}
-        for name, part in zip(_NAMES, (self.tagger, self.lemmatizer), strict=True):
-            if part is not None:
-                meta[name], own = part.state()
-                arrays |= {f"{name}.{key}": array for key, array in own.items()}
+        add_nested(meta, arrays, "tagger", self.tagger.state() if self.tagger else None)
+        add_nested(meta, arrays, "lemmatizer", self.lemmatizer.state() if self.lemmatizer else None)
         return meta, arrays
 
     @classmethod
@@ -187,22 +190,23 @@ class Analyzer:
         Raises
         ------
         ModelError
-            If it is not one: everything that kernels and writers rely on is checked.
+            If it is not one: all values that kernels and writers rely on are checked.
         """
-        if type(meta) is not dict or not set(meta) <= {"options", *_NAMES} or not set(meta) & set(_NAMES):
+        tagger, lemmatizer = nested(meta, arrays, "tagger"), nested(meta, arrays, "lemmatizer")
+        if not tagger and not lemmatizer:
             raise ModelError("the tagger's state has neither a tagger nor a lemmatizer")
         try:
-            options = TaggerConfig(**meta.get("options", {}))
+            options = TaggerConfig(**meta["options"])
         except (ConfigError, TypeError) as error:
             raise ModelError(f"the tagger has options unknown to this version: {error}") from None
-        parts: dict[str, Any] = {}
-        for name, check in zip(_NAMES, (check_tagger, check_lemmatizer), strict=True):
-            own = {key.partition(".")[2]: array for key, array in arrays.items() if key.partition(".")[0] == name}
-            try:
-                parts[name] = check(meta[name], own, options) if name in meta else None
-            except ConfigError as error:
-                raise ModelError(str(error)) from None
-        return cls(parts["tagger"], parts["lemmatizer"], options)
+        try:
+            return cls(
+                Tagger.from_state(*tagger, options) if tagger else None,
+                Lemmatizer.from_state(*lemmatizer) if lemmatizer else None,
+                options,
+            )
+        except ConfigError as error:
+            raise ModelError(str(error)) from None
 
 
 def jackknife(

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import Counter as Count
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.threads import PerThread
+from nonproj.linear.component import Schema
 from nonproj.linear.hashing import hash_numbers, hash_texts
 from nonproj.linear.perceptron import Averaged
 from nonproj.linear.weights import quantise
@@ -22,6 +23,7 @@ from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging.chain import Chain, Text, make_chain
 from nonproj.tagging.decoding import Gold, score_words, train_text
 from nonproj.tagging.lexicon import (
+    LEXICON,
     Counter,
     Keys,
     Lexicon,
@@ -72,6 +74,11 @@ class Lemmatizer:
     weights : ndarray, int16
         The table, its size a power of two.
     """
+
+    schema: ClassVar[Schema] = Schema(
+        {"scripts": list, "templates": dict},
+        {"weights": ("int16", 1), "known_key": ("int32", "known"), "known_count": ("int32", "known"), **LEXICON},
+    )
 
     def __init__(
         self,
@@ -144,28 +151,22 @@ class Lemmatizer:
         return cls(scripts, counter.count(everything), _count_keys(lemma), templates, quantise(weights)[0])
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return JSON values and arrays from which `check_lemmatizer` makes the same lemmatizer."""
+        """Return JSON values and arrays from which `from_state` makes the same lemmatizer."""
         known = {"known_key": self.known[0], "known_count": self.known[1]}
         meta = {"scripts": self.scripts, "templates": self.templates}
         return meta, {"weights": self.weights, **self.lexicon._asdict(), **known}
 
-
-def check_lemmatizer(meta: object, arrays: dict[str, np.ndarray], _options: TaggerConfig) -> Lemmatizer:
-    """Return a lemmatizer from its state; raise `ModelError`, or `ConfigError` about its templates, if it is none."""
-    if type(meta) is not dict or set(meta) != {"scripts", "templates"} or type(meta["scripts"]) is not list:
-        raise ModelError("the lemmatizer lacks one of scripts, templates")
-    scripts = meta["scripts"]
-    if not 1 <= len(scripts) <= MAX_SCRIPTS or not all(map(is_script, scripts)):
-        raise ModelError(f"the lemmatizer has no list of 1 to {MAX_SCRIPTS} edit scripts")
-    known = [arrays[name] for name in ("known_key", "known_count") if name in arrays]
-    if len(known) < 2 or any(a.dtype != np.int32 or a.ndim != 1 for a in known) or len(known[0]) != len(known[1]):
-        raise ModelError("the lemmatizer has no table of known lemmas")
-    key, count = known
-    if (key[1:] <= key[:-1]).any() or count.min(initial=0) < 0:
-        raise ModelError("the lemmatizer's table of known lemmas is not sorted")
-    weights = check_weights(arrays, "lemmatizer", 1 + sum(1 + len(script.split("\t")) for script in scripts))
-    lexicon = check_lexicon(arrays, len(scripts), "lemmatizer")
-    return Lemmatizer(scripts, lexicon, (key, count), meta["templates"], weights)
+    @classmethod
+    def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> Lemmatizer:
+        """Return the lemmatizer of a state; raise `ModelError`, or `ConfigError` about templates, if it is unsound."""
+        scripts, known = meta["scripts"], (arrays["known_key"], arrays["known_count"])
+        if not 1 <= len(scripts) <= MAX_SCRIPTS or not all(map(is_script, scripts)):
+            raise ModelError(f"the lemmatizer has no list of 1 to {MAX_SCRIPTS} edit scripts")
+        if (known[0][1:] <= known[0][:-1]).any() or known[1].min(initial=0) < 0:
+            raise ModelError("the lemmatizer's table of known lemmas is not sorted")
+        weights = check_weights(arrays, "lemmatizer", 1 + sum(1 + len(script.split("\t")) for script in scripts))
+        lexicon = check_lexicon(arrays, len(scripts), "lemmatizer")
+        return cls(scripts, lexicon, known, meta["templates"], weights)
 
 
 def lemma_keys(pairs: Sequence[tuple[str, str]]) -> list[int]:

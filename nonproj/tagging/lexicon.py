@@ -53,6 +53,17 @@ class Lexicon(NamedTuple):
     suffix_count: np.ndarray
 
 
+LEXICON = {
+    f"{kind}_{field}": (dtype, shape)
+    for kind in ("form", "lower", "suffix")
+    for field, dtype, shape in (
+        ("key", "int32", f"{kind}s"), ("start", "int32", "*"), ("tag", "int16", f"{kind}_tags"),
+        ("count", "int32", f"{kind}_tags"),
+    )
+}  # fmt: skip
+"""The arrays of a `Lexicon` in a model, for schemas."""
+
+
 class Smoothing(NamedTuple):
     """Weights of the backed-off distribution, as counts, and limits of the candidates.
 
@@ -336,20 +347,14 @@ def _select(p: Float64s, threshold: float, tag: Int32s, chosen: Float64s) -> int
 
 
 def check_lexicon(arrays: dict[str, np.ndarray], n_tags: int, name: str) -> Lexicon:
-    """Return a lexicon from the arrays of a model; raise `ModelError` unless kernels can read it."""
-    listed = [arrays[field] for field in Lexicon._fields if field in arrays]
+    """Return a lexicon from `LEXICON` in a model; raise `ModelError` unless kernels can read it."""
+    lexicon = Lexicon(*(arrays[field] for field in Lexicon._fields))
     for i in range(0, 12, 4):
-        group = listed[i : i + 4]
-        if len(group) < 4 or any(a.dtype != d or a.ndim != 1 for a, d in zip(group, _DTYPES, strict=True)):
-            raise ModelError(f"the lexicon of the {name} lacks an array, or has one of another dtype or shape")
-        key, start, tag, count = group
-        if len(start) != len(key) + 1 or len(tag) != len(count) or start[0] != 0 or start[-1] != len(tag):
+        key, start, tag, count = lexicon[i : i + 4]
+        if len(start) != len(key) + 1 or start[0] != 0 or start[-1] != len(tag):
             raise ModelError(f"the lexicon of the {name} has arrays of different lengths")
         if (start[1:] < start[:-1]).any() or (key[1:] <= key[:-1]).any():
             raise ModelError(f"the lexicon of the {name} is not sorted")
         if len(tag) and not (tag.min() >= 0 and tag.max() < n_tags and count.min() >= 0):
             raise ModelError(f"the lexicon of the {name} has entries out of range")
-    return Lexicon(*listed)
-
-
-_DTYPES = (np.int32, np.int32, np.int16, np.int32)
+    return lexicon

@@ -42,13 +42,14 @@ OUTSIDE = 1
 _CHARACTERS = 24
 """Characters at either end of a form that have n-grams."""
 
-_ARRAYS = {
-    "network_index": ("int32", 1),
-    "network_rows": ("int16", 2),
-    "network_hidden": ("float32", 3),
-    "network_bias": ("float32", 1),
-    "network_output": ("float32", 2),
+NETWORK = {
+    "network_index": ("int32", f"{1 << INDEX_BITS}"),
+    "network_rows": ("int16", "rows width"),
+    "network_hidden": ("float32", f"{OFFSETS} width units"),
+    "network_bias": ("float32", "units"),
+    "network_output": ("float32", "parts units"),
 }
+"""The arrays of a `TagNetwork` in a model, for schemas."""
 
 
 class Weights(NamedTuple):
@@ -127,26 +128,20 @@ class TagNetwork:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays from which `check_network` makes the same network."""
-        return dict(zip(_ARRAYS, (self.index, *self.weights), strict=True))
+        return dict(zip(NETWORK, (self.index, *self.weights), strict=True))
 
 
 def check_network(arrays: Mapping[str, np.ndarray], tags: TagSet) -> TagNetwork | None:
     """Return the network in the arrays of a tagger, None if there is none; raise `ModelError` if it is no network."""
-    if not any(name in arrays for name in _ARRAYS):
+    if NETWORK.keys().isdisjoint(arrays):
         return None
-    for name, (dtype, ndim) in _ARRAYS.items():
-        array = arrays.get(name)
-        if array is None or array.dtype != dtype or array.ndim != ndim:
-            raise ModelError(f"the tagger has no array {name} of {dtype} with {ndim} dimensions")
-        if dtype == "float32" and not np.isfinite(array).all():
-            raise ModelError(f"the tagger's array {name} has numbers that are not finite")
-    index, *tables = (arrays[name] for name in _ARRAYS)
+    index, *tables = (arrays[name] for name in NETWORK)
     weights = Weights(*tables)
-    (n_rows, width), size = weights.rows.shape, len(weights.bias)
-    expected = (n_rows, width), (OFFSETS, width, size), (size,), (tags.n_units, size)
-    if len(index) != 1 << INDEX_BITS or n_rows <= OUTSIDE or tuple(t.shape for t in weights) != expected:
-        raise ModelError("the arrays of the tagger's network do not fit together")
-    if index.min() < 0 or index.max() >= n_rows:
+    if not all(np.isfinite(table).all() for table in weights[1:]):
+        raise ModelError("the tagger's network has weights that are not finite")
+    if len(weights.rows) <= OUTSIDE or len(weights.output) != tags.n_units:
+        raise ModelError("the arrays of the tagger's network do not fit its tags")
+    if index.min() < 0 or index.max() >= len(weights.rows):
         raise ModelError("the index of the tagger's network has rows out of range")
     return TagNetwork(index, weights, tags)
 

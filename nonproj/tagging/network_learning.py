@@ -7,14 +7,13 @@ random; where a form is dropped, its n-grams learn to tag an unknown word.
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
+from nonproj.linear.optimisers import Adam, follow_share, run_epochs
 from nonproj.linear.weights import quantise
 from nonproj.tagging.network import (
     INDEX_BITS,
@@ -43,9 +42,6 @@ FORMS_DROPPED, NGRAMS_DROPPED, UNITS_DROPPED = 0.5, 0.2, 0.3
 
 _BATCH = 16
 _RATE, _DENSE_RATE, _LAST = 0.1, 0.003, 0.1
-_DECAY = 0.9, 0.999
-
-log = logging.getLogger("nonproj")
 
 
 class Corpus(NamedTuple):
@@ -64,20 +60,6 @@ class Corpus(NamedTuple):
     start: np.ndarray
     form: np.ndarray
     tag: np.ndarray
-
-
-class _Adam:
-    """Steps of Adam on one table of weights, which is changed in place."""
-
-    def __init__(self, table: np.ndarray):
-        self.table, self.mean, self.square = table, np.zeros_like(table), np.zeros_like(table)
-
-    def step(self, gradient: np.ndarray, rate: float, number: int) -> None:
-        """Follow a gradient; ``number`` counts the steps from 1."""
-        first, second = _DECAY
-        scale = np.float32(rate * np.sqrt(1.0 - second**number) / (1.0 - first**number))
-        table, mean, square, change = (a.reshape(-1) for a in (self.table, self.mean, self.square, gradient))
-        _adam(table, mean, square, change, scale, np.float32(first), np.float32(second))
 
 
 class TagNetworkLearner:
@@ -105,7 +87,7 @@ class TagNetworkLearner:
         bias, output = np.zeros(HIDDEN, np.float32), np.zeros((tags.n_units, HIDDEN), np.float32)
         self.weights = Weights(rows, hidden, bias, output)
         self.squares = np.full(len(rows), 1e-6, np.float32)
-        self.dense = [_Adam(table) for table in self.weights[1:]]
+        self.dense = [Adam(table) for table in self.weights[1:]]
         self.steps = 0
 
     def _normal(self, shape: tuple[int, ...], deviation: float) -> np.ndarray:
@@ -135,7 +117,7 @@ class TagNetworkLearner:
         self.steps += 1
         for table, of_table in zip(self.dense, gradient, strict=True):
             table.step(of_table / np.float32(len(words)), _DENSE_RATE * decay, self.steps)
-        _descend(self.forms, form, kept, of_vectors, _RATE * decay, self.weights.rows, self.squares)
+        _follow_forms(self.forms, form, kept, of_vectors, _RATE * decay, self.weights.rows, self.squares)
         return loss, wrong
 
     def _keep(self, form: np.ndarray) -> np.ndarray:
@@ -191,8 +173,7 @@ class TagNetworkLearner:
 
     def network(self) -> TagNetwork:
         """Return the network, its rows in 16 bits."""
-        rows, scale = quantise(self.weights.rows.reshape(-1))
-        rounded = rows.reshape(self.weights.rows.shape)
+        rounded, scale = quantise(self.weights.rows)
         hidden = self.weights.hidden * np.float32(scale)
         return TagNetwork(self.index, self.weights._replace(rows=rounded, hidden=hidden), self.tags)
 
@@ -202,11 +183,12 @@ def learn_tag_network(
 ) -> TagNetwork:
     """Return a network that has learnt the tags of some words; see `TagNetworkLearner`."""
     learner = TagNetworkLearner(forms, corpus, tags, seed)
-    for epoch in progress(range(epochs), "tagger's network"):
-        began = time.perf_counter()
+
+    def run(epoch: int) -> str:
         loss, wrong = learner.epoch(epoch, epochs)
-        seconds = time.perf_counter() - began
-        log.info("tagger's network, epoch %d: %.1f s, loss %.4f a word, %d wrong tags", epoch + 1, seconds, loss, wrong)
+        return f"loss {loss:.4f} a word, {wrong} wrong tags"
+
+    run_epochs("tagger's network,", progress(range(epochs), "tagger's network"), run)
     return learner.network()
 
 
@@ -267,26 +249,7 @@ def _add_rows(places: Int64s, rows: Float32s, found: Float32s) -> None:
 
 
 @kernel
-def _adam(
-    table: Float32s,
-    mean: Float32s,
-    square: Float32s,
-    gradient: Float32s,
-    scale: np.float32,
-    first: np.float32,
-    second: np.float32,
-) -> None:
-    """Make a step of Adam on each weight."""
-    one, least = np.float32(1.0), np.float32(1e-8)
-    for i in range(table.shape[0]):
-        g = gradient[i]
-        mean[i] = first * mean[i] + (one - first) * g
-        square[i] = second * square[i] + (one - second) * g * g
-        table[i] += scale * mean[i] / (np.sqrt(square[i]) + least)
-
-
-@kernel
-def _descend(
+def _follow_forms(
     forms: FormRows, chosen: Int64s, kept: Float32s, gradient: Float32s, rate: float, rows: Float32s, squares: Float32s
 ) -> None:
     """Make a step of AdaGrad on the rows of each word, of which some are left out."""
@@ -300,7 +263,4 @@ def _descend(
             row, factor = forms.row[j], kept[i] * share_of(forms.start, form, j)
             i += 1
             if row and factor and square > 0:
-                squares[row] += factor * factor * square
-                step = np.float32(rate) * factor / np.sqrt(squares[row])
-                for k in range(width):
-                    rows[row, k] += step * gradient[w, k]
+                follow_share(gradient[w], square, factor, rate, rows[row], squares, row)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from nonproj.errors import ConfigError, ModelError
 from nonproj.kernels.threads import PerThread
+from nonproj.linear.component import Schema
+from nonproj.linear.optimisers import run_epochs
 from nonproj.linear.perceptron import Averaged
 from nonproj.linear.weights import check_table, quantise
 from nonproj.options.sections import TaggerConfig
 from nonproj.tagging.chain import Chain, Text, make_chain
 from nonproj.tagging.decoding import Gold, Pruning, score_words, tag_text, train_text
-from nonproj.tagging.lexicon import Counter, Lexicon, Smoothing, check_lexicon, form_keys
-from nonproj.tagging.network import TagNetwork, check_network
+from nonproj.tagging.lexicon import LEXICON, Counter, Lexicon, Smoothing, check_lexicon, form_keys
+from nonproj.tagging.network import NETWORK, TagNetwork, check_network
 from nonproj.tagging.network_learning import Corpus, learn_tag_network
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet, check_tags
 from nonproj.tagging.templates import ChainTemplates, chain_templates
@@ -35,8 +35,6 @@ _NO_TAGS = np.empty(0, np.int32)
 
 Progress: TypeAlias = Callable[..., Any]
 """``progress(iterable, description)``, which wraps the long loops."""
-
-log = logging.getLogger("nonproj")
 
 
 class Forms:
@@ -89,6 +87,12 @@ class Tagger:
     network : TagNetwork or None
         Its scores are added to those of the chain.
     """
+
+    schema: ClassVar[Schema] = Schema(
+        {"tags": list, "templates": dict, "scale": float},
+        {"weights": ("int16", 1), **LEXICON},
+        [Schema({}, NETWORK)],
+    )
 
     def __init__(
         self,
@@ -195,30 +199,25 @@ class Tagger:
         return cls(tags, counter.count(np.ones(len(form), bool)), templates, table16, scale, options, network)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return JSON values and arrays from which `check_tagger` makes the same tagger."""
+        """Return JSON values and arrays from which `from_state` makes the same tagger."""
         meta = {"tags": [list(tag) for tag in self.tags.tags], "templates": self.templates, "scale": self.scale}
         network = self.network.arrays() if self.network else {}
         return meta, {"weights": self.weights, **self.lexicon._asdict(), **network}
 
-
-def check_tagger(meta: object, arrays: dict[str, np.ndarray], options: TaggerConfig) -> Tagger:
-    """Return a tagger from its state; raise `ModelError`, or `ConfigError` about its templates, if it is not one."""
-    if type(meta) is not dict or set(meta) != {"tags", "templates", "scale"}:
-        raise ModelError("the tagger lacks one of tags, templates, scale")
-    scale = meta["scale"]
-    if type(scale) is not float or not 0 < scale < 1e30:
-        raise ModelError("the scale of the tagger's weights is not a positive number")
-    tags = TagSet(check_tags(meta["tags"]))
-    weights = check_weights(arrays, "tagger", tags.n_units)
-    lexicon = check_lexicon(arrays, len(tags), "tagger")
-    return Tagger(tags, lexicon, meta["templates"], weights, scale, options, check_network(arrays, tags))
+    @classmethod
+    def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray], options: TaggerConfig) -> Tagger:
+        """Return the tagger of a state; raise `ModelError`, or `ConfigError` about its templates, if it is unsound."""
+        if not 0 < meta["scale"] < 1e30:
+            raise ModelError("the scale of the tagger's weights is not a positive number")
+        tags = TagSet(check_tags(meta["tags"]))
+        weights, lexicon = check_weights(arrays, "tagger", tags.n_units), check_lexicon(arrays, len(tags), "tagger")
+        network = check_network(arrays, tags)
+        return cls(tags, lexicon, meta["templates"], weights, meta["scale"], options, network)
 
 
 def check_weights(arrays: dict[str, np.ndarray], name: str, n_units: int) -> np.ndarray:
     """Return the weight table of a model; raise `ModelError` unless hashes combined with parts are places in it."""
-    return check_table(
-        arrays.get("weights"), ("int16",), max(10, n_units.bit_length()), f"the weights of the {name}", 28
-    )
+    return check_table(arrays["weights"], ("int16",), max(10, n_units.bit_length()), f"the weights of the {name}", 28)
 
 
 def _no_forms(table: ChainTemplates, limit: int, layers: np.ndarray) -> Forms:
@@ -293,15 +292,16 @@ def _train_once(
     progress: Progress,
 ) -> np.ndarray:
     """Return averaged weights of one run, float32."""
-    averaged, n = Averaged(options.bits), len(text.start) - 1
-    for epoch in range(options.epochs):
-        began, wrong = time.perf_counter(), 0
-        order = np.random.default_rng((*seed, epoch)).permutation(n)
-        for first in progress(range(0, n, _CHUNK), f"tagger {seed[-1] + 1}, epoch {epoch + 1}"):
+    averaged, n, name = Averaged(options.bits), len(text.start) - 1, f"tagger {seed[-1] + 1},"
+
+    def run(epoch: int) -> str:
+        wrong, order = 0, np.random.default_rng((*seed, epoch)).permutation(n)
+        for first in progress(range(0, n, _CHUNK), f"{name} epoch {epoch + 1}"):
             chunk = order[first : first + _CHUNK]
             wrong += train_text(chain, words, text, chunk, gold, options.max_tags, averaged)
-        seconds = time.perf_counter() - began
-        log.info("tagger %d, epoch %d: %.1f s, %d wrong tags", seed[-1] + 1, epoch + 1, seconds, wrong)
+        return f"{wrong} wrong tags"
+
+    run_epochs(name, range(options.epochs), run)
     return averaged.mean()
 
 

@@ -147,10 +147,10 @@ def features_of(feats: str) -> list[str]:
     return [] if feats == "_" else feats.split("|")[:MAX_FEATURES]
 
 
-def check_tags(tags: object) -> list[tuple[str, str, str]]:
+def check_tags(tags: list[Any]) -> list[tuple[str, str, str]]:
     """Return the tags in a model's header; raise `ModelError` unless they are different triples of strings."""
-    if type(tags) is not list or not 1 <= len(tags) <= MAX_TAGS:
-        raise ModelError(f"the tagger has no list of 1 to {MAX_TAGS} tags")
+    if not 1 <= len(tags) <= MAX_TAGS:
+        raise ModelError(f"the tagger has {len(tags)} tags; 1 to {MAX_TAGS} are expected")
     if not all(type(tag) is list and list(map(type, tag)) == [str, str, str] for tag in tags):
         raise ModelError("a tag is not a UPOS, an XPOS and a FEATS")
     for column, kind in enumerate((TAG, TAG, FEATURES)):

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.io.strings import LONGEST_EXPANSION, MOST_WORDS, MULTIWORD, check, fits
 from nonproj.kernels.threads import PerThread
+from nonproj.linear.component import Schema
 from nonproj.linear.hashing import hash_texts
 from nonproj.linear.logistic import Options, fit
 from nonproj.text.characters import lowered
@@ -117,6 +118,8 @@ class Multiwords:
         By place and matched string.
     weights : ndarray of shape (2**BITS,), float32
     """
+
+    schema: ClassVar[Schema] = Schema({"entries": list, "rules": list}, {})
 
     def __init__(
         self, entries: dict[str, tuple[tuple[str, ...], bool]], rules: dict[tuple[bool, str], Rule], weights: np.ndarray
@@ -245,16 +248,14 @@ class Multiwords:
         return {"entries": entries, "rules": rules}
 
     @classmethod
-    def from_state(cls, state: object, weights: np.ndarray) -> Multiwords:
+    def from_state(cls, state: dict[str, list[Any]], weights: np.ndarray) -> Multiwords:
         """Return the inverse of `state`.
 
         Raises
         ------
         ModelError
-            The state is not of that form.
+            An entry or a rule is not of that form.
         """
-        if type(state) is not dict or set(state) != {"entries", "rules"}:
-            raise ModelError("the segmenter has no multiword tokens and rules for them")
         entries = {
             form: (_words(words, (form,), 2), certain)
             for form, words, certain in _rows(state["entries"], (str, list, bool))
@@ -277,10 +278,10 @@ def _fit(form: str, words: Sequence[str]) -> bool:
     return short and all(fits(text, MULTIWORD) for text in (form, *words))
 
 
-def _rows(rows: object, types: tuple[type, ...]) -> list[list[Any]]:
-    """Return the rows of a model; raise `ModelError` unless they are a list of lists of these types."""
-    if type(rows) is not list or len(rows) > MULTIWORD.most:
-        raise ModelError(f"{_OWNER} are not a list of up to {MULTIWORD.most}")
+def _rows(rows: list[Any], types: tuple[type, ...]) -> list[list[Any]]:
+    """Return the rows of a model; raise `ModelError` unless they are lists of these types."""
+    if len(rows) > MULTIWORD.most:
+        raise ModelError(f"{_OWNER} are more than {MULTIWORD.most}")
     if not all(type(row) is list and tuple(map(type, row)) == types for row in rows):
         raise ModelError(f"{_OWNER} are not lists of {', '.join(kind.__name__ for kind in types)}")
     return rows

@@ -13,12 +13,12 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from nonproj.errors import ModelError
 from nonproj.io.strings import NAME, TOKEN, Kind, check
+from nonproj.linear.component import Schema
 from nonproj.text.characters import (
     APOSTROPHE,
     AT,
@@ -60,6 +60,7 @@ _ENTRY = Kind("token", 60, 50_000)
 """Tokens of a language: blanks separate those that are written together."""
 
 _GROUPS = ("words", "tokens", "abbreviations", "before_numbers", "patterns")
+_LANGUAGE = {"code": str, "name": str, "suffixes": list, **dict.fromkeys(_GROUPS, list)}
 _FEW = 5
 """Occurrences of a word from which on its form with a full stop is no abbreviation, unless that is more frequent."""
 
@@ -90,6 +91,8 @@ class UnicodeRules:
     >>> np.flatnonzero(rules.scores(text, layout, start, end) > 0).tolist()
     [5, 8]
     """
+
+    schema: ClassVar[Schema] = Schema({"lexicon": list, "language": Schema(_LANGUAGE, {})}, {})
 
     def __init__(self, lexicon: Iterable[str] = (), language: Language | None = None):
         self.language = language or Language("", "")
@@ -135,16 +138,12 @@ class UnicodeRules:
         Raises
         ------
         ModelError
-            A value is not a list of strings of its kind.
+            A string is not of its kind.
         """
-        lexicon, known = check(meta.get("lexicon"), TOKEN, "the segmenter's lexicon"), meta.get("language")
-        if known is None:
-            return cls(lexicon)
-        if type(known) is not dict:
-            raise ModelError("the segmenter's language is not a record")
-        code, name = check([known.get("code"), known.get("name")], NAME, "the segmenter's language")
-        groups = {group: frozenset(check(known.get(group), _ENTRY, f"the segmenter's {group}")) for group in _GROUPS}
-        suffixes = tuple(check(known.get("suffixes"), _ENTRY, "the segmenter's suffixes"))
+        lexicon, known = check(meta["lexicon"], TOKEN, "the segmenter's lexicon"), meta["language"]
+        code, name = check([known["code"], known["name"]], NAME, "the segmenter's language")
+        groups = {group: frozenset(check(known[group], _ENTRY, f"the segmenter's {group}")) for group in _GROUPS}
+        suffixes = tuple(check(known["suffixes"], _ENTRY, "the segmenter's suffixes"))
         return cls(lexicon, Language(code, name, suffixes=suffixes, **groups))
 
     def token_ends(self, text: str, layout: Text) -> np.ndarray:

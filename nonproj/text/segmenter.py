@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.io.strings import NAME, check
+from nonproj.linear.component import Schema
 from nonproj.linear.weights import check_table
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text import corpus
@@ -53,6 +54,13 @@ class Segmenter:
     >>> [sentence.forms for sentence in Segmenter.unicode().segment("Det regner. Hvor?")]
     [['Det', 'regner', '.'], ['Hvor', '?']]
     """
+
+    name: ClassVar[str] = "segmenter"
+    schema: ClassVar[Schema] = Schema(
+        {"description": str, "multiwords": Multiwords.schema, "kind": str},
+        {"multiwords": ("float32", 1)},
+        [Trained.schema, UnicodeRules.schema],
+    )
 
     def __init__(self, finder: Trained | UnicodeRules, multiwords: Multiwords, description: str):
         self.finder, self.multiwords, self.description = finder, multiwords, description
@@ -173,7 +181,7 @@ class Segmenter:
         return meta | {"kind": "unicode"} | self.finder.state(), arrays
 
     @classmethod
-    def from_state(cls, meta: object, arrays: dict[str, np.ndarray]) -> Segmenter:
+    def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> Segmenter:
         """Return the inverse of `state`.
 
         Raises
@@ -181,19 +189,14 @@ class Segmenter:
         ModelError
             The values are not those of a segmenter; kernels rely on all that is checked here.
         """
-        if not isinstance(meta, dict):
-            raise ModelError("the segmenter has no description")
-        check([meta.get("description")], NAME, "the segmenter's description")
-        weights = check_table(arrays.get("multiwords"), ("float32",), BITS, "the segmenter's 'multiwords'", BITS)
-        multiwords = Multiwords.from_state(meta.get("multiwords"), weights)
-        kind = meta.get("kind")
-        if kind == "trained":
-            finder = Trained.from_state(meta, arrays)
-        elif kind == "unicode":
-            finder = UnicodeRules.from_state(meta)
-        else:
-            raise ModelError("the segmenter is of an unknown kind")
-        return cls(finder, multiwords, meta["description"])
+        check([meta["description"]], NAME, "the segmenter's description")
+        weights = check_table(arrays["multiwords"], ("float32",), BITS, "the segmenter's 'multiwords'", BITS)
+        multiwords = Multiwords.from_state(meta["multiwords"], weights)
+        if meta["kind"] == "trained" and "tokens" in arrays:
+            return cls(Trained.from_state(meta, arrays), multiwords, meta["description"])
+        if meta["kind"] == "unicode" and "lexicon" in meta:
+            return cls(UnicodeRules.from_state(meta), multiwords, meta["description"])
+        raise ModelError("the segmenter is of an unknown kind, or has the values of another kind")
 
 
 def _language(code: str | None, sentences: Sequence[Sentence]) -> Language | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
+from nonproj.linear.component import Schema
 from nonproj.linear.hashing import hash_codes
 from nonproj.linear.logistic import Options, fit
 from nonproj.linear.weights import check_table
@@ -44,8 +45,10 @@ _KNOWN_BITS, _CASE_BITS, _LEXICON_BITS = 16, 16, 20
 _MIN_SHARE, _MIN_SHARE_IN_WORDS = 0.002, 0.05
 
 
-_OF_WORDS = "lexicon", "words"
-"""The names of the tables of words, in models where words may contain several units."""
+_TABLES = {"known": ("uint8", 1), "tokens": ("float32", 1), "sentences": ("float32", 1)}
+_TABLES |= dict.fromkeys(Usage._fields, ("uint8", 1))
+_OF_WORDS = {"lexicon": ("uint8", 1), "words": ("float32", 1)}
+"""The tables of words, in models where words may contain several units."""
 
 _LEAST_JOINED, _MIN_JOINED = 5, 0.0005
 """Words with blanks in a treebank, and their share of its words, from which the model of words is trained."""
@@ -72,6 +75,12 @@ class Trained:
     threshold : float
         Minimum score of a sentence end.
     """
+
+    schema: ClassVar[Schema] = Schema(
+        {"threshold": (int, float), "blanks": bool},
+        {"candidate": ("uint8", f"{KINDS} {KINDS}"), **_TABLES},
+        [Schema({}, _OF_WORDS)],
+    )
 
     def __init__(self, tables: dict[str, np.ndarray], blanks: bool, threshold: float):
         self.token_model = TokenModel(tables["candidate"], tables["known"], tables["tokens"])
@@ -117,22 +126,15 @@ class Trained:
         Raises
         ------
         ModelError
-            A table is missing, or has a dtype, shape or values that kernels cannot use.
+            A table has a size or values that kernels cannot use.
         """
-        threshold: Any = meta.get("threshold")
-        if type(threshold) not in (int, float) or not abs(threshold) < 100:
-            raise ModelError("the segmenter's threshold is not a number")
-        if type(meta.get("blanks")) is not bool:
-            raise ModelError("the segmenter does not say whether words contain blanks")
-        counts, weights = (_OF_WORDS[:1], _OF_WORDS[1:]) if tables.keys() & set(_OF_WORDS) else ((), ())
-        for name in ("known", *Usage._fields, *counts):
-            check_table(tables.get(name), ("uint8",), 8, f"the segmenter's '{name}'", 28)
-        for name in ("tokens", "sentences", *weights):
-            check_table(tables.get(name), ("float32",), 8, f"the segmenter's '{name}'", 28)
-        candidate = tables.get("candidate")
-        if candidate is None or candidate.dtype != np.uint8 or candidate.shape != (KINDS, KINDS) or candidate.max() > 2:
-            raise ModelError(f"the segmenter's table 'candidate' is not {KINDS} by {KINDS} of 0, 1 and 2")
-        return cls(tables, meta["blanks"], float(threshold))
+        if not abs(meta["threshold"]) < 100:
+            raise ModelError("the segmenter's threshold is not a number below 100")
+        for name in (*_TABLES, *(_OF_WORDS if "words" in tables else ())):
+            check_table(tables[name], (tables[name].dtype.name,), 8, f"the segmenter's '{name}'", 28)
+        if tables["candidate"].max() > 2:
+            raise ModelError("the segmenter's table 'candidate' has other numbers than 0, 1 and 2")
+        return cls(tables, meta["blanks"], float(meta["threshold"]))
 
 
 def train(

@@ -18,6 +18,7 @@ from nonproj.dual.problem import problem_of
 from nonproj.errors import ModelError
 from nonproj.learning.additive import MIN_COUNT, fit_additive
 from nonproj.learning.confidence import held_out, known_strings
+from nonproj.linear.component import load
 
 
 def solved(seed, parts, kind, **options):
@@ -269,6 +270,6 @@ def damaged(change):
     ],
 )
 def test_a_forged_state_is_refused(change):
-    Classifier.from_state(*damaged(lambda meta, arrays: None))
-    with pytest.raises(ModelError, match="confidence classifier"):
-        Classifier.from_state(*damaged(change))
+    load(Classifier, damaged(lambda meta, arrays: None))
+    with pytest.raises(ModelError, match="confidence"):
+        load(Classifier, damaged(change))

@@ -15,12 +15,14 @@ from nonproj.linear.component import (
     KNOWN,
     Schema,
     Setting,
+    add_nested,
     blocks,
     check_order,
     check_state,
     cross_fit,
     jackknife,
     load,
+    nested,
 )
 from nonproj.linear.word_classes import WordClasses
 from nonproj.model.model import Model
@@ -142,13 +144,13 @@ def test_training_resumes_with_components_that_are_not_registered_yet(sentences,
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda v, a: ([], a), "has no values"),
+        (lambda v, a: ([], a), "is not a record"),
         (lambda v, a: ({}, a), "has no 'classes' of type list"),
-        (lambda v, a: (v | {"more": 1}, a), "has a 'more'"),
-        (lambda v, a: (v, {}), "has no array 'weights' of int16 with 1 dimensions"),
+        (lambda v, a: (v | {"more": 1}, a), "has 'more', which is not its own"),
+        (lambda v, a: (v, {}), "has no array 'weights' of int16 with shape (*)"),
         (lambda v, a: (v, {"weights": a["weights"].astype(np.int32)}), "has no array 'weights' of int16"),
         (lambda v, a: (v, {"weights": a["weights"][:-1]}), "power of two"),
-        (lambda v, a: (v, a | {"more": a["weights"]}), "has an array 'more', which is not its own"),
+        (lambda v, a: (v, a | {"more": a["weights"]}), "has 'more', which is not its own"),
         (lambda v, a: ({"classes": [1]}, a), "a list of strings expected"),
         (lambda v, a: ({"classes": []}, a), "has 0 classes; 1 to 256 are expected"),
     ],
@@ -164,3 +166,86 @@ def test_a_schema_can_allow_several_types():
     check_state(({"limit": 1}, {}), Schema({"limit": (int, float)}, {}), "it")
     with pytest.raises(ModelError, match="it has no 'limit' of type int or float"):
         check_state(({"limit": "1"}, {}), Schema({"limit": (int, float)}, {}), "it")
+
+
+PARTS = Schema(
+    {"bits": int, "part": Schema({"scale": float}, {"table": ("float64", 1)})},
+    {"rows": ("int16", "rows width"), "bias": ("float32", "width"), "matrix": ("float32", "3 * width")},
+    [Schema({"threshold": float}, {"more": ("uint8", 1)}, [Schema({}, {"last": ("uint8", 1)})])],
+)
+
+
+def parts(optional=False):
+    """A state of `PARTS`."""
+    values = {"bits": 1, "part": {"scale": 1.0}}
+    arrays = {"rows": np.zeros((5, 2), np.int16), "bias": np.zeros(2, np.float32), "part.table": np.zeros(4)}
+    arrays["matrix"] = np.zeros((3, 7, 2), np.float32)
+    if optional:
+        values["threshold"], arrays["more"] = 0.5, np.zeros(1, np.uint8)
+    return values, arrays
+
+
+@pytest.mark.parametrize("optional", [False, True])
+def test_a_state_has_everything_or_nothing_of_an_optional_part(optional):
+    values, arrays = parts(optional)
+    check_state((values, arrays), PARTS, "it")
+    last = arrays | {"last": np.zeros(1, np.uint8)}
+    if optional:
+        check_state((values, last), PARTS, "it")
+        with pytest.raises(ModelError, match="^it has no array 'more' of uint8 with shape"):
+            check_state((values, {name: array for name, array in arrays.items() if name != "more"}), PARTS, "it")
+        del values["threshold"]
+        with pytest.raises(ModelError, match="^it has no 'threshold' of type float$"):
+            check_state((values, arrays), PARTS, "it")
+    else:
+        with pytest.raises(ModelError, match="^it has 'last', which is not its own$"):
+            check_state((values, last), PARTS, "it")
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("rows", np.zeros((5, 3), np.int16), "it has no array 'bias' of float32 with shape (width = 3)"),
+        ("rows", np.zeros(5, np.int16), "it has no array 'rows' of int16 with shape (rows, width)"),
+        ("bias", np.zeros(3, np.float32), "it has no array 'bias' of float32 with shape (width = 2)"),
+        ("matrix", np.zeros((2, 7, 2), np.float32), "has no array 'matrix' of float32 with shape (3, *, width = 2)"),
+        ("matrix", np.zeros((3, 7, 2)), "has no array 'matrix' of float32 with shape (3, *, width = 2)"),
+        ("part.table", np.zeros(4, np.float32), "the 'part' of it has no array 'table' of float64 with shape (*)"),
+        ("part.more", np.zeros(4), "the 'part' of it has 'more', which is not its own"),
+        ("parts.table", np.zeros(4), "it has 'parts.table', which is not its own"),
+        ("\x1b[2J" * 1000, np.zeros(4), "it has '\\x1b[2J"),
+    ],
+)
+def test_arrays_must_fit_each_other(name, array, message):
+    values, arrays = parts()
+    with pytest.raises(ModelError) as caught:
+        check_state((values, arrays | {name: array}), PARTS, "it")
+    assert message in str(caught.value) and str(caught.value).isprintable() and len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        (None, "the 'part' of it is not a record"),
+        ([], "the 'part' of it is not a record"),
+        ({}, "the 'part' of it has no 'scale' of type float"),
+        ({"scale": 1}, "the 'part' of it has no 'scale' of type float"),
+        ({"scale": 1.0, "x" * 10**6: 1}, f"the 'part' of it has '{'x' * 40}', which is not its own"),
+    ],
+)
+def test_nested_states_obey_their_schema(part, message):
+    values, arrays = parts()
+    for state in ({"bits": 1, "part": part}, {"bits": 1} if part is None else values | {"part": part}):
+        with pytest.raises(ModelError) as caught:
+            check_state((state, arrays), PARTS, "it")
+        assert str(caught.value) == message
+
+
+def test_nested_states_are_found_again():
+    values, arrays = parts()
+    outer = ({}, {})
+    add_nested(*outer, "it", (values, arrays))
+    add_nested(*outer, "none", None)
+    assert outer[1].keys() == {f"it.{name}" for name in arrays}
+    assert nested(*outer, "it") == (values, arrays)
+    assert nested(*outer, "none") is None

@@ -23,6 +23,7 @@ from nonproj.io.strings import (
     problem_of_record,
 )
 from nonproj.learning.trainer import train
+from nonproj.linear.component import check_state, load
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
@@ -81,10 +82,16 @@ def test_the_schema_agrees_with_what_is_learnt():
 # -- what components accept --------------------------------------------------------------------------------------------
 
 
+def from_state(state) -> Multiwords:
+    """The multiword tokens of a state, after the checks of the schema."""
+    check_state((state, {}), Multiwords.schema, "the multiword tokens")
+    return Multiwords.from_state(state, np.ones(1 << BITS, np.float32))
+
+
 def multiwords(entries=(), rules=()) -> Multiwords:
     """The multiword tokens of a model's header."""
     state = {"entries": [list(row) for row in entries], "rules": [list(row) for row in rules]}
-    return Multiwords.from_state(state, np.ones(1 << BITS, np.float32))
+    return from_state(state)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +133,7 @@ def test_multiword_tokens_that_are_right():
     assert multiwords([["zum", ["zu", "dem"], True]], [rule]).expand(["isn't"]) == {0: ("is", "n't")}
     for state in ({}, {"entries": []}, {"entries": {}, "rules": []}, [], {"entries": [], "rules": [], "more": 1}):
         with pytest.raises(ModelError):
-            Multiwords.from_state(state, np.zeros(1 << BITS, np.float32))
+            from_state(state)
 
 
 @pytest.mark.parametrize(
@@ -145,19 +152,24 @@ def test_a_language_of_a_model_is_never_imported(language, monkeypatch):
     meta, arrays = Segmenter.unicode().state()
     monkeypatch.setattr(builtins, "__import__", record)
     with pytest.raises(ModelError, match="the segmenter is of an unknown kind"):
-        Segmenter.from_state(meta | {"kind": "spacy", "language": language}, arrays)
-    with pytest.raises(ModelError, match="the segmenter's language is not a record"):
-        Segmenter.from_state(meta | {"language": language}, arrays)
-    if language != 1:
-        Segmenter.from_state(meta | {"language": meta["language"] | {"code": language}}, arrays)
+        load(Segmenter, (meta | {"kind": "spacy"}, arrays))
+    for kind in ("spacy", "unicode"):
+        with pytest.raises(ModelError, match="the 'language' of the component 'segmenter' is not a record"):
+            load(Segmenter, (meta | {"kind": kind, "language": language}, arrays))
+    named = meta | {"language": meta["language"] | {"code": language}}
+    if language == 1:
+        with pytest.raises(ModelError, match="the 'language' of the component 'segmenter' has no 'code' of type str"):
+            load(Segmenter, (named, arrays))
+    else:
+        load(Segmenter, (named, arrays))
     assert not [name for name in imported if name.startswith("spacy")]
 
 
 @pytest.mark.parametrize("lexicon", [["a\ud800"], ["a\rb"], ["a b"], [""], ["x" * 31], "ab", [1], ["x."] * 60_000])
 def test_a_lexicon_of_strangers(lexicon):
     meta, arrays = Segmenter.unicode().state()
-    with pytest.raises(ModelError, match="the segmenter's lexicon"):
-        Segmenter.from_state(meta | {"lexicon": lexicon}, arrays)
+    with pytest.raises(ModelError, match="the segmenter's lexicon|'segmenter' has no 'lexicon' of type list"):
+        load(Segmenter, (meta | {"lexicon": lexicon}, arrays))
 
 
 # -- what training writes ----------------------------------------------------------------------------------------------

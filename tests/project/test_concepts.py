@@ -57,12 +57,14 @@ def test_one_averaged_perceptron():
     assert defined == {"linear/perceptron.py: Averaged"}
 
 
-def test_one_step_of_adagrad_for_hashed_features():
-    """The networks' rows are vectors, with one sum of squares each."""
-    networks = {"learning/network.py", "tagging/network_learning.py"}
-    assert containing(r"squares\[\w+\] \+=") == {"linear/logistic.py", *networks}
+def test_optimisers_are_in_one_place():
+    """The steps of AdaGrad for a weight and for the two kinds of rows, Adam's, and the loop over epochs that logs."""
+    assert containing(r"squares\[\w+\] \+=") == {"linear/optimisers.py"}
+    assert containing(r"square\[\w+\] = |def _?adam") == {"linear/optimisers.py"}
+    assert containing(r"epoch %d: %.1f s") == {"linear/optimisers.py"}
+    assert containing(r"epochs // 2|2 \* \w+ > epochs") == {"linear/optimisers.py"}
 
 
 def test_one_rounding_of_weights():
-    assert containing(r"def quantise|/ 32767") == {"linear/weights.py"}
+    assert containing(r"def quantise|\b32767\b") == {"linear/weights.py"}
     assert containing(r"def _?zero_of|_ZEROS") == {"linear/weights.py"}

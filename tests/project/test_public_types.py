@@ -41,10 +41,6 @@ ALIASES = {
 """The aliases of types, which are strings, so that nothing is imported for them."""
 
 
-UNTYPED = {"train"}
-"""Functions that wait for their types."""
-
-
 def names_of(module_name: str) -> dict[str, object]:
     """Return the names that annotations of a module may use."""
     return with_checked(importlib.import_module(module_name)) | ALIASES
@@ -126,8 +122,6 @@ def reached() -> dict[type, str]:
 def test_public_functions_state_all_their_types(name, function):
     known, parameters = hints(function), inspect.signature(function).parameters
     missing = [each for each in parameters if each not in known and each not in ("self", "cls")]
-    if missing and name in UNTYPED:
-        pytest.xfail(f"{name} has no types of {missing} yet")
     assert not missing, f"{name}: parameters without a type: {missing}"
     assert "return" in known or name.endswith(".__init__"), f"{name}: no type of the result"
 

@@ -17,6 +17,7 @@ from nonproj.cli.main import main
 from nonproj.errors import ConfigError, DataError, FileError, ModelError
 from nonproj.learning.preparation import load_features
 from nonproj.learning.trainer import train
+from nonproj.linear.component import load
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
@@ -103,7 +104,7 @@ def test_what_is_no_file_of_clusters(path, content, problem):
 def test_state_and_damage(path):
     clusters = Clusters.read(path)
     description, arrays = clusters.state()
-    again = Clusters.from_state(description, arrays)
+    again = load(Clusters, (description, arrays))
     assert again.state()[1]["text"].tobytes() == arrays["text"].tobytes()
     text = arrays["text"]
     damaged = [
@@ -116,8 +117,8 @@ def test_state_and_damage(path):
         (description, {"text": np.frombuffer(text.tobytes().replace(b"\thus", b"\xff\thus"), np.uint8)}),
     ]
     for state in damaged:
-        with pytest.raises(ModelError, match="clusters are damaged"):
-            Clusters.from_state(*state)
+        with pytest.raises(ModelError, match="clusters are damaged|^the component 'clusters' has no"):
+            load(Clusters, state)
 
 
 def test_encoder_numbers_the_clusters_of_words_it_has_not_seen(path):

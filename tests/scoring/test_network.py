@@ -16,6 +16,7 @@ from nonproj.errors import ModelError
 from nonproj.io.objects import from_words
 from nonproj.learning.network import Example, NetworkLearner, count_rows
 from nonproj.learning.trainer import train
+from nonproj.linear.component import load
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.options.sections import NetworkConfig
@@ -24,7 +25,7 @@ from nonproj.pipeline.joint import Choice, JointParser
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.price_and_cut import PricingParser
 from nonproj.scoring.batch import join
-from nonproj.scoring.network import Network, Weights, network_of
+from nonproj.scoring.network import Network, Weights
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vocabulary import Encoder
 from nonproj.scoring.word_sums import Columns, columns_for
@@ -242,7 +243,7 @@ def model():
 
 def test_arcs_score_with_the_network_and_trees_stay_certified(model):
     parser, plain = Parser(model), Parser(dataclasses.replace(model, components={}))
-    network, differences = network_of(model), 0
+    network, differences = model.loaded(Network, model.vocabularies, len(model.labels)), 0
     for sentence in sentences(10, seed=1):
         tokens = parser.encode(sentence)
         arcs = full_arc_space(len(sentence))
@@ -317,23 +318,23 @@ def test_price_and_cut_refuses_a_network():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda state, arrays: state.pop("scale"), "lacks its columns"),
-        (lambda state, arrays: state.update(columns=[["pos", 4]]), "lacks its columns"),
+        (lambda state, arrays: state.pop("scale"), "has no 'scale' of type float"),
+        (lambda state, arrays: state.update(columns=[["pos", 4]]), "has a column that is not a pair"),
         (lambda state, arrays: state.update(columns=[["lower", 0]]), "needs the attribute 'lower'"),
         (lambda state, arrays: state.update(columns=[]), "is empty"),
         (lambda state, arrays: state.update(scale=math.inf), "scale of the network"),
         (lambda state, arrays: state.update(label_scale=-1.0), "scale of the network"),
-        (lambda state, arrays: arrays.update(labels=arrays["labels"][1:]), "wrong shapes"),
-        (lambda state, arrays: arrays.pop("words"), "lacks one of the arrays"),
-        (lambda state, arrays: arrays.update(index=arrays["index"][1:]), "index of the network"),
+        (lambda state, arrays: arrays.update(labels=arrays["labels"][1:]), "array 'labels' is of size"),
+        (lambda state, arrays: arrays.pop("words"), "has no array 'words'"),
+        (lambda state, arrays: arrays.update(index=arrays["index"][1:]), "array 'index' is of size"),
         (lambda state, arrays: arrays["index"].__setitem__(7, len(arrays["words"])), "lacks some of its rows"),
         (lambda state, arrays: arrays["index"].__setitem__(7, -1), "lacks some of its rows"),
-        (lambda state, arrays: arrays.update(words=arrays["words"][:, 1:]), "wrong shapes"),
-        (lambda state, arrays: arrays.update(words=arrays["words"][0]), "wrong shapes"),
-        (lambda state, arrays: arrays.update(between=arrays["between"][1:]), "wrong shapes"),
-        (lambda state, arrays: arrays.update(positions=arrays["positions"][1:]), "wrong shapes"),
-        (lambda state, arrays: arrays.update(output=arrays["output"].astype(float)), "wrong shapes"),
-        (lambda state, arrays: arrays.update(output=arrays["output"][:0]), "wrong shapes"),
+        (lambda state, arrays: arrays.update(words=arrays["words"][:, 1:]), "array 'words' is of size"),
+        (lambda state, arrays: arrays.update(words=arrays["words"][0]), "has no array 'words'"),
+        (lambda state, arrays: arrays.update(between=arrays["between"][1:]), "array 'between' is of size"),
+        (lambda state, arrays: arrays.update(positions=arrays["positions"][1:]), "has no array 'positions'"),
+        (lambda state, arrays: arrays.update(output=arrays["output"].astype(float)), "has no array 'output'"),
+        (lambda state, arrays: arrays.update(output=arrays["output"][:0]), "has no array 'output'"),
     ],
 )
 def test_forged_networks_are_refused(model, change, message):
@@ -341,4 +342,4 @@ def test_forged_networks_are_refused(model, change, message):
     state, arrays = dict(state), {name: array.copy() for name, array in arrays.items()}
     change(state, arrays)
     with pytest.raises(ModelError, match=message):
-        Network.from_state(state, arrays, model.vocabularies, len(model.labels))
+        load(Network, (state, arrays), model.vocabularies, len(model.labels))

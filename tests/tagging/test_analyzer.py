@@ -12,6 +12,7 @@ import toy
 
 from nonproj.errors import ConfigError, ModelError
 from nonproj.io import conll
+from nonproj.linear.component import load
 from nonproj.options.sections import TaggerConfig
 from nonproj.tagging.analyzer import Analyzer, jackknife
 from nonproj.tagging.scripts import apply_script, is_script, make_script
@@ -182,7 +183,7 @@ def test_strange_input(analyzer):
 
 def test_batches_do_not_change_the_result(analyzer, greek):
     blank = [without(s) for s in greek[1]]
-    fresh = Analyzer.from_state(*analyzer.state())
+    fresh = load(Analyzer, analyzer.state())
     assert [fresh.annotate([s])[0] for s in reversed(blank)][::-1] == analyzer.annotate(blank)
 
 
@@ -250,7 +251,7 @@ def test_jackknifing_few_sentences():
 
 def test_a_state_makes_the_same_model(analyzer, greek):
     meta, arrays = analyzer.state()
-    copied = Analyzer.from_state(json.loads(json.dumps(meta)), {name: array.copy() for name, array in arrays.items()})
+    copied = load(Analyzer, (json.loads(json.dumps(meta)), {name: array.copy() for name, array in arrays.items()}))
     blank = [without(s) for s in greek[1]]
     assert copied.columns == analyzer.columns
     assert copied.annotate(blank) == analyzer.annotate(blank)
@@ -290,7 +291,7 @@ def test_forged_headers_are_refused(analyzer):
     meta, arrays = analyzer.state()
     for forged in forged_metas(meta):
         with pytest.raises(ModelError) as caught:
-            Analyzer.from_state(forged, arrays)
+            load(Analyzer, (forged, arrays))
         assert "\n" not in str(caught.value)
 
 
@@ -309,10 +310,10 @@ def test_forged_arrays_are_refused(analyzer):
             if fits and name.endswith("_key") and (np.diff(forged.astype(np.int64)) > 0).all():
                 continue
             with pytest.raises(ModelError) as caught:
-                Analyzer.from_state(meta, arrays | {name: forged})
+                load(Analyzer, (meta, arrays | {name: forged}))
             assert "\n" not in str(caught.value)
         with pytest.raises(ModelError):
-            Analyzer.from_state(meta, {key: value for key, value in arrays.items() if key != name})
+            load(Analyzer, (meta, {key: value for key, value in arrays.items() if key != name}))
 
 
 def test_weights_of_any_value_are_harmless(analyzer, greek):
@@ -323,7 +324,7 @@ def test_weights_of_any_value_are_harmless(analyzer, greek):
             rng.integers(-32768, 32768, len(arrays[name])).astype(np.int16),
             np.full_like(arrays[name], -32768),
         ):
-            forged = Analyzer.from_state(meta, arrays | {name: value})
+            forged = load(Analyzer, (meta, arrays | {name: value}))
             assert [len(rows) for rows in forged.annotate(greek[1][:20], overwrite=True)] == list(
                 map(len, greek[1][:20])
             )

@@ -13,6 +13,7 @@ from problems import draw_tags
 from threadpoolctl import threadpool_limits
 
 from nonproj.errors import ModelError
+from nonproj.linear.component import load
 from nonproj.linear.hashing import hash_texts
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vocabulary import ATTRIBUTES
@@ -189,7 +190,7 @@ def test_the_network_takes_part_in_tagging(analyzer):
     blank = [Sentence([[*row[:2], "_", "_", "_", "_", *row[6:]] for row in s.rows]) for s in toy.sentences(30, seed=3)]
     state, arrays = analyzer.state()
     arrays = arrays | {"tagger.weights": np.zeros_like(arrays["tagger.weights"])}  # so that only the network scores
-    alone = Analyzer.from_state(state, arrays)
+    alone = load(Analyzer, (state, arrays))
     gold = [row[3] for s in toy.sentences(30, seed=3) for row in s.rows]
     found = [row[3] for rows in alone.annotate(blank) for row in rows]
     assert np.mean([a == b for a, b in zip(gold, found, strict=True)]) > 0.9
@@ -209,7 +210,7 @@ def test_without_epochs_or_weight_there_is_no_network():
         analyzer = Analyzer.fit(toy.sentences(10), options)
         assert analyzer.tagger.network is None
         assert not any("network" in name for name in analyzer.state()[1])
-        assert Analyzer.from_state(*analyzer.state()).tagger.network is None
+        assert load(Analyzer, analyzer.state()).tagger.network is None
 
 
 @pytest.mark.parametrize(
@@ -233,5 +234,5 @@ def test_damaged_networks_are_refused(analyzer, name, change):
     found = arrays.pop(f"tagger.{name}")
     if change:
         arrays[f"tagger.{name}"] = change(found)
-    with pytest.raises(ModelError, match="the tagger"):
-        Analyzer.from_state(state, arrays)
+    with pytest.raises(ModelError, match="tagger"):
+        load(Analyzer, (state, arrays))

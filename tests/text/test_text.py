@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from nonproj.errors import ConfigError, DataError, FileError, ModelError, NonprojError
 from nonproj.io import conll
+from nonproj.linear.component import load
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text import input as text_input
 from nonproj.text.input import TextInput, read_text, split_text
@@ -209,7 +210,8 @@ def test_lines_and_words_are_those_of_the_input(segmenter):
 
 def test_text_without_full_stops_is_cut(segmenter):
     meta, arrays = segmenter.state()
-    segmenter = Segmenter.from_state(meta | {"threshold": 50}, arrays)  # finds no sentence boundaries itself
+    if meta["kind"] == "trained":
+        segmenter = load(Segmenter, (meta | {"threshold": 50}, arrays))  # finds no sentence boundaries itself
     text = " ".join(f"ord{number}" for number in range(5000))
     sentences = segmenter.segment(text)
     assert max(map(len, sentences)) <= 1000 and min(map(len, sentences)) >= 490
@@ -368,7 +370,7 @@ class OneByOne(io.RawIOBase):
 
 def test_a_segmenter_is_stored_without_loss(segmenter):
     meta, arrays = segmenter.state()
-    again = Segmenter.from_state(json.loads(json.dumps(meta)), arrays)
+    again = load(Segmenter, (json.loads(json.dumps(meta)), arrays))
     assert again.description == segmenter.description
     assert written(again.segment(TEXT)) == written(segmenter.segment(TEXT))
 
@@ -404,8 +406,8 @@ def test_damaged_states_are_rejected(segmenter):
     count = 0
     for meta, arrays in damaged(*segmenter.state()):
         with pytest.raises(ModelError) as caught:
-            Segmenter.from_state(meta, arrays)
-        assert "\n" not in str(caught.value) and str(caught.value).startswith("the segmenter")
+            load(Segmenter, (meta, arrays))
+        assert "\n" not in str(caught.value) and "segmenter" in str(caught.value)
         count += 1
     assert count > 12
 
@@ -460,7 +462,7 @@ def test_rules_of_spacy_are_stored(monkeypatch):
         Segmenter.fit(treebank, SegmenterConfig(language="xq"))
     meta, arrays = Segmenter.fit(treebank, SegmenterConfig(language="sv")).state()
     monkeypatch.setitem(sys.modules, "spacy", None)
-    swedish = Segmenter.from_state(json.loads(json.dumps(meta)), arrays)
+    swedish = load(Segmenter, (json.loads(json.dumps(meta)), arrays))
     assert [sentence.forms for sentence in swedish.segment("Det är t.ex. en hund. Var är den?")] == [
         ["Det", "är", "t.ex.", "en", "hund", "."],
         ["Var", "är", "den", "?"],

@@ -9,7 +9,9 @@ import naive_text as naive
 import numpy as np
 import pytest
 
+from nonproj.errors import ModelError
 from nonproj.io import conll
+from nonproj.linear.component import load
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text.characters import KINDS, characters
 from nonproj.text.corpus import Surface, raw_text, surface
@@ -168,13 +170,13 @@ def test_the_model_is_stored_and_checked(blanks, with_blanks):
     segmenter = with_blanks if blanks else fitted(False)
     meta, arrays = segmenter.state()
     text = "gia đình ở thành phố." if blanks else "giađìnhởthànhphố"
-    assert forms(Segmenter.from_state(meta, arrays), text) == forms(segmenter, text)
+    assert forms(load(Segmenter, (meta, arrays)), text) == forms(segmenter, text)
     for name in ("lexicon", "words"):
         for wrong in ({}, {name: arrays[name][:-1]}, {name: arrays[name].astype(np.float64)}):
-            with pytest.raises(Exception, match="^the segmenter's '" + name):
-                Segmenter.from_state(meta, {k: v for k, v in arrays.items() if k != name} | wrong)
-    with pytest.raises(Exception, match="whether words contain blanks"):
-        Segmenter.from_state({k: v for k, v in meta.items() if k != "blanks"}, arrays)
+            with pytest.raises(ModelError, match=f"^the (component 'segmenter' has no array|segmenter's) '{name}'"):
+                load(Segmenter, (meta, {k: v for k, v in arrays.items() if k != name} | wrong))
+    with pytest.raises(ModelError, match="^the component 'segmenter' has no 'blanks' of type bool$"):
+        load(Segmenter, ({k: v for k, v in meta.items() if k != "blanks"}, arrays))
 
 
 # -- statistics of words -----------------------------------------------------------------------------------------------
