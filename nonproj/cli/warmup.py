@@ -160,7 +160,7 @@ def estimate() -> None:
         parts, options = part_space(full_arc_space(3), name), DualOptions(projective=projective)
         found = decode_trusted(parts, np.zeros(len(parts)), options, SearchOptions())
         marginal = np.zeros(len(parts.arcs.head))
-        case = Case(tokens, parts, np.zeros(len(parts)), marginal, found[0], found.copies, *labels)
+        case = Case(tokens, found.problem, found.copies, marginal, found[0], *labels)
         case = case._replace(tag_margins=np.zeros(3), text_margins=np.zeros((4, 2), np.float32))
         Classifier(0.0, text=Models(heads, heads, trees)).confidence(gather(case, 0, options, np.inf))
 

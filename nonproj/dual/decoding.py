@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nonproj.automata.compiled import is_compiled
+from nonproj.automata.compiled import has_compiled_automata
 from nonproj.dual.domain import pose, with_scale
 from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_search
 from nonproj.dual.problem import problem_of
@@ -109,7 +109,7 @@ def dual_trace(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAU
     (True, 9.0, 9.0)
     """
     parts, scores, options = pose(parts, scores, options)
-    if len(parts.types) > 1 and not is_compiled(parts):
+    if len(parts.types) > 1 and not has_compiled_automata(parts.types):
         raise ValueError(f"the automata of {', '.join(parts.names)} are not compiled; they leave no trace")
     size = options.max_iterations
     trace = Trace(np.empty(size), np.empty(size), np.empty(size), np.empty(size, np.int32))
@@ -196,7 +196,7 @@ def k_best(
     if k < 1:
         raise ValueError(f"k is {k}; 1 or more is expected")
     search = check_search(search)
-    return decode_trusted(*pose(parts, scores, options, k), search, k)
+    return list(decode_trusted(*pose(parts, scores, options, k), search, k))
 
 
 def priced_search(

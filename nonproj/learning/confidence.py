@@ -198,7 +198,8 @@ def _case(parser: Parser, sentence: Sentence, tag_margins: np.ndarray | None) ->
     parts, scores = parser.score(tokens, arcs)
     found = parser.decode_all(parts, scores)
     labelled = parser.label_arcs(tokens, found[0].tree)
-    return Case(tokens, parts, scores, marginals, found[0], found.copies, *labelled, tag_margins, sentence.margins)
+    margins = tag_margins, sentence.margins
+    return Case(tokens, found.problem, found.copies, marginals, found[0], *labelled, *margins)
 
 
 def median_loss(parser: Parser, sentences: Sequence[Sentence]) -> float:

@@ -81,10 +81,10 @@ def test_each_kernel_has_one_signature_and_the_warm_up_leaves_none_to_compile():
 _SMALL = """
 import json, sys
 import nonproj.kernels.kernel as kernels
-from nonproj.parts.arcs import _index_arcs, full_arc_space
+from nonproj.parts.arcs import index_arcs, full_arc_space
 
 arcs = full_arc_space(3).head.tolist()
-json.dump([kernels.cache_folder().name, arcs, sum(_index_arcs.stats.cache_misses.values())], sys.stdout)
+json.dump([kernels.cache_folder().name, arcs, sum(index_arcs.stats.cache_misses.values())], sys.stdout)
 """
 
 
