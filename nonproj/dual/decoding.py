@@ -16,6 +16,7 @@ from nonproj.dual.problem import problem_of
 from nonproj.dual.search import Searched, search
 from nonproj.dual.subgradient import Trace
 from nonproj.options.sections import MAX_PRICE
+from nonproj.trees.checks import check_integer
 from nonproj.types import Decoded, Float64s, PartSpace
 
 if TYPE_CHECKING:
@@ -193,9 +194,7 @@ def k_best(
     >>> [(tree.tree.tolist(), tree.score, tree.certified) for tree in k_best(parts, [1.0, 2.0, 4.0, 9.0], 5)]
     [([-1, 0, 1], 10.0, True), ([-1, 2, 0], 6.0, True), ([-1, 0, 0], 5.0, True)]
     """
-    if k < 1:
-        raise ValueError(f"k is {k}; 1 or more is expected")
-    search = check_search(search)
+    k, search = check_integer(k, "k", 1), check_search(search)
     return list(decode_trusted(*pose(parts, scores, options, k), search, k))
 
 

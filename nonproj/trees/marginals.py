@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.trees.checks import BAD_SCORE, FOUND, UNDERFLOW, check_matrix, check_status
+from nonproj.trees.checks import BAD_SCORE, FOUND, UNDERFLOW, check_flag, check_matrix, check_status
 from nonproj.trees.domain import without_forbidden
 from nonproj.trees.elimination import LARGE, SMALLEST, _escape
 from nonproj.trees.wide_marginals import wide_marginals
@@ -73,7 +73,8 @@ def marginals(scores: ArrayLike, single_root: bool = False, strict: bool = True)
     >>> p[:, 1].round(3).tolist(), round(float(np.exp(log_partition)), 6)
     ([0.667, 0.0, 0.333], 3.0)
     """
-    return marginals_trusted(without_forbidden(check_matrix(scores, "scores")), bool(single_root), strict)
+    flags = check_flag(single_root, "single_root"), check_flag(strict, "strict")
+    return marginals_trusted(without_forbidden(check_matrix(scores, "scores")), *flags)
 
 
 def marginals_trusted(scores: Float64s, single_root: bool, strict: bool) -> tuple[Float64s, float]:

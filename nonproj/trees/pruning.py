@@ -9,7 +9,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.arcs import check_count, full_arc_space, index_arcs
 from nonproj.trees.arborescence import _count_roots, best_arborescence_dense
-from nonproj.trees.checks import FOUND, NO_TREE, check_matrix, check_status
+from nonproj.trees.checks import FOUND, NO_TREE, check_flag, check_integer, check_matrix, check_status
 from nonproj.trees.projective import best_projective_tree, is_projective
 from nonproj.types import ArcSpace, Bools, Float64s, Int32s
 
@@ -66,12 +66,12 @@ def prune(
     p = check_matrix(marginals, "marginals")
     if not 0.0 <= threshold <= 1.0:
         raise ValueError(f"threshold is {threshold}; a number from 0 to 1 is expected")
-    if max_heads < 1:
-        raise ValueError(f"max_heads is {max_heads}; at least 1 is expected")
+    max_heads = check_integer(max_heads, "max_heads", 1)
+    single_root, projective = check_flag(single_root, "single_root"), check_flag(projective, "projective")
     if not (p >= 0.0).all():
         raise ValueError("marginals must be probabilities, not negative and not NaN")
     check_count(p.size, "pairs of words", len(p) - 1)
-    return prune_trusted(p, float(threshold), int(max_heads), bool(single_root), projective)
+    return prune_trusted(p, float(threshold), max_heads, single_root, projective)
 
 
 def prune_trusted(p: Float64s, threshold: float, max_heads: int, single_root: bool, projective: bool) -> ArcSpace:

@@ -18,7 +18,7 @@ from nonproj.dual.search import search as search_problem
 from nonproj.dual.subgradient import Trace
 from nonproj.dual.subproblems import Instance
 from nonproj.dual.tags import JointSpace, Tags
-from nonproj.trees.checks import NO_TREE, check_status
+from nonproj.trees.checks import NO_TREE, check_integer, check_status
 from nonproj.trees.domain import highest_forbidden
 from nonproj.types import Bools, Decoded, Int32s, Int64s
 
@@ -136,7 +136,8 @@ def k_best_jointly(
     [([-1, 2, 0], [0, 1, 0], 17.0), ([-1, 0, 0], [0, 1, 0], 11.0), ([-1, 0, 1], [0, 1, 0], 8.0)]
     """
     problem, options, forbidden = _pose(problem, check_options(options), price)
-    found = search_problem(TaggedProblem(problem, options), options, check_search(search), k, price, trace)
+    k, search = check_integer(k, "k", 1), check_search(search)
+    found = search_problem(TaggedProblem(problem, options), options, search, k, price, trace)
     if not forbidden.any():
         return found
     allowed = [each for each in found if not forbidden[_arcs(problem, each)].any()]
