@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -156,7 +157,8 @@ class Parser:
         """
         _ = self.analyzer, self.classifier  # loaded now, and not once for each number
         found = copy.copy(self)
-        found.decoding, found.nbest = dataclasses.replace(self.decoding, nbest=k), k
+        found.decoding = dataclasses.replace(self.decoding, nbest=k)
+        found.nbest = found.decoding.nbest
         return found
 
     def tag(self, sentences: list[Sentence]) -> list[Sentence]:
@@ -229,7 +231,7 @@ class Parser:
     def _parse_batch(self, sentences: list[Sentence]) -> list[Parse]:
         """Parse sentences stage by stage."""
         tokens = list(map(self.encoder.encode, sentences))
-        constraints = [read_constraints(sentence, self.constraints) for sentence in sentences]
+        constraints = list(map(read_constraints, sentences, itertools.repeat(self.constraints)))
         batch = join(tokens)
         demanded = join_words(map(self.demanded, constraints), batch) if any(constraints) else {}
         stages = sentences, tokens, constraints, self.first_order_batch(batch)

@@ -47,8 +47,8 @@ _FROM_PYTHON = {
     "nonproj.automata.compiled.count_work": 2,
     "nonproj.automata.compiled.decode_all_heads": 2,
     "nonproj.confidence.alternatives._fill_costs": 2,
-    # With and without both, with tags, and with tables.
-    "nonproj.dual.subgradient._descend": 6,
+    # With and without both, with tags, with tags and parts of third order, and with tables.
+    "nonproj.dual.subgradient._descend": 7,
     # With and without both.
     "nonproj.dual.exclusion._exclude": 4,
 }
