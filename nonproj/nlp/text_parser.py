@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, overload
 import numpy as np
 
 from nonproj.io import conll
-from nonproj.io.objects import from_words
+from nonproj.io.objects import from_conllu, from_words
 from nonproj.model.model import Model
 from nonproj.nlp.document import Document, ParsedSentence
 from nonproj.options.sections import DecodingConfig
@@ -311,7 +311,7 @@ def _sentence(tokens: Any) -> Sentence:
     if isinstance(tokens, str):
         raise ValueError("a string is not a list of words; call the parser itself to parse text")
     if hasattr(tokens, "serialize"):
-        return conll.from_conllu(tokens, ignore_heads=True)
+        return from_conllu(tokens, ignore_heads=True)
     if not isinstance(tokens, Sequence):
         raise ValueError(f"a sentence is of type {type(tokens).__name__}; words, rows, Sentence or TokenList expected")
     return from_words(tokens)
