@@ -4,6 +4,10 @@
 
 Counts the call events of `sys.setprofile` in functions of this package, compiled ones included, once everything is
 loaded and compiled.  The figures depend on the version of Python: from 3.12 on, comprehensions are no calls.
+
+With Python 3.11 the Tamil model and the toy model of the tests, which have all components, make 197 calls in 161
+functions of 49 modules for `TEXT`; 38 of the functions are compiled.  A sentence may add some:
+202 calls with the Greek model, where the best heads of all words are not a tree.
 """
 
 from __future__ import annotations
@@ -28,15 +32,15 @@ _FOLDER = Path(nonproj.__file__).parent
 
 
 class Calls(NamedTuple):
-    """What one call of the parser calls; or the limits of that."""
+    """What one call of the parser calls, or the limits of that."""
 
     calls: int
     functions: int
     modules: int
 
 
-LIMITS = Calls(200, 110, 30)
-"""How much there should be at most."""
+LIMITS = Calls(199, 161, 49)
+"""How much there is at most: fewer than 200 calls, and no more functions and modules than were measured."""
 
 
 def count(call: Callable[[], object]) -> Counter[tuple[str, str]]:

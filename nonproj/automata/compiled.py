@@ -47,11 +47,6 @@ COMPILED = (
 _NAME = attrgetter("name")
 
 
-def is_compiled(parts: PartSpace) -> bool:
-    """Return whether the automata of this set of part types are compiled."""
-    return has_compiled_automata(parts.types)
-
-
 def has_compiled_automata(types: Sequence[PartType]) -> bool:
     """Return whether the automata of these part types are compiled."""
     return tuple(map(_NAME, types)) in COMPILED

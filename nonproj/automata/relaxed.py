@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nonproj.automata.compiled import compiled_starts, decode_all_heads, is_compiled
+from nonproj.automata.compiled import compiled_starts, decode_all_heads, has_compiled_automata
 from nonproj.automata.general import best_paths, general_automata
 from nonproj.automata.workspace import Choice, SplitScores, split_scores
 from nonproj.parts.space import check_scores
@@ -78,7 +78,7 @@ def decode_relaxed(parts: PartSpace, scores: ArrayLike, tau: float) -> Relaxed:
     scores, arcs = check_scores(parts, scores, finite=True), parts.arcs
     n_arcs = len(arcs.head)
     choice = Choice(np.zeros(n_arcs, np.int8), np.zeros(n_arcs, np.int8))
-    if not is_compiled(parts):
+    if not has_compiled_automata(parts.types):
         paths = best_paths(arcs, general_automata(parts, scores), scores[:n_arcs])
         return Relaxed(paths.z, choice.z_grandparent, float(paths.values.sum()))
     starts = compiled_starts(parts)

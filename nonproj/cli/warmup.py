@@ -93,6 +93,7 @@ def warm_up() -> None:
                 weights = model.weights["parser"]
                 hashed = hash_tokens(parser.encode(treebank[0]), parser.scorer.tables[-1], len(weights))
                 grandparent_bounds(hashed, weights)
+            if name in ("grandparent", "third"):
                 decide_jointly(model, treebank)
             del model, parser  # mapped files cannot be removed everywhere
     analyze(treebank)
@@ -160,7 +161,7 @@ def estimate() -> None:
         parts, options = part_space(full_arc_space(3), name), DualOptions(projective=projective)
         found = decode_trusted(parts, np.zeros(len(parts)), options, SearchOptions())
         marginal = np.zeros(len(parts.arcs.head))
-        case = Case(tokens, parts, np.zeros(len(parts)), marginal, found[0], found.copies, *labels)
+        case = Case(tokens, found.problem, found.copies, marginal, found[0], *labels)
         case = case._replace(tag_margins=np.zeros(3), text_margins=np.zeros((4, 2), np.float32))
         Classifier(0.0, text=Models(heads, heads, trees)).confidence(gather(case, 0, options, np.inf))
 
@@ -170,12 +171,13 @@ def search() -> None:
     rng = np.random.default_rng(0)
     parts = part_space(full_arc_space(5), "grandparent")
     branch_and_bound(parts, rng.normal(size=len(parts)), DualOptions(max_iterations=1))
-    space, tagged = joint_space(full_arc_space(4), [1, 2, 2, 1, 2])
-    problem = joint_problem(space, tagged, rng.normal(size=len(tagged)), no_chain(space))
-    max_marginals(problem.chain, space.first)
-    found = decode_jointly(problem, DualOptions(max_iterations=1))
-    assert found.tags is not None
-    joint_score(problem, found.tree, found.tags)
+    for name in ("grandparent", "third"):
+        space, tagged = joint_space(full_arc_space(4), [1, 2, 2, 1, 2], PART_SETS[name])
+        problem = joint_problem(space, tagged, rng.normal(size=len(tagged)), no_chain(space))
+        max_marginals(problem.chain, space.first)
+        found = decode_jointly(problem, DualOptions(max_iterations=1))
+        assert found.tags is not None
+        joint_score(problem, found.tree, found.tags)
 
 
 if __name__ == "__main__":

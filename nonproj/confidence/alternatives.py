@@ -12,19 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from nonproj.automata.compiled import compiled_starts
+from nonproj.dual.subproblems import Instance
 from nonproj.kernels.kernel import inlined_kernel, kernel
-from nonproj.types import ArcSpace, PartSpace
+from nonproj.types import ArcSpace
 
 
-def costs(parts: PartSpace, scores: np.ndarray, heads: np.ndarray, single_root: bool) -> np.ndarray:
+def costs(instance: Instance, heads: np.ndarray, single_root: bool) -> np.ndarray:
     """Return, for each word, the given tree's score minus that of the best of these trees in which it has another head.
 
     Parameters
     ----------
-    parts : PartSpace
-        Of types with compiled automata.
-    scores : ndarray of shape (P,), float64
+    instance : Instance
+        Of parts with compiled automata.
     heads : ndarray of shape (N,), int32
         A tree over the candidate arcs.
     single_root : bool
@@ -37,14 +36,17 @@ def costs(parts: PartSpace, scores: np.ndarray, heads: np.ndarray, single_root: 
 
     Examples
     --------
+    >>> from nonproj.dual.options import DualOptions
+    >>> from nonproj.dual.problem import problem_of
     >>> from nonproj.parts.arcs import full_arc_space
     >>> from nonproj.parts.space import part_space
-    >>> parts = part_space(full_arc_space(2), "arc")
-    >>> costs(parts, np.array([1.0, 2.0, 4.0, 9.0]), np.array([-1, 0, 1], np.int32), False)
+    >>> problem = problem_of(part_space(full_arc_space(2), "arc"), np.array([1.0, 2.0, 4.0, 9.0]), DualOptions())
+    >>> costs(problem.instance, np.array([-1, 0, 1], np.int32), False)
     array([inf,  4.,  4.])
     """
     cost = np.full(len(heads), np.inf)
-    _fill_costs(parts.arcs, compiled_starts(parts), scores, heads, bool(single_root), cost)
+    arcs, starts, scores, _ = instance
+    _fill_costs(arcs, starts, scores, heads, bool(single_root), cost)
     return cost
 
 

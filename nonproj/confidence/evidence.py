@@ -6,16 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.automata.compiled import compiled_starts, count_work, is_compiled
+from nonproj.automata.compiled import count_work
 from nonproj.confidence.alternatives import costs
 from nonproj.dual.exclusion import exclusion_bounds
 from nonproj.dual.options import DualOptions
+from nonproj.dual.problem import PartsProblem, Problem
 from nonproj.dual.subgradient import ARC_WORK, CONTRACTION_WORK, WORD_WORK
 from nonproj.dual.subproblems import Instance
 from nonproj.kernels.kernel import kernel
 from nonproj.scoring.labels import two_best as two_best
 from nonproj.scoring.vocabulary import MARGIN, UNKNOWN, Tokens
-from nonproj.types import ArcSpace, Decoded, PartSpace
+from nonproj.types import ArcSpace, Decoded
 
 FEATURES = (
     "marginal",
@@ -75,13 +76,13 @@ class Case(NamedTuple):
     Attributes
     ----------
     tokens : Tokens
-    parts : PartSpace
-    scores : ndarray of shape (P,), float64
+    problem : Problem
+        Over the candidate arcs.
+    copies : ndarray of shape (3 A,), float64
+        Those of the arcs' scores where the first bound was lowest, see `nonproj.dual.search.Searched`.
     marginals : ndarray of shape (A,), float64
         Of the candidate arcs, in the first-order model.
     decoded : Decoded
-    copies : ndarray of shape (3 A,), float64
-        Those of the arcs' scores where the first bound was lowest, see `nonproj.dual.search.Searched`.
     labels : ndarray of shape (n,), int64
         The number of each arc's label.
     label_margins : ndarray of shape (n,), float64
@@ -93,11 +94,10 @@ class Case(NamedTuple):
     """
 
     tokens: Tokens
-    parts: PartSpace
-    scores: np.ndarray
+    problem: Problem
+    copies: np.ndarray
     marginals: np.ndarray
     decoded: Decoded
-    copies: np.ndarray
     labels: np.ndarray
     label_margins: np.ndarray
     tag_margins: np.ndarray | None = None
@@ -142,41 +142,42 @@ def gather(case: Case, tag_column: int | None, options: DualOptions, limit: floa
         If ``cost`` is larger, ``difference`` is not computed and equals it; likewise for the words of highest cost
         if computing it would exceed `WORK_PER_WORD`.
     """
-    parts, scores, heads = case.parts, case.scores, case.decoded.tree
+    instance, heads, kind = case.problem.instance, case.decoded.tree, case.kind
     n_nodes = len(heads)
-    if len(parts.types) == 1 or is_compiled(parts):
-        cost = costs(parts, scores, heads, options.single_root)
-        wanted = affordable(parts, heads, cost, limit)
-        instance = Instance(parts.arcs, compiled_starts(parts), scores)
+    if isinstance(case.problem, PartsProblem):
+        cost = costs(instance, heads, options.single_root)
+        wanted = affordable(instance, heads, cost, limit)
         bounds = exclusion_bounds(instance, case.copies, options, heads, wanted)
     else:  # no multipliers, and parts of other shapes
         cost, bounds = np.full(n_nodes, np.inf), np.full(n_nodes, -np.inf)
-    features = np.zeros((n_nodes - 1, len(KINDS[case.kind])))
+    features = np.zeros((n_nodes - 1, len(KINDS[kind])))
     facts = float(case.decoded.score), float(case.decoded.iterations), limit
     margins = case.label_margins.astype(np.float64)
-    _fill_features(parts.arcs, heads, case.marginals, cost, bounds, margins, case.tokens.atoms, facts, features)
+    _fill_features(instance.arcs, heads, case.marginals, cost, bounds, margins, case.tokens.atoms, facts, features)
     if case.tag_margins is not None:
         _fill_tag_features(heads, np.minimum(case.tag_margins, LARGE), features)
-    if case.kind == "text" and case.text_margins is not None:
+    if kind == "text" and case.text_margins is not None:
         _fill_text_features(heads, case.text_margins.astype(np.float64), features)
     tags = case.tokens.atoms[MARGIN + 1 : MARGIN + n_nodes, tag_column] if tag_column is not None else case.labels * 0
-    return Evidence(features, case.labels.astype(np.int64), tags.astype(np.int64), case.kind)
+    return Evidence(features, case.labels.astype(np.int64), tags.astype(np.int64), kind)
 
 
-def affordable(parts: PartSpace, heads: np.ndarray, cost: np.ndarray, limit: float) -> np.ndarray:
+def affordable(instance: Instance, heads: np.ndarray, cost: np.ndarray, limit: float) -> np.ndarray:
     """Return the words whose bound is computed, bool[N]: those of least cost within the limits on cost and work.
 
     Examples
     --------
+    >>> from nonproj.dual.problem import problem_of
     >>> from nonproj.parts.arcs import full_arc_space
     >>> from nonproj.parts.space import part_space
     >>> parts, tree = part_space(full_arc_space(2), "sibling"), np.array([-1, 0, 1], np.int32)
-    >>> affordable(parts, tree, np.array([np.inf, 4.0, 9.0]), 5.0).tolist()
+    >>> instance = problem_of(parts, np.zeros(len(parts)), DualOptions()).instance
+    >>> affordable(instance, tree, np.array([np.inf, 4.0, 9.0]), 5.0).tolist()
     [False, True, False]
     """
     n_nodes, wanted = len(heads), cost <= limit
-    head_work = count_work(parts.arcs, compiled_starts(parts))
-    tree = WORD_WORK * n_nodes + ARC_WORK * len(parts.arcs.head) + CONTRACTION_WORK * n_nodes**2  # at most
+    head_work = count_work(instance.arcs, instance.starts)
+    tree = WORD_WORK * n_nodes + ARC_WORK * len(instance.arcs.head) + CONTRACTION_WORK * n_nodes**2  # at most
     work = tree + head_work + head_work[heads]
     order = np.flatnonzero(wanted)[np.argsort(cost[wanted], kind="stable")]
     wanted[order[np.cumsum(work[order]) > WORK_PER_WORD * n_nodes]] = False

@@ -16,7 +16,7 @@ from nonproj.parts.registry import PART_TYPES
 from nonproj.parts.space import part_space
 from nonproj.trees.arborescence import best_arborescence_dense
 from nonproj.trees.batches import ArrayBatch, as_batch, check_lengths
-from nonproj.trees.checks import BAD_SCORE, FOUND, check_status
+from nonproj.trees.checks import BAD_SCORE, FOUND, check_flag, check_integer, check_status
 from nonproj.trees.domain import LARGEST, LOW, forbidden_arcs, highest_forbidden
 from nonproj.trees.marginals import marginals as arc_marginals
 from nonproj.types import Bools, Decoded, Float32s, Float64s, Int32s, Int64s
@@ -130,6 +130,9 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
     >>> decode_scores([[0, 1], [0, 0]], label_scores=labels).labels
     array([0], dtype=int32)
     """
+    k, search = check_integer(k, "k", 1), check_search(SearchOptions(work_per_word))
+    single_root, projective = check_flag(single_root, "single_root"), check_flag(projective, "projective")
+    marginals = check_flag(marginals, "marginals")
     arcs = as_batch(arc_scores, "NN", "arc_scores")
     scores, many, sizes = arcs.values, arcs.many, check_lengths(lengths, arcs)
     higher = {}
@@ -142,11 +145,8 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
         batch = as_batch(label_scores, "NNL", "label_scores")
         _fitting(batch, arcs, "label_scores")
         scores, weights, labels = _decode_labels(scores, batch, sizes)
-    if k < 1:
-        raise ValueError(f"k is {k}; 1 or more is expected")
     if higher or projective or k > 1:
         options = DualOptions(single_root=single_root, projective=projective)
-        search = check_search(SearchOptions(work_per_word))
         found = _decode_each(
             scores,
             higher,
@@ -224,7 +224,7 @@ def _decode_arcs(scores: np.ndarray, lengths: np.ndarray, single_root: bool, man
     """Return the best arborescences, in one call."""
     size, n_nodes = scores.shape[:2]
     heads, totals = np.full((size, n_nodes), -1, np.int32), np.zeros(size)
-    number, status = _decode_batch(scores, lengths, bool(single_root), heads, totals)
+    number, status = _decode_batch(scores, lengths, single_root, heads, totals)
     if status == BAD_SCORE:
         _check_arcs(scores[number, : lengths[number] + 1, : lengths[number] + 1], f"{number}, " if many else "")
     if status != FOUND:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nonproj.automata.compiled import decode_all_heads, is_compiled
+from nonproj.automata.compiled import decode_all_heads, has_compiled_automata
 from nonproj.automata.workspace import Choice, SplitScores
 from nonproj.dual.domain import pose
 from nonproj.dual.options import DEFAULTS, UNLIMITED, DualOptions
@@ -77,7 +77,7 @@ def course(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS,
     parts, scores, options = pose(parts, scores, options)
     if len(parts.types) == 1:
         return []
-    if not is_compiled(parts):
+    if not has_compiled_automata(parts.types):
         raise ValueError(f"the automata of {', '.join(parts.names)} are not compiled; their course is not recorded")
     problem = PartsProblem(parts, scores, options)
     made = _run(problem, options, options.max_iterations)[0]
@@ -91,18 +91,19 @@ def _run(problem: PartsProblem, options: DualOptions, most: int) -> tuple[int, F
         return 0, copies
     descent = Descent(copies, np.empty(0), np.empty(0, np.int64), -np.inf, UNLIMITED)
     options = options._replace(max_iterations=most)
-    return descend(problem.instance(), options, descent, NO_TRACE, problem.new_solution()).iterations, copies
+    solution = np.zeros(problem.n_solution, np.int32)
+    return descend(problem.instance, options, descent, NO_TRACE, solution).iterations, copies
 
 
 def _iteration(problem: PartsProblem, options: DualOptions, before: int) -> Iteration:
     """Return the iteration after some others."""
-    arcs, starts, heads = problem.parts.arcs, problem.starts, problem.new_solution()
+    (arcs, starts, scores, _), heads = problem.instance, np.zeros(problem.n_nodes, np.int32)
     split = SplitScores(*_run(problem, options, before)[1].reshape(3, -1))
     find = best_projective_tree if options.projective else best_arborescence
     find(arcs, split.y, options.single_root, heads)
     y = (heads[arcs.modifier] == arcs.head).astype(np.int8)
     choice = Choice(np.zeros_like(y), np.zeros_like(y))
-    dual = float(split.y[y == 1].sum() + decode_all_heads(arcs, starts, problem.scores, split, choice))
-    primal = float(tree_score(problem.parts, problem.scores, heads))
+    dual = float(split.y[y == 1].sum() + decode_all_heads(arcs, starts, scores, split, choice))
+    primal = float(tree_score(problem.parts, scores, heads))
     second = choice.z_grandparent if len(starts.grandparent) else y
     return Iteration(dual, primal, heads, choice.z, second)

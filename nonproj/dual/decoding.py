@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nonproj.automata.compiled import is_compiled
+from nonproj.automata.compiled import has_compiled_automata
 from nonproj.dual.domain import pose, with_scale
 from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_search
 from nonproj.dual.problem import problem_of
 from nonproj.dual.search import Searched, search
 from nonproj.dual.subgradient import Trace
 from nonproj.options.sections import MAX_PRICE
+from nonproj.trees.checks import check_integer
 from nonproj.types import Decoded, Float64s, PartSpace
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def dual_trace(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAU
     (True, 9.0, 9.0)
     """
     parts, scores, options = pose(parts, scores, options)
-    if len(parts.types) > 1 and not is_compiled(parts):
+    if len(parts.types) > 1 and not has_compiled_automata(parts.types):
         raise ValueError(f"the automata of {', '.join(parts.names)} are not compiled; they leave no trace")
     size = options.max_iterations
     trace = Trace(np.empty(size), np.empty(size), np.empty(size), np.empty(size, np.int32))
@@ -193,10 +194,8 @@ def k_best(
     >>> [(tree.tree.tolist(), tree.score, tree.certified) for tree in k_best(parts, [1.0, 2.0, 4.0, 9.0], 5)]
     [([-1, 0, 1], 10.0, True), ([-1, 2, 0], 6.0, True), ([-1, 0, 0], 5.0, True)]
     """
-    if k < 1:
-        raise ValueError(f"k is {k}; 1 or more is expected")
-    search = check_search(search)
-    return decode_trusted(*pose(parts, scores, options, k), search, k)
+    k, search = check_integer(k, "k", 1), check_search(search)
+    return list(decode_trusted(*pose(parts, scores, options, k), search, k))
 
 
 def priced_search(

@@ -88,7 +88,7 @@ def _exclude(
                 moved[arcs.modifier[a]] |= starts.grandparent.shape[0] > 0
         status, _ = find_tree(arcs, tagging, projective, single_root, split.y, tree)
         if status == 0 and tree[m] != heads[m]:
-            dual, _ = mark_tree(arcs, tagging, split.y, work)
+            dual, _ = mark_tree(arcs, tagging, split.y, tree, work.y)
             for h in range(size):
                 if moved[h]:
                     values[h] = decode_head(arcs, starts, scores, split, h, work.automaton, work.choice)

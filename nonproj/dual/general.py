@@ -21,7 +21,7 @@ from nonproj.automata.general import (
 )
 from nonproj.automata.marginals import join_paths
 from nonproj.dual.domain import with_scale
-from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_options
+from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_options, check_search
 from nonproj.dual.problem import TablesProblem
 from nonproj.dual.search import search
 from nonproj.parts.automaton import HeadAutomata
@@ -195,7 +195,8 @@ def parse_with_automata(
     Raises
     ------
     ValueError
-        As `best_paths`; if there is no tree, or a head's automaton accepts no choice of modifiers.
+        As `best_paths`; if there is no tree, a head's automaton accepts no choice of modifiers, or a limit is out of
+        its range.
 
     Notes
     -----
@@ -214,7 +215,8 @@ def parse_with_automata(
     >>> parse_with_automata(arcs, one_a_side, np.array([4.0, 1.0, 3.0, 1.0]))[:5]
     (array([-1,  0,  1], dtype=int32), 5.0, 5.0, True, True)
     """
-    options, automata, scores = check_options(options), check_automata(arcs, automata), check_arc_scores(arcs, scores)
+    options, limits = check_options(options), check_search(limits)
+    automata, scores = check_automata(arcs, automata), check_arc_scores(arcs, scores)
     tables = (automata.initial, automata.final, automata.take, automata.skip)
     options = with_scale(options, scores, *[values[np.isfinite(values)] for values in tables])
     found = best_paths(arcs, automata, scores)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.options.sections import DecodingConfig
+from nonproj.trees.checks import check_flag, check_integer
 
 APPENDIX_A, POLYAK = 0, 1
 """Step rules, as kernels see them."""
@@ -114,10 +115,16 @@ def crossing_price(decoding: DecodingConfig, meta: dict[str, Any], options: Dual
 
 def check_options(options: DualOptions) -> DualOptions:
     """Return the options with the types that kernels want, or name the one that is out of its range."""
-    kinds = (int, float, float, bool, bool, float, int, float)
-    options = DualOptions(*[kind(value) for kind, value in zip(kinds, options, strict=True)])
-    if options.max_iterations < 1:
-        raise ValueError(f"max_iterations is {options.max_iterations}; 1 or more is expected")
+    options = DualOptions(
+        max_iterations=check_integer(options.max_iterations, "max_iterations", 1),
+        beta=float(options.beta),
+        tau=float(options.tau),
+        single_root=check_flag(options.single_root, "single_root"),
+        projective=check_flag(options.projective, "projective"),
+        tolerance=float(options.tolerance),
+        rule=check_integer(options.rule, "rule", 0),
+        scale=float(options.scale),
+    )
     for name in ("beta", "tau"):
         if not 0.0 <= getattr(options, name) <= 1.0:
             raise ValueError(f"{name} is {getattr(options, name)}; a share from 0 to 1 is expected")
@@ -130,9 +137,8 @@ def check_options(options: DualOptions) -> DualOptions:
 
 def check_search(search: SearchOptions) -> SearchOptions:
     """Return the limits with the types that kernels want, or name the one that is out of its range."""
-    search = SearchOptions(int(search.work_per_word), int(search.node_iterations), bool(search.search))
-    if not 0 <= search.work_per_word <= MAX_WORK:
-        raise ValueError(f"work_per_word is {search.work_per_word}; a number from 0 to {MAX_WORK} is expected")
-    if search.node_iterations < 1:
-        raise ValueError(f"node_iterations is {search.node_iterations}; 1 or more is expected")
-    return search
+    return SearchOptions(
+        work_per_word=check_integer(search.work_per_word, "work_per_word", 0, MAX_WORK),
+        node_iterations=check_integer(search.node_iterations, "node_iterations", 1),
+        search=check_flag(search.search, "search"),
+    )

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.automata.compiled import compiled_starts, is_compiled
+from nonproj.automata.compiled import compiled_starts, has_compiled_automata
 from nonproj.automata.general import general_automata, restrict_automata
 from nonproj.automata.workspace import NO_PARTS, Starts, split_scores
 from nonproj.dual.exclusion import exclusion_bounds
@@ -73,41 +73,37 @@ class Problem(ABC):
 
     Attributes
     ----------
+    instance : Instance
+        The whole problem, as kernels take it.
+    copies : ndarray of shape (V,), float64
+        The copies of the scores at multipliers of zero.
     head, modifier : ndarray of shape (A,), int32
         The words of each arc.
     n_nodes, n_automata, size : int
         Words and the root, head automata, and all parts.
-    copies : ndarray of shape (V,), float64
-        The copies of the scores at multipliers of zero.
-    n_disputes : int
-        A, or A + W with tags.
+    n_disputes, n_solution : int
+        A and N, or A + W and 2 N with tags.
     """
 
-    def __init__(self, head: Int32s, modifier: Int32s, n_nodes: int, n_automata: int, size: int, copies: Float64s):
-        self.head, self.modifier, self.n_nodes, self.n_automata = head, modifier, n_nodes, n_automata
-        self.size, self.copies, self.n_disputes = size, copies, len(head)
+    def __init__(self, instance: Instance, copies: Float64s):
+        arcs = instance.arcs
+        self.instance, self.copies, self.head, self.modifier = instance, copies, arcs.head, arcs.modifier
+        self.n_nodes = self.n_automata = self.n_solution = len(arcs.start) - 1
+        self.n_disputes, self.size = len(arcs.head), len(instance.scores)
 
     @abstractmethod
     def restrict(self, keep: Bools, scale: float) -> Restriction | None:
         """Return the problem over the arcs to ``keep``, bool[A]; None if it has no solution for certain."""
 
-    @abstractmethod
-    def instance(self) -> Instance:
-        """Return the whole problem, as kernels take it."""
-
-    def new_solution(self) -> Int32s:
-        """Return an array for a solution."""
-        return np.zeros(self.n_nodes, np.int32)
-
     def used_arcs(self, solution: Int32s) -> Bools:
         """Return the arcs of a solution, bool[A]."""
         return solution[self.modifier] == self.head
 
-    def whole(self, options: DualOptions, incumbent: float, budget: int, trace: Trace = NO_TRACE) -> Bounded:
+    def whole(self, options: DualOptions, budget: int, trace: Trace = NO_TRACE) -> Bounded:
         """Run the subgradient method over all arcs, from multipliers of zero."""
-        disputes, solution = np.zeros(self.n_disputes, np.int64), self.new_solution()
-        descent = Descent(self.copies.copy(), np.empty(len(self.copies)), disputes, incumbent, budget)
-        found = descend(self.instance(), options, descent, trace, solution)
+        disputes, solution = np.zeros(self.n_disputes, np.int64), np.zeros(self.n_solution, np.int32)
+        descent = Descent(self.copies.copy(), np.empty(len(self.copies)), disputes, -np.inf, budget)
+        found = descend(self.instance, options, descent, trace, solution)
         return Bounded(found, solution, descent.lowest, disputes)
 
     def over(
@@ -120,7 +116,7 @@ class Problem(ABC):
         own, n_arcs = copies[part.copies], len(part.instance.arcs.head)
         _force(own, part, n_arcs)
         descent = Descent(own, own.copy(), np.zeros(len(part.disputes), np.int64), incumbent, budget)
-        solution = self.new_solution()
+        solution = np.zeros(self.n_solution, np.int32)
         found = descend(part.instance, options, descent, NO_TRACE, solution)
         after, disputes = np.empty(len(copies)), np.zeros(self.n_disputes, np.int64)
         after[part.copies], disputes[part.disputes] = descent.lowest, descent.disputes
@@ -151,7 +147,7 @@ class Problem(ABC):
         """Return bounds of the trees, over some arcs, without the arc into each word: see `exclusion_bounds`."""
         tree = solution[: self.n_nodes]
         if keep is None:
-            return exclusion_bounds(self.instance(), copies, options, tree, wanted)
+            return exclusion_bounds(self.instance, copies, options, tree, wanted)
         part = self.restrict(keep, options.scale)
         if part is None:
             return np.full(self.n_nodes, -np.inf)
@@ -183,21 +179,15 @@ class PartsProblem(Problem):
     """Trees over parts of arcs alone, or of a set whose automata are compiled."""
 
     def __init__(self, parts: PartSpace, scores: Float64s, options: DualOptions):
-        arcs, starts = parts.arcs, compiled_starts(parts)
-        n_arcs, n_nodes = len(arcs.head), len(arcs.start) - 1
-        beta = options.beta if len(parts.types) > 1 else 1.0
-        copies = split_scores(scores[:n_arcs], beta, options.tau, len(starts.grandparent) > 0)
-        super().__init__(arcs.head, arcs.modifier, n_nodes, n_nodes, len(parts), copies)
-        self.parts, self.scores, self.starts = parts, scores, starts
-
-    def instance(self) -> Instance:
-        """Return the whole problem."""
-        return Instance(self.parts.arcs, self.starts, self.scores)
+        starts, beta = compiled_starts(parts), options.beta if len(parts.types) > 1 else 1.0
+        copies = split_scores(scores[: len(parts.arcs.head)], beta, options.tau, len(starts.grandparent) > 0)
+        super().__init__(Instance(parts.arcs, starts, scores), copies)
+        self.parts = parts
 
     def restrict(self, keep: Bools, scale: float) -> Restriction:
         """Return the parts over these arcs."""
         parts, numbers = restrict(self.parts, keep)
-        arcs, scores, n_arcs = numbers[: len(parts.arcs.head)], self.scores[numbers], len(self.head)
+        arcs, scores, n_arcs = numbers[: len(parts.arcs.head)], self.instance.scores[numbers], len(self.head)
         places = np.concatenate([arcs, n_arcs + arcs, 2 * n_arcs + arcs])
         instance = Instance(parts.arcs, compiled_starts(parts), scores)
         return Restriction(instance, places, arcs, only_arcs(parts.arcs), bonus_of(parts, scores, scale))
@@ -206,9 +196,9 @@ class PartsProblem(Problem):
 class ArcsProblem(PartsProblem):
     """Trees of arcs alone, whose best one the arborescence finds by itself."""
 
-    def whole(self, options: DualOptions, incumbent: float, budget: int, trace: Trace = NO_TRACE) -> Bounded:
+    def whole(self, options: DualOptions, budget: int, trace: Trace = NO_TRACE) -> Bounded:
         """Return the best tree."""
-        return self.best(self.instance(), options)
+        return self.best(self.instance, options)
 
     def over(self, keep: Bools, copies: Float64s, options: DualOptions, incumbent: float, budget: int) -> Bounded:
         """Return the best tree over some arcs."""
@@ -216,7 +206,10 @@ class ArcsProblem(PartsProblem):
 
     def best(self, instance: Instance, options: DualOptions) -> Bounded:
         """Return the best tree."""
-        heads, find = self.new_solution(), best_projective_tree if options.projective else best_arborescence
+        heads, find = (
+            np.zeros(self.n_nodes, np.int32),
+            best_projective_tree if options.projective else best_arborescence,
+        )
         status, arcs = find(instance.arcs, instance.scores, options.single_root, heads), instance.arcs
         score = -np.inf if status else sum(instance.scores[heads[arcs.modifier] == arcs.head].tolist())
         found = Outcome(-status or AGREED, 0, score, score, 0, 0)
@@ -227,20 +220,16 @@ class TablesProblem(Problem):
     """Trees under head automata given as tables, with scores of arcs."""
 
     def __init__(self, arcs: ArcSpace, automata: HeadAutomata, scores: Float64s, options: DualOptions):
-        n_nodes, copies = len(arcs.start) - 1, split_scores(scores, options.beta, 1.0, False)
-        super().__init__(arcs.head, arcs.modifier, n_nodes, n_nodes, len(automata.take) + len(automata.final), copies)
-        self.arcs, self.automata, self.scores = arcs, automata, scores
-
-    def instance(self) -> Instance:
-        """Return the whole problem."""
-        return Instance(self.arcs, Starts(NO_PARTS, NO_PARTS, None, self.automata), self.scores)
+        instance = Instance(arcs, Starts(NO_PARTS, NO_PARTS, None, automata), scores)
+        super().__init__(instance, split_scores(scores, options.beta, 1.0, False))
+        self.automata, self.size = automata, len(automata.take) + len(automata.final)
 
     def restrict(self, keep: Bools, scale: float) -> Restriction:
         """Return the automata over these arcs, which take a word's only arc; nothing is left to be forced."""
-        arcs, n_arcs = np.flatnonzero(keep), len(self.head)
-        starts = Starts(NO_PARTS, NO_PARTS, None, restrict_automata(self.arcs, self.automata, keep))
+        (given, _, scores, _), arcs, n_arcs = self.instance, np.flatnonzero(keep), len(self.head)
+        starts = Starts(NO_PARTS, NO_PARTS, None, restrict_automata(given, self.automata, keep))
         places = np.concatenate([arcs, n_arcs + arcs, 2 * n_arcs + arcs])
-        instance = Instance(subset(self.arcs, keep), starts, self.scores[arcs])
+        instance = Instance(subset(given, keep), starts, scores[arcs])
         return Restriction(instance, places, arcs, NO_PARTS, 0.0)
 
 
@@ -248,7 +237,7 @@ def problem_of(parts: PartSpace, scores: Float64s, options: DualOptions) -> Prob
     """Return the problem over parts of any set, whose scores and options are those of `nonproj.dual.domain.pose`."""
     if len(parts.types) == 1:
         return ArcsProblem(parts, scores, options)
-    if is_compiled(parts):
+    if has_compiled_automata(parts.types):
         return PartsProblem(parts, scores, options)
     n_arcs = len(parts.arcs.head)
     return TablesProblem(parts.arcs, general_automata(parts, scores), scores[:n_arcs], options)

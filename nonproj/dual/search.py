@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import bisect
 import heapq
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,9 +46,11 @@ ALL, CROSSING, PROJECTIVE = range(3)
 
 
 class Searched(list[Decoded]):
-    """The best trees, best first; ``copies`` are those of the arcs' scores where the first bound was lowest."""
+    """The best trees of a problem, best first; ``copies`` are those of the scores where the first bound was lowest."""
 
-    copies: Float64s
+    def __init__(self, trees: Iterable[Decoded], problem: Problem, copies: Float64s):
+        super().__init__(trees)
+        self.problem, self.copies = problem, copies
 
 
 def search(
@@ -83,7 +86,40 @@ def search(
     ValueError
         If there is no tree.
     """
-    return _Search(problem, options, limits, k, price).run(trace)
+    budget = limits.work_per_word * (problem.n_nodes - 1) * k or UNLIMITED
+    first = problem.whole(options, budget, trace)
+    outcome, price = first.found.outcome, 0.0 if options.projective else price
+    if outcome < 0:
+        check_status(-outcome)
+    searching = k > 1 or (limits.search and limits.work_per_word > 0)
+    enough = not searching or (k == 1 and outcome != STOPPED)
+    if enough and not _must_pay(problem, first.solution, price):
+        return Searched([_first_tree(problem, first)], problem, first.copies)
+    ranked = _Search(problem, options, limits._replace(search=searching), k, price, budget).run(first)
+    return Searched(ranked, problem, first.copies)
+
+
+def _must_pay(problem: Problem, solution: Int32s | None, price: float) -> bool:
+    """Return whether a solution has to pay a price."""
+    return price > 0.0 and solution is not None and not is_projective(solution[: problem.n_nodes])
+
+
+def _first_tree(problem: Problem, first: Bounded) -> Decoded:
+    """Return the tree of the first node alone."""
+    outcome, iterations, score, bound, decoded, _ = first.found
+    # A closed gap may round to either side of zero; no bound is below a tree's score.
+    known = score, max(bound, score), outcome == AGREED, outcome != STOPPED
+    return _as_decoded(problem, first.solution, known, (iterations, decoded, 0))
+
+
+def _as_decoded(
+    problem: Problem, solution: Int32s, known: tuple[float, float, bool, bool], counts: tuple[int, int, int]
+) -> Decoded:
+    """Return a solution with its certificate; ``counts`` are iterations, decoded automata and nodes."""
+    n_nodes, (iterations, decoded, nodes) = problem.n_nodes, counts
+    share = decoded / max(1, iterations * problem.n_automata)
+    tags = solution[n_nodes:] if len(solution) > n_nodes else None
+    return Decoded(solution[:n_nodes], *known, iterations, share, nodes, tags)
 
 
 def with_known(found: Searched, known: Decoded, options: DualOptions) -> Searched:
@@ -97,9 +133,7 @@ def with_known(found: Searched, known: Decoded, options: DualOptions) -> Searche
     closed = options.closes(first.bound, known.score)
     best = first._replace(tree=known.tree, tags=known.tags, score=known.score, certified=closed)
     others = [each for each in found if not np.array_equal(each.tree, known.tree)]
-    led = Searched([best, *others][: len(found)])
-    led.copies = found.copies
-    return led
+    return Searched([best, *others][: len(found)], found.problem, found.copies)
 
 
 @dataclass
@@ -181,26 +215,27 @@ class _Search:
     ``open`` is a heap of nodes, ``deep`` a stack of those that come first, because the heap is full.
     """
 
-    def __init__(self, problem: Problem, options: DualOptions, limits: SearchOptions, k: int, price: float):
+    def __init__(
+        self, problem: Problem, options: DualOptions, limits: SearchOptions, k: int, price: float, budget: int
+    ):
         self.problem, self.options, self.limits, self.k = problem, options, limits, k
-        self.price = 0.0 if options.projective else price
-        self.budget = limits.work_per_word * (problem.n_nodes - 1) * k or UNLIMITED
+        self.price, self.budget = price, budget
         self.open: list[tuple[float, int, Node]] = []
         self.deep: list[Node] = []
         self.most_open = max(1, OPEN_BYTES // (_ARC_BYTES * max(1, len(problem.head))))
-        self.known, self.fathomed, self.ranked = _Known(k), -np.inf, Searched()
+        self.known, self.fathomed, self.ranked = _Known(k), -np.inf, list[Decoded]()
         self.iterations = self.decoded = self.spent = self.nodes = self.numbered = 0
-        self.agreed, self.searching = False, k > 1 or (limits.search and limits.work_per_word > 0)
+        self.agreed = False
 
-    def run(self, trace: Trace) -> Searched:
-        """Search until the trees are found, no node is open, or the limit is hit."""
-        first = self.bound_all(trace)
-        proven = self.k == 1 and first.found.outcome != STOPPED
-        if (proven or not self.searching) and not self.must_pay(first.solution):
-            return self.conclude(first)
+    def run(self, first: Bounded) -> list[Decoded]:
+        """Search until the trees are found, no node is open, or the limit is hit; ``first`` is the whole problem's."""
+        self.count(first)
+        self.agreed = first.found.outcome == AGREED
         node = self.new_node(np.ones(len(self.problem.head), np.bool_), first)
         self.learn(node, first, -np.inf)
-        if self.must_pay(node.best) and self.open:  # even if the work is used up, projective trees have one iteration
+        if (
+            _must_pay(self.problem, node.best, self.price) and self.open
+        ):  # even if the work is used up, projective trees have one iteration
             self.expand(heapq.heappop(self.open)[-1])
         while len(self.ranked) < self.k:
             bound, best = self.highest_bound(), self.known.best()
@@ -214,17 +249,8 @@ class _Search:
         while len(self.ranked) < self.k and self.known.best() > -np.inf:
             self.rank(bound)
         if not self.ranked:  # automata have rejected every tree
-            self.ranked.append(self.as_decoded(first.solution, -np.inf, bound, False, False))
+            self.add(first.solution, -np.inf, bound, False, False)
         return self.ranked
-
-    def bound_all(self, trace: Trace) -> Bounded:
-        """Bound the whole problem; raise ValueError if it has no tree."""
-        first = self.problem.whole(self.options, -np.inf, self.budget, trace)
-        if first.found.outcome < 0:
-            check_status(-first.found.outcome)
-        self.count(first)
-        self.agreed, self.ranked.copies = first.found.outcome == AGREED, first.copies
-        return first
 
     def count(self, bounded: Bounded) -> None:
         """Add up iterations, automata and work."""
@@ -232,26 +258,11 @@ class _Search:
         self.decoded += bounded.found.decoded
         self.spent += bounded.found.spent
 
-    def must_pay(self, solution: Int32s | None) -> bool:
-        """Return whether a solution has to pay a price."""
-        return self.price > 0.0 and solution is not None and not is_projective(solution[: self.problem.n_nodes])
-
-    def conclude(self, first: Bounded) -> Searched:
-        """Return the tree of the first node alone."""
-        found = first.found
-        # A closed gap may round to either side of zero; no bound is below a tree's score.
-        bound, certified = max(found.bound, found.score), found.outcome != STOPPED
-        self.ranked.append(self.as_decoded(first.solution, found.score, bound, certified, self.agreed))
-        return self.ranked
-
-    def as_decoded(self, solution: Int32s, score: float, bound: float, certified: bool, agreed: bool) -> Decoded:
-        """Return a solution with what is known about it."""
-        n_nodes = self.problem.n_nodes
-        share = self.decoded / max(1, self.iterations * self.problem.n_automata)
-        tags = solution[n_nodes:] if len(solution) > n_nodes else None
-        tree = solution[:n_nodes]
+    def add(self, solution: Int32s, score: float, bound: float, certified: bool, agreed: bool) -> None:
+        """Add a solution to the best, with its certificate."""
         known = float(score), float(bound), bool(agreed), bool(certified)
-        return Decoded(tree, *known, self.iterations, share, self.nodes, tags)
+        counts = self.iterations, self.decoded, self.nodes
+        self.ranked.append(_as_decoded(self.problem, solution, known, counts))
 
     def new_node(self, keep: Bools, first: Bounded) -> Node:
         """Return the node of all trees."""
@@ -268,7 +279,7 @@ class _Search:
         bound = max(bound, value)
         certified = self.options.closes(bound, value)
         agreed = certified and (self.k > 1 or self.agreed)
-        self.ranked.append(self.as_decoded(solution, value, bound, certified, agreed))
+        self.add(solution, value, bound, certified, agreed)
 
     def push(self, node: Node) -> None:
         """Keep a node open, unless nothing in it can be among the best."""
@@ -287,7 +298,7 @@ class _Search:
             self.fathomed = max(self.fathomed, node.bound)
         elif node.iterations:
             self.bound(node)
-        elif not self.searching:
+        elif not self.limits.search:
             self.fathomed = max(self.fathomed, node.bound)
         elif node.solved:
             self.partition(node)
@@ -321,7 +332,7 @@ class _Search:
         node = replace(node, bound=bound, copies=bounded.copies, disputes=bounded.disputes, iterations=0, solved=solved)
         if outcome == CLOSED and not solved:
             self.fathomed = max(self.fathomed, bound)
-        elif node.kind == ALL and self.must_pay(node.best):
+        elif node.kind == ALL and _must_pay(self.problem, node.best, self.price):
             self.push(replace(node, kind=CROSSING, bound=bound - self.price))
             iterations = self.options.max_iterations
             self.push(Node(node.keep, bound, node.copies, node.disputes, PROJECTIVE, iterations))
@@ -330,7 +341,7 @@ class _Search:
 
     def remember(self, solution: Int32s, score: float) -> None:
         """Add a solution to those that are known."""
-        value = score - self.price if self.must_pay(solution) else score
+        value = score - self.price if _must_pay(self.problem, solution, self.price) else score
         self.known.add(solution[: self.problem.n_nodes].tobytes(), solution, value)
 
     def child(self, node: Node, keep: Bools, bound: float) -> None:

@@ -167,7 +167,7 @@ def _descend(
         if status != 0:
             return -status, k, score, bound, decoded, spent
         spent += tree_cost
-        dual, changed = mark_tree(arcs, tagging, split.y, work)
+        dual, changed = mark_tree(arcs, tagging, split.y, tree, y)
         decoded_now = 0
         for h in range(values.shape[0]):
             if moved[h]:
@@ -183,7 +183,7 @@ def _descend(
         if dual == -np.inf:  # an automaton accepts no choice of modifiers
             return -NO_TREE, k, score, bound, decoded, spent
         if changed or retag or k == 0:
-            primal = primal_value(arcs, starts, scores, tagging, work, score, solution)
+            primal = primal_value(arcs, starts, scores, tagging, tree, y, work.numbers, score, solution)
             if k == 0 and primal == -np.inf and score == -np.inf:
                 copy(tree, solution)
             score = max(score, primal)
@@ -193,7 +193,7 @@ def _descend(
         bound = min(bound, dual)
         if trace.dual.shape[0] > k:
             trace.dual[k], trace.primal[k], trace.step[k], trace.decoded[k] = dual, primal, 0.0, decoded_now
-        select_choices(arcs, tagging, work)
+        select_choices(arcs, tagging, choice, seen)
         norm = _count_disputes(starts, y, seen, descent.disputes)
         norm += _count_tag_disputes(arcs, tagging, y, descent.disputes)
         if norm == 0:

@@ -18,7 +18,7 @@ from nonproj.dual.tags import ChainScores, JointSpace, Tags, best_tags, list_use
 from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.trees.arborescence import counted_arborescence
 from nonproj.trees.projective import best_projective_tree
-from nonproj.types import ArcSpace, Float64s, Int32s
+from nonproj.types import ArcSpace, Float64s, Int8s, Int32s, Int64s
 
 
 class Instance(NamedTuple):
@@ -165,9 +165,9 @@ def _best_tree(
 
 
 @kernel
-def mark_tree(arcs: ArcSpace, tagging: Tagging | None, y_score: Float64s, work: Work) -> tuple[float, bool]:
+def mark_tree(arcs: ArcSpace, tagging: Tagging | None, y_score: Float64s, tree: Int32s, y: Int8s) -> tuple[float, bool]:
     """Mark the arcs of the tree; return the sum of their scores and whether any mark changed."""
-    value, changed, y, tree = 0.0, False, work.y, work.tree
+    value, changed = 0.0, False
     for a in range(y.shape[0]):
         mark = 1 if _in_tree(arcs, tagging, a, tree) else 0
         if mark == 1:
@@ -218,14 +218,15 @@ def primal_value(
     starts: Starts,
     scores: Float64s,
     tagging: Tagging | None,
-    work: Work,
+    tree: Int32s,
+    y: Int8s,
+    numbers: Int64s,
     score: float,
     solution: Int32s,
 ) -> float:
     """Return the score of the tree, written if above ``score``; with tags of the tagger or of its arcs, the better."""
-    tree = work.tree
     if tagging is None:
-        primal = tree_value(arcs, starts, scores, work.y, work.numbers)
+        primal = tree_value(arcs, starts, scores, y, numbers)
         if primal > score:
             copy(tree, solution)
         return primal
@@ -233,18 +234,18 @@ def primal_value(
     chosen[0, 0] = chosen[1, 0] = 0
     for i in range(1, n_nodes):
         chosen[0, i] = first[i] + tagging.tags[i]
-    for a in range(work.y.shape[0]):
-        if work.y[a] == 1:
+    for a in range(y.shape[0]):
+        if y[a] == 1:
             chosen[1, word[arcs.modifier[a]]] = arcs.modifier[a]
     best = -np.inf
     for i in range(2):
         if i == 1 and (chosen[0] == chosen[1]).all():
             break
-        count = list_used(arcs, starts, tree, chosen[i], tagging.marks, work.numbers)
+        count = list_used(arcs, starts, tree, chosen[i], tagging.marks, numbers)
         if count >= 0:
             value = tag_score(tagging.chain, first, chosen[i] - first[:-1])
             for j in range(count):
-                value += scores[work.numbers[j]]
+                value += scores[numbers[j]]
             if value > max(best, score):
                 copy(tree, solution)
                 for m in range(n_nodes):
@@ -263,14 +264,14 @@ def copy_agreed(tagging: Tagging | None, tree: Int32s, solution: Int32s) -> None
 
 
 @kernel
-def select_choices(arcs: ArcSpace, tagging: Tagging | None, work: Work) -> None:
+def select_choices(arcs: ArcSpace, tagging: Tagging | None, choice: Choice, seen: Choice) -> None:
     """With tags, write what the automata of the selected tagged words choose."""
     if tagging is not None:
         selected, word = tagging.selected, tagging.space.word
-        for a in range(work.y.shape[0]):
+        for a in range(choice.z.shape[0]):
             h, m = arcs.head[a], arcs.modifier[a]
-            work.seen.z[a] = work.choice.z[a] if selected[word[h]] == h else 0
-            work.seen.z_grandparent[a] = work.choice.z_grandparent[a] if selected[word[m]] == m else 0
+            seen.z[a] = choice.z[a] if selected[word[h]] == h else 0
+            seen.z_grandparent[a] = choice.z_grandparent[a] if selected[word[m]] == m else 0
 
 
 @inlined_kernel

@@ -12,6 +12,7 @@ import numpy as np
 
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io import conll
+from nonproj.io.objects import from_conllu, to_conllu
 from nonproj.pipeline.parses import Parse
 from nonproj.types import Sentence
 
@@ -59,7 +60,7 @@ def sentences_of(X: Treebank, **rules: Any) -> list[Sentence]:
                 raise ValueError(
                     f"X[{i}] is of type {type(item).__name__}; a Sentence or a conllu.TokenList is expected"
                 )
-            items[i] = conll.from_conllu(item, **rules)
+            items[i] = from_conllu(item, **rules)
     return items
 
 
@@ -85,7 +86,7 @@ def with_heads(sentences: list[Sentence], y: Sequence[Sequence[int]] | None) -> 
 def annotated(original: Any, sentence: Sentence, parse: Parse) -> Any:
     """Return the sentence with its predicted tree, in the original type."""
     if not isinstance(original, Sentence):
-        tokens = conll.to_conllu(sentence, parse.decoded.heads, parse.labels)
+        tokens = to_conllu(sentence, parse.decoded.heads, parse.labels)
         for token, old in zip(tokens, original, strict=True):
             known = token.keys() | _CONLLX
             token.update((name, value) for name, value in old.items() if name not in known)

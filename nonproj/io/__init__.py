@@ -6,7 +6,7 @@
 - `conll`: lossless CoNLL-X and CoNLL-U
 - `checks`: validation of a sentence's lines
 - `strict`: additional requirements of the CoNLL-U format
-- `objects`: sentences from lists of words, rows of columns and objects of the package conllu
+- `objects`: sentences from lists of words and rows of columns; from and to objects of the package conllu
 - `batches`: streams of sentences in batches
 - `splitting`: splits a treebank into pieces for workers, at sentence boundaries
 - `broken`: reading that continues after malformed units

@@ -23,23 +23,23 @@ def batches(sentences: Iterable[_T], size: int) -> Iterator[list[_T]]:
         yield group
 
 
-def groups(sentences: Sequence[Sentence], pairs: int) -> Iterator[slice]:
-    """Yield ranges of sentences whose total number of word pairs is within a limit, or single sentences.
+def groups(sentences: Sequence[Sentence], pairs: int) -> list[slice]:
+    """Return ranges of sentences whose total number of word pairs is within a limit, or single sentences.
 
     Examples
     --------
     >>> short, long = Sentence([[]]), Sentence([[]] * 3)
-    >>> list(groups([short, short, long, short], 8))
+    >>> groups([short, short, long, short], 8)
     [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
     """
-    first, total = 0, 0
+    found, first, total = [], 0, 0
     for i, sentence in enumerate(sentences):
         own = len(sentence) ** 2
         if i > first and total + own > pairs:
-            yield slice(first, i)
+            found.append(slice(first, i))
             first, total = i, 0
         total += own
-    yield slice(first, len(sentences))
+    return [*found, slice(first, len(sentences))]
 
 
 def check_length(sentence: Sentence, max_words: int) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import io
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,12 +22,10 @@ import numpy as np
 from nonproj.errors import DataError, NonprojError
 from nonproj.io.checks import BOM, DEFAULT_RULES, LINE_COST, Rules, checked
 from nonproj.io.files import Source, open_input, open_output, stream_error, text_lines
-from nonproj.io.objects import conllu_text
 from nonproj.io.strict import SentenceIds
 from nonproj.types import Float64s, Sentence
 
 if TYPE_CHECKING:
-    from conllu.models import TokenList
     from numpy.typing import ArrayLike
 
 COLUMNS = ("ID", "FORM", "LEMMA", "CPOSTAG", "POSTAG", "FEATS", "HEAD", "DEPREL", "PHEAD", "PDEPREL")
@@ -355,52 +352,3 @@ def write(
     ):  # at the end of the file: see `read`
         out.write(blank.encode() if binary else blank)
     return count
-
-
-def from_conllu(token_list: Iterable[Mapping[str, Any]], **rules: Any) -> Sentence:
-    """Return the sentence of a ``conllu.TokenList``; ``rules`` are fields of `nonproj.io.checks.Rules`.
-
-    Tokens may lack columns; other fields are ignored: see `nonproj.io.objects.conllu_text`.
-
-    Raises
-    ------
-    DataError
-        The sentence is not well-formed (see `read`); the line is that of its serialized form.
-
-    Examples
-    --------
-    >>> import conllu
-    >>> tokens = conllu.parse("1\\tRegn\\tregn\\tNOUN\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n")[0]
-    >>> from_conllu(tokens).forms
-    ['Regn']
-    """
-    text = io.StringIO(conllu_text(token_list), newline="\n")
-    return next(sentences_of(text, "<conllu>", contextlib.nullcontext(), Rules(**rules)))
-
-
-def to_conllu(sentence: Sentence, heads: ArrayLike, labels: Iterable[str | None] | None = None) -> TokenList:
-    """Return a ``conllu.TokenList`` of a sentence with another tree; parameters as for `replace`.
-
-    Multiword tokens, empty nodes and comments are kept.
-
-    Examples
-    --------
-    >>> text = "1\\tRegn\\tregn\\tNOUN\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"
-    >>> tokens = to_conllu(next(read(io.StringIO(text))), [0], ["root"])
-    >>> tokens[0]["head"], tokens[0]["deprel"]
-    (0, 'root')
-    """
-    from conllu.models import Metadata, TokenList
-    from conllu.parser import DEFAULT_FIELDS, parse_comment_line, parse_line
-
-    tokens, metadata = [], Metadata()
-    for line in replace(sentence, heads, labels).removeprefix(BOM).split("\n"):
-        if line.startswith("#"):
-            metadata.update(parse_comment_line(line))
-        elif line.strip(" \r"):
-            # conllu also splits at two spaces, so columns that contain them are set afterwards.
-            columns = line.rstrip("\r").split("\t")
-            token = parse_line("\t".join("_" if "  " in column else column for column in columns), DEFAULT_FIELDS)
-            token.update((DEFAULT_FIELDS[i], column) for i, column in enumerate(columns) if "  " in column)
-            tokens.append(token)
-    return TokenList(tokens, metadata, default_fields=DEFAULT_FIELDS)

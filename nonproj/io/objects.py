@@ -1,12 +1,20 @@
-"""Sentences from Python objects: lists of words, rows of columns, token lists of the package conllu."""
+"""Sentences from and to Python objects: lists of words, rows of columns, token lists of the package conllu."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from nonproj.io.checks import BOM, Rules
+from nonproj.io.conll import replace, sentences_of
 from nonproj.types import Sentence
+
+if TYPE_CHECKING:
+    from conllu.models import TokenList
+    from numpy.typing import ArrayLike
 
 COLUMNS = 10
 
@@ -100,3 +108,53 @@ def conllu_text(token_list: Iterable[Mapping[str, Any]]) -> str:
             values[0] = number
         lines.append("\t".join("_" if value in (None, [], {}, "") else serialize_field(value) for value in values))
     return "\n".join(lines) + "\n\n"
+
+
+def from_conllu(token_list: Iterable[Mapping[str, Any]], **rules: Any) -> Sentence:
+    """Return the sentence of a ``conllu.TokenList``; ``rules`` are fields of `nonproj.io.checks.Rules`.
+
+    Tokens may lack columns; other fields are ignored: see `conllu_text`.
+
+    Raises
+    ------
+    DataError
+        The sentence is not well-formed (see `nonproj.io.conll.read`); the line is that of its serialized form.
+
+    Examples
+    --------
+    >>> import conllu
+    >>> tokens = conllu.parse("1\\tRegn\\tregn\\tNOUN\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n")[0]
+    >>> from_conllu(tokens).forms
+    ['Regn']
+    """
+    text = io.StringIO(conllu_text(token_list), newline="\n")
+    return next(sentences_of(text, "<conllu>", contextlib.nullcontext(), Rules(**rules)))
+
+
+def to_conllu(sentence: Sentence, heads: ArrayLike, labels: Iterable[str | None] | None = None) -> TokenList:
+    """Return a ``conllu.TokenList`` of a sentence with another tree; parameters as for `nonproj.io.conll.replace`.
+
+    Multiword tokens, empty nodes and comments are kept.
+
+    Examples
+    --------
+    >>> from nonproj.io.conll import read
+    >>> text = "1\\tRegn\\tregn\\tNOUN\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"
+    >>> tokens = to_conllu(next(read(io.StringIO(text))), [0], ["root"])
+    >>> tokens[0]["head"], tokens[0]["deprel"]
+    (0, 'root')
+    """
+    from conllu.models import Metadata, TokenList
+    from conllu.parser import DEFAULT_FIELDS, parse_comment_line, parse_line
+
+    tokens, metadata = [], Metadata()
+    for line in replace(sentence, heads, labels).removeprefix(BOM).split("\n"):
+        if line.startswith("#"):
+            metadata.update(parse_comment_line(line))
+        elif line.strip(" \r"):
+            # conllu also splits at two spaces, so columns that contain them are set afterwards.
+            columns = line.rstrip("\r").split("\t")
+            token = parse_line("\t".join("_" if "  " in column else column for column in columns), DEFAULT_FIELDS)
+            token.update((DEFAULT_FIELDS[i], column) for i, column in enumerate(columns) if "  " in column)
+            tokens.append(token)
+    return TokenList(tokens, metadata, default_fields=DEFAULT_FIELDS)

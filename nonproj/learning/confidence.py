@@ -196,7 +196,7 @@ def _case(parser: Parser, sentence: Sentence) -> Case:
     found = parser.decode_all(parts, scores)
     labelled = parser.label_arcs(tokens, found[0].tree)
     margins = sentence.tag_margins, sentence.margins
-    return Case(tokens, parts, scores, marginals, found[0], found.copies, *labelled, *margins)
+    return Case(tokens, found.problem, found.copies, marginals, found[0], *labelled, *margins)
 
 
 def median_loss(parser: Parser, sentences: Sequence[Sentence]) -> float:

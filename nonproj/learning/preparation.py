@@ -57,7 +57,7 @@ def load_features(config: Config, labelled: bool) -> tuple[dict[str, dict[str, A
 
 
 def check_sentences(sentences: Sequence[Sentence], max_words: int) -> None:
-    """Raise an error if there are no sentences, or one cannot be trained on; warn if no tree is gold."""
+    """Raise an error if there are no sentences, or one cannot be trained on; warn if no tree or label is gold."""
     if not sentences:
         raise ConfigError("treebank.train", "there is no sentence to train on")
     known: set[tuple[int, str]] = set()
@@ -66,10 +66,12 @@ def check_sentences(sentences: Sequence[Sentence], max_words: int) -> None:
         if sentence.heads is None:
             raise DataError(sentence.path, sentence.line, "HEAD is absent (_); training needs gold heads")
         check_columns(sentence, known)
-    gold = any(tree[1:].any() for tree in trees_of(sentences)) or any(set(s.labels) - {"_"} for s in sentences)
-    if not gold:
-        path = one_line(sentences[0].path)
-        log.warning("%s: all heads are 0 and all labels are _; a treebank with gold trees is expected", path)
+    if not any(set(sentence.labels) - {"_"} for sentence in sentences):
+        path, flat = one_line(sentences[0].path), not any(tree[1:].any() for tree in trees_of(sentences))
+        if flat:
+            log.warning("%s: all heads are 0 and all labels are _; a treebank with gold trees is expected", path)
+        else:
+            log.warning("%s: all labels are _; labels are not learnt, and parses have none", path)
 
 
 def check_columns(sentence: Sentence, known: set[tuple[int, str]]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, overload
 import numpy as np
 
 from nonproj.io import conll
-from nonproj.io.objects import from_words
+from nonproj.io.objects import from_conllu, from_words
 from nonproj.model.model import Model
 from nonproj.nlp.document import Document, ParsedSentence
 from nonproj.options.sections import DecodingConfig
@@ -18,6 +18,7 @@ from nonproj.pipeline.parser import BATCH, Parser
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.text.input import TextInput
 from nonproj.text.places import locate, token_ranges
+from nonproj.trees.checks import check_integer
 from nonproj.trees.sampling import sample_trees
 from nonproj.types import Float64s, Int32s, Sentence
 from nonproj.workers.parsing import make_parser
@@ -108,7 +109,7 @@ class TextParser:
         DataError
             The text has a lone surrogate.
         """
-        return self._document(text, list(self.parser.parse_all(self.segment(_checked(text)))))
+        return self._document(text, list(self.parser.parse_all(self.segment(text))))
 
     @overload
     def pipe(
@@ -162,7 +163,7 @@ class TextParser:
         def sentences() -> Iterator[Sentence]:
             """Yield the sentences of all texts, and keep each text with its sentences until they are parsed."""
             for text in texts:
-                found = self.segment(_checked(text))
+                found = self.segment(text)
                 waiting.append((text, found))
                 yield from found
 
@@ -237,7 +238,7 @@ class TextParser:
         >>> nlp.samples("Det regner.", 100)[0].shape  # doctest: +SKIP
         (100, 3)
         """
-        rng, single_root = np.random.default_rng(seed), self.parser.options.single_root
+        rng, single_root = np.random.default_rng(check_integer(seed, "seed", 0)), self.parser.options.single_root
         scores = map(self.parser.first_order_scores, self._encoded(text))
         return [sample_trees(each, count, single_root=single_root, seed=rng) for each in scores]
 
@@ -246,7 +247,12 @@ class TextParser:
         return [self.parser.encode(sentence) for sentence in self.parser.tag(self.segment(text))]
 
     def segment(self, text: str, options: TextInput | None = None) -> list[Sentence]:
-        """Return the sentences and words of a text, without tags and trees; sentences that are too long are split."""
+        """Return the sentences and words of a text, without tags and trees; sentences that are too long are split.
+
+        Raises TypeError if ``text`` is not a string, and `DataError` if it has a lone surrogate.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"a text is of type {type(text).__name__}, a string is expected")
         own = options and options.within(self.parser.cut_words, self.parser.max_words)
         return self.parser.segmenter.segment(text, own or self._input)
 
@@ -293,13 +299,6 @@ class TextParser:
         return _restore, (self.model.to_bytes(), self.decoding, self.tags, self.name)
 
 
-def _checked(text: object) -> str:
-    """Return a text, or raise TypeError if it is not a string."""
-    if not isinstance(text, str):
-        raise TypeError(f"a text is of type {type(text).__name__}, a string is expected")
-    return text
-
-
 def _restore(data: bytes, decoding: DecodingConfig, tags: str, name: str) -> TextParser:
     """Return an unpickled parser."""
     return TextParser(Model.from_bytes(data), decoding, tags, name=name)
@@ -312,7 +311,7 @@ def _sentence(tokens: Any) -> Sentence:
     if isinstance(tokens, str):
         raise ValueError("a string is not a list of words; call the parser itself to parse text")
     if hasattr(tokens, "serialize"):
-        return conll.from_conllu(tokens, ignore_heads=True)
+        return from_conllu(tokens, ignore_heads=True)
     if not isinstance(tokens, Sequence):
         raise ValueError(f"a sentence is of type {type(tokens).__name__}; words, rows, Sentence or TokenList expected")
     return from_words(tokens)

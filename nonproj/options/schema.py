@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from nonproj.errors import ConfigError
 
@@ -65,13 +65,15 @@ class Option:
         return f" from {self.low:.15g} to {self.high:.15g}" if not (self.above or self.below) else f" {low} and {high}"
 
     def check(self, key: str, value: object) -> Any:
-        """Return the validated value; an integer is converted if a float is expected, text never is.
+        """Return the validated value; scalars of numpy and integers for floats are converted, text never is.
 
         Raises
         ------
         ConfigError
             The value has the wrong type or is out of range; ``key`` is the option's dotted name.
         """
+        if getattr(value, "shape", None) == ():  # of numpy, which is not imported here
+            value = cast(Any, value).item()
         for choice in self.choices:
             if type(value) is type(choice) and value == choice:
                 return choice

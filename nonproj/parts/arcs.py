@@ -54,7 +54,7 @@ def arc_space(heads: ArrayLike, modifiers: ArrayLike, n_words: int) -> ArcSpace:
         _, first = np.unique(heads * (n_words + 1) + modifiers, return_index=True)
         twice = np.setdiff1d(np.arange(len(heads)), first)[0]
         raise ValueError(f"arc {heads[twice]} -> {modifiers[twice]} is given twice")
-    return _index_arcs(mask)
+    return index_arcs(mask)
 
 
 def arc_space_from_mask(mask: np.ndarray) -> ArcSpace:
@@ -75,7 +75,7 @@ def arc_space_from_mask(mask: np.ndarray) -> ArcSpace:
     if mask.ndim != 2 or mask.shape[0] != mask.shape[1] or len(mask) == 0:
         raise ValueError(f"mask has shape {mask.shape}; (N, N) with N = words + 1 is expected")
     check_count(mask.size, "pairs of words", len(mask) - 1)
-    return _index_arcs(as_array(mask, np.bool_))
+    return index_arcs(as_array(mask, np.bool_))
 
 
 def subset(arcs: ArcSpace, keep: np.ndarray) -> ArcSpace:
@@ -100,7 +100,7 @@ def full_arc_space(n_words: int) -> ArcSpace:
     if n_words < 0:
         raise ValueError(f"n_words is {n_words}; it cannot be negative")
     check_count(n_words**2, "pairs of words", n_words)
-    return _index_arcs(np.ones((n_words + 1, n_words + 1), np.bool_))
+    return index_arcs(np.ones((n_words + 1, n_words + 1), np.bool_))
 
 
 def as_array(array: ArrayLike, dtype: type[_T]) -> NDArray[_T]:
@@ -125,7 +125,7 @@ def _integers(values: ArrayLike, name: str) -> Int64s:
 
 
 @kernel
-def _index_arcs(mask: Bools) -> ArcSpace:
+def index_arcs(mask: Bools) -> ArcSpace:
     """Index the arcs of a mask[h, m]: by modifier, and outward from each head."""
     n_nodes = mask.shape[0]
     count = 0

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nonproj.parts.arcs import as_array, check_count, subset
+from nonproj.parts.arcs import MAX_PARTS, as_array, check_count, subset
 from nonproj.parts.base import PartType
 from nonproj.parts.registry import part_set
 from nonproj.types import ArcSpace, Float64s, Int32s, PartSpace
@@ -35,7 +36,9 @@ def part_space(arcs: ArcSpace, parts: str | Sequence[str] | tuple[PartType, ...]
     for part_type in types:
         starts.append(part_type.number(arcs, offsets[-1]))
         offsets.append(int(starts[-1][-1]))
-        check_count(offsets[-1], f"parts up to type {part_type.name}", len(arcs.start) - 2)
+    if offsets[-1] > MAX_PARTS:
+        beyond = bisect.bisect(offsets, MAX_PARTS)
+        check_count(offsets[beyond], f"parts up to type {types[beyond - 1].name}", len(arcs.start) - 2)
     return PartSpace(arcs, types, tuple(starts), tuple(offsets))
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import nonproj
 from nonproj.confidence.evidence import Case
 from nonproj.dual.decoding import decode_trusted
+from nonproj.dual.problem import problem_of
 from nonproj.kernels.kernel import compiling, is_cached, kept_in
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
@@ -94,7 +95,8 @@ def compile_scoring(parser: Parser) -> None:
         n_arcs = len(parts.arcs.head)
         decoded = Decoded(heads, 0.0, 0.0, True, True, 1, 1.0)
         margins = np.ones(3), np.ones(3), np.ones((4, 2), np.float32)
-        case = Case(tokens, parts, scores, np.full(n_arcs, 0.3), decoded, np.zeros(3 * n_arcs), np.arange(3), *margins)
+        problem = problem_of(parts, scores, parser.options)
+        case = Case(tokens, problem, problem.copies, np.full(n_arcs, 0.3), decoded, np.arange(3), *margins)
         parser.classifier.confidence(parser.evidence(case, np.inf))
     maximum_arborescence(np.zeros((3, 3)))  # pruning needs it in most files, but only for few sentences
 

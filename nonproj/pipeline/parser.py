@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -49,8 +50,8 @@ from nonproj.scoring.tree_labels import TreeLabeler
 from nonproj.scoring.vocabulary import UNKNOWN, Tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.text.segmenter import Segmenter
-from nonproj.trees.marginals import marginals
-from nonproj.trees.pruning import prune
+from nonproj.trees.marginals import marginals_trusted
+from nonproj.trees.pruning import prune_trusted
 from nonproj.types import ArcSpace, Decoded, Float64s, PartSpace, Sentence
 
 FULL_WORDS, FULL_WORDS_THIRD = 160, 50
@@ -114,6 +115,7 @@ class Parser:
         self.pruner_table = part_templates(model.templates["pruner"], attributes)
         tables, margin = (self.tables["labeler"], self.tables["parser"]), config.labeler.margin
         self.labeler = TreeLabeler(self.scorer, model.templates, attributes, len(model.labels), margin, tables)
+        self._labels = np.array(model.labels, np.object_)
         self._tag_column = attributes.index("pos") if "pos" in attributes else None
         self.price = crossing_price(decoding, model.meta, self.options)
 
@@ -153,7 +155,8 @@ class Parser:
         """
         _ = self.analyzer, self.classifier  # loaded now, and not once for each number
         found = copy.copy(self)
-        found.decoding, found.nbest = dataclasses.replace(self.decoding, nbest=k), k
+        found.decoding = dataclasses.replace(self.decoding, nbest=k)
+        found.nbest = found.decoding.nbest
         return found
 
     def tag(self, sentences: list[Sentence]) -> list[Sentence]:
@@ -225,8 +228,8 @@ class Parser:
 
     def _parse_batch(self, sentences: list[Sentence]) -> list[Parse]:
         """Parse sentences stage by stage."""
-        tokens = [self.encoder.encode(sentence) for sentence in sentences]
-        constraints = [read_constraints(sentence, self.constraints) for sentence in sentences]
+        tokens = list(map(self.encoder.encode, sentences))
+        constraints = list(map(read_constraints, sentences, itertools.repeat(self.constraints)))
         batch = join(tokens)
         demanded = join_words(map(self.demanded, constraints), batch) if any(constraints) else {}
         stages = sentences, tokens, constraints, self.first_order_batch(batch)
@@ -245,7 +248,8 @@ class Parser:
             best, confidence = wide[i][0], None
             if self.classifier is not None:
                 known_words = sentences[i].tag_margins, sentences[i].margins
-                case = Case(tokens[i], *scored[i], marginals[i], best, found[i].copies, numbers, margins, *known_words)
+                bounded = found[i].problem, found[i].copies
+                case = Case(tokens[i], *bounded, marginals[i], best, numbers, margins, *known_words)
                 confidence = self.classifier.confidence(self.evidence(case, self.classifier.limit))
             labels, unknown, others = self._names(numbers, constraints[i]), self._count_unknown_tags(tokens[i]), None
             if self.nbest > 1:
@@ -256,7 +260,7 @@ class Parser:
 
     def evidence(self, case: Case, limit: float) -> Evidence:
         """Return the features of the confidence classifier; ``limit`` is as for `gather`."""
-        arcs, heads = case.parts.arcs, case.decoded.tree
+        arcs, heads = case.problem.instance.arcs, case.decoded.tree
         if self.full and np.count_nonzero(heads[arcs.modifier] == arcs.head) < len(heads) - 1:
             # A tree found by decoding over all arcs: use the candidate arcs and its own.
             p, mask = self.marginals(case.tokens), np.zeros((len(heads), len(heads)), np.bool_)
@@ -264,8 +268,8 @@ class Parser:
             mask[heads[1:], np.arange(1, len(heads))] = True
             arcs = arc_space_from_mask(mask)
             parts, scores = self.score(case.tokens, arcs)
-            copies = decode_trusted(parts, scores, self.options, self.search, 1, self.price).copies
-            case = case._replace(parts=parts, scores=scores, marginals=p[arcs.head, arcs.modifier], copies=copies)
+            found = decode_trusted(parts, scores, self.options, self.search, 1, self.price)
+            case = case._replace(problem=found.problem, copies=found.copies, marginals=p[arcs.head, arcs.modifier])
         return gather(case, self._tag_column, self.options, limit)
 
     def _count_unknown_tags(self, tokens: Tokens) -> int:
@@ -286,7 +290,7 @@ class Parser:
         """
         try:
             p = self.marginals(tokens, constraints.allowed if constraints else None, first)
-            arcs = prune(p, **self.pruning)
+            arcs = prune_trusted(p, **self.pruning)
             return arcs, p[arcs.head, arcs.modifier]
         except ValueError as error:
             if constraints is None:
@@ -295,7 +299,7 @@ class Parser:
 
     def prune(self, tokens: Tokens, allowed: np.ndarray | None = None) -> ArcSpace:
         """Return the candidate arcs, by the marginals of the first-order model, among those ``allowed``, bool[N, N]."""
-        return prune(self.marginals(tokens, allowed), **self.pruning)
+        return prune_trusted(self.marginals(tokens, allowed), **self.pruning)
 
     def marginals(
         self, tokens: Tokens, allowed: np.ndarray | None = None, first: np.ndarray | None = None
@@ -307,7 +311,7 @@ class Parser:
         scores = self.first_order_scores(tokens) if first is None else first
         if allowed is not None:
             scores[~allowed] = -np.inf
-        return marginals(scores, self.options.single_root, strict=False)[0]
+        return marginals_trusted(scores, self.options.single_root, strict=False)[0]
 
     def first_order_scores(self, tokens: Tokens) -> np.ndarray:
         """Return the score of every arc under the first-order model, in nats, float64[N, N]."""
@@ -331,11 +335,8 @@ class Parser:
 
         ``demanded`` are the numbers of the labels that some nodes of the batch must have.
         """
-        spaces, count = [], 0
-        for each in arcs:
-            spaces.append(part_space(each, self.scorer.types))
-            count += len(spaces[-1])
-            check_count(count, "parts of a batch", len(each.start) - 2)
+        spaces = [part_space(each, self.scorer.types) for each in arcs]
+        check_count(sum(map(len, spaces)), "parts of a batch", batch.n_nodes)
         scores, known = self.scorer.score_batch(batch, spaces, *self.tables["parser"], demanded)
         return list(zip(spaces, scores, strict=True)), known
 
@@ -391,7 +392,7 @@ class Parser:
 
     def _names(self, numbers: np.ndarray, constraints: Constraints | None) -> list[str]:
         """Return labels by their numbers, or those that are demanded."""
-        found = [self.model.labels[number] for number in numbers.tolist()]
+        found: list[str] = self._labels[numbers].tolist()
         for word, label in (constraints.labels if constraints else {}).items():
             found[word - 1] = label
         return found

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nonproj.automata.compiled import is_compiled
+from nonproj.automata.compiled import has_compiled_automata
 from nonproj.parts.base import PartType
 from nonproj.parts.constraints import Rows
 from nonproj.parts.grandparent import FAMILIES, check_families, grandparent_rows
@@ -185,7 +185,8 @@ def _check_options(options: LinearOptions) -> None:
 
 def _add_parts(program: Program, parts: PartSpace, scores: np.ndarray, options: LinearOptions) -> Copies | None:
     """Add the parts beyond arcs to the program; return the meaning of its last columns unless they are parts."""
-    if options.relaxation == "compact" and "sibling" in parts.names and len(parts.names) > 2 and is_compiled(parts):
+    several = "sibling" in parts.names and len(parts.names) > 2
+    if options.relaxation == "compact" and several and has_compiled_automata(parts.types):
         copies, rows = automaton_paths(parts, program.n_columns)
         costs = np.where(copies.parts < 0, 0.0, scores[copies.parts]).sum(axis=1)
         program.add_columns(costs, 0.0, copies.upper)

@@ -78,9 +78,8 @@ def labelled_tree(heads: np.ndarray, batch: Batch | None = None) -> LabelledTree
     n_nodes, n_pairs = len(heads), len(words) + np.count_nonzero(np.bincount(heads[words]))
     order, modifiers = np.empty(n_nodes, np.int32), np.empty(len(words), np.int32)
     start, first = np.empty(n_nodes + 1, np.int32), np.empty(n_nodes + 1, np.int32)
-    siblings, grandparents = [
-        PartRows(np.zeros((size, 3), np.int32), np.zeros((size, 3), np.uint8)) for size in (n_pairs, n_nodes - 1)
-    ]
+    siblings = PartRows(np.zeros((n_pairs, 3), np.int32), np.zeros((n_pairs, 3), np.uint8))
+    grandparents = PartRows(np.zeros((n_nodes - 1, 3), np.int32), np.zeros((n_nodes - 1, 3), np.uint8))
     if _fill_modifiers(heads, words, order, start, modifiers, first) < n_nodes:
         raise ValueError(f"the heads {heads[1:].tolist()} form a cycle; a tree is expected")
     tree = LabelledTree(heads, words, order, start, modifiers, first, siblings, grandparents)

@@ -134,9 +134,8 @@ class Scorer:
         scores, of_labels = self.score_unlabelled(features, weights, scale), None
         if features.labelled:
             modifier = features.parts.arcs.modifier
-            of_labels = label_scores(
-                *_labelled(features), self.n_labels, weights, _free(features.lines, modifier, demanded)
-            )
+            lines = _free(features.lines, modifier, demanded) if demanded else features.lines
+            of_labels = label_scores(*_labelled(features), self.n_labels, weights, lines)
             scores[: len(modifier)] += scale * best_label_scores(of_labels, modifier, demanded)
         return scores, of_labels
 
@@ -173,7 +172,8 @@ class Scorer:
                 scores[0] += self.network.scores(layer, rows.nodes[:, 0], rows.nodes[:, 1])
             if i == 0 and self.label_table is not None:
                 modifier = rows.nodes[:, 1]
-                lines = _free(self.lines.of(batch, rows.nodes) if self.lines else None, modifier, demanded)
+                lines = self.lines.of(batch, rows.nodes) if self.lines else None
+                lines = _free(lines, modifier, demanded) if demanded else lines
                 hashed = hash_tokens(batch, self.label_table, len(weights))
                 known = Known(rows.nodes, label_scores(hashed, rows, self.n_labels, weights, lines), layer)
                 scores[0] += scale * best_label_scores(known.of_labels, modifier, demanded)
@@ -223,11 +223,9 @@ class Scorer:
         add_labelled(hashed, chosen, labels, delta, step, weights, total)
 
 
-def _free(lines: np.ndarray | None, modifier: np.ndarray, demanded: Mapping[int, int] | None) -> np.ndarray | None:
+def _free(lines: np.ndarray | None, modifier: np.ndarray, demanded: Mapping[int, int]) -> np.ndarray | None:
     """Return all lines for arcs into words whose label is demanded: it may never have been seen with these tags."""
-    if not demanded or lines is None:
-        return lines
-    return np.where(np.isin(modifier, list(demanded)), np.int32(-1), lines)
+    return None if lines is None else np.where(np.isin(modifier, list(demanded)), np.int32(-1), lines)
 
 
 def dense_arc_scores(tokens: Tokens, table: TemplateTable, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:

@@ -131,7 +131,7 @@ class TreeLabeler:
             for word, label in (demanded or {}).items():
                 scores[np.searchsorted(words, word), np.arange(scores.shape[1]) != label] = -np.inf
             best = label_tree(self.pairs, batch, trees, scores, self.tables[0], self.margin, None, margins)
-        ends = np.cumsum([len(each) - 1 for each in heads])[:-1]
+        ends = np.cumsum(batch.end - batch.first - 1)[:-1]
         return list(zip(np.split(best, ends), np.split(margins, ends), strict=True))
 
 

@@ -5,6 +5,7 @@
 - `memory`: the memory limit of a worker
 - `copies`: the server's own copies of its models
 - `admission`: decides which requests can be answered in time
+- `limits`: limits on requests, and the errors of requests that are ended
 - `pool`: worker processes and their queue of requests
 - `parameters`, `bodies`: the parameters of requests, and how they are received
 - `hosts`: allowed host names and origins

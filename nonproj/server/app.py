@@ -34,9 +34,10 @@ from nonproj.server.bodies import parameters_of, until_gone
 from nonproj.server.connections import Protocol, Writing
 from nonproj.server.description import describe
 from nonproj.server.hosts import HostCheck
+from nonproj.server.limits import GoneError, MemoryLimitError, TimeLimitError
 from nonproj.server.monitoring import Metrics, Monitor, facts_of
 from nonproj.server.parameters import check_names, model_name, task_of
-from nonproj.server.pool import GoneError, MemoryLimitError, TimeLimitError, WorkerPool
+from nonproj.server.pool import WorkerPool
 from nonproj.server.processing import Answer, RequestError, check, json_body, respond
 from nonproj.workers.parsing import ModelRef
 

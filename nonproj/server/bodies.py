@@ -17,7 +17,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from nonproj.server.pool import GoneError
+from nonproj.server.limits import GoneError
 from nonproj.server.processing import RequestError
 
 MAX_FIELDS = 50

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from nonproj.errors import ClusterError, NonprojError
 from nonproj.io.temporary import reason
 from nonproj.server.admission import Admission, Ticket
+from nonproj.server.limits import GoneError, Limits, MemoryLimitError, TimeLimitError
 from nonproj.workers.processes import WorkerProcess
 
 ATTEMPTS = 2
@@ -35,33 +36,6 @@ CHECK_SECONDS = 10.0
 """Time within which an idle worker has to answer a health check."""
 
 log = logging.getLogger("nonproj")
-
-
-class TimeLimitError(NonprojError):
-    """A request took too long."""
-
-
-class MemoryLimitError(NonprojError):
-    """A request exceeded the memory limit of a worker."""
-
-
-class GoneError(NonprojError):
-    """The client has disconnected."""
-
-
-class Limits(NamedTuple):
-    """Limits of a pool.
-
-    Attributes
-    ----------
-    waiting : int
-        Maximum number of waiting calls.
-    seconds : float
-        Limit on the time of a call from its start in a process; also the target for its response time, with waiting.
-    """
-
-    waiting: int
-    seconds: float
 
 
 class Outcome(NamedTuple):

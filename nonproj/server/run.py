@@ -16,7 +16,8 @@ from nonproj.errors import FileError
 from nonproj.io.temporary import reason
 from nonproj.server.app import Service, make_app
 from nonproj.server.connections import Protocol, allow_files
-from nonproj.server.pool import Limits, WorkerPool
+from nonproj.server.limits import Limits
+from nonproj.server.pool import WorkerPool
 from nonproj.server.processing import prepare
 from nonproj.workers.parsing import ModelRef
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
+from operator import itemgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,8 @@ from nonproj.tagging.tagger import Tagger
 from nonproj.tagging.tagset import TAG_COLUMNS
 from nonproj.tagging.templates import load_templates
 from nonproj.types import Float64s, Sentence
+
+_LEMMA_KEY = itemgetter(1, UPOS, XPOS, FEATS)
 
 
 class Analyzer:
@@ -119,7 +122,7 @@ class Analyzer:
         words = [row.copy() for sentence in batch for row in sentence.rows]
         margins = self._tag(batch, words, overwrite)
         if self.lemmatizer:
-            lemmas = self.lemmatizer.lemmas([(row[1], row[UPOS], row[XPOS], row[FEATS]) for row in words])
+            lemmas = self.lemmatizer.lemmas(list(map(_LEMMA_KEY, words)))
             for row, lemma in zip(words, lemmas, strict=True):
                 if overwrite or row[LEMMA] == "_":
                     row[LEMMA] = lemma

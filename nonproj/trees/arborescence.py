@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.trees.checks import BAD_SCORE, FOUND, NO_SINGLE_ROOT, NO_TREE, check_arc_scores, check_matrix, check_status
+from nonproj.trees.checks import (
+    BAD_SCORE,
+    FOUND,
+    NO_SINGLE_ROOT,
+    NO_TREE,
+    check_arc_scores,
+    check_flag,
+    check_matrix,
+    check_status,
+)
 from nonproj.trees.contraction import _Components, _contract, _expand, _grow_path, _new_components
 from nonproj.types import ArcSpace, Float64s, Int32s
 
@@ -57,9 +66,9 @@ def maximum_arborescence(scores: ArrayLike, single_root: bool = False) -> Int32s
     >>> maximum_arborescence([[0, 9, 10, 9], [0, 0, 20, 3], [0, 30, 0, 30], [0, 11, 0, 0]])
     array([-1,  2,  0,  2], dtype=int32)
     """
-    scores = check_matrix(scores, "scores")
+    scores, single_root = check_matrix(scores, "scores"), check_flag(single_root, "single_root")
     heads = np.empty(len(scores), np.int32)
-    check_status(best_arborescence_dense(scores, bool(single_root), heads))
+    check_status(best_arborescence_dense(scores, single_root, heads))
     return heads
 
 
@@ -81,7 +90,7 @@ def maximum_arborescence_sparse(arcs: ArcSpace, scores: ArrayLike, single_root: 
     """
     scores = check_arc_scores(arcs, scores)
     heads = np.empty(len(arcs.start) - 1, np.int32)
-    check_status(best_arborescence(arcs, scores, bool(single_root), heads))
+    check_status(best_arborescence(arcs, scores, check_flag(single_root, "single_root"), heads))
     return heads
 
 

@@ -1,4 +1,4 @@
-"""Argument checks of the tree algorithms, and the statuses that their kernels return instead of raising."""
+"""Argument checks of the tree algorithms and decoders, and the statuses that kernels return instead of raising."""
 
 from __future__ import annotations
 
@@ -26,6 +26,37 @@ def check_status(status: int) -> None:
     """Raise the ``ValueError`` for a kernel's status; do nothing if a tree was found."""
     if status != FOUND:
         raise ValueError(_MESSAGES[status])
+
+
+def check_flag(value: object, name: str) -> bool:
+    """Return a Boolean argument as bool, also given as 0, 1 or numpy's; raise ``ValueError`` for anything else.
+
+    Examples
+    --------
+    >>> check_flag("no", "projective")
+    Traceback (most recent call last):
+    ValueError: projective is 'no'; True or False is expected
+    """
+    if not isinstance(value, int | np.integer | np.bool_) or value not in (0, 1):
+        raise ValueError(f"{name} is {value!r}; True or False is expected")
+    return bool(value)
+
+
+def check_integer(value: object, name: str, low: int, high: int | None = None) -> int:
+    """Return an integer argument as int, also given as numpy's; raise ``ValueError`` for anything else.
+
+    Examples
+    --------
+    >>> check_integer(0, "k", 1)
+    Traceback (most recent call last):
+    ValueError: k is 0; 1 or more is expected
+    """
+    if not isinstance(value, int | np.integer) or isinstance(value, bool):
+        raise ValueError(f"{name} is {value!r}; an integer is expected")
+    if value < low or (high is not None and value > high):
+        expected = f"{low} or more" if high is None else f"a number from {low} to {high}"
+        raise ValueError(f"{name} is {value}; {expected} is expected")
+    return int(value)
 
 
 def check_matrix(values: ArrayLike, name: str) -> Float64s:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.trees.checks import BAD_SCORE, FOUND, UNDERFLOW, check_matrix, check_status
+from nonproj.trees.checks import BAD_SCORE, FOUND, UNDERFLOW, check_flag, check_matrix, check_status
 from nonproj.trees.domain import without_forbidden
 from nonproj.trees.elimination import LARGE, SMALLEST, _escape
 from nonproj.trees.wide_marginals import wide_marginals
@@ -73,12 +73,17 @@ def marginals(scores: ArrayLike, single_root: bool = False, strict: bool = True)
     >>> p[:, 1].round(3).tolist(), round(float(np.exp(log_partition)), 6)
     ([0.667, 0.0, 0.333], 3.0)
     """
-    scores = without_forbidden(check_matrix(scores, "scores"))
+    flags = check_flag(single_root, "single_root"), check_flag(strict, "strict")
+    return marginals_trusted(without_forbidden(check_matrix(scores, "scores")), *flags)
+
+
+def marginals_trusted(scores: Float64s, single_root: bool, strict: bool) -> tuple[Float64s, float]:
+    """Return what `marginals` returns without validation: the scores are a writable matrix; none forbids its arc."""
     p = np.zeros(scores.shape)
     panels = True if len(scores) > LARGE else None  # of two types, so that panels are compiled only if needed
-    status, log_partition = _marginals(scores, bool(single_root), p, panels)
+    status, log_partition = _marginals(scores, single_root, p, panels)
     if status == UNDERFLOW:
-        status, log_partition = wide_marginals(scores, bool(single_root), p, strict)
+        status, log_partition = wide_marginals(scores, single_root, p, strict)
     check_status(status)
     return p, float(log_partition)
 

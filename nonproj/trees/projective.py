@@ -15,7 +15,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.arcs import arc_space_from_mask
-from nonproj.trees.checks import FOUND, NO_TREE, check_arc_scores, check_matrix
+from nonproj.trees.checks import FOUND, NO_TREE, check_arc_scores, check_flag, check_matrix
 from nonproj.types import ArcSpace, Float64s, Int32s
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def maximum_projective_tree_sparse(arcs: ArcSpace, scores: ArrayLike, single_roo
     """
     scores = check_arc_scores(arcs, scores)
     heads = np.empty(len(arcs.start) - 1, np.int32)
-    if best_projective_tree(arcs, scores, bool(single_root), heads) != FOUND:
+    if best_projective_tree(arcs, scores, check_flag(single_root, "single_root"), heads) != FOUND:
         kind = "projective tree with a single root" if single_root else "projective tree"
         raise ValueError(f"no {kind} spans the words over the candidate arcs")
     return heads

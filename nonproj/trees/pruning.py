@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
+from nonproj.parts.arcs import check_count, full_arc_space, index_arcs
 from nonproj.trees.arborescence import _count_roots, best_arborescence_dense
-from nonproj.trees.checks import FOUND, NO_TREE, check_matrix, check_status
+from nonproj.trees.checks import FOUND, NO_TREE, check_flag, check_integer, check_matrix, check_status
 from nonproj.trees.projective import best_projective_tree, is_projective
 from nonproj.types import ArcSpace, Bools, Float64s, Int32s
 
@@ -66,20 +66,26 @@ def prune(
     p = check_matrix(marginals, "marginals")
     if not 0.0 <= threshold <= 1.0:
         raise ValueError(f"threshold is {threshold}; a number from 0 to 1 is expected")
-    if max_heads < 1:
-        raise ValueError(f"max_heads is {max_heads}; at least 1 is expected")
+    max_heads = check_integer(max_heads, "max_heads", 1)
+    single_root, projective = check_flag(single_root, "single_root"), check_flag(projective, "projective")
     if not (p >= 0.0).all():
         raise ValueError("marginals must be probabilities, not negative and not NaN")
+    check_count(p.size, "pairs of words", len(p) - 1)
+    return prune_trusted(p, float(threshold), max_heads, single_root, projective)
+
+
+def prune_trusted(p: Float64s, threshold: float, max_heads: int, single_root: bool, projective: bool) -> ArcSpace:
+    """Return what `prune` returns without validation: the arguments are in range, and ``p`` is a writable matrix."""
     mask = np.zeros(p.shape, np.bool_)
     heads = np.empty(len(p), np.int32)
-    if not _mark_probable(p, float(threshold), int(max_heads), bool(single_root), mask, heads):
-        check_status(best_arborescence_dense(_logarithms(p), bool(single_root), heads))
-    check_status(_mark_tree(p, heads, mask))
+    if not _mark_probable(p, threshold, max_heads, single_root, mask, heads):
+        check_status(best_arborescence_dense(_logarithms(p), single_root, heads))
+        check_status(_mark_tree(p, heads, mask))
     if projective and not is_projective(heads):
-        found = _mark_projective(p, full_arc_space(len(p) - 1), bool(single_root), mask, heads) == FOUND
+        found = _mark_projective(p, full_arc_space(len(p) - 1), single_root, mask, heads) == FOUND
         if not found:
             raise ValueError("no projective tree spans the words")
-    return arc_space_from_mask(mask)
+    return index_arcs(mask)
 
 
 @kernel
@@ -88,9 +94,9 @@ def _mark_probable(
 ) -> bool:
     """Set mask[h, m] of the probable arcs; write the best head of each word to int32[N]; return if they are a tree.
 
-    If they do, it is the most probable tree.
+    If so, it is the most probable tree.
     """
-    n_nodes = p.shape[0]
+    n_nodes, possible = p.shape[0], True
     chosen = np.empty(n_nodes, np.int32)
     heads[0] = -1
     for m in range(1, n_nodes):
@@ -101,7 +107,9 @@ def _mark_probable(
         heads[m] = best
         if p[best, m] > 0.0:
             _mark_heads(p, m, threshold * p[best, m], max_heads, chosen, mask)
-    return _reaches_root(heads) and (not single_root or _count_roots(heads) == 1)
+        else:
+            possible = False
+    return possible and _reaches_root(heads) and (not single_root or _count_roots(heads) == 1)
 
 
 @kernel

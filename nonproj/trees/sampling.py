@@ -17,7 +17,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.trees.batches import as_batch, check_lengths
-from nonproj.trees.checks import check_matrix
+from nonproj.trees.checks import check_flag, check_integer, check_matrix
 from nonproj.trees.domain import without_forbidden
 from nonproj.trees.marginals import marginals
 from nonproj.types import Float64s, Int32s
@@ -68,9 +68,9 @@ def sample_trees(
     >>> [round(float((trees == heads).all(axis=1).mean()), 1) for heads in ([0, 0], [0, 1], [2, 0])]
     [0.3, 0.3, 0.3]
     """
-    if count < 0:
-        raise ValueError(f"count is {count}; 0 or more is expected")
-    batch, rng = as_batch(scores, "NN", "scores"), np.random.default_rng(seed)
+    count, single_root = check_integer(count, "count", 0), check_flag(single_root, "single_root")
+    rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(check_integer(seed, "seed", 0))
+    batch = as_batch(scores, "NN", "scores")
     sizes = check_lengths(lengths, batch)
     found = np.full((len(sizes), count, batch.values.shape[1]), -1, np.int32)
     for b, length in enumerate(sizes.tolist()):

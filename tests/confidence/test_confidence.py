@@ -43,7 +43,7 @@ def test_costs_are_those_of_the_nearby_trees(parts, kind, single_root):
         space, scores, options, decoded, _ = problem
         score = naive_trees.tree_scorer(space, scores)
         expected = naive_confidence.costs(space.arcs, decoded.tree.tolist(), score, single_root)
-        found = costs(space, scores, decoded.tree, single_root)
+        found = costs(problem_of(space, scores, options).instance, decoded.tree, single_root)
         assert found == pytest.approx(np.array(expected), abs=1e-9)
         checked += int(np.isfinite(found).sum())
     assert checked > 50
@@ -62,9 +62,10 @@ def test_the_true_difference_is_between_bound_and_cost(parts, kind, projective):
         if (problem := solved(seed, parts, kind, single_root=bool(seed % 3), projective=projective)) is None:
             continue
         space, scores, options, decoded, lowest = problem
-        heads, cost = decoded.tree, costs(space, scores, decoded.tree, options.single_root)
+        heads, bounded = decoded.tree, problem_of(space, scores, options)
+        cost = costs(bounded.instance, heads, options.single_root)
         wanted = np.random.default_rng(seed).random(len(heads)) < 0.8
-        bounds = problem_of(space, scores, options).exclusion_bounds(lowest, options, heads, wanted=wanted)
+        bounds = bounded.exclusion_bounds(lowest, options, heads, wanted=wanted)
         trees = trees_over(space.arcs, options.single_root, projective)
         closed = dual_decomposition(space, scores, options).bound - decoded.score <= 1e-7
         values = list(map(naive_trees.tree_scorer(space, scores), trees))
@@ -157,7 +158,8 @@ def test_evidence_of_tagger_and_segmenter_is_that_of_the_definition(seed):
     space, scores, options, decoded, lowest = problem
     rng, n = np.random.default_rng(seed), len(decoded.tree) - 1
     tokens = Tokens(np.zeros((n + 1 + 2 * MARGIN, 1), np.int32), np.zeros(n + 2, np.int32), np.zeros(0, np.int32))
-    given = tokens, space, scores, np.full(len(space.arcs.head), 0.5), decoded, lowest, np.arange(n), np.ones(n)
+    bounded, marginals = problem_of(space, scores, options), np.full(len(space.arcs.head), 0.5)
+    given = tokens, bounded, lowest, marginals, decoded, np.arange(n), np.ones(n)
     tags, text = rng.random(n) * 9, rng.normal(size=(n + 1, 2)).astype(np.float32)
     tags[0] = np.inf
     kinds = [gather(Case(*given, *more), 0, options, np.inf) for more in ((), (tags,), (tags, text))]

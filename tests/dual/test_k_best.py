@@ -77,7 +77,7 @@ def test_bounds_of_excluded_arcs_are_bounds(name, kind):
         rng = np.random.default_rng(seed)
         parts, scores = draw_problem(rng, 4, name, kind, pruned=bool(seed % 2))
         problem = problem_of(parts, scores, DEFAULTS)
-        first = problem.whole(DEFAULTS, -np.inf, UNLIMITED)
+        first = problem.whole(DEFAULTS, UNLIMITED)
         tree = first.solution
         bounds = problem.exclusion_bounds(first.copies, DEFAULTS, tree)
         for m in range(1, 5):

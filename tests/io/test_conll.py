@@ -14,6 +14,7 @@ import pytest
 
 from nonproj.errors import DataError, FileError
 from nonproj.io import conll
+from nonproj.io.objects import from_conllu, to_conllu
 from nonproj.types import Sentence
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -341,17 +342,17 @@ def test_import_is_light():
 
 def test_conllu_objects_round_trip():
     for token_list, sentence in zip(conllu.parse(CONLLU), read(CONLLU), strict=True):
-        ours = conll.from_conllu(token_list)
+        ours = from_conllu(token_list)
         assert ours.rows == sentence.rows
         assert ours.heads.tolist() == sentence.heads.tolist()
-        theirs = conll.to_conllu(ours, ours.heads, ours.labels)
+        theirs = to_conllu(ours, ours.heads, ours.labels)
         assert theirs == token_list and theirs.serialize() == token_list.serialize()
         assert isinstance(theirs, conllu.TokenList)
 
 
 def test_to_conllu_has_the_new_tree():
-    sentence = conll.from_conllu(conllu.parse(CONLLU)[0])
-    tree = conll.to_conllu(sentence, [2, 0, 2, 2, 2], ["a", "b", "c", "d", "e"])
+    sentence = from_conllu(conllu.parse(CONLLU)[0])
+    tree = to_conllu(sentence, [2, 0, 2, 2, 2], ["a", "b", "c", "d", "e"])
     parts = [(t["id"], t["head"], t["deprel"]) for t in tree if isinstance(t["id"], int)]
     assert parts == [(1, 2, "a"), (2, 0, "b"), (3, 2, "c"), (4, 2, "d"), (5, 2, "e")]
     assert len(tree) == 8 and tree.metadata["text"].startswith("vámonos")
@@ -360,14 +361,14 @@ def test_to_conllu_has_the_new_tree():
 def test_conllu_objects_of_whole_treebanks(treebanks):
     for name in (FILES[1], FILES[3], FILES[5]):
         for sentence in list(conll.read(treebanks / name))[:50]:
-            back = conll.from_conllu(conll.to_conllu(sentence, sentence.heads))
+            back = from_conllu(to_conllu(sentence, sentence.heads))
             assert back.heads.tolist() == sentence.heads.tolist()
             assert (back.forms, back.labels) == (sentence.forms, sentence.labels)
 
 
 def test_conllu_forms_with_two_spaces():
     sentence = read(word(1, 0, "a  b") + word(2, 1, "c") + "\n")[0]
-    tree = conll.to_conllu(sentence, [2, 0])
+    tree = to_conllu(sentence, [2, 0])
     assert [(t["form"], t["head"]) for t in tree] == [("a  b", 2), ("c", 0)]
 
 
@@ -375,4 +376,4 @@ def test_malformed_conllu_objects():
     tokens = conllu.parse(CONLLU)[1]
     tokens[-1]["head"] = 7
     with pytest.raises(DataError, match="<conllu>:2: HEAD is '7', a number from 0 to 1 expected"):
-        conll.from_conllu(tokens)
+        from_conllu(tokens)

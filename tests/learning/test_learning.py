@@ -230,6 +230,12 @@ def test_a_treebank_without_annotation_is_pointed_out(caplog):
         caplog.clear()
         bare[1].heads[0] = 2
         train(bare, small())
+        assert [record.message for record in caplog.records] == [
+            "<stream>: all labels are _; labels are not learnt, and parses have none"
+        ]
+        caplog.clear()
+        bare[1].rows[0][7] = "subj"
+        train(bare, small())
         train(toy.sentences(3), small())
     assert not caplog.records
 

@@ -22,7 +22,7 @@ import nonproj
 from nonproj.errors import ConfigError, DataError, ModelError
 from nonproj.evaluation.scores import nonprojective
 from nonproj.io import conll
-from nonproj.io.objects import conllu_text, from_words
+from nonproj.io.objects import conllu_text, from_conllu, from_words
 from nonproj.learning.trainer import train
 from nonproj.options.config import Config
 from nonproj.pipeline.joint import JointParser
@@ -314,7 +314,7 @@ def test_token_lists_may_lack_columns(nlp):
     bare = conllu.TokenList([{"form": word} for word in words])
     assert nlp.parse(bare).forms == words
     named = conllu.parse(treebank(1), fields=["id", "form", "lemma", "upostag"])[0]
-    assert conll.from_conllu(named).rows[0][3:5] == [sentences(1)[0].rows[0][3], "_"]
+    assert from_conllu(named).rows[0][3:5] == [sentences(1)[0].rows[0][3], "_"]
     assert conllu_text(conllu.TokenList([{"form": "a", "misc": {}, "deps": []}])).startswith("1\ta\t_")
 
 

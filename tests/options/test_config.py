@@ -8,6 +8,7 @@ import math
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from nonproj.errors import ConfigError
@@ -146,6 +147,20 @@ def test_values_are_validated_however_they_are_set():
         dataclasses.replace(DecodingConfig(), tau=2)
     with pytest.raises(dataclasses.FrozenInstanceError):
         Config().seed = 3
+
+
+def test_scalars_of_numpy_are_those_of_python():
+    given = {"nbest": np.int64(3), "threshold": np.float64(0.25), "tolerance": np.int32(1), "exact": np.bool_(False)}
+    found = Config().with_overrides({f"decoding.{name}": value for name, value in given.items()}).decoding
+    assert [(type(getattr(found, name)), getattr(found, name)) for name in given] == [
+        (int, 3),
+        (float, 0.25),
+        (float, 1.0),
+        (bool, False),
+    ]
+    for wrong in (np.float64(2.0), np.bool_(True), np.int64(0), np.array([3])):
+        with pytest.raises(ConfigError, match="^decoding.nbest: .* is invalid, an integer from 1 to 10000 expected"):
+            Config().with_overrides({"decoding.nbest": wrong})
 
 
 def test_yaml_spellings_of_floats(tmp_path):

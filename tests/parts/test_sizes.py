@@ -149,7 +149,7 @@ def test_a_worker_returns_the_sentences_before_and_the_error(model):
     assert "10 words" in str(parsed.error)
 
 
-STAGES = ["Parser.marginals", "prune", "Parser.score_batch", "decode_trusted", "TreeLabeler.label"]
+STAGES = ["Parser.marginals", "prune_trusted", "Parser.score_batch", "decode_trusted", "TreeLabeler.label"]
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -128,6 +128,8 @@ def test_python_asks_for_several_trees_without_another_parser(path, monkeypatch)
     assert [[tree.to_conllu() for tree in trees] for trees in found] == [
         [tree.to_conllu() for tree in (sentence, *sentence.others)] for sentence in expected
     ]
+    again = nlp.nbest(text, np.int64(3))
+    assert [[tree.score for tree in trees] for trees in again] == [[tree.score for tree in trees] for trees in found]
     assert nlp.parser.nbest == 1 and not nlp(text).sentences[0].others
     for k in (0, 10_001):
         with pytest.raises(ConfigError, match="nbest"):

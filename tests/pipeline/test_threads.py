@@ -15,15 +15,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import toy
+from classifiers import add_classifier
 
 import nonproj
-from nonproj.confidence.classifier import TREE_FEATURES, Additive, Classifier, Models
-from nonproj.confidence.evidence import KINDS
 from nonproj.io import conll
 from nonproj.io.conll import with_rows
 from nonproj.kernels.threads import LoadedOnce, PerThread
 from nonproj.learning.trainer import train
-from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.joint import JointParser
 from nonproj.text.corpus import Surface
@@ -90,22 +88,6 @@ def noisy(sentences, share: float = 0.2):
         ]
         made.append(with_rows(sentence, rows))
     return made
-
-
-def add_classifier(model: Model) -> None:
-    """Give a model a confidence classifier that looks at all features."""
-    rng = np.random.default_rng(1)
-
-    def additive(features) -> Additive:
-        knots = np.sort(rng.normal(0.0, 5.0, (len(features), 4)), axis=1)
-        return Additive(knots, rng.normal(0.0, 1.0, knots.shape), rng.normal(size=5), rng.normal(size=5), np.zeros(1))
-
-    models = {
-        kind: Models(additive(columns), additive(columns), additive(TREE_FEATURES)) for kind, columns in KINDS.items()
-    }
-    meta, arrays = Classifier(1e6, **models).state()
-    model.components["confidence"] = meta
-    model.weights |= {f"confidence.{name}": array for name, array in arrays.items()}
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,9 @@ from serving import limited, nothing, prepare_at_most, rest, take
 
 from nonproj.errors import ClusterError
 from nonproj.server.admission import BusyError
+from nonproj.server.limits import GoneError, Limits, MemoryLimitError, TimeLimitError
 from nonproj.server.memory import resident_bytes
-from nonproj.server.pool import ATTEMPTS, GoneError, Limits, MemoryLimitError, TimeLimitError, WorkerPool
+from nonproj.server.pool import ATTEMPTS, WorkerPool
 
 PATIENT = Limits(waiting=100, seconds=600.0)
 

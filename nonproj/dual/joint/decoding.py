@@ -18,7 +18,7 @@ from nonproj.dual.search import search as search_problem
 from nonproj.dual.subgradient import Trace
 from nonproj.dual.subproblems import Instance
 from nonproj.dual.tags import JointSpace, Tags
-from nonproj.trees.checks import NO_TREE, check_status
+from nonproj.trees.checks import NO_TREE, check_integer, check_status
 from nonproj.trees.domain import highest_forbidden
 from nonproj.types import Bools, Decoded, Int32s, Int64s
 
@@ -28,19 +28,11 @@ class TaggedProblem(Problem):
 
     def __init__(self, problem: JointProblem, options: DualOptions):
         space, n_arcs = problem.space, len(problem.space.arc)
-        head, modifier = space.word[space.tagged.head], space.word[space.tagged.modifier]
         copies = split_scores(problem.scores[:n_arcs], options.beta, options.tau, True)
-        copies = np.concatenate([copies, problem.chain.own])
-        super().__init__(head, modifier, len(space.first) - 1, len(space.word), len(problem.parts), copies)
-        self.problem, self.n_disputes = problem, n_arcs + len(space.word)
-
-    def instance(self) -> Instance:
-        """Return the whole problem."""
-        return _instance(self.problem)
-
-    def new_solution(self) -> Int32s:
-        """Return an array for a tree and its tags."""
-        return np.zeros(2 * self.n_nodes, np.int32)
+        super().__init__(_instance(problem), np.concatenate([copies, problem.chain.own]))
+        self.head, self.modifier = space.word[space.tagged.head], space.word[space.tagged.modifier]
+        self.problem, self.n_nodes, self.n_disputes = problem, len(space.first) - 1, n_arcs + len(space.word)
+        self.n_solution = 2 * self.n_nodes
 
     def used_arcs(self, solution: Int32s) -> Bools:
         """Return the tagged arcs of a solution, bool[A]."""
@@ -144,14 +136,14 @@ def k_best_jointly(
     [([-1, 2, 0], [0, 1, 0], 17.0), ([-1, 0, 0], [0, 1, 0], 11.0), ([-1, 0, 1], [0, 1, 0], 8.0)]
     """
     problem, options, forbidden = _pose(problem, check_options(options), price)
-    found = search_problem(TaggedProblem(problem, options), options, check_search(search), k, price, trace)
+    k, search = check_integer(k, "k", 1), check_search(search)
+    found = search_problem(TaggedProblem(problem, options), options, search, k, price, trace)
     if not forbidden.any():
         return found
-    allowed = Searched(each for each in found if not forbidden[_arcs(problem, each)].any())
+    allowed = [each for each in found if not forbidden[_arcs(problem, each)].any()]
     if not allowed:
         check_status(NO_TREE)
-    allowed.copies = found.copies
-    return allowed
+    return Searched(allowed, found.problem, found.copies)
 
 
 def _arcs(problem: JointProblem, found: Decoded) -> Int64s:
