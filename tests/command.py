@@ -51,29 +51,35 @@ def wait_for_work(process: subprocess.Popen, seconds: float) -> None:
 
 def processor_seconds(pid: int) -> float:
     """Return the processor time that a process has used; infinite if it has ended."""
-    try:
-        times = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[11:13]
-    except OSError:
-        return float("inf")
-    return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+    state = _state(Path(f"/proc/{pid}/stat"))
+    return sum(map(int, state[11:13])) / os.sysconf("SC_CLK_TCK") if state else float("inf")
 
 
-def slowdown() -> float:
-    """Return how many times longer than alone a process takes just now, at least 1: limits of time are multiplied."""
-    wall, own = time.monotonic(), time.thread_time()
-    while time.thread_time() - own < 0.2:
-        pass
-    return max(1.0, (time.monotonic() - wall) / (time.thread_time() - own))
+def work_until_end(pids: list[int]) -> float:
+    """Wait until processes have ended, and return the processor time that they use until then."""
+    deadline, used = time.monotonic() + 150, 0.0
+    last = {pid: processor_seconds(pid) for pid in pids}
+    while last := {pid: seconds for pid, seconds in last.items() if seconds < float("inf")}:
+        assert time.monotonic() < deadline, f"processes are left: {list(last)}"
+        time.sleep(0.01)
+        now = {pid: processor_seconds(pid) for pid in last}
+        used += sum(seconds - last[pid] for pid, seconds in now.items() if seconds < float("inf"))
+        last = now
+    return used
 
 
-def running(group: int) -> list[str]:
+def running(group: int) -> list[int]:
     """The processes of a group that have not ended, whether or not somebody has taken note of their end."""
-    states = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            state, _, its_group = path.read_text().rpartition(") ")[2].split()[:3]
-            states += [path.parent.name] * (int(its_group) == group and state != "Z")
-    return states
+    found = ((path, _state(path)) for path in Path("/proc").glob("[0-9]*/stat"))
+    return [int(path.parent.name) for path, state in found if state and int(state[2]) == group]
+
+
+def _state(path: Path) -> list[str]:
+    """The entries of /proc/PID/stat behind the name; none if the process has ended."""
+    with contextlib.suppress(OSError):
+        state = path.read_text().rpartition(") ")[2].split()
+        return state if state[0] != "Z" else []
+    return []
 
 
 def die_once(marker: str) -> str:
