@@ -7,8 +7,12 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+import traceback
 from pathlib import Path
+from runpy import run_module, run_path
+from typing import NoReturn
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "--epochs", "2", "-qq"]
@@ -31,6 +35,67 @@ def run(*words: str, **options) -> subprocess.CompletedProcess:
     """Run the command to its end."""
     command, environment = [sys.executable, "-m", "nonproj", *words], os.environ | {"PYTHONPATH": str(ROOT)}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, **options)
+
+
+def run_copy(program: str, *words: str, **streams) -> subprocess.CompletedProcess:
+    """Run a program to its end in a copy of this process, which needs no second to import what is imported already.
+
+    Parameters
+    ----------
+    program : str
+        ``nonproj`` or the path of a Python file.
+    *words : str
+        The arguments.
+    **streams
+        ``stdin``, ``stdout`` or ``stderr``: an open file, or None for a closed stream.  By default the first is empty,
+        and what is written to the others is returned.
+    """
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as error, open(os.devnull) as empty:
+        files = {"stdin": empty, "stdout": output, "stderr": error} | streams
+        pid = os.fork()
+        if not pid:
+            _become(program, words, list(files.values()))
+        _, status = os.waitpid(pid, 0)
+        said = [(stream.seek(0), stream.read())[1] for stream in (output, error)]
+    return subprocess.CompletedProcess([program, *words], os.waitstatus_to_exitcode(status), *said)
+
+
+def _become(program: str, words: tuple[str, ...], files: list) -> NoReturn:
+    """Run a program as a new interpreter does, and end this process."""
+    code = 1
+    try:
+        os.setsid()
+        heed()
+        _replace_streams(files)
+        sys.argv = [program, *words]
+        run_program = run_module if program == "nonproj" else run_path
+        try:
+            run_program(program, run_name="__main__")
+            code = 0
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        for stream in (sys.stdout, sys.stderr):
+            if stream and not stream.closed:
+                stream.flush()
+    except BaseException:
+        os.write(2, traceback.format_exc().encode())
+    finally:
+        os._exit(code)
+
+
+def _replace_streams(files: list) -> None:
+    """Open the standard streams anew; None is a closed one."""
+    kept = [None if file is None else os.dup(file.fileno()) for file in files]
+    for number, (name, file) in enumerate(zip(("stdin", "stdout", "stderr"), kept, strict=True)):
+        stream = None
+        if file is None:
+            os.close(number)
+        else:
+            os.dup2(file, number)
+            os.close(file)
+            errors = "backslashreplace" if name == "stderr" else "strict"
+            stream = open(number, "w" if number else "r", encoding="utf-8", errors=errors, closefd=False)  # noqa: SIM115
+        setattr(sys, name, stream)
 
 
 def wait_until(condition, process: subprocess.Popen) -> None:
