@@ -7,8 +7,12 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+import traceback
 from pathlib import Path
+from runpy import run_module, run_path
+from typing import NoReturn
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "--epochs", "2", "-qq"]
@@ -33,6 +37,67 @@ def run(*words: str, **options) -> subprocess.CompletedProcess:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, **options)
 
 
+def run_copy(program: str, *words: str, **streams) -> subprocess.CompletedProcess:
+    """Run a program to its end in a copy of this process, which needs no second to import what is imported already.
+
+    Parameters
+    ----------
+    program : str
+        ``nonproj`` or the path of a Python file.
+    *words : str
+        The arguments.
+    **streams
+        ``stdin``, ``stdout`` or ``stderr``: an open file, or None for a closed stream.  By default the first is empty,
+        and what is written to the others is returned.
+    """
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as error, open(os.devnull) as empty:
+        files = {"stdin": empty, "stdout": output, "stderr": error} | streams
+        pid = os.fork()
+        if not pid:
+            _become(program, words, list(files.values()))
+        _, status = os.waitpid(pid, 0)
+        said = [(stream.seek(0), stream.read())[1] for stream in (output, error)]
+    return subprocess.CompletedProcess([program, *words], os.waitstatus_to_exitcode(status), *said)
+
+
+def _become(program: str, words: tuple[str, ...], files: list) -> NoReturn:
+    """Run a program as a new interpreter does, and end this process."""
+    code = 1
+    try:
+        os.setsid()
+        heed()
+        _replace_streams(files)
+        sys.argv = [program, *words]
+        run_program = run_module if program == "nonproj" else run_path
+        try:
+            run_program(program, run_name="__main__")
+            code = 0
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        for stream in (sys.stdout, sys.stderr):
+            if stream and not stream.closed:
+                stream.flush()
+    except BaseException:
+        os.write(2, traceback.format_exc().encode())
+    finally:
+        os._exit(code)
+
+
+def _replace_streams(files: list) -> None:
+    """Open the standard streams anew; None is a closed one."""
+    kept = [None if file is None else os.dup(file.fileno()) for file in files]
+    for number, (name, file) in enumerate(zip(("stdin", "stdout", "stderr"), kept, strict=True)):
+        stream = None
+        if file is None:
+            os.close(number)
+        else:
+            os.dup2(file, number)
+            os.close(file)
+            errors = "backslashreplace" if name == "stderr" else "strict"
+            stream = open(number, "w" if number else "r", encoding="utf-8", errors=errors, closefd=False)  # noqa: SIM115
+        setattr(sys, name, stream)
+
+
 def wait_until(condition, process: subprocess.Popen) -> None:
     """Wait until a running process has done something."""
     deadline = time.monotonic() + 150
@@ -51,29 +116,35 @@ def wait_for_work(process: subprocess.Popen, seconds: float) -> None:
 
 def processor_seconds(pid: int) -> float:
     """Return the processor time that a process has used; infinite if it has ended."""
-    try:
-        times = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[11:13]
-    except OSError:
-        return float("inf")
-    return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+    state = _state(Path(f"/proc/{pid}/stat"))
+    return sum(map(int, state[11:13])) / os.sysconf("SC_CLK_TCK") if state else float("inf")
 
 
-def slowdown() -> float:
-    """Return how many times longer than alone a process takes just now, at least 1: limits of time are multiplied."""
-    wall, own = time.monotonic(), time.thread_time()
-    while time.thread_time() - own < 0.2:
-        pass
-    return max(1.0, (time.monotonic() - wall) / (time.thread_time() - own))
+def work_until_end(pids: list[int]) -> float:
+    """Wait until processes have ended, and return the processor time that they use until then."""
+    deadline, used = time.monotonic() + 150, 0.0
+    last = {pid: processor_seconds(pid) for pid in pids}
+    while last := {pid: seconds for pid, seconds in last.items() if seconds < float("inf")}:
+        assert time.monotonic() < deadline, f"processes are left: {list(last)}"
+        time.sleep(0.01)
+        now = {pid: processor_seconds(pid) for pid in last}
+        used += sum(seconds - last[pid] for pid, seconds in now.items() if seconds < float("inf"))
+        last = now
+    return used
 
 
-def running(group: int) -> list[str]:
+def running(group: int) -> list[int]:
     """The processes of a group that have not ended, whether or not somebody has taken note of their end."""
-    states = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            state, _, its_group = path.read_text().rpartition(") ")[2].split()[:3]
-            states += [path.parent.name] * (int(its_group) == group and state != "Z")
-    return states
+    found = ((path, _state(path)) for path in Path("/proc").glob("[0-9]*/stat"))
+    return [int(path.parent.name) for path, state in found if state and int(state[2]) == group]
+
+
+def _state(path: Path) -> list[str]:
+    """The entries of /proc/PID/stat behind the name; none if the process has ended."""
+    with contextlib.suppress(OSError):
+        state = path.read_text().rpartition(") ")[2].split()
+        return state if state[0] != "Z" else []
+    return []
 
 
 def die_once(marker: str) -> str:

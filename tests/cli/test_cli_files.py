@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command import run_copy
 from toy import treebank
 
 from nonproj.cli.main import build_parser, main
@@ -97,9 +98,10 @@ def test_no_output_is_an_input(here, capsys, words, message):
 
 def test_standard_output_is_not_the_input(here):
     before = contents(here)
-    for command in ("nonproj parse m t >>t", "nonproj parse m t -o /dev/stdout >>t", "nonproj parse m >>t <t"):
-        result = shell(command)
-        assert result.returncode == 2 and b"output is the same file as the input" in result.stderr
+    for words in ("parse m t", "parse m t -o /dev/stdout", "parse m"):
+        with open("t", "ab") as output, open("t", "rb") as source:
+            result = run_copy("nonproj", *words.split(), stdin=source, stdout=output)
+        assert result.returncode == 2 and "output is the same file as the input" in result.stderr
         assert contents(here) == before
 
 
@@ -107,14 +109,20 @@ def test_standard_output_is_not_the_input(here):
 def test_redirected_output_is_not_truncated(here, name):
     assert main(["parse", "m", "t", "-o", "out"]) == 0
     parsed = Path("out").read_text()
-    for command in (
-        f"echo before >file; nonproj parse m t -o {name} >>file; echo after >>file",
-        f"(echo before; nonproj parse m t -o {name}; echo after) >file",
-        f"exec 5>file; echo before >&5; nonproj parse m t -o {name} >&5; echo after >&5",
-        f"(echo before; nonproj parse m t --jobs 2 -o {name}; echo after) >file",
-    ):
-        assert shell(command).returncode == 0
+    for mode, jobs in (("ab", []), ("wb", []), ("wb", ["--jobs", "2"])):
+        Path("file").unlink(missing_ok=True)
+        with open("file", mode, buffering=0) as file:
+            file.write(b"before\n")
+            assert run_copy("nonproj", "parse", "m", "t", "-o", name, *jobs, stdout=file).returncode == 0
+            file.write(b"after\n")
         assert Path("file").read_text() == f"before\n{parsed}after\n"
+
+
+def test_redirections_of_a_shell(here):
+    assert main(["parse", "m", "t", "-o", "out"]) == 0
+    command = "exec 5>file; echo before >&5; nonproj parse m t -o /dev/fd/1 >&5; echo after >&5"
+    assert shell(command).returncode == 0
+    assert Path("file").read_text() == f"before\n{Path('out').read_text()}after\n"
 
 
 def test_a_model_may_be_written_to_a_pipe(here):
@@ -123,32 +131,41 @@ def test_a_model_may_be_written_to_a_pipe(here):
     assert not [name for name in os.listdir() if "checkpoint" in name]
 
 
+CLOSED = {"stdin": "<&-", "stdout": ">&-", "stderr": "2>&-"}
+NEW = ("parse m t -o out >&- <&-", "parse m t -o out 2>&-", "--help >&-", "evaluate t - <&-")
+
+
 @pytest.mark.parametrize(
     ("command", "code", "message"),
     [
-        ("parse m t >&-", 2, b"nonproj: standard output is closed\n"),
-        ("parse m t -o /dev/stdout >&-", 2, b"nonproj: standard output is closed\n"),
-        ("parse m t -o out >&-", 0, b""),
-        ("parse m t -o out >&- <&-", 0, b""),
-        ("parse m t -o out --jobs 2 >&- <&-", 0, b""),
-        ("parse m t -o out 2>&-", 0, b""),
-        ("parse m t -o out --stats - >&-", 2, b"nonproj: standard output is closed\n"),
-        ("parse m -o out <&-", 2, b"nonproj: <stdin>: this stream is closed\n"),
-        ("evaluate t - <&-", 2, b"nonproj: <stdin>: this stream is closed\n"),
-        ("evaluate t t >&-", 2, b"nonproj: standard output is closed\n"),
-        ("inspect m --json >&-", 2, b"nonproj: standard output is closed\n"),
-        ("--version >&-", 2, b"nonproj: standard output is closed\n"),
-        ("--help >&-", 2, b"nonproj: standard output is closed\n"),
-        ("inspect none 2>&-", 2, b""),
+        ("parse m t >&-", 2, "nonproj: standard output is closed\n"),
+        ("parse m t -o /dev/stdout >&-", 2, "nonproj: standard output is closed\n"),
+        ("parse m t -o out >&-", 0, ""),
+        ("parse m t -o out >&- <&-", 0, ""),
+        ("parse m t -o out --jobs 2 >&- <&-", 0, ""),
+        ("parse m t -o out 2>&-", 0, ""),
+        ("parse m t -o out --stats - >&-", 2, "nonproj: standard output is closed\n"),
+        ("parse m -o out <&-", 2, "nonproj: <stdin>: this stream is closed\n"),
+        ("evaluate t - <&-", 2, "nonproj: <stdin>: this stream is closed\n"),
+        ("evaluate t t >&-", 2, "nonproj: standard output is closed\n"),
+        ("inspect m --json >&-", 2, "nonproj: standard output is closed\n"),
+        ("--version >&-", 2, "nonproj: standard output is closed\n"),
+        ("--help >&-", 2, "nonproj: standard output is closed\n"),
+        ("inspect none 2>&-", 2, ""),
         (
             "parse m /dev/zero -o out",
             2,
-            b"nonproj: /dev/zero:1: a line of more than 1048576 bytes; --max-line sets this limit\n",
+            "nonproj: /dev/zero:1: a line of more than 1048576 bytes; --max-line sets this limit\n",
         ),
     ],
 )
 def test_closed_streams(here, command, code, message):
-    result = shell(f"nonproj {command}")
+    """In a new interpreter where it may matter to its start, and otherwise in a copy of this process."""
+    if command in NEW:
+        result = shell(f"nonproj {command}", encoding="utf-8")
+    else:
+        closed = {name: None for name, redirection in CLOSED.items() if redirection in command.split()}
+        result = run_copy("nonproj", *(word for word in command.split() if not word.endswith("&-")), **closed)
     assert (result.returncode, result.stderr) == (code, message)
     assert (
         code or main(["parse", "m", "t", "-o", "again"]) == 0 and Path("again").read_bytes() == Path("out").read_bytes()
@@ -325,14 +342,15 @@ def test_a_full_device_is_named(name, here, capsys):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
-@pytest.mark.parametrize("words", ["parse -q m t", "evaluate t t --json", "show t"])
+@pytest.mark.parametrize("words", ["parse -q m t", "evaluate t t --json", "evaluate t t", "show t", "inspect m"])
 def test_full_standard_output_is_named(words, here):
+    message = "nonproj: <stdout>: cannot be written: no space left on device\n"
     with open("/dev/full", "wb") as full:
-        command = [sys.executable, "-m", "nonproj", *words.split()]
-        done = subprocess.run(
-            command, stdout=full, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}
-        )
-    assert (done.returncode, done.stderr) == (2, "nonproj: <stdout>: cannot be written: no space left on device\n")
+        done = run_copy("nonproj", *words.split(), stdout=full)
+        assert (done.returncode, done.stderr) == (2, message)
+    if words.startswith("parse"):
+        done = shell(f"nonproj {words} >/dev/full", encoding="utf-8")
+        assert (done.returncode, done.stderr) == (2, message)
 
 
 def test_training_tries_its_folder_before_it_reads_anything(here, capsys, monkeypatch):

@@ -1,4 +1,4 @@
-"""The command line: order of arguments, full disks, long input, checkpoints, invalid weights."""
+"""The command line: order of arguments, long input, checkpoints, invalid weights."""
 
 from __future__ import annotations
 
@@ -101,18 +101,6 @@ def test_resumed_training_gives_the_weights_of_uninterrupted_training(folder, tm
     assert resumed.meta["interrupted"] is False
     for name, weights in whole.weights.items():
         np.testing.assert_array_equal(resumed.weights[name], weights, err_msg=name)
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device")
-def test_full_disk(folder):
-    model, source = str(folder / "toy.nonproj"), str(folder / "train.conll")
-    with open("/dev/full", "wb") as full:
-        for words in (["parse", model, source], ["inspect", model], ["evaluate", source, source]):
-            result = run("-m", "nonproj", *words, stdout=full, stderr=subprocess.PIPE)
-            message = "nonproj: <stdout>: cannot be written: no space left on device\n"
-            assert (result.returncode, result.stderr) == (2, message)
-    result = run("-m", "nonproj", "parse", model, source, "-o", "/dev/full", capture_output=True)
-    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
 
 
 def test_weights_that_are_not_finite(folder, tmp_path, capsys):

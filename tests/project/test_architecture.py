@@ -84,6 +84,12 @@ def parse(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@cache
+def walk(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """Return all nodes of a tree."""
+    return tuple(ast.walk(tree))
+
+
 def relative(path: Path) -> str:
     """Return a path from the root of the project."""
     return path.relative_to(ROOT).as_posix()
@@ -102,7 +108,7 @@ def component(path: Path) -> str:
 def imports(tree: ast.Module, package: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     """Return all dotted names, split at their dots, that a file in a package imports anywhere."""
     found = []
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Import):
             found += [tuple(alias.name.split(".")) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -165,7 +171,7 @@ def test_imports_are_absolute():
     relative_ones = {
         f"{relative(path)}:{node.lineno}"
         for path in BOTH + OTHERS
-        for node in ast.walk(parse(path))
+        for node in walk(parse(path))
         if isinstance(node, ast.ImportFrom) and node.level
     }
     assert not relative_ones
@@ -187,13 +193,13 @@ def dotted(node: ast.expr) -> str:
 def private_names(path: Path, tree: ast.Module) -> set[str]:
     """Return the private names of other components of nonproj that a file uses, as ``parts.space._index_arcs``."""
     found, modules = set(), {}
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             base = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
             for alias in node.names:
                 modules[alias.asname or alias.name] = base + alias.name
     names = set(modules.values())
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Attribute) and (owner := dotted(node.value)) in modules:
             names.add(f"{modules[owner]}.{node.attr}")
     for name in names:
@@ -235,16 +241,16 @@ def is_private(name: str) -> bool:
 
 def defined_names(tree: ast.Module) -> set[str]:
     """Return the names that a file defines or assigns: names, attributes, functions and classes."""
-    found = {node.name for node in ast.walk(tree) if isinstance(node, DEFINITIONS)}
-    found |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    attributes = {node for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    found = {node.name for node in walk(tree) if isinstance(node, DEFINITIONS)}
+    found |= {node.id for node in walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    attributes = {node for node in walk(tree) if isinstance(node, ast.Attribute)}
     own = {node for node in attributes if isinstance(node.ctx, ast.Store) and dotted(node.value) == "self"}
     return found | {node.attr for node in own}
 
 
 def used_names(tree: ast.Module) -> set[str]:
     """Return the private attributes and imported names that a file uses."""
-    attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    attributes = {node.attr for node in walk(tree) if isinstance(node, ast.Attribute)}
     return {name for name in attributes | {name[-1] for name in imports(tree, ())} if is_private(name)}
 
 
@@ -296,7 +302,7 @@ def test_the_table_of_packages_is_short():
 
 def functions(tree: ast.Module) -> list[ast.FunctionDef]:
     """Return all functions and methods of a file, inner ones included."""
-    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return [node for node in walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
 def is_kernel(node: ast.FunctionDef) -> bool:
@@ -327,8 +333,8 @@ def test_only_kernels_exceed_the_limits_of_complexity():
 
 @pytest.mark.parametrize("path", BOTH, ids=relative)
 def test_no_print_and_one_njit(path):
-    names = {node.id for node in ast.walk(parse(path)) if isinstance(node, ast.Name)}
-    attributes = {node.attr for node in ast.walk(parse(path)) if isinstance(node, ast.Attribute)}
+    names = {node.id for node in walk(parse(path)) if isinstance(node, ast.Name)}
+    attributes = {node.attr for node in walk(parse(path)) if isinstance(node, ast.Attribute)}
     assert "print" not in names
     if relative(path) != "nonproj/kernels/kernel.py":
         assert not {"njit", "jit", "jitclass", "vectorize"} & (names | attributes), "kernels are made by @kernel"
@@ -338,7 +344,7 @@ def test_no_print_and_one_njit(path):
 def test_mathematics_is_exact(path):
     switched_on = [
         node
-        for node in ast.walk(parse(path))
+        for node in walk(parse(path))
         if isinstance(node, ast.keyword) and node.arg == "fastmath" and getattr(node.value, "value", True) is not False
     ]
     assert not switched_on, "recurrences start at minus infinity, which fast mathematics does not know"
@@ -397,7 +403,7 @@ SECTIONS = "Parameters|Attributes|Returns|Yields|Raises|Notes|Examples|Reference
 def test_sections_of_docstrings_are_headings(path):
     """The name of a section is on a separate line, with an underline of the same length."""
     documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    for node in ast.walk(parse(path)):
+    for node in walk(parse(path)):
         text = (ast.get_docstring(node) or "") if isinstance(node, documented) else ""
         for line, following in itertools.pairwise(f"{text}\n".split("\n")):
             assert not re.search(rf"\b({SECTIONS})\s*-{{3,}}", line), line

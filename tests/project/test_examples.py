@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import importlib.util
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from command import run_copy
 from naive_trees import all_trees
 from toy import treebank
 
@@ -44,9 +43,8 @@ def folder(tmp_path_factory) -> Path:
 
 def run(name: str, folder: Path, *words: str) -> str:
     """Run an example and return its output."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
-    command = [sys.executable, str(ROOT / "examples" / name), *words]
-    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=False)
+    with contextlib.chdir(folder):
+        result = run_copy(str(ROOT / "examples" / name), *words)
     assert result.returncode == 0, result.stderr
     return result.stdout
 

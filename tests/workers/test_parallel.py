@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import tqdm
-from command import die_once, running, slowdown, start, wait_until
+from command import die_once, running, start, wait_until, work_until_end
 from pieces import make_files, work_in
 from toy import treebank
 
@@ -243,15 +243,14 @@ def test_processes_end_with_their_parent(folder, tmp_path, number, code, message
     process = start(*words)
     wait_until(lambda: any(path.name.startswith(".") and path.stat().st_size for path in tmp_path.iterdir()), process)
     wait_until(lambda: len(running(process.pid)) == 3, process)
+    everybody = running(process.pid)
     (os.killpg if everyone else os.kill)(process.pid, number)
     _, error = process.communicate(timeout=60)
     assert (process.returncode, error) == (code, message)
     if number != signal.SIGKILL:
         assert [path.name for path in tmp_path.iterdir()] == ["long.conll"]
-    deadline = time.monotonic() + 2 * slowdown()
-    while running(process.pid):
-        assert time.monotonic() < deadline, "workers are left"
-        time.sleep(0.05)
+    assert work_until_end(everybody) < 2, "workers went on"
+    assert running(process.pid) == []
 
 
 def test_the_share_of_a_killed_process_is_parsed_again(here):
@@ -267,7 +266,7 @@ def test_the_share_of_a_killed_process_is_parsed_again(here):
     for _ in range(2):
         wait_until(works, process)
         written = max(path.stat().st_size for path in Path().glob(".*"))
-        os.kill(max(set(map(int, running(process.pid))) - {process.pid}), signal.SIGKILL)
+        os.kill(max(set(running(process.pid)) - {process.pid}), signal.SIGKILL)
     _, error = process.communicate(timeout=100)
     assert (process.returncode, error) == (0, b"")
     assert main(["parse", "toy.nonproj", "long.conll", "-o", "serial.conll"]) == 0
