@@ -59,11 +59,11 @@ class Bert:
 
     def states(self, pieces: list[int]) -> np.ndarray:
         """Return the last layer's states, a row for each piece, of a sentence with its special pieces."""
-        words, places, types = (
-            self.tensors[f"embeddings.{name}_embeddings.weight"].astype(float)
-            for name in ("word", "position", "token_type")
+        rows = {"word": pieces, "position": range(len(pieces)), "token_type": [0] * len(pieces)}
+        x = sum(
+            self.tensors[f"embeddings.{name}_embeddings.weight"][[*ids]].astype(float) for name, ids in rows.items()
         )
-        x = self.normalized("embeddings.LayerNorm", words[pieces] + places[: len(pieces)] + types[0])
+        x = self.normalized("embeddings.LayerNorm", x)
         for layer in range(self.settings["num_hidden_layers"]):
             name = f"encoder.layer.{layer}"
             attended = self.linear(f"{name}.attention.output.dense", self.attention(f"{name}.attention", x))
