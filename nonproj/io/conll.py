@@ -72,6 +72,7 @@ def read(source: Source, rules: Rules = DEFAULT_RULES, **changes: Any) -> Iterat
 
     Examples
     --------
+    >>> import io
     >>> text = "1\\tDet\\t_\\tP\\tPD\\t_\\t2\\tsubj\\t_\\t_\\n2\\tregner\\t_\\tV\\tVA\\t_\\t0\\tROOT\\t_\\t_\\n\\n"
     >>> sentence = next(read(io.StringIO(text)))
     >>> sentence.forms, sentence.heads
@@ -139,6 +140,7 @@ def until_error(sentences: Iterable[Sentence], errors: list[NonprojError]) -> It
 
     Examples
     --------
+    >>> import io
     >>> errors = []
     >>> len(list(until_error(read(io.StringIO("1\\ta\\n")), errors))), str(errors[0])
     (0, '<stream>:1: 2 columns, 10 expected')
@@ -163,6 +165,7 @@ def with_rows(sentence: Sentence, rows: list[list[str]], tag_margins: Float64s |
 
     Examples
     --------
+    >>> import io
     >>> sentence = next(read(io.StringIO("1\\tRegn\\t_\\t_\\t_\\t_\\t0\\tROOT\\t_\\t_\\n\\n")))
     >>> with_rows(sentence, [["1", "Regn", "regn", "N", "NC", "_", "0", "ROOT", "_", "_"]]).lines[0].expandtabs(6)
     '1     Regn  regn  N     NC    _     0     ROOT  _     _\\n'
@@ -187,6 +190,7 @@ def with_misc(sentence: Sentence, attributes: Sequence[Mapping[str, str | None]]
 
     Examples
     --------
+    >>> import io
     >>> sentence = next(read(io.StringIO("1\\tRegn\\t_\\tN\\tNC\\t_\\t0\\tROOT\\t_\\tGloss=rain|X=1\\n\\n")))
     >>> with_misc(sentence, [{"X": "2", "Confidence": "0.97"}]).lines[0].split("\\t")[9]
     'Gloss=rain|X=2|Confidence=0.97\\n'
@@ -248,6 +252,7 @@ def replace(
 
     Examples
     --------
+    >>> import io
     >>> text = "1\\tDet\\t_\\tP\\tPD\\t_\\t2\\tsubj\\t_\\t_\\n2\\tregner\\t_\\tV\\tVA\\t_\\t0\\tROOT\\t_\\t_\\n\\n"
     >>> sentence = next(read(io.StringIO(text)))
     >>> print(replace(sentence, [0, 1], comments={"agreed": True}).expandtabs(6), end="")
@@ -325,6 +330,7 @@ def write(
 
     Examples
     --------
+    >>> import io
     >>> text = "1\\tRegn\\t_\\tN\\tNC\\t_\\t0\\tROOT\\t_\\t_\\n\\n\\n\\n"
     >>> target = io.StringIO()
     >>> write(((sentence, sentence.heads) for sentence in read(io.StringIO(text))), target)

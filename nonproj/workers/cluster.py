@@ -139,9 +139,11 @@ class Cluster:
     @contextlib.contextmanager
     def _translating(self, future: Any = None) -> Iterator[None]:
         """Report a lost connection; errors of the call itself, whose future is given, and timeouts pass through."""
+        from distributed.client import ClosedClientError
+
         try:
             yield
-        except (OSError, CancelledError) as error:
+        except (OSError, CancelledError, ClosedClientError, RuntimeError) as error:  # the last: something is closed
             if isinstance(error, TimeoutError) or (future is not None and future.status == "error"):
                 raise
             text = "lost the connection to the scheduler, or all workers holding some data"

@@ -178,9 +178,10 @@ def test_the_evidence_of_equal_words_is_limited():
     """Bounds are computed for the words of least loss, until the work is used up; for all words of other sentences."""
     for n, everything in ((8, True), (400, False)):
         parts = flat(n)[0] if n > 10 else part_space(full_arc_space(n), "grandparent")
+        instance = problem.problem_of(parts, np.zeros(len(parts)), DEFAULTS).instance
         heads, loss = np.array([-1, *range(n)], np.int32), np.arange(n + 1.0)[::-1].copy()
         loss[0] = np.inf
-        wanted = evidence.affordable(parts, heads, loss, 1e9)
+        wanted = evidence.affordable(instance, heads, loss, 1e9)
         assert not wanted[0] and wanted[1:].all() == everything
         first = np.flatnonzero(wanted)[0]
         assert wanted[first:].all()  # those of least loss

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import functools
 import io
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import CancelledError
 from pathlib import Path
 
 import pytest
@@ -29,7 +31,9 @@ from nonproj.evaluation.certificates import TextOptions
 from nonproj.model.model import Model
 from nonproj.workers import cluster as dask_cluster
 from nonproj.workers import parsing, pool
+from nonproj.workers.cluster import Cluster
 from nonproj.workers.partial import Partial
+from nonproj.workers.pool import LostError
 
 
 @pytest.fixture(scope="module")
@@ -281,6 +285,16 @@ if __name__ == "__main__":
         print(cluster.scheduler_address, flush=True)
         sys.stdin.read()
 """
+
+
+@pytest.mark.parametrize("name", ["CommClosedError", "ClosedClientError", "RuntimeError", "CancelledError"])
+def test_what_dask_raises_when_something_is_closed_is_a_lost_connection(name):
+    client = pytest.importorskip("distributed.client")
+    kind = getattr(client, name, None) or getattr(builtins, name, CancelledError)
+    cluster = Cluster.__new__(Cluster)
+    cluster.address = "tcp://127.0.0.1:1"
+    with pytest.raises(LostError, match="lost the connection"), cluster._translating():
+        raise kind("ConnectionPool is closed")
 
 
 @pytest.mark.parametrize("command", ["parse", "train"])

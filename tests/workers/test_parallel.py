@@ -250,6 +250,7 @@ def test_processes_end_with_their_parent(folder, tmp_path, number, code, message
     if number != signal.SIGKILL:
         assert [path.name for path in tmp_path.iterdir()] == ["long.conll"]
     assert work_until_end(everybody) < 2, "workers went on"
+    assert work_until_end(running(process.pid)) < 2, "a worker that was started meanwhile went on"
     assert running(process.pid) == []
 
 
