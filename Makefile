@@ -56,7 +56,7 @@ NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); create it with: ma
 DECODE_TESTS = $(addprefix tests/,trees parts automata dual relaxation programs) $(addprefix nonproj/,trees automata dual programs relaxation)
 # The tests of kernels; what compares solvers, or Python with Python, has no bounds to check.
 BOUNDS_TESTS = $(addprefix tests/,trees parts automata dual pipeline/test_joint_scoring.py scoring/test_scoring.py learning/test_learning.py \
-	programs/test_column_generation.py) $(addprefix nonproj/,trees automata dual programs) -k 'not integer_program and not sizes'
+	programs/test_column_generation.py) $(addprefix nonproj/,trees automata dual programs) -k 'not integer_program and not sizes and not library_step_by_step'
 
 THERE = $(wildcard $(foreach lang,$(LANGUAGES),$(patsubst %,models/$(lang)-%.nonproj,arc sibling grandparent third)))
 
