@@ -16,10 +16,10 @@ from nonproj.dual.tags import JointSpace
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.geometry import DIRECTION, DISTANCE, distance_code
 from nonproj.scoring.hashing import Hashed, hash_tokens
-from nonproj.scoring.labels import LabelLines, best_label_scores, label_scores
+from nonproj.scoring.labels import AllowedLabels, best_label_scores, label_scores
 from nonproj.scoring.scorer import Scorer, score_parts
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable
-from nonproj.scoring.vocabulary import MARGIN, Tokens
+from nonproj.scoring.vocabulary import PADDING, Tokens
 from nonproj.types import Int32s, PartRows, PartSpace, Uint8s
 
 
@@ -72,7 +72,7 @@ def joint_features(
     best: Tokens,
     tagged: Tokens,
     n_weights: int,
-    label_lines: LabelLines | None = None,
+    allowed: AllowedLabels | None = None,
 ) -> JointFeatures:
     """Hash the parts of a sentence over tagged words.
 
@@ -86,7 +86,7 @@ def joint_features(
         The sentence with its best tags, and the tagged words as if they were a sentence.
     n_weights : int
         Size of the weight table.
-    label_lines : LabelLines, optional
+    allowed : AllowedLabels, optional
         Which labels an arc may have; by default all.
     """
     pairs: list[tuple[Hashed, PartRows] | None] = []
@@ -103,7 +103,7 @@ def joint_features(
         return JointFeatures(parts, pairs)
     hashed, arcs = hash_tagged_words(tables[LABELLED_ARC], space, best, tagged, n_weights), pairs[0]
     assert arcs is not None  # all models have arcs
-    lines = label_lines.of(tagged, arcs[1].nodes) if label_lines else None
+    lines = allowed.of(tagged, arcs[1].nodes) if allowed else None
     return JointFeatures(parts, pairs, LabelledArcs(hashed, arcs[1], space.word[parts.arcs.modifier], lines))
 
 
@@ -142,8 +142,8 @@ def hash_tagged_words(table: JointTable, space: JointSpace, best: Tokens, tagged
     plain = own.plain._replace(shares=own.plain.shares + around.plain.shares[:, node])
     # A word between two others stands before the first tagged word of the second: its last tagged word marks it.
     firsts, last = around.sets.firsts, np.append(space.first[1:] - 1, n_words).astype(np.int32)
-    atoms = np.zeros((n_words + 2 * MARGIN, best.atoms.shape[1]), np.int32)
-    atoms[MARGIN : MARGIN + n_words] = best.atoms[MARGIN + space.word]
+    atoms = np.zeros((n_words + 2 * PADDING, best.atoms.shape[1]), np.int32)
+    atoms[PADDING : PADDING + n_words] = best.atoms[PADDING + space.word]
     if n_between:
         firsts = last.take(firsts[:, space.word], mode="clip")  # what follows the last entry of a row is undefined
     return Hashed(plain, own.sets._replace(atoms=atoms, firsts=firsts, n_between=n_between))
