@@ -47,7 +47,7 @@ class Sentence:
         ``lines[word_lines[i]]`` is the line of word ``i + 1``.
     path, line : str and int
         The file of the sentence, and the number, from 1, of its first line there.
-    margins : ndarray of shape (N, 2), float32, or None
+    boundary_margins : ndarray of shape (N, 2), float32, or None
         The segmenter's margin for each word's token, and the score of a sentence boundary after it: positive if it
         found one.  The root's row has the score of the boundary before the first word.  None if the words, or
         sentences of words, were given.  See `nonproj.text.output.add_log_odds`.
@@ -62,7 +62,7 @@ class Sentence:
     word_lines: list[int] = field(default_factory=list)
     path: str = "<memory>"
     line: int = 1
-    margins: np.ndarray | None = None
+    boundary_margins: np.ndarray | None = None
     tag_margins: Float64s | None = None
 
     def __len__(self) -> int:

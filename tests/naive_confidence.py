@@ -46,7 +46,7 @@ def costs(arcs, heads, score, single_root):
 
 
 def text_features(heads, margins, large):
-    """Token, token of head, begin, end, inside, between, boundary of root: from the rows of ``Sentence.margins``."""
+    """Token, token of head, begin, end, inside, between, boundary of root: from ``Sentence.boundary_margins``."""
     n, rows = len(heads) - 1, []
     begin, end = margins[0][1], margins[n][1]
     for m in range(1, n + 1):

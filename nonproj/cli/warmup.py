@@ -37,7 +37,7 @@ from nonproj.pipeline.parser import Parser
 from nonproj.programs.pricing import promising_parts, violated_arc_gp, violated_cutsets
 from nonproj.scoring.bounds import grandparent_bounds
 from nonproj.scoring.hashing import hash_tokens
-from nonproj.scoring.vocabulary import MARGIN, Tokens
+from nonproj.scoring.vocabulary import PADDING, Tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.text.segmenter import Segmenter
 from nonproj.trees.arborescence import maximum_arborescence
@@ -153,7 +153,7 @@ def decode() -> None:
 
 def estimate() -> None:
     """Call the kernels of confidence, without and with projective trees and parts of third order."""
-    tokens = Tokens(np.zeros((4 + 2 * MARGIN, 1), np.int32), np.zeros(5, np.int32), np.zeros(0, np.int32))
+    tokens = Tokens(np.zeros((4 + 2 * PADDING, 1), np.int32), np.zeros(5, np.int32), np.zeros(0, np.int32))
     sizes = len(KINDS["text"]), len(TREE_FEATURES)
     heads, trees = (Additive(*np.zeros((2, size, 1)), *np.zeros((3, 1))) for size in sizes)
     labels = two_best(np.zeros((3, 2)))
@@ -162,7 +162,7 @@ def estimate() -> None:
         found = decode_trusted(parts, np.zeros(len(parts)), options, SearchOptions())
         marginal = np.zeros(len(parts.arcs.head))
         case = Case(tokens, found.problem, found.copies, marginal, found[0], *labels)
-        case = case._replace(tag_margins=np.zeros(3), text_margins=np.zeros((4, 2), np.float32))
+        case = case._replace(tag_margins=np.zeros(3), boundary_margins=np.zeros((4, 2), np.float32))
         Classifier(0.0, text=Models(heads, heads, trees)).confidence(gather(case, 0, options, np.inf))
 
 

@@ -15,7 +15,7 @@ from nonproj.dual.subgradient import ARC_WORK, CONTRACTION_WORK, WORD_WORK
 from nonproj.dual.subproblems import Instance
 from nonproj.kernels.kernel import kernel
 from nonproj.scoring.labels import two_best as two_best
-from nonproj.scoring.vocabulary import MARGIN, UNKNOWN, Tokens
+from nonproj.scoring.vocabulary import PADDING, UNKNOWN, Tokens
 from nonproj.types import ArcSpace, Decoded
 
 FEATURES = (
@@ -48,8 +48,8 @@ TAG_FEATURES = ("tag", "tag of head")
 """The next columns: the tagger's score margins of the tags of the word and of its head."""
 
 TEXT_FEATURES = ("token", "token of head", "begin", "end", "inside", "between", "boundary of root")
-"""The last columns: the segmenter's margins, by `nonproj.types.Sentence.margins`, for the tokens of the word and of
-its head, for the two boundaries of the sentence, and for the absence of a boundary within it and between the two
+"""The last columns: the segmenter's margins, by `nonproj.types.Sentence.boundary_margins`, for the tokens of the word
+and of its head, for the two boundaries of the sentence, and for the absence of a boundary within it and between the two
 words.  ``boundary of root`` is the smaller margin of the sentence's boundaries for words whose head is the root."""
 
 KINDS = {
@@ -89,8 +89,8 @@ class Case(NamedTuple):
         The margin of its score over any other label.
     tag_margins : ndarray of shape (n,), float64, or None
         The margins of the tags of the parser's own tagger; None if the tags are given.
-    text_margins : ndarray of shape (N, 2), float32, or None
-        The margins of its own segmenter: see `nonproj.types.Sentence.margins`.
+    boundary_margins : ndarray of shape (N, 2), float32, or None
+        The margins of its own segmenter: see `nonproj.types.Sentence.boundary_margins`.
     """
 
     tokens: Tokens
@@ -101,12 +101,12 @@ class Case(NamedTuple):
     labels: np.ndarray
     label_margins: np.ndarray
     tag_margins: np.ndarray | None = None
-    text_margins: np.ndarray | None = None
+    boundary_margins: np.ndarray | None = None
 
     @property
     def kind(self) -> str:
         """The kind of input, one of `KINDS`."""
-        return "given" if self.tag_margins is None else "tagged" if self.text_margins is None else "text"
+        return "given" if self.tag_margins is None else "tagged" if self.boundary_margins is None else "text"
 
 
 class Evidence(NamedTuple):
@@ -156,9 +156,9 @@ def gather(case: Case, tag_column: int | None, options: DualOptions, limit: floa
     _fill_features(instance.arcs, heads, case.marginals, cost, bounds, margins, case.tokens.atoms, facts, features)
     if case.tag_margins is not None:
         _fill_tag_features(heads, np.minimum(case.tag_margins, LARGE), features)
-    if kind == "text" and case.text_margins is not None:
-        _fill_text_features(heads, case.text_margins.astype(np.float64), features)
-    tags = case.tokens.atoms[MARGIN + 1 : MARGIN + n_nodes, tag_column] if tag_column is not None else case.labels * 0
+    if kind == "text" and case.boundary_margins is not None:
+        _fill_text_features(heads, case.boundary_margins.astype(np.float64), features)
+    tags = case.tokens.atoms[PADDING + 1 : PADDING + n_nodes, tag_column] if tag_column is not None else case.labels * 0
     return Evidence(features, case.labels.astype(np.int64), tags.astype(np.int64), kind)
 
 
@@ -221,7 +221,7 @@ def _fill_features(
         row[5] = np.log(arcs.start[m + 1] - arcs.start[m])
         row[6], row[7], row[9] = np.log(n_nodes - 1), np.log1p(iterations), np.log1p(counts[m])
         for column in range(atoms.shape[1]):
-            row[8] += atoms[MARGIN + m, column] == UNKNOWN
+            row[8] += atoms[PADDING + m, column] == UNKNOWN
         row[10], row[11], row[12] = difference[h], weakest[m], odds[h]
         row[13] = margins[h - 1] if h > 0 else LARGE
 

@@ -131,16 +131,16 @@ def _possible(parts: PartSpace, scores: Float64s, options: DualOptions, trees: i
     rest = max(float(np.abs(scores[n_arcs:]).max(initial=0.0)), float(np.abs(best).max()))
     if not float(np.abs(scores[:n_arcs]).max()) > LOW_ARCS * rest:
         return None
-    # Losses instead of scores, so that a low best arc does not swallow the digits of the others.
-    loss = best[arcs.modifier - 1] - scores[:n_arcs]
-    known = _known_score(parts, np.concatenate([-loss, scores[n_arcs:]]), options, trees)
+    # Costs instead of scores, so that a low best arc does not swallow the digits of the others.
+    cost = best[arcs.modifier - 1] - scores[:n_arcs]
+    known = _known_score(parts, np.concatenate([-cost, scores[n_arcs:]]), options, trees)
     if known == -np.inf:
         return None
     # No tree of n words has more parts of one type than these: all transitions of all heads, START and END included.
     highest, most = 0.0, 3 * len(arcs.start)
     for begin, end in zip(parts.offsets[1:], parts.offsets[2:], strict=False):
         highest += most * max(float(scores[begin:end].max(initial=0.0)), 0.0)
-    return loss <= (highest - known + price) * (1.0 + 1e-9)
+    return cost <= (highest - known + price) * (1.0 + 1e-9)
 
 
 def _known_score(parts: PartSpace, scores: Float64s, options: DualOptions, trees: int) -> float:

@@ -7,7 +7,7 @@ open node's bound is above it.  An open node is expanded, that with the highest 
 - A node that is not bounded yet is bounded.  It is fathomed if its bound is not above the k-th best known tree.
 - A node whose best tree is proven is partitioned by this tree (Lawler 1972, "A procedure for computing the k best
   solutions to discrete optimization problems"): each part excludes one of the tree's arcs and keeps those into the
-  words before.  Parts are first bounded by the loss of excluding that arc, so most of them are never decoded.
+  words before.  Parts are first bounded by the cost of excluding that arc, so most of them are never decoded.
 - Any other node is split on the most disputed variable (Land and Doig 1960, "An automatic method of solving discrete
   programming problems").
 

@@ -48,7 +48,7 @@ MIN_WORDS, MIN_WRONG = 500, 25
 STRENGTH = {"heads": 0.05, "labels": 0.05, "trees": 0.3}
 """The inverse of the strength of regularisation, as scikit-learn's ``C``."""
 
-_SAMPLE = 200  # sentences from which the median loss is estimated
+_SAMPLE = 200  # sentences from which the median cost is estimated
 
 log = logging.getLogger("nonproj")
 
@@ -91,7 +91,7 @@ class ConfidenceStage(Stage):
             return Learnt()
         parser = second_parser(material._replace(chosen=np.flatnonzero(~mask)), setting.shards)
         unseen = [sentence for sentence, out in zip(material.sentences, mask, strict=True) if out]
-        limit = median_loss(parser, unseen)
+        limit = median_cost(parser, unseen)
         if config.decoding.crossing == "auto":
             figures["crossing"] = parser.price = learn_price(parser, unseen, limit)
         outcomes = examine(parser, [s for s, out in zip(sentences, own, strict=True) if out], limit)
@@ -195,12 +195,12 @@ def _case(parser: Parser, sentence: Sentence) -> Case:
     parts, scores = parser.score(tokens, arcs)
     found = parser.decode_all(parts, scores)
     labelled = parser.label_arcs(tokens, found[0].tree)
-    margins = sentence.tag_margins, sentence.margins
+    margins = sentence.tag_margins, sentence.boundary_margins
     return Case(tokens, found.problem, found.copies, marginals, found[0], *labelled, *margins)
 
 
-def median_loss(parser: Parser, sentences: Sequence[Sentence]) -> float:
-    """Return the median loss of the words of some sentences, beyond which the difference is not computed."""
+def median_cost(parser: Parser, sentences: Sequence[Sentence]) -> float:
+    """Return the median cost of the words' other heads, beyond which the difference is not computed."""
     cases = (_case(parser, sentence) for sentence in sentences[:: -(-len(sentences) // _SAMPLE)])
     column = FEATURES.index("cost")
     return float(np.median(np.concatenate([parser.evidence(case, -np.inf).features[:, column] for case in cases])))

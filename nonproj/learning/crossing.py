@@ -17,7 +17,7 @@ from nonproj.trees.projective import is_projective
 from nonproj.types import Sentence
 
 PRICES = (0.0, 0.02, 0.04, 0.06, 0.09, 0.13, 0.2, 0.3)
-"""What is tried, as fractions of the median loss of a word's other heads, which gives the scale of scores."""
+"""What is tried, as fractions of the median cost of a word's other heads, which gives the scale of scores."""
 
 MIN_GAIN = 0.02
 """The number of heads by which a price must be better than none, as a fraction of the non-projective gold arcs."""
@@ -28,7 +28,7 @@ MIN_ARCS = 10
 log = logging.getLogger("nonproj")
 
 
-def learn_price(parser: Parser, sentences: Sequence[Sentence], loss: float) -> float:
+def learn_price(parser: Parser, sentences: Sequence[Sentence], cost: float) -> float:
     """Return the price with which most heads of some sentences are right, without punctuation.
 
     Parameters
@@ -37,8 +37,8 @@ def learn_price(parser: Parser, sentences: Sequence[Sentence], loss: float) -> f
         Without a price.
     sentences : sequence of Sentence
         With gold trees; the parser has not been trained on them.
-    loss : float
-        The median loss of a word's other heads, see `nonproj.confidence.alternatives.costs`.
+    cost : float
+        The median cost of a word's other heads, see `nonproj.confidence.alternatives.costs`.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def learn_price(parser: Parser, sentences: Sequence[Sentence], loss: float) -> f
     types = parser.scorer.types
     if parser.options.projective or (len(types) > 1 and not has_compiled_automata(types)):
         return 0.0
-    prices = [share * loss for share in PRICES]
+    prices = [share * cost for share in PRICES]
     evaluations = [Evaluation() for _ in prices]
     for sentence in sentences:
         tokens = parser.encode(sentence)

@@ -9,9 +9,9 @@ import numpy as np
 
 from nonproj.errors import ConfigError
 from nonproj.learning.material import trees_of
-from nonproj.scoring.labels import LINE, TAG, LabelLines
+from nonproj.scoring.labels import LINE, TAG, AllowedLabels
 from nonproj.scoring.templates import LABEL_BITS, LABELLED_ARC
-from nonproj.scoring.vocabulary import FIRST, MARGIN, Encoder, Tokens
+from nonproj.scoring.vocabulary import FIRST, PADDING, Encoder, Tokens
 from nonproj.types import Sentence
 
 MAX_TAGS = 512
@@ -32,7 +32,7 @@ def number_labels(sentences: Sequence[Sentence], labels: Sequence[str]) -> list[
 
 def arranged(
     files: Mapping[str, Mapping[str, Any]], encoder: Encoder, sentences: Sequence[Sentence], tokens: Sequence[Tokens]
-) -> tuple[list[str], list[np.ndarray], LabelLines | None]:
+) -> tuple[list[str], list[np.ndarray], AllowedLabels | None]:
     """Return the labels of sentences in the order of their numbers, those of each sentence, and the lines of arcs.
 
     Raises
@@ -47,18 +47,18 @@ def arranged(
     if LABELLED_ARC not in files or TAG not in encoder.attributes:
         return labels, gold, None
     shape = (FIRST + len(encoder.vocabularies[TAG]), len(labels))
-    order, lines = label_lines(tokens, trees_of(sentences), gold, encoder.attributes.index(TAG), shape)
+    order, lines = allowed_labels(tokens, trees_of(sentences), gold, encoder.attributes.index(TAG), shape)
     labels = [labels[i] for i in order]
     return labels, number_labels(sentences, labels), lines
 
 
-def label_lines(
+def allowed_labels(
     tokens: Sequence[Tokens],
     heads: Sequence[np.ndarray],
     labels: Sequence[np.ndarray],
     column: int,
     shape: tuple[int, int],
-) -> tuple[np.ndarray, LabelLines | None]:
+) -> tuple[np.ndarray, AllowedLabels | None]:
     """Return a new order of the labels, int64[n_labels], and the lines of arcs under it.
 
     Parameters
@@ -74,7 +74,7 @@ def label_lines(
         return np.arange(shape[1]), None
     counts = count_labels(tokens, heads, labels, column, shape)
     order = arrange_labels(counts)
-    return order, LabelLines(line_table(counts[..., order]), column)
+    return order, AllowedLabels(line_table(counts[..., order]), column)
 
 
 def count_labels(
@@ -88,7 +88,7 @@ def count_labels(
     n_tags, n_labels = shape
     counts = np.zeros((n_tags, n_tags, 2, n_labels), np.int64)
     for t, h, numbers in zip(tokens, heads, labels, strict=True):
-        tags, m = t.atoms[MARGIN:, column], np.arange(1, len(h))
+        tags, m = t.atoms[PADDING:, column], np.arange(1, len(h))
         np.add.at(counts, (tags[h[1:]], tags[m], (m > h[1:]).astype(np.int8), numbers), 1)
     return counts
 
@@ -141,7 +141,7 @@ def _cost(weight: np.ndarray, seen: np.ndarray, line: np.ndarray) -> float:
 
 
 def line_table(counts: np.ndarray) -> np.ndarray:
-    """Return ``LabelLines.table`` from the counts of labels in their final order."""
+    """Return ``AllowedLabels.table`` from the counts of labels in their final order."""
     table = np.zeros(counts.shape[:3], np.int32)
     for label in range(counts.shape[-1]):
         table |= np.where(counts[..., label] > 0, np.int32(1 << label // LINE), np.int32(0))

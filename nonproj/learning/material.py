@@ -11,7 +11,7 @@ from nonproj.dual.options import DualOptions
 from nonproj.linear.weights import quantise
 from nonproj.model.model import LABEL_LINES
 from nonproj.options.config import Config
-from nonproj.scoring.labels import LabelLines
+from nonproj.scoring.labels import AllowedLabels
 from nonproj.scoring.vocabulary import Encoder, Tokens
 from nonproj.types import ArcSpace, Int32s, Sentence
 
@@ -32,7 +32,7 @@ class Material(NamedTuple):
     encoder : Encoder
     labels : list of str
         In the order of their numbers.
-    lines : LabelLines or None
+    lines : AllowedLabels or None
     multi_root : bool
         Whether several words of a sentence can be roots.
     decoding : DualOptions
@@ -50,7 +50,7 @@ class Material(NamedTuple):
     files: dict[str, dict[str, Any]]
     encoder: Encoder
     labels: list[str]
-    lines: LabelLines | None
+    lines: AllowedLabels | None
     multi_root: bool
     decoding: DualOptions
     progress: Callable[..., Any]

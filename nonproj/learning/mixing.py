@@ -20,7 +20,7 @@ from nonproj.learning.material import Material
 from nonproj.learning.perceptron import Example, Perceptron
 from nonproj.linear.perceptron import Sparse, Update, mix, sparse
 from nonproj.parts.space import part_space
-from nonproj.scoring.labels import LabelLines
+from nonproj.scoring.labels import AllowedLabels
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import ArcSpace
@@ -47,7 +47,7 @@ class Learner(NamedTuple):
     relaxed: bool
     n_labels: int = 0
     label_margin: float = 0.0
-    lines: LabelLines | None = None
+    lines: AllowedLabels | None = None
 
     def perceptron(self) -> Perceptron:
         """Return a perceptron whose weights are all zero."""

@@ -21,7 +21,7 @@ from nonproj.linear.optimisers import LaterMean, follow_row, follow_rows, run_ep
 from nonproj.linear.weights import quantise, scale_of
 from nonproj.options.sections import NetworkConfig
 from nonproj.scoring.network import POSITIONS, Network, Weights, position_code, score_arcs
-from nonproj.scoring.vocabulary import FEAT, FIRST, MARGIN, Tokens
+from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, Tokens
 from nonproj.scoring.word_sums import Columns, columns_for, sums_before, word_sums
 from nonproj.types import ArcSpace, Float32s, Float64s, Int32s, Int64s, Sentence, Uint8s
 
@@ -133,7 +133,7 @@ class NetworkLearner:
         _follow_words(
             places, self.columns.feat, self.index, own, dropped, sums, rate, self.weights.words, self.squares[0]
         )
-        numbers = tokens.atoms[MARGIN : MARGIN + tokens.n_nodes, self.columns.between]
+        numbers = tokens.atoms[PADDING : PADDING + tokens.n_nodes, self.columns.between]
         follow_rows(np.ascontiguousarray(numbers), tags, rate, self.weights.between, self.squares[1])
         follow_rows(np.arange(POSITIONS, dtype=np.int32), positions, rate, self.weights.positions, self.squares[2])
         follow_rows(np.zeros(1, np.int32), output[None], rate, self.weights.output[None], self.squares[3])
@@ -238,7 +238,7 @@ def count_rows(columns: Columns, tokens: Sequence[Tokens]) -> np.ndarray:
     counts = np.zeros(columns.size, np.int64)
     for t in tokens:
         for attribute, offset, start in zip(columns.attribute, columns.offset, columns.start, strict=True):
-            first = MARGIN + offset
+            first = PADDING + offset
             np.add.at(counts, start + t.atoms[first : first + t.n_nodes, attribute], 1)
         np.add.at(counts, columns.feat + t.feat, 1)
     frequent = counts >= RARE
@@ -356,7 +356,7 @@ def _follow_words(
     n_columns = attribute.shape[0]
     for i in range(gradient.shape[0]):
         for c in range(n_columns):
-            row = index[start[c] + atoms[i + MARGIN + offset[c], attribute[c]]]
+            row = index[start[c] + atoms[i + PADDING + offset[c], attribute[c]]]
             if row and not dropped[i, c]:
                 follow_row(gradient[i], rate, table[row], squares[row])
         for f in range(first[i], first[i + 1]):

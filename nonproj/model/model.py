@@ -47,7 +47,7 @@ class Model:
     weights : dict of str to ndarray
         The tables ``parser``, ``pruner`` and ``labeler``, their sizes powers of two: float32, or int16 to be multiplied
         by the scales in ``meta["scale"]``.  Models that score labels with the arcs have `LABEL_LINES` too
-        (`nonproj.scoring.labels.LabelLines`).  A checkpoint has other arrays.
+        (`nonproj.scoring.labels.AllowedLabels`).  A checkpoint has other arrays.
     meta : dict
         Training history; JSON values only.
     components : dict of str to dict

@@ -20,7 +20,7 @@ from nonproj.scoring.hashing import Hashed, hash_tokens
 from nonproj.scoring.labels import best_label_scores, label_scores
 from nonproj.scoring.scorer import Scorer, score_parts
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable
-from nonproj.scoring.vocabulary import MARGIN, Tokens
+from nonproj.scoring.vocabulary import PADDING, Tokens
 from nonproj.types import Int32s, PartRows, PartSpace, Uint8s
 
 
@@ -72,7 +72,7 @@ def join_tagged(spaces: Sequence[JointSpace], best: Sequence[Tokens], own: Seque
     bounds = (each.tolist() for batch in (words, tagged) for each in (batch.first, batch.end))
     for space, first, end, begin, stop in zip(spaces, *bounds, strict=True):
         word[begin:stop] = first + space.word
-        behind = word[stop : stop + 2 * MARGIN]
+        behind = word[stop : stop + 2 * PADDING]
         behind[:] = np.arange(end, end + len(behind))
         last[first:end], last[end] = begin + space.first[1:] - 1, stop
     return TaggedWords(words, tagged, word, last)
@@ -159,8 +159,8 @@ def hash_tagged_words(table: JointTable, words: TaggedWords, n_weights: int) -> 
     plain = own.plain._replace(shares=own.plain.shares + around.plain.shares[:, node])
     # A word between two others stands before the first tagged word of the second: its last tagged word marks it.
     firsts = around.sets.firsts
-    atoms = np.zeros((tagged.n_nodes + 2 * MARGIN, best.atoms.shape[1]), np.int32)
-    atoms[MARGIN : MARGIN + tagged.n_nodes] = best.atoms[MARGIN + words.word]
+    atoms = np.zeros((tagged.n_nodes + 2 * PADDING, best.atoms.shape[1]), np.int32)
+    atoms[PADDING : PADDING + tagged.n_nodes] = best.atoms[PADDING + words.word]
     if n_between:
         firsts = words.last.take(
             firsts[:, words.word], mode="clip"

@@ -42,7 +42,7 @@ from nonproj.parts.space import part_space
 from nonproj.pipeline.parses import Parse as Parse
 from nonproj.scoring.batch import Batch, join, join_words
 from nonproj.scoring.hashing import hash_tokens
-from nonproj.scoring.labels import TAG, LabelLines
+from nonproj.scoring.labels import TAG, AllowedLabels
 from nonproj.scoring.network import Network
 from nonproj.scoring.scorer import Known, Scorer, score_pairs
 from nonproj.scoring.templates import part_templates
@@ -109,7 +109,7 @@ class Parser:
         self.encoder = model.encoder()
         attributes = self.encoder.attributes
         table = model.weights.get(LABEL_LINES)
-        lines = None if table is None else LabelLines(table, attributes.index(TAG))
+        lines = None if table is None else AllowedLabels(table, attributes.index(TAG))
         network = model.loaded(Network, model.vocabularies, len(model.labels))
         self.scorer = Scorer(model.templates, attributes, config.parts, len(model.labels), lines, network)
         self.pruner_table = part_templates(model.templates["pruner"], attributes)
@@ -247,7 +247,7 @@ class Parser:
         for i, (numbers, margins) in enumerate(labelled):
             best, confidence = wide[i][0], None
             if self.classifier is not None:
-                known_words = sentences[i].tag_margins, sentences[i].margins
+                known_words = sentences[i].tag_margins, sentences[i].boundary_margins
                 bounded = found[i].problem, found[i].copies
                 case = Case(tokens[i], *bounded, marginals[i], best, numbers, margins, *known_words)
                 confidence = self.classifier.confidence(self.evidence(case, self.classifier.limit))

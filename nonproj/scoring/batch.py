@@ -1,8 +1,8 @@
 """Sentences one after the other, so that a kernel is called once for all of them.
 
-To call a kernel takes microseconds, as long as some kernels take for a word.  `Tokens` have margins on both sides, so
+To call a kernel takes microseconds, as long as some kernels take for a word.  `Tokens` are padded on both sides, so
 those of many sentences can be joined to one: a node of a sentence is the same node further on, and its START and END,
-nodes ``N`` and ``N + 1``, fall into the margin after it.
+nodes ``N`` and ``N + 1``, fall into the padding after it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.scoring.vocabulary import END, MARGIN, START, Tokens
+from nonproj.scoring.vocabulary import END, PADDING, START, Tokens
 from nonproj.types import Int32s, PartRows
 
 if END != START + 1:
@@ -26,12 +26,12 @@ class Batch(NamedTuple):
     Attributes
     ----------
     atoms, feat_start, feat : ndarray, int32
-        As of `Tokens`, for all nodes and those in the margins, which have no features.
+        As of `Tokens`, for all nodes and those in the padding, which have no features.
     first, end : ndarray of shape (S,), int32
         The nodes of a sentence are ``first[s]`` to ``end[s] - 1``, from its root to its last word; ``end[s]`` is its
         START and ``end[s] + 1`` its END.
     n_nodes : int
-        All nodes, those in the margins between sentences included.
+        All nodes, those in the padding between sentences included.
     """
 
     atoms: np.ndarray
@@ -47,7 +47,8 @@ def join(tokens: Sequence[Tokens]) -> Batch:
 
     Examples
     --------
-    >>> one = Tokens(np.zeros((2 + 2 * MARGIN, 1), np.int32), np.array([0, 0, 2], np.int32), np.array([7, 8], np.int32))
+    >>> atoms = np.zeros((2 + 2 * PADDING, 1), np.int32)
+    >>> one = Tokens(atoms, np.array([0, 0, 2], np.int32), np.array([7, 8], np.int32))
     >>> batch = join([one, one])
     >>> batch.first.tolist(), batch.end.tolist(), batch.feat_start.tolist()
     ([0, 8], [2, 10], [0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 4])
@@ -56,7 +57,7 @@ def join(tokens: Sequence[Tokens]) -> Batch:
         n_nodes = tokens[0].n_nodes
         return Batch(*tokens[0], np.zeros(1, np.int32), np.array([n_nodes], np.int32), n_nodes)
     sizes = np.array([len(each.feat_start) for each in tokens], np.int32) - np.int32(1)
-    end = np.cumsum(sizes + np.int32(2 * MARGIN), dtype=np.int32) - np.int32(2 * MARGIN)
+    end = np.cumsum(sizes + np.int32(2 * PADDING), dtype=np.int32) - np.int32(2 * PADDING)
     first, feat_start = end - sizes, np.empty(int(end[-1]) + 1, np.int32)
     _join_starts(np.concatenate([each.feat_start for each in tokens]), first, end, feat_start)
     atoms, feat = (np.concatenate([each[i] for each in tokens]) for i in (0, 2))
@@ -69,7 +70,7 @@ def whole(n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def join_heads(heads: Sequence[np.ndarray], batch: Batch) -> np.ndarray:
-    """Return the trees of a batch's sentences, int32[N] each, as one array; roots and margins have no head, -1."""
+    """Return the trees of a batch's sentences, int32[N] each, as one array; roots and padding have no head, -1."""
     joined = np.full(batch.n_nodes, -1, np.int32)
     for each, first, end in zip(heads, batch.first.tolist(), batch.end.tolist(), strict=True):
         joined[first + 1 : end] = each[1:]
@@ -82,7 +83,7 @@ def join_words(values: Iterable[Mapping[int, int]], batch: Batch) -> dict[int, i
 
     Examples
     --------
-    >>> one = Tokens(np.zeros((2 + 2 * MARGIN, 1), np.int32), np.zeros(3, np.int32), np.zeros(0, np.int32))
+    >>> one = Tokens(np.zeros((2 + 2 * PADDING, 1), np.int32), np.zeros(3, np.int32), np.zeros(0, np.int32))
     >>> join_words([{}, {1: 5}], join([one, one]))
     {9: 5}
     """

@@ -15,7 +15,7 @@ from nonproj.parts.geometry import DIRECTION
 from nonproj.scoring.batch import Batch, join
 from nonproj.scoring.prefetch import prefetch
 from nonproj.scoring.templates import TemplateTable
-from nonproj.scoring.vocabulary import END, MARGIN, START, Tokens
+from nonproj.scoring.vocabulary import END, PADDING, START, Tokens
 from nonproj.types import Int32s, PartRows, Uint8s, Uint32s, Uint64s
 
 
@@ -131,7 +131,7 @@ def _hash_tokens(
             slot, t = k // n_templates, k % n_templates
             sums[:] = share(salt[t], 1) if slot == 0 else np.uint32(0)
             for i in range(start[k], start[k + 1]):
-                begin = first + MARGIN + offset[i]
+                begin = first + PADDING + offset[i]
                 _add_shares(coefficient[i], columns[attribute[i], begin : begin + size], sums)
             for j in range(size):
                 shares[slot, first + j, t] = sums[j]
@@ -155,7 +155,7 @@ def _add_shares(coefficient: np.uint64, column: Uint32s, sums: Uint32s) -> None:
 @kernel
 def _find_firsts(atoms: Int32s, first: Int32s, end: Int32s, columns: Int32s) -> Int32s:
     """Return ``firsts[i, low]``: words, then the end of the sentence."""
-    n_nodes = atoms.shape[0] - 2 * MARGIN
+    n_nodes = atoms.shape[0] - 2 * PADDING
     firsts = np.empty((columns.shape[0], n_nodes, _count_distinct(atoms, first, end, columns) + 1), np.int32)
     for i in range(columns.shape[0]):
         column = columns[i]
@@ -167,7 +167,7 @@ def _find_firsts(atoms: Int32s, first: Int32s, end: Int32s, columns: Int32s) -> 
                 count, k = 1, 0
                 while firsts[i, low + 1, k] < end[s]:
                     word = firsts[i, low + 1, k]
-                    if atoms[word + MARGIN, column] != atoms[low + 1 + MARGIN, column]:
+                    if atoms[word + PADDING, column] != atoms[low + 1 + PADDING, column]:
                         firsts[i, low, count] = word
                         count += 1
                     k += 1
@@ -184,7 +184,7 @@ def _count_distinct(atoms: Int32s, first: Int32s, end: Int32s, columns: Int32s) 
         for s in range(first.shape[0]):
             count = 0
             for word in range(first[s] + 1, end[s]):
-                atom, k = atoms[word + MARGIN, column], 0
+                atom, k = atoms[word + PADDING, column], 0
                 while k < count and seen[k] != atom:
                     k += 1
                 if k == count:
@@ -278,7 +278,7 @@ def _write_special(hashed: Hashed, keys: Uint32s, code: np.uint32, h: int, m: in
     for t in range(n_plain, first_feat):
         k, row, column, coefficient = 0, t - n_plain, sets.attribute[t], sets.coefficient[t]
         while firsts[row, low, k] < high:
-            key = np.uint32(keys[t] + share(coefficient, atoms[firsts[row, low, k] + MARGIN, column]))
+            key = np.uint32(keys[t] + share(coefficient, atoms[firsts[row, low, k] + PADDING, column]))
             places[end] = np.uint32(np.uint32(key >> shift) ^ code)
             end += 1
             k += 1

@@ -29,7 +29,7 @@ class LabelledTree(NamedTuple):
     Attributes
     ----------
     heads : ndarray of shape (N,), int32
-        -1 for roots and for nodes in the margins of a batch.
+        -1 for roots and for nodes in the padding of a batch.
     words : ndarray of shape (n,), int32
         The nodes that have heads.
     order : ndarray of shape (N,), int32
@@ -164,7 +164,7 @@ class Candidates(NamedTuple):
 
 
 def candidates(
-    scores: np.ndarray, most: int, gap: float, gold: np.ndarray | None = None, tree: LabelledTree | None = None
+    scores: np.ndarray, most: int, beam: float, gold: np.ndarray | None = None, tree: LabelledTree | None = None
 ) -> Candidates:
     """Return the best labels of each arc.
 
@@ -174,7 +174,7 @@ def candidates(
         Of each label of each arc.
     most : int
         At most so many labels of an arc are kept.
-    gap : float
+    beam : float
         Labels that score lower than the best by more than this are left out.
     gold : ndarray of shape (n,), int64, optional
         Labels that are kept in any case, in the place of the worst one if need be.
@@ -191,19 +191,19 @@ def candidates(
     shape = (len(scores) + 1 if tree is None else len(tree.heads)) + 2, min(most, scores.shape[1])
     found = Candidates(np.zeros(shape, np.int64), np.ones(shape[0], np.int64), np.zeros(shape))
     wanted = np.full(len(words), -1, np.int64) if gold is None else gold
-    _choose_candidates(np.ascontiguousarray(scores, np.float64), words, gap, wanted, *found)
+    _choose_candidates(np.ascontiguousarray(scores, np.float64), words, beam, wanted, *found)
     return found
 
 
 @kernel
 def _choose_candidates(
-    scores: Float64s, words: Int32s, gap: float, gold: Int64s, labels: Int64s, counts: Int64s, kept: Float64s
+    scores: Float64s, words: Int32s, beam: float, gold: Int64s, labels: Int64s, counts: Int64s, kept: Float64s
 ) -> None:
     """Write the best labels of each word, by insertion, and the gold one."""
     most = labels.shape[1]
     for i in range(scores.shape[0]):
         n, own, own_scores = 0, labels[words[i]], kept[words[i]]
-        least = scores[i].max() - gap
+        least = scores[i].max() - beam
         for label in range(scores.shape[1]):
             score = scores[i, label]
             if score < least or (n == most and score <= own_scores[n - 1]):

@@ -20,7 +20,7 @@ from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance
 from nonproj.scoring.batch import Batch, whole
 from nonproj.scoring.hashing import BLOCK, Hashed, Places, _new_block, _write_places, list_places
 from nonproj.scoring.prefetch import prefetch
-from nonproj.scoring.vocabulary import MARGIN, Tokens
+from nonproj.scoring.vocabulary import PADDING, Tokens
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint8s
 
 LINE = 16
@@ -37,8 +37,8 @@ TAG = "pos"
 """The attribute by which labels are looked up."""
 
 
-class LabelLines(NamedTuple):
-    """Lines of labels by tags.
+class AllowedLabels(NamedTuple):
+    """The labels that arcs can have, by the tags of their words: lines of 16 labels each.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ def _find_lines(table: Int32s, atoms: Int32s, column: int, nodes: Int32s, lines:
     """Look up the lines of each arc."""
     for p in range(nodes.shape[0]):
         h, m = nodes[p, 0], nodes[p, 1]
-        found = table[atoms[MARGIN + h, column], atoms[MARGIN + m, column], 1 if m > h else 0]
+        found = table[atoms[PADDING + h, column], atoms[PADDING + m, column], 1 if m > h else 0]
         lines[p] = found if found != 0 else -1
 
 
@@ -123,7 +123,7 @@ def label_scores(
     """Score every label of every arc: float64[n, n_labels], or int32 for weights of int16.
 
     The scores are not scaled, because labels are only compared with each other.  ``lines``, int32[n], are the lines
-    whose labels each arc may have, as bits (`LabelLines`), by default all; others score `NEVER`.
+    whose labels each arc may have, as bits (`AllowedLabels`), by default all; others score `NEVER`.
     """
     n_lines = -(-n_labels // LINE)
     scores = np.zeros((parts.nodes.shape[0], n_lines * LINE), np.int32 if weights.dtype == np.int16 else np.float64)

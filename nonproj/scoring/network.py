@@ -21,7 +21,7 @@ from nonproj.kernels.kernel import inlined_kernel, kernel
 from nonproj.linear.component import Arrays, Schema
 from nonproj.linear.weights import zero_of
 from nonproj.scoring.batch import Batch
-from nonproj.scoring.vocabulary import FEAT, FIRST, MARGIN, ROOT, Tokens
+from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, ROOT, Tokens
 from nonproj.scoring.word_sums import Columns, sums_before, word_sums
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, Uint8s
 
@@ -112,7 +112,7 @@ class Network:
         """
         own, word = tagged or (tokens, np.arange(tokens.n_nodes))
         word, column = np.asarray(word, np.int64), self.columns.attribute[0]
-        roots = (own.atoms[MARGIN : MARGIN + len(word), column] == ROOT).astype(np.uint8)
+        roots = (own.atoms[PADDING : PADDING + len(word), column] == ROOT).astype(np.uint8)
         sums = word_sums(self.columns, self.index, self.weights.words, tokens, (own, word))
         return Layer(word, roots, sums, sums_before(self.columns, self.weights.between, tokens))
 
@@ -191,7 +191,7 @@ def _is_column(column: object) -> bool:
     """Return whether this is a pair of attribute and offset."""
     if type(column) is not list or [type(item) for item in column] != [str, int]:
         return False
-    return -MARGIN <= column[1] <= MARGIN
+    return -PADDING <= column[1] <= PADDING
 
 
 def score_arcs(

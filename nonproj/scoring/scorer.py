@@ -17,7 +17,7 @@ from nonproj.parts.geometry import DIRECTION, DISTANCE, direction_code, distance
 from nonproj.parts.registry import part_set
 from nonproj.scoring.batch import Batch, join, join_rows
 from nonproj.scoring.hashing import BLOCK, Hashed, Places, _new_block, _write_places, hash_tokens, list_places
-from nonproj.scoring.labels import LabelLines, add_labelled, best_label_scores, label_scores
+from nonproj.scoring.labels import AllowedLabels, add_labelled, best_label_scores, label_scores
 from nonproj.scoring.network import Layer, Network
 from nonproj.scoring.templates import LABELLED_ARC, TemplateTable, part_templates
 from nonproj.scoring.vocabulary import Tokens
@@ -80,7 +80,7 @@ class Scorer:
         The set of part types, as for `nonproj.parts.registry.part_set`.
     n_labels : int
         Number of labels.
-    lines : LabelLines, optional
+    lines : AllowedLabels, optional
         Which labels an arc may have; by default all.
     network : Network, optional
         A network whose scores are added to those of the arcs.
@@ -92,7 +92,7 @@ class Scorer:
         attributes: Sequence[str],
         parts: str | Sequence[str],
         n_labels: int = 0,
-        lines: LabelLines | None = None,
+        lines: AllowedLabels | None = None,
         network: Network | None = None,
     ):
         self.types = part_set(parts)

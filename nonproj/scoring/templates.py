@@ -20,7 +20,7 @@ from nonproj.errors import ConfigError
 from nonproj.linear.templates import Grammar, Term, check_spec, compile_templates, default_folder, parse_template
 from nonproj.options.config import load_yaml
 from nonproj.parts.registry import PART_TYPES, part_set
-from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, MARGIN
+from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, PADDING
 
 LABEL_SLOTS = ("h", "m", "g", "l", "r", "a", "z")
 """The words that the label of an arc looks at: head, modifier, grandparent, the modifier's nearest siblings left and
@@ -123,7 +123,7 @@ def grammar_of(part: str) -> Grammar:
     attributes, between = (*ATTRIBUTES, FEAT), part in ("arc", LABELLED_ARC)
     others = {"between": attributes} if between else {}
     problem = partial(_problem, part)
-    return Grammar(part, slots_of(part), attributes, (-MARGIN, MARGIN), others, (FEAT,), 3, _kind, problem)
+    return Grammar(part, slots_of(part), attributes, (-PADDING, PADDING), others, (FEAT,), 3, _kind, problem)
 
 
 def _problem(part: str, terms: Sequence[Term], text: str) -> str | None:

@@ -31,7 +31,7 @@ Table: TypeAlias = "tuple[np.ndarray, float]"
 MOST = 6
 """Candidate labels of an arc."""
 
-GAP = 3.0
+BEAM = 3.0
 """Candidate labels score less than the best one by at most so many margins of the labeler."""
 
 _NO_MARGINS = np.empty(0)
@@ -158,12 +158,12 @@ def label_tree(
     table : tuple of ndarray and float
         The weights of the pairs, and their scale.
     margin : float
-        That with which the labeler was trained; see `GAP`.
+        That with which the labeler was trained; see `BEAM`.
     gold, margins : ndarray, optional
         As for `nonproj.scoring.label_pairs.candidates` and `decode_labels`.
     """
     tree = labelled_tree(heads, tokens if isinstance(tokens, Batch) else None)
-    found = candidates(scores, MOST, GAP * margin if margin else np.inf, gold, tree)
+    found = candidates(scores, MOST, BEAM * margin if margin else np.inf, gold, tree)
     return decode_labels(tree, found, scorer.score(tokens, tree, found, *table), margins)[0]
 
 

@@ -25,7 +25,7 @@ OUTSIDE, UNKNOWN, START, END, ROOT, FIRST = 0, 1, 2, 3, 4, 5
 """Reserved numbers of every attribute: beyond the ends of the sentence, an unknown string, the two ends of a sequence
 of siblings, the root; the strings of the vocabulary start at `FIRST`."""
 
-MARGIN = 3
+PADDING = 3
 """Rows of `OUTSIDE` before the root and after the last word: the largest offset a template may use."""
 
 MAX_FEATURES = 32
@@ -43,8 +43,8 @@ class Tokens(NamedTuple):
 
     Attributes
     ----------
-    atoms : ndarray of shape (N + 2 * MARGIN, n_attributes), int32
-        Node ``i`` is row ``i + MARGIN``.
+    atoms : ndarray of shape (N + 2 * PADDING, n_attributes), int32
+        Node ``i`` is row ``i + PADDING``.
     feat_start : ndarray of shape (N + 1,), int32
         The morphological features of node ``i`` are ``feat[feat_start[i]:feat_start[i + 1]]``.
     feat : ndarray, int32
@@ -225,12 +225,12 @@ class Encoder:
             number = known.get(columns)
             ids.append(self._add(met, columns) if number is None else number)
         n_nodes = len(ids) + 1
-        atoms = np.zeros((n_nodes + 2 * MARGIN, len(self.attributes)), np.int32)
-        atoms[MARGIN] = ROOT
-        met.table.take(ids, 0, atoms[MARGIN + 1 : MARGIN + n_nodes])
+        atoms = np.zeros((n_nodes + 2 * PADDING, len(self.attributes)), np.int32)
+        atoms[PADDING] = ROOT
+        met.table.take(ids, 0, atoms[PADDING + 1 : PADDING + n_nodes])
         for name in () if MARKS.isdisjoint(forms) else self._of_sentence:
             numbers, found, column = self._numbers[name], OF_SENTENCE[name](forms), self.attributes.index(name)
-            atoms[MARGIN + 1 : MARGIN + n_nodes, column] = [numbers.get(value, UNKNOWN) for value in found]
+            atoms[PADDING + 1 : PADDING + n_nodes, column] = [numbers.get(value, UNKNOWN) for value in found]
         feat, feat_start, feats = [], [0, 0], met.feats
         for number in ids:
             feat += feats[number]
@@ -246,7 +246,7 @@ class Encoder:
         readings = self.encode(Sentence(list(rows)))
         for name in self._of_sentence:
             column = self.attributes.index(name)
-            readings.atoms[MARGIN : MARGIN + len(nodes), column] = tokens.atoms[MARGIN + nodes, column]
+            readings.atoms[PADDING : PADDING + len(nodes), column] = tokens.atoms[PADDING + nodes, column]
         return readings
 
     def _add(self, met: _Met, columns: tuple[str, str, str, str, str]) -> int:

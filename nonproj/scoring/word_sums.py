@@ -9,7 +9,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.scoring.batch import Batch
-from nonproj.scoring.vocabulary import FEAT, FIRST, MARGIN, OUTSIDE, Tokens
+from nonproj.scoring.vocabulary import FEAT, FIRST, OUTSIDE, PADDING, Tokens
 from nonproj.types import Float32s, Int16s, Int32s, Int64s, Uint8s
 
 REACH = {"form": 0, "lemma": 0, "pos": 3, "suffix2": 0, "suffix3": 1, "shape": 0, "key": 2, "morph": 2}
@@ -99,7 +99,7 @@ def word_sums(
 
 def sums_before(columns: Columns, table: np.ndarray, tokens: Tokens | Batch) -> np.ndarray:
     """Return for each node the sum of the rows of the words before it, and last that of all, [N + 1, K]."""
-    tags = tokens.atoms[MARGIN : MARGIN + tokens.n_nodes, columns.between]
+    tags = tokens.atoms[PADDING : PADDING + tokens.n_nodes, columns.between]
     sums = np.zeros((tokens.n_nodes + 1, table.shape[1]), np.int32 if table.dtype == np.int16 else np.float32)
     np.cumsum(table[tags], axis=0, out=sums[1:])
     return sums
@@ -122,15 +122,15 @@ def _sum_words(
     first, feat = feats
     n_columns, width = attribute.shape[0], table.shape[1]
     for i in range(word.shape[0]):
-        if own[i + MARGIN, attribute[0]] == OUTSIDE:
+        if own[i + PADDING, attribute[0]] == OUTSIDE:
             continue
         for c in range(n_columns):
             if dropped is not None and dropped[i, c]:
                 continue
             if offset[c] == 0:
-                value = own[i + MARGIN, attribute[c]]
+                value = own[i + PADDING, attribute[c]]
             else:
-                value = beside[word[i] + MARGIN + offset[c], attribute[c]]
+                value = beside[word[i] + PADDING + offset[c], attribute[c]]
             row = index[start[c] + value]
             if row:
                 for k in range(width):

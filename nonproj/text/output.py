@@ -258,7 +258,7 @@ def add_log_odds(
     words: Mapping[int, Sequence[str]],
     ends: Sequence[int],
 ) -> None:
-    """Set `nonproj.types.Sentence.margins` of the sentences of a text: log-odds, as evidence for confidence.
+    """Set `nonproj.types.Sentence.boundary_margins` of the sentences of a text: log-odds, as evidence for confidence.
 
     Where a treebank has raw text, all decisions are those of logistic models.  Rules have no doubt about tokens: a
     treebank without raw text cannot tell when they are wrong.
@@ -281,7 +281,7 @@ def add_log_odds(
     >>> sentences = [from_words(["Det", "regner"]), from_words(["Hvor"])]
     >>> numbers = np.array([8, 0.5, 8], np.float32), np.array([-9, 3, np.inf], np.float32)
     >>> add_log_odds(sentences, *numbers, {}, [2, 3])
-    >>> sentences[0].margins.tolist(), sentences[1].margins.tolist()
+    >>> sentences[0].boundary_margins.tolist(), sentences[1].boundary_margins.tolist()
     ([[1000000.0, 1000000.0], [8.0, -9.0], [0.5, 3.0]], [[1000000.0, 3.0], [8.0, 1000000.0]])
     """
     sizes = np.ones(len(tokens), np.int64)
@@ -296,7 +296,7 @@ def add_log_odds(
     for sentence, end in zip(sentences, ends, strict=True):
         rows = table[first : last[end - 1] + 2].copy()
         rows[0, 0] = CERTAIN
-        sentence.margins = rows
+        sentence.boundary_margins = rows
         first = int(last[end - 1]) + 1
 
 

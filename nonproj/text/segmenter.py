@@ -44,7 +44,7 @@ class Segmenter:
     multiwords : Multiwords
         What expands multiword tokens.
     with_margins : bool
-        Whether sentences have the log-odds of their words and ends (`nonproj.types.Sentence.margins`).
+        Whether sentences have the log-odds of their words and ends (`nonproj.types.Sentence.boundary_margins`).
     tree_scores : callable, or None
         Returns the score of the best tree of each sentence, float64; minus infinity where there is none.  Trees then
         decide between the doubtful sentences of running text: see `nonproj.text.alternatives`.

@@ -33,7 +33,7 @@ NEGLIGIBLE = 2000.0
 FURTHEST = 1e13
 """Maximum difference, in nats, between the best heads of all words and the best tree for exact probabilities.
 
-Only arcs that lose little more than this matter, and their losses are exact: the difference of two scores that are
+Only arcs that cost little more than this matter, and their costs are exact: the difference of two scores that are
 large compared with it is a float64, and other scores are small enough for extended precision."""
 
 
@@ -99,7 +99,7 @@ def wide_marginals(scores: np.ndarray, single_root: bool, p: np.ndarray, strict:
 
 
 def _deficits(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the loss of each arc relative to its word's best head, plus infinity if absent; and the best scores."""
+    """Return the cost of each arc relative to its word's best head, plus infinity if absent; and the best scores."""
     values = np.where(np.eye(len(scores), dtype=np.bool_), -np.inf, scores)
     values[:, 0] = -np.inf
     best = values.max(axis=0)

@@ -1,4 +1,4 @@
-"""Confidence: loss without an arc, additive models, calibration; end to end on a real treebank."""
+"""Confidence: cost without an arc, additive models, calibration; end to end on a real treebank."""
 
 from __future__ import annotations
 
@@ -151,13 +151,13 @@ def test_each_kind_of_evidence_has_its_models_or_those_of_the_most_similar_kind(
 
 @pytest.mark.parametrize("seed", range(8))
 def test_evidence_of_tagger_and_segmenter_is_that_of_the_definition(seed):
-    from nonproj.scoring.vocabulary import MARGIN, Tokens
+    from nonproj.scoring.vocabulary import PADDING, Tokens
 
     if (problem := solved(seed, "sibling", KINDS[0])) is None:
         return
     space, scores, options, decoded, lowest = problem
     rng, n = np.random.default_rng(seed), len(decoded.tree) - 1
-    tokens = Tokens(np.zeros((n + 1 + 2 * MARGIN, 1), np.int32), np.zeros(n + 2, np.int32), np.zeros(0, np.int32))
+    tokens = Tokens(np.zeros((n + 1 + 2 * PADDING, 1), np.int32), np.zeros(n + 2, np.int32), np.zeros(0, np.int32))
     bounded, marginals = problem_of(space, scores, options), np.full(len(space.arcs.head), 0.5)
     given = tokens, bounded, lowest, marginals, decoded, np.arange(n), np.ones(n)
     tags, text = rng.random(n) * 9, rng.normal(size=(n + 1, 2)).astype(np.float32)

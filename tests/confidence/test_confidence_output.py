@@ -317,11 +317,11 @@ def test_text_in_one_call_and_in_workers_has_the_same_confidence(raw, tmp_path):
 def test_given_words_have_no_margins_and_given_lines_no_doubt_about_sentences(raw):
     nlp = nonproj.load(raw[0])
     text = "Den hund ser hus.\nden kat jager hus\n"
-    assert all(sentence.margins is None for sentence in nlp.segment(text, TextInput("words")))
+    assert all(sentence.boundary_margins is None for sentence in nlp.segment(text, TextInput("words")))
     lines = nlp.segment(text, TextInput("lines"))
     assert len(lines) == 2
-    assert {abs(x) for sentence in lines for x in sentence.margins[:, 1].tolist()} == {1e6}
-    assert all(sentence.margins is None for sentence in nonproj.load(raw[0], confidence=False).segment(text))
+    assert {abs(x) for sentence in lines for x in sentence.boundary_margins[:, 1].tolist()} == {1e6}
+    assert all(sentence.boundary_margins is None for sentence in nonproj.load(raw[0], confidence=False).segment(text))
 
 
 @pytest.fixture(scope="module")

@@ -131,7 +131,7 @@ def test_processes_that_start_at_once_share_a_cache_and_changed_source_gets_its_
     ("name", "old", "new"),
     [
         ("scoring/templates.py", "LABEL_BITS = 8", "LABEL_BITS = 9"),
-        ("scoring/vocabulary.py", "MARGIN = 3", "MARGIN = 4"),
+        ("scoring/vocabulary.py", "PADDING = 3", "PADDING = 4"),
         ("options/schema.py", "def ", "LIMIT = 1\n\n\ndef "),
         ("trees/marginals.py", "def ", "LIMIT = 1\n\n\ndef "),
     ],

@@ -23,7 +23,7 @@ from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.templates import attributes_of, load_templates
-from nonproj.scoring.vocabulary import MARGIN, UNKNOWN, Encoder
+from nonproj.scoring.vocabulary import PADDING, UNKNOWN, Encoder
 from nonproj.types import Sentence
 from tests import toy
 
@@ -126,10 +126,10 @@ def test_encoder_numbers_the_clusters_of_words_it_has_not_seen(path):
     encoder = Encoder.from_sentences([words("hund", "hus", "mand")], list(PREFIXES), 1, clusters)
     assert encoder.vocabularies["cluster"] == ["0010", "00111111"]
     assert encoder.vocabularies["cluster4"] == ["0010", "0011"]
-    atoms = encoder.encode(words("hund", "Kat", "mand", "ser")).atoms[MARGIN + 1 : -MARGIN]
+    atoms = encoder.encode(words("hund", "Kat", "mand", "ser")).atoms[PADDING + 1 : -PADDING]
     assert (atoms[0] == atoms[1]).all()  # kat is in the cluster of hund
     assert (atoms[2:] == UNKNOWN).all()  # a word without a cluster; a cluster without a word in training
-    without = Encoder(encoder.vocabularies).encode(words("hund")).atoms[MARGIN + 1]
+    without = Encoder(encoder.vocabularies).encode(words("hund")).atoms[PADDING + 1]
     assert (without == UNKNOWN).all()
 
 
@@ -184,7 +184,7 @@ def test_a_model_keeps_its_clusters(path, tmp_path):
     assert parser.encoder.clusters is not None
     known = parser.encode(words("hund", "kat", "ser"))
     column = parser.encoder.attributes.index("cluster")
-    assert known.atoms[MARGIN + 1, column] == known.atoms[MARGIN + 2, column] > UNKNOWN
+    assert known.atoms[PADDING + 1, column] == known.atoms[PADDING + 2, column] > UNKNOWN
     trained = Parser(model)
     for sentence in toy.sentences(20, seed=1):
         assert parser.parse(sentence).decoded.tree.tolist() == trained.parse(sentence).decoded.tree.tolist()

@@ -26,7 +26,7 @@ from nonproj.dual.joint.space import joint_space, no_chain
 from nonproj.dual.options import DualOptions
 from nonproj.errors import ModelError
 from nonproj.io.constraints import Constraints
-from nonproj.learning.label_numbers import MAX_TAGS, arrange_labels, label_lines, line_table
+from nonproj.learning.label_numbers import MAX_TAGS, allowed_labels, arrange_labels, line_table
 from nonproj.learning.perceptron import Example, Perceptron
 from nonproj.learning.trainer import train
 from nonproj.model.model import Model
@@ -308,9 +308,9 @@ def test_an_arc_has_the_lines_of_the_labels_seen_with_its_tags_and_direction():
     encoder = Encoder.from_sentences(sentences, attributes_of(FILES), 1)
     tokens, column = [encoder.encode(s) for s in sentences], encoder.attributes.index("pos")
     shape = (FIRST + len(encoder.vocabularies["pos"]), 40)
-    order, lines = label_lines(tokens, heads, numbers, column, shape)
+    order, lines = allowed_labels(tokens, heads, numbers, column, shape)
     assert sorted(order.tolist()) == list(range(40))
-    assert label_lines(tokens, heads, numbers, column, (MAX_TAGS + 1, 40))[1] is None
+    assert allowed_labels(tokens, heads, numbers, column, (MAX_TAGS + 1, 40))[1] is None
     place, seen = {int(label): i for i, label in enumerate(order)}, {}
 
     def key(sentence, h, m):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from nonproj.scoring.punctuation import enclosures, segments
-from nonproj.scoring.vocabulary import MARGIN, ROOT, UNKNOWN, Encoder
+from nonproj.scoring.vocabulary import PADDING, ROOT, UNKNOWN, Encoder
 from nonproj.types import Sentence
 
 MARKS = [
@@ -86,10 +86,10 @@ def test_the_encoder_looks_at_the_whole_sentence():
     sentences = [Sentence(rows_of("a ( a )")), Sentence(rows_of("a a"))]
     encoder = Encoder.from_sentences(sentences, ["form", "enclosure"], rare=1)
     assert encoder.vocabularies["enclosure"] == ["0", "1.0"]
-    found = [encoder.encode(s).atoms[MARGIN:-MARGIN, 1].tolist() for s in sentences]
+    found = [encoder.encode(s).atoms[PADDING:-PADDING, 1].tolist() for s in sentences]
     assert found == [[ROOT, 5, 5, 6, 5], [ROOT, 5, 5]]
     nested = encoder.encode(Sentence(rows_of("( [ a ] )")))
-    assert nested.atoms[MARGIN:-MARGIN, 1].tolist() == [ROOT, 5, 6, UNKNOWN, 6, 5]
+    assert nested.atoms[PADDING:-PADDING, 1].tolist() == [ROOT, 5, 6, UNKNOWN, 6, 5]
 
 
 def test_readings_of_a_word_have_the_enclosure_of_the_word():
@@ -98,7 +98,7 @@ def test_readings_of_a_word_have_the_enclosure_of_the_word():
     nodes = np.array([0, 1, 1, 2, 2, 3, 4], np.int32)  # of the bracket and of "a" two readings
     rows = [sentence.rows[node - 1] for node in nodes[1:]]
     readings = encoder.encode_readings(rows, encoder.encode(sentence), nodes)
-    assert readings.atoms[MARGIN:-MARGIN, 1].tolist() == [ROOT, 5, 5, 6, 6, 5, 5]
+    assert readings.atoms[PADDING:-PADDING, 1].tolist() == [ROOT, 5, 5, 6, 6, 5, 5]
 
 
 def test_both_equal_the_twin_in_a_sentence():
@@ -108,4 +108,4 @@ def test_both_equal_the_twin_in_a_sentence():
         encoder = Encoder.from_sentences([sentence], names, rare=2)
         for column, name in enumerate(names):
             expected = [naive_scoring.number_of(sentence, encoder.vocabularies, node, name) for node in range(-3, 15)]
-            assert encoder.encode(sentence).atoms[: 14 + 1 + MARGIN, column].tolist() == expected
+            assert encoder.encode(sentence).atoms[: 14 + 1 + PADDING, column].tolist() == expected

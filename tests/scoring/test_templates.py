@@ -17,7 +17,7 @@ from nonproj.scoring.templates import (
     parse,
     part_templates,
 )
-from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, MARGIN
+from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, PADDING
 
 KNOWN = (
     "form, lower, lemma, cpos, pos, feats, tag, prefix2, prefix3, prefix4, prefix5, suffix1, suffix2, suffix3, "
@@ -154,4 +154,4 @@ def test_attributes_are_those_named_in_a_fixed_order():
 
 @pytest.mark.parametrize("sign", "+-")
 def test_the_largest_offset_is_allowed(sign):
-    assert parse(f"h{sign}{MARGIN}.pos", "arc")[0].offset == int(f"{sign}{MARGIN}")
+    assert parse(f"h{sign}{PADDING}.pos", "arc")[0].offset == int(f"{sign}{PADDING}")

@@ -10,8 +10,8 @@ from nonproj.scoring.vocabulary import (
     END,
     FEAT,
     FIRST,
-    MARGIN,
     OUTSIDE,
+    PADDING,
     ROOT,
     START,
     UNKNOWN,
@@ -99,7 +99,7 @@ def test_strings_are_numbered_by_falling_frequency_then_alphabetically():
     assert encoder.vocabularies["form"] == ["c", "d", "a", "b"]
     tokens = encoder.encode(Sentence([word("a"), word("c")]))
     column = encoder.attributes.index("form")
-    assert tokens.atoms[MARGIN + 1 : MARGIN + 3, column].tolist() == [FIRST + 2, FIRST]
+    assert tokens.atoms[PADDING + 1 : PADDING + 3, column].tolist() == [FIRST + 2, FIRST]
 
 
 @pytest.mark.parametrize("rare, known", [(1, ["c", "d", "a", "b"]), (2, ["c", "d"]), (3, ["c"]), (4, [])])
@@ -107,7 +107,7 @@ def test_rare_strings_are_unknown(rare, known):
     rows = [word(form) for form in ("b", "c", "a", "c", "d", "d", "c")]
     encoder = encoder_of(*rows, rare=rare)
     assert encoder.vocabularies["form"] == known
-    numbers = encoder.encode(Sentence(rows)).atoms[MARGIN + 1 : -MARGIN, 0].tolist()
+    numbers = encoder.encode(Sentence(rows)).atoms[PADDING + 1 : -PADDING, 0].tolist()
     assert numbers == [FIRST + known.index(row[1]) if row[1] in known else UNKNOWN for row in rows]
 
 
@@ -126,8 +126,8 @@ def test_words_lie_between_the_root_and_margins():
     assert tokens.n_nodes == 4
     assert tokens.atoms.dtype == tokens.feat.dtype == tokens.feat_start.dtype == np.int32
     rows = tokens.atoms.tolist()
-    assert rows[:MARGIN] == rows[-MARGIN:] == [[OUTSIDE, OUTSIDE]] * MARGIN
-    assert rows[MARGIN:-MARGIN] == [[ROOT, ROOT], [FIRST + 1, FIRST], [UNKNOWN, UNKNOWN], [FIRST, FIRST]]
+    assert rows[:PADDING] == rows[-PADDING:] == [[OUTSIDE, OUTSIDE]] * PADDING
+    assert rows[PADDING:-PADDING] == [[ROOT, ROOT], [FIRST + 1, FIRST], [UNKNOWN, UNKNOWN], [FIRST, FIRST]]
 
 
 def test_reserved_numbers_are_told_apart_from_strings():
@@ -140,7 +140,7 @@ def test_the_shortest_sentences(n):
     encoder = encoder_of(word("a"))
     tokens = encoder.encode(Sentence([word("a")] * n))
     assert tokens.n_nodes == n + 1
-    assert tokens.atoms[MARGIN:-MARGIN, 0].tolist() == [ROOT] + [FIRST] * n
+    assert tokens.atoms[PADDING:-PADDING, 0].tolist() == [ROOT] + [FIRST] * n
 
 
 def test_the_table_of_words_grows_and_keeps_what_it_has():
@@ -153,7 +153,7 @@ def test_the_table_of_words_grows_and_keeps_what_it_has():
         for first in range(0, 2500, 500):
             part = rows[first : first + 500]
             tokens = encoder.encode(Sentence(part))
-            assert tokens.atoms[MARGIN + 1 : -MARGIN, 0].tolist() == [numbers[row[1]] for row in part]
+            assert tokens.atoms[PADDING + 1 : -PADDING, 0].tolist() == [numbers[row[1]] for row in part]
             assert tokens.feat.tolist() == [feats[row[5]] for row in part]
 
 
@@ -166,7 +166,7 @@ def test_a_word_is_known_by_all_its_columns():
         changed[i] = "other"
         rows.append(word(*changed))
     encoder = encoder_of(*rows, attributes=("form", "lemma", "cpos", "pos", "feats"))
-    atoms = encoder.encode(Sentence(rows)).atoms[MARGIN + 1 : -MARGIN]
+    atoms = encoder.encode(Sentence(rows)).atoms[PADDING + 1 : -PADDING]
     assert len({tuple(row) for row in atoms.tolist()}) == 6
 
 
@@ -187,7 +187,7 @@ def test_a_common_word_is_its_own_key_and_others_are_their_tags():
     rarer = encoder_of(*rows[1:], *(word(f"v{i}", pos="N0") for i in range(3)), attributes=("key",))
     assert "og" not in rarer.vocabularies["key"]  # one word in 2002
     sentence = Sentence([word("OG", pos="X"), word("v9", pos="N1"), word("v9", pos="N9")])
-    numbers = encoder.encode(sentence).atoms[MARGIN + 1 : -MARGIN, 0].tolist()
+    numbers = encoder.encode(sentence).atoms[PADDING + 1 : -PADDING, 0].tolist()
     known = encoder.vocabularies["key"]
     assert numbers == [FIRST + known.index("og"), FIRST + known.index("\tN1"), UNKNOWN]
 
@@ -225,7 +225,7 @@ def test_morph_leaves_uninformative_features_out():
     strings = encoder.vocabularies["morph"]
     assert sorted(strings) == sorted(f"{tag}\t{case}" for tag in "NV" for case in ("", "acc", "gen", "nom"))
     rows = [word("x", cpos="N", feats="b|gen|new"), word("x", cpos="N", feats="a"), word("x", cpos="A")]
-    numbers = encoder.encode(Sentence(rows)).atoms[MARGIN + 1 : -MARGIN, 0].tolist()
+    numbers = encoder.encode(Sentence(rows)).atoms[PADDING + 1 : -PADDING, 0].tolist()
     assert numbers == [FIRST + strings.index("N\tgen"), FIRST + strings.index("N\t"), UNKNOWN]
 
 

@@ -143,10 +143,10 @@ def test_certainty_is_that_of_the_least_certain_decision(with_blanks):
     text = "gia đình ở thành phố là thành và phố vị."
     sentence = with_blanks.segment(text)[0]
     with_blanks.with_margins = False
-    assert len(sentence.margins) == len(sentence.forms) + 1
+    assert len(sentence.boundary_margins) == len(sentence.forms) + 1
     found = with_blanks.finder.tokens(lay_out(characters(text))).log_odds
     assert (found > 0).all() and found.max() < CERTAIN
-    assert sentence.margins[1:, 0].tolist() == found.tolist()
+    assert sentence.boundary_margins[1:, 0].tolist() == found.tolist()
 
 
 def test_lines_are_broken_inside_words_of_the_training_text():
