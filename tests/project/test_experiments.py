@@ -12,6 +12,7 @@ from collections import defaultdict
 from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,8 +26,9 @@ pytest.importorskip("highspy")
 from naive_trees import is_projective  # noqa: E402
 
 from experiments import __main__ as program  # noqa: E402
-from experiments import layout, methods, runner, store, table2, table3  # noqa: E402
+from experiments import confidence, layout, methods, runner, store, table2, table3  # noqa: E402
 from experiments.setting import RANDOM, Setting  # noqa: E402
+from nonproj.confidence.classifier import Classifier  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 
@@ -426,3 +428,8 @@ def test_make_has_a_target_for_each():
         target = f"reproduce-{name}".removesuffix("-")
         run = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True)
         assert f"-m experiments {name}".rstrip() in run.stdout
+
+
+def test_the_confidence_experiment_leaves_out_models_of_the_classifier():
+    parser = SimpleNamespace(classifier=Classifier(0.5, "given", "tagged", "text"))
+    assert confidence._with_classifier(parser, tagged=None, text=None).classifier == Classifier(0.5, "given")
