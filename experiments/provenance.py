@@ -151,10 +151,11 @@ def of_experiment(name: str, setting: Setting = TODAY) -> Ingredients:
 
 
 def _options(config: dict[str, Any], text: bool) -> dict[str, Any]:
-    """Return the options of a configuration except file names and those of text segmentation."""
+    """Return the options of a configuration except file names and those of what is not there or not measured."""
     for section, names in _IGNORED.items():
         config[section] = {key: value for key, value in config[section].items() if key not in names}
-    return config if text else {name: section for name, section in config.items() if name != "segmenter"}
+    used = {"segmenter": text, "encoder": config["encoder"]["folder"] is not None}
+    return {name: section for name, section in config.items() if used.get(name, True)}
 
 
 def _templates(parts: Sequence[str]) -> dict[str, Any]:

@@ -92,6 +92,10 @@ def _add_train(parser: Arguments) -> None:
     text = "fraction of the sentences (such as 0.1), or another treebank, to evaluate on after each epoch"
     add("--held-out", metavar="SHARE|FILE", help=text)
     add("--tags", choices=("gold", "predicted", "both"), help="tags to train the parser on; predicted: by jackknifing")
+    text = (
+        "pretrained encoder to fine-tune: a folder of Hugging Face, or a name to fetch (needs nonproj[train-encoder])"
+    )
+    add("--encoder", metavar="FOLDER|NAME", help=text)
     add("--epochs", type=integer, metavar="N", help="training epochs of the perceptron")
     add("--seed", type=integer, metavar="N", help="seed of all random choices")
     add("--resume", action="store_true", help="continue from MODEL.checkpoint, if it exists")

@@ -121,6 +121,7 @@ def _config(options: argparse.Namespace) -> Config:
         "training.epochs": options.epochs,
         "training.tags": options.tags,
         "treebank.held_out": options.held_out,
+        "encoder.folder": options.encoder,
     }
     overrides |= {key: value for key, value in named.items() if value is not None}
     config = Config.load(options.config) if options.config else Config()

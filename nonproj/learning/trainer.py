@@ -22,6 +22,7 @@ from nonproj.evaluation.parsing import evaluate_parser
 from nonproj.evaluation.scores import nonprojective
 from nonproj.learning.checkpoint import HISTORY, check_history, shards_of, stages_of, training_digest
 from nonproj.learning.confidence import ConfidenceStage
+from nonproj.learning.encoders.stage import EncoderStage
 from nonproj.learning.epochs import Epochs
 from nonproj.learning.label_numbers import arranged
 from nonproj.learning.labeler import LabelerStage
@@ -154,7 +155,7 @@ class Trainer:
         labels = {label for s in sentences for label in s.labels}
         self.files, clusters = load_features(config, labelled=len(labels) > 1)
         self.before = [SegmenterStage(), TaggerStage(), *map(OtherStage, components), ClusterStage(clusters)]
-        self.stages = [LabelerStage(), PrunerStage(), NetworkStage(), ConfidenceStage()]
+        self.stages = [LabelerStage(), PrunerStage(), NetworkStage(), ConfidenceStage(), EncoderStage()]
         check_order([*self.before, *self.stages])
         for component in components:
             register(component)

@@ -15,6 +15,7 @@ from nonproj.options.schema import Option, Section, dotted, option, section_type
 from nonproj.options.sections import (
     ConfidenceConfig,
     DecodingConfig,
+    EncoderConfig,
     FeaturesConfig,
     LabelerConfig,
     NetworkConfig,
@@ -63,6 +64,7 @@ class Config(Section):
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
     labeler: LabelerConfig = field(default_factory=LabelerConfig)
     network: NetworkConfig = field(default_factory=NetworkConfig)
+    encoder: EncoderConfig = field(default_factory=EncoderConfig)
     tagger: TaggerConfig = field(default_factory=TaggerConfig)
     segmenter: SegmenterConfig = field(default_factory=SegmenterConfig)
     confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)

@@ -209,6 +209,32 @@ class NetworkConfig(Section, name="network"):
 
 
 @dataclass(frozen=True)
+class EncoderConfig(Section, name="encoder"):
+    """A pretrained encoder whose scores are added to those of all parts and labels."""
+
+    folder: str | None = option(
+        None, "pretrained encoder: a folder of Hugging Face, or a name to fetch; null: none", (str,), (None,)
+    )
+    epochs: int = option(10, "training epochs", (int,), low=1, high=10**6)
+    batch: int = option(400, "number of words learnt from together", (int,), low=1, high=10**6)
+    learning_rate: float = option(1e-4, "highest learning rate of the encoder", (float,), low=0)
+    layer_rate: float = option(2e-3, "highest learning rate of the layers behind it", (float,), low=0, above=True)
+    dropout: float = option(0.33, "share of hidden units dropped in training", (float,), low=0, high=0.9)
+    margin: float = option(1.0, "required margin, per wrong arc, of the gold trees", (float,), low=0, high=1000)
+    structured: float = option(
+        0.5, "weight of the loss of whole structures; 0: heads and labels are learnt word by word", (float,), low=0
+    )
+    weight: float = option(
+        1.0, "factor of the scores of parts, relative to training.margin", (float,), low=0, above=True, high=1e6
+    )
+    label_weight: float = option(
+        1.0, "factor of the scores of labels, relative to labeler.margin", (float,), low=0, above=True, high=1e6
+    )
+    pieces: int = option(30_000, "maximum number of pieces of words that the model keeps", (int,), low=100)
+    bits: int = option(8, "bits of the encoder's weights in the model", (int,), (8, 32))
+
+
+@dataclass(frozen=True)
 class TaggerConfig(Section, name="tagger"):
     """The tagger and the lemmatizer."""
 

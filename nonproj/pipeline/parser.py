@@ -41,6 +41,7 @@ from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space
 from nonproj.pipeline.parses import Parse as Parse
 from nonproj.scoring.batch import Batch, join, join_words
+from nonproj.scoring.encoders.scorer import EncoderScorer
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import TAG, AllowedLabels
 from nonproj.scoring.network import Network
@@ -126,6 +127,11 @@ class Parser:
     def analyzer(self) -> Analyzer | None:
         """The model's tagger and lemmatizer, or None."""
         return self.model.loaded(Analyzer)
+
+    @LoadedOnce
+    def pretrained(self) -> EncoderScorer | None:
+        """The model's pretrained encoder, or None."""
+        return self.model.loaded(EncoderScorer, len(self.model.labels))
 
     @LoadedOnce
     def components(self) -> list[Component]:
@@ -228,7 +234,7 @@ class Parser:
 
     def _parse_batch(self, sentences: list[Sentence]) -> list[Parse]:
         """Parse sentences stage by stage."""
-        tokens = list(map(self.encoder.encode, sentences))
+        tokens = self.encode_all(sentences)
         constraints = list(map(read_constraints, sentences, itertools.repeat(self.constraints)))
         batch = join(tokens)
         demanded = join_words(map(self.demanded, constraints), batch) if any(constraints) else {}
@@ -278,8 +284,16 @@ class Parser:
         return int(np.count_nonzero(unknown))
 
     def encode(self, sentence: Sentence) -> Tokens:
-        """Turn strings into integers."""
-        return self.encoder.encode(sentence)
+        """Turn strings into integers, and add what the model's pretrained encoder says of them, if there is one."""
+        return self.encode_all([sentence])[0]
+
+    def encode_all(self, sentences: Sequence[Sentence]) -> list[Tokens]:
+        """Return the result of `encode` for several sentences."""
+        tokens = list(map(self.encoder.encode, sentences))
+        if self.pretrained is None:
+            return tokens
+        encoded = self.pretrained.encode([sentence.forms for sentence in sentences])
+        return [each._replace(encoded=own) for each, own in zip(tokens, encoded, strict=True)]
 
     def candidates_of(
         self, sentence: Sentence, tokens: Tokens, constraints: Constraints | None, first: np.ndarray | None = None
@@ -319,6 +333,8 @@ class Parser:
 
     def first_order_batch(self, batch: Batch) -> list[np.ndarray]:
         """Return the result of `first_order_scores` for each sentence of a batch."""
+        if batch.encoded is not None:
+            return [encoded.first_order() for encoded in batch.encoded]
         weights, scale = self.tables["pruner"]
         return score_pairs(batch, hash_tokens(batch, self.pruner_table, len(weights)), weights, scale)
 

@@ -8,13 +8,16 @@ nodes ``N`` and ``N + 1``, fall into the padding after it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.scoring.vocabulary import END, PADDING, START, Tokens
 from nonproj.types import Int32s, PartRows
+
+if TYPE_CHECKING:
+    from nonproj.scoring.encoders.scorer import Encoded
 
 if END != START + 1:
     raise AssertionError("START and END are numbered in their order")
@@ -32,6 +35,8 @@ class Batch(NamedTuple):
         START and ``end[s] + 1`` its END.
     n_nodes : int
         All nodes, those in the padding between sentences included.
+    encoded : tuple of nonproj.scoring.encoders.scorer.Encoded, or None
+        As of `Tokens`, of each sentence.
     """
 
     atoms: np.ndarray
@@ -40,6 +45,7 @@ class Batch(NamedTuple):
     first: np.ndarray
     end: np.ndarray
     n_nodes: int
+    encoded: tuple[Encoded, ...] | None = None
 
 
 def join(tokens: Sequence[Tokens]) -> Batch:
@@ -53,15 +59,16 @@ def join(tokens: Sequence[Tokens]) -> Batch:
     >>> batch.first.tolist(), batch.end.tolist(), batch.feat_start.tolist()
     ([0, 8], [2, 10], [0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 4])
     """
+    encoded = tuple(each.encoded for each in tokens if each.encoded is not None) or None
     if len(tokens) == 1:
         n_nodes = tokens[0].n_nodes
-        return Batch(*tokens[0], np.zeros(1, np.int32), np.array([n_nodes], np.int32), n_nodes)
+        return Batch(*tokens[0][:3], np.zeros(1, np.int32), np.array([n_nodes], np.int32), n_nodes, encoded)
     sizes = np.array([len(each.feat_start) for each in tokens], np.int32) - np.int32(1)
     end = np.cumsum(sizes + np.int32(2 * PADDING), dtype=np.int32) - np.int32(2 * PADDING)
     first, feat_start = end - sizes, np.empty(int(end[-1]) + 1, np.int32)
     _join_starts(np.concatenate([each.feat_start for each in tokens]), first, end, feat_start)
     atoms, feat = (np.concatenate([each[i] for each in tokens]) for i in (0, 2))
-    return Batch(atoms, feat_start, feat, first, end, int(end[-1]))
+    return Batch(atoms, feat_start, feat, first, end, int(end[-1]), encoded)
 
 
 def whole(n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -76,6 +83,11 @@ def join_heads(heads: Sequence[np.ndarray], batch: Batch) -> np.ndarray:
         joined[first + 1 : end] = each[1:]
         joined[first + 1 : end] += first
     return joined
+
+
+def split_heads(joined: np.ndarray, batch: Batch) -> list[np.ndarray]:
+    """Return the trees, int32[N] each, that `join_heads` joined, but for the heads of roots, which are negative."""
+    return [joined[first:end] - first for first, end in zip(batch.first.tolist(), batch.end.tolist(), strict=True)]
 
 
 def join_words(values: Iterable[Mapping[int, int]], batch: Batch) -> dict[int, int]:

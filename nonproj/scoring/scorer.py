@@ -184,6 +184,8 @@ class Scorer:
                 begin, done[i] = done[i], done[i] + parts.offsets[i + 1] - parts.offsets[i]
                 own.append(of_type[begin : done[i]])
             split.append(np.concatenate(own))
+        for own_scores, encoded, parts in zip(split, batch.encoded or (), spaces, strict=False):
+            encoded.add_to(parts, own_scores)
         return split, known
 
     def score_unlabelled(self, features: Features, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:

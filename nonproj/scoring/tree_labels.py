@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
-from nonproj.scoring.batch import Batch, join_heads
+from nonproj.scoring.batch import Batch, join_heads, split_heads
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.label_pairs import Candidates, LabelledTree, PairScorer, candidates, labelled_tree
 from nonproj.scoring.labels import label_parts, label_scores, two_best
@@ -89,6 +89,10 @@ class TreeLabeler:
         if scorer.network is not None:
             layer = scorer.network.layer(batch) if known is None or known.layer is None else known.layer
             scores += scorer.network.label_scores(layer, rows.nodes[:, 0], rows.nodes[:, 1])
+        if batch.encoded is not None:
+            scores += np.concatenate(
+                [e.labels(own) for e, own in zip(batch.encoded, split_heads(trees, batch), strict=True)]
+            )
         if scorer.label_table is None:
             return scores
         if known is None:

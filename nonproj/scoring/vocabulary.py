@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.morphology import features_in, informative, reduce, reduced
 from nonproj.scoring.punctuation import MARKS, OUTSIDE_ALL, enclosures, segments
 from nonproj.types import Int32s, Sentence
+
+if TYPE_CHECKING:
+    from nonproj.scoring.encoders.scorer import Encoded
 
 OUTSIDE, UNKNOWN, START, END, ROOT, FIRST = 0, 1, 2, 3, 4, 5
 """Reserved numbers of every attribute: beyond the ends of the sentence, an unknown string, the two ends of a sequence
@@ -49,11 +52,14 @@ class Tokens(NamedTuple):
         The morphological features of node ``i`` are ``feat[feat_start[i]:feat_start[i + 1]]``.
     feat : ndarray, int32
         Numbers of morphological features.
+    encoded : nonproj.scoring.encoders.scorer.Encoded or None
+        What a pretrained encoder says of the nodes, if the model has one.
     """
 
     atoms: np.ndarray
     feat_start: np.ndarray
     feat: np.ndarray
+    encoded: Encoded | None = None
 
     @property
     def n_nodes(self) -> int:

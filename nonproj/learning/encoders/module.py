@@ -1,0 +1,166 @@
+"""A pretrained encoder and the layers that score parts from it, in PyTorch, for training.
+
+The scores are those of `nonproj.scoring.encoders.heads`, which computes them without PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from nonproj.scoring.encoders.architecture import ARRAYS, Architecture
+from nonproj.scoring.encoders.heads import SLOPE, sizes_of
+
+
+class Pieces(NamedTuple):
+    """The pieces of some windows of text, padded.
+
+    Attributes
+    ----------
+    numbers : Tensor of shape (B, T), int64
+    mask : Tensor of shape (B, T), bool
+        Whether there is a piece.
+    words : Tensor of shape (B, T), int64
+        The node of each piece among all nodes of the batch, -1 if its vector is not used.
+    """
+
+    numbers: Tensor
+    mask: Tensor
+    words: Tensor
+
+
+FROZEN = ("words", "positions")
+"""The arrays that are not trained: most pieces of a language are not in its treebank."""
+
+
+class Bert(nn.Module):
+    """The encoder of Devlin et al. (2019).
+
+    Parameters
+    ----------
+    architecture : Architecture
+    arrays : mapping of str to ndarray, float32
+        Those of `nonproj.scoring.encoders.architecture.ARRAYS`.
+    dropout : float
+        Share of the numbers that are left out behind each part of a layer, and of the attention.
+    """
+
+    def __init__(self, architecture: Architecture, arrays: Mapping[str, np.ndarray], dropout: float):
+        super().__init__()
+        self.architecture, self.dropout = architecture, dropout
+        for name in ARRAYS:
+            tensor = torch.from_numpy(np.array(arrays[name], np.float32))
+            self.register_parameter(name, nn.Parameter(tensor, requires_grad=name not in FROZEN))
+        self.shares = nn.Parameter(torch.zeros(architecture.layers + 1))
+        self.factor = nn.Parameter(torch.ones(1))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays, and the weights of the layers under ``mix``, as `Encoder` takes them."""
+        found = {name: getattr(self, name).detach().numpy().copy() for name in ARRAYS}
+        return found | {"mix": self.mix().detach().numpy().copy()}
+
+    def mix(self) -> Tensor:
+        """Return the weights of the embeddings and of each layer."""
+        return torch.softmax(self.shares, 0) * self.factor
+
+    def normalised(self, x: Tensor, norm: Tensor) -> Tensor:
+        """Return x through a layer norm."""
+        return functional.layer_norm(x, x.shape[-1:], norm[0], norm[1], self.architecture.epsilon)
+
+    def dropped(self, x: Tensor) -> Tensor:
+        """Return x with some numbers left out while training."""
+        return functional.dropout(x, self.dropout, self.training)
+
+    def attended(self, layer: int, x: Tensor, mask: Tensor) -> Tensor:
+        """Return x through the self-attention of a layer."""
+        shape, weights, biases = (*x.shape[:2], self.architecture.heads, -1), self.attention[layer], self.attention_bias[layer]
+        query, key, value = (
+            functional.linear(x, weights[i], biases[i]).view(shape).transpose(1, 2) for i in range(3)
+        )
+        dropout = self.dropout if self.training else 0.0
+        found = functional.scaled_dot_product_attention(query, key, value, mask[:, None, None, :], dropout)
+        joined = found.transpose(1, 2).reshape(x.shape)
+        return functional.linear(joined, self.attention_output[layer], self.attention_output_bias[layer])
+
+    def forward(self, pieces: Pieces, count: int) -> Tensor:
+        """Return the vector of each of ``count`` nodes, the mean of its pieces, [count, hidden]."""
+        numbers, mask, words = pieces
+        x = self.words[numbers] + self.positions[: numbers.shape[1]]
+        x = self.dropped(self.normalised(x, self.embedding_norm))
+        mix, used = self.mix(), words >= 0
+        mixed = mix[0] * x[used]
+        for i in range(self.architecture.layers):
+            x = self.normalised(x + self.dropped(self.attended(i, x, mask)), self.attention_norm[i])
+            inner = functional.gelu(functional.linear(x, self.inner[i], self.inner_bias[i]))
+            outer = functional.linear(inner, self.outer[i], self.outer_bias[i])
+            x = self.normalised(x + self.dropped(outer), self.outer_norm[i])
+            mixed = mixed + mix[i + 1] * x[used]
+        index = words[used]
+        sums = torch.zeros(count, mixed.shape[1], dtype=mixed.dtype).index_add_(0, index, mixed)
+        return sums / torch.bincount(index, minlength=count).clamp(min=1)[:, None]
+
+
+class Heads(nn.Module):
+    """The layers behind the encoder: see `nonproj.scoring.encoders.heads.Heads`.
+
+    Parameters
+    ----------
+    hidden : int
+        The size of a word's vector.
+    n_labels : int
+    dropout : float
+        Share of the hidden numbers that are left out, of all words together.
+    """
+
+    def __init__(self, hidden: int, n_labels: int, dropout: float):
+        super().__init__()
+        self.dropout = dropout
+        for name, shape in sizes_of(hidden, n_labels).items():
+            value = torch.zeros(shape)
+            if name.endswith(("_in", "_factors")):
+                nn.init.xavier_uniform_(value if value.dim() == 2 else value.flatten(1))
+            elif name.endswith("_special"):
+                nn.init.normal_(value, std=0.1)
+            self.register_parameter(name, nn.Parameter(value))
+
+    def hidden(self, name: str, vectors: Tensor) -> Tensor:
+        """Return the hidden layer of this name, the vectors' sizes but for the last."""
+        found = functional.leaky_relu(vectors @ getattr(self, f"{name}_in") + getattr(self, f"{name}_bias"), SLOPE)
+        return functional.dropout(found, self.dropout, self.training)
+
+    def arcs(self, head: Tensor, modifier: Tensor) -> Tensor:
+        """Return the score of every arc of a sentence, [N, N], from the hidden layers of its nodes."""
+        return (head @ self.arc_product + self.arc_modifier_weight) @ modifier.T + (head @ self.arc_head_weight)[
+            :, None
+        ]
+
+    def labels(self, head: Tensor, modifier: Tensor) -> Tensor:
+        """Return the scores of all labels of each arc, [A, n_labels]."""
+        product = torch.einsum("ai,lij,aj->al", head, self.label_product, modifier)
+        return product + head @ self.label_head_weight + modifier @ self.label_modifier_weight + self.label_weight
+
+    def trilinear(self, name: str, vectors: Tensor, nodes: Tensor) -> Tensor:
+        """Return the scores of the parts of a type.
+
+        Parameters
+        ----------
+        name : str
+        vectors : Tensor of shape (N, hidden)
+        nodes : Tensor of shape (P, 3), int64
+            Its words; the numbers ``N`` and ``N + 1`` are START and END.
+        """
+        total: Tensor | float = 1.0
+        for slot in range(3):
+            factors = functional.leaky_relu(
+                vectors @ getattr(self, f"{name}_factors")[slot] + getattr(self, f"{name}_offsets")[slot], SLOPE
+            )
+            factors = torch.cat(
+                [functional.dropout(factors, self.dropout, self.training), getattr(self, f"{name}_special")[slot]]
+            )
+            total = total * factors[nodes[:, slot]]
+        return total @ getattr(self, f"{name}_weight")

@@ -1,0 +1,261 @@
+"""Fine-tuning a pretrained encoder together with the layers that score parts from it.
+
+The first epochs minimise the cross-entropy of each word's head and label.  Then the hinge loss over the relaxed set Z
+is added (Koo et al. 2010, section 6; `nonproj.learning.perceptron`), whose subgradient is predicted minus gold parts:
+from it the scores of siblings and grandparents are learnt, together with those of arcs.
+
+AdamW takes the steps, smaller ones for the encoder than for the layers behind it; both rise for the first tenth and
+fall to 0 by the end.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from nonproj.learning.encoders.module import Bert, Heads, Pieces
+from nonproj.learning.material import Material
+from nonproj.learning.perceptron import relaxed_indicators
+from nonproj.options.sections import EncoderConfig
+from nonproj.parts.arcs import arc_space_from_mask
+from nonproj.parts.base import PartType
+from nonproj.parts.registry import part_set
+from nonproj.parts.space import part_space, tree_indicators
+from nonproj.scoring.encoders import heads as runtime
+from nonproj.scoring.encoders.architecture import Folder
+from nonproj.scoring.encoders.quantisation import quantise
+from nonproj.scoring.encoders.scorer import EncoderScorer
+from nonproj.scoring.encoders.session import Encoder
+from nonproj.trees.marginals import marginals_trusted
+from nonproj.trees.pruning import prune_trusted
+from nonproj.types import ArcSpace
+
+ENCODER_DROPOUT = 0.1
+"""Share of the encoder's own numbers that are left out, as when it was pretrained."""
+
+STRUCTURED_FROM = 0.3
+"""The hinge loss is added after this share of the steps."""
+
+THRESHOLD, MAX_HEADS = 1e-3, 8
+"""Candidate arcs of the hinge loss: their least marginal, relative to that of the best head, and the most of a word."""
+
+RISING = 0.1
+"""Learning rates rise for this share of the steps."""
+
+TAU = 0.5
+"""See `nonproj.learning.perceptron.relaxed_indicators`."""
+
+LONGEST_NORM = 5.0
+"""The longest gradient; longer ones are scaled down."""
+
+log = logging.getLogger("nonproj")
+
+
+class Example(NamedTuple):
+    """A sentence to learn from.
+
+    Attributes
+    ----------
+    numbers, words : ndarray of shape (T,), int64
+        Its pieces, special ones included, and the node of each, -1 for none.
+    heads : ndarray of shape (N,), int32
+    labels : ndarray of shape (n,), int64
+    """
+
+    numbers: np.ndarray
+    words: np.ndarray
+    heads: np.ndarray
+    labels: np.ndarray
+
+
+def fine_tune(folder: Folder, material: Material, progress: Callable[..., Any]) -> EncoderScorer:
+    """Return an encoder that has learnt from the sentences of a treebank, with the layers behind it.
+
+    Parameters
+    ----------
+    folder : Folder
+    material : Material
+        Sentences that are longer than the encoder's longest input are left out.
+    progress : callable
+        ``progress(iterable, description)`` wraps the long loops.
+    """
+    options, config = material.config.encoder, material.config
+    encoder = Encoder(folder.architecture, folder.arrays, folder.tokenizer)
+    examples = list(examples_of(encoder, material))
+    if len(examples) < len(material.sentences):
+        log.warning("the encoder does not learn from %d long sentences", len(material.sentences) - len(examples))
+    bert = Bert(encoder.architecture, encoder.arrays, ENCODER_DROPOUT)
+    types = part_set(config.parts) if options.structured else part_set("arc")
+    learner = EncoderLearner(bert, len(material.labels), types, options, not material.multi_root, config.seed)
+    for epoch in range(options.epochs):
+        losses = learner.epoch(examples, epoch, lambda items, epoch=epoch: progress(items, f"encoder {epoch + 1}"))
+        text = ", ".join(f"{name} {loss:.4f}" for name, loss in losses.items())
+        log.info("encoder, epoch %d: losses a word: %s", epoch + 1, text)
+    arrays = bert.arrays()
+    arrays = quantise(arrays) if options.bits == 8 else arrays
+    scales = options.weight * config.training.margin, options.label_weight * config.labeler.margin
+    return EncoderScorer(Encoder(encoder.architecture, arrays, encoder.tokenizer), learner.layers(), *scales)
+
+
+def examples_of(encoder: Encoder, material: Material) -> Iterator[Example]:
+    """Yield the sentences as pieces, but for those that are longer than a window."""
+    special = encoder.pieces.special
+    cuts = encoder.pieces.cut([sentence.forms for sentence in material.sentences])
+    for cut, heads, labels in zip(cuts, material.trees, material.gold, strict=True):
+        if len(cut.ids) <= encoder.limit:
+            numbers = np.concatenate([[special.first], cut.ids, [special.last]])
+            words = np.concatenate([[0], np.repeat(np.arange(1, len(heads)), cut.lengths), [-1]])
+            yield Example(numbers, words, heads, labels)
+
+
+class EncoderLearner:
+    """An encoder and its layers in training.
+
+    Parameters
+    ----------
+    bert : Bert
+    n_labels : int
+    types : tuple of PartType
+        With siblings or grandparents for the hinge loss.
+    options : EncoderConfig
+    single_root : bool
+    seed : int
+    """
+
+    def __init__(
+        self,
+        bert: Bert,
+        n_labels: int,
+        types: tuple[PartType, ...],
+        options: EncoderConfig,
+        single_root: bool,
+        seed: int = 0,
+    ):
+        torch.manual_seed(seed)
+        self.bert, self.options, self.types, self.single_root, self.seed = bert, options, types, single_root, seed
+        self.heads = Heads(bert.architecture.hidden, n_labels, options.dropout)
+        self.rates = options.learning_rate, options.layer_rate
+        self.parameters = [[p for p in bert.parameters() if p.requires_grad], list(self.heads.parameters())]
+        groups: list[dict[str, Any]] = [{"params": each} for each in self.parameters]
+        self.optimiser = torch.optim.AdamW(groups, betas=(0.9, 0.98), weight_decay=0.01)
+        self.step, self.steps = 0, 1
+
+    def batches(self, examples: Sequence[Example], epoch: int) -> list[list[Example]]:
+        """Return batches of sentences of similar length, in random order."""
+        rng = np.random.default_rng((self.seed, 7, epoch))
+        length = np.array([len(example.numbers) for example in examples]) * np.exp(rng.normal(0.0, 0.1, len(examples)))
+        batches: list[list[Example]] = [[]]
+        words = 0
+        for i in np.argsort(length, kind="stable").tolist():
+            if words >= self.options.batch:
+                batches.append([])
+                words = 0
+            batches[-1].append(examples[i])
+            words += len(examples[i].heads) - 1
+        return [batches[i] for i in rng.permutation(len(batches)).tolist()]
+
+    def epoch(self, examples: Sequence[Example], epoch: int, progress: Callable[..., Any]) -> dict[str, float]:
+        """Train for an epoch; return the mean losses of a word."""
+        self.bert.train()
+        self.heads.train()
+        totals: dict[str, float] = {}
+        batches = self.batches(examples, epoch)
+        self.steps = max(self.step + 1, len(batches) * self.options.epochs)
+        for batch in progress(batches):
+            losses = self.losses(batch)
+            self.follow(torch.stack(list(losses.values())).sum())
+            for name, value in losses.items():
+                totals[name] = totals.get(name, 0.0) + float(value.detach()) / len(batches)
+        return totals
+
+    def follow(self, loss: Tensor) -> None:
+        """Make a step that lowers a loss."""
+        done = (self.step + 1) / self.steps
+        for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
+            group["lr"] = rate * min(done / RISING, (1.0 - done) / (1.0 - RISING))
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_([p for group in self.parameters for p in group], LONGEST_NORM)
+        self.optimiser.step()
+        self.step += 1
+
+    def vectors(self, batch: Sequence[Example]) -> tuple[Tensor, list[int]]:
+        """Return the vectors of all nodes of a batch, and where each sentence begins, the end included."""
+        first = np.cumsum([0, *(len(example.heads) for example in batch)]).tolist()
+        size = max(len(example.numbers) for example in batch)
+        numbers, words = np.zeros((len(batch), size), np.int64), np.full((len(batch), size), -1, np.int64)
+        mask = np.zeros((len(batch), size), np.bool_)
+        for i, example in enumerate(batch):
+            own = len(example.numbers)
+            numbers[i, :own], mask[i, :own] = example.numbers, True
+            words[i, :own] = np.where(example.words >= 0, example.words + first[i], -1)
+        found = self.bert(Pieces(*map(torch.from_numpy, (numbers, mask, words))), first[-1])
+        return functional.dropout(found, self.options.dropout, self.bert.training), first
+
+    def losses(self, batch: Sequence[Example]) -> dict[str, Tensor]:
+        """Return the losses of a batch, for each word."""
+        vectors, first = self.vectors(batch)
+        layers, n_words = self.heads, first[-1] - len(batch)
+        head, modifier = layers.hidden("arc_head", vectors), layers.hidden("arc_modifier", vectors)
+        losses = {"labels": self.loss_of_labels(batch, first, vectors)}
+        arcs, structures = [], []
+        structured = self.step >= STRUCTURED_FROM * self.steps and len(self.types) > 1
+        for example, begin, end in zip(batch, first, first[1:], strict=False):
+            scores = layers.arcs(head[begin:end], modifier[begin:end]).fill_diagonal_(-torch.inf)
+            arcs.append(functional.cross_entropy(scores[:, 1:].T, numbers_of(example.heads[1:]), reduction="sum"))
+            if structured:
+                structures.append(self.hinge(example, scores, vectors[begin:end]))
+        losses["heads"] = torch.stack(arcs).sum() / n_words
+        if structured:
+            losses["structures"] = self.options.structured * torch.stack(structures).sum() / n_words
+        return losses
+
+    def loss_of_labels(self, batch: Sequence[Example], first: Sequence[int], vectors: Tensor) -> Tensor:
+        """Return the cross-entropy of the labels of the gold arcs."""
+        layers, pairs = self.heads, list(zip(batch, first, strict=False))
+        heads = numbers_of(np.concatenate([example.heads[1:] + begin for example, begin in pairs]))
+        words = numbers_of(np.concatenate([np.arange(1, len(example.heads)) + begin for example, begin in pairs]))
+        gold = numbers_of(np.concatenate([example.labels for example in batch]))
+        of_head, of_modifier = layers.hidden("label_head", vectors), layers.hidden("label_modifier", vectors)
+        return functional.cross_entropy(layers.labels(of_head[heads], of_modifier[words]), gold)
+
+    def hinge(self, example: Example, of_arcs: Tensor, vectors: Tensor) -> Tensor:
+        """Return the hinge loss of a sentence over the relaxed set Z, but for a constant."""
+        space = self.candidates(of_arcs.detach().numpy(), example.heads)
+        parts, n_arcs = part_space(space, self.types), len(space.head)
+        scores = [of_arcs[numbers_of(space.head), numbers_of(space.modifier)]]
+        for part_type, start in zip(parts.types[1:], parts.starts[1:], strict=True):
+            nodes = numbers_of(part_type.rows(space, start).nodes)
+            known = part_type.name in runtime.TRILINEAR
+            scores.append(self.heads.trilinear(part_type.name, vectors, nodes) if known else torch.zeros(len(nodes)))
+        joined, gold = torch.cat(scores), tree_indicators(parts, example.heads)
+        augmented = joined.detach().numpy().astype(np.float64)
+        augmented[:n_arcs] += self.options.margin * (0.5 - gold[:n_arcs])
+        delta = relaxed_indicators(parts, augmented, TAU) - gold
+        return (joined * torch.from_numpy(delta.astype(np.float32))).sum()
+
+    def candidates(self, scores: np.ndarray, heads: np.ndarray) -> ArcSpace:
+        """Return the arcs that are probable, and the gold ones."""
+        scores = scores.astype(np.float64)
+        scores[:, 0] = -np.inf
+        p = marginals_trusted(scores, self.single_root, strict=False)[0]
+        space = prune_trusted(p, THRESHOLD, MAX_HEADS, self.single_root, projective=False)
+        mask = np.zeros(p.shape, np.bool_)
+        mask[space.head, space.modifier] = True
+        mask[heads[1:], np.arange(1, len(heads))] = True
+        return arc_space_from_mask(mask)
+
+    def layers(self) -> runtime.Heads:
+        """Return the layers as parsers use them."""
+        return runtime.Heads({name: value.detach().numpy().copy() for name, value in self.heads.named_parameters()})
+
+
+def numbers_of(array: np.ndarray) -> Tensor:
+    """Return integers as PyTorch indexes with them."""
+    return torch.from_numpy(array.astype(np.int64))

@@ -1,0 +1,93 @@
+"""A pretrained encoder and the layers behind it, as a component of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nonproj.errors import ModelError
+from nonproj.linear.component import Schema, State, add_nested, nested
+from nonproj.scoring.encoders.heads import Heads, Hidden
+from nonproj.scoring.encoders.session import Encoder
+from nonproj.types import Float64s, Int32s, PartSpace
+
+
+class EncoderScorer:
+    """Scores parts and labels from the vectors of an encoder.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    heads : Heads
+    scale, label_scale : float
+        Factors of the scores of parts and of labels where they are added to those of the linear models.
+    """
+
+    name: ClassVar[str] = "encoder"
+    schema: ClassVar[Schema] = Schema(
+        {"scale": float, "label_scale": float, "encoder": Encoder.schema, "heads": Heads.schema}, {}
+    )
+
+    def __init__(self, encoder: Encoder, heads: Heads, scale: float = 1.0, label_scale: float = 1.0):
+        self.encoder, self.heads, self.scale, self.label_scale = encoder, heads, scale, label_scale
+
+    def encode(self, sentences: Sequence[Sequence[str]]) -> list[Encoded]:
+        """Return what the encoder says of sentences, given the forms of their words."""
+        return [Encoded(self, self.heads.hidden(vectors)) for vectors in self.encoder.vectors(sentences)]
+
+    def state(self) -> State:
+        """Return JSON values and arrays from which `from_state` makes the component."""
+        values: dict[str, Any] = {"scale": self.scale, "label_scale": self.label_scale}
+        arrays: dict[str, np.ndarray] = {}
+        add_nested(values, arrays, "encoder", self.encoder.state())
+        add_nested(values, arrays, "heads", self.heads.state())
+        return values, arrays
+
+    @classmethod
+    def from_state(cls, values: dict[str, Any], arrays: Mapping[str, np.ndarray], n_labels: int) -> EncoderScorer:
+        """Return the component of a state that obeys the schema, for a model's number of labels.
+
+        Raises
+        ------
+        ModelError
+            If sizes, numbers or scales are unsound, or a package is missing.
+        """
+        of_encoder, of_heads = nested(values, arrays, "encoder"), nested(values, arrays, "heads")
+        scales = values["scale"], values["label_scale"]
+        if of_encoder is None or of_heads is None or not all(0.0 < scale < 1e9 for scale in scales):
+            raise ModelError("a scale of the encoder's scores is not a positive number")
+        encoder = Encoder.from_state(*of_encoder)
+        return cls(encoder, Heads.from_state(*of_heads, n_labels, encoder.architecture.hidden), *scales)
+
+
+class Encoded:
+    """What an encoder says of a sentence.
+
+    Parameters
+    ----------
+    scorer : EncoderScorer
+    hidden : Hidden
+        The hidden layers of its nodes.
+    """
+
+    def __init__(self, scorer: EncoderScorer, hidden: Hidden):
+        self.scorer, self.hidden = scorer, hidden
+        self.of_arcs = scorer.heads.arcs(hidden)
+
+    def first_order(self) -> Float64s:
+        """Return the score of every arc in nats, float64[N, N]; minus infinity on the diagonal and in column 0."""
+        scores: Float64s = self.of_arcs.copy()
+        np.fill_diagonal(scores, -np.inf)
+        scores[:, 0] = -np.inf
+        return scores
+
+    def add_to(self, parts: PartSpace, scores: Float64s) -> None:
+        """Add the scores of parts to others, float64[P]."""
+        scores += self.scorer.scale * self.scorer.heads.parts(self.hidden, parts, self.of_arcs)
+
+    def labels(self, heads: Int32s) -> Float64s:
+        """Return the score of each label of each arc of a tree, float64[n, n_labels]."""
+        found: Float64s = self.scorer.label_scale * self.scorer.heads.labels(self.hidden, heads)
+        return found

@@ -1,0 +1,74 @@
+"""The layers behind an encoder equal their naive twin; stranger's arrays are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from naive_heads import arc_score, label_score, part_score
+
+from nonproj.errors import ModelError
+from nonproj.linear.component import load
+from nonproj.parts.arcs import arc_space_from_mask
+from nonproj.parts.space import part_space
+from nonproj.scoring.encoders.heads import TRILINEAR, Heads, sizes_of
+
+
+def random_arrays(rng: np.random.Generator, hidden: int, n_labels: int) -> dict[str, np.ndarray]:
+    """Return arrays of random numbers."""
+    shapes = sizes_of(hidden, n_labels)
+    return {name: rng.normal(0.0, 0.2, shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+def random_parts(rng: np.random.Generator, n: int, name: str):
+    """Return the parts over random arcs of a sentence of n words; each word can have the root as its head."""
+    mask = rng.random((n + 1, n + 1)) < 0.5
+    mask[0] = True
+    mask[:, 0] = False
+    np.fill_diagonal(mask, False)
+    return part_space(arc_space_from_mask(mask), name)
+
+
+@pytest.mark.parametrize("name", ["arc", "sibling", "grandparent", "third"])
+def test_scores_equal_their_definitions(name):
+    rng = np.random.default_rng(3)
+    own, vectors = random_arrays(rng, 5, 3), rng.normal(size=(5, 5)).astype(np.float32)
+    parts, heads = random_parts(rng, 4, name), Heads(own)
+    plain = {key: array.astype(np.float64).tolist() for key, array in own.items()}
+    hidden = heads.hidden(vectors)
+    of_arcs = heads.arcs(hidden)
+    expected = [[arc_score(plain, vectors.tolist(), h, m) for m in range(5)] for h in range(5)]
+    np.testing.assert_allclose(of_arcs, expected, rtol=1e-4, atol=1e-4)
+    scores = heads.parts(hidden, parts, of_arcs)
+    np.testing.assert_array_equal(scores[: len(parts.arcs.head)], of_arcs[parts.arcs.head, parts.arcs.modifier])
+    for i, part_type in enumerate(parts.types[1:], 1):
+        start, begin, end = parts.starts[i], parts.offsets[i], parts.offsets[i + 1]
+        rows = part_type.rows(parts.arcs, start).nodes.tolist()
+        known = part_type.name in TRILINEAR
+        expected = [part_score(plain, part_type.name, vectors.tolist(), row) if known else 0.0 for row in rows]
+        np.testing.assert_allclose(scores[begin:end], expected, rtol=1e-4, atol=1e-4)
+        assert np.any(scores[begin:end]) == known
+
+
+def test_scores_of_labels_equal_their_definition():
+    rng = np.random.default_rng(4)
+    own, vectors, tree = random_arrays(rng, 4, 3), rng.normal(size=(4, 4)).astype(np.float32), np.array([-1, 2, 0, 2])
+    heads = Heads(own)
+    plain = {key: array.astype(np.float64).tolist() for key, array in own.items()}
+    expected = [[label_score(plain, vectors.tolist(), tree[m], m, label) for label in range(3)] for m in range(1, 4)]
+    np.testing.assert_allclose(heads.labels(heads.hidden(vectors), tree), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", sorted(sizes_of(4, 3)))
+def test_arrays_of_strangers_are_checked(name):
+    own = random_arrays(np.random.default_rng(5), 4, 3)
+    found = load(Heads, ({}, own), 3, 4)
+    assert found.arrays.keys() == own.keys()
+    with pytest.raises(ModelError, match=f"has no array '{name}'"):
+        load(Heads, ({}, {key: array for key, array in own.items() if key != name}), 3, 4)
+    wrong = own | {name: np.concatenate([own[name], own[name]])}
+    with pytest.raises(ModelError, match="array '"):
+        load(Heads, ({}, wrong), 3, 4)
+    infinite = own[name].copy()
+    infinite.flat[-1] = np.nan
+    with pytest.raises(ModelError, match=f"'{name}' has numbers that are not finite"):
+        load(Heads, ({}, own | {name: infinite}), 3, 4)
