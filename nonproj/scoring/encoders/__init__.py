@@ -1,0 +1,13 @@
+"""Pretrained encoders (BERT, RoBERTa, XLM-R) by ONNX Runtime: words in, one vector for each word out.
+
+Optional: ``pip install 'nonproj[encoder]'``.
+
+- `architecture`: the sizes of an encoder; its tensors, under our own names, from a folder of Hugging Face
+- `quantisation`: matrices of eight bits, with a scale for each block
+- `pieces`: words to the numbers of their pieces, by a tokenizer of Hugging Face
+- `trimming`: a vocabulary cut to the pieces of a treebank
+- `windows`: long sentences as overlapping windows
+- `onnx_writer`: graphs in the ONNX format, as bytes
+- `graph`: the graph of an encoder, written when it is loaded
+- `session`: the encoder itself
+"""

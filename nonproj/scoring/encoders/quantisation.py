@@ -1,0 +1,115 @@
+"""Matrices of eight bits: a third of the time of float32, a quarter of the memory.
+
+A row is cut into blocks; a block has a scale, and its weights are integers from -127 to 127 times the scale, stored as
+bytes with 128 added.  The operator MatMulNBits of ONNX Runtime rounds the inputs to eight bits too, each row and block
+with its own scale, so a vector does not depend on the others of its sentence or batch.  Blocks of 128
+were compared with one scale for each column and one for all inputs (DynamicQuantizeMatMul) on English EWT by MiniLM:
+cosines with the vectors of float32 are 0.999 instead of 0.990 on average, and the speed is 6 % higher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from nonproj.errors import ModelError
+from nonproj.scoring.encoders.architecture import ARRAYS, MATRICES
+
+BLOCKS = (128, 64, 32, 16)
+"""Sizes of blocks; the first that divides the length of rows is used."""
+
+ZERO = 128
+"""The byte of weight 0."""
+
+_LARGEST = 127
+
+
+def block_size(length: int) -> int:
+    """Return the size of the blocks of rows of a length.
+
+    Raises
+    ------
+    ModelError
+        If the length is not a multiple of 16.
+
+    Examples
+    --------
+    >>> block_size(384), block_size(312 + 8)
+    (128, 64)
+    """
+    found = next((size for size in BLOCKS if length % size == 0), 0)
+    if not found:
+        raise ModelError(f"an encoder with {length} dimensions cannot have eight bits; a multiple of 16 is expected")
+    return found
+
+
+def quantise(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the arrays of an encoder with matrices of eight bits.
+
+    The matrix ``inner`` becomes ``inner_bytes``, uint8, and ``inner_scale``, float32, with a scale for each block.  The
+    embeddings of a piece are one block.
+
+    Examples
+    --------
+    >>> found = quantise({"words": np.array([[1.0, -2.0]], np.float32)})
+    >>> found["words_bytes"], found["words_scale"] * 127
+    (array([[192,   1]], dtype=uint8), array([[2.]], dtype=float32))
+    """
+    found = {name: array for name, array in arrays.items() if name not in MATRICES}
+    for name in MATRICES:
+        if name in arrays:
+            size = 0 if name == "words" else block_size(arrays[name].shape[-1])
+            found[f"{name}_bytes"], found[f"{name}_scale"] = rounded(arrays[name], size or arrays[name].shape[-1])
+    return found
+
+
+def rounded(matrix: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bytes of a matrix, uint8, and the scale of each block of a size, float32[..., blocks].
+
+    Examples
+    --------
+    >>> rounded(np.array([[0.0, 0.0, 127.0, 1.0]]), 2)
+    (array([[128, 128, 255, 129]], dtype=uint8), array([[0., 1.]], dtype=float32))
+    """
+    shape = (*matrix.shape[:-1], matrix.shape[-1] // size)
+    found, scales = np.empty(matrix.shape, np.uint8), np.empty(shape, np.float32)
+    for row in np.ndindex(matrix.shape[:-2]):
+        blocks = matrix[row].reshape(*scales[row].shape, size)
+        scales[row] = np.abs(blocks).max(axis=-1) / _LARGEST
+        divisor = np.where(scales[row] > 0, scales[row], 1)[..., None]
+        integers = np.clip(np.rint(blocks / divisor), -_LARGEST, _LARGEST) + ZERO
+        found[row] = integers.reshape(matrix[row].shape).astype(np.uint8)
+    return found, scales
+
+
+def restored(table: np.ndarray, scale: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return rows of a table of eight bits as float32.
+
+    Examples
+    --------
+    >>> restored(np.array([[192, 1]], np.uint8), np.array([[0.5]], np.float32), np.array([0, 0]))
+    array([[ 32. , -63.5], [ 32. , -63.5]], dtype=float32)
+    """
+    return (table[rows].astype(np.float32) - np.float32(ZERO)) * scale[rows]
+
+
+def is_quantised(arrays: Mapping[str, np.ndarray]) -> bool:
+    """Return whether the matrices of an encoder have eight bits."""
+    return "words_bytes" in arrays
+
+
+SCALES = {
+    "words": "pieces 1",
+    "attention": "layers 3 hidden blocks",
+    "attention_output": "layers hidden blocks",
+    "inner": "layers inner blocks",
+    "outer": "layers hidden inner_blocks",
+}
+"""The shapes of the scales, for schemas."""
+
+FLOATS = {name: ("float32", " ".join(ARRAYS[name])) for name in MATRICES}
+BYTES = {f"{name}_bytes": ("uint8", " ".join(ARRAYS[name])) for name in MATRICES} | {
+    f"{name}_scale": ("float32", SCALES[name]) for name in MATRICES
+}
+"""The matrices in the schema of a state: either the first or the second."""

@@ -1,0 +1,204 @@
+"""A pretrained encoder: words in, one vector for each word out.
+
+Each window is computed by itself, on one thread, so vectors do not depend on the other sentences, their order, the
+number of threads or of processes: they are bit-identical on one processor.  Memory is bounded too: beside the encoder
+and the result, a thread needs four bytes for each head and pair of pieces of a window, and for each of its pieces and
+about ten times the dimensions plus the inner dimensions; with MiniLM less than 30 MB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from nonproj.errors import DependencyError, ModelError
+from nonproj.kernels.threads import LoadedOnce
+from nonproj.linear.component import Schema, State
+from nonproj.scoring.encoders.architecture import ARRAYS, LARGEST, MATRICES, Architecture, check_sizes
+from nonproj.scoring.encoders.graph import INPUT, write_graph
+from nonproj.scoring.encoders.pieces import Cut, Pieces
+from nonproj.scoring.encoders.quantisation import BYTES, FLOATS, is_quantised, restored
+from nonproj.scoring.encoders.windows import windows
+from nonproj.types import Float32s
+
+LONGEST = 512
+"""The maximum number of pieces of a window, even if an encoder has more positions: time and memory are quadratic."""
+
+_SIZES = {"kind": str, "epsilon": float, **dict.fromkeys(LARGEST, int)}
+
+
+class _Window(NamedTuple):
+    """Pieces of the root, which is the first special piece, of some words, and the last special piece.
+
+    Attributes
+    ----------
+    sentence : int
+    ids : ndarray of int64
+    sizes : ndarray of int64
+        The number of pieces of the root and of each word.
+    nodes : ndarray of int64
+        Those, from the root on, that have their vectors from this window.
+    rows : ndarray of int64
+        Their rows in the result.
+    """
+
+    sentence: int
+    ids: np.ndarray
+    sizes: np.ndarray
+    nodes: np.ndarray
+    rows: np.ndarray
+
+
+class Encoder:
+    """A pretrained encoder.
+
+    Parameters
+    ----------
+    architecture : Architecture
+    arrays : mapping of str to ndarray
+        Those of `nonproj.scoring.encoders.architecture.ARRAYS`, or of `nonproj.scoring.encoders.quantisation.quantise`,
+        and ``mix``, float32[layers + 1]: the weight of the embeddings and of each layer in the vectors.  Without it,
+        the vectors are those of the last layer.
+    tokenizer : str
+        The text of tokenizer.json, whose pieces are the rows of ``words``.
+    threads : int
+        The number of threads; results do not depend on it.
+    """
+
+    name: ClassVar[str] = "encoder"
+    schema: ClassVar[Schema] = Schema(
+        _SIZES,
+        {name: ("float32", " ".join(shape)) for name, shape in ARRAYS.items() if name not in MATRICES}
+        | {"mix": ("float32", 1), "tokenizer": ("uint8", 1)},
+        (Schema({}, FLOATS), Schema({}, BYTES)),
+    )
+
+    def __init__(self, architecture: Architecture, arrays: Mapping[str, np.ndarray], tokenizer: str, threads: int = 1):
+        last = np.eye(architecture.layers + 1, dtype=np.float32)[-1]
+        self.architecture, self.arrays = architecture, {"mix": last, **arrays}
+        self.tokenizer, self.threads = tokenizer, threads
+        self.pieces = Pieces(tokenizer)
+        if self.pieces.size > architecture.pieces:
+            raise ModelError(f"the tokenizer has {self.pieces.size} pieces, the encoder {architecture.pieces}")
+
+    @property
+    def limit(self) -> int:
+        """The maximum number of pieces of a window, without the special ones."""
+        return min(self.architecture.positions, LONGEST) - 2
+
+    def vectors(self, sentences: Sequence[Sequence[str]]) -> list[Float32s]:
+        """Return the vectors of sentences: of the root, the first special piece's; of each word, its pieces' mean.
+
+        A sentence with more pieces than `limit` is cut into windows that overlap; of a word with more pieces, those
+        after the limit are ignored.
+
+        Parameters
+        ----------
+        sentences : sequence of sequence of str
+            The words of each.
+
+        Returns
+        -------
+        list of ndarray of shape (N, D), float32
+        """
+        found = [np.empty((len(words) + 1, self.architecture.hidden), np.float32) for words in sentences]
+        parts = [part for i, cut in enumerate(self.pieces.cut(sentences)) for part in self._windows(i, cut)]
+
+        def run(window: _Window) -> None:
+            found[window.sentence][window.rows] = self._run(window)
+
+        if self.threads == 1 or len(parts) < 2:
+            for part in parts:
+                run(part)
+            return found
+        with ThreadPoolExecutor(self.threads) as pool:
+            for _ in pool.map(run, sorted(parts, key=lambda part: -len(part.ids))):
+                pass
+        return found
+
+    def _windows(self, sentence: int, cut: Cut) -> list[_Window]:
+        """Return the windows of a sentence."""
+        first, last, _ = self.pieces.special
+        lengths = np.minimum(cut.lengths, self.limit)
+        begin, found = np.cumsum(cut.lengths) - cut.lengths, []
+        starts, ends, owner = windows(lengths, self.limit)
+        for number, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+            own = lengths[start:end]
+            parts = [cut.ids[b : b + size] for b, size in zip(begin[start:end].tolist(), own.tolist(), strict=True)]
+            nodes = np.flatnonzero(owner[start:end] == number) + 1
+            if number == 0:
+                nodes = np.concatenate([[0], nodes])
+            rows = np.where(nodes > 0, nodes + start, 0)
+            ids = np.concatenate([[first], *parts, [last]])
+            found.append(_Window(sentence, ids, np.concatenate([[1], own]), nodes, rows))
+        return found
+
+    def _run(self, window: _Window) -> Float32s:
+        """Return the vectors of a window's words."""
+        states = self._session.run(None, {INPUT: self._embeddings(window.ids)[None]})[0][0]
+        sums = np.add.reduceat(states[:-1], np.cumsum(window.sizes) - window.sizes, axis=0)
+        found: Float32s = (sums / window.sizes[:, None].astype(np.float32))[window.nodes]
+        if not np.isfinite(found).all():
+            raise ModelError("the encoder has weights for which its vectors are not finite")
+        return found
+
+    def _embeddings(self, ids: np.ndarray) -> Float32s:
+        """Return the embeddings of pieces, float32[pieces, D]."""
+        arrays = self.arrays
+        if is_quantised(arrays):
+            words = restored(arrays["words_bytes"], arrays["words_scale"], ids)
+        else:
+            words = arrays["words"][ids]
+        found: Float32s = words + arrays["positions"][: len(ids)]
+        return found
+
+    @LoadedOnce
+    def _session(self) -> Any:
+        """The session of ONNX Runtime, which threads may share."""
+        try:
+            import onnxruntime
+        except ImportError:
+            raise DependencyError("encoders need the package onnxruntime; pip install 'nonproj[encoder]'") from None
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        graph = write_graph(self.architecture, self.arrays)
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+    def state(self) -> State:
+        """Return JSON values and arrays from which `from_state` makes the encoder."""
+        tokenizer = np.frombuffer(self.tokenizer.encode(), np.uint8)
+        return dict(self.architecture._asdict()), {**self.arrays, "tokenizer": tokenizer}
+
+    @classmethod
+    def from_state(cls, values: dict[str, Any], arrays: Mapping[str, np.ndarray], threads: int = 1) -> Encoder:
+        """Return the encoder of a `state`, whose schema has been checked.
+
+        Raises
+        ------
+        ModelError
+            If it is not one: sizes, scales and the tokenizer are checked.
+        """
+        architecture = Architecture(**values)
+        check_sizes(architecture, "the encoder")
+        if sum(name in arrays for name in ("words", "words_bytes")) != 1:
+            raise ModelError("the encoder has not one table of words")
+        for name in ARRAYS:
+            stored = arrays[name if name in arrays else f"{name}_bytes"]
+            if stored.shape != architecture.shape(name):
+                raise ModelError(
+                    f"the encoder's array '{name}' has the shape {stored.shape}, {architecture.shape(name)} is expected"
+                )
+        if arrays["mix"].shape != (architecture.layers + 1,):
+            raise ModelError(f"the encoder's array 'mix' is not of size {architecture.layers + 1}")
+        for name, array in arrays.items():
+            if array.dtype == np.float32 and name != "words" and not np.isfinite(array).all():
+                raise ModelError(f"the encoder's array '{name}' has values that are not finite")
+        try:
+            text = arrays["tokenizer"].tobytes().decode()
+        except UnicodeDecodeError:
+            raise ModelError("the tokenizer of the encoder is not UTF-8") from None
+        return cls(architecture, {name: each for name, each in arrays.items() if name != "tokenizer"}, text, threads)

@@ -1,0 +1,59 @@
+"""Sentences with more pieces than an encoder has positions, as overlapping windows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Windows(NamedTuple):
+    """Windows of a sentence of n words.
+
+    Attributes
+    ----------
+    start, end : ndarray of shape (windows,), int64
+        Words from ``start`` to before ``end``.
+    owner : ndarray of shape (n,), int64
+        The window from which each word has its vector.
+    """
+
+    start: np.ndarray
+    end: np.ndarray
+    owner: np.ndarray
+
+
+def windows(lengths: np.ndarray, limit: int) -> Windows:
+    """Return the windows of a sentence.
+
+    A window has as many words as fit.  The next one starts a quarter of the limit before its end, or later if the next
+    word would not fit otherwise.  Of the windows with a word, its owner is the first of those in which it is farthest,
+    in pieces, from the nearer end.
+
+    Parameters
+    ----------
+    lengths : ndarray of shape (n,), int
+        The number of pieces of each word, from 1 to ``limit``.
+    limit : int
+        The most pieces of a window.
+
+    Examples
+    --------
+    >>> windows(np.array([1, 1, 1, 1, 1, 1, 1]), 4)
+    Windows(start=array([0, 3]), end=array([4, 7]), owner=array([0, 0, 0, 0, 1, 1, 1]))
+    """
+    n = len(lengths)
+    offset = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    starts, ends = [0], [int(np.searchsorted(offset, limit, side="right")) - 1]
+    while ends[-1] < n:
+        earliest = max(offset[ends[-1]] - limit // 4, offset[ends[-1] + 1] - limit)
+        start = int(np.searchsorted(offset, earliest))
+        starts.append(start)
+        ends.append(int(np.searchsorted(offset, offset[start] + limit, side="right")) - 1)
+    owner, farthest = np.zeros(n, np.int64), np.full(n, -1)
+    for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        left, right = offset[start:end] - offset[start], offset[end] - offset[start + 1 : end + 1]
+        distance = np.minimum(left, right)
+        better = distance > farthest[start:end]
+        owner[start:end][better], farthest[start:end][better] = number, distance[better]
+    return Windows(np.array(starts), np.array(ends), owner)
