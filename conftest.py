@@ -7,6 +7,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more wait actively for eac
 
 _LIBRARIES = {
     "nonproj/integrations/spacy.py": "spacy",
+    "nonproj/learning/encoders/module.py": "torch",
+    "nonproj/learning/encoders/training.py": "torch",
     "nonproj/server/app.py": "prometheus_client",
     "nonproj/server/bodies.py": "python_multipart",
     "nonproj/server/connections.py": "uvicorn",

@@ -9,6 +9,7 @@
 - `labeler`: the averaged perceptron over labels
 - `pruner`: the first-order log-linear model that prunes arcs
 - `network`: the feed-forward network over arcs and labels, by AdaGrad
+- `encoders`: fine-tuning a pretrained encoder, with PyTorch
 - `confidence`: the classifier of right and wrong arcs, on sentences that a second parser has not seen
 - `additive`: additive models by logistic regression, of which the classifier consists
 - `crossing`: the price of a non-projective tree, on the same sentences

@@ -225,10 +225,10 @@ class EncoderConfig(Section, name="encoder"):
         0.5, "weight of the loss of whole structures; 0: heads and labels are learnt word by word", (float,), low=0
     )
     weight: float = option(
-        1.0, "factor of the scores of parts, relative to training.margin", (float,), low=0, above=True, high=1e6
+        0.7, "factor of the scores of parts, relative to training.margin", (float,), low=0, above=True, high=1e6
     )
     label_weight: float = option(
-        1.0, "factor of the scores of labels, relative to labeler.margin", (float,), low=0, above=True, high=1e6
+        0.7, "factor of the scores of labels, relative to labeler.margin", (float,), low=0, above=True, high=1e6
     )
     pieces: int = option(30_000, "maximum number of pieces of words that the model keeps", (int,), low=100)
     bits: int = option(8, "bits of the encoder's weights in the model", (int,), (8, 32))

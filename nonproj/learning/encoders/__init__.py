@@ -1,0 +1,8 @@
+"""Fine-tuning a pretrained encoder together with the layers that score parts from it.
+
+Optional: ``pip install 'nonproj[train-encoder]'``.  Only `stage` is imported where PyTorch is not installed.
+
+- `stage`: the stage of training
+- `module`: the encoder and its layers in PyTorch
+- `training`: losses, batches and steps
+"""

@@ -78,10 +78,12 @@ class Bert(nn.Module):
 
     def attended(self, layer: int, x: Tensor, mask: Tensor) -> Tensor:
         """Return x through the self-attention of a layer."""
-        shape, weights, biases = (*x.shape[:2], self.architecture.heads, -1), self.attention[layer], self.attention_bias[layer]
-        query, key, value = (
-            functional.linear(x, weights[i], biases[i]).view(shape).transpose(1, 2) for i in range(3)
+        shape, weights, biases = (
+            (*x.shape[:2], self.architecture.heads, -1),
+            self.attention[layer],
+            self.attention_bias[layer],
         )
+        query, key, value = (functional.linear(x, weights[i], biases[i]).view(shape).transpose(1, 2) for i in range(3))
         dropout = self.dropout if self.training else 0.0
         found = functional.scaled_dot_product_attention(query, key, value, mask[:, None, None, :], dropout)
         joined = found.transpose(1, 2).reshape(x.shape)

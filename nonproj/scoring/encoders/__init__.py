@@ -10,4 +10,6 @@ Optional: ``pip install 'nonproj[encoder]'``.
 - `onnx_writer`: graphs in the ONNX format, as bytes
 - `graph`: the graph of an encoder, written when it is loaded
 - `session`: the encoder itself
+- `heads`: scores of parts and labels from the vectors
+- `scorer`: both together, a component of a model
 """

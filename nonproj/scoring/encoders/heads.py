@@ -95,7 +95,8 @@ class Heads:
             with_specials[:, -2:] = self.arrays[f"{name}_special"]
             with_specials[0] *= self.arrays[f"{name}_weight"]
             found[name] = with_specials
-        return Hidden(*np.split(arcs, 2, axis=1), *np.split(labels, 2, axis=1), found)
+        of_arc, of_label = (np.split(layer, 2, axis=1) for layer in (arcs, labels))
+        return Hidden(of_arc[0], of_arc[1], of_label[0], of_label[1], found)
 
     def arcs(self, hidden: Hidden) -> np.ndarray:
         """Return the score of every arc, ``s[h, m]``, float64[N, N]."""

@@ -1,0 +1,194 @@
+"""Fine-tuning: PyTorch computes what parsers compute, and a tiny encoder learns a tiny language."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from encoders import write_encoder
+from toy import ADJECTIVES, NOUNS, PARTICIPLES, VERBS, treebank
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnxruntime")
+
+from nonproj.cli.main import main  # noqa: E402
+from nonproj.io import conll  # noqa: E402
+from nonproj.learning.encoders.module import Bert, Heads  # noqa: E402
+from nonproj.learning.encoders.training import EncoderLearner, Example  # noqa: E402
+from nonproj.learning.trainer import train  # noqa: E402
+from nonproj.options.config import Config  # noqa: E402
+from nonproj.options.sections import EncoderConfig  # noqa: E402
+from nonproj.parts.arcs import full_arc_space  # noqa: E402
+from nonproj.parts.registry import part_set  # noqa: E402
+from nonproj.parts.space import part_space, tree_indicators  # noqa: E402
+from nonproj.pipeline.parser import Parser  # noqa: E402
+from nonproj.scoring.encoders.architecture import read_folder  # noqa: E402
+from nonproj.scoring.encoders.session import Encoder  # noqa: E402
+
+WORDS = [*NOUNS, *VERBS, *ADJECTIVES, *PARTICIPLES, "den", "."]
+
+SMALL = {
+    "network.epochs": 0,
+    "tagger.epochs": 0,
+    "segmenter.epochs": 0,
+    "confidence.share": 0,
+    "training.epochs": 1,
+    "training.models": 1,
+    "labeler.epochs": 1,
+    "pruner.epochs": 1,
+    "features.bits": 12,
+    "pruner.bits": 12,
+    "labeler.bits": 12,
+    "encoder.epochs": 12,
+    "encoder.batch": 30,
+    "encoder.learning_rate": 2e-3,
+    "encoder.dropout": 0.0,
+    "encoder.weight": 1e5,
+    "encoder.label_weight": 1e5,
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a tiny encoder."""
+    torch.set_num_threads(1)
+    return write_encoder(tmp_path_factory.mktemp("encoder"), WORDS)
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    """Sentences of the toy language."""
+    return list(conll.read(io.StringIO(treebank(60))))
+
+
+@pytest.fixture(scope="module")
+def model(folder, sentences):
+    """A model whose encoder scores almost alone."""
+    return train(sentences, Config().with_overrides(SMALL | {"encoder.folder": str(folder)}))
+
+
+def learner_of(folder, types="grandparent", **options) -> EncoderLearner:
+    """Return an encoder with random layers, whose scores are not 0."""
+    found = read_folder(folder)
+    bert = Bert(found.architecture, found.arrays, 0.1)
+    learner = EncoderLearner(bert, 3, part_set(types), EncoderConfig(**options), True)
+    with torch.no_grad():
+        for parameter in learner.heads.parameters():
+            parameter.normal_(0.0, 0.2)
+        bert.shares.normal_()
+    return learner
+
+
+def examples(folder, texts) -> list[Example]:
+    """Return sentences as pieces; each word's head is the one before it."""
+    encoder = Encoder(*read_folder(folder)[:3])
+    found = []
+    for cut, words in zip(encoder.pieces.cut(texts), texts, strict=True):
+        numbers = np.concatenate([[encoder.pieces.special.first], cut.ids, [encoder.pieces.special.last]])
+        nodes = np.concatenate([[0], np.repeat(np.arange(1, len(words) + 1), cut.lengths), [-1]])
+        found.append(Example(numbers, nodes, np.arange(-1, len(words), dtype=np.int32), np.zeros(len(words), np.int64)))
+    return found
+
+
+def test_vectors_are_those_of_the_runtime(folder):
+    texts = [["den", "hund", "ser", "."], ["kathund", "sovende"], ["."]]
+    learner = learner_of(folder)
+    learner.bert.eval()
+    with torch.no_grad():
+        vectors, first = learner.vectors(examples(folder, texts))
+    found = read_folder(folder)
+    runtime = Encoder(found.architecture, learner.bert.arrays(), found.tokenizer).vectors(texts)
+    for i, own in enumerate(runtime):
+        np.testing.assert_allclose(vectors[first[i] : first[i + 1]].numpy(), own, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["arc", "sibling", "grandparent"])
+def test_scores_are_those_of_the_runtime(name):
+    rng, layers = np.random.default_rng(0), Heads(16, 3, 0.0)
+    with torch.no_grad():
+        for parameter in layers.parameters():
+            parameter.normal_(0.0, 0.3)
+    vectors, parts = rng.normal(size=(5, 16)).astype(np.float32), part_space(full_arc_space(4), name)
+    own = {key: value.detach().numpy() for key, value in layers.named_parameters()}
+    from nonproj.scoring.encoders.heads import Heads as Runtime
+
+    runtime, tensor = Runtime(own), torch.from_numpy(vectors)
+    hidden = runtime.hidden(vectors)
+    of_arcs = layers.arcs(layers.hidden("arc_head", tensor), layers.hidden("arc_modifier", tensor)).detach().numpy()
+    np.testing.assert_allclose(runtime.arcs(hidden), of_arcs, rtol=1e-4, atol=1e-4)
+    scores = runtime.parts(hidden, parts, runtime.arcs(hidden))
+    for i, part_type in enumerate(parts.types[1:], 1):
+        nodes = torch.from_numpy(part_type.rows(parts.arcs, parts.starts[i]).nodes.astype(np.int64))
+        expected = layers.trilinear(part_type.name, tensor, nodes).detach().numpy()
+        np.testing.assert_allclose(scores[parts.offsets[i] : parts.offsets[i + 1]], expected, rtol=1e-4, atol=1e-4)
+    tree = np.array([-1, 2, 0, 2, 3])
+    expected = layers.labels(layers.hidden("label_head", tensor)[tree[1:]], layers.hidden("label_modifier", tensor)[1:])
+    np.testing.assert_allclose(runtime.labels(hidden, tree), expected.detach().numpy(), rtol=1e-4, atol=1e-4)
+
+
+def test_the_hinge_loss_is_the_difference_between_the_best_structure_and_the_gold_tree(folder):
+    """Over Z the best structure scores no less than any tree: the gold one, and all others, with their costs."""
+    learner = learner_of(folder, margin=1.0)
+    [example] = examples(folder, [["den", "hund", "ser", "."]])
+    learner.bert.eval()
+    learner.heads.eval()
+    with torch.no_grad():
+        vectors, _ = learner.vectors([example])
+        head, modifier = (learner.heads.hidden(f"arc_{word}", vectors) for word in ("head", "modifier"))
+        scores = learner.heads.arcs(head, modifier).fill_diagonal_(-torch.inf)
+        space = learner.candidates(scores.numpy(), example.heads)
+        loss = float(learner.hinge(example, scores, vectors))
+    parts = part_space(space, learner.types)
+    layers = learner.layers()
+    hidden = layers.hidden(vectors.numpy())
+    own = layers.parts(hidden, parts, layers.arcs(hidden))
+    gold = tree_indicators(parts, example.heads)
+    n_arcs, trees = len(space.head), 0
+    for heads in np.ndindex(*(len(example.heads),) * (len(example.heads) - 1)):
+        tree = np.array([-1, *heads])
+        with np.testing.suppress_warnings():
+            try:
+                marks = tree_indicators(parts, tree)
+            except ValueError:
+                continue
+        trees += 1
+        wrong = np.count_nonzero(marks[:n_arcs] != gold[:n_arcs]) / 2
+        # The loss leaves out the costs, which are at most half a margin for each arc of the structure and of the tree.
+        assert loss + 2 * (len(tree) - 1) >= marks @ own - gold @ own + wrong - 1e-3
+    assert trees > 1
+
+
+def test_an_encoder_learns(model, sentences):
+    parser = Parser(model)
+    found = [parse for _, parse in parser.parse_all(sentences)]
+    right = sum(int((parse.decoded.heads == s.heads).sum()) for parse, s in zip(found, sentences, strict=True))
+    labels = sum(
+        a == b for parse, s in zip(found, sentences, strict=True) for a, b in zip(parse.labels, s.labels, strict=True)
+    )
+    words = sum(map(len, sentences))
+    assert right >= 0.97 * words and labels >= 0.97 * words
+    assert all(parse.decoded.certified for parse in found)
+    alone = [parser.encode(sentence).encoded.first_order()[:, 1:].argmax(axis=0) for sentence in sentences]
+    assert sum(int((heads == s.heads).sum()) for heads, s in zip(alone, sentences, strict=True)) >= 0.95 * words
+
+
+def test_the_command_trains_and_resumes(folder, sentences, tmp_path, capsys):
+    source, output = tmp_path / "toy.conll", tmp_path / "toy.nonproj"
+    source.write_text(treebank(30), encoding="utf-8")
+    changes = [f"--set={key}={value}" for key, value in (SMALL | {"encoder.epochs": 1}).items()]
+    words = ["train", str(source), "-o", str(output), "--held-out", "0", *changes]
+    assert main([*words, "--encoder", str(folder)]) == 0
+    assert main([*words, "--encoder", str(folder), "--set=treebank.name=again"]) == 0
+    assert main(["parse", str(output), str(source), "-o", str(tmp_path / "out.conll")]) == 0
+    assert len(list(conll.read(tmp_path / "out.conll"))) == 30
+    capsys.readouterr()
+    assert main([*words, "--encoder", str(tmp_path / "none")]) == 2
+    assert "encoder.folder: there is no folder" in capsys.readouterr().err
+
+
+def test_training_is_repeatable(folder, sentences, model):
+    again = train(sentences, Config().with_overrides(SMALL | {"encoder.folder": str(folder)}))
+    assert again.weights.keys() == model.weights.keys()
+    for name, array in model.weights.items():
+        np.testing.assert_array_equal(array, again.weights[name])
