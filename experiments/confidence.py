@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import logging
 from pathlib import Path
 
@@ -116,7 +117,7 @@ def _judge(model: Model, sentences: list, given: str) -> dict[str, Judged]:
 
 def _with_classifier(parser: Parser, **models: None) -> Parser:
     """Return the parser, after removing models of its classifier."""
-    parser.classifier = parser.classifier._replace(**models)
+    parser.classifier = dataclasses.replace(parser.classifier, **models)
     return parser
 
 
