@@ -197,7 +197,7 @@ def _grandparents(*languages: str, text: bool = False, **changes: object) -> Cal
 PAGES: dict[str, Callable[[], Ingredients]] = {
     "accuracy": _grandparents("danish", "basque", "dutch", "english"),
     "features": _grandparents("danish", "basque", "dutch", "greek", "english"),
-    "joint": _grandparents("greek", "english-ewt", "basque", "danish", training__tags="both"),
+    "joint": _grandparents("greek", "english-ewt", "danish", training__tags="both"),
     "confidence": _grandparents("danish", "greek", "english-ewt", "turkish", training__tags="both", text=True),
     "text": _grandparents(*script("treebanks").RELEASED, "greek", "english-ewt", text=True),
 }
