@@ -169,8 +169,6 @@ def read_settings(settings: Mapping[str, Any], path: str = "config.json") -> tup
     2
     """
     kind = settings.get("model_type")
-    if kind not in _PREFIXES:
-        raise ModelError(f"{path}: an encoder of the kind {kind!r}; one of {', '.join(_PREFIXES)} is expected")
     small = kind == "distilbert"
     sizes = {name: settings.get(names[small]) for name, names in _SETTINGS.items()}
     first = settings.get("pad_token_id", 1) + 1 if kind in _OFFSET else 0
@@ -202,6 +200,10 @@ def check_sizes(architecture: Architecture, owner: str) -> None:
     Traceback (most recent call last):
     nonproj.errors.ModelError: a: 384 dimensions cannot be divided among 5 heads
     """
+    if architecture.kind not in _PREFIXES:
+        raise ModelError(
+            f"{owner}: an encoder of the kind {architecture.kind!r}; one of {', '.join(_PREFIXES)} is expected"
+        )
     for name, largest in LARGEST.items():
         size = getattr(architecture, name)
         if type(size) is not int or not 0 < size <= largest:

@@ -20,7 +20,7 @@ from nonproj.linear.component import Schema, State
 from nonproj.scoring.encoders.architecture import ARRAYS, LARGEST, MATRICES, Architecture, check_sizes
 from nonproj.scoring.encoders.graph import INPUT, write_graph
 from nonproj.scoring.encoders.pieces import Cut, Pieces
-from nonproj.scoring.encoders.quantisation import BYTES, FLOATS, is_quantised, restored
+from nonproj.scoring.encoders.quantisation import BYTES, FLOATS, check_scales, is_quantised, restored
 from nonproj.scoring.encoders.windows import windows
 from nonproj.types import Float32s
 
@@ -172,8 +172,14 @@ class Encoder:
         graph = write_graph(self.architecture, self.arrays)
         matrices = [onnxruntime.OrtValue.ortvalue_from_numpy(matrix) for matrix in graph.matrices.values()]
         options.add_external_initializers(list(graph.matrices), matrices)
-        session = onnxruntime.InferenceSession(graph.data, options, providers=["CPUExecutionProvider"])
+        try:
+            session = onnxruntime.InferenceSession(graph.data, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # its classes have no common one
+            raise ModelError(f"ONNX Runtime {onnxruntime.__version__} cannot run the encoder: {error}") from None
         return session, matrices
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Encoder, (self.architecture, self.arrays, self.tokenizer, self.threads)
 
     def state(self) -> State:
         """Return JSON values and arrays from which `from_state` makes the encoder."""
@@ -191,14 +197,16 @@ class Encoder:
         """
         architecture = Architecture(**values)
         check_sizes(architecture, "the encoder")
-        if sum(name in arrays for name in ("words", "words_bytes")) != 1:
-            raise ModelError("the encoder has not one table of words")
+        if ("words" in arrays) == ("words_bytes" in arrays):
+            raise ModelError("the encoder has matrices of both kinds, or none")
         for name in ARRAYS:
             stored = arrays[name if name in arrays else f"{name}_bytes"]
             if stored.shape != architecture.shape(name):
                 raise ModelError(
                     f"the encoder's array '{name}' has the shape {stored.shape}, {architecture.shape(name)} is expected"
                 )
+        if is_quantised(arrays):
+            check_scales(arrays)
         if arrays["mix"].shape != (architecture.layers + 1,):
             raise ModelError(f"the encoder's array 'mix' is not of size {architecture.layers + 1}")
         for name, array in arrays.items():
