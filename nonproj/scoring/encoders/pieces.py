@@ -179,13 +179,12 @@ def special_pieces(settings: dict[str, Any]) -> Special:
     """Return the special pieces of a tokenizer that `parse` returned."""
     pieces, model = names(settings), settings["model"]
     number = {name: i for i, name in enumerate(pieces)}
-    unknown = model.get("unk_id") if model["type"] == "Unigram" else number.get(model.get("unk_token") or "<unk>")
     try:
+        unknown = model["unk_id"] if model["type"] == "Unigram" else number[model.get("unk_token") or "<unk>"]
+        pieces[unknown]
         first, last = _ends(settings["post_processor"], number)
-    except (KeyError, TypeError, ValueError):
-        raise ModelError("the tokenizer does not say which special pieces are before and after a sentence") from None
-    if type(unknown) is not int or not 0 <= unknown < len(pieces):
-        raise ModelError("the tokenizer does not say which piece stands for unknown ones")
+    except (LookupError, TypeError, ValueError, StopIteration):
+        raise ModelError("the tokenizer does not say which pieces are unknown, before and after a sentence") from None
     return Special(first, last, unknown)
 
 
