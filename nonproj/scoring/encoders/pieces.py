@@ -7,7 +7,8 @@ such as ``<s>``, are cut like any other, because special pieces have names here 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,7 +109,8 @@ class Pieces:
 
     def _pieces(self, words: list[str]) -> dict[str, tuple[int, ...]]:
         """Return the pieces of each word."""
-        found = self._tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False)
+        with _errors():
+            found = self._tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False)
         parts: list[list[int]] = [[] for _ in words]
         for piece, word in zip(found.ids, found.word_ids, strict=True):
             parts[word].append(piece)
@@ -225,9 +227,18 @@ def _compiled(settings: dict[str, Any]) -> Any:
         "decoder": None,
     }
     switched |= {"model": model, "pre_tokenizer": _each_word(settings)}
-    try:
+    with _errors():
         return Tokenizer.from_str(json.dumps(settings | switched))
-    except Exception as error:  # the library raises no other class
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """Raise `ModelError` for any error of the library, whose panics are not even of the class Exception."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:
         raise ModelError(f"the tokenizer cannot be used: {error}") from None
 
 

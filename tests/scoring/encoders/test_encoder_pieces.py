@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 
@@ -136,6 +137,15 @@ def test_tokenizers_with_faults_are_refused(text, fault):
     with pytest.raises(ModelError, match=fault) as caught:
         Pieces(text)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [0, 4, 1024])
+def test_panics_of_the_library_are_errors(size):
+    """A table of characters whose references leave it, as read, and as used."""
+    table = base64.b64encode(size.to_bytes(4, "little") + b"\xff" * size).decode()
+    text = changed("unigram", normalizer={"type": "Precompiled", "precompiled_charsmap": table})
+    with pytest.raises(ModelError, match="the tokenizer cannot be used: "):
+        Pieces(text).cut([WORDS])
 
 
 @pytest.mark.parametrize("name", encoders.TOKENIZERS)
