@@ -59,20 +59,57 @@ class Bert:
 
     def states(self, pieces: list[int]) -> np.ndarray:
         """Return the last layer's states, a row for each piece, of a sentence with its special pieces."""
-        rows = {"word": pieces, "position": range(len(pieces)), "token_type": [0] * len(pieces)}
-        x = sum(
-            self.tensors[f"embeddings.{name}_embeddings.weight"][[*ids]].astype(float) for name, ids in rows.items()
-        )
+        return self.all_states(pieces)[-1]
+
+    def embedding(self, table: str, row: int) -> np.ndarray:
+        """Return a row of a table."""
+        return self.tensors[f"embeddings.{table}_embeddings.weight"][row].astype(float)
+
+    def all_states(self, pieces: list[int]) -> list[np.ndarray]:
+        """Return the embeddings and the states of each layer."""
+        x = np.array([self.embedding("word", piece) for piece in pieces])
+        x += [self.embedding("position", i) + self.embedding("token_type", 0) for i in range(len(pieces))]
         x = self.normalized("embeddings.LayerNorm", x)
+        found = [x]
         for layer in range(self.settings["num_hidden_layers"]):
             name = f"encoder.layer.{layer}"
             attended = self.linear(f"{name}.attention.output.dense", self.attention(f"{name}.attention", x))
             x = self.normalized(f"{name}.attention.output.LayerNorm", x + attended)
             wide = gelu(self.linear(f"{name}.intermediate.dense", x))
             x = self.normalized(f"{name}.output.LayerNorm", x + self.linear(f"{name}.output.dense", wide))
-        return x
+            found.append(x)
+        return found
 
     def vector(self, pieces: list[int]) -> np.ndarray:
         """Return the mean of the states, divided by its length."""
         mean = self.states(pieces).mean(axis=0)
         return mean / np.linalg.norm(mean)
+
+
+class RoundedBert(Bert):
+    """The same with matrices, inputs and embeddings of eight bits: each block of a row is rounded by itself.
+
+    A block of 16 to 128 numbers is the largest whose size is a power of two and divides that of the row.
+    """
+
+    def linear(self, name: str, x: np.ndarray) -> np.ndarray:
+        """Return x through a linear layer, both rounded."""
+        block = max(size for size in (16, 32, 64, 128) if x.shape[1] % size == 0)
+        weight = rounded(self.tensors[f"{name}.weight"].astype(float), block)
+        return rounded(x, block) @ weight.T + self.tensors[f"{name}.bias"]
+
+    def embedding(self, table: str, row: int) -> np.ndarray:
+        """Return a row of a table; those of words are rounded."""
+        found = super().embedding(table, row)
+        return rounded(found[None], len(found))[0] if table == "word" else found
+
+
+def rounded(x: np.ndarray, block: int) -> np.ndarray:
+    """Return a matrix in which each block of a row is a multiple of a 127th of its largest absolute value."""
+    found = np.empty_like(x)
+    for i in range(len(x)):
+        for start in range(0, x.shape[1], block):
+            part = x[i, start : start + block]
+            scale = np.abs(part).max() / 127
+            found[i, start : start + block] = np.rint(part / scale) * scale if scale else 0
+    return found

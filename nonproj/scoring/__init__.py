@@ -15,4 +15,5 @@
 - `word_sums`: the first layer of the network, computed once for each word
 - `network`: scores of arcs and labels by a feed-forward network
 - `bounds`: upper bounds of grandparent scores, for price and cut
+- `encoders`: pretrained encoders, which compute vectors of words
 """

@@ -66,5 +66,6 @@ def test_optimisers_are_in_one_place():
 
 
 def test_one_rounding_of_weights():
-    assert containing(r"def quantise|\b32767\b") == {"linear/weights.py"}
+    """One of tables, to 16 bits; and one of an encoder's matrices, to eight bits in blocks."""
+    assert containing(r"def quantise|\b32767\b") == {"linear/weights.py", "scoring/encoders/quantisation.py"}
     assert containing(r"def _?zero_of|_ZEROS") == {"linear/weights.py"}

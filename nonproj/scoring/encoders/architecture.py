@@ -169,11 +169,8 @@ def read_settings(settings: Mapping[str, Any], path: str = "config.json") -> tup
     2
     """
     kind = settings.get("model_type")
-    if kind not in _PREFIXES:
-        raise ModelError(f"{path}: an encoder of the kind {kind!r}; one of {', '.join(_PREFIXES)} is expected")
     small = kind == "distilbert"
     sizes = {name: settings.get(names[small]) for name, names in _SETTINGS.items()}
-    first = settings.get("pad_token_id", 1) + 1 if kind in _OFFSET else 0
     expected = {
         "activation" if small else "hidden_act": "gelu",
         "position_embedding_type": "absolute",
@@ -188,9 +185,12 @@ def read_settings(settings: Mapping[str, Any], path: str = "config.json") -> tup
     epsilon = settings.get("layer_norm_eps", 1e-12)
     architecture = Architecture(kind, **sizes, epsilon=epsilon)  # type: ignore[arg-type]
     check_sizes(architecture, path)
-    if not 0 <= first < architecture.positions:
-        raise ModelError(f"{path}: pad_token_id is {first - 1}, a position below {architecture.positions} is expected")
-    return architecture._replace(positions=architecture.positions - first), first
+    if kind not in _OFFSET:
+        return architecture, 0
+    padding, most = settings.get("pad_token_id", 1), architecture.positions - 4
+    if type(padding) is not int or not 0 <= padding <= most:
+        raise ModelError(f"{path}: pad_token_id is {padding!r}, 0 to {most} is expected")
+    return architecture._replace(positions=architecture.positions - padding - 1), padding + 1
 
 
 def check_sizes(architecture: Architecture, owner: str) -> None:
@@ -202,6 +202,10 @@ def check_sizes(architecture: Architecture, owner: str) -> None:
     Traceback (most recent call last):
     nonproj.errors.ModelError: a: 384 dimensions cannot be divided among 5 heads
     """
+    if type(architecture.kind) is not str or architecture.kind not in _PREFIXES:
+        raise ModelError(
+            f"{owner}: an encoder of the kind {architecture.kind!r}; one of {', '.join(_PREFIXES)} is expected"
+        )
     for name, largest in LARGEST.items():
         size = getattr(architecture, name)
         if type(size) is not int or not 0 < size <= largest:

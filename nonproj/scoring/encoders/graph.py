@@ -4,37 +4,42 @@ A model file holds arrays only, so a stranger's file cannot bring operators or e
 are the embeddings of a window's pieces, its output the mix of the states of all layers.  A run computes one window, so
 there is neither padding nor a mask, and results cannot depend on other windows.
 
-Some operators are ONNX Runtime's own: they do in one pass what would take several.  All are exact but for rounding;
-BiasGelu is the exact GELU, with the error function.
+Products with matrices of eight bits, attention and GELU (the exact one, with the error function) are ONNX Runtime's own
+operators.  Its fused SkipLayerNormalization is not used: sum and norm take a third of its time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
-from nonproj.errors import ModelError
 from nonproj.scoring.encoders.architecture import Architecture
-from nonproj.scoring.encoders.onnx_writer import CONTRIBUTED, model, node
+from nonproj.scoring.encoders.onnx_writer import CONTRIBUTED, model, node, tensor
 from nonproj.scoring.encoders.quantisation import is_quantised
 
 INPUT, OUTPUT = "embeddings", "vectors"
-
-MOST_BYTES = 2_000_000_000
-"""The maximum size of a graph; that of a message in protobuf is 2 GiB."""
 
 _INT8_INPUTS = 4
 """The accuracy level of MatMulNBits at which inputs are rounded to eight bits."""
 
 
-class _Graph:
+class Graph(NamedTuple):
+    """A graph, in which matrices are only described, and the matrices by name, which the session is given."""
+
+    data: bytes
+    matrices: dict[str, np.ndarray]
+
+
+class _Writer:
     """Collects the operators and constants of an encoder."""
 
     def __init__(self, architecture: Architecture, arrays: Mapping[str, np.ndarray]):
         self.architecture, self.arrays, self.quantised = architecture, arrays, is_quantised(arrays)
         self.nodes: list[bytes] = []
         self.constants: dict[str, np.ndarray] = {}
+        self.matrices: dict[str, np.ndarray] = {}
 
     def add(self, operator: str, inputs: list[str], output: str, domain: str = "", **attributes: float) -> str:
         """Add an operator; return its output."""
@@ -46,41 +51,42 @@ class _Graph:
         self.constants[name] = array
         return name
 
+    def matrix(self, name: str, array: np.ndarray) -> str:
+        """Add a matrix, which is constant too; return its name."""
+        self.matrices[name] = np.ascontiguousarray(array)
+        return name
+
     def product(self, name: str, place: tuple[int, ...], x: str) -> str:
-        """Multiply by a matrix; the array of a name has it at a place."""
+        """Multiply by a matrix and add a bias; the arrays of a name have them at a place."""
         own = ".".join(map(str, (name, *place)))
+        bias = self.constant(f"{own}.bias", self.arrays[f"{name}_bias"][place])
         if not self.quantised:
-            return self.add("MatMul", [x, self.constant(own, self.arrays[name][place].T)], f"{own}.product")
+            matrix = self.matrix(own, self.arrays[name][place].T)
+            return self.add("Add", [self.add("MatMul", [x, matrix], f"{own}.product"), bias], f"{own}.sum")
         matrix, scale = self.arrays[f"{name}_bytes"][place], self.arrays[f"{name}_scale"][place]
         rows, columns = matrix.shape
         size = columns // scale.shape[1]
-        blocks = self.constant(own, matrix.reshape(rows, -1, size))
-        inputs = [x, blocks, self.constant(f"{own}.scale", scale)]
+        blocks = [self.matrix(own, matrix.reshape(rows, -1, size)), self.constant(f"{own}.scale", scale)]
         sizes = {"K": columns, "N": rows, "bits": 8, "block_size": size, "accuracy_level": _INT8_INPUTS}
-        return self.add("MatMulNBits", inputs, f"{own}.product", CONTRIBUTED, **sizes)
+        return self.add("MatMulNBits", [x, *blocks, "", "", bias], f"{own}.sum", CONTRIBUTED, **sizes)
 
-    def normalised(self, name: str, layer: int, inputs: list[str], output: str) -> str:
-        """Add the layer norm of the sum of two inputs and a bias."""
-        weight, bias = self.arrays[f"{name}_norm"][layer]
-        own = [self.constant(f"{output}.weight", weight), self.constant(f"{output}.bias", bias)]
-        added = name if name == "outer" else f"{name}_output"
-        own.append(self.constant(f"{output}.added", self.arrays[f"{added}_bias"][layer]))
-        return self.add("SkipLayerNormalization", inputs + own, output, CONTRIBUTED, epsilon=self.architecture.epsilon)
+    def normalised(self, norm: np.ndarray, x: str, output: str) -> str:
+        """Add a layer norm, whose weight and bias are given."""
+        inputs = [self.constant(f"{output}.{name}", row) for name, row in zip(("weight", "bias"), norm, strict=True)]
+        return self.add("LayerNormalization", [x, *inputs], output, epsilon=self.architecture.epsilon)
 
     def layer(self, number: int, x: str) -> str:
         """Add a layer; return its output."""
-        biases = self.constant(f"{number}.biases", self.arrays["attention_bias"][number].reshape(-1))
-        parts = [self.product("attention", (number, part), x) for part in range(3)]
-        heads = self.architecture.heads
-        attended = self.add("MultiHeadAttention", [*parts, biases], f"{number}.attended", CONTRIBUTED, num_heads=heads)
-        middle = self.product("attention_output", (number,), attended)
-        middle = self.normalised("attention", number, [middle, x], f"{number}.middle")
-        bias = self.constant(f"{number}.inner", self.arrays["inner_bias"][number])
-        wide = self.add("BiasGelu", [self.product("inner", (number,), middle), bias], f"{number}.wide", CONTRIBUTED)
-        return self.normalised("outer", number, [self.product("outer", (number,), wide), middle], f"{number}.state")
+        parts, heads = [self.product("attention", (number, part), x) for part in range(3)], self.architecture.heads
+        attended = self.add("MultiHeadAttention", parts, f"{number}.attended", CONTRIBUTED, num_heads=heads)
+        attended = self.add("Add", [self.product("attention_output", (number,), attended), x], f"{number}.sum")
+        middle = self.normalised(self.arrays["attention_norm"][number], attended, f"{number}.middle")
+        wide = self.add("Gelu", [self.product("inner", (number,), middle)], f"{number}.wide", CONTRIBUTED)
+        narrow = self.add("Add", [self.product("outer", (number,), wide), middle], f"{number}.narrow")
+        return self.normalised(self.arrays["outer_norm"][number], narrow, f"{number}.state")
 
 
-def write_graph(architecture: Architecture, arrays: Mapping[str, np.ndarray]) -> bytes:
+def write_graph(architecture: Architecture, arrays: Mapping[str, np.ndarray]) -> Graph:
     """Return the graph of an encoder.
 
     Parameters
@@ -89,23 +95,18 @@ def write_graph(architecture: Architecture, arrays: Mapping[str, np.ndarray]) ->
     arrays : mapping of str to ndarray
         See `nonproj.scoring.encoders.architecture.ARRAYS`; matrices may be quantised.  ``mix`` has the weight of the
         embeddings and of each layer in the output.
-
-    Raises
-    ------
-    ModelError
-        If the graph is larger than ONNX Runtime reads.
     """
-    graph = _Graph(architecture, arrays)
-    weight, bias = (graph.constant(f"first.{i}", array) for i, array in enumerate(arrays["embedding_norm"]))
-    states = [graph.add("LayerNormalization", [INPUT, weight, bias], "first", epsilon=architecture.epsilon)]
+    writer, mix = _Writer(architecture, arrays), arrays["mix"]
+    states = [writer.normalised(arrays["embedding_norm"], INPUT, "first")]
     for number in range(architecture.layers):
-        states.append(graph.layer(number, states[-1]))
-    parts = []
-    for number, (state, share) in enumerate(zip(states, arrays["mix"], strict=True)):
-        if share:
-            parts.append(graph.add("Mul", [state, graph.constant(f"mix.{number}", share[None])], f"{number}.part"))
-    graph.add("Sum", parts or [graph.add("Sub", [states[0], states[0]], "nothing")], OUTPUT)
-    if sum(array.nbytes for array in graph.constants.values()) > MOST_BYTES:
-        raise ModelError(f"the encoder has layers of more than {MOST_BYTES} bytes")
+        states.append(writer.layer(number, states[-1]))
+    used = [number for number, share in enumerate(mix) if share] or [0]
+    shares = [writer.constant(f"{number}.share", mix[number : number + 1]) for number in used]
+    parts = [
+        writer.add("Mul", [states[number], share], f"{number}.part") for number, share in zip(used, shares, strict=True)
+    ]
+    writer.add("Sum", parts, OUTPUT)
+    constants = [tensor(name, array) for name, array in writer.constants.items()]
+    constants += [tensor(name, array, inside=False) for name, array in writer.matrices.items()]
     shape = (1, "pieces", architecture.hidden)
-    return model(graph.nodes, graph.constants, {INPUT: shape}, {OUTPUT: shape})
+    return Graph(model(writer.nodes, constants, {INPUT: shape}, {OUTPUT: shape}), writer.matrices)

@@ -21,6 +21,7 @@ OPERATORS, CONTRIBUTED = 17, "com.microsoft"
 _TYPES = {"float32": 1, "uint8": 2}
 _FLOAT, _INTEGER = 1, 2
 _VARINT, _BYTES, _FIXED = 0, 2, 5
+_EXTERNAL = 1
 
 
 def varint(number: int) -> bytes:
@@ -69,17 +70,20 @@ def node(operator: str, inputs: Sequence[str], output: str, domain: str = "", **
     return b"".join(parts) + (field(7, domain) if domain else b"")
 
 
-def tensor(name: str, array: np.ndarray) -> bytes:
-    """Return a constant of float32 or uint8.
+def tensor(name: str, array: np.ndarray, inside: bool = True) -> bytes:
+    """Return a constant of float32 or uint8; or only its description, if it is given to the session by its name.
 
     Examples
     --------
     >>> tensor("a", np.array([7], np.uint8))
     b'\\x08\\x01\\x10\\x02B\\x01aJ\\x01\\x07'
     """
-    little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
     sizes = b"".join(field(1, size) for size in array.shape)
-    return sizes + field(2, _TYPES[array.dtype.name]) + field(8, name) + field(9, little.tobytes())
+    described = sizes + field(2, _TYPES[array.dtype.name]) + field(8, name)
+    if not inside:
+        return described + field(13, field(1, "location") + field(2, name)) + field(14, _EXTERNAL)
+    little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    return described + field(9, little.tobytes())
 
 
 def value(name: str, shape: Sequence[int | str]) -> bytes:
@@ -96,7 +100,7 @@ def value(name: str, shape: Sequence[int | str]) -> bytes:
 
 def model(
     nodes: Iterable[bytes],
-    constants: Mapping[str, np.ndarray],
+    constants: Iterable[bytes],
     inputs: Mapping[str, Sequence[int | str]],
     outputs: Mapping[str, Sequence[int | str]],
 ) -> bytes:
@@ -105,18 +109,18 @@ def model(
     Parameters
     ----------
     nodes : iterable of bytes
-        In an order in which each comes after those whose output it uses.
-    constants : mapping of str to ndarray
+        From `node`, in an order in which each comes after those whose output it uses.
+    constants : iterable of bytes
+        From `tensor`.
     inputs, outputs : mapping of str to sequence of int or str
         The shape of each, for `value`.
 
     Examples
     --------
-    >>> model([node("Relu", ["x"], "y")], {}, {"x": [2]}, {"y": [2]})[:6]  # version 8, then a graph of 57 bytes
-    b'\x08\x08:9\n\x0c'
+    >>> model([node("Relu", ["x"], "y")], [], {"x": [2]}, {"y": [2]})[:6]  # version 8, then a graph of 57 bytes
+    b'\\x08\\x08:9\\n\\x0c'
     """
-    parts = [field(1, each) for each in nodes] + [field(2, "encoder")]
-    parts += [field(5, tensor(name, array)) for name, array in constants.items()]
+    parts = [field(1, each) for each in nodes] + [field(2, "encoder")] + [field(5, each) for each in constants]
     parts += [field(11, value(name, shape)) for name, shape in inputs.items()]
     parts += [field(12, value(name, shape)) for name, shape in outputs.items()]
     domains = [field(8, field(1, name) + field(2, version)) for name, version in (("", OPERATORS), (CONTRIBUTED, 1))]

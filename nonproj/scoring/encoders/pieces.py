@@ -7,7 +7,8 @@ such as ``<s>``, are cut like any other, because special pieces have names here 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,23 @@ _MOST_WORDS = 1 << 16
 _BEFORE = " "
 """The first character of special pieces: normalizers and pre-tokenizers leave no blank in what is cut into pieces."""
 
+NORMALIZERS = (
+    "BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "Prepend", "Replace", "Strip",
+    "StripAccents",
+)  # fmt: skip
+PRE_TOKENIZERS = (
+    "BertPreTokenizer",
+    "ByteLevel",
+    "Digits",
+    "Metaspace",
+    "Punctuation",
+    "Whitespace",
+    "WhitespaceSplit",
+)
+PATTERNS = (" {2,}",)
+"""The steps that a tokenizer may have, and the regular expressions in them."""
+
+_LISTS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}
 _POST_PROCESSORS = ("TemplateProcessing", "BertProcessing", "RobertaProcessing")
 
 
@@ -91,7 +109,8 @@ class Pieces:
 
     def _pieces(self, words: list[str]) -> dict[str, tuple[int, ...]]:
         """Return the pieces of each word."""
-        found = self._tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False)
+        with _errors():
+            found = self._tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False)
         parts: list[list[int]] = [[] for _ in words]
         for piece, word in zip(found.ids, found.word_ids, strict=True):
             parts[word].append(piece)
@@ -100,25 +119,49 @@ class Pieces:
 
 
 def parse(tokenizer: str) -> dict[str, Any]:
-    """Return the settings of a tokenizer, after checking those that are used here."""
+    """Return the settings of a tokenizer, after checking those that are used here.
+
+    Raises
+    ------
+    ModelError
+        If the text is no tokenizer, or has steps that are not in `NORMALIZERS` or `PRE_TOKENIZERS`: those of a stranger
+        could take forever.
+    """
     try:
         settings = json.loads(tokenizer)
         model = settings["model"]
         kind, vocabulary = model["type"], model["vocab"]
-    except (ValueError, RecursionError, KeyError, TypeError):
+        added = [(entry["content"], entry["special"]) for entry in settings.get("added_tokens") or []]
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         raise ModelError("the tokenizer is not a tokenizer.json with a model and a vocabulary") from None
     if kind not in ("WordPiece", "Unigram", "BPE"):
         raise ModelError(f"the tokenizer has a model of the kind {kind!r}; WordPiece, Unigram or BPE is expected")
     if kind == "Unigram":
         sound = type(vocabulary) is list and all(type(entry) is list and len(entry) == 2 for entry in vocabulary)
-        sound = sound and {type(entry[0]) for entry in vocabulary} == {str}
+        sound = sound and {(type(name), type(score)) for name, score in vocabulary} <= {(str, float), (str, int)}
     else:
         sound = type(vocabulary) is dict and {type(number) for number in vocabulary.values()} == {int}
         sound = sound and sorted(vocabulary.values()) == list(range(len(vocabulary)))
-    if not sound:
+    if not sound or not {(type(name), type(special)) for name, special in added} <= {(str, bool)}:
         raise ModelError("the vocabulary of the tokenizer is not one with numbers from 0")
+    for place, known in (("normalizer", NORMALIZERS), ("pre_tokenizer", PRE_TOKENIZERS)):
+        for step in _steps(settings, place):
+            if type(step) is not dict or step.get("type") not in known:
+                raise ModelError(f"the {place} of the tokenizer has another step than {', '.join(known)}")
+            pattern = step.get("pattern")
+            if type(pattern) is dict and pattern.get("Regex", PATTERNS[0]) not in PATTERNS:
+                raise ModelError(f"the {place} of the tokenizer has another pattern than {', '.join(PATTERNS)}")
     found: dict[str, Any] = settings
     return found
+
+
+def _steps(settings: dict[str, Any], place: str) -> list[Any]:
+    """Return the steps of the normalizer or the pre-tokenizer."""
+    step = settings.get(place)
+    if type(step) is dict and step.get("type") == "Sequence":
+        steps = step.get(_LISTS[place])
+        return steps if type(steps) is list else [None]
+    return [] if step is None else [step]
 
 
 def names(settings: dict[str, Any]) -> list[str]:
@@ -129,17 +172,21 @@ def names(settings: dict[str, Any]) -> list[str]:
     return sorted(vocabulary, key=vocabulary.__getitem__)
 
 
+def special_names(settings: dict[str, Any]) -> set[str]:
+    """Return the names of the special pieces of a tokenizer."""
+    return {entry["content"] for entry in settings.get("added_tokens") or [] if entry["special"]}
+
+
 def special_pieces(settings: dict[str, Any]) -> Special:
     """Return the special pieces of a tokenizer that `parse` returned."""
     pieces, model = names(settings), settings["model"]
     number = {name: i for i, name in enumerate(pieces)}
-    unknown = model.get("unk_id") if model["type"] == "Unigram" else number.get(model.get("unk_token") or "<unk>")
     try:
+        unknown = model["unk_id"] if model["type"] == "Unigram" else number[model.get("unk_token") or "<unk>"]
+        pieces[unknown]
         first, last = _ends(settings["post_processor"], number)
-    except (KeyError, TypeError, ValueError):
-        raise ModelError("the tokenizer does not say which special pieces are before and after a sentence") from None
-    if type(unknown) is not int or not 0 <= unknown < len(pieces):
-        raise ModelError("the tokenizer does not say which piece stands for unknown ones")
+    except (LookupError, TypeError, ValueError, StopIteration):
+        raise ModelError("the tokenizer does not say which pieces are unknown, before and after a sentence") from None
     return Special(first, last, unknown)
 
 
@@ -161,7 +208,7 @@ def _compiled(settings: dict[str, Any]) -> Any:
         from tokenizers import Tokenizer
     except ImportError:
         raise DependencyError("encoders need the package tokenizers; pip install 'nonproj[encoder]'") from None
-    special = {entry["content"] for entry in settings.get("added_tokens") or [] if entry.get("special")}
+    special = special_names(settings)
     model = dict(settings["model"])
 
     def renamed(name: str) -> str:
@@ -179,21 +226,27 @@ def _compiled(settings: dict[str, Any]) -> Any:
         "padding": None,
         "decoder": None,
     }
-    pre_tokenizer = _each_word(settings.get("pre_tokenizer"))
+    switched |= {"model": model, "pre_tokenizer": _each_word(settings)}
+    with _errors():
+        return Tokenizer.from_str(json.dumps(settings | switched))
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """Raise `ModelError` for any error of the library, whose panics are not even of the class Exception."""
     try:
-        return Tokenizer.from_str(json.dumps(settings | switched | {"model": model, "pre_tokenizer": pre_tokenizer}))
-    except Exception as error:  # the library raises no other class
+        yield
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:
         raise ModelError(f"the tokenizer cannot be used: {error}") from None
 
 
-def _each_word(pre_tokenizer: Any) -> Any:
+def _each_word(settings: dict[str, Any]) -> Any:
     """Return a pre-tokenizer that treats every word as one after a blank."""
-    if type(pre_tokenizer) is not dict:
-        return pre_tokenizer
-    if pre_tokenizer.get("type") == "Sequence":
-        return pre_tokenizer | {"pretokenizers": [_each_word(each) for each in pre_tokenizer.get("pretokenizers", [])]}
-    always: dict[Any, dict[str, Any]] = {
+    always: dict[str, dict[str, Any]] = {
         "Metaspace": {"prepend_scheme": "always"},
         "ByteLevel": {"add_prefix_space": True},
     }
-    return pre_tokenizer | always.get(pre_tokenizer.get("type"), {})
+    steps = [step | always.get(step["type"], {}) for step in _steps(settings, "pre_tokenizer")]
+    return {"type": "Sequence", "pretokenizers": steps}

@@ -99,6 +99,15 @@ def is_quantised(arrays: Mapping[str, np.ndarray]) -> bool:
     return "words_bytes" in arrays
 
 
+def check_scales(arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise `ModelError` unless every matrix of eight bits has the scales of its blocks."""
+    for name in MATRICES[1:]:
+        length = arrays[f"{name}_bytes"].shape[-1]
+        found, expected = arrays[f"{name}_scale"].shape[-1], length // block_size(length)
+        if found != expected:
+            raise ModelError(f"the encoder's array '{name}_scale' is for {found} blocks, {expected} are expected")
+
+
 SCALES = {
     "words": "pieces 1",
     "attention": "layers 3 hidden blocks",

@@ -20,12 +20,15 @@ from nonproj.linear.component import Schema, State
 from nonproj.scoring.encoders.architecture import ARRAYS, LARGEST, MATRICES, Architecture, check_sizes
 from nonproj.scoring.encoders.graph import INPUT, write_graph
 from nonproj.scoring.encoders.pieces import Cut, Pieces
-from nonproj.scoring.encoders.quantisation import BYTES, FLOATS, is_quantised, restored
+from nonproj.scoring.encoders.quantisation import BYTES, FLOATS, check_scales, is_quantised, restored
 from nonproj.scoring.encoders.windows import windows
 from nonproj.types import Float32s
 
 LONGEST = 512
 """The maximum number of pieces of a window, even if an encoder has more positions: time and memory are quadratic."""
+
+_ERRORS = 3
+"""The level of ONNX Runtime's messages: errors only."""
 
 _SIZES = {"kind": str, "epsilon": float, **dict.fromkeys(LARGEST, int)}
 
@@ -138,7 +141,7 @@ class Encoder:
 
     def _run(self, window: _Window) -> Float32s:
         """Return the vectors of a window's words."""
-        states = self._session.run(None, {INPUT: self._embeddings(window.ids)[None]})[0][0]
+        states = self._session[0].run(None, {INPUT: self._embeddings(window.ids)[None]})[0][0]
         sums = np.add.reduceat(states[:-1], np.cumsum(window.sizes) - window.sizes, axis=0)
         found: Float32s = (sums / window.sizes[:, None].astype(np.float32))[window.nodes]
         if not np.isfinite(found).all():
@@ -156,17 +159,27 @@ class Encoder:
         return found
 
     @LoadedOnce
-    def _session(self) -> Any:
-        """The session of ONNX Runtime, which threads may share."""
+    def _session(self) -> tuple[Any, list[Any]]:
+        """The session of ONNX Runtime, which threads may share, and the matrices in whose memory it works."""
         try:
             import onnxruntime
         except ImportError:
             raise DependencyError("encoders need the package onnxruntime; pip install 'nonproj[encoder]'") from None
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 3
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # there is nothing left
+        options.log_severity_level = _ERRORS
         graph = write_graph(self.architecture, self.arrays)
-        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        matrices = [onnxruntime.OrtValue.ortvalue_from_numpy(matrix) for matrix in graph.matrices.values()]
+        options.add_external_initializers(list(graph.matrices), matrices)
+        try:
+            session = onnxruntime.InferenceSession(graph.data, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # its classes have no common one
+            raise ModelError(f"ONNX Runtime {onnxruntime.__version__} cannot run the encoder: {error}") from None
+        return session, matrices
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Encoder, (self.architecture, self.arrays, self.tokenizer, self.threads)
 
     def state(self) -> State:
         """Return JSON values and arrays from which `from_state` makes the encoder."""
@@ -184,14 +197,16 @@ class Encoder:
         """
         architecture = Architecture(**values)
         check_sizes(architecture, "the encoder")
-        if sum(name in arrays for name in ("words", "words_bytes")) != 1:
-            raise ModelError("the encoder has not one table of words")
+        if ("words" in arrays) == ("words_bytes" in arrays):
+            raise ModelError("the encoder has matrices of both kinds, or none")
         for name in ARRAYS:
             stored = arrays[name if name in arrays else f"{name}_bytes"]
             if stored.shape != architecture.shape(name):
                 raise ModelError(
                     f"the encoder's array '{name}' has the shape {stored.shape}, {architecture.shape(name)} is expected"
                 )
+        if is_quantised(arrays):
+            check_scales(arrays)
         if arrays["mix"].shape != (architecture.layers + 1,):
             raise ModelError(f"the encoder's array 'mix' is not of size {architecture.layers + 1}")
         for name, array in arrays.items():

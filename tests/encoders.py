@@ -1,0 +1,164 @@
+"""Small encoders with random weights, as folders of Hugging Face."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+SENTENCES = [
+    ["The", "dog", "saw", "the", "unbelievable", "cats"],
+    ["dogs", "see"],
+    [],
+    ["a", "\u00a0", "cat", "zebra", "<s>", "[CLS]", "dog", "\u4e2d"],
+    ["see"] * 30,
+    ["unbelievable" * 9, "dog"],
+]
+"""Words with one and several pieces, unknown ones, none at all, and more than a window has."""
+
+WORDS = ["the", "dog", "cat", "see", "saw", "un", "believ", "a", "b", "s", "e"]
+ENDS = ["s", "able", "believ", "e", "b", "un"]
+
+SIZES = {"layers": 2, "heads": 4, "hidden": 32, "inner": 64, "positions": 24}
+
+
+def special(*names: str) -> list[dict[str, object]]:
+    """Special pieces with numbers from 0."""
+    flags = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False, "special": True}
+    return [{"id": number, "content": name, **flags} for number, name in enumerate(names)]
+
+
+def template(first: str, last: str, numbers: dict[str, int]) -> dict[str, object]:
+    """What is before and after a sentence."""
+    single = [{"SpecialToken": {"id": first, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]
+    single.append({"SpecialToken": {"id": last, "type_id": 0}})
+    tokens = {name: {"id": name, "ids": [numbers[name]], "tokens": [name]} for name in (first, last)}
+    return {"type": "TemplateProcessing", "single": single, "pair": [*single, *single[1:]], "special_tokens": tokens}
+
+
+def wordpiece() -> str:
+    """A tokenizer like that of BERT."""
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *(f"##{end}" for end in ENDS), "<", ">", "[", "]"]
+    vocabulary = {name: number for number, name in enumerate(names)}
+    model = {
+        "type": "WordPiece",
+        "unk_token": "[UNK]",
+        "continuing_subword_prefix": "##",
+        "max_input_chars_per_word": 200,
+        "vocab": vocabulary,
+    }
+    normalizer = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "lowercase": True}
+    settings = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": special(*names[:5]),
+        "normalizer": {**normalizer, "strip_accents": None},
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": template("[CLS]", "[SEP]", vocabulary),
+        "decoder": None,
+        "model": model,
+    }
+    return json.dumps(settings)
+
+
+def unigram() -> str:
+    """A tokenizer like that of XLM-R."""
+    names = ["<s>", "<pad>", "</s>", "<unk>"]
+    pieces = [f"\u2581{word}" for word in WORDS] + ENDS + ["<", ">", "\u2581", "d", "o", "g", "t", "h", "T"]
+    vocabulary = [[name, 0.0] for name in names] + [[piece, -2.0 - i / 7] for i, piece in enumerate(pieces)]
+    settings = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": special(*names),
+        "normalizer": {"type": "NFKC"},
+        "pre_tokenizer": {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True},
+        "post_processor": template("<s>", "</s>", {"<s>": 0, "</s>": 2}),
+        "decoder": None,
+        "model": {"type": "Unigram", "unk_id": 3, "vocab": vocabulary, "byte_fallback": False},
+    }
+    return json.dumps(settings)
+
+
+def byte_pairs() -> str:
+    """A tokenizer like that of RoBERTa; the letter with a dot is a blank."""
+    names = ["<s>", "<pad>", "</s>", "<unk>", *"\u0120abcdeghlnostuv", "\u0120d", "\u0120do", "\u0120dog"]
+    merges = [["\u0120", "d"], ["\u0120d", "o"], ["\u0120do", "g"]]
+    vocabulary = {name: number for number, name in enumerate(names)}
+    model = {"type": "BPE", "unk_token": "<unk>", "vocab": vocabulary, "merges": merges}
+    settings = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": special(*names[:4]),
+        "normalizer": None,
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+        "post_processor": {"type": "RobertaProcessing", "sep": ["</s>", 2], "cls": ["<s>", 0], "trim_offsets": True,
+                           "add_prefix_space": False},
+        "decoder": None,
+        "model": model,
+    }  # fmt: skip
+    return json.dumps(settings)
+
+
+TOKENIZERS = {"wordpiece": wordpiece, "unigram": unigram, "byte_pairs": byte_pairs}
+
+
+def tensors(pieces: int, seed: int = 0) -> dict[str, np.ndarray]:
+    """The tensors of a small BERT."""
+    random, hidden, inner = np.random.default_rng(seed), SIZES["hidden"], SIZES["inner"]
+
+    def linear(name: str, outputs: int, inputs: int) -> dict[str, np.ndarray]:
+        weight = random.normal(size=(outputs, inputs)) / np.sqrt(inputs)
+        return {f"{name}.weight": weight, f"{name}.bias": random.normal(size=outputs) / 5}
+
+    def norm(name: str) -> dict[str, np.ndarray]:
+        weight, bias = random.uniform(0.5, 1.5, hidden), random.normal(size=hidden) / 5
+        return {f"{name}.weight": weight, f"{name}.bias": bias}
+
+    found = {
+        f"embeddings.{name}_embeddings.weight": random.normal(size=(rows, hidden))
+        for name, rows in (("word", pieces), ("position", SIZES["positions"]), ("token_type", 2))
+    }
+    found |= norm("embeddings.LayerNorm")
+    for layer in range(SIZES["layers"]):
+        begin = f"encoder.layer.{layer}."
+        for name in ("self.query", "self.key", "self.value", "output.dense"):
+            found |= linear(f"{begin}attention.{name}", hidden, hidden)
+        found |= norm(f"{begin}attention.output.LayerNorm") | norm(f"{begin}output.LayerNorm")
+        found |= linear(f"{begin}intermediate.dense", inner, hidden) | linear(f"{begin}output.dense", hidden, inner)
+    return {name: array.astype(np.float32) for name, array in found.items()}
+
+
+def config(pieces: int, **changes: object) -> dict[str, object]:
+    """The settings of a small BERT."""
+    sizes = {
+        "num_hidden_layers": SIZES["layers"],
+        "num_attention_heads": SIZES["heads"],
+        "hidden_size": SIZES["hidden"],
+        "intermediate_size": SIZES["inner"],
+        "max_position_embeddings": SIZES["positions"],
+        "vocab_size": pieces,
+    }
+    return {"model_type": "bert", "hidden_act": "gelu", "layer_norm_eps": 1e-12, "pad_token_id": 0, **sizes, **changes}
+
+
+def write_folder(
+    folder: Path,
+    tokenizer: str = "wordpiece",
+    weights: dict[str, np.ndarray] | None = None,
+    settings: dict[str, object] | None = None,
+) -> Path:
+    """Write a small BERT, or other weights with other settings."""
+    from safetensors.numpy import save_file
+
+    folder.mkdir(parents=True, exist_ok=True)
+    text = TOKENIZERS[tokenizer]()
+    pieces = len(json.loads(text)["model"]["vocab"])
+    (folder / "tokenizer.json").write_text(text, encoding="utf-8")
+    (folder / "config.json").write_text(json.dumps(settings or config(pieces)), encoding="utf-8")
+    (folder / "README.md").write_text("---\nlicense: mit\n---\n\n# Small\n", encoding="utf-8")
+    save_file(tensors(pieces) if weights is None else weights, folder / "model.safetensors")
+    return folder

@@ -1,0 +1,120 @@
+"""Graphs of encoders, read by the package onnx."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import encoders
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from nonproj.scoring.encoders import onnx_writer
+from nonproj.scoring.encoders.architecture import ARRAYS, read_folder
+from nonproj.scoring.encoders.graph import INPUT, OUTPUT, write_graph
+from nonproj.scoring.encoders.quantisation import block_size, quantise, restored, rounded
+
+
+def test_varints_are_those_of_protobuf():
+    numbers = [0, 1, 127, 128, 300, 2**14 - 1, 2**14, 2**63 - 1, *random.Random(1).choices(range(2**40), k=100)]
+    for number in numbers:
+        message = onnx.AttributeProto()
+        message.ParseFromString(onnx_writer.field(3, number))
+        assert message.i == number
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (200,), (3, 4, 5)])
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8])
+def test_constants_keep_their_values(shape, dtype):
+    array = np.random.default_rng(1).integers(0, 256, shape).astype(dtype)
+    message = onnx.TensorProto()
+    message.ParseFromString(onnx_writer.tensor("a name", array))
+    found = numpy_helper.to_array(message)
+    assert message.name == "a name" and found.dtype == dtype and np.array_equal(found, array)
+
+
+def test_operators_keep_inputs_and_attributes():
+    message = onnx.NodeProto()
+    message.ParseFromString(onnx_writer.node("Op", ["a", "", "b"], "c", onnx_writer.CONTRIBUTED, size=300, epsilon=0.5))
+    expected = onnx.helper.make_node("Op", ["a", "", "b"], ["c"], domain="com.microsoft", size=300, epsilon=0.5)
+    assert sorted(message.attribute, key=lambda each: each.name) == sorted(
+        expected.attribute, key=lambda each: each.name
+    )
+    del message.attribute[:], expected.attribute[:]
+    assert message == expected
+
+
+@pytest.mark.parametrize("quantised", [False, True])
+def test_graphs_are_sound(tmp_path, quantised):
+    """Every input of an operator was made before, matrices are the only external data, and nothing is unused."""
+    architecture, arrays, _, _ = read_folder(encoders.write_folder(tmp_path))
+    arrays = (quantise(arrays) if quantised else arrays) | {"mix": np.ones(3, np.float32)}
+    data, matrices = write_graph(architecture, arrays)
+    model = onnx.ModelProto()
+    model.ParseFromString(data)
+    assert model.SerializeToString() == data, "there is no field that onnx does not know"
+    assert {(each.domain, each.version) for each in model.opset_import} == {("", 17), ("com.microsoft", 1)}
+    given = {each.name for each in model.graph.initializer if each.data_location == onnx.TensorProto.EXTERNAL}
+    assert given == set(matrices) and len(given) == 12
+    described = {each.name: tuple(each.dims) for each in model.graph.initializer}
+    assert all(described[name] == matrix.shape for name, matrix in matrices.items())
+    known = {INPUT, *described}
+    assert len(known) == 1 + len(model.graph.initializer)
+    for node in model.graph.node:
+        assert set(node.input) - {""} <= known and not set(node.output) & known
+        known |= set(node.output)
+    assert OUTPUT in known
+    assert known == {OUTPUT, *itertools.chain(*(node.input for node in model.graph.node))} - {""}
+    assert [each.name for each in model.graph.input] == [INPUT]
+    assert [each.name for each in model.graph.output] == [OUTPUT]
+
+
+def test_float_graphs_pass_the_checker_of_onnx(tmp_path):
+    """Its own operators alone: those of ONNX Runtime are not known to it."""
+    nodes = [onnx_writer.node("MatMul", ["x", "a"], "y"), onnx_writer.node("Sum", ["y"], "z")]
+    constants = [onnx_writer.tensor("a", np.ones((3, 2), np.float32))]
+    data = onnx_writer.model(nodes, constants, {"x": (1, "n", 3)}, {"z": (1, "n", 2)})
+    onnx.checker.check_model(onnx.load_from_string(data), full_check=True)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rounding_errs_by_half_a_step_at_most(seed):
+    random = np.random.default_rng(seed)
+    size = 16 * int(random.integers(1, 5))
+    matrix = random.normal(size=(2, 3, 2 * size)) * 10.0 ** random.integers(-6, 6)
+    matrix[0, 0, :size] = 0
+    stored, scale = rounded(matrix.astype(np.float32), size)
+    assert stored.dtype == np.uint8 and scale.dtype == np.float32 and scale.shape == (2, 3, 2) and stored.min() >= 1
+    found = (stored.astype(float) - 128).reshape(2, 3, 2, size) * scale[..., None]
+    blocks = matrix.reshape(2, 3, 2, size)
+    assert (np.abs(found - blocks) <= scale[..., None] * 0.5001).all()
+    assert np.allclose(scale, np.abs(blocks).max(axis=-1) / 127)
+
+
+def test_rows_of_tables_are_restored():
+    table = np.random.default_rng(1).normal(size=(50, 7)).astype(np.float32)
+    rows = np.array([3, 3, 49, 0])
+    stored, scale = rounded(table, 7)
+    assert np.abs(restored(stored, scale, rows) - table[rows]).max() <= scale.max() / 1.99
+
+
+@pytest.mark.parametrize(
+    ("length", "size"), [(16, 16), (48, 16), (96, 32), (192, 64), (384, 128), (768, 128), (1024, 128)]
+)
+def test_sizes_of_blocks(length, size):
+    assert block_size(length) == size
+
+
+def test_quantised_arrays_are_a_quarter(tmp_path):
+    _, arrays, _, _ = read_folder(encoders.write_folder(tmp_path))
+    small = quantise(arrays)
+    before, after = (sum(array.nbytes for array in each.values()) for each in (arrays, small))
+    assert after < 0.36 * before and set(ARRAYS) - set(small) == {
+        "words",
+        "attention",
+        "attention_output",
+        "inner",
+        "outer",
+    }

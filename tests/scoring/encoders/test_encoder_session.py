@@ -1,0 +1,252 @@
+"""Vectors of words against the encoder's definition; what they do not depend on; states and their faults."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import pickle
+import random
+import sys
+
+import encoders
+import naive_bert
+import naive_windows
+import numpy as np
+import pytest
+
+from nonproj.errors import DependencyError, ModelError
+from nonproj.linear.component import load
+from nonproj.model import container
+from nonproj.scoring.encoders.architecture import read_folder
+from nonproj.scoring.encoders.quantisation import quantise
+from nonproj.scoring.encoders.session import Encoder
+
+
+@pytest.fixture(scope="module", params=["wordpiece", "unigram"])
+def folder(request, tmp_path_factory):
+    return encoders.write_folder(tmp_path_factory.mktemp("encoder"), request.param)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    return encoders.write_folder(tmp_path_factory.mktemp("encoder"))
+
+
+def make(folder, rounded=False, mix=None, threads=1):
+    """The encoder in a folder."""
+    read = read_folder(folder)
+    arrays = quantise(read.arrays) if rounded else read.arrays
+    if mix is not None:
+        arrays = {**arrays, "mix": np.array(mix, np.float32)}
+    return Encoder(read.architecture, arrays, read.tokenizer, threads)
+
+
+def expected(encoder, twin, words, mix=(0, 0, 1)):
+    """The vectors of a sentence, from the definitions of encoder and windows."""
+    cut, limit = encoder.pieces.cut([words])[0], encoder.limit
+    ends = np.cumsum(cut.lengths)
+    parts = [cut.ids[end - size : end][:limit].tolist() for end, size in zip(ends, cut.lengths, strict=True)]
+    found, owners = naive_windows.windows([len(part) for part in parts], limit)
+    rows = []
+    for number, (start, end) in enumerate(found):
+        pieces = [encoder.pieces.special.first, *sum(parts[start:end], []), encoder.pieces.special.last]
+        states = sum(share * each for share, each in zip(mix, twin.all_states(pieces), strict=True))
+        rows += [states[0]] * (number == 0)
+        for word in range(start, end):
+            if owners[word] == number:
+                begin = 1 + sum(len(part) for part in parts[start:word])
+                rows.append((word, states[begin : begin + len(parts[word])].mean(axis=0)))
+    return np.array([rows[0], *(row for _, row in sorted(rows[1:], key=lambda pair: pair[0]))])
+
+
+def test_vectors_follow_the_definition(folder):
+    encoder, twin = make(folder), naive_bert.Bert(folder)
+    vectors = encoder.vectors(encoders.SENTENCES)
+    assert [row.shape for row in vectors] == [(len(words) + 1, 32) for words in encoders.SENTENCES]
+    for words, found in zip(encoders.SENTENCES, vectors, strict=True):
+        assert found.dtype == np.float32
+        assert np.abs(found - expected(encoder, twin, words)).max() <= 1e-5
+
+
+def test_some_sentences_have_several_windows(folder):
+    """So that the comparisons with the definition cover them."""
+    encoder = make(folder)
+    cuts = encoder.pieces.cut(encoders.SENTENCES)
+    assert [cut.lengths.sum() > encoder.limit for cut in cuts[-2:]] == [True, True]
+    assert cuts[-1].lengths.max() > encoder.limit
+
+
+def test_the_mix_of_layers(small):
+    mix = (0.5, -0.25, 2.0)
+    encoder, twin = make(small, mix=mix), naive_bert.Bert(small)
+    (found,) = encoder.vectors(encoders.SENTENCES[:1])
+    assert np.abs(found - expected(encoder, twin, encoders.SENTENCES[0], mix)).max() <= 2e-5
+    assert not make(small, mix=(0, 0, 0)).vectors([["dog"]])[0].any()
+
+
+def test_vectors_of_eight_bits(folder):
+    """They are much nearer to those of the definition, with rounding, than these are to those without.
+
+    A value between two steps may be rounded to the other one, so they are not equal.
+    """
+    rounded, exact, twin = make(folder, rounded=True), make(folder), naive_bert.RoundedBert(folder)
+    errors, roundings = [], []
+    for words in encoders.SENTENCES:
+        (found,), wanted = rounded.vectors([words]), expected(rounded, twin, words)
+        errors.append(np.abs(found - wanted).mean())
+        roundings.append(np.abs(wanted - exact.vectors([words])[0]).mean())
+        cosines = (found * wanted).sum(axis=1) / np.linalg.norm(found, axis=1) / np.linalg.norm(wanted, axis=1)
+        assert cosines.min() > 0.9999
+    assert 1e-4 < np.mean(roundings) < 0.03 and np.mean(errors) < np.mean(roundings) / 10
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+def test_vectors_do_not_depend_on_batch_order_and_threads(small, rounded):
+    encoder, source = make(small, rounded), random.Random(1)
+    alone = [encoder.vectors([words])[0] for words in encoders.SENTENCES]
+    for threads in (1, 2, 3):
+        order = source.sample(range(len(alone)), len(alone)) * 2
+        found = make(small, rounded, threads=threads).vectors([encoders.SENTENCES[i] for i in order])
+        assert all(np.array_equal(each, alone[i]) for i, each in zip(order, found, strict=True))
+
+
+def test_long_sentences_far_from_an_edit_keep_their_vectors(small):
+    """A word's window, and so its vector, depends on words near it only."""
+    encoder, words = make(small), ["dog", "see"] * 100
+    (before,), (after,) = encoder.vectors([words]), encoder.vectors([[*words[:-1], "cat"]])
+    assert np.array_equal(before[:150], after[:150]) and not np.array_equal(before[-1], after[-1])
+
+
+def test_processes_compute_the_same(small):
+    """With the session of the process that forked them, or a pickled encoder."""
+    encoder = make(small, rounded=True)
+    wanted = encoder.vectors(encoders.SENTENCES)
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        found = pool.apply(encoder.vectors, [encoders.SENTENCES])
+    assert all(map(np.array_equal, found, wanted))
+    queue = multiprocessing.get_context("fork").SimpleQueue()
+    process = multiprocessing.get_context("fork").Process(target=lambda: queue.put(encoder.vectors(encoders.SENTENCES)))
+    process.start()
+    found = queue.get()
+    process.join(30)
+    assert process.exitcode == 0 and all(map(np.array_equal, found, wanted))
+    assert all(map(np.array_equal, pickle.loads(pickle.dumps(encoder)).vectors(encoders.SENTENCES), wanted))
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+def test_states_keep_everything(small, tmp_path, rounded):
+    encoder = make(small, rounded, mix=(0.1, 0.2, 0.7))
+    container.write(tmp_path / "model", *encoder.state())
+    again = load(Encoder, container.read(tmp_path / "model"))
+    wanted, found = encoder.vectors(encoders.SENTENCES), again.vectors(encoders.SENTENCES)
+    assert again.architecture == encoder.architecture and all(map(np.array_equal, found, wanted))
+
+
+# States that are damaged or a stranger's
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+def test_states_without_an_array_or_value_are_refused(small, rounded):
+    values, arrays = make(small, rounded).state()
+    for name in arrays:
+        with pytest.raises(
+            ModelError, match=f"the component 'encoder' has no array '({name}|words|words_bytes)'|not one"
+        ):
+            load(Encoder, (values, {key: array for key, array in arrays.items() if key != name}))
+    for name in values:
+        with pytest.raises(ModelError, match=f"has no '{name}' of type"):
+            load(Encoder, ({key: value for key, value in values.items() if key != name}, arrays))
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+def test_arrays_of_other_shapes_and_types_are_refused(small, rounded):
+    values, arrays = make(small, rounded).state()
+    for name, array in arrays.items():
+        changed = [array[..., None], array.astype(np.float64)]
+        if name != "tokenizer":
+            changed += [array[:-1], array[:0]]
+            changed += [np.concatenate([array, array], axis=axis) for axis in range(array.ndim)]
+        for each in changed:
+            with pytest.raises(ModelError):
+                load(Encoder, (values, arrays | {name: each}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"layers": 0}, "the number of layers is 0, 1 to 100 is expected"),
+        ({"layers": 3}, r"'positions'|has the shape \(2, .*, \(3, "),
+        ({"layers": 10**9}, "the number of layers is 1000000000, 1 to 100 is expected"),
+        ({"hidden": 2**62}, "the number of hidden is 4611686018427387904"),
+        ({"heads": 5}, "32 dimensions cannot be divided among 5 heads"),
+        ({"positions": 2}, "2 positions, at least 3 are expected"),
+        ({"positions": 512}, r"'positions' has the shape \(24, 32\), \(512, 32\) is expected"),
+        ({"pieces": 27}, r"'words' has the shape"),
+        ({"epsilon": 0.0}, r"the epsilon of norms is 0\.0, a number in \(0, 1\) is expected"),
+        ({"epsilon": float("nan")}, "the epsilon of norms is nan"),
+        ({"kind": "gpt"}, "an encoder of the kind 'gpt'; one of bert, "),
+    ],
+)
+def test_impossible_sizes_are_refused(small, changes, fault):
+    values, arrays = make(small).state()
+    with pytest.raises(ModelError, match=fault):
+        load(Encoder, (values | changes, arrays))
+
+
+def test_values_that_are_not_finite_are_refused(small):
+    values, arrays = make(small, rounded=True).state()
+    for name, array in arrays.items():
+        if array.dtype == np.float32:
+            wrong = array.copy()
+            wrong.flat[-1] = np.nan
+            with pytest.raises(ModelError, match=f"the encoder's array '{name}' has values that are not finite"):
+                load(Encoder, (values, arrays | {name: wrong}))
+    huge = arrays | {"outer_norm": np.full_like(arrays["outer_norm"], 3e38)}
+    with pytest.raises(ModelError, match="its vectors are not finite"):
+        load(Encoder, (values, huge)).vectors([["dog"]])
+
+
+def test_states_with_both_kinds_of_matrices_are_refused(small):
+    values, arrays = make(small).state()
+    with pytest.raises(ModelError, match="the encoder has matrices of both kinds, or none"):
+        load(Encoder, (values, {**arrays, **make(small, rounded=True).state()[1]}))
+    floats = ("words", "attention", "attention_output", "inner", "outer")
+    with pytest.raises(ModelError, match="the encoder has matrices of both kinds, or none"):
+        load(Encoder, (values, {name: array for name, array in arrays.items() if name not in floats}))
+
+
+def test_scales_for_blocks_of_other_sizes_are_refused(small):
+    values, arrays = make(small, rounded=True).state()
+    names = ("attention_scale", "attention_output_scale", "inner_scale")
+    for repeats in (3, 32):
+        wrong = {name: np.repeat(arrays[name], repeats, axis=-1) for name in names}
+        with pytest.raises(ModelError, match=r"is for \d+ blocks, 1 are expected"):
+            load(Encoder, (values, arrays | wrong))
+
+
+def test_tokenizers_that_are_none_are_refused(small):
+    values, arrays = make(small).state()
+    text = arrays["tokenizer"].tobytes().decode()
+    more = json.loads(text)
+    more["model"]["vocab"] |= {"x": values["pieces"]}
+    for changed, fault in (
+        (b"\xff", "the tokenizer of the encoder is not UTF-8"),
+        (b"{}", "not a tokenizer.json with a model and a vocabulary"),
+        (json.dumps(more).encode(), f"{values['pieces'] + 1} pieces, the encoder {values['pieces']}"),
+    ):
+        with pytest.raises(ModelError, match=fault):
+            load(Encoder, (values, arrays | {"tokenizer": np.frombuffer(changed, np.uint8)}))
+
+
+def test_missing_packages_are_named(small, monkeypatch):
+    encoder = make(small)
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(DependencyError) as caught:
+        encoder.vectors([["dog"]])
+    assert str(caught.value) == "encoders need the package onnxruntime; pip install 'nonproj[encoder]'"
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(DependencyError, match=r"the package tokenizers; pip install 'nonproj\[encoder\]'"):
+        load(Encoder, encoder.state())
+    monkeypatch.setitem(sys.modules, "safetensors", None)
+    with pytest.raises(DependencyError, match=r"the package safetensors; pip install 'nonproj\[encoder\]'"):
+        read_folder(small)

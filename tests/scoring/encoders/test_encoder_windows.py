@@ -1,0 +1,39 @@
+"""Windows of long sentences against their definition, and what it promises."""
+
+from __future__ import annotations
+
+import naive_windows
+import numpy as np
+import pytest
+
+from nonproj.scoring.encoders.windows import windows
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_windows_follow_the_definition(seed):
+    random = np.random.default_rng(seed)
+    limit = int(random.integers(1, 40))
+    lengths = random.integers(1, min(limit, random.integers(1, 41)) + 1, random.integers(0, 60))
+    spans, owners = naive_windows.windows(lengths.tolist(), limit)
+    found = windows(lengths, limit)
+    assert list(zip(found.start.tolist(), found.end.tolist(), strict=True)) == spans
+    assert found.owner.tolist() == owners
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_windows_cover_a_sentence(seed):
+    random = np.random.default_rng(seed)
+    lengths = random.integers(1, 11, 300)
+    start, end, owner = windows(lengths, 100)
+    assert start[0] == 0 and end[-1] == 300
+    assert (np.diff(start) > 0).all() and (np.diff(end) > 0).all() and (start[1:] <= end[:-1]).all()
+    assert all(lengths[first:last].sum() <= 100 for first, last in zip(start, end, strict=True))
+    assert ((start[owner] <= np.arange(300)) & (np.arange(300) < end[owner])).all() and (np.diff(owner) >= 0).all()
+    context = [lengths[start[owner[i]] : i].sum() for i in range(20, 280)]
+    assert min(context) >= 5, "words have at least an eighth of a window, less a word, before them"
+
+
+def test_a_sentence_that_fits_is_one_window():
+    assert windows(np.array([2, 3]), 5)[:2] == (np.array([0]), np.array([2]))
+    start, end, owner = windows(np.array([], np.int64), 5)
+    assert (start.tolist(), end.tolist(), owner.tolist()) == ([0], [0], [])
