@@ -17,7 +17,7 @@ from nonproj.scoring.encoders.architecture import ARRAYS, Architecture
 from nonproj.scoring.encoders.heads import SLOPE, sizes_of
 
 
-class Pieces(NamedTuple):
+class Padded(NamedTuple):
     """The pieces of some windows of text, padded.
 
     Attributes
@@ -89,7 +89,7 @@ class Bert(nn.Module):
         joined = found.transpose(1, 2).reshape(x.shape)
         return functional.linear(joined, self.attention_output[layer], self.attention_output_bias[layer])
 
-    def forward(self, pieces: Pieces, count: int) -> Tensor:
+    def forward(self, pieces: Padded, count: int) -> Tensor:
         """Return the vector of each of ``count`` nodes, the mean of its pieces, [count, hidden]."""
         numbers, mask, words = pieces
         x = self.words[numbers] + self.positions[: numbers.shape[1]]

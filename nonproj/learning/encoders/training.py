@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nonproj.learning.encoders.module import Bert, Heads, Pieces
+from nonproj.learning.encoders.module import Bert, Heads, Padded
 from nonproj.learning.material import Material
 from nonproj.learning.perceptron import relaxed_indicators
 from nonproj.options.sections import EncoderConfig
@@ -29,12 +29,14 @@ from nonproj.parts.registry import part_set
 from nonproj.parts.space import part_space, tree_indicators
 from nonproj.scoring.encoders import heads as runtime
 from nonproj.scoring.encoders.architecture import Folder
+from nonproj.scoring.encoders.pieces import Pieces
 from nonproj.scoring.encoders.quantisation import quantise
 from nonproj.scoring.encoders.scorer import EncoderScorer
 from nonproj.scoring.encoders.session import Encoder
+from nonproj.scoring.encoders.trimming import trim
 from nonproj.trees.marginals import marginals_trusted
 from nonproj.trees.pruning import prune_trusted
-from nonproj.types import ArcSpace
+from nonproj.types import ArcSpace, PartSpace
 
 ENCODER_DROPOUT = 0.1
 """Share of the encoder's own numbers that are left out, as when it was pretrained."""
@@ -86,7 +88,7 @@ def fine_tune(folder: Folder, material: Material, progress: Callable[..., Any]) 
         ``progress(iterable, description)`` wraps the long loops.
     """
     options, config = material.config.encoder, material.config
-    encoder = Encoder(folder.architecture, folder.arrays, folder.tokenizer)
+    encoder = trimmed(folder, [sentence.forms for sentence in material.sentences], options.pieces)
     examples = list(examples_of(encoder, material))
     if len(examples) < len(material.sentences):
         log.warning("the encoder does not learn from %d long sentences", len(material.sentences) - len(examples))
@@ -101,6 +103,15 @@ def fine_tune(folder: Folder, material: Material, progress: Callable[..., Any]) 
     arrays = quantise(arrays) if options.bits == 8 else arrays
     scales = options.weight * config.training.margin, options.label_weight * config.labeler.margin
     return EncoderScorer(Encoder(encoder.architecture, arrays, encoder.tokenizer), learner.layers(), *scales)
+
+
+def trimmed(folder: Folder, texts: Sequence[Sequence[str]], limit: int) -> Encoder:
+    """Return an encoder with the pieces of some texts, and the most frequent others up to a limit."""
+    architecture, arrays, tokenizer, _ = folder
+    used = np.unique(np.concatenate([cut.ids for cut in Pieces(tokenizer).cut(texts)]))
+    found = trim(tokenizer, used.tolist(), limit)
+    arrays = {**arrays, "words": arrays["words"][found.kept]}
+    return Encoder(architecture._replace(pieces=len(found.kept)), arrays, found.tokenizer)
 
 
 def examples_of(encoder: Encoder, material: Material) -> Iterator[Example]:
@@ -195,7 +206,7 @@ class EncoderLearner:
             own = len(example.numbers)
             numbers[i, :own], mask[i, :own] = example.numbers, True
             words[i, :own] = np.where(example.words >= 0, example.words + first[i], -1)
-        found = self.bert(Pieces(*map(torch.from_numpy, (numbers, mask, words))), first[-1])
+        found = self.bert(Padded(*map(torch.from_numpy, (numbers, mask, words))), first[-1])
         return functional.dropout(found, self.options.dropout, self.bert.training), first
 
     def losses(self, batch: Sequence[Example]) -> dict[str, Tensor]:
@@ -227,18 +238,20 @@ class EncoderLearner:
 
     def hinge(self, example: Example, of_arcs: Tensor, vectors: Tensor) -> Tensor:
         """Return the hinge loss of a sentence over the relaxed set Z, but for a constant."""
-        space = self.candidates(of_arcs.detach().numpy(), example.heads)
-        parts, n_arcs = part_space(space, self.types), len(space.head)
+        parts = part_space(self.candidates(of_arcs.detach().numpy(), example.heads), self.types)
+        scores = self.scores(parts, of_arcs, vectors)
+        delta = difference(parts, scores.detach().numpy(), example.heads, self.options.margin)
+        return (scores * torch.from_numpy(delta)).sum()
+
+    def scores(self, parts: PartSpace, of_arcs: Tensor, vectors: Tensor) -> Tensor:
+        """Return the scores of the parts of a sentence, [P], given those of all arcs."""
+        space = parts.arcs
         scores = [of_arcs[numbers_of(space.head), numbers_of(space.modifier)]]
         for part_type, start in zip(parts.types[1:], parts.starts[1:], strict=True):
             nodes = numbers_of(part_type.rows(space, start).nodes)
             known = part_type.name in runtime.TRILINEAR
             scores.append(self.heads.trilinear(part_type.name, vectors, nodes) if known else torch.zeros(len(nodes)))
-        joined, gold = torch.cat(scores), tree_indicators(parts, example.heads)
-        augmented = joined.detach().numpy().astype(np.float64)
-        augmented[:n_arcs] += self.options.margin * (0.5 - gold[:n_arcs])
-        delta = relaxed_indicators(parts, augmented, TAU) - gold
-        return (joined * torch.from_numpy(delta.astype(np.float32))).sum()
+        return torch.cat(scores)
 
     def candidates(self, scores: np.ndarray, heads: np.ndarray) -> ArcSpace:
         """Return the arcs that are probable, and the gold ones."""
@@ -254,6 +267,18 @@ class EncoderLearner:
     def layers(self) -> runtime.Heads:
         """Return the layers as parsers use them."""
         return runtime.Heads({name: value.detach().numpy().copy() for name, value in self.heads.named_parameters()})
+
+
+def difference(parts: PartSpace, scores: np.ndarray, heads: np.ndarray, margin: float) -> np.ndarray:
+    """Return the indicators of the best structure in Z, with costs, minus those of the gold tree, float32[P].
+
+    A wrong arc scores half of the margin more, and a right one half of it less: see
+    `nonproj.learning.perceptron.Perceptron`.
+    """
+    gold, n_arcs = tree_indicators(parts, heads), len(parts.arcs.head)
+    augmented = scores.astype(np.float64)
+    augmented[:n_arcs] += margin * (0.5 - gold[:n_arcs])
+    return (relaxed_indicators(parts, augmented, TAU) - gold).astype(np.float32)
 
 
 def numbers_of(array: np.ndarray) -> Tensor:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 
 import numpy as np
 import pytest
-from encoders import write_encoder
+from encoders import config, tensors, wordpiece, write_folder
+from naive_trees import is_tree
 from toy import ADJECTIVES, NOUNS, PARTICIPLES, VERBS, treebank
 
 torch = pytest.importorskip("torch")
@@ -15,7 +17,7 @@ pytest.importorskip("onnxruntime")
 from nonproj.cli.main import main  # noqa: E402
 from nonproj.io import conll  # noqa: E402
 from nonproj.learning.encoders.module import Bert, Heads  # noqa: E402
-from nonproj.learning.encoders.training import EncoderLearner, Example  # noqa: E402
+from nonproj.learning.encoders.training import EncoderLearner, Example, difference  # noqa: E402
 from nonproj.learning.trainer import train  # noqa: E402
 from nonproj.options.config import Config  # noqa: E402
 from nonproj.options.sections import EncoderConfig  # noqa: E402
@@ -53,7 +55,15 @@ SMALL = {
 def folder(tmp_path_factory):
     """A folder with a tiny encoder."""
     torch.set_num_threads(1)
-    return write_encoder(tmp_path_factory.mktemp("encoder"), WORDS)
+    settings = json.loads(wordpiece())
+    names = [*list(settings["model"]["vocab"])[:5], *WORDS, *(f"##{word}" for word in WORDS)]
+    settings["model"]["vocab"] = {name: number for number, name in enumerate(names)}
+    small = config(len(names), max_position_embeddings=64)
+    positions = np.random.default_rng(1).normal(size=(64, 32)).astype(np.float32)
+    weights = tensors(len(names)) | {"embeddings.position_embeddings.weight": positions}
+    found = write_folder(tmp_path_factory.mktemp("encoder"), "wordpiece", weights, small)
+    (found / "tokenizer.json").write_text(json.dumps(settings), encoding="utf-8")
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -127,36 +137,20 @@ def test_scores_are_those_of_the_runtime(name):
     np.testing.assert_allclose(runtime.labels(hidden, tree), expected.detach().numpy(), rtol=1e-4, atol=1e-4)
 
 
-def test_the_hinge_loss_is_the_difference_between_the_best_structure_and_the_gold_tree(folder):
-    """Over Z the best structure scores no less than any tree: the gold one, and all others, with their costs."""
-    learner = learner_of(folder, margin=1.0)
-    [example] = examples(folder, [["den", "hund", "ser", "."]])
-    learner.bert.eval()
-    learner.heads.eval()
-    with torch.no_grad():
-        vectors, _ = learner.vectors([example])
-        head, modifier = (learner.heads.hidden(f"arc_{word}", vectors) for word in ("head", "modifier"))
-        scores = learner.heads.arcs(head, modifier).fill_diagonal_(-torch.inf)
-        space = learner.candidates(scores.numpy(), example.heads)
-        loss = float(learner.hinge(example, scores, vectors))
-    parts = part_space(space, learner.types)
-    layers = learner.layers()
-    hidden = layers.hidden(vectors.numpy())
-    own = layers.parts(hidden, parts, layers.arcs(hidden))
-    gold = tree_indicators(parts, example.heads)
-    n_arcs, trees = len(space.head), 0
-    for heads in np.ndindex(*(len(example.heads),) * (len(example.heads) - 1)):
-        tree = np.array([-1, *heads])
-        with np.testing.suppress_warnings():
-            try:
-                marks = tree_indicators(parts, tree)
-            except ValueError:
-                continue
-        trees += 1
-        wrong = np.count_nonzero(marks[:n_arcs] != gold[:n_arcs]) / 2
-        # The loss leaves out the costs, which are at most half a margin for each arc of the structure and of the tree.
-        assert loss + 2 * (len(tree) - 1) >= marks @ own - gold @ own + wrong - 1e-3
-    assert trees > 1
+@pytest.mark.parametrize("name", ["sibling", "grandparent"])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_hinge_loss_goes_down_towards_the_gold_tree(name, seed):
+    """The gold tree and the structure that takes its place, with costs, score no less than any tree with its costs."""
+    rng, parts, gold_tree = np.random.default_rng(seed), part_space(full_arc_space(4), name), np.array([-1, 2, 0, 2, 3])
+    scores, n_arcs = rng.normal(size=len(parts)).astype(np.float32), 16
+    delta, gold = difference(parts, scores, gold_tree, 1.5), tree_indicators(parts, gold_tree)
+    augmented = scores.astype(np.float64)
+    augmented[:n_arcs] += np.where(gold[:n_arcs] == 1, -0.75, 0.75)
+    best = augmented @ (delta + gold)
+    trees = [np.array([-1, *heads]) for heads in np.ndindex(5, 5, 5, 5) if is_tree([-1, *heads])]
+    assert len(trees) == 125  # Cayley's formula
+    assert best >= max(augmented @ tree_indicators(parts, tree) for tree in trees) - 1e-6
+    assert not difference(parts, scores + 100 * gold.astype(np.float32), gold_tree, 1.5).any()
 
 
 def test_an_encoder_learns(model, sentences):
